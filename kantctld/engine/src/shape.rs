@@ -7,8 +7,8 @@ use crate::fit::hall::Side;
 use crate::floor::class::Class;
 use crate::floor::free::Free;
 use crate::floor::{Floor, NodeIndex};
+use crate::score::yardstick::Yardsticks;
 pub(crate) use crate::shapes::{ShapeIndex, Shapes};
-use crate::typical::Typical;
 use common::gpu_parts::PartSize;
 use common::id::NodeName;
 use common::policy::{Placement, Policy};
@@ -28,7 +28,7 @@ pub(crate) struct Shape<'a> {
     pub demand: Demand<'a>,
     pub service: bool,
     /// What jobs of this cluster typically ask for.
-    pub typical: Rc<Vec<Typical>>,
+    pub typical: Arc<Yardsticks>,
     /// The nodes its queue names.
     of_queue: Option<&'a [bool]>,
     only: Option<BTreeSet<NodeIndex>>,
@@ -51,7 +51,7 @@ impl<'a> Shape<'a> {
         queue: &'a Queue,
         request: &'a Request,
         service: bool,
-        typical: Rc<Vec<Typical>>,
+        typical: Arc<Yardsticks>,
     ) -> Self {
         let featured = request.constraint.as_ref().map(|asked| nodes_with(floor, asked));
         Self::made(floor, policy, queue, (request, service), typical, featured)
@@ -62,7 +62,7 @@ impl<'a> Shape<'a> {
         policy: &Policy,
         queue: &'a Queue,
         (request, service): (&'a Request, bool),
-        typical: Rc<Vec<Typical>>,
+        typical: Arc<Yardsticks>,
         featured: Option<Rc<[bool]>>,
     ) -> Self {
         let found = |names: &[NodeName]| -> BTreeSet<NodeIndex> {

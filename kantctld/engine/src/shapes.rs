@@ -3,15 +3,15 @@
 
 use crate::features::Featured;
 use crate::floor::Floor;
+use crate::score::yardstick::Yardsticks;
 use crate::shape::Shape;
 use crate::snapshot::WaitingJob;
-use crate::typical::Typical;
 use common::id::{QueueName, ReservationName};
 use common::policy::Policy;
 use common::queue::Queue;
 use common::resource::Request;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where a shape is in [`Shapes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,19 +24,19 @@ type Asks<'a> = (&'a QueueName, &'a Request, bool, Option<&'a ReservationName>);
 #[derive(Debug, Default)]
 pub(crate) struct Shapes<'a> {
     shapes: Vec<Shape<'a>>,
-    typical: Rc<Vec<Typical>>,
+    typical: Arc<Yardsticks>,
     featured: Featured<'a>,
     by_request: BTreeMap<Asks<'a>, ShapeIndex>,
 }
 
 impl<'a> Shapes<'a> {
     /// None yet. `typical` is what FGD measures fragmentation against.
-    pub fn new(typical: Rc<Vec<Typical>>) -> Self {
+    pub fn new(typical: Arc<Yardsticks>) -> Self {
         Self { typical, ..Self::default() }
     }
 
     /// What FGD measures fragmentation against.
-    pub fn typical(&self) -> Rc<Vec<Typical>> {
+    pub fn typical(&self) -> Arc<Yardsticks> {
         self.typical.clone()
     }
 

@@ -2,11 +2,13 @@
 //!
 //! Only nodes that a round touches are copied; everything else is read where it lies.
 
+use crate::floor::bundle::BundleIndex;
 use crate::floor::free::Free;
 use crate::floor::group::{Counted, GroupIndex, Sums};
-use crate::floor::node::Holder;
+use crate::floor::node::{Holder, NEVER};
 use crate::floor::{Floor, NodeIndex};
 use common::id::JobKey;
+use common::time::Time;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -27,10 +29,16 @@ pub(crate) struct Trial<'a> {
     /// For each node 0, or one more than its place in `changed`.
     place: Vec<u32>,
     changed: Vec<Changed>,
+    /// Which nodes those are.
+    changed_nodes: Vec<NodeIndex>,
     /// The sums of each group; `None`: a node changed since they were added up.
     sums: Vec<Cell<Option<Sums>>>,
+    /// The same of each bundle of groups.
+    bundle_sums: Vec<Cell<Option<Sums>>>,
     /// What each changed node was before, oldest first.
     undo: Vec<(NodeIndex, Changed)>,
+    /// How many nodes were asked when they will have room.
+    pub asked: Cell<u64>,
     /// Counts changes, so that others can tell whether what they know is still so.
     pub version: u64,
 }
@@ -47,8 +55,11 @@ impl<'a> Trial<'a> {
             floor,
             place: vec![0; floor.len()],
             changed: Vec::new(),
+            changed_nodes: Vec::new(),
             sums: floor.sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
+            bundle_sums: floor.bundle_sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
             undo: Vec::new(),
+            asked: Cell::new(0),
             version: 0,
         }
     }
@@ -65,6 +76,27 @@ impl<'a> Trial<'a> {
     /// Who holds something there, soonest end first.
     pub fn holders(&self, at: NodeIndex) -> &[Arc<Holder>] {
         self.own(at).map_or_else(|| &self.floor.node(at).holders[..], |own| &own.holders)
+    }
+
+    /// Nodes by when the first that holds something there ends at the latest, soonest first.
+    pub fn by_end(&self) -> impl Iterator<Item = (Time, NodeIndex)> + '_ {
+        let mut own: Vec<(Time, NodeIndex)> = self
+            .changed_nodes
+            .iter()
+            .map(|at| (self.holders(*at).first().map_or(NEVER, |first| first.until), *at))
+            .collect();
+        own.sort_unstable();
+        let (mut own, mut others) = (own.into_iter().peekable(), self.floor.by_end().iter());
+        let mut others = std::iter::from_fn(move || others.find(|(_, at)| self.own(*at).is_none()));
+        let mut next = others.next().copied();
+        std::iter::from_fn(move || match (own.peek(), next) {
+            (Some(first), Some(other)) if *first < other => own.next(),
+            (_, Some(other)) => {
+                next = others.next().copied();
+                Some(other)
+            }
+            (_, None) => own.next(),
+        })
     }
 
     /// Another number whenever a node changes.
@@ -97,6 +129,18 @@ impl<'a> Trial<'a> {
         })
     }
 
+    /// The sums of a bundle of groups.
+    pub fn bundle_sums(&self, bundle: BundleIndex) -> Sums {
+        let known = &self.bundle_sums[bundle.0 as usize];
+        known.get().unwrap_or_else(|| {
+            let groups = &self.floor.bundles()[bundle.0 as usize].groups;
+            let each: Vec<Sums> = groups.iter().map(|group| self.sums(*group)).collect();
+            let sums = Sums::all(each.iter());
+            known.set(Some(sums));
+            sums
+        })
+    }
+
     fn change(&mut self, at: NodeIndex, change: impl FnOnce(&mut Changed)) {
         let (free, holders) = (self.free(at).clone(), self.holders(at).to_vec());
         let before = Changed { free, holders, version: 0 };
@@ -113,10 +157,13 @@ impl<'a> Trial<'a> {
             Some(place) => self.changed[place] = node,
             None => {
                 self.changed.push(node);
+                self.changed_nodes.push(at);
                 self.place[at.at()] = u32::try_from(self.changed.len()).unwrap_or(u32::MAX);
             }
         }
-        self.sums[self.floor.node(at).group.0 as usize].set(None);
+        let group = self.floor.node(at).group.0 as usize;
+        self.sums[group].set(None);
+        self.bundle_sums[self.floor.groups()[group].bundle.0 as usize].set(None);
     }
 
     /// A job takes a share of a node.

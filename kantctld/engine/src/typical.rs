@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const PART: f64 = 0.95;
 
 /// One shape of request, on one node.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Typical {
     /// CPUs.
     pub cpus: Cpus,
@@ -26,8 +26,8 @@ pub struct Typical {
     pub milli: u16,
     /// The kinds it accepts; `None`: any whole GPUs.
     pub kinds: Option<Vec<GpuKind>>,
-    /// How frequent it is; all weights together are 1.
-    pub weight: f64,
+    /// How many jobs ask for it.
+    pub jobs: u32,
 }
 
 impl Typical {
@@ -35,7 +35,7 @@ impl Typical {
     #[must_use]
     pub const fn share(milli: u16) -> Self {
         let (cpus, memory) = (Cpus(1), Bytes(0));
-        Self { cpus, memory, gpus: 1, milli, kinds: None, weight: 1.0 }
+        Self { cpus, memory, gpus: 1, milli, kinds: None, jobs: 1 }
     }
 }
 
@@ -66,7 +66,7 @@ pub fn typical<'a>(requests: impl Iterator<Item = (&'a Request, usize)>) -> Vec<
         gpus,
         milli,
         kinds,
-        weight: count as f64 / taken.max(1) as f64,
+        jobs: u32::try_from(count).unwrap_or(u32::MAX),
     };
     kept.into_iter().map(weigh).collect()
 }
@@ -107,11 +107,10 @@ mod tests {
     use crate::testing::{gpu_request, request};
 
     #[test]
-    fn rare_shapes_are_left_out_and_weights_make_one() {
+    fn rare_shapes_are_left_out_and_the_others_are_counted() {
         let (one, eight, none) = (gpu_request(1), gpu_request(8), request(1, 4));
         let shapes = typical([(&one, 90), (&eight, 7), (&none, 3)].into_iter());
-        assert_eq!(shapes.iter().map(|s| s.gpus).collect::<Vec<_>>(), [1, 8]);
-        let sum: f64 = shapes.iter().map(|shape| shape.weight).sum();
-        assert!((sum - 1.0).abs() < 1e-9 && shapes[0].weight > 0.9, "{shapes:?}");
+        let counted: Vec<(u32, u32)> = shapes.iter().map(|s| (s.gpus, s.jobs)).collect();
+        assert_eq!(counted, [(1, 90), (8, 7)]);
     }
 }

@@ -11,7 +11,7 @@ use common::reason::{QuotaBound, WaitReason};
 use common::resource::Request;
 use common::time::Time;
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Could the nodes hold this request if all were up and idle? With no nodes at all, nothing is
 /// known and nothing is refused.
@@ -29,7 +29,7 @@ pub fn could_ever_fit(
     if floor.len() == 0 {
         return Ok(());
     }
-    let shape = Shape::new(floor, &snapshot.policy, queue, request, service, Rc::default());
+    let shape = Shape::new(floor, &snapshot.policy, queue, request, service, Arc::default());
     could_fit(floor, &shape, &shape.sizes(floor))
 }
 
@@ -46,7 +46,7 @@ pub fn could_ever_be_near(
 ) -> Result<(), WaitReason> {
     let snapshot = laid_out(snapshot);
     let floor = &snapshot.floor;
-    let shape = Shape::new(floor, &snapshot.policy, queue, request, service, Rc::default());
+    let shape = Shape::new(floor, &snapshot.policy, queue, request, service, Arc::default());
     could_be_near(floor, &shape)
 }
 
@@ -72,7 +72,7 @@ impl Snapshot {
         };
         let snapshot = laid_out(self);
         let (floor, policy) = (&snapshot.floor, &self.policy);
-        let shape = Shape::new(floor, policy, queue, &job.request, job.service, Rc::default());
+        let shape = Shape::new(floor, policy, queue, &job.request, job.service, Arc::default());
         let books = Books::new(policy, &floor.capacity_of_all());
         let refused = refused_alone(books, [(job, &shape, None)].into_iter());
         let refused = refused.map(|reason| match reason {

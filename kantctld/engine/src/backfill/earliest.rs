@@ -153,22 +153,36 @@ fn first_ready(
     let mut soonest: BinaryHeap<Time> = BinaryHeap::with_capacity(need + 1);
     let mut ready_at: Vec<(Time, NodeIndex)> = Vec::new();
     let least = hall.takes_least(size.part);
-    for group in hall.groups() {
-        let is_full = hall.rules_out(group, least);
-        for at in hall.nodes_of(group).iter().copied().filter(|at| counts(*at)) {
-            let by = if soonest.len() < need { latest } else { soonest.peek().copied() };
-            let ends = hall.trial.holders(at).first().map_or(NEVER, |first| first.until);
-            if (is_full && by.is_some_and(|by| ends > by)) || !hall.allows(at) {
-                continue;
+    let by = |soonest: &BinaryHeap<Time>| {
+        if soonest.len() < need { latest } else { soonest.peek().copied() }
+    };
+    let mut look = |at: NodeIndex, soonest: &mut BinaryHeap<Time>| {
+        if !counts(at) || !hall.allows(at) {
+            return;
+        }
+        hall.trial.asked.set(hall.trial.asked.get() + 1);
+        ready(hall, at, size.part, Span(0), by(soonest), |from, _| {
+            let from = from.max(after);
+            ready_at.push((from, at));
+            soonest.push(from);
+            if soonest.len() > need {
+                soonest.pop();
             }
-            ready(hall, at, size.part, Span(0), by, |from, _| {
-                let from = from.max(after);
-                ready_at.push((from, at));
-                soonest.push(from);
-                if soonest.len() > need {
-                    soonest.pop();
-                }
-            });
+        });
+    };
+    let mut is_full = vec![true; hall.floor().groups().len()];
+    for group in hall.open_groups(least) {
+        is_full[group.0 as usize] = false;
+        hall.nodes_of(group).iter().for_each(|at| look(*at, &mut soonest));
+    }
+    // In the others nothing is ready before anything ends: those that end first come first.
+    for (ends, at) in hall.trial.by_end() {
+        if ends == NEVER || by(&soonest).is_some_and(|by| ends > by) {
+            break;
+        }
+        let group = hall.floor().node(at).group;
+        if is_full[group.0 as usize] && !hall.is_of_other_kind(group, least) {
+            look(at, &mut soonest);
         }
     }
     let enough = soonest.peek().copied().filter(|_| soonest.len() == need);

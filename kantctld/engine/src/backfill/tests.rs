@@ -1,6 +1,7 @@
 //! Start times against brute force: every minute is asked. Never knows how openings are found.
 
 use crate::backfill::bookings::{Booking, For};
+use crate::backfill::earliest::earliest;
 use crate::desk::Desk;
 use crate::fit::hall::Side;
 use crate::floor::NodeIndex;
@@ -10,9 +11,9 @@ use common::id::GpuIndex;
 use common::policy::Placement;
 use common::resource::{Request, Share};
 use common::time::{Span, Time};
-use common::unit::GpuMilli;
+use common::unit::{GpuMilli, Nodes, Tasks};
 use proptest::prelude::*;
-use std::rc::Rc;
+use std::sync::Arc;
 
 const NOW: Time = Time(9_000_000);
 const GPUS: u16 = 3;
@@ -61,7 +62,7 @@ proptest! {
         for (job, (milli, from, minutes)) in (100..).zip(&booked) {
             let request = asks(*milli);
             let shape =
-                Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Rc::default());
+                Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Arc::default());
             let other = waiting(job, request.clone(), *minutes);
             let part = shape.demand.even_parts(common::unit::Nodes(1))[0];
             let takes = desk.hall_of(&other, &shape, side, &[]).takes(at, part);
@@ -70,7 +71,7 @@ proptest! {
         }
         let request = asks(asked);
         let shape =
-            Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Rc::default());
+            Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Arc::default());
         let job = waiting(99, request.clone(), length);
         let hall = desk.hall_of(&job, &shape, side, &[]);
         let takes = hall.takes(at, shape.demand.even_parts(common::unit::Nodes(1))[0]);
@@ -92,4 +93,31 @@ proptest! {
         let found: Vec<u64> = (0..HORIZON).filter(is_found).collect();
         prop_assert_eq!(found, by_force);
     }
+}
+
+#[test]
+fn nodes_that_end_late_are_not_asked_when_they_have_room() {
+    let asked = |count: u64| {
+        let names: Vec<String> = (0..count).map(|at| format!("n{at:03}")).collect();
+        let mut cluster = snapshot(names.iter().map(|name| gpu_node(name, 1)).collect());
+        for (job, name) in (1..).zip(&names) {
+            let share = Share { gpus: vec![GpuIndex(0)], ..share(name, "0") };
+            // The later a node's name, the sooner it ends.
+            let end = minute(1 + count - u64::from(job));
+            run(&mut cluster, job, share, Some(end));
+        }
+        cluster.settle(NOW);
+        let desk = Desk::new(&cluster, NOW);
+        let mut request = gpu_request(1);
+        (request.nodes, request.tasks) = (Some(Nodes(3)), Tasks(3));
+        let queue = &cluster.policy.queues[0];
+        let shape =
+            Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Arc::default());
+        let job = waiting(999, request.clone(), 10);
+        let hall = desk.hall_of(&job, &shape, (Side::Outside, Placement::First), &[]);
+        let found = earliest(&hall, job.time_limit, (NOW, None)).unwrap();
+        assert_eq!((found.at, found.nodes.len()), (minute(3), 3));
+        desk.trial.asked.get()
+    };
+    assert_eq!([asked(20), asked(200)], [3, 3]);
 }

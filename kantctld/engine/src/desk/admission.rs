@@ -9,7 +9,7 @@ use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::reason::{WaitReason, What};
 use common::time::{Span, Time};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Desk<'_> {
     /// Step 2: the static rules.
@@ -50,7 +50,7 @@ pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob, now: Time) -> 
     }
     let queue = snapshot.policy.queues.iter().find(|queue| queue.name == job.queue)?;
     let (floor, policy) = (&snapshot.floor, &snapshot.policy);
-    let shape = Shape::new(floor, policy, queue, &job.request, job.service, Rc::default());
+    let shape = Shape::new(floor, policy, queue, &job.request, job.service, Arc::default());
     let (books, account) = (&snapshot.books, job.account.as_ref());
     let party = books.known_party(&job.queue, job.owner, account, job.qos.as_ref());
     let claim = of_asking(&shape, party, books);

@@ -29,6 +29,7 @@ use crate::fit::hall::{Hall, Side};
 use crate::floor::node::NEVER;
 use crate::preempt::Asks;
 use crate::round::Round;
+use crate::score::yardstick::Yardsticks;
 use crate::shape::{Shape, ShapeIndex, Shapes};
 use crate::snapshot::{GivenUp, Promise, Snapshot, WaitingJob};
 use crate::trial::Trial;
@@ -251,16 +252,16 @@ impl<'a> Desk<'a> {
 }
 
 /// What fragmentation is measured against, where any queue asks for that.
-fn typical(snapshot: &Snapshot) -> Rc<Vec<crate::typical::Typical>> {
+fn typical(snapshot: &Snapshot) -> Arc<Yardsticks> {
     if !snapshot.policy.queues.iter().any(|queue| queue.placement == Placement::Fgd) {
-        return Rc::default();
+        return Arc::default();
     }
     if let Some(typical) = &snapshot.typical {
-        return Rc::new(typical.to_vec());
+        return typical.clone();
     }
     let classes = snapshot.line.classes().filter_map(|(_, class)| {
         let first = class.jobs().next()?;
         Some((&*first.request, class.len()))
     });
-    Rc::new(crate::typical::typical(classes))
+    Arc::new(Yardsticks::of(&snapshot.floor, crate::typical::typical(classes)))
 }

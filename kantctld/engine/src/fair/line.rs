@@ -16,18 +16,27 @@ use std::collections::{BTreeMap, BTreeSet};
 type Place = (Reverse<i64>, Standing, i64, String, JobAt);
 
 /// Jobs that have a turn.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Line {
-    jobs: Vec<BTreeSet<Place>>,
+    jobs: BTreeMap<QueueAt, BTreeSet<Place>>,
+    /// Of each queue, and of the top, those right below where somebody has a turn.
+    open: BTreeMap<Option<QueueAt>, BTreeSet<QueueAt>>,
+    /// The best below each of them, and how often what queues hold had changed then.
+    best: BTreeMap<Option<QueueAt>, (u64, Found)>,
     /// What the next turn of a job asks for.
     asks: BTreeMap<JobAt, Amount>,
     /// Tasks that left in this trial and may be placed once more.
     again: BTreeSet<TaskAt>,
+    /// How often two queues were compared.
+    compared: u64,
 }
+
+/// A job, and its queue.
+type Found = (JobAt, QueueAt);
 
 impl Line {
     pub fn new(board: &Board<'_>, jobs: impl IntoIterator<Item = JobAt>) -> Self {
-        Self::of(board, jobs, BTreeSet::new())
+        Self::with_again(board, jobs, BTreeSet::new())
     }
 
     /// Those who wait, and those who had to leave in this trial.
@@ -36,18 +45,14 @@ impl Line {
         jobs: impl IntoIterator<Item = JobAt>,
         again: BTreeSet<TaskAt>,
     ) -> Self {
-        Self::of(board, jobs, again)
-    }
-
-    fn of(
-        board: &Board<'_>,
-        jobs: impl IntoIterator<Item = JobAt>,
-        again: BTreeSet<TaskAt>,
-    ) -> Self {
-        let queues = board.tree.accounts.len();
-        let mut line = Self { jobs: vec![BTreeSet::new(); queues], asks: BTreeMap::new(), again };
+        let mut line = Self { again, ..Self::default() };
         jobs.into_iter().for_each(|job| line.push(board, job));
         line
+    }
+
+    /// How often two queues were compared so far.
+    pub const fn compared(&self) -> u64 {
+        self.compared
     }
 
     /// A job has a turn, or another one.
@@ -59,46 +64,68 @@ impl Line {
         let priority = turn.map_or(known.priority, i64::saturating_neg);
         let place = (Reverse(priority), gang.standing(), known.submitted, known.name.clone(), job);
         self.asks.insert(job, sum(gang.next().into_iter().map(|task| board.at_most(task))));
-        self.jobs[known.queue.0].insert(place);
+        self.jobs.entry(known.queue).or_default().insert(place);
+        self.has_changed(board, known.queue);
     }
 
     /// Takes the next job out of the line.
     pub fn pop(&mut self, board: &Board<'_>) -> Option<JobAt> {
         let (job, queue) = self.best(board, None)?;
-        self.jobs[queue.0].pop_first();
+        if let Some(jobs) = self.jobs.get_mut(&queue) {
+            jobs.pop_first();
+        }
+        self.has_changed(board, queue);
         Some(job)
     }
 
-    /// The best job below a queue, and its queue.
-    fn best(&self, board: &Board<'_>, at: Option<QueueAt>) -> Option<(JobAt, QueueAt)> {
-        let mut best: Option<((JobAt, QueueAt), QueueAt)> = None;
-        for below in board.tree.below(at) {
-            let Some(found) = self.own(*below).or_else(|| self.best(board, Some(*below))) else {
-                continue;
-            };
+    /// Jobs came or went: who is best is looked for anew on the way up.
+    fn has_changed(&mut self, board: &Board<'_>, queue: QueueAt) {
+        let path = board.tree.path(queue);
+        for (at, above) in path.iter().zip(path[1..].iter().copied().map(Some).chain([None])) {
+            let has_own = self.jobs.get(at).is_some_and(|jobs| !jobs.is_empty());
+            let is_open = has_own || self.open.get(&Some(*at)).is_some_and(|open| !open.is_empty());
+            let beside = self.open.entry(above).or_default();
+            if is_open {
+                beside.insert(*at);
+            } else {
+                beside.remove(at);
+            }
+            self.best.remove(&above);
+        }
+    }
+
+    /// The best job below a queue, and its queue. It stays the best as long as nothing below
+    /// changes.
+    fn best(&mut self, board: &Board<'_>, at: Option<QueueAt>) -> Option<Found> {
+        let changed = board.tree.changed(at);
+        if let Some((_, found)) = self.best.get(&at).filter(|(known, _)| *known >= changed) {
+            return Some(*found);
+        }
+        let mut best: Option<(Found, QueueAt)> = None;
+        for below in self.open.get(&at).cloned().unwrap_or_default() {
+            let found = self.own(below).or_else(|| self.best(board, Some(below)));
+            let Some(found) = found else { continue };
             let is_better = best.is_none_or(|(known, beside)| {
                 let next = |queue, job| Next {
                     queue,
                     asks: self.asks.get(&job).unwrap_or(&NOTHING),
                     lost: &NOTHING,
                 };
-                let order = first(
-                    &board.tree,
-                    &board.total,
-                    &next(*below, found.0),
-                    &next(beside, known.0),
-                );
-                order.is_lt()
+                let (own, other) = (next(below, found.0), next(beside, known.0));
+                first(&board.tree, &board.total, &own, &other).is_lt()
             });
+            self.compared += u64::from(best.is_some());
             if is_better {
-                best = Some((found, *below));
+                best = Some((found, below));
             }
         }
-        best.map(|(found, _)| found)
+        let (found, _) = best?;
+        self.best.insert(at, (changed, found));
+        Some(found)
     }
 
-    fn own(&self, queue: QueueAt) -> Option<(JobAt, QueueAt)> {
-        self.jobs[queue.0].first().map(|place| (place.4, queue))
+    fn own(&self, queue: QueueAt) -> Option<Found> {
+        Some((self.jobs.get(&queue)?.first()?.4, queue))
     }
 }
 

@@ -12,6 +12,7 @@
 mod acts;
 mod amount;
 mod asking;
+mod attempt;
 mod bars;
 mod board;
 pub mod bounds;

@@ -4,6 +4,7 @@ use super::amount::{Amount, UNLIMITED};
 use super::runtime::Protection;
 use super::tree::{QueueAt, Terms};
 use common::gpu::GpuKind;
+use common::id::QueueName;
 use common::policy::{Amounts, QuotaMode};
 use common::queue::Queue;
 use common::time::Span;
@@ -12,19 +13,33 @@ use std::collections::BTreeMap;
 /// What a queue's settings mean here. GPUs that a quota does not name are not owed, and are shared
 /// as surplus; CPUs and memory that it does not name are not shared out at all. What binds jobs
 /// that yield to nobody is a quota that names the resource. `gpus`: what there is.
-pub(super) fn terms(at: usize, queue: &Queue, all: &[Queue], gpus: &Kinds) -> Terms {
+pub(super) fn terms(queues: &[Queue], gpus: &Kinds) -> Vec<Terms> {
+    let places = places(queues);
+    queues.iter().enumerate().map(|(at, queue)| of_queue(at, queue, &places, gpus)).collect()
+}
+
+/// Where each queue is among all.
+pub(super) fn places(queues: &[Queue]) -> BTreeMap<&QueueName, QueueAt> {
+    queues.iter().enumerate().rev().map(|(at, queue)| (&queue.name, QueueAt(at))).collect()
+}
+
+fn of_queue(
+    at: usize,
+    queue: &Queue,
+    places: &BTreeMap<&QueueName, QueueAt>,
+    gpus: &Kinds,
+) -> Terms {
     let owed = &queue.quota.amounts;
     let most = match queue.quota.mode {
         QuotaMode::Isolated => owed,
         QuotaMode::Shared => &queue.quota.at_most,
     };
     let (quota, firm) = (amounts(owed, 0), bound(owed, gpus));
-    let parent = queue.parent.as_ref();
-    let parent = parent.and_then(|name| all.iter().position(|other| other.name == *name));
+    let parent = queue.parent.as_ref().and_then(|name| places.get(name)).copied();
     let least = queue.preemption.runtime_min;
     Terms {
         name: queue.name.to_string(),
-        parent: parent.map(QueueAt),
+        parent,
         priority: i64::from(queue.priority),
         created: at as u64,
         quota,

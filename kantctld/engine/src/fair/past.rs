@@ -11,8 +11,8 @@
 //! hour, job 2 of b 8 for the second; then job 3 of c comes. Used are 8 of 24 GPU-hours by a (16,
 //! faded by half) and 8 by b: a third each.
 
-use super::owed::{Kinds, terms};
-use super::tree::{QueueAt, Tree};
+use super::owed::{Kinds, places, terms};
+use super::tree::Tree;
 use crate::order::fair_share::Bucket;
 use crate::snapshot::Snapshot;
 use common::id::QueueName;
@@ -61,14 +61,13 @@ pub(crate) fn used_ppm(snapshot: &Snapshot, now: Time) -> Vec<u64> {
     let all = (there * gpus).max(faded);
     // Who is above whom; bounds do not matter.
     let none = Kinds::new();
-    let terms = queues.iter().enumerate().map(|(at, queue)| terms(at, queue, queues, &none));
-    let tree = Tree::new(terms.collect());
+    let (tree, places) = (Tree::new(terms(queues, &none)), places(queues));
     let mut sums = vec![0.0; queues.len()];
     for used in &snapshot.queue_use {
-        let Some(at) = queues.iter().position(|queue| queue.name == used.queue) else { continue };
+        let Some(at) = places.get(&used.queue).copied() else { continue };
         let own = used.hours.iter().map(|bucket| bucket.gpu_ms as f64 * weight(bucket.hour));
         let own: f64 = own.sum();
-        tree.path(QueueAt(at)).iter().for_each(|at| sums[at.0] += own);
+        tree.path(at).iter().for_each(|at| sums[at.0] += own);
     }
     let part = |sum: f64| if all > 0.0 { (sum / all * ALL).floor() as u64 } else { 0 };
     sums.into_iter().map(part).collect()

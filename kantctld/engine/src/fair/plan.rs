@@ -11,6 +11,7 @@ use super::bounds::Excess;
 use super::gang::Gang;
 use super::gather::{Failed, bounded, place};
 use super::line::{Line, startable, sum};
+use super::rooms::room_for;
 use super::taking::{Claimant, may_try};
 use super::tree::{Account, QueueAt};
 use super::victims::Lists;
@@ -44,6 +45,8 @@ pub struct Plan {
     pub seated: BTreeMap<TaskAt, (NodeAt, Vec<usize>)>,
     /// What every queue has, with what this round decides.
     pub accounts: Vec<Account>,
+    /// How often two queues were compared to hand out free room: what that cost.
+    pub compared: u64,
 }
 
 /// Works out a round of these steps.
@@ -61,6 +64,7 @@ pub fn plan(world: &World, steps: &[Step]) -> Plan {
         is_unfinished: false,
         ran_out: false,
         is_short: false,
+        compared: 0,
     };
     for step in steps {
         if round.is_short {
@@ -94,20 +98,21 @@ struct Round<'a> {
     is_unfinished: bool,
     ran_out: bool,
     is_short: bool,
+    compared: u64,
 }
 
 impl Round<'_> {
     fn allocate(&mut self) {
         let mut line = Line::new(&self.board, startable(&self.board));
-        // Of those alike one had no room: room only goes in this step.
+        // What had no room: room only goes in this step.
         let mut no_room = BTreeSet::new();
         while let Some(job) = line.pop(&self.board) {
             let tasks = Gang::of(&self.board, job).next();
             if tasks.is_empty() {
                 continue;
             }
-            let alike = self.alike(job);
-            if alike.is_some_and(|alike| no_room.contains(&alike)) {
+            let room = room_for(&self.board, job, &tasks);
+            if room.as_ref().is_some_and(|room| no_room.contains(room)) {
                 // What bounds say comes first, as it does where a place is looked for.
                 let asks = sum(tasks.iter().map(|task| self.board.at_least(*task)));
                 let excess = bounded(&self.board, job, &asks).err();
@@ -121,11 +126,12 @@ impl Round<'_> {
                 }
                 Err(Failed::Bound(excess)) => _ = self.refused.insert(job, Some(excess)),
                 Err(Failed::Room) => {
-                    no_room.extend(alike);
+                    no_room.extend(room);
                     self.refused.insert(job, None);
                 }
             }
         }
+        self.compared += line.compared();
     }
 
     /// Whom it is like in all that counts here; `None`: nobody, or a part of it has a place.
@@ -265,7 +271,7 @@ impl Round<'_> {
             acts.insert(task, act);
         }
         let (is_short, accounts) = (self.is_short, self.board.tree.accounts);
-        let Self { refused, turns, gone, in_vain, is_unfinished, ran_out, .. } = self;
+        let Self { refused, turns, gone, in_vain, is_unfinished, ran_out, compared, .. } = self;
         Plan {
             acts,
             refused,
@@ -277,6 +283,7 @@ impl Round<'_> {
             is_short,
             seated,
             accounts,
+            compared,
         }
     }
 }

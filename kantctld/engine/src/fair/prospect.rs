@@ -63,8 +63,7 @@ impl<'a> Protections<'a> {
         let all = queues.iter().enumerate();
         // Bounds are nothing here.
         let none = Kinds::new();
-        let known = all.clone().map(|(at, queue)| terms(at, queue, queues, &none));
-        let tree = Tree::new(known.collect());
+        let tree = Tree::new(terms(queues, &none));
         let spans = all.map(|(at, queue)| (&queue.name, (QueueAt(at), spans(&tree, QueueAt(at)))));
         Self { spans: spans.collect(), tree }
     }

@@ -5,9 +5,10 @@
 //! add up what those nodes would hold costs a thousandth of trying.
 
 use super::board::{Board, Seat, State};
+use super::gang::Gang;
 use super::ground::{Load, NodeLoad};
 use super::tree::QueueAt;
-use super::world::{GpuAsk, JobAt, NodeAt, TaskAt};
+use super::world::{GpuAsk, JobAt, NodeAt, Task, TaskAt};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -136,6 +137,45 @@ impl Rooms {
             .min(by_gpus)
             .min(most)
     }
+}
+
+/// What tasks of one kind that start together ask of nodes: who asks for the same has room, or has
+/// none.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Room<'a> {
+    many: usize,
+    gpus: &'a GpuAsk,
+    cpu_milli: i64,
+    memory_bytes: i64,
+    slots: i64,
+    is_apart: bool,
+    /// Lists of nodes, by where they are kept.
+    only_nodes: Option<*const Vec<NodeAt>>,
+    not_nodes: Option<*const Vec<NodeAt>>,
+}
+
+/// For these tasks of a job of which nothing has a place; `None`: what they ask for is more than
+/// that, or they differ.
+pub(super) fn room_for<'a>(board: &Board<'a>, job: JobAt, tasks: &[TaskAt]) -> Option<Room<'a>> {
+    let (known, world) = (&board.world.jobs[job.0], board.world);
+    let first = &world.tasks[tasks.first()?.0];
+    let room = |task: &'a Task| Room {
+        many: tasks.len(),
+        gpus: &task.gpus,
+        cpu_milli: task.cpu_milli,
+        memory_bytes: task.memory_bytes,
+        slots: task.slots,
+        is_apart: known.is_apart,
+        only_nodes: task.only_nodes.as_ref().map(Arc::as_ptr),
+        not_nodes: task.not_nodes.as_ref().map(Arc::as_ptr),
+    };
+    let is_plain = |task: &Task| task.near.is_none() && task.apart.is_none();
+    let wanted = room(first);
+    let is_like = |task: &'a Task| is_plain(task) && room(task) == wanted;
+    let is_one = known.groups.len() == 1 && known.groups[0].near.is_none();
+    let is_new = || Gang::of(board, job).active().is_empty();
+    let may = is_one && tasks.iter().all(|task| is_like(&world.tasks[task.0])) && is_new();
+    may.then_some(wanted)
 }
 
 fn is_same(a: Option<&Arc<Vec<NodeAt>>>, b: Option<&Arc<Vec<NodeAt>>>) -> bool {

@@ -49,8 +49,7 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
     let queues = &policy.queues;
     // Who is above whom: bounds are the view's.
     let none = Kinds::new();
-    let terms = queues.iter().enumerate().map(|(at, q)| terms(at, q, queues, &none));
-    let tree = Tree::new(terms.collect());
+    let tree = Tree::new(terms(queues, &none));
     let mut desk = Desk::new(snapshot, now);
     let columns = columns(policy, &snapshot.capacity);
     let mut all: Vec<Vec<ShareOf>> = queues

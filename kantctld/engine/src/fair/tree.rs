@@ -68,6 +68,9 @@ pub struct Tree {
     tops: Arc<Vec<QueueAt>>,
     /// Place among its siblings by age and name.
     seniority: Arc<Vec<usize>>,
+    /// How often anything that is held changed, and of each queue when it last did.
+    changes: u64,
+    changed: Vec<u64>,
 }
 
 impl Tree {
@@ -91,6 +94,8 @@ impl Tree {
         }
         let accounts = vec![Account::default(); terms.len()];
         Self {
+            changes: 0,
+            changed: vec![0; terms.len()],
             terms: Arc::new(terms),
             accounts,
             paths: Arc::new(paths),
@@ -126,9 +131,16 @@ impl Tree {
         Some((*a.get(a.len().checked_sub(both + 1)?)?, *b.get(b.len().checked_sub(both + 1)?)?))
     }
 
+    /// Of a queue when it, or one below it, last came to hold more or less; `None`: of all.
+    pub(super) fn changed(&self, at: Option<QueueAt>) -> u64 {
+        at.map_or(self.changes, |at| self.changed[at.0])
+    }
+
     /// It, and all above it, hold this much more (or less).
     pub fn charge(&mut self, at: QueueAt, amount: &Amount, is_firm: bool, is_more: bool) {
+        self.changes += 1;
         for at in &self.paths[at.0] {
+            self.changed[at.0] = self.changes;
             let account = &mut self.accounts[at.0];
             let change = |sum: &Amount| {
                 if is_more { sum.plus(amount) } else { sum.minus(amount) }
@@ -137,6 +149,14 @@ impl Tree {
             if is_firm {
                 account.firm = change(&account.firm);
             }
+        }
+    }
+
+    /// Puts these in the place of what queues have, and what they had in theirs. Twice, it changes
+    /// nothing.
+    pub(super) fn exchange(&mut self, accounts: &mut [(QueueAt, Account)]) {
+        for (at, account) in accounts {
+            std::mem::swap(&mut self.accounts[at.0], account);
         }
     }
 
@@ -192,15 +212,11 @@ impl Tree {
 /// From a queue to the top. In a cycle every queue is a top.
 fn path(terms: &[Terms], at: usize) -> Vec<QueueAt> {
     let above = |at: QueueAt| terms[at.0].parent.filter(|above| above.0 < terms.len());
+    // A way up that is longer than there are queues is in a cycle, and never comes back to one
+    // that is not in it.
     let is_in_cycle = |from: QueueAt| {
-        let mut at = from;
-        (0..terms.len()).any(|_| match above(at) {
-            Some(next) => {
-                at = next;
-                next == from
-            }
-            None => false,
-        })
+        let up = std::iter::successors(above(from), |at| above(*at));
+        up.take(terms.len()).any(|at| at == from)
     };
     let mut path = vec![QueueAt(at)];
     let mut at = QueueAt(at);

@@ -25,8 +25,10 @@ pub(super) struct Lists {
     /// Preemptible jobs that hold something, by queue, who yields first last. Only those that come
     /// before all who are unseen and might be asked.
     jobs: Vec<Vec<(JobAt, Standing)>>,
-    /// Could anybody of each queue, unseen or not?
-    is_any: Vec<bool>,
+    /// Queues of which somebody could, unseen or not.
+    any: Vec<QueueAt>,
+    /// Is there anybody to ask, or unseen, in each queue or below it?
+    is_any_below: Vec<bool>,
     /// Would somebody unseen have had to be asked? What was found then is nothing.
     is_short: Cell<bool>,
 }
@@ -63,7 +65,13 @@ impl Lists {
         for list in &mut jobs {
             list.sort_by_key(|(job, standing)| place(board, *job, *standing));
         }
-        Self { jobs, is_any, is_short: Cell::new(false) }
+        let any = (0..jobs.len()).map(QueueAt).filter(|at| is_any[at.0]).collect();
+        let mut is_any_below = vec![false; jobs.len()];
+        let asked = |at: QueueAt| !jobs[at.0].is_empty() || board.world.unseen.next(at).is_some();
+        for at in (0..jobs.len()).map(QueueAt).filter(|at| asked(*at)) {
+            board.tree.path(at).iter().for_each(|at| is_any_below[at.0] = true);
+        }
+        Self { jobs, any, is_any_below, is_short: Cell::new(false) }
     }
 
     /// Would somebody who is not named in the world have had to be asked?
@@ -82,7 +90,7 @@ impl Lists {
 
     /// What queues hold of whom somebody could be asked, at most.
     pub fn at_most(&self, board: &Board<'_>, may: impl Fn(QueueAt) -> bool) -> Amount {
-        let queues = (0..self.jobs.len()).map(QueueAt).filter(|at| self.is_any[at.0]);
+        let queues = self.any.iter().copied();
         sum(queues.filter(|at| may(*at)).map(|at| {
             let account = &board.tree.accounts[at.0];
             account.allocated.minus(&account.firm)
@@ -115,33 +123,54 @@ pub(super) enum Asked {
     NobodyElse,
 }
 
-/// One walk along the lists.
+/// A job, and its queue.
+type Found = (JobAt, QueueAt);
+
+/// One walk along the lists. The board is the same at each step of it.
 pub(super) struct Walk<'l, 'n, F> {
     lists: &'l Lists,
-    /// How many of each list are left.
-    left: Vec<usize>,
+    /// How many of each list are left; of others all are.
+    left: BTreeMap<QueueAt, usize>,
     /// Queues of which nobody else may be asked, unseen or not.
-    is_done: Vec<bool>,
+    is_done: BTreeSet<QueueAt>,
     /// Jobs of which more can be taken, or that stand elsewhere than they did.
-    back: Vec<BTreeSet<Place<'n>>>,
+    back: BTreeMap<QueueAt, BTreeSet<Place<'n>>>,
     taken: BTreeSet<TaskAt>,
-    lost: Vec<Amount>,
+    /// What queues have lost of it.
+    lost: BTreeMap<QueueAt, Amount>,
+    /// The best below each queue since something of it went last.
+    best: BTreeMap<Option<QueueAt>, Option<Found>>,
     asked: F,
     known: BTreeMap<JobAt, Asked>,
 }
 
 impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
     /// From the end; `taken` are gone already.
-    pub fn new(lists: &'l Lists, taken: BTreeSet<TaskAt>, asked: F) -> Self {
-        Self {
-            left: lists.jobs.iter().map(Vec::len).collect(),
-            is_done: vec![false; lists.jobs.len()],
-            back: vec![BTreeSet::new(); lists.jobs.len()],
-            lost: vec![Amount::default(); lists.jobs.len()],
+    pub fn new(board: &Board<'n>, lists: &'l Lists, taken: BTreeSet<TaskAt>, asked: F) -> Self {
+        let mut walk = Self {
+            left: BTreeMap::new(),
+            is_done: BTreeSet::new(),
+            back: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            best: BTreeMap::new(),
             known: BTreeMap::new(),
             lists,
-            taken,
+            taken: BTreeSet::new(),
             asked,
+        };
+        walk.lose(board, &taken);
+        walk.taken = taken;
+        walk
+    }
+
+    /// Their queues have lost these.
+    fn lose<'t>(&mut self, board: &Board<'n>, tasks: impl IntoIterator<Item = &'t TaskAt>) {
+        for task in tasks {
+            let lost = held(board, *task);
+            for at in board.tree.path(board.world.jobs[board.world.job_of[task.0].0].queue) {
+                let sum = self.lost.entry(*at).or_default();
+                *sum = sum.plus(&lost);
+            }
         }
     }
 
@@ -149,10 +178,14 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
     pub fn next(&mut self, board: &Board<'n>) -> Option<Vec<TaskAt>> {
         loop {
             let (job, queue) = self.best(board, None)?;
-            if self.back[queue.0].last().is_some_and(|place| place.4 == job) {
-                self.back[queue.0].pop_last();
+            let path = board.tree.path(queue).iter().copied().map(Some);
+            path.chain([None]).for_each(|at| _ = self.best.remove(&at));
+            let back = self.back.entry(queue).or_default();
+            if back.last().is_some_and(|place| place.4 == job) {
+                back.pop_last();
             } else {
-                self.left[queue.0] -= 1;
+                let left = self.left(queue);
+                self.left.insert(queue, left.saturating_sub(1));
             }
             let gang = Gang::of(board, job).without(&self.taken);
             let (tasks, has_more) = gang.first_to_go();
@@ -160,10 +193,7 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
                 continue;
             }
             self.taken.extend(tasks.iter().copied());
-            let lost = sum(tasks.iter().map(|task| held(board, *task)));
-            for at in board.tree.path(board.world.jobs[job.0].queue) {
-                self.lost[at.0] = self.lost[at.0].plus(&lost);
-            }
+            self.lose(board, &tasks);
             if has_more {
                 self.put_back(board, queue, job);
             }
@@ -171,14 +201,23 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
         }
     }
 
+    /// How many of a queue's list are left.
+    fn left(&self, queue: QueueAt) -> usize {
+        self.left.get(&queue).copied().unwrap_or(self.lists.jobs[queue.0].len())
+    }
+
+    fn last_back(&self, queue: QueueAt) -> Option<&Place<'n>> {
+        self.back.get(&queue)?.last()
+    }
+
     fn put_back(&mut self, board: &Board<'n>, queue: QueueAt, job: JobAt) {
         let standing = Gang::of(board, job).without(&self.taken).standing();
-        self.back[queue.0].insert(place(board, job, standing));
+        self.back.entry(queue).or_default().insert(place(board, job, standing));
     }
 
     /// The last job of a queue that may be asked.
     fn own(&mut self, board: &Board<'n>, queue: QueueAt) -> Option<JobAt> {
-        while let Some(at) = self.left[queue.0].checked_sub(1) {
+        while let Some(at) = self.left(queue).checked_sub(1) {
             let (job, standing) = self.lists.jobs[queue.0][at];
             let asked = match self.known.get(&job) {
                 Some(known) => *known,
@@ -186,55 +225,67 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
                 None => (self.asked)(board, Who::Job(job)),
             };
             match asked {
-                Asked::No => self.left[queue.0] = at,
-                Asked::NobodyElse => (self.left[queue.0], self.is_done[queue.0]) = (0, true),
+                Asked::No => _ = self.left.insert(queue, at),
+                Asked::NobodyElse => {
+                    self.left.insert(queue, 0);
+                    self.is_done.insert(queue);
+                }
                 Asked::Yes => {
                     self.known.insert(job, asked);
                     let now = Gang::of(board, job).without(&self.taken).standing();
                     if now != standing {
-                        self.left[queue.0] = at;
+                        self.left.insert(queue, at);
                         self.put_back(board, queue, job);
                         continue;
                     }
                     let own = place(board, job, standing);
-                    let back = self.back[queue.0].last().filter(|back| **back > own);
+                    let back = self.last_back(queue).filter(|back| **back > own);
                     return Some(back.map_or(job, |back| back.4));
                 }
             }
         }
-        self.seen(board, queue).then(|| self.back[queue.0].last().map(|back| back.4))?
+        self.seen(board, queue).then(|| self.last_back(queue).map(|back| back.4))?
     }
 
     /// Is who comes next in a queue whose list is at its end named in the world?
     fn seen(&mut self, board: &Board<'n>, queue: QueueAt) -> bool {
-        let unseen = board.world.unseen.next(queue).filter(|_| !self.is_done[queue.0]);
+        let unseen = board.world.unseen.next(queue).filter(|_| !self.is_done.contains(&queue));
         let Some(unseen) = unseen else { return true };
-        let back = self.back[queue.0].last();
+        let back = self.last_back(queue);
         if back.is_some_and(|back| is_before(back, &unseen.rank())) {
             return true;
         }
         let asked = (self.asked)(board, Who::Unseen(queue, unseen.priority));
-        self.is_done[queue.0] = asked != Asked::Yes;
+        if asked != Asked::Yes {
+            self.is_done.insert(queue);
+        }
         let is_short = asked == Asked::Yes || self.lists.is_short();
         self.lists.is_short.set(is_short);
-        self.is_done[queue.0]
+        asked != Asked::Yes
     }
 
     /// The best job below a queue, and its queue.
-    fn best(&mut self, board: &Board<'n>, at: Option<QueueAt>) -> Option<(JobAt, QueueAt)> {
-        let mut best: Option<((JobAt, QueueAt), QueueAt)> = None;
-        for below in board.tree.below(at) {
+    fn best(&mut self, board: &Board<'n>, at: Option<QueueAt>) -> Option<Found> {
+        if let Some(known) = self.best.get(&at) {
+            return *known;
+        }
+        let mut best: Option<(Found, QueueAt)> = None;
+        let lists = self.lists;
+        for below in board.tree.below(at).iter().filter(|at| lists.is_any_below[at.0]) {
             let own = self.own(board, *below).map(|job| (job, *below));
             let Some(found) = own.or_else(|| self.best(board, Some(*below))) else { continue };
             let is_better = best.is_none_or(|(_, beside)| {
                 let none = Amount::default();
-                let next = |queue: QueueAt| Next { queue, asks: &none, lost: &self.lost[queue.0] };
+                let lost = |queue| self.lost.get(&queue).unwrap_or(&none);
+                let next = |queue| Next { queue, asks: &none, lost: lost(queue) };
                 first(&board.tree, &board.total, &next(*below), &next(beside)).is_gt()
             });
             if is_better {
                 best = Some((found, *below));
             }
         }
-        best.map(|(found, _)| found)
+        let found = best.map(|(found, _)| found);
+        self.best.insert(at, found);
+        found
     }
 }

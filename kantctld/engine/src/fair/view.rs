@@ -3,7 +3,7 @@
 
 use super::amount::UNLIMITED;
 use super::bars::Bars;
-use super::owed::{Kinds, terms};
+use super::owed::{Kinds, places, terms};
 use super::sets::{Sets, is_apart};
 use super::sight::{Sight, seen};
 use super::tree::QueueAt;
@@ -16,7 +16,7 @@ use crate::desk::{Desk, Refused};
 use crate::floor::{Floor, NodeIndex};
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
-use common::id::{JobKey, QosName};
+use common::id::{JobKey, QosName, QueueName};
 use common::policy::Policy;
 use common::queue::Queue;
 use common::reason::WaitReason;
@@ -45,6 +45,8 @@ pub(crate) struct View<'a> {
     alike: BTreeMap<(ShapeIndex, Time), u64>,
     /// The turns of jobs in queues whose order is more than priority and submission.
     pub(super) turns: BTreeMap<JobKey, i64>,
+    /// Where each queue is in the world.
+    places: BTreeMap<&'a QueueName, QueueAt>,
 }
 
 impl<'a> View<'a> {
@@ -55,11 +57,7 @@ impl<'a> View<'a> {
         let kinds = kinds(&snapshot.floor);
         let world = World {
             nodes: snapshot.floor.nodes().map(|(_, node)| of_node(node)).collect(),
-            queues: queues
-                .iter()
-                .enumerate()
-                .map(|(at, one)| terms(at, one, queues, &kinds))
-                .collect(),
+            queues: terms(queues, &kinds),
             settings: Settings {
                 may_move: false,
                 moves_max: snapshot.moves_left(desk.now),
@@ -78,7 +76,8 @@ impl<'a> View<'a> {
         let (waiting, sets, running) = (BTreeMap::new(), Sets::new(), BTreeMap::new());
         let (refused, lists, alike) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         let turns = turns(snapshot, desk.now);
-        let mut view = Self { world, waiting, sets, running, refused, lists, alike, turns };
+        let places = places(queues);
+        let mut view = Self { world, waiting, sets, running, refused, lists, alike, turns, places };
         let (seen, unseen) = seen(desk, &view.world.queues, sight);
         view.world.unseen = unseen;
         for job in seen {
@@ -87,7 +86,7 @@ impl<'a> View<'a> {
                 view.goes_on(desk, again);
             }
         }
-        let started: Vec<(JobKey, Allocation)> = desk
+        let started: BTreeMap<JobKey, Allocation> = desk
             .decisions
             .iter()
             .filter_map(|decision| match decision {
@@ -96,7 +95,7 @@ impl<'a> View<'a> {
             })
             .collect();
         for job in snapshot.all_waiting() {
-            if let Some((_, allocation)) = started.iter().find(|(key, _)| *key == job.key) {
+            if let Some(allocation) = started.get(&job.key) {
                 view.starts(desk, job, allocation);
             } else if let Some(first) = job.together {
                 // Once, for the first of them that is left.
@@ -197,10 +196,9 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn plain(&self, key: JobKey, queue: &Queue, since: u64, least: usize) -> Job {
-        let at = self.world.queues.iter().position(|terms| terms.name == queue.name.as_str());
         Job {
             name: name_of(key),
-            queue: QueueAt(at.unwrap_or_default()),
+            queue: self.places.get(&queue.name).copied().unwrap_or(QueueAt(0)),
             priority: 0,
             is_preemptible: false,
             submitted: amount(since),

@@ -61,7 +61,7 @@ pub struct Node {
 }
 
 /// The GPUs that a task asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum GpuAsk {
     /// None.
     #[default]

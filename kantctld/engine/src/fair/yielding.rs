@@ -11,19 +11,19 @@
 //! 2 is younger. Job 3 of a asks for 4: 2 leaves, and 3 is promised its node.
 
 use super::amount::Amount;
-use super::asking::{asked, is_protected, may_lose_to};
-use super::board::{Board, State};
+use super::asking::{asked, may_lose_to};
+use super::board::Board;
 use super::gang::Gang;
 use super::gather::place;
-use super::line::{Line, held, sum};
+use super::line::sum;
 use super::named::Named;
 use super::rooms::Rooms;
-use super::taking::{Claimant, may_take};
-use super::tree::{QueueAt, Tree};
+use super::taking::Claimant;
+use super::tree::QueueAt;
 use super::victims::{Asked, Lists, Walk, Who};
 use super::world::{JobAt, TaskAt};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why others yield.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl<'a> Quest<'_, 'a> {
         Some(chosen.concat())
     }
 
-    fn claimant(&self, tasks: &[TaskAt]) -> Claimant {
+    pub(super) fn claimant(&self, tasks: &[TaskAt]) -> Claimant {
         let own = &self.board.world.jobs[self.job.0];
         let asks = sum(tasks.iter().map(|task| self.board.at_most(*task)));
         Claimant { queue: own.queue, asks, is_preemptible: own.is_preemptible }
@@ -120,7 +120,7 @@ impl<'a> Quest<'_, 'a> {
     ) -> Option<Vec<Vec<TaskAt>>> {
         let (own, why, tasks) = (self.job, self.why, &wanted[..many]);
         let claimant = self.claimant(wanted);
-        let may_lose = RefCell::new(vec![None; self.board.tree.accounts.len()]);
+        let may_lose: RefCell<BTreeMap<QueueAt, bool>> = RefCell::default();
         let asked = |board: &Board<'a>, who: Who| {
             let queue = match who {
                 Who::Job(job) => board.world.jobs[job.0].queue,
@@ -128,12 +128,12 @@ impl<'a> Quest<'_, 'a> {
             };
             let may = || {
                 let mut known = may_lose.borrow_mut();
-                *known[queue.0].get_or_insert_with(|| may_lose_to(board, &claimant, queue, why))
+                *known.entry(queue).or_insert_with(|| may_lose_to(board, &claimant, queue, why))
             };
             asked(board, own, why, who, may)
         };
         let taken: BTreeSet<TaskAt> = known.iter().flatten().copied().collect();
-        let mut walk = Walk::new(self.lists, taken.clone(), &asked);
+        let mut walk = Walk::new(self.board, self.lists, taken.clone(), &asked);
         let mut next = walk.next(self.board);
         if next.is_none() && known.is_empty() {
             return None;
@@ -168,7 +168,7 @@ impl<'a> Quest<'_, 'a> {
                 if rooms.as_ref().is_some_and(too_few) {
                     return None;
                 }
-                let all = Walk::new(self.lists, taken.clone(), &asked);
+                let all = Walk::new(self.board, self.lists, taken.clone(), &asked);
                 if !self.would_all_do(wanted, known, all) {
                     return None;
                 }
@@ -209,87 +209,5 @@ impl<'a> Quest<'_, 'a> {
         let would = place(self.board, self.job, tasks, false).is_ok();
         self.board.go_back(mark);
         would
-    }
-
-    /// Lets these go, places the job's tasks and again those who went. Keeps that if it is allowed;
-    /// `Some`: the bundles of those that really have to go or move.
-    fn attempt(&mut self, tasks: &[TaskAt], bundles: &[Vec<TaskAt>]) -> Option<Vec<Vec<TaskAt>>> {
-        *self.trials_left = self.trials_left.checked_sub(1)?;
-        let (mark, before) = (self.board.mark(), self.board.tree.clone());
-        let gone: BTreeSet<TaskAt> = bundles.iter().flatten().copied().collect();
-        gone.iter().for_each(|task| self.board.evict(*task));
-        if self.place_all(tasks, &gone) && self.is_allowed(tasks, bundles, &before) {
-            let moved = |task: &TaskAt| self.board.seats[task.0].state != State::Running;
-            let real = bundles.iter().map(|bundle| bundle.iter().copied().filter(moved).collect());
-            return Some(real.filter(|bundle: &Vec<TaskAt>| !bundle.is_empty()).collect());
-        }
-        self.board.go_back(mark);
-        None
-    }
-
-    /// In the order of turns: the job, which has to have a place, and those who went.
-    fn place_all(&mut self, tasks: &[TaskAt], gone: &BTreeSet<TaskAt>) -> bool {
-        let mut jobs: BTreeSet<JobAt> =
-            gone.iter().map(|task| self.board.world.job_of[task.0]).collect();
-        jobs.insert(self.job);
-        let mut line = Line::with_again(self.board, jobs, gone.clone());
-        let mut is_placed = false;
-        while let Some(job) = line.pop(self.board) {
-            if job == self.job {
-                if is_placed {
-                    continue;
-                }
-                if place(self.board, job, tasks, false).is_err() {
-                    return false;
-                }
-                is_placed = true;
-                continue;
-            }
-            let next = Gang::of(self.board, job).again(gone).next();
-            let next: Vec<TaskAt> = next.into_iter().filter(|task| gone.contains(task)).collect();
-            let mark = self.board.mark();
-            if next.is_empty() || place(self.board, job, &next, false).is_err() {
-                continue;
-            }
-            let stays = |task: &TaskAt| self.board.seats[task.0].state == State::Running;
-            let may_move = self.why == Why::Consolidate || self.board.world.settings.may_move;
-            if may_move || next.iter().all(stays) {
-                line.push(self.board, job);
-            } else {
-                self.board.go_back(mark);
-            }
-        }
-        is_placed
-    }
-
-    /// Do the reasons hold for everybody who has lost its place?
-    fn is_allowed(&self, tasks: &[TaskAt], bundles: &[Vec<TaskAt>], before: &Tree) -> bool {
-        let board = &*self.board;
-        let is_lost =
-            |task: &&TaskAt| matches!(board.seats[task.0].state, State::Leaving | State::Waiting);
-        let lost = bundles.iter().filter_map(|bundle| {
-            let tasks: Vec<TaskAt> = bundle.iter().filter(is_lost).copied().collect();
-            let job = board.world.job_of[tasks.first()?.0];
-            let amount = sum(tasks.iter().map(|task| held(board, *task)));
-            Some((job, board.world.jobs[job.0].queue, amount))
-        });
-        let lost: Vec<(JobAt, QueueAt, Amount)> = lost.collect();
-        let is_kept = |(job, ..): &(JobAt, QueueAt, Amount)| {
-            !is_protected(board, self.job, self.why, *job) || Gang::of(board, *job).is_whole()
-        };
-        if !lost.iter().all(is_kept) {
-            return false;
-        }
-        match self.why {
-            Why::Consolidate => lost.is_empty() && self.jobs_of(bundles) <= *self.moves_left,
-            Why::Preempt | Why::Stale => true,
-            Why::Reclaim => {
-                let asks = sum(tasks.iter().map(|task| held(board, *task)));
-                let claimant = Claimant { asks, ..self.claimant(tasks) };
-                let victims: Vec<(QueueAt, Amount)> =
-                    lost.into_iter().map(|(_, queue, amount)| (queue, amount)).collect();
-                may_take(before, &claimant, &victims, board.world.settings.slack)
-            }
-        }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn best(scorer: &Scorer<'_>, part: Part, except: &[NodeIndex]) -> Opt
     let mut best: Option<(Key, NodeIndex)> = None;
     let mut open: Vec<(Key, crate::floor::group::GroupIndex)> = Vec::new();
     let mut first: Option<(Key, usize)> = None;
-    for group in hall.groups().filter(|group| !hall.rules_out(*group, least)) {
+    for group in hall.open_groups(least) {
         let bound = scorer.bound(group, least);
         if first.is_none_or(|(lowest, _)| bound < lowest) {
             first = Some((bound, open.len()));

@@ -7,6 +7,7 @@
 use crate::backfill::bookings::Bookings;
 use crate::fit::demand::Part;
 use crate::fit::room::most_tasks;
+use crate::floor::bundle::BundleIndex;
 use crate::floor::group::{GroupIndex, Sums};
 use crate::floor::tally::Takes;
 use crate::floor::{Floor, NodeIndex};
@@ -15,7 +16,7 @@ use crate::trial::Trial;
 use common::id::ReservationName;
 use common::policy::Placement;
 use common::time::Time;
-use common::unit::{Bytes, Cpus, Gpus, Tasks};
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
 
 /// Which part of the cluster a job keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,13 +94,32 @@ impl<'a> Hall<'a> {
 
     /// Can no node of this group hold so much, by its sums?
     pub fn rules_out(&self, group: GroupIndex, takes: Takes) -> bool {
-        let sums = self.sums(group);
-        takes.cpus > sums.cpus_max
-            || (takes.memory > sums.memory_max)
-            || (takes.gpus > Gpus::ZERO && sums.gpus_max().is_none_or(|most| most < takes.gpus.0))
-            || takes.milli.0 > u32::from(sums.milli_max)
-            || (takes.whole_node && sums.idle_nodes == 0)
-            || sums.broken | sums.idle == 0
+        self.sums(group).rule_out(takes)
+    }
+
+    /// Has no node of this group any GPU that is wanted?
+    pub fn is_of_other_kind(&self, group: GroupIndex, takes: Takes) -> bool {
+        let bundle = self.floor().groups()[group.0 as usize].bundle;
+        self.bundle_is_of_other_kind(bundle, takes)
+    }
+
+    fn bundle_is_of_other_kind(&self, bundle: BundleIndex, takes: Takes) -> bool {
+        let wants = takes.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
+        let class = || &self.floor().bundles()[bundle.0 as usize].class;
+        wants && class().accepted(self.shape.demand.request) == 0
+    }
+
+    /// The groups in which, by their sums, a node may hold so much.
+    pub fn open_groups(&self, takes: Takes) -> impl Iterator<Item = GroupIndex> + '_ {
+        let bundles = (0..).map(BundleIndex).take(self.floor().bundles().len());
+        let is_closed = |bundle: BundleIndex| {
+            self.trial.bundle_sums(bundle).rule_out(takes)
+                || self.bundle_is_of_other_kind(bundle, takes)
+        };
+        let closed: Vec<bool> = bundles.map(is_closed).collect();
+        let groups = self.floor().groups();
+        let is_open = move |group: &GroupIndex| !closed[groups[group.0 as usize].bundle.0 as usize];
+        self.groups().filter(is_open).filter(move |group| !self.rules_out(*group, takes))
     }
 
     /// The sums of a group.
@@ -138,8 +158,7 @@ impl<'a> Hall<'a> {
     /// All nodes that hold a part, group by group.
     pub fn all_that_hold(&self, part: Part) -> impl Iterator<Item = NodeIndex> + '_ {
         let least = self.takes_least(part);
-        self.groups()
-            .filter(move |group| !self.rules_out(*group, least))
+        self.open_groups(least)
             .flat_map(|group| self.nodes_of(group).iter().copied())
             .filter(move |at| self.holds(*at, part))
     }

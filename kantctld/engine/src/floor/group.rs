@@ -3,11 +3,13 @@
 //! Never larger than [`NODES_MAX`] nodes, so that a changed node costs little to sum up again.
 
 use crate::floor::NodeIndex;
+use crate::floor::bundle::BundleIndex;
 use crate::floor::free::Free;
 use crate::floor::node::Node;
 use crate::floor::switches::{SwitchIndex, Switches};
+use crate::floor::tally::Takes;
 use common::topology::Level;
-use common::unit::{Bytes, Cpus};
+use common::unit::{Bytes, Cpus, Gpus};
 use std::collections::BTreeMap;
 
 /// A group has at most so many nodes; a larger leaf has several groups.
@@ -24,6 +26,8 @@ pub(crate) struct Group {
     pub nodes: Vec<NodeIndex>,
     /// Their leaf, if it is known.
     pub leaf: Option<SwitchIndex>,
+    /// The bundle it is in.
+    pub bundle: BundleIndex,
 }
 
 /// A node as the sums see it.
@@ -88,6 +92,31 @@ impl Sums {
         sums
     }
 
+    /// The same of several groups.
+    pub fn all<'s>(sums: impl Iterator<Item = &'s Self>) -> Self {
+        sums.fold(Self::default(), |all, one| Self {
+            usable: all.usable + one.usable,
+            broken: all.broken | one.broken,
+            idle: all.idle | one.idle,
+            idle_nodes: all.idle_nodes + one.idle_nodes,
+            milli: all.milli.saturating_add(one.milli),
+            milli_used: all.milli_used.saturating_add(one.milli_used),
+            milli_max: all.milli_max.max(one.milli_max),
+            cpus_max: all.cpus_max.max(one.cpus_max),
+            memory_max: all.memory_max.max(one.memory_max),
+        })
+    }
+
+    /// Is there no node that holds so much?
+    pub fn rule_out(&self, takes: Takes) -> bool {
+        takes.cpus > self.cpus_max
+            || (takes.memory > self.memory_max)
+            || (takes.gpus > Gpus::ZERO && self.gpus_max().is_none_or(|most| most < takes.gpus.0))
+            || takes.milli.0 > u32::from(self.milli_max)
+            || (takes.whole_node && self.idle_nodes == 0)
+            || self.broken | self.idle == 0
+    }
+
     /// The fewest wholly free GPUs, at least so many, on a partly used node.
     pub fn tightest_broken(&self, gpus: u32) -> Option<u32> {
         tightest(self.broken, gpus)
@@ -121,7 +150,7 @@ pub(crate) fn groups(nodes: &[Node], switches: &Switches) -> Vec<Group> {
         let group = open.entry((leaf, pool)).or_insert(usize::MAX);
         if groups.get(*group).is_none_or(|group| group.nodes.len() >= NODES_MAX) {
             *group = groups.len();
-            groups.push(Group { nodes: Vec::new(), leaf });
+            groups.push(Group { nodes: Vec::new(), leaf, bundle: BundleIndex(0) });
         }
         groups[*group].nodes.push(at);
     }

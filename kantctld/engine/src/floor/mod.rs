@@ -4,6 +4,7 @@
 //! Source: Kant (arXiv 2510.01256) page 11: GPU-type pools first, then group preselection, then the
 //! nodes of a group.
 
+pub(crate) mod bundle;
 pub(crate) mod class;
 pub(crate) mod free;
 pub(crate) mod group;
@@ -12,9 +13,11 @@ pub(crate) mod switches;
 pub(crate) mod tally;
 
 use crate::snapshot::{NodeSnapshot, RunningJob, Unusable};
+use bundle::Bundle;
 use class::{Class, ClassKey};
 use common::id::{NodeName, QueueName, ZoneName};
 use common::policy::{Amounts, Policy};
+use common::time::Time;
 use common::unit::{Bytes, Cpus, Gpus};
 use group::{Group, GroupIndex, Sums};
 use node::{Holder, Node};
@@ -39,6 +42,8 @@ pub(crate) struct Floor {
     by_name: BTreeMap<NodeName, NodeIndex>,
     groups: Vec<Group>,
     sums: Vec<Sums>,
+    bundles: Vec<Bundle>,
+    bundle_sums: Vec<Sums>,
     switches: Switches,
     classes: BTreeMap<ClassKey, Arc<Class>>,
     /// The queues that name nodes, and which.
@@ -47,6 +52,8 @@ pub(crate) struct Floor {
     zones: BTreeSet<ZoneName>,
     /// How many nodes there are of each class.
     class_sizes: Vec<(Arc<Class>, u32)>,
+    /// Nodes by when the first that holds something there ends at the latest.
+    by_end: BTreeSet<(Time, NodeIndex)>,
     /// Nodes that came since the groups were made.
     arrivals: BTreeMap<NodeName, Node>,
     is_laid_out: bool,
@@ -110,8 +117,14 @@ impl Floor {
 
     fn change_node(&mut self, name: &NodeName, change: impl FnOnce(&mut Node)) {
         if let Some(at) = self.by_name.get(name).copied() {
+            let before = self.nodes[at.at()].first_end();
             change(&mut self.nodes[at.at()]);
             self.count(at);
+            let after = self.nodes[at.at()].first_end();
+            if self.is_laid_out && after != before {
+                self.by_end.remove(&(before, at));
+                self.by_end.insert((after, at));
+            }
         } else if let Some(node) = self.arrivals.get_mut(name) {
             change(node);
         }
@@ -124,7 +137,13 @@ impl Floor {
             let members = &self.groups[group.0 as usize].nodes;
             let sums = Sums::of(members.iter().map(|at| self.nodes[at.at()].counted()));
             self.sums[group.0 as usize] = sums;
+            let bundle = self.groups[group.0 as usize].bundle.0 as usize;
+            self.bundle_sums[bundle] = self.sum_up(&self.bundles[bundle]);
         }
+    }
+
+    fn sum_up(&self, bundle: &Bundle) -> Sums {
+        Sums::all(bundle.groups.iter().map(|group| &self.sums[group.0 as usize]))
     }
 
     /// Are all nodes in their groups?
@@ -153,6 +172,8 @@ impl Floor {
         let count =
             |group: &Group| Sums::of(group.nodes.iter().map(|at| self.nodes[at.at()].counted()));
         self.sums = self.groups.iter().map(count).collect();
+        self.bundles = bundle::bundles(&self.nodes, &mut self.groups);
+        self.bundle_sums = self.bundles.iter().map(|bundle| self.sum_up(bundle)).collect();
         self.queue_nodes = policy
             .queues
             .iter()
@@ -166,6 +187,7 @@ impl Floor {
             })
             .collect();
         self.zones = policy.queues.iter().filter_map(|queue| queue.zone.clone()).collect();
+        self.by_end = self.nodes().map(|(at, node)| (node.first_end(), at)).collect();
         let mut sizes: BTreeMap<ClassKey, (Arc<Class>, u32)> = BTreeMap::new();
         for node in &self.nodes {
             sizes.entry(node.class.key()).or_insert_with(|| (node.class.clone(), 0)).1 += 1;
@@ -199,6 +221,11 @@ impl Floor {
         (0..).zip(&self.nodes).map(|(at, node)| (NodeIndex(at), node))
     }
 
+    /// Nodes by when the first that holds something there ends at the latest.
+    pub const fn by_end(&self) -> &BTreeSet<(Time, NodeIndex)> {
+        &self.by_end
+    }
+
     /// How many nodes are down or drained.
     pub fn unusable_count(&self) -> usize {
         self.nodes.len() - self.sums.iter().map(|sums| sums.usable as usize).sum::<usize>()
@@ -217,6 +244,16 @@ impl Floor {
     /// The sums of all groups, to begin a trial with.
     pub fn sums(&self) -> &[Sums] {
         &self.sums
+    }
+
+    /// The bundles of groups.
+    pub fn bundles(&self) -> &[Bundle] {
+        &self.bundles
+    }
+
+    /// The sums of all bundles, to begin a trial with.
+    pub fn bundle_sums(&self) -> &[Sums] {
+        &self.bundle_sums
     }
 
     /// The switches and who hangs on them.

@@ -76,6 +76,11 @@ impl Node {
         }
     }
 
+    /// When the first that holds something here ends at the latest; [`NEVER`] if nothing does.
+    pub fn first_end(&self) -> Time {
+        self.holders.first().map_or(NEVER, |first| first.until)
+    }
+
     /// May jobs start here?
     pub const fn is_usable(&self) -> bool {
         self.unusable.is_none()

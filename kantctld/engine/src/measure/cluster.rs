@@ -7,7 +7,7 @@ use crate::floor::Floor;
 use crate::floor::class::Class;
 use crate::floor::group::{Group, Sums};
 use crate::floor::node::Node;
-use crate::score::fgd::Slots;
+use crate::score::fgd::fragmentation;
 use crate::snapshot::{Snapshot, Unusable};
 use crate::typical::Typical;
 use common::gpu::GpuKind;
@@ -221,7 +221,7 @@ pub fn fgd(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
     for node in open_nodes(&floor).filter(|node| node.free.milli_sum > 0) {
         let free = &node.free;
         let like = (Arc::as_ptr(&node.class), free.core_cpus, free.memory, &free.milli[..]);
-        lost += *known.entry(like).or_insert_with(|| Slots::of(node, typical).fragmentation());
+        lost += *known.entry(like).or_insert_with(|| fragmentation(node, typical));
         all += f64::from(free.milli_sum);
     }
     Some(super::ratio(lost, all).unwrap_or(0.0))

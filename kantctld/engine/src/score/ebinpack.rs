@@ -20,7 +20,7 @@ use common::unit::GpuMilli;
 
 pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex, takes: Takes) -> Key {
     let free = scorer.hall.trial.free(at);
-    let leaf = scorer.leafs.of_group(scorer.hall, scorer.hall.floor().node(at).group);
+    let leaf = scorer.leafs().of_group(scorer.hall, scorer.hall.floor().node(at).group);
     let opens = free.is_idle();
     let takes_milli = GpuMilli::WHOLE.times(takes.gpus.0) + takes.milli.times(takes.shared.0);
     let left = free.milli_sum.saturating_sub(takes_milli.0);
@@ -36,7 +36,7 @@ pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex, takes: Takes) -> Key {
 
 pub(crate) fn bound(scorer: &Scorer<'_>, group: GroupIndex, takes: Takes) -> Key {
     let sums = scorer.hall.sums(group);
-    let leaf = scorer.leafs.of_group(scorer.hall, group);
+    let leaf = scorer.leafs().of_group(scorer.hall, group);
     let free = leaf.map_or(0, |leaf| leaf.milli_free().into());
     let left = |gpus: u32| u64::from(gpus - takes.gpus.0) * 1000;
     if let Some(gpus) = sums.tightest_broken(takes.gpus.0) {

@@ -15,7 +15,7 @@ use crate::score::{Key, Scorer};
 pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex) -> Key {
     let free = scorer.hall.trial.free(at);
     let all = 1000 * u32::try_from(free.milli.len()).unwrap_or(0);
-    let leaf = scorer.leafs.of_group(scorer.hall, scorer.hall.floor().node(at).group);
+    let leaf = scorer.leafs().of_group(scorer.hall, scorer.hall.floor().node(at).group);
     // The share in use, in millionths: leafs and nodes may differ in size.
     let share = |used: u32, all: u32| u64::from(used) * 1_000_000 / u64::from(all.max(1));
     [

@@ -15,11 +15,11 @@
 
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
-use crate::floor::class::Class;
 use crate::floor::free::Free;
 use crate::floor::node::Node;
 use crate::floor::tally::Takes;
 use crate::score::Key;
+use crate::score::yardstick::{Ask, Yardstick};
 use crate::typical::Typical;
 use common::unit::{Bytes, Cpus, GpuMilli};
 
@@ -35,101 +35,148 @@ pub(crate) fn best_gpus(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Vec<usi
     best(hall, at, takes).0
 }
 
+/// Thousandths of GPUs of a node as it is now that the typical job cannot use.
+pub(crate) fn fragmentation(node: &Node, typical: &[Typical]) -> f64 {
+    let yardstick = Yardstick::of(&node.class, typical);
+    let jobs: i64 = typical.iter().map(|one| i64::from(one.jobs)).sum();
+    let free = &node.free;
+    let slots = Slots::of(&yardstick, free.milli.clone(), (free.core_cpus, free.memory));
+    slots.fragmentation() as f64 / jobs.max(1) as f64
+}
+
 /// The best way to take this much of the node, one share after the other, and by how much
 /// fragmentation drops.
 fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f64) {
     let class = &hall.floor().node(at).class;
-    let free = hall.trial.free(at);
-    let mut slots = Slots::free(class, free, &hall.shape.typical);
-    let before = slots.fragmentation();
-    slots.cpus -= takes.cpus;
-    slots.memory -= takes.memory;
+    let free: &Free = hall.trial.free(at);
+    let nothing = Yardstick::default();
+    let yardstick = hall.shape.typical.get(class).unwrap_or(&nothing);
+    let jobs = hall.shape.typical.jobs.max(1) as f64;
+    let slots =
+        |cpus: Cpus, memory: Bytes| Slots::of(yardstick, free.milli.clone(), (cpus, memory));
+    let before = slots(free.core_cpus, free.memory).fragmentation();
+    let mut slots = slots(free.core_cpus - takes.cpus, free.memory - takes.memory);
+    let drop = |after: i64| (before - after) as f64 / jobs;
     let accepted = class.accepted(hall.shape.demand.request);
     if takes.milli == GpuMilli::ZERO {
         let mut left = takes.gpus.0;
-        for (position, milli) in slots.milli.iter_mut().enumerate() {
-            if left > 0 && *milli == 1000 && accepted >> position & 1 == 1 {
-                *milli = 0;
+        for position in 0..slots.milli.len() {
+            if left > 0 && slots.milli[position] == 1000 && accepted >> position & 1 == 1 {
+                slots.take(position, 1000);
                 left -= 1;
             }
         }
-        return (Vec::new(), before - slots.fragmentation());
+        return (Vec::new(), drop(slots.fragmentation()));
     }
     let share = u16::try_from(takes.milli.0).unwrap_or(u16::MAX);
-    let (mut chosen, mut others, mut dropped) = (Vec::new(), accepted, 0.0);
+    let is_of_one_kind = class.kinds().len() <= 1;
+    let (mut chosen, mut others, mut after) = (Vec::new(), accepted, before);
     for _ in 0..takes.shared.0 {
-        let mut next: Option<(usize, f64)> = None;
+        let mut next: Option<(usize, i64)> = None;
         for position in 0..slots.milli.len() {
-            if others >> position & 1 == 0 || slots.milli[position] < share {
+            let milli = slots.milli[position];
+            let is_open = |at: usize| others >> at & 1 == 1;
+            // One as full as one before it comes to the same.
+            let is_known = || (0..position).any(|at| is_open(at) && slots.milli[at] == milli);
+            if !is_open(position) || milli < share || (is_of_one_kind && is_known()) {
                 continue;
             }
-            slots.milli[position] -= share;
-            let by = before - slots.fragmentation();
-            slots.milli[position] += share;
-            if next.is_none_or(|(_, largest)| by > largest) {
-                next = Some((position, by));
+            let left = slots.fragmentation_without(position, share);
+            if next.is_none_or(|(_, least)| left < least) {
+                next = Some((position, left));
             }
         }
-        let Some((position, by)) = next else { return (Vec::new(), f64::NEG_INFINITY) };
-        slots.milli[position] -= share;
+        let Some((position, left)) = next else { return (Vec::new(), f64::NEG_INFINITY) };
+        slots.take(position, share);
         others &= !(1 << position);
         chosen.push(position);
-        dropped = by;
+        after = left;
     }
-    (chosen, dropped)
+    (chosen, drop(after))
 }
 
 /// A node as it is, or as it would be.
-pub(crate) struct Slots<'a> {
-    class: &'a Class,
-    typical: &'a [Typical],
-    cpus: Cpus,
-    memory: Bytes,
+struct Slots<'y> {
+    yardstick: &'y Yardstick,
     milli: Vec<u16>,
+    /// Thousandths of GPUs that are free.
+    all: i64,
+    rooms: Vec<Room>,
 }
 
-impl<'a> Slots<'a> {
-    /// A node with this much free.
-    fn free(class: &'a Class, free: &Free, typical: &'a [Typical]) -> Self {
-        let (cpus, memory, milli) = (free.core_cpus, free.memory, free.milli.clone());
-        Self { class, typical, cpus, memory, milli }
-    }
+/// What there is for shapes that ask for the same GPUs.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Jobs with enough CPUs and memory.
+    fitting: i64,
+    /// GPUs with enough free.
+    gpus: u32,
+    /// Thousandths of the others.
+    scraps: i64,
+}
 
-    /// A node as it is now.
-    pub(crate) fn of(node: &'a Node, typical: &'a [Typical]) -> Self {
-        Self::free(&node.class, &node.free, typical)
-    }
-
-    /// Thousandths of GPUs that the typical job cannot use.
-    pub(crate) fn fragmentation(&self) -> f64 {
-        let all: u32 = self.milli.iter().map(|milli| u32::from(*milli)).sum();
-        let unusable = |typical: &Typical| -> f64 {
-            let accepted = self.accepted(typical);
-            if !self.fits(typical, accepted) {
-                return f64::from(all);
-            }
-            let is_scrap =
-                |(at, milli): &(usize, &u16)| accepted >> at & 1 == 0 || **milli < typical.milli;
-            let scraps = self.milli.iter().enumerate().filter(is_scrap);
-            scraps.map(|(_, milli)| f64::from(*milli)).sum()
-        };
-        self.typical.iter().map(|typical| typical.weight * unusable(typical)).sum()
-    }
-
-    /// The positions of GPUs that the typical job accepts.
-    fn accepted(&self, typical: &Typical) -> u128 {
-        let kinds = typical.kinds.as_ref();
-        kinds.map_or_else(|| self.class.of_no_kind(), |kinds| self.class.positions(kinds))
-    }
-
-    fn fits(&self, typical: &Typical, accepted: u128) -> bool {
-        if typical.gpus == 0 || typical.cpus > self.cpus || typical.memory > self.memory {
-            return false;
+impl Room {
+    /// A GPU with so much free counts, or counts no more.
+    fn count(&mut self, ask: &Ask, position: usize, milli: u16, sign: i8) {
+        if ask.accepted >> position & 1 == 1 && milli >= ask.milli {
+            self.gpus = self.gpus.saturating_add_signed(sign.into());
+        } else {
+            self.scraps += i64::from(sign) * i64::from(milli);
         }
-        let enough = self.milli.iter().enumerate();
-        let enough =
-            enough.filter(|(at, milli)| accepted >> at & 1 == 1 && **milli >= typical.milli);
-        enough.count() >= typical.gpus as usize
+    }
+
+    /// What the jobs cannot use, each counted, of so much.
+    fn unusable(&self, ask: &Ask, all: i64) -> i64 {
+        if self.gpus < ask.gpus {
+            return ask.jobs * all;
+        }
+        self.fitting * self.scraps + (ask.jobs - self.fitting) * all
+    }
+}
+
+impl<'y> Slots<'y> {
+    /// A node with this much free.
+    fn of(yardstick: &'y Yardstick, milli: Vec<u16>, (cpus, memory): (Cpus, Bytes)) -> Self {
+        let room = |ask: &Ask| {
+            let mut room = Room { fitting: ask.fitting(cpus, memory), gpus: 0, scraps: 0 };
+            let each = milli.iter().enumerate();
+            each.for_each(|(at, milli)| room.count(ask, at, *milli, 1));
+            room
+        };
+        let rooms = yardstick.asks.iter().map(room).collect();
+        let all = milli.iter().map(|milli| i64::from(*milli)).sum();
+        Self { yardstick, milli, all, rooms }
+    }
+
+    /// So much less is free of a GPU.
+    fn take(&mut self, position: usize, share: u16) {
+        let milli = self.milli[position];
+        for (ask, room) in self.yardstick.asks.iter().zip(&mut self.rooms) {
+            room.count(ask, position, milli, -1);
+            room.count(ask, position, milli - share, 1);
+        }
+        self.milli[position] -= share;
+        self.all -= i64::from(share);
+    }
+
+    /// Thousandths of GPUs that typical jobs cannot use, each job counted.
+    fn fragmentation(&self) -> i64 {
+        let asks = self.yardstick.asks.iter().zip(&self.rooms);
+        self.yardstick.useless * self.all
+            + asks.map(|(ask, room)| room.unusable(ask, self.all)).sum::<i64>()
+    }
+
+    /// The same if so much less were free of a GPU.
+    fn fragmentation_without(&self, position: usize, share: u16) -> i64 {
+        let (milli, all) = (self.milli[position], self.all - i64::from(share));
+        let unusable = |(ask, room): (&Ask, &Room)| {
+            let mut room = *room;
+            room.count(ask, position, milli, -1);
+            room.count(ask, position, milli - share, 1);
+            room.unusable(ask, all)
+        };
+        let asks = self.yardstick.asks.iter().zip(&self.rooms);
+        self.yardstick.useless * all + asks.map(unusable).sum::<i64>()
     }
 }
 

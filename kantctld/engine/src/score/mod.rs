@@ -11,6 +11,7 @@ pub(crate) mod first;
 pub(crate) mod leafs;
 pub(crate) mod nvlink;
 pub(crate) mod spread;
+pub(crate) mod yardstick;
 
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
@@ -19,6 +20,7 @@ use crate::floor::tally::Takes;
 use common::policy::Placement;
 use common::unit::{GpuMilli, Gpus};
 use leafs::Leafs;
+use std::cell::OnceCell;
 
 /// How bad a node is for a part: compared from the left, then by the node's position.
 pub(crate) type Key = [u64; 5];
@@ -26,15 +28,18 @@ pub(crate) type Key = [u64; 5];
 /// What the policies look at beside the hall.
 pub(crate) struct Scorer<'a> {
     pub hall: &'a Hall<'a>,
-    /// Sums by leaf, for policies that look at leafs.
-    pub leafs: Leafs,
+    /// Sums by leaf, once a policy asked for them.
+    leafs: OnceCell<Leafs>,
 }
 
 impl<'a> Scorer<'a> {
-    pub fn new(hall: &'a Hall<'a>) -> Self {
-        let looks_at_leafs = matches!(hall.placement, Placement::EBinpack | Placement::ESpread);
-        let leafs = if looks_at_leafs { Leafs::of(hall) } else { Leafs::default() };
-        Self { hall, leafs }
+    pub const fn new(hall: &'a Hall<'a>) -> Self {
+        Self { hall, leafs: OnceCell::new() }
+    }
+
+    /// Sums by leaf.
+    pub fn leafs(&self) -> &Leafs {
+        self.leafs.get_or_init(|| Leafs::of(self.hall))
     }
 
     /// The key of a node that holds the part.

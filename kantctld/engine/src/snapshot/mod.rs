@@ -28,6 +28,7 @@ use crate::line::Line;
 use crate::order::fair_share::Usage;
 use crate::order::ranker::Ranker;
 use crate::preempt::Crowd;
+use crate::score::yardstick::Yardsticks;
 use crate::typical::Typical;
 use bounded::bounds_anybody;
 use common::id::{JobId, JobKey, NodeName, ReservationName};
@@ -91,7 +92,7 @@ pub struct Snapshot {
     /// A node went down or came up since that was added up.
     is_capacity_old: bool,
     /// What jobs typically ask for, if somebody said so.
-    pub(crate) typical: Option<Arc<Vec<Typical>>>,
+    pub(crate) typical: Option<Arc<Yardsticks>>,
     /// Where something came free since rounds asked everybody whether that helps them.
     pub(crate) freed: Freed,
     /// Something came free sooner than promises counted on, or nodes changed, since they were made.
@@ -215,7 +216,7 @@ impl Snapshot {
     /// What jobs of this cluster typically ask for (FGD); without it a round looks at those that
     /// wait. Not saved with the snapshot.
     pub fn set_typical(&mut self, typical: Vec<Typical>) {
-        self.typical = Some(Arc::new(typical));
+        self.typical = Some(Arc::new(Yardsticks::of(&self.floor, typical)));
     }
 
     /// So many searches for a place in one round (20,000 if nobody says); the next round goes on.
@@ -229,6 +230,7 @@ impl Snapshot {
         if !self.floor.is_laid_out() {
             let policy = self.policy.clone();
             self.floor.lay_out(&policy);
+            self.measure_typical();
             self.freed = Freed::Everywhere;
             self.capacity = self.floor.capacity();
             self.ranked_at = None;
@@ -239,6 +241,7 @@ impl Snapshot {
             self.books.set_capacity(&self.capacity);
             self.ledger.set_capacity(&self.floor);
             self.ranked_at = None;
+            self.measure_typical();
         }
         self.line.settle(now);
         let all = self.is_rank_due(now);
@@ -246,6 +249,12 @@ impl Snapshot {
         self.ranked_at = Some(at);
         let ranker = Ranker::new(&self.policy, &self.usage, &self.capacity, at);
         self.line.rank(all, |job| ranker.rank(job));
+    }
+
+    /// Nodes changed: what typical jobs have of them is worked out anew.
+    fn measure_typical(&mut self) {
+        let typical = self.typical.take();
+        self.typical = typical.map(|typical| Arc::new(typical.again(&self.floor)));
     }
 
     /// Ranks that move with time are worked out once a minute (man slurm.conf,

@@ -10,6 +10,8 @@ use common::gpu_parts::PartSize;
 use common::reason::{Nearest, Need};
 use common::resource::Request;
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// What a node has of what is asked for, in the order in which it counts: GPUs first, then CPUs,
 /// then memory.
@@ -68,10 +70,11 @@ impl Sight<'_> {
         let floor = self.hall.floor();
         let has = |at: NodeIndex| Has::of(&floor.node(at).class, request, self.hall.trial.free(at));
         let bound = |group: GroupIndex| self.bound(group).useful(need);
-        let mut groups: Vec<_> = self.hall.groups().map(|group| (bound(group), group)).collect();
-        groups.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        // Of thousands of groups few are looked at: they need not be in order.
+        let mut groups: BinaryHeap<(Has, Reverse<GroupIndex>)> =
+            self.hall.groups().map(|group| (bound(group), Reverse(group))).collect();
         let mut best: Option<(Has, NodeIndex)> = None;
-        for (bound, group) in groups {
+        while let Some((bound, Reverse(group))) = groups.pop() {
             if best.is_some_and(|(known, _)| known >= bound) {
                 break;
             }

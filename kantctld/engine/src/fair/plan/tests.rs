@@ -4,6 +4,7 @@ use super::*;
 use crate::fair::runtime::Protection;
 use crate::fair::tree::Terms;
 use crate::fair::world::{GpuAsk, Group, GroupAt, Job, Least, Node, Task};
+use proptest::prelude::*;
 
 pub(in crate::fair) fn queue(name: &str) -> Terms {
     let quota = Amount { gpu_milli: 0, ..Amount::UNLIMITED };
@@ -135,4 +136,114 @@ fn who_is_behind_those_that_use_up_all_searches_has_its_turn_in_a_later_round() 
         plan.in_vain.iter().for_each(|at| world.jobs[at.0].was_tried = true);
     }
     assert!(!has_room(&world, small).is_unfinished, "all had their turn");
+}
+
+/// On one node of 6 GPUs each of queues a, the older, and b holds 3; the rest is due to c, which has
+/// a quota of 2: each of the three is due 2.
+fn two_over_their_due() -> World {
+    let node =
+        Node { name: "n".to_owned(), gpus: 6, cpu_milli: 1000, tasks_max: 100, ..Node::default() };
+    let mut world = World {
+        nodes: vec![node],
+        queues: vec![queue("a"), queue("b"), queue("c")],
+        ..World::default()
+    };
+    (0..3).for_each(|at| world.queues[at].created = at as u64);
+    world.queues[2].quota.gpu_milli = 2000;
+    for queue in [0, 1, 0, 1, 0, 1] {
+        add(&mut world, queue, 1, &[0], true);
+    }
+    world
+}
+
+/// What each of these queues holds when others have yielded to a job of queue c.
+fn left_after(world: &World, queues: [usize; 2]) -> [i64; 2] {
+    let plan = plan(world, &[Step::Allocate, Step::Reclaim]);
+    assert!(!plan.gone.is_empty(), "{:?}", plan.in_vain);
+    queues.map(|at| plan.accounts[at].allocated.gpu_milli / 1000)
+}
+
+fn gang(world: &mut World, queue: usize, tasks: usize) -> JobAt {
+    let task = || Task { gpus: GpuAsk::Whole(1), group: Some(GroupAt(0)), ..Task::default() };
+    push(world, queue, (0..tasks).map(|_| task()).collect(), true)
+}
+
+#[test]
+fn a_gang_takes_one_from_each_of_two_queues_that_hold_one_more_than_their_due() {
+    let mut world = two_over_their_due();
+    gang(&mut world, 2, 2);
+    assert_eq!(left_after(&world, [0, 1]), [2, 2]);
+}
+
+proptest! {
+    /// Where queues are of one priority and every job holds one GPU. Priority goes before shares.
+    #[test]
+    fn no_queue_ends_below_its_due_while_another_keeps_more_than_its_due(
+        quotas in prop::collection::vec(0..4i64, 4),
+        weights in prop::collection::vec(1..4u8, 4),
+        holds in prop::collection::vec(0..3usize, 4..17),
+        asks in 1..5usize,
+    ) {
+        let nodes = holds.len().div_ceil(4);
+        let gpus = |at: usize| u32::try_from((holds.len() - 4 * at).min(4)).unwrap();
+        let mut world = world(1, 1000);
+        world.jobs.clear();
+        world.tasks.clear();
+        world.job_of.clear();
+        let node = |at| Node { gpus: gpus(at), ..world.nodes[0].clone() };
+        world.nodes = (0..nodes).map(node).collect();
+        world.queues = ["a", "b", "c", "d"].map(queue).to_vec();
+        for (at, terms) in world.queues.iter_mut().enumerate() {
+            terms.created = at as u64;
+            terms.quota.gpu_milli = 1000 * quotas[at];
+            terms.weight = [f64::from(weights[at]); 3];
+        }
+        for (at, queue) in holds.iter().enumerate() {
+            add(&mut world, *queue, 1, &[at / 4], true);
+        }
+        gang(&mut world, 3, asks);
+        let plan = plan(&world, &[Step::Allocate, Step::Reclaim]);
+        let of = |task: &TaskAt| world.jobs[world.job_of[task.0].0].queue;
+        let stands = |at: QueueAt| {
+            let account = &plan.accounts[at.0];
+            account.allocated.gpu_milli.cmp(&account.fair.gpu_milli)
+        };
+        let is_above = (0..3).any(|at| stands(QueueAt(at)).is_gt());
+        for queue in plan.gone.iter().map(of) {
+            prop_assert!(!(stands(queue).is_lt() && is_above), "{:?}", plan.accounts);
+        }
+    }
+}
+
+/// A tree of so many levels, with four queues below each: a job waits in each of the lowest.
+fn deep(levels: u32) -> World {
+    let mut world = World { nodes: world(1, 0).nodes, ..World::default() };
+    let mut above: Vec<Option<QueueAt>> = vec![None];
+    for level in 0..levels {
+        let mut below = Vec::new();
+        for (parent, place) in above.into_iter().flat_map(|one| (0..4).map(move |at| (one, at))) {
+            let name = format!("{level}-{}-{place}", parent.map_or(0, |at: QueueAt| at.0));
+            below.push(Some(QueueAt(world.queues.len())));
+            world.queues.push(Terms { parent, ..queue(&name) });
+        }
+        above = below;
+    }
+    for leaf in above.into_iter().flatten() {
+        add(&mut world, leaf.0, 1, &[], true);
+    }
+    world
+}
+
+#[test]
+fn queues_are_compared_on_the_way_to_a_job_and_not_all_of_them_for_each() {
+    for levels in [3, 5] {
+        let world = deep(levels);
+        let plan = plan(&world, &[Step::Allocate]);
+        assert_eq!(plan.turns.len(), world.jobs.len().min(320), "of 40 nodes of 8 GPUs");
+        // To begin with each queue once; then those beside its queue and above, when a job starts
+        // and when nothing more is left of it.
+        let once = world.queues.len();
+        let most = once + 2 * world.jobs.len() * 3 * levels as usize;
+        assert!(plan.compared <= most as u64, "{} comparisons, {most} at most", plan.compared);
+    }
 }

@@ -1,0 +1,44 @@
+//! Groups of one pool, bundled, with what is free in all of them: where a bundle promises nothing
+//! none of its groups is asked. In a cluster of many kinds of node a group has few.
+//! Never larger than [`GROUPS_MAX`] groups, so that a changed node costs little to sum up again.
+
+use crate::floor::class::Class;
+use crate::floor::group::{Group, GroupIndex};
+use crate::floor::node::Node;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A bundle has at most so many groups.
+const GROUPS_MAX: usize = 32;
+
+/// A bundle's position among the bundles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BundleIndex(pub u32);
+
+/// Groups of the same GPU pool.
+#[derive(Debug, Clone)]
+pub(crate) struct Bundle {
+    /// Rising.
+    pub groups: Vec<GroupIndex>,
+    /// The class of one of its nodes: all have GPUs of the same kinds.
+    pub class: Arc<Class>,
+}
+
+/// Puts groups into bundles, and tells each group its own.
+pub(crate) fn bundles(nodes: &[Node], groups: &mut [Group]) -> Vec<Bundle> {
+    let mut open: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
+    let mut bundles: Vec<Bundle> = Vec::new();
+    for (at, group) in (0..).map(GroupIndex).zip(groups) {
+        let Some(first) = group.nodes.first() else { continue };
+        let class = &nodes[first.at()].class;
+        let pool = class.kinds().iter().map(|(kind, _)| kind.0.as_str()).collect();
+        let bundle = open.entry(pool).or_insert(usize::MAX);
+        if bundles.get(*bundle).is_none_or(|bundle| bundle.groups.len() >= GROUPS_MAX) {
+            *bundle = bundles.len();
+            bundles.push(Bundle { groups: Vec::new(), class: class.clone() });
+        }
+        group.bundle = BundleIndex(u32::try_from(*bundle).unwrap_or(u32::MAX));
+        bundles[*bundle].groups.push(at);
+    }
+    bundles
+}
