@@ -11,5 +11,5 @@ mod wait;
 
 pub use awaited::Awaited;
 pub use bound::{Bound, Counted, QuotaBound, What};
-pub use refusal::{InvitationRefusal, Refusal};
+pub use refusal::{InvitationRefusal, NoRoom, Refusal};
 pub use wait::{Nearest, Need, WaitReason};

@@ -17,6 +17,7 @@ pub mod lookout;
 pub mod machine;
 pub mod mail;
 pub mod membership;
+pub mod memory;
 pub mod metrics;
 pub mod opening;
 pub mod peers;

@@ -6,6 +6,7 @@ use kantctld::access::Access;
 use kantctld::cases;
 use kantctld::files;
 use kantctld::membership;
+use kantctld::memory;
 use kantctld::session::NodeThreads;
 use kantctld::settings::{self, ConfigFile};
 use kantctld::simulate;
@@ -136,6 +137,8 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     files::keep_private();
     let file = ConfigFile::read(arguments.config.as_deref())?;
     start_log(&file.config)?;
+    files::allow_all();
+    memory::return_large_blocks();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Half of the cores: fewer threads that look for work in vain while there is little of it.
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -144,6 +147,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         .thread_name("nodes")
         .enable_all()
         .build()?;
+    runtime.spawn(memory::return_the_rest());
     let threads = NodeThreads(nodes.handle().clone());
     let ended = runtime.block_on(kantctld::run::run(file, threads));
     // Sessions that are left end with the process.

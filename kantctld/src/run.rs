@@ -8,7 +8,6 @@ use crate::api;
 use crate::audit::{self, AuditLine, AuditResult};
 use crate::clock::{SteadyClock, wall_clock};
 use crate::core::Core;
-use crate::files;
 use crate::history::{self, Wanted};
 use crate::leader::{self, Limits};
 use crate::machine::{Outlets, SharedState, StateMachine};
@@ -22,7 +21,7 @@ use crate::session::{Make, NodeThreads};
 use crate::settings::{self, ConfigFile, Reloader, SettingsError};
 use axum::Extension;
 use common::config::ControllerConfig;
-use common::id::{ClusterId, LogIndex};
+use common::id::{ClusterId, LogIndex, Uid};
 use common::reason::Refusal;
 use common::time::Span;
 use hand_over::hand_over;
@@ -87,7 +86,6 @@ pub enum RunError {
 /// # Errors
 /// [`RunError`].
 pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
-    files::allow_all();
     // First: a signal that nobody listens to would end the process.
     let hangup = signal(SignalKind::hangup())?;
     let config = &file.config;
@@ -276,7 +274,8 @@ async fn listen(
     if let Some(parent) = Path::new(&config.socket).parent() {
         make_dir(parent)?;
     }
-    let local = LocalListener::bind(Path::new(&config.socket))?;
+    let (local, who) = (LocalListener::bind(Path::new(&config.socket))?, core.clone());
+    let local = local.trusting(move |uid| who.actor(Uid(uid)).operator);
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
     let router = router.layer(Extension(Arc::new(Room::new(config))));

@@ -18,7 +18,8 @@ use common::config::policy::{
 use common::config::{ConfigError, ControllerConfig};
 use common::job::mail::addresses;
 use common::time::Span;
-use state::Settings;
+use common::unit::Bytes;
+use state::{Settings, UserBounds};
 use std::net::SocketAddr;
 use std::path::Path;
 use tracing_subscriber::EnvFilter;
@@ -65,7 +66,7 @@ pub enum SettingsError {
          path, like /var/log/kant/audit.log"
     )]
     AuditLog(String),
-    /// A length of time in which nothing can be done.
+    /// A bound within which nothing can be done.
     #[error("failed to use `{key}`: it is 0, and {why}; write 1 or more")]
     Zero {
         /// The key.
@@ -110,6 +111,10 @@ pub fn settings(file: &ConfigFile) -> Result<Settings, SettingsError> {
         allow_root_jobs: config.allow_root_jobs,
         kill_grace: Span::from_seconds(config.kill_grace_seconds),
         done_jobs_kept: Span::from_seconds(config.done_jobs_kept_seconds),
+        user_bounds: UserBounds {
+            text: Bytes::from_mib(config.user_text_mib),
+            done_tasks: config.user_done_tasks,
+        },
         qos: policy.qos,
         accounts: policy.accounts,
         fair_sharing: policy.fair_sharing,
@@ -139,7 +144,7 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
     if !config.audit_log.is_empty() && !is_plain && !is_full {
         return Err(SettingsError::AuditLog(config.audit_log.clone()));
     }
-    for (key, seconds, why) in [
+    for (key, number, why) in [
         (
             "node_lost_after_seconds",
             config.node_lost_after_seconds,
@@ -147,8 +152,9 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
         ),
         ("round_period_seconds", config.round_period_seconds, "rounds would never pause"),
         ("snapshot_every_entries", config.snapshot_every_entries, "nothing else would be done"),
+        ("user_text_mib", config.user_text_mib, "no job with a script would be accepted"),
     ] {
-        if seconds == 0 {
+        if number == 0 {
             return Err(SettingsError::Zero { key, why });
         }
     }

@@ -4,6 +4,7 @@
 //! GET. Everything else that breaks midway is reported as [`ClientError::Interrupted`].
 
 mod error;
+mod kept;
 mod lines;
 
 use std::error::Error as StdError;
@@ -22,6 +23,7 @@ pub use error::ClientError;
 
 use crate::dial::Endpoint;
 use crate::refusal::{ApiError, ErrorBody};
+use kept::Kept;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -40,7 +42,7 @@ pub struct Client {
     connect_limit: Duration,
     answer_limit: Option<Duration>,
     idle_max: usize,
-    idle: Arc<Mutex<Vec<SendRequest<Body>>>>,
+    idle: Arc<Mutex<Vec<Kept>>>,
 }
 
 impl Client {
@@ -207,16 +209,16 @@ impl Client {
 
     fn take_idle(&self) -> Option<SendRequest<Body>> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|connection| !connection.is_closed());
-        let free = idle.iter().position(SendRequest::is_ready)?;
-        Some(idle.swap_remove(free))
+        idle.retain(Kept::is_fresh);
+        let free = idle.iter().position(|kept| kept.connection.is_ready())?;
+        Some(idle.swap_remove(free).connection)
     }
 
     fn keep(&self, connection: SendRequest<Body>) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|connection| !connection.is_closed());
+        idle.retain(Kept::is_fresh);
         if idle.len() < self.idle_max {
-            idle.push(connection);
+            idle.push(Kept::new(connection));
         }
     }
 

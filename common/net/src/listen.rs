@@ -2,25 +2,29 @@
 //!
 //! Each listener proves who calls before the router sees a request. Nothing here reads a request.
 
+mod connection;
 mod places;
 mod roaming;
+mod stall;
 mod tls;
 mod unix;
 
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
+use axum::serve::Listener;
 use thiserror::Error;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 pub use tls::TlsListener;
 pub use unix::LocalListener;
 
 use crate::caller::Caller;
+use connection::Limits;
 
 /// How long a shutdown waits for answers under way; whoever follows a stream is cut off then.
 const GRACE: Duration = Duration::from_secs(5);
@@ -78,22 +82,39 @@ pub async fn serve<L>(
 ) -> io::Result<()>
 where
     L: Listener<Addr = Caller>,
-    Caller: for<'a> Connected<IncomingStream<'a, L>>,
 {
-    let (asked, shutdown_asked) = oneshot::channel::<()>();
-    let stop = async move {
-        shutdown.await;
-        drop(asked);
-    };
-    let service = router.into_make_service_with_connect_info::<Caller>();
-    let serving = axum::serve(listener, service).with_graceful_shutdown(stop);
-    tokio::select! {
-        ended = serving => ended,
-        () = async { let _ = shutdown_asked.await; tokio::time::sleep(GRACE).await } => {
-            tracing::debug!("some answers were still under way when the daemon stopped");
-            Ok(())
+    serve_within(listener, router, shutdown, Limits::default()).await
+}
+
+async fn serve_within<L>(
+    mut listener: L,
+    router: Router,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+    limits: Limits,
+) -> io::Result<()>
+where
+    L: Listener<Addr = Caller>,
+{
+    let mut shutdown = pin!(shutdown);
+    let (stop, stopping) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            (io, caller) = listener.accept() => {
+                let router = router.clone();
+                connections.spawn(connection::serve(io, caller, router, limits, stopping.clone()));
+            }
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            () = &mut shutdown => break,
         }
     }
+    drop(listener);
+    stop.send_replace(true);
+    let all_end = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(GRACE, all_end).await.is_err() {
+        tracing::debug!("some answers were still under way when the daemon stopped");
+    }
+    Ok(())
 }
 
 /// axum asks a listener for an address of the type it gives for callers; a listener is no caller.

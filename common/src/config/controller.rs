@@ -64,8 +64,16 @@ config_table! {
         kill_grace_seconds: u64 = 30,
         /// A scheduling round runs when something happened, and at least this often.
         round_period_seconds: u64 = 10,
-        /// Finished jobs are kept for `kantctl show` at least this long.
+        /// Finished jobs are kept for `kantctl show` this long, or until `user_done_tasks` are.
         done_jobs_kept_seconds: u64 = 86_400,
+        /// So many finished jobs and array tasks of one user are kept at most, and always the last
+        /// one that ended; those that ended before are in accounting alone. A thousand take about a
+        /// megabyte.
+        user_done_tasks: u32 = 20_000,
+        /// What scripts, environments and arguments of one user's jobs may take, in MiB, the same
+        /// text once. More are refused until some jobs are done. A sixteenth of it is kept of jobs
+        /// that are done, for `kantctl requeue` and `kantctl show --script`.
+        user_text_mib: u64 = 256,
         /// What is over stays in each controller's accounting for so many days: `kantctl history`,
         /// sacct, reports. 0: for ever.
         accounting_kept_days: u64 = 0,

@@ -3,9 +3,11 @@
 
 mod code;
 mod invitation;
+mod room;
 mod saving;
 
 pub use invitation::InvitationRefusal;
+pub use room::NoRoom;
 
 use super::WaitReason;
 use super::sentence::level_text;
@@ -268,31 +270,17 @@ pub enum Refusal {
     /// Negative `--nice`.
     #[error("only operators may raise a job's priority with a negative --nice")]
     NiceNegative,
-    /// Its owner has too many already.
+    /// Its owner, or the cluster, has too much already.
+    #[error(transparent)]
+    NoRoom(NoRoom),
+    /// Only the latest texts of jobs that are over are kept.
     #[error(
-        "you have {alive} jobs and array tasks that are not done, and {more} more would be over \
-         the limit of {limit} for each user: wait until some are done, or cancel some"
+        "the script and environment of job {job} are gone: of jobs that are over only the latest \
+         are kept for each user; submit it again"
     )]
-    TooManyJobs {
-        /// How many are not done.
-        alive: u32,
-        /// How many more were asked for.
-        more: u32,
-        /// The most a user may have.
-        limit: u32,
-    },
-    /// The cluster has too many already.
-    #[error(
-        "the cluster has {alive} jobs and array tasks that are not done, and {more} more would be \
-         over its limit of {limit}: try again when some are done"
-    )]
-    ClusterFull {
-        /// How many are not done.
-        alive: u32,
-        /// How many more were asked for.
-        more: u32,
-        /// The most there may be.
-        limit: u32,
+    TextsGone {
+        /// The job.
+        job: JobId,
     },
     /// Of an invitation to controllers.
     #[error(transparent)]

@@ -167,7 +167,7 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s p -l queue -
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s t -l state -d 'Only that ended so, as words (FAILED, TIMEOUT)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s S -l since -d 'Over so long ago at most (7d, 12h), or since a date [default: 7d; with jobs: all]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s E -l until -d 'Over before this date, or so long ago at least' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l limit -d 'At most so many, the latest' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l limit -d 'At most so many, the latest [default: 10000; with --csv: all]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -s o -l format -d 'These columns' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l sort -d 'By these columns; - turns around [default: the latest first]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand history" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F

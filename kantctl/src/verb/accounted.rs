@@ -27,6 +27,8 @@ pub struct Runs {
     pub runs: Vec<HistoryRun>,
     /// The controller's time when it looked.
     pub as_of: Time,
+    /// There are more than were asked for.
+    pub more: bool,
 }
 
 /// All pages of a question (`&users=ada&...`) about these jobs, or all, up to so many runs.
@@ -40,14 +42,17 @@ pub async fn all(
     limit: usize,
 ) -> Result<Runs, Failure> {
     let (named, pieces) = (Named::new(keys), pieces(keys));
-    let (mut found, mut as_of) = (Vec::new(), Time::default());
+    let (mut found, mut as_of, mut more) = (Vec::new(), Time::default(), false);
     for piece in &pieces {
-        let words: Vec<String> = piece.iter().map(ToString::to_string).collect();
-        let jobs = encoded(&words.join(","));
-        let jobs = if jobs.is_empty() { jobs } else { format!("&jobs={jobs}") };
-        let asked = (format!("{jobs}{query}"), limit);
-        as_of = pages(server, asked, |run| keys.is_empty() || named.holds(&run.job), &mut found)
-            .await?;
+        let takes = |run: &HistoryRun| keys.is_empty() || named.holds(&run.job);
+        let asked = (about(piece, query), limit);
+        let add = |page: &mut Vec<_>, _| {
+            found.append(page);
+            Ok(())
+        };
+        let ended = pages(server, asked, takes, add).await?;
+        as_of = ended.as_of;
+        more |= ended.more;
     }
     if pieces.len() > 1 {
         // A task that is named by its own number, and with its array, is in two of them.
@@ -55,19 +60,57 @@ pub async fn all(
         found.retain(|(_, run)| seen.insert((run.job.key, run.run)));
         let order = |run: &HistoryRun| Reverse((run.job.ended_at, run.job.key, run.run));
         found.sort_by_key(|(_, run)| order(run));
+        more |= found.len() > limit;
         found.truncate(limit);
     }
     let (raw, runs) = found.into_iter().unzip();
-    Ok(Runs { raw, runs, as_of })
+    Ok(Runs { raw, runs, as_of, more })
 }
 
-/// Adds up to so many of those that are taken; gives the time at which the controller looked.
+/// Hands over one page after the other, the latest end first, and keeps none. False, and nothing is
+/// asked: so many jobs are asked about that their runs would not come in one order.
+///
+/// # Errors
+/// As [`all`], and what takes a page says.
+pub async fn each_page(
+    server: &Server,
+    keys: &[JobKey],
+    (query, limit): (&str, usize),
+    mut take: impl FnMut(Vec<HistoryRun>, Time) -> Result<(), Failure>,
+) -> Result<bool, Failure> {
+    let (named, pieces) = (Named::new(keys), pieces(keys));
+    let [piece] = &pieces[..] else { return Ok(false) };
+    let takes = |run: &HistoryRun| keys.is_empty() || named.holds(&run.job);
+    let hand = |page: &mut Vec<(Value, HistoryRun)>, as_of| {
+        take(page.drain(..).map(|(_, run)| run).collect(), as_of)
+    };
+    pages(server, (about(piece, query), limit), takes, hand).await?;
+    Ok(true)
+}
+
+/// The question about these jobs, or all.
+fn about(piece: &[JobKey], query: &str) -> String {
+    let words: Vec<String> = piece.iter().map(ToString::to_string).collect();
+    let jobs = encoded(&words.join(","));
+    let jobs = if jobs.is_empty() { jobs } else { format!("&jobs={jobs}") };
+    format!("{jobs}{query}")
+}
+
+/// How the last page was.
+struct Ended {
+    /// The controller's time when it looked.
+    as_of: Time,
+    /// There are more than were asked for.
+    more: bool,
+}
+
+/// Hands over up to so many of those that are taken, a page at a time.
 async fn pages(
     server: &Server,
     (query, limit): (String, usize),
     takes: impl Fn(&HistoryRun) -> bool,
-    found: &mut Vec<(Value, HistoryRun)>,
-) -> Result<Time, Failure> {
+    mut hand: impl FnMut(&mut Vec<(Value, HistoryRun)>, Time) -> Result<(), Failure>,
+) -> Result<Ended, Failure> {
     let (mut after, mut left) = (String::new(), limit);
     loop {
         let path = format!("/v1/history?limit={}{query}{after}", PAGE.min(left.max(1)));
@@ -75,12 +118,14 @@ async fn pages(
         let Answer { mut raw, typed }: Answer<HistoryList> = answer.try_into()?;
         let came = raw.get_mut("runs").and_then(Value::as_array_mut).map(std::mem::take);
         let came = came.unwrap_or_default().into_iter().zip(typed.runs);
-        let before = found.len();
-        found.extend(came.filter(|(_, run)| takes(run)).take(left));
-        left -= found.len() - before;
+        let mut page: Vec<_> = came.filter(|(_, run)| takes(run)).collect();
+        let more = page.len() > left || typed.next.is_some();
+        page.truncate(left);
+        left -= page.len();
+        hand(&mut page, typed.as_of)?;
         match typed.next {
             Some(next) if left > 0 => after = format!("&after={}", encoded(&next)),
-            _ => return Ok(typed.as_of),
+            _ => return Ok(Ended { as_of: typed.as_of, more }),
         }
     }
 }

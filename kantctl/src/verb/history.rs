@@ -10,7 +10,9 @@ use crate::keys::{self, Keys};
 use crate::output::columns::{self, Field, Line};
 use crate::output::{Screen, screen, steps};
 use crate::server::{Server, encoded};
+use common::id::JobKey;
 use common::time::{Span, Time};
+use common::wire::api::HistoryRun;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -30,6 +32,8 @@ In CSV times are UTC, spans seconds, and sizes bytes.";
 
 const USUAL: &str = "id,name,user,queue,state,ended,time,gpus,gpu_hours,where";
 const RUNS: &str = "id,run,name,user,queue,state,ended,time,gpus,gpu_hours,where";
+/// So many runs in a table where nothing is said.
+const LIMIT: usize = 10_000;
 /// So far back where nobody says.
 const BACK: Span = Span::from_minutes(7 * 24 * 60);
 
@@ -61,7 +65,7 @@ pub struct Args {
     /// Their steps, one a line, instead of jobs
     #[arg(long, conflicts_with_all = ["format", "sort", "csv"])]
     pub steps: bool,
-    /// At most so many, the latest
+    /// At most so many, the latest [default: 10000; with --csv: all]
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<usize>,
     /// These columns
@@ -113,10 +117,20 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let usual = if args.runs { RUNS } else { USUAL };
     let fields = columns::chosen(args.format.as_deref().unwrap_or(usual))?;
     let order = columns::order(args.sort.as_deref().unwrap_or_default())?;
-    let limit = args.limit.unwrap_or(usize::MAX);
-    let list = accounted::all(server, &keys::all(&args.keys), &args.query(), limit).await?;
+    let keys = keys::all(&args.keys);
+    if args.csv && args.sort.is_none() && rows(&fields, &keys, args, server, screen).await? {
+        return Ok(OK);
+    }
+    let list = accounted::all(server, &keys, &args.query(), args.limit.unwrap_or(LIMIT)).await?;
+    if list.more && args.limit.is_none() {
+        screen::note(&format!(
+            "these are the latest {LIMIT}, and there are more: --limit says how many, --since and \
+             --until which, and --csv shows all"
+        ));
+    }
     if screen.json {
-        screen.answer(&json!({ "runs": list.raw, "as_of": list.as_of }))?;
+        let shown = json!({ "runs": list.raw, "as_of": list.as_of, "more": list.more });
+        screen.answer(&shown)?;
         return Ok(OK);
     }
     if args.steps {
@@ -127,6 +141,31 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
+/// Prints rows as they come: there may be millions. False, and nothing is printed: they would not
+/// come in their order.
+async fn rows(
+    fields: &[&'static Field],
+    keys: &[JobKey],
+    args: &Args,
+    server: &Server,
+    screen: &Screen,
+) -> Result<bool, Failure> {
+    let mut is_first = true;
+    let print = |runs: Vec<HistoryRun>, as_of| {
+        let lines: Vec<Line<'_>> = runs.iter().map(|run| line(run, as_of)).collect();
+        let text = columns::csv(fields, &lines);
+        let rows = if is_first { &text[..] } else { text.split_once('\n').map_or("", |(_, r)| r) };
+        is_first = false;
+        screen.print(rows)
+    };
+    let asked = (&args.query()[..], args.limit.unwrap_or(usize::MAX));
+    accounted::each_page(server, keys, asked, print).await
+}
+
+fn line(run: &HistoryRun, as_of: Time) -> Line<'_> {
+    Line { job: &run.job, run: Some(run), expected: None, as_of }
+}
+
 fn show(
     list: &Runs,
     fields: &[&'static Field],
@@ -134,11 +173,7 @@ fn show(
     args: &Args,
     screen: &Screen,
 ) -> Result<(), Failure> {
-    let mut lines: Vec<Line<'_>> = list
-        .runs
-        .iter()
-        .map(|run| Line { job: &run.job, run: Some(run), expected: None, as_of: list.as_of })
-        .collect();
+    let mut lines: Vec<Line<'_>> = list.runs.iter().map(|run| line(run, list.as_of)).collect();
     lines.sort_by(|one, other| columns::compare(order, one, other));
     if args.csv {
         return screen.csv(&columns::csv(fields, &lines));

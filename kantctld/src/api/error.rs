@@ -116,6 +116,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ReservationExists { .. }
         | Refusal::ReservationOverlaps { .. }
         | Refusal::NotHeld { .. }
+        | Refusal::TextsGone { .. }
         | Refusal::NodeNameTaken { .. } => StatusCode::CONFLICT,
         Refusal::UnknownQueue { .. }
         | Refusal::UnknownQos { .. }
@@ -128,8 +129,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NeverFits { .. }
         | Refusal::NeverAdmitted { .. }
         | Refusal::NoSuchLevel { .. }
-        | Refusal::TooManyJobs { .. }
-        | Refusal::ClusterFull { .. }
+        | Refusal::NoRoom(_)
         | Refusal::BadAsk { .. } => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

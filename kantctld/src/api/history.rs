@@ -21,9 +21,15 @@ pub async fn list(
     State(core): State<Arc<Core>>,
     user: net::User,
     Query(query): Query<HistoryQuery>,
-) -> Result<Json<HistoryList>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     core.refresh().await?;
-    Ok(Json(page(&core, user.uid, query).await?))
+    written(&core).await?;
+    let (history, as_of) = (core.history.clone(), core.now());
+    look::answer(&core, user.uid, move |_| {
+        let looked = history.reader().and_then(|reader| history::runs(&reader, &query));
+        Ok(HistoryList { as_of, ..looked.map_err(refused)? })
+    })
+    .await
 }
 
 /// GET of [`history::KEPT_PATH`]: what this controller itself has, for another one.

@@ -53,7 +53,11 @@ pub async fn script(
     let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     let state = core.state.read();
-    let script = view::script(&state, key.job).ok_or(Refusal::UnknownJob { key })?;
+    let gone = || match state.is_textless(key.job) {
+        true => Refusal::TextsGone { job: key.job },
+        false => Refusal::UnknownJob { key },
+    };
+    let script = view::script(&state, key.job).ok_or_else(gone)?;
     Ok(script.to_owned())
 }
 

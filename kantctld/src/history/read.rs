@@ -15,6 +15,8 @@ use state::history::NodeChange;
 const PAGE: u32 = 1000;
 /// Runs on a page at most.
 const PAGE_MAX: u32 = 10_000;
+/// What the runs on a page may take, but for the last.
+const PAGE_BYTES: usize = 8 << 20;
 /// Jobs and tasks that one question may name: two values each, of 32,766 that SQLite takes.
 const JOBS_MAX: usize = 10_000;
 
@@ -42,20 +44,27 @@ impl Where {
         self.values.extend(words.iter().map(|word| Value::from((*word).to_owned())));
     }
 
-    /// One of the users, by name or number.
+    /// One of the users, by name or number. One user is one condition, which an index answers in
+    /// the order of time.
     pub(super) fn users(&mut self, words: &str) {
-        let words: Vec<&str> = words.split(',').map(str::trim).filter(|w| !w.is_empty()).collect();
-        if words.is_empty() {
-            return;
+        let words = words.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let (uids, names): (Vec<&str>, Vec<&str>) =
+            words.partition(|word| word.parse::<u32>().is_ok());
+        let mut parts = Vec::new();
+        for (column, words) in [("r.user", &names), ("r.uid", &uids)] {
+            match words.len() {
+                0 => {}
+                1 => parts.push(format!("{column} = ?")),
+                count => parts.push(format!("{column} IN ({})", marks(count))),
+            }
         }
-        let uids: Vec<u32> = words.iter().filter_map(|word| word.parse().ok()).collect();
-        let by_name = format!("r.user IN ({})", marks(words.len()));
-        self.values.extend(words.iter().map(|word| Value::from((*word).to_owned())));
-        if uids.is_empty() {
-            self.parts.push(by_name);
-        } else {
-            self.parts.push(format!("({by_name} OR r.uid IN ({}))", marks(uids.len())));
-            self.values.extend(uids.into_iter().map(Value::from));
+        let uids = uids.iter().filter_map(|word| word.parse::<u32>().ok()).map(Value::from);
+        let values = names.iter().map(|name| Value::from((*name).to_owned())).chain(uids);
+        self.values.extend(values);
+        match parts.len() {
+            0 => {}
+            1 => self.parts.append(&mut parts),
+            _ => self.parts.push(format!("({})", parts.join(" OR "))),
         }
     }
 
@@ -74,11 +83,8 @@ fn marks(count: usize) -> String {
     vec!["?"; count].join(", ")
 }
 
-/// A page of runs, latest end first.
-///
-/// # Errors
-/// [`HistoryError`]; [`HistoryError::Question`] for a question that makes no sense.
-pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList, HistoryError> {
+/// The statement for a page, and how many runs are on it.
+fn page(query: &HistoryQuery) -> Result<(String, Vec<Value>, u32), HistoryError> {
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
     let mut wanted = conditions(query)?;
     if let Some(cursor) = &query.after {
@@ -92,17 +98,27 @@ pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList
         wanted.text(),
         u64::from(limit) + 1
     );
+    Ok((sql, wanted.values(), limit))
+}
+
+/// A page of runs, latest end first: as many as were asked for, or fewer where those are large.
+///
+/// # Errors
+/// [`HistoryError`]; [`HistoryError::Question`] for a question that makes no sense.
+pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList, HistoryError> {
+    let (sql, values, limit) = page(query)?;
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
     let mut statement = connection.prepare(&sql).map_err(failed)?;
-    let mut rows = statement.query(params_from_iter(wanted.values())).map_err(failed)?;
+    let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
     let (mut list, mut reader) = (HistoryList::default(), Reader::default());
-    let (mut seen, mut last) = (0, None);
+    let (mut seen, mut bytes, mut last) = (0, 0, None);
     while let Some(row) = rows.next().map_err(failed)? {
-        if seen == limit {
+        if seen == limit || bytes >= PAGE_BYTES {
             list.next = last;
             break;
         }
         (seen, last) = (seen + 1, Some(cursor(row).map_err(failed)?));
+        bytes += row::length(row).map_err(failed)?;
         match reader.read(row) {
             Ok(run) => list.runs.push(run),
             // As a later release wrote it, say: the others are shown all the same.
@@ -201,3 +217,6 @@ fn read_cursor(text: &str) -> Result<[i64; 4], HistoryError> {
     let wrong = || HistoryError::Question(format!("`{text}` is no place to go on from"));
     parts.and_then(|parts| parts.try_into().ok()).ok_or_else(wrong)
 }
+
+#[cfg(test)]
+mod tests;

@@ -153,6 +153,11 @@ pub(super) fn packed(value: &impl Serialize) -> Vec<u8> {
         .expect("what is kept is plain data, and writing to memory does not fail")
 }
 
+/// What the run of a row of [`READ`] takes, about.
+pub(super) fn length(row: &Row<'_>) -> rusqlite::Result<usize> {
+    Ok(row.get_ref(13)?.as_blob()?.len() + row.get_ref(14)?.as_blob()?.len())
+}
+
 /// Reads runs one after the other; tasks of one array share what was asked.
 #[derive(Default)]
 pub(super) struct Reader {

@@ -139,6 +139,7 @@ CREATE TABLE IF NOT EXISTS steps (
 CREATE INDEX IF NOT EXISTS runs_ended ON runs (ended_ms, job, task, run);
 CREATE INDEX IF NOT EXISTS runs_number ON runs (number);
 CREATE INDEX IF NOT EXISTS runs_user ON runs (user, ended_ms, job, task, run);
+CREATE INDEX IF NOT EXISTS runs_uid ON runs (uid, ended_ms, job, task, run);
 CREATE INDEX IF NOT EXISTS runs_account ON runs (account, ended_ms, job, task, run);
 CREATE TABLE IF NOT EXISTS node_changes (
   node TEXT NOT NULL,

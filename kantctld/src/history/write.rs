@@ -101,8 +101,7 @@ impl File {
             return Ok(());
         }
         self.catch_up(state)?;
-        let kept = state.settings().map_or(0, |settings| settings.done_jobs_kept.0);
-        let remembered_since = state.now().0.saturating_sub(kept);
+        let remembered_since = state.remembered_since().0;
         if at < remembered_since && state.last_job() > JobId(0) && self.gap()?.is_none() {
             tracing::info!("accounting lacks what was over before {}", Time(remembered_since));
             self.note("gap_ms", signed(at))?;

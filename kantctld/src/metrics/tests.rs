@@ -102,6 +102,7 @@ fn settings() -> Settings {
         allow_root_jobs: false,
         kill_grace: Span::from_seconds(30),
         done_jobs_kept: Span::from_minutes(60),
+        user_bounds: state::UserBounds::default(),
         qos: Vec::new(),
         accounts: Vec::new(),
         fair_sharing: false,

@@ -65,7 +65,13 @@ fn the_audit_log_is_a_file_of_the_state_directory_or_a_full_path() {
 
 #[test]
 fn what_can_only_go_wrong_is_found_before_the_start() {
-    for key in ["node_lost_after_seconds", "round_period_seconds", "snapshot_every_entries"] {
+    let keys = [
+        "node_lost_after_seconds",
+        "round_period_seconds",
+        "snapshot_every_entries",
+        "user_text_mib",
+    ];
+    for key in keys {
         let told = complaint(&format!("{key} = 0")).unwrap();
         assert!(told.contains(key) && told.contains("write 1 or more"), "{told}");
     }

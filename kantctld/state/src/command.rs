@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use actor::Actor;
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
-pub use settings::Settings;
+pub use settings::{Settings, UserBounds};
 pub use steer::{SomeTasks, Steering};
 
 /// A command with the leader's time. Stamps never go back: the leader sees to it, and `apply`

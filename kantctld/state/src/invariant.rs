@@ -30,6 +30,7 @@ pub fn check(state: &State) -> Vec<String> {
     sums::check_ledger(state, &mut wrong);
     sums::check_counts(state, &mut wrong);
     sums::check_blobs(state, &mut wrong);
+    sums::check_footprint(state, &mut wrong);
     bookings::check(state, &mut wrong);
     sets::check(state, &mut wrong);
     check_usage(state, &mut wrong);
@@ -210,7 +211,10 @@ fn check_requests(state: &State, wrong: &mut Vec<String>) {
     let mut answered = BTreeSet::new();
     for (uid, key, request) in state.requests() {
         match state.job(request.job) {
-            None => wrong.push(format!("request {} lost its job {}", key.0, request.job)),
+            None if request.job > state.last_job() => {
+                wrong.push(format!("request {} leads to no job that there was", key.0));
+            }
+            None => {}
             Some(record) if record.spec.owner.uid != uid => {
                 wrong.push(format!("request {} leads to somebody else's job", key.0));
             }

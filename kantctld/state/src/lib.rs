@@ -29,6 +29,8 @@ pub mod view;
 mod apply;
 mod deadline;
 mod dependency;
+mod footprint;
+mod kept;
 mod lease;
 mod life;
 mod over;
@@ -38,7 +40,7 @@ mod remembered;
 pub use apply::{apply, may_wait, updated};
 pub use command::{
     Actor, Command, ManyJobs, OneOfMany, RoundGrow, RoundPreempt, RoundShrink, RoundStart,
-    Settings, SomeTasks, Stamped, Steering, Target,
+    Settings, SomeTasks, Stamped, Steering, Target, UserBounds,
 };
 pub use deadline::missed;
 pub use dependency::{TermState, Verdict, verdict};

@@ -14,6 +14,7 @@ mod start;
 mod suspend;
 
 use crate::event::{Event, ShareNews};
+use crate::footprint;
 use crate::job::{End, Run, SharePhase};
 use crate::remembered::State;
 use crate::usage;
@@ -236,6 +237,9 @@ fn finish(
     }
     let attempt = element.attempt;
     state.set_alive(key, false);
+    if state.is_all_done(key.job) {
+        footprint::rest(state, key.job);
+    }
     state.tell(events, Event::JobDone { key, attempt, outcome, by });
 }
 
@@ -244,6 +248,7 @@ fn finish(
 /// the order goes by when it was submitted.
 fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Option<&End>) {
     let now = state.now;
+    footprint::revive(state, key.job);
     let Some(element) = state.element_mut(key) else { return };
     element.set_aside(element.done_at.unwrap_or(now));
     (element.outcome, element.done_at) = (None, None);

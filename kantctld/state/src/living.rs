@@ -4,7 +4,7 @@
 
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::job::Ask;
-use common::reason::Refusal;
+use common::reason::{NoRoom, Refusal};
 use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -156,15 +156,19 @@ impl Living {
     /// May this user have so many more?
     ///
     /// # Errors
-    /// [`Refusal::TooManyJobs`], [`Refusal::ClusterFull`].
+    /// [`Refusal::NoRoom`].
     pub(crate) fn check_room(&self, owner: Uid, more: u32) -> Result<(), Refusal> {
         let alive = self.of_user.get(&owner).copied().unwrap_or(0);
         if alive.saturating_add(more) > LIVING_PER_USER_MAX {
-            return Err(Refusal::TooManyJobs { alive, more, limit: LIVING_PER_USER_MAX });
+            return Err(Refusal::NoRoom(NoRoom::TooManyJobs {
+                alive,
+                more,
+                limit: LIVING_PER_USER_MAX,
+            }));
         }
         let alive = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
         if alive.saturating_add(more) > LIVING_MAX {
-            return Err(Refusal::ClusterFull { alive, more, limit: LIVING_MAX });
+            return Err(Refusal::NoRoom(NoRoom::ClusterFull { alive, more, limit: LIVING_MAX }));
         }
         Ok(())
     }
@@ -203,14 +207,14 @@ mod tests {
         let mut living = Living::default();
         (0..LIVING_PER_USER_MAX).for_each(|job| living.insert(key(job), Uid(1), Bounds::default()));
         let (alive, limit) = (LIVING_PER_USER_MAX, LIVING_PER_USER_MAX);
-        let full = Refusal::TooManyJobs { alive, more: 1, limit };
+        let full = Refusal::NoRoom(NoRoom::TooManyJobs { alive, more: 1, limit });
         assert!(full.to_string().contains("100000 jobs and array tasks that are not done"));
         assert_eq!(living.check_room(Uid(1), 1), Err(full));
         assert_eq!(living.check_room(Uid(2), LIVING_PER_USER_MAX), Ok(()));
         let more = (LIVING_PER_USER_MAX..LIVING_MAX).map(|job| (key(job), Uid(job / 1000)));
         more.for_each(|(key, user)| living.insert(key, user, Bounds::default()));
         let (alive, limit) = (LIVING_MAX, LIVING_MAX);
-        let full = Refusal::ClusterFull { alive, more: 1, limit };
+        let full = Refusal::NoRoom(NoRoom::ClusterFull { alive, more: 1, limit });
         assert_eq!(living.check_room(Uid(5000), 1), Err(full));
     }
 }

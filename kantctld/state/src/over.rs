@@ -2,6 +2,7 @@
 //! be forgotten are found without a look at the others. Follows from the jobs and is not stored.
 //! Never forgets one; `ForgetDone` does, so many at a time.
 
+use crate::footprint;
 use crate::job::Record;
 use crate::remembered::State;
 use common::id::JobId;
@@ -41,9 +42,10 @@ impl Over {
 }
 
 impl State {
-    /// What a [`ForgetDone`] at this time forgets: what was over first of what is over for long
-    /// enough, no more than so many elements, but for a single job that has more. And whether that
-    /// is not all there is to forget.
+    /// What a [`ForgetDone`] at this time forgets: jobs that were over first of those that are over
+    /// for long enough, then those that are more than their user may have kept; at most
+    /// [`FORGOTTEN_AT_ONCE`] elements, except for a single job that has more. And whether there is
+    /// more to forget.
     ///
     /// [`ForgetDone`]: crate::Command::ForgetDone
     #[must_use]
@@ -51,9 +53,19 @@ impl State {
         let Some(kept) = self.settings().map(|settings| settings.done_jobs_kept) else {
             return (Vec::new(), false);
         };
-        let old = self.over.iter().take_while(|(since, _)| *since + kept <= now);
-        let (mut records, mut elements) = (Vec::new(), 0);
-        for record in old.filter_map(|(_, job)| self.jobs.get(&job)) {
+        let aged = self.over.iter().take_while(|(since, _)| *since + kept <= now);
+        let users = footprint::users(self);
+        let surplus = users.into_iter().flat_map(|uid| footprint::surplus(self, uid));
+        self.first_of(aged.map(|(_, job)| job).chain(surplus))
+    }
+
+    /// The first of these jobs, each once, that one command may forget; and whether there are more.
+    pub(crate) fn first_of(&self, jobs: impl Iterator<Item = JobId>) -> (Vec<Arc<Record>>, bool) {
+        let (mut records, mut named, mut elements) = (Vec::new(), BTreeSet::new(), 0);
+        for record in jobs.filter_map(|job| self.jobs.get(&job)) {
+            if !named.insert(record.id) {
+                continue;
+            }
             elements += record.elements.len();
             if elements > FORGOTTEN_AT_ONCE && !records.is_empty() {
                 return (records, true);

@@ -8,6 +8,7 @@ use crate::blobs::Blobs;
 use crate::command::Settings;
 use crate::dependency::Ties;
 use crate::event::Event;
+use crate::footprint::Footprint;
 use crate::invitation::Invitation;
 use crate::job::{Element, Record};
 use crate::ledger::Ledger;
@@ -41,6 +42,12 @@ pub struct State {
     pub(crate) nodes: BTreeMap<NodeName, NodeRecord>,
     pub(crate) ledger: Ledger,
     pub(crate) blobs: Blobs,
+    /// Jobs that are over and have no script, environment and arguments any more.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) textless: BTreeSet<JobId>,
+    /// The last end of a job that was forgotten because its user had too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) forgot_until: Option<Time>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -58,6 +65,9 @@ pub struct State {
     /// Every element that is not Done. Follows from `jobs`; see [`State::index`].
     #[serde(skip)]
     pub(crate) living: Living,
+    /// What each user has remembered. Follows from the rest.
+    #[serde(skip)]
+    pub(crate) footprint: Footprint,
     /// Who waits for whom. Follows from `jobs`.
     #[serde(skip)]
     pub(crate) ties: Ties,
@@ -67,6 +77,9 @@ pub struct State {
     /// The requests by the jobs they became. Follows from `requests`.
     #[serde(skip)]
     pub(crate) asked: BTreeMap<JobId, (Uid, RequestKey)>,
+    /// Those of them whose job is forgotten. Follows from `requests` and `jobs`.
+    #[serde(skip)]
+    pub(crate) asked_of_forgotten: BTreeSet<JobId>,
 }
 
 /// A request that was answered, so that it is answered the same when it comes again.
@@ -236,17 +249,6 @@ impl State {
     #[must_use]
     pub const fn queue_usage(&self) -> &QueueUsages {
         &self.queue_usage
-    }
-
-    /// A request that was answered before.
-    #[must_use]
-    pub fn request(&self, uid: Uid, key: &RequestKey) -> Option<&KnownRequest> {
-        self.requests.get(&uid)?.get(key)
-    }
-
-    /// All requests remembered.
-    pub fn requests(&self) -> impl Iterator<Item = (Uid, &RequestKey, &KnownRequest)> {
-        self.requests.iter().flat_map(|(uid, keys)| keys.iter().map(|(k, r)| (*uid, k, r)))
     }
 
     pub(crate) fn element_mut(&mut self, key: JobKey) -> Option<&mut Element> {

@@ -239,10 +239,11 @@ fn story(record: &Record, element: &Element) -> Vec<StoryLine> {
     std::iter::once(submitted).chain(lines).collect()
 }
 
-/// A job's script. `None`: there is no such job.
+/// A job's script. `None`: there is no such job, or its script is gone.
 #[must_use]
 pub fn script(state: &State, job: JobId) -> Option<&str> {
-    let text = state.blobs().get(&state.job(job)?.spec.script)?;
+    let record = state.job(job).filter(|record| !state.is_textless(record.id))?;
+    let text = state.blobs().get(&record.spec.script)?;
     std::str::from_utf8(text).ok()
 }
 

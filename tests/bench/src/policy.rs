@@ -64,6 +64,7 @@ impl Rules {
             kill_grace: Span::from_seconds(30),
             // What is over is of no interest here.
             done_jobs_kept: Span(0),
+            user_bounds: state::UserBounds::NONE,
             qos: if teams { vec![qos_urgent()] } else { Vec::new() },
             accounts: if teams { accounts() } else { Vec::new() },
             fair_sharing: false,

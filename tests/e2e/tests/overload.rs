@@ -91,6 +91,33 @@ fn ten_thousand_connections_that_say_nothing_keep_nobody_else_out() -> anyhow::R
 }
 
 #[test]
+fn scripts_that_take_too_much_are_refused_and_what_they_took_goes_back() -> anyhow::Result<()> {
+    let controller: Option<fn(&mut common::config::ControllerConfig)> =
+        Some(|config| config.user_text_mib = 128);
+    let mut cluster = Cluster::start(ClusterOptions { controller, ..Default::default() })?;
+    let kantctl = cluster.kantctl(Person::plain())?;
+    let before = memory_mib(&mut cluster)?;
+    let mut jobs = Vec::new();
+    let refused = loop {
+        let script = format!("#!/bin/sh\n# {}\n{}", jobs.len(), "# some text\n".repeat(340_000));
+        match kantctl.submit(&["--hold"], &script) {
+            Ok(job) => jobs.push(job),
+            Err(refused) => break format!("{refused:#}"),
+        }
+        assert!(jobs.len() < 40, "nothing is refused");
+    };
+    assert!(refused.contains("of your jobs that are not done take"), "{refused}");
+    assert!(memory_mib(&mut cluster)? >= before + 100, "else nothing is shown here");
+    let words: Vec<&str> = ["cancel"].into_iter().chain(jobs.iter().map(String::as_str)).collect();
+    kantctl.ok(&words)?;
+    // What is over is forgotten once a minute.
+    let until = std::time::Instant::now() + 3 * e2e::DEADLINE;
+    e2e::wait_until(until, "the memory to go back", || {
+        Ok((memory_mib(&mut cluster)? < before + 50).then_some(()))
+    })
+}
+
+#[test]
 fn a_request_of_a_hundred_megabytes_is_refused_by_what_its_head_says() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(ClusterOptions::default())?;
     let kantctl = cluster.kantctl(Person::plain())?;

@@ -1,7 +1,9 @@
-//! How many connections each local user has: a program that opens one after the other must leave
-//! some to others. Never counts daemons, which prove themselves by TLS.
+//! How many connections local users have: what one opens leaves some to others, and what all of
+//! them open leaves some to root, operators and daemons. Never counts daemons, which prove
+//! themselves by TLS.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,9 +13,14 @@ use nix::sys::resource::{Resource, getrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
-/// Of the files that this process may have open, the part that one user's connections may be.
+/// The files that a connection may take: itself, and the connection by which its request is passed
+/// on.
+const FILES_EACH: u64 = 2;
+/// Of the connections that there are files for, the part that is one user's at most.
 const PART: u64 = 4;
-/// However few files there are.
+/// The parts that are all ordinary users' together.
+const PARTS_OF_USERS: u64 = 3;
+/// A part has so many connections, however few files there are.
 const LEAST: u64 = 16;
 
 /// What is said to whoever has too many: there is no request yet to answer.
@@ -23,12 +30,21 @@ pub(super) const TOO_MANY: &str = concat!(
     r#"daemon","hint":"end programs of yours that keep some open (`ss -xp`), then try again"}}"#
 );
 
-type Users = Mutex<BTreeMap<u32, u64>>;
+/// Tells who is no ordinary user.
+pub(super) type IsTrusted = Arc<dyn Fn(u32) -> bool + Send + Sync>;
+
+/// Connections, by user.
+#[derive(Debug, Default)]
+struct Taken {
+    users: BTreeMap<u32, u64>,
+    /// Those of all ordinary users.
+    ordinary: u64,
+}
 
 /// The connections there are.
-#[derive(Debug, Default)]
 pub(super) struct Places {
-    users: Arc<Users>,
+    taken: Arc<Mutex<Taken>>,
+    is_trusted: IsTrusted,
 }
 
 /// A connection of a user, counted until it is dropped.
@@ -40,36 +56,65 @@ pub struct LocalStream {
 
 #[derive(Debug)]
 struct Place {
-    users: Arc<Users>,
+    taken: Arc<Mutex<Taken>>,
     uid: u32,
+    is_ordinary: bool,
 }
 
 impl Places {
-    /// Counts a connection; hands it back if its user has too many.
-    pub(super) fn take(&self, uid: u32, stream: UnixStream) -> Result<LocalStream, UnixStream> {
-        // A system that does not tell has no such limit.
-        let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
-        self.take_of((files / PART).max(LEAST), uid, stream)
+    /// With these users trusted.
+    pub(super) fn new(is_trusted: IsTrusted) -> Self {
+        Self { taken: Arc::default(), is_trusted }
     }
 
-    fn take_of(&self, most: u64, uid: u32, stream: UnixStream) -> Result<LocalStream, UnixStream> {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = users.entry(uid).or_default();
-        if *count >= most {
+    /// Counts a connection; hands it back if its user, or all users together, have too many.
+    pub(super) fn take(&self, uid: u32, stream: UnixStream) -> Result<LocalStream, UnixStream> {
+        self.take_of(part(), uid, stream)
+    }
+
+    fn take_of(&self, part: u64, uid: u32, stream: UnixStream) -> Result<LocalStream, UnixStream> {
+        let is_ordinary = !(self.is_trusted)(uid);
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = taken.users.get(&uid).copied().unwrap_or(0);
+        let free = (PARTS_OF_USERS * part).saturating_sub(taken.ordinary);
+        // The fewer are left, the fewer may one user have: the first few do not take all of them.
+        // Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for
+        // shared-memory packet switches", 1998.
+        if own >= part || is_ordinary && own >= free {
             return Err(stream);
         }
-        *count += 1;
-        Ok(LocalStream { stream, _place: Place { users: self.users.clone(), uid } })
+        taken.users.insert(uid, own + 1);
+        taken.ordinary += u64::from(is_ordinary);
+        let taken = self.taken.clone();
+        Ok(LocalStream { stream, _place: Place { taken, uid, is_ordinary } })
     }
+}
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.taken.fmt(f)
+    }
+}
+
+/// The connections that one user may have at most.
+fn part() -> u64 {
+    (files() / FILES_EACH / PART).max(LEAST)
+}
+
+/// The files that this process may have open.
+pub(super) fn files() -> u64 {
+    // A system that does not tell has no such limit.
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX >> 2, |(soft, _)| soft.min(u64::MAX >> 2))
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = users.get_mut(&self.uid) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.ordinary -= u64::from(self.is_ordinary);
+        if let Some(count) = taken.users.get_mut(&self.uid) {
             *count -= 1;
             if *count == 0 {
-                users.remove(&self.uid);
+                taken.users.remove(&self.uid);
             }
         }
     }
@@ -125,17 +170,39 @@ impl AsyncWrite for LocalStream {
 mod tests {
     use super::*;
 
+    const ROOT: u32 = 0;
+
+    fn places() -> Places {
+        Places::new(Arc::new(|uid| uid == ROOT))
+    }
+
+    /// As many as a user gets.
+    fn all(places: &Places, part: u64, uid: u32) -> Vec<LocalStream> {
+        std::iter::from_fn(|| places.take_of(part, uid, UnixStream::pair().unwrap().0).ok())
+            .collect()
+    }
+
     #[tokio::test]
     async fn one_user_has_so_many_and_others_have_theirs() {
-        let places = Places::default();
-        let take = |uid| places.take_of(2, uid, UnixStream::pair().unwrap().0);
-        let first = take(1).unwrap();
-        let _second = take(1).unwrap();
-        assert!(take(1).is_err());
-        let _of_another = take(2).unwrap();
-        drop(first);
-        take(1).unwrap();
-        assert_eq!(places.users.lock().unwrap().get(&1), Some(&1));
+        let places = places();
+        let mut of_one = all(&places, 2, 1);
+        assert_eq!((of_one.len(), all(&places, 2, 2).len()), (2, 2));
+        of_one.pop();
+        assert_eq!(all(&places, 2, 1).len(), 1);
+        assert_eq!(places.taken.lock().unwrap().users, BTreeMap::from([(1, 1)]));
+    }
+
+    #[tokio::test]
+    async fn users_that_take_all_they_get_leave_some_to_another_and_a_part_to_root() {
+        let (places, part) = (places(), 64);
+        let crowd: Vec<_> = (1..=5).flat_map(|uid| all(&places, part, uid)).collect();
+        assert!(crowd.len() as u64 >= 2 * part, "it is not that there are few");
+        assert!(!all(&places, part, 99).is_empty(), "another user is let in");
+        let rest: Vec<_> = (100..200).flat_map(|uid| all(&places, part, uid)).collect();
+        assert_eq!((crowd.len() + rest.len()) as u64, 3 * part, "that is all for users");
+        assert_eq!(all(&places, part, ROOT).len() as u64, part);
+        drop((crowd, rest));
+        assert_eq!(places.taken.lock().unwrap().ordinary, 0);
     }
 
     #[test]

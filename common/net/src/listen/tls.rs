@@ -7,13 +7,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
+use axum::serve::Listener;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::places::files;
 use super::roaming::Roaming;
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
@@ -23,13 +23,16 @@ use crate::tcp;
 /// An honest handshake takes milliseconds; a loaded host may need a second.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 /// Strangers can hold at most this many places, each for [`HANDSHAKE_LIMIT`].
-const HANDSHAKES_MAX: usize = 1024;
+const HANDSHAKES_MAX: u64 = 1024;
+/// And of the files that this process may have open, at most this part.
+const STRANGERS_PART: u64 = 8;
 
 /// A TCP port behind mutual TLS that knows its callers.
 pub struct TlsListener {
     listener: TcpListener,
     addr: SocketAddr,
     acceptor: TlsAcceptor,
+    handshakes_max: usize,
     handshakes: JoinSet<Option<(TlsStream<Roaming>, Caller)>>,
 }
 
@@ -42,6 +45,7 @@ impl TlsListener {
             addr: listener.local_addr().map_err(failed)?,
             listener,
             acceptor: TlsAcceptor::from(identity.server_config()),
+            handshakes_max: handshakes_max(),
             handshakes: JoinSet::new(),
         })
     }
@@ -52,19 +56,25 @@ impl TlsListener {
     }
 }
 
+fn handshakes_max() -> usize {
+    let most = (files() / STRANGERS_PART).min(HANDSHAKES_MAX);
+    usize::try_from(most).unwrap_or(usize::MAX).max(1)
+}
+
 impl Listener for TlsListener {
     type Io = TlsStream<Roaming>;
     type Addr = Caller;
 
     async fn accept(&mut self) -> (TlsStream<Roaming>, Caller) {
         loop {
+            let has_place = self.handshakes.len() < self.handshakes_max;
             tokio::select! {
                 Some(done) = self.handshakes.join_next(), if !self.handshakes.is_empty() => {
                     if let Ok(Some(accepted)) = done {
                         return accepted;
                     }
                 }
-                accepted = self.listener.accept(), if self.handshakes.len() < HANDSHAKES_MAX => {
+                accepted = self.listener.accept(), if has_place => {
                     match accepted {
                         Ok((stream, from)) => {
                             let acceptor = self.acceptor.clone();
@@ -79,12 +89,6 @@ impl Listener for TlsListener {
 
     fn local_addr(&self) -> io::Result<Caller> {
         no_address()
-    }
-}
-
-impl Connected<IncomingStream<'_, TlsListener>> for Caller {
-    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
-        stream.remote_addr().clone()
     }
 }
 

@@ -8,15 +8,17 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixStream as Probe;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
+use axum::serve::Listener;
 use tokio::net::UnixListener;
 
 use super::places::{LocalStream, Places, TOO_MANY};
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
 
+/// The superuser.
+const ROOT: u32 = 0;
 /// Anybody may connect; what they may do is decided by who they are.
 const SOCKET_MODE: u32 = 0o666;
 
@@ -43,7 +45,18 @@ impl LocalListener {
         let listener = UnixListener::bind(path).map_err(failed)?;
         fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
         let inode = fs::symlink_metadata(path).map_err(failed)?.ino();
-        Ok(Self { listener, path: path.to_owned(), inode, places: Places::default(), _lock: lock })
+        let own = nix::unistd::geteuid().as_raw();
+        let places = Places::new(Arc::new(move |uid| uid == ROOT || uid == own));
+        Ok(Self { listener, path: path.to_owned(), inode, places, _lock: lock })
+    }
+
+    /// Keeps connections for these users, too: a quarter of all are kept for root, for the user
+    /// this process runs as, and for daemons.
+    pub fn trusting(mut self, is_trusted: impl Fn(u32) -> bool + Send + Sync + 'static) -> Self {
+        let own = nix::unistd::geteuid().as_raw();
+        self.places =
+            Places::new(Arc::new(move |uid| uid == ROOT || uid == own || is_trusted(uid)));
+        self
     }
 
     /// Where it listens.
@@ -91,12 +104,6 @@ impl Listener for LocalListener {
 
     fn local_addr(&self) -> io::Result<Caller> {
         no_address()
-    }
-}
-
-impl Connected<IncomingStream<'_, LocalListener>> for Caller {
-    fn connect_info(stream: IncomingStream<'_, LocalListener>) -> Self {
-        stream.remote_addr().clone()
     }
 }
 

@@ -37,8 +37,8 @@ impl Refusal {
             Self::UnknownNode { .. } => "unknown_node",
             Self::NodeNameTaken { .. } => "node_name_taken",
             Self::NiceNegative => "nice_negative",
-            Self::TooManyJobs { .. } => "too_many_jobs",
-            Self::ClusterFull { .. } => "cluster_full",
+            Self::NoRoom(room) => room.code(),
+            Self::TextsGone { .. } => "texts_gone",
             Self::Invitation(refusal) => refusal.code(),
             Self::BadAsk { .. } => "bad_ask",
         }

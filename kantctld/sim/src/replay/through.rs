@@ -239,6 +239,7 @@ fn settings(mut policy: Policy) -> Settings {
         allow_root_jobs: false,
         kill_grace: Span(0),
         done_jobs_kept: Span(0),
+        user_bounds: state::UserBounds::NONE,
         qos,
         accounts,
         fair_sharing,

@@ -82,6 +82,7 @@ impl Config {
             allow_root_jobs: false,
             kill_grace: self.grace,
             done_jobs_kept: self.kept,
+            user_bounds: state::UserBounds::NONE,
             qos: self.qos.clone(),
             accounts: self.accounts.clone(),
             fair_sharing: self.fair_sharing,

@@ -6,6 +6,7 @@ use super::admission::{self, Applicant};
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
 use crate::event::Event;
+use crate::footprint;
 use crate::life::{self, Ending};
 use crate::remembered::State;
 use common::id::JobKey;
@@ -92,5 +93,6 @@ fn check_again(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal>
     }
     let who = Applicant { owner, groups: &record.groups, operator: actor.operator };
     admission::check(state, &who, ask)?;
+    footprint::check_revival(state, record)?;
     state.living.check_room(owner.uid, 1)
 }

@@ -6,9 +6,11 @@
 //! before it proposes, for the engine may change from version to version and `apply` may not.
 
 use super::admission::{self, Applicant};
+use super::forget_done;
 use crate::blobs::Blobs;
 use crate::dependency;
 use crate::event::Event;
+use crate::footprint::{self, Load};
 use crate::job::{Element, Record};
 use crate::living::Bounds;
 use crate::remembered::{KnownRequest, State};
@@ -49,6 +51,10 @@ impl<'a> Text<'a> {
         Self { text, hash: BlobHash::of(text.as_bytes()) }
     }
 
+    fn measure(self) -> (BlobHash, u64) {
+        (self.hash, self.text.len() as u64)
+    }
+
     fn keep(self, blobs: &mut Blobs) -> BlobHash {
         blobs.keep(self.hash, self.text.as_bytes())
     }
@@ -73,11 +79,15 @@ pub(super) fn apply(
     let ids = ids(state, &asks)?;
     let tasks = asks.iter().map(|ask| count(indices(ask).count())).fold(0, u32::saturating_add);
     state.living.check_room(uid, tasks)?;
+    let texts = [submission.script, submission.environment].map(Text::measure);
+    let loads: Vec<Load> = asks.iter().map(|ask| Load::of(ask, texts)).collect();
+    footprint::check_room(state, uid, &loads)?;
     let standing = |ask: &Ask| {
         let own: Vec<_> = indices(ask).collect();
         dependency::standing(state, ask, &own)
     };
     let standing = asks.iter().map(standing).collect::<Result<Vec<_>, _>>()?;
+    forget_done::trim(state, events, uid);
     let known = KnownRequest { job: ids.first, at: state.now };
     state.requests.entry(uid).or_default().insert(request_key.clone(), known);
     state.asked.insert(ids.first, (uid, request_key.clone()));
@@ -108,6 +118,7 @@ fn take_up(state: &mut State, events: &mut Vec<Event>, record: Record) {
     let keys = record.elements.keys().map(|index| record.key(*index));
     keys.for_each(|key| state.living.insert(key, uid, bounds));
     state.living.note_elements(tasks, true);
+    state.footprint.take_up(&record, &state.blobs);
     state.jobs.insert(job, Arc::new(record));
     events.push(Event::JobSubmitted { job, tasks, repeated: false });
 }

@@ -6,7 +6,34 @@ use common::qos::Qos;
 use common::queue::Queue;
 use common::time::Span;
 use common::topology::Topology;
+use common::unit::Bytes;
 use serde::{Deserialize, Serialize};
+
+/// Bounds on what one user has the controller remember.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserBounds {
+    /// Scripts, environments and arguments of jobs that are not done.
+    pub text: Bytes,
+    /// Finished jobs and array tasks.
+    pub done_tasks: u32,
+}
+
+impl Default for UserBounds {
+    fn default() -> Self {
+        Self { text: Bytes::from_mib(256), done_tasks: 20_000 }
+    }
+}
+
+impl UserBounds {
+    /// No bounds, for who plays a user that may do anything.
+    pub const NONE: Self = Self { text: Bytes(u64::MAX), done_tasks: u32::MAX };
+
+    /// As they are where nothing is said: not written down.
+    #[must_use]
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
 
 /// Settings that decide in `apply`, replicated so that all replicas decide alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +48,9 @@ pub struct Settings {
     pub kill_grace: Span,
     /// Finished jobs are kept so long.
     pub done_jobs_kept: Span,
+    /// Bounds on what one user has the controller remember.
+    #[serde(default, skip_serializing_if = "UserBounds::is_usual")]
+    pub user_bounds: UserBounds,
     /// The QoS, none twice.
     #[serde(default)]
     pub qos: Vec<Qos>,

@@ -5,7 +5,7 @@ use crate::job::SharePhase;
 use crate::remembered::State;
 use common::blob::BlobHash;
 use common::cpuset::CpuSet;
-use common::id::{AttemptId, GpuIndex, JobKey, NodeName};
+use common::id::{AttemptId, GpuIndex, JobKey, NodeName, Uid};
 use common::job::Phase;
 use common::resource::Share;
 use common::unit::Bytes;
@@ -117,7 +117,7 @@ fn check_nodes(state: &State, taken: &Taken<'_>, wrong: &mut Vec<String>) {
 
 pub(super) fn check_blobs(state: &State, wrong: &mut Vec<String>) {
     let mut named: BTreeMap<BlobHash, u32> = BTreeMap::new();
-    for record in state.jobs() {
+    for record in state.jobs().filter(|record| !state.is_textless(record.id)) {
         for hash in [record.spec.script, record.spec.environment] {
             *named.entry(hash).or_insert(0) += 1;
         }
@@ -133,5 +133,34 @@ pub(super) fn check_blobs(state: &State, wrong: &mut Vec<String>) {
     }
     for hash in kept.keys().filter(|hash| !named.contains_key(hash)) {
         wrong.push(format!("text {hash} is kept for nobody"));
+    }
+}
+
+/// Who is over and what texts take, against sums made anew.
+pub(super) fn check_footprint(state: &State, wrong: &mut Vec<String>) {
+    let mut made: BTreeMap<Uid, [u64; 3]> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for record in state.jobs() {
+        let (uid, args) = (record.spec.owner.uid, &record.spec.ask.args);
+        let is_over = record.elements.values().all(|element| element.phase == Phase::Done);
+        let [living, over, tasks] = made.entry(uid).or_default();
+        *tasks += if is_over { record.elements.len() as u64 } else { 0 };
+        if state.is_textless(record.id) {
+            if !is_over {
+                wrong.push(format!("job {} is to run and has lost its script", record.id));
+            }
+            continue;
+        }
+        let sum = if is_over { over } else { living };
+        *sum += args.iter().map(|arg| arg.len() as u64 + 1).sum::<u64>();
+        for hash in [record.spec.script, record.spec.environment] {
+            if seen.insert((uid, is_over, hash)) {
+                *sum += state.blobs().get(&hash).map_or(0, |text| text.len() as u64);
+            }
+        }
+    }
+    let kept: BTreeMap<Uid, [u64; 3]> = state.footprint.sums().collect();
+    if kept != made {
+        wrong.push(format!("users' texts take {kept:?} by count, really {made:?}"));
     }
 }

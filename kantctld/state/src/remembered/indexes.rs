@@ -3,9 +3,10 @@
 
 use super::State;
 use crate::dependency::Ties;
+use crate::footprint::Footprint;
 use crate::living::{Bounds, Living};
 use crate::over::Over;
-use common::id::JobKey;
+use common::id::{JobId, JobKey};
 use common::job::{Phase, Rlimit};
 use std::sync::Arc;
 
@@ -39,9 +40,12 @@ impl State {
         }
         let (mut living, mut ties, mut over) =
             (Living::default(), Ties::default(), Over::default());
+        let mut footprint = Footprint::default();
         for record in self.jobs.values() {
             ties.bind(record, |job| self.jobs.contains_key(&job));
-            if record.elements.values().any(|element| element.phase != Phase::Done) {
+            let lives = record.elements.values().any(|element| element.phase != Phase::Done);
+            footprint.read(record, &self.blobs, (lives, !self.is_textless(record.id)));
+            if lives {
                 ties.live(record);
             } else if let Some(last) = record.elements.values().filter_map(|e| e.done_at).max() {
                 over.insert(record.id, last);
@@ -53,8 +57,10 @@ impl State {
             let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
             alive.for_each(|(index, _)| living.insert(record.key(*index), owner, bounds));
         }
-        (self.living, self.ties, self.over) = (living, ties, over);
+        (self.living, self.ties, self.over, self.footprint) = (living, ties, over, footprint);
         let asked = self.requests().map(|(uid, key, known)| (known.job, (uid, key.clone())));
         self.asked = asked.collect();
+        let is_forgotten = |job: &&JobId| !self.jobs.contains_key(job);
+        self.asked_of_forgotten = self.asked.keys().filter(is_forgotten).copied().collect();
     }
 }

@@ -31,5 +31,6 @@ mod submit;
 mod suspend;
 mod updating;
 mod usage;
+mod user_bounds;
 mod views;
 mod yielding;

@@ -54,6 +54,7 @@ pub fn settings(more_queues: bool) -> Settings {
         allow_root_jobs: false,
         kill_grace: Span::from_seconds(30),
         done_jobs_kept: Span::from_minutes(30),
+        user_bounds: state::UserBounds::default(),
         qos: Vec::new(),
         accounts: vec![account("vision"), account("speech")],
         fair_sharing: false,

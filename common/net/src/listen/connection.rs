@@ -1,0 +1,134 @@
+//! A connection from its first request to its last. A head that does not come, a body that does
+//! not end and an answer that is not read end it: each holds a file descriptor, of which there are
+//! few. Never ends one whose answer takes long to make.
+
+use std::convert::Infallible;
+use std::error::Error as StdError;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use axum::response::Response;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::Sleep;
+use tower_service::Service as _;
+
+use super::stall::NoStall;
+use crate::caller::Caller;
+
+/// How long a connection may keep the daemon waiting.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// For the head of a request, from the end of the answer before it: also for an idle
+    /// connection. Longer than [`crate::Client`] keeps one.
+    pub(super) head: Duration,
+    /// For the rest of the request.
+    pub(super) body: Duration,
+    /// For the next bytes of an answer to be taken.
+    pub(super) stall: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let (head, minute) = (Duration::from_secs(30), Duration::from_secs(60));
+        Self { head, body: minute, stall: minute }
+    }
+}
+
+/// Answers its requests one after the other. Once told to stop, the one under way is the last.
+pub(super) async fn serve<I>(
+    io: I,
+    caller: Caller,
+    router: Router,
+    limits: Limits,
+    mut stopping: watch::Receiver<bool>,
+) where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service =
+        service_fn(|request| answer(request, caller.clone(), router.clone(), limits.body));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .serve_connection(TokioIo::new(NoStall::new(io, limits.stall)), service)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    // An error means that the server is gone: then it is time, too.
+    let stop = async { drop(stopping.wait_for(|stop| *stop).await) };
+    let ended = tokio::select! {
+        ended = connection.as_mut() => Some(ended),
+        () = stop => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(?caller, %error, "a connection ended early");
+    }
+}
+
+async fn answer(
+    mut request: Request<Incoming>,
+    caller: Caller,
+    mut router: Router,
+    limit: Duration,
+) -> Result<Response, Infallible> {
+    request.extensions_mut().insert(ConnectInfo(caller));
+    router.call(request.map(|body| Body::new(InTime { body, limit, until: None }))).await
+}
+
+/// The body of a request took too long.
+#[derive(Debug, Error)]
+#[error("the request did not come to its end within {} s", .0.as_secs())]
+struct TooSlow(Duration);
+
+/// A body that comes in time or fails.
+struct InTime {
+    body: Incoming,
+    limit: Duration,
+    /// Set once something is waited for.
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl hyper::body::Body for InTime {
+    type Data = Bytes;
+    type Error = Box<dyn StdError + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            return Poll::Ready(frame.map(|frame| Ok(frame?)));
+        }
+        let limit = self.limit;
+        let until = self.until.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        ready!(until.as_mut().poll(cx));
+        Poll::Ready(Some(Err(TooSlow(limit).into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests;

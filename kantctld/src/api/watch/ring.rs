@@ -1,0 +1,290 @@
+//! Lines for those who watch: one ring for all of them, bounded in bytes, and of each reader only
+//! how far it is. Never waits for a reader: who is too far behind misses lines, and who stays so
+//! is ended.
+
+use super::Wanted;
+use axum::http::StatusCode;
+use common::id::JobKey;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// What lines may take: more than one command can bring of one user's jobs, since the events of a
+/// command come at once.
+const BYTES_MAX: usize = 64 << 20;
+/// What a line takes beside its text.
+const ENTRY_BYTES: usize = size_of::<Entry>();
+/// Readers of one user. One reader can watch many jobs.
+pub const READERS_OF_ONE: usize = 8;
+/// A reader that missed lines and takes none for this long is ended.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What a reader takes at once, at least a line.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// A line, and what it is about.
+pub struct Entry {
+    pub job: Option<JobKey>,
+    pub user: Option<Arc<str>>,
+    pub line: Box<[u8]>,
+}
+
+impl Entry {
+    const fn bytes(&self) -> usize {
+        ENTRY_BYTES + self.line.len()
+    }
+}
+
+struct Reader {
+    uid: u32,
+    wanted: Arc<Wanted>,
+    /// The place of the next line that it looks at.
+    at: u64,
+    /// Lines for it that came, and those of them that it has taken or missed.
+    came: u64,
+    done: u64,
+    /// Since when it lacks lines, and has not asked for more.
+    behind_since: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Content {
+    entries: VecDeque<Entry>,
+    bytes: usize,
+    /// The place of the first entry.
+    first: u64,
+    readers: BTreeMap<u64, Reader>,
+    last_id: u64,
+}
+
+/// The lines, and those who read them.
+pub struct Ring {
+    content: Mutex<Content>,
+    bytes_max: usize,
+    /// The place after the last line.
+    end: watch::Sender<u64>,
+}
+
+/// What there is for a reader.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// Some lines.
+    Lines(Vec<u8>),
+    /// So many lines are gone.
+    Missed(u64),
+    /// Nothing yet.
+    Nothing,
+    /// It was ended.
+    Ended,
+}
+
+/// A reader's place; given up when dropped.
+pub struct Reading {
+    ring: Arc<Ring>,
+    id: u64,
+    pub end: watch::Receiver<u64>,
+}
+
+/// A user has too many readers.
+pub fn too_many() -> net::Refusal {
+    let message = format!("you have {READERS_OF_ONE} watchers already, which is the limit");
+    let hint = "end some of them; one `kantctl watch` takes many jobs: `kantctl watch 42 43 44`, \
+                `kantctl watch --me`";
+    net::Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_watchers", message).hint(hint)
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self::of(BYTES_MAX)
+    }
+}
+
+impl Ring {
+    pub fn of(bytes_max: usize) -> Self {
+        let (content, end) = (Mutex::default(), watch::channel(0).0);
+        Self { content, bytes_max, end }
+    }
+
+    /// From now on this user has one reader more; `None`: it has too many.
+    pub fn open(self: &Arc<Self>, uid: u32, wanted: Wanted) -> Option<Reading> {
+        let mut content = self.content();
+        if content.readers.values().filter(|reader| reader.uid == uid).count() >= READERS_OF_ONE {
+            return None;
+        }
+        let (at, wanted) = (content.end(), Arc::new(wanted));
+        content.last_id += 1;
+        let id = content.last_id;
+        let reader = Reader { uid, wanted, at, came: 0, done: 0, behind_since: None };
+        content.readers.insert(id, reader);
+        Some(Reading { ring: self.clone(), id, end: self.end.subscribe() })
+    }
+
+    /// What readers want; empty while there are none.
+    pub fn wanted(&self) -> Vec<Arc<Wanted>> {
+        self.content().readers.values().map(|reader| reader.wanted.clone()).collect()
+    }
+
+    /// Adds lines. Readers that are behind for too long are ended.
+    pub fn add(&self, entries: Vec<Entry>, now: Instant) {
+        let mut content = self.content();
+        for entry in entries {
+            content.add(entry);
+        }
+        content.trim(self.bytes_max, now);
+        let end = content.end();
+        drop(content);
+        self.end.send_replace(end);
+    }
+
+    fn content(&self) -> MutexGuard<'_, Content> {
+        // Whoever panicked left lines as good as any.
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Content {
+    fn end(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
+    fn add(&mut self, entry: Entry) {
+        for reader in self.readers.values_mut() {
+            reader.came += u64::from(reader.wanted.takes(entry.job, entry.user.as_deref()));
+        }
+        self.bytes += entry.bytes();
+        self.entries.push_back(entry);
+    }
+
+    fn trim(&mut self, bytes_max: usize, now: Instant) {
+        let is_lost = |reader: &Reader| {
+            reader.behind_since.is_some_and(|since| now.duration_since(since) >= PATIENCE)
+        };
+        self.readers.retain(|_, reader| !is_lost(reader));
+        let end = self.end();
+        let read = self.readers.values().map(|reader| reader.at).min().unwrap_or(end);
+        while self.first < read || self.bytes > bytes_max {
+            let Some(entry) = self.entries.pop_front() else { break };
+            self.bytes -= entry.bytes();
+            self.first += 1;
+        }
+        for reader in self.readers.values_mut().filter(|reader| reader.at < self.first) {
+            reader.behind_since.get_or_insert(now);
+        }
+    }
+
+    fn take(&mut self, id: u64) -> Taken {
+        let Some(reader) = self.readers.get_mut(&id) else { return Taken::Ended };
+        reader.behind_since = None;
+        let takes =
+            |reader: &Reader, entry: &Entry| reader.wanted.takes(entry.job, entry.user.as_deref());
+        if reader.at < self.first {
+            reader.at = self.first;
+            let left = self.entries.iter().filter(|entry| takes(reader, entry)).count() as u64;
+            let missed = reader.came - reader.done - left;
+            reader.done += missed;
+            if missed > 0 {
+                return Taken::Missed(missed);
+            }
+        }
+        let mut lines = Vec::new();
+        let skipped = usize::try_from(reader.at - self.first).unwrap_or(usize::MAX);
+        for entry in self.entries.iter().skip(skipped) {
+            if lines.len() >= PIECE_BYTES {
+                break;
+            }
+            reader.at += 1;
+            if takes(reader, entry) {
+                reader.done += 1;
+                lines.extend_from_slice(&entry.line);
+            }
+        }
+        if lines.is_empty() { Taken::Nothing } else { Taken::Lines(lines) }
+    }
+}
+
+impl Reading {
+    /// What is next.
+    pub fn take(&self) -> Taken {
+        self.ring.content().take(self.id)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.ring.content().readers.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::JobId;
+
+    fn entry(job: u32, user: &str) -> Entry {
+        let line = format!("{job:0>99}\n").into_bytes().into();
+        Entry { job: Some(JobKey::single(JobId(job))), user: Some(user.into()), line }
+    }
+
+    fn of_user(user: &str) -> Wanted {
+        Wanted { users: [user.to_owned()].into(), ..Wanted::default() }
+    }
+
+    #[test]
+    fn readers_that_read_nothing_share_one_ring_and_learn_what_they_missed() {
+        let (ring, now) = (Arc::new(Ring::of(100 << 10)), Instant::now());
+        let all: Vec<Reading> =
+            (0..40).map(|reader| ring.open(reader / 8, Wanted::default()).unwrap()).collect();
+        let of_bob = ring.open(99, of_user("bob")).unwrap();
+        for job in 0..100_000 {
+            let user = if job % 1000 == 999 { "bob" } else { "ada" };
+            ring.add(vec![entry(job, user)], now);
+        }
+        let bytes: usize = ring.content().entries.iter().map(Entry::bytes).sum();
+        assert_eq!(bytes, ring.content().bytes);
+        assert!(bytes <= 100 << 10, "{bytes} bytes for 41 readers");
+        let left = ring.content().entries.len() as u64;
+        for reading in &all {
+            assert_eq!(reading.take(), Taken::Missed(100_000 - left));
+            let Taken::Lines(lines) = reading.take() else { panic!("no lines") };
+            assert!(lines.starts_with(format!("{:0>99}", 100_000 - left).as_bytes()));
+        }
+        assert_eq!(of_bob.take(), Taken::Missed(99));
+        assert!(matches!(of_bob.take(), Taken::Lines(_)), "the last line is still there");
+        assert_eq!(of_bob.take(), Taken::Nothing);
+        drop((all, of_bob));
+        ring.add(vec![entry(1, "ada")], now);
+        assert_eq!(ring.content().bytes, 0, "what nobody reads is not kept");
+    }
+
+    #[test]
+    fn a_user_has_eight_readers_and_no_ninth_until_one_ends() {
+        let ring = Arc::new(Ring::default());
+        let mut of_ada: Vec<Reading> =
+            (0..READERS_OF_ONE).map(|_| ring.open(1, Wanted::default()).unwrap()).collect();
+        assert!(ring.open(1, Wanted::default()).is_none());
+        assert!(ring.open(2, Wanted::default()).is_some());
+        of_ada.pop();
+        assert!(ring.open(1, Wanted::default()).is_some());
+        let told = too_many();
+        assert_eq!(told.status, StatusCode::TOO_MANY_REQUESTS);
+        assert!(told.error.hint.is_some());
+    }
+
+    #[test]
+    fn a_reader_that_is_full_and_takes_nothing_for_a_minute_is_ended() {
+        let (ring, now) = (Arc::new(Ring::of(1 << 10)), Instant::now());
+        let (full, reads) = (ring.open(1, of_user("ada")).unwrap(), ring.open(1, of_user("ada")));
+        let reads = reads.unwrap();
+        let add = |job: u32, at: Instant| ring.add(vec![entry(job, "ada")], at);
+        (0..100).for_each(|job| add(job, now));
+        assert!(matches!(reads.take(), Taken::Missed(_)));
+        assert!(matches!(reads.take(), Taken::Lines(_)));
+        add(100, now + PATIENCE / 2);
+        assert!(matches!(reads.take(), Taken::Lines(_)));
+        add(101, now + PATIENCE);
+        assert_eq!(full.take(), Taken::Ended);
+        assert!(matches!(reads.take(), Taken::Lines(_)), "one that reads goes on");
+        add(102, now + 10 * PATIENCE);
+        assert!(matches!(reads.take(), Taken::Lines(_)), "one that has all there is, waits");
+    }
+}
