@@ -1,4 +1,5 @@
-//! A connection that is kept for the next question, as long as the daemon keeps it, too. Never asks.
+//! A connection that is kept for the next question, for less time than the daemon keeps it. Never
+//! asks.
 
 use std::time::{Duration, Instant};
 

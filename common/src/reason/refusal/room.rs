@@ -1,5 +1,5 @@
-//! Why nothing more is accepted: its owner, or the cluster, has too much of it already. Never counts
-//! anything; the state does.
+//! Why nothing more is accepted: its owner, or the cluster, has too much of it already. Never
+//! counts anything; the state does.
 
 use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};

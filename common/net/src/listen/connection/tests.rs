@@ -1,5 +1,5 @@
-//! Connections that keep a server waiting, on real sockets and with short limits. Never waits in the
-//! hope that something has happened: a connection ends, or the test fails.
+//! Connections that keep a server waiting, on real sockets and with short limits. Never waits in
+//! the hope that something has happened: a connection ends, or the test fails.
 
 use super::*;
 use crate::listen::{LocalListener, serve_within};
