@@ -29,7 +29,7 @@ pub struct NodeRecord {
     pub drain: Option<Drain>,
     /// Starts in a row that failed here by a fault of the node.
     #[serde(default)]
-    pub faults: NodeFaults,
+    pub start_faults: NodeFaults,
     /// All that it finds wrong with itself, by its last word.
     #[serde(default)]
     pub findings: Vec<Finding>,

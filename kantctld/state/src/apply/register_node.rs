@@ -53,9 +53,9 @@ pub(super) fn apply(
         inventory,
         contact: Contact::Connected,
         drain: known.and_then(|node| node.drain.clone()),
-        faults: known
+        start_faults: known
             .filter(|_| !replaced)
-            .map_or_else(NodeFaults::default, |node| node.faults.clone()),
+            .map_or_else(NodeFaults::default, |node| node.start_faults.clone()),
         findings: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.findings.clone()),
         answered: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.answered.clone()),
         health_drains: known.map_or_else(Vec::new, |node| node.health_drains.clone()),

@@ -17,7 +17,7 @@ pub(super) fn apply(
     target::operators_only(actor)?;
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
-    node.faults = NodeFaults::default();
+    node.start_faults = NodeFaults::default();
     node.health_drains.clear();
     if node.drain.take().is_some() {
         events.push(Event::NodeResumed { name: name.clone(), by: actor.uid });
