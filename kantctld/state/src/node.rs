@@ -32,7 +32,7 @@ pub struct NodeRecord {
     pub resumed: Option<Resumed>,
     /// Starts in a row that failed here by a fault of the node.
     #[serde(default)]
-    pub failed_starts: NodeFaults,
+    pub start_faults: NodeFaults,
     /// All that it finds wrong with itself, by its last word.
     #[serde(default)]
     pub findings: Vec<Finding>,

@@ -54,9 +54,9 @@ pub(super) fn apply(
         contact: Contact::Connected,
         drain: known.and_then(|node| node.drain.clone()),
         resumed: known.and_then(|node| node.resumed.clone()),
-        failed_starts: known
+        start_faults: known
             .filter(|_| !replaced)
-            .map_or_else(NodeFaults::default, |node| node.failed_starts.clone()),
+            .map_or_else(NodeFaults::default, |node| node.start_faults.clone()),
         findings: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.findings.clone()),
         answered: known.filter(|_| !replaced).map_or_else(Vec::new, |node| node.answered.clone()),
         health_drains: known.map_or_else(Vec::new, |node| node.health_drains.clone()),

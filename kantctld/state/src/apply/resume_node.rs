@@ -19,7 +19,7 @@ pub(super) fn apply(
     let now = state.now;
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
-    node.failed_starts = NodeFaults::default();
+    node.start_faults = NodeFaults::default();
     node.health_drains.clear();
     if node.drain.take().is_some() {
         node.resumed = Some(Resumed { by: actor.uid, at: now });

@@ -33,7 +33,7 @@ pub(super) fn delay(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
 /// A share began to run: its node can start jobs.
 pub(super) fn node_works(state: &mut State, node: &NodeName) {
     if let Some(node) = state.nodes.get_mut(node) {
-        node.failed_starts = NodeFaults::default();
+        node.start_faults = NodeFaults::default();
     }
 }
 
@@ -58,14 +58,14 @@ pub(super) fn judge_node(
     let since = state.now;
     let Some(user) = state.job(id.key.job).map(|record| record.spec.owner.uid) else { return };
     let Some(node) = state.nodes.get_mut(name) else { return };
-    node.failed_starts.note(user, is_clear);
-    if !node.failed_starts.are_enough() || node.drain.is_some() {
+    node.start_faults.note(user, is_clear);
+    if !node.start_faults.are_enough() || node.drain.is_some() {
         return;
     }
     let why = end.message.as_deref().map_or_else(|| "it did not say why".to_owned(), short);
     let reason = format!(
         "{} starts in a row failed here by a fault of the node: {why}",
-        node.failed_starts.in_a_row
+        node.start_faults.in_a_row
     );
     node.drain =
         Some(Drain { reason: reason.clone(), by: SYSTEM, since, cause: DrainCause::FailedStarts });

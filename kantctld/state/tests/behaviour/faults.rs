@@ -220,7 +220,7 @@ fn an_attempt_that_never_gets_off_the_ground_is_stopped_and_tried_again() {
     assert_eq!(house.apply(Command::StartOverdue { id }), []);
     for node in ["g1", "g2"] {
         house.report(node, id, end(EndCause::Stopped, 0));
-        assert_eq!(house.state.node(&name(node)).unwrap().failed_starts, NodeFaults::default());
+        assert_eq!(house.state.node(&name(node)).unwrap().start_faults, NodeFaults::default());
     }
     assert_eq!(house.phase(id.key), Phase::Pending);
     assert!(not_before(&house, id.key).is_some());

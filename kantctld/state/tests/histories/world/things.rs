@@ -187,7 +187,9 @@ pub fn step_phase(which: u8) -> StepPhase {
         4 => (EndCause::Stopped, 0),
         5 => (EndCause::LaunchFailed, 0),
         6 => (if which < 128 { EndCause::TimedOut } else { EndCause::OutOfMemory }, 0),
-        _ => (if which < 128 { EndCause::Lost } else { EndCause::NodeFault }, 0),
+        _ if which < 128 => (EndCause::Lost, 0),
+        _ if which < 192 => (EndCause::NodeFault, 0),
+        _ => (EndCause::UnclearFault, 0),
     };
     StepPhase::Ended(Box::new(StepEnd {
         cause,
