@@ -137,8 +137,8 @@ impl Wish {
 
     /// What Slurm calls a booking without a name: after the first that may use it, and a number.
     fn usual_name(&self, known: &ReservationList) -> Result<ReservationName, Failure> {
-        let account = self.accounts.iter().flatten().map(ToString::to_string).next();
-        let user = self.users.iter().flatten().cloned().next();
+        let account = self.accounts.iter().flatten().next().map(ToString::to_string);
+        let user = self.users.iter().flatten().next().cloned();
         let first = user.or(account).unwrap_or_else(|| "resv".to_owned());
         let is_free = |name: &ReservationName| known.reservations.iter().all(|r| r.name != *name);
         let names = (1_u32..).map(|number| ReservationName::new(format!("{first}_{number}")));
