@@ -1,43 +1,67 @@
-//! The controller's clock: the wall's, but never back, and never still. A wall clock that was set
-//! ahead and back again must not freeze time, or no node would ever be lost. Never read in `apply`.
+//! The controller's clock: [`lead::ClusterClock`] over what this host's clocks show. All parts of
+//! one controller share it. Never read in `apply`.
 
+use common::id::ControllerId;
 use common::time::{Span, Time};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Instant, SystemTime};
+use lead::{ClusterClock, Reading};
+use nix::time::{ClockId, clock_gettime};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
-/// A clock that all parts of one controller share.
+/// Cluster time, as this controller has it.
 pub struct SteadyClock {
     wall: fn() -> Time,
-    last: Mutex<(Time, Instant)>,
+    clock: Mutex<ClusterClock>,
 }
 
 impl SteadyClock {
     /// Over a wall clock; [`wall_clock`] but in tests.
     #[must_use]
     pub fn new(wall: fn() -> Time) -> Self {
-        Self { wall, last: Mutex::new((wall(), Instant::now())) }
+        Self { wall, clock: Mutex::default() }
     }
 
-    /// Now: the wall clock, or, while that is behind what was said before, as much later than that
-    /// as time has passed.
+    /// What this host's wall clock shows, whatever is thought of it.
+    #[must_use]
+    pub fn wall(&self) -> Time {
+        (self.wall)()
+    }
+
+    /// Now. Never before what was said before, while this controller leads.
     #[must_use]
     pub fn now(&self) -> Time {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let passed = u64::try_from(last.1.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let now = (self.wall)().max(last.0 + Span(passed));
-        // Moved on only by whole milliseconds, or many small steps would lose time.
-        if now > last.0 {
-            *last = (now, Instant::now());
+        let mut clock = self.clock();
+        let (wall, did_doubt) = (self.wall(), clock.doubts());
+        let now = clock.now(Reading { wall, uptime: uptime() });
+        match (did_doubt, clock.doubts()) {
+            (false, true) => tracing::warn!(
+                "this host's clock says {wall}, and by what has passed since it was last looked at \
+                 it is {now}: it is not believed unless another controller's clock agrees, or, of \
+                 a lone controller, it says so for a minute. Mend NTP on this host"
+            ),
+            (true, false) => tracing::info!("this host's clock is believed again: it says {wall}"),
+            _ => {}
         }
         now
     }
 
-    /// The log holds a later time: go on from there.
+    /// The log holds this time: it is never earlier from now on.
     pub fn not_before(&self, time: Time) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if time > last.0 {
-            *last = (time, Instant::now());
-        }
+        self.clock().not_before(time);
+    }
+
+    /// Another controller's wall clock shows this.
+    pub fn hear(&self, from: ControllerId, wall: Time) {
+        self.clock().hear(from, wall, uptime());
+    }
+
+    /// The controller that leads says that this is the time; this one does not lead.
+    pub fn follow(&self, leader: Time) {
+        self.clock().follow(leader, uptime());
+    }
+
+    fn clock(&self) -> MutexGuard<'_, ClusterClock> {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -48,10 +72,20 @@ pub fn wall_clock() -> Time {
     Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// How long the host is up, the time it slept included: `Instant` leaves that out, and a wall clock
+/// that went on meanwhile would look as if it had leapt.
+fn uptime() -> Span {
+    // There is none without this clock since Linux 2.6.39.
+    let up = clock_gettime(ClockId::CLOCK_BOOTTIME)
+        .map_or(0, |up| i128::from(up.tv_sec()) * 1000 + i128::from(up.tv_nsec()) / 1_000_000);
+    Span(u64::try_from(up).unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::{Duration, Instant};
 
     #[test]
     fn behind_the_log_time_still_passes() {
@@ -70,5 +104,18 @@ mod tests {
         let clock = SteadyClock::new(wall_clock);
         clock.not_before(Time(5));
         assert!(clock.now() >= wall_clock() - Span(1000));
+    }
+
+    #[test]
+    fn a_wall_that_leaps_an_hour_ahead_and_back_moves_nothing() {
+        static AHEAD: AtomicU64 = AtomicU64::new(0);
+        let clock = SteadyClock::new(|| wall_clock() + Span(AHEAD.load(Ordering::SeqCst)));
+        let before = clock.now();
+        AHEAD.store(3_600_000, Ordering::SeqCst);
+        let leapt = clock.now();
+        AHEAD.store(0, Ordering::SeqCst);
+        let after = clock.now();
+        let near = |time: Time| time >= before && time.since(before) < Span::from_minutes(30);
+        assert!(near(leapt) && near(after), "{before} {leapt} {after}");
     }
 }

@@ -166,6 +166,11 @@ impl StateMachine {
         let letters = Letters::default();
         (Self { state: state.clone(), clock, outlets, letters }, state)
     }
+
+    /// The clock that commands are stamped with.
+    pub const fn clock(&self) -> &Arc<SteadyClock> {
+        &self.clock
+    }
 }
 
 impl Machine for StateMachine {

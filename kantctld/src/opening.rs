@@ -1,7 +1,6 @@
 //! Opens this controller's log and the sockets to the others, as its membership says. Never begins
 //! anything that the membership does not.
 
-use crate::clock::wall_clock;
 use crate::machine::StateMachine;
 use crate::membership::{LogStage, Membership, MembershipError, Start, advertised, check_adopted};
 use crate::peers::{Book, Lines, Me, Peers};
@@ -68,6 +67,7 @@ pub fn open(
     identity: Identity,
     machine: StateMachine,
 ) -> Result<Opened, OpeningError> {
+    let clock = machine.clock().clone();
     let log_dir = start.file.log_dir();
     let path = log_dir.display().to_string();
     let disk = RealDisk::open(&log_dir)
@@ -100,7 +100,7 @@ pub fn open(
     tracing::info!("controller {id} of cluster {cluster}");
     let me = Me { cluster, id, address: advertised(config).to_owned() };
     let book = Book::default();
-    let peers = Arc::new(Peers { me, log, lines, book, identity, clock: wall_clock });
+    let peers = Arc::new(Peers { me, log, lines, book, identity, clock });
     Ok(Opened { peers, thread })
 }
 

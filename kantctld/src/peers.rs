@@ -21,8 +21,8 @@ pub use hello::{Me, clocks_agree};
 pub use keeper::keep;
 pub use lines::Lines;
 
+use crate::clock::SteadyClock;
 use crate::raft::{Driven, LogHandle};
-use common::time::Time;
 use net::{Identity, Keepalive};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,8 +39,8 @@ pub struct Peers<M: Driven> {
     pub book: Book,
     /// What proves it to the others.
     pub identity: Identity,
-    /// The wall clock.
-    pub clock: fn() -> Time,
+    /// The clock, which others are told and hear of.
+    pub clock: Arc<SteadyClock>,
 }
 
 /// Half-open connections must be noticed in about the time of an election.

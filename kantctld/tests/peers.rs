@@ -10,7 +10,7 @@ use axum::routing::get;
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
 use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerHello, ToPeer};
-use kantctld::clock::wall_clock;
+use kantctld::clock::{SteadyClock, wall_clock};
 use kantctld::peers::{self, Book, Lines, Me, Peers};
 use kantctld::raft::{Beginning, Change, LogThread, Member, Opening, Shell, Status, start};
 use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, connect_channel};
@@ -50,8 +50,8 @@ async fn run(key: &ClusterKey, id: u64, beginning: impl FnOnce(String) -> Beginn
     let disk = RealDisk::open(dir.path()).unwrap();
     let (log, thread) = start(disk, &opening, words.clone(), shell).unwrap();
     let me = Me { cluster: CLUSTER, id: ControllerId(id), address };
-    let book = Book::default();
-    let peers = Arc::new(Peers { me, log, lines, book, identity, clock: wall_clock });
+    let (book, clock) = (Book::default(), Arc::new(SteadyClock::new(wall_clock)));
+    let peers = Arc::new(Peers { me, log, lines, book, identity, clock });
     let door = peers.clone();
     let serve = move |upgrade: WebSocketUpgrade| async move { peers::serve(door, upgrade) };
     let router = axum::Router::new().route(PEER_PATH, get(serve));
@@ -144,7 +144,7 @@ async fn a_controller_that_says_hello_from_elsewhere_is_known_there_from_then_on
         status.members.known.get(&ControllerId(2)).map(|member| member.address.clone())
     };
     until(&first, |status| known(status).as_deref() == Some(before)).await;
-    let now = (first.peers.clock)();
+    let now = first.peers.clock.wall();
     let moved = PeerHello { address: "127.0.0.1:2".to_owned(), ..hello(now, None) };
     let (_channel, answer) = first.answer(moved).await;
     assert!(matches!(answer, Some(FromPeer::Welcome { .. })), "{answer:?}");

@@ -19,6 +19,8 @@ pub enum ToPeer {
     Hello(Box<PeerHello>),
     /// Letters, in the order they were written; losing one is harmless.
     Letters(Vec<ByteBuf>),
+    /// What time it is, about once a second.
+    Clock(PeerClock),
     /// The next piece of the one large letter that the hello announced.
     Chunk(ByteBuf),
 }
@@ -42,6 +44,15 @@ pub struct PeerHello {
     pub now: Time,
     /// This connection carries one letter with a snapshot, and nothing else.
     pub snapshot: Option<LetterHead>,
+}
+
+/// What time it is for the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerClock {
+    /// Its wall clock.
+    pub wall: Time,
+    /// The time that it stamps commands with, if it leads.
+    pub cluster: Option<Time>,
 }
 
 /// A letter that comes in pieces.

@@ -7,6 +7,7 @@
 //! values and needs no handing over.
 #![warn(missing_docs)]
 
+pub mod clock;
 pub mod letters;
 pub mod parts;
 pub mod rounds;
@@ -15,6 +16,7 @@ pub mod session;
 pub mod steering;
 pub mod timers;
 
+pub use clock::{ClusterClock, Reading};
 pub use letters::{Letter, Letters, Marks};
 pub use parts::in_parts;
 pub use rounds::{Outcome, Rounds};

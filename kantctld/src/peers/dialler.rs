@@ -6,7 +6,7 @@ use super::{KEEPALIVE, Peers, parcel};
 use crate::raft::{Driven, Letter};
 use crate::settings::with_causes;
 use common::id::ControllerId;
-use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, ToPeer};
+use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerClock, ToPeer};
 use net::{Backoff, Channel, ChannelError, ClientError, Endpoint, connect_channel};
 use serde_bytes::ByteBuf;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ const REFUSED_CAP: Duration = Duration::from_secs(10);
 const LASTED: Duration = Duration::from_secs(5);
 /// For the answer to a hello.
 const WELCOME_LIMIT: Duration = Duration::from_secs(5);
+/// Between two tellings of the time: what was heard counts for ten times as long.
+const CLOCK_PERIOD: Duration = Duration::from_secs(1);
 /// Letters that wait to be sent; more are dropped, and the log slows down.
 const LETTERS_MAX: usize = 1024;
 /// Letters sent together weigh about so much at most, in bytes.
@@ -127,8 +129,14 @@ impl<M: Driven> Dialler<M> {
         let line = Line { letters: queue, snapshots: snapshots.clone() };
         let _open = self.peers.lines.open(self.to, line);
         let (sender, mut receiver) = channel.split();
+        let mut clock_due = tokio::time::interval(CLOCK_PERIOD);
         loop {
             tokio::select! {
+                _ = clock_due.tick() => {
+                    if sender.send(&ToPeer::Clock(self.clock())).await.is_err() {
+                        return ending(receiver.recv().await);
+                    }
+                }
                 letter = letters.recv() => {
                     let Some(letter) = letter else { return Trouble::Over(None) };
                     let pack = gather(letter, &mut letters);
@@ -142,13 +150,19 @@ impl<M: Driven> Dialler<M> {
         }
     }
 
+    fn clock(&self) -> PeerClock {
+        let leads = self.peers.log.status().borrow().leads;
+        let clock = &self.peers.clock;
+        PeerClock { wall: clock.wall(), cluster: leads.then(|| clock.now()) }
+    }
+
     /// Dials and says hello.
     pub(super) async fn dial(&self, snapshot: Option<LetterHead>) -> Result<Out, Trouble> {
         let identity = self.peers.identity.clone();
         let endpoint = Endpoint::Tls { addr: self.address.clone(), identity };
         let mut channel: Out =
             connect_channel(&endpoint, PEER_PATH, KEEPALIVE).await.map_err(Trouble::Unreached)?;
-        let hello = self.peers.me.hello(self.to, (self.peers.clock)(), snapshot);
+        let hello = self.peers.me.hello(self.to, self.peers.clock.wall(), snapshot);
         let sent = channel.send(&ToPeer::Hello(Box::new(hello))).await;
         sent.map_err(|error| Trouble::Over(Some(error)))?;
         match timeout(WELCOME_LIMIT, channel.recv()).await {

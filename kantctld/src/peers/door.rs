@@ -7,7 +7,8 @@ use crate::raft::Driven;
 use crate::settings::with_causes;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::response::Response;
-use common::wire::peer::{FromPeer, LetterHead, PeerHello, ToPeer};
+use common::id::ControllerId;
+use common::wire::peer::{FromPeer, LetterHead, PeerClock, PeerHello, ToPeer};
 use net::{Channel, ChannelReceiver, ChannelSender, accept_channel};
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +53,7 @@ async fn meet<M: Driven>(
     down: &Down,
     up: &mut Up,
 ) -> Option<String> {
-    let checked = peers.me.check(hello, &peers.log.status().borrow().members, (peers.clock)());
+    let checked = peers.me.check(hello, &peers.log.status().borrow().members, peers.clock.wall());
     if let Err(refusal) = checked {
         if peers.book.is_news(hello.from, Some(&refusal)) {
             tracing::error!("letters of another controller are refused: {refusal}");
@@ -64,6 +65,7 @@ async fn meet<M: Driven>(
     let release = env!("CARGO_PKG_VERSION").to_owned();
     down.send(&FromPeer::Welcome { release }).await.ok()?;
     peers.book.hear(hello.from, &hello.address);
+    peers.clock.hear(hello.from, hello.now);
     match hello.snapshot {
         Some(head) => take_snapshot(peers, hello, head, down, up).await,
         None => take_letters(peers, hello, up).await,
@@ -87,6 +89,7 @@ async fn take_letters<M: Driven>(
                         }
                     }
                 }
+                Some(Ok(ToPeer::Clock(clock))) => hear(peers, from, clock),
                 Some(Ok(_)) => return Some(format!("controller {from} sent no letters")),
                 // It ended, was killed, or dials anew: its own log says which.
                 Some(Err(
@@ -108,6 +111,16 @@ async fn take_letters<M: Driven>(
                 }
             }
         }
+    }
+}
+
+/// Another controller says what time it is.
+fn hear<M: Driven>(peers: &Peers<M>, from: ControllerId, clock: PeerClock) {
+    peers.clock.hear(from, clock.wall);
+    // One that leads goes by itself, whoever has led before and does not know it yet.
+    let leads = peers.log.status().borrow().leads;
+    if let Some(cluster) = clock.cluster.filter(|_| !leads) {
+        peers.clock.follow(cluster);
     }
 }
 

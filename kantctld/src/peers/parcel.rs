@@ -62,7 +62,7 @@ pub(super) async fn take(
         }
         match receiver.recv().await {
             Some(Ok(ToPeer::Chunk(chunk))) => parcel.add(&chunk)?,
-            Some(Ok(ToPeer::Hello(_) | ToPeer::Letters(_))) => {
+            Some(Ok(ToPeer::Hello(_) | ToPeer::Letters(_) | ToPeer::Clock(_))) => {
                 return Err(ParcelError::SomethingElse);
             }
             Some(Err(error)) => return Err(ParcelError::Over(Some(error))),

@@ -1,7 +1,8 @@
-//! A controller's clock in virtual time: its wall clock, skewed and set at will, but never back and
-//! never still, as the daemon's. Never read in `apply`.
+//! A controller's clock in virtual time: the daemon's own, over a wall clock that is skewed and set
+//! at will. Hears of no other controller's clock. Never read in `apply`.
 
 use common::time::{Span, Time};
+use lead::{ClusterClock, Reading};
 
 /// When all histories begin, by a true clock.
 const BEGINNING: Time = Time(1_700_000_000_000);
@@ -12,33 +13,26 @@ pub fn true_time(now_ms: u64) -> Time {
 }
 
 /// One controller's clock.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Steady {
-    last: Time,
-    last_uptime_ms: u64,
+    clock: ClusterClock,
     wall: Time,
-    uptime_ms: u64,
+    uptime: Span,
 }
 
 impl Steady {
     /// What the host's clocks show.
     pub fn set(&mut self, wall: Time, uptime_ms: u64) {
-        (self.wall, self.uptime_ms) = (wall, uptime_ms);
+        (self.wall, self.uptime) = (wall, Span(uptime_ms));
     }
 
-    /// Now: the wall clock, or, while that is behind what was said before, as much later than that
-    /// as time has passed.
+    /// Now.
     pub fn now(&mut self) -> Time {
-        let passed = self.uptime_ms.saturating_sub(self.last_uptime_ms);
-        self.last = self.wall.max(self.last + Span(passed));
-        self.last_uptime_ms = self.uptime_ms;
-        self.last
+        self.clock.now(Reading { wall: self.wall, uptime: self.uptime })
     }
 
-    /// The log holds a later time: go on from there.
+    /// The log holds this time.
     pub fn not_before(&mut self, time: Time) {
-        if time > self.last {
-            (self.last, self.last_uptime_ms) = (time, self.uptime_ms);
-        }
+        self.clock.not_before(time);
     }
 }

@@ -1,0 +1,220 @@
+//! Cluster time under walls that leap, creep and stand. Never waits.
+
+use super::*;
+use proptest::prelude::*;
+
+/// When these hosts began, by a true clock.
+const BEGAN: Time = Time(1_700_000_000_000);
+const OTHER: ControllerId = ControllerId(2);
+
+/// One host: its clock, and the true time.
+#[derive(Default)]
+struct Host {
+    clock: ClusterClock,
+    uptime: Span,
+    /// How far its wall is off, in milliseconds.
+    off: i64,
+}
+
+impl Host {
+    fn started() -> Self {
+        let mut host = Self::default();
+        assert_eq!(host.now(), BEGAN);
+        host
+    }
+
+    fn truth(&self) -> Time {
+        BEGAN + self.uptime
+    }
+
+    fn wall(&self) -> Time {
+        Time(self.truth().0.saturating_add_signed(self.off))
+    }
+
+    fn now(&mut self) -> Time {
+        self.clock.now(Reading { wall: self.wall(), uptime: self.uptime })
+    }
+
+    /// So much passes, and then it says what time it is.
+    fn after(&mut self, milliseconds: u64) -> Time {
+        self.uptime = self.uptime + Span(milliseconds);
+        self.now()
+    }
+
+    /// So many seconds, with a look each.
+    fn seconds(&mut self, seconds: u64) -> Time {
+        (0..seconds).map(|_| self.after(1000)).last().unwrap()
+    }
+
+    fn hear(&mut self, wall: Time) {
+        self.clock.hear(OTHER, wall, self.uptime);
+    }
+}
+
+#[test]
+fn a_wall_that_leaps_ahead_for_seconds_leaves_no_trace() {
+    let mut host = Host::started();
+    host.seconds(10);
+    host.off = 3_600_000;
+    assert_eq!(host.seconds(30), host.truth(), "it goes on as time passes");
+    assert!(host.clock.doubts());
+    host.off = 0;
+    assert_eq!(host.seconds(1), host.truth());
+    assert!(!host.clock.doubts());
+}
+
+#[test]
+fn a_leap_that_another_controllers_clock_shows_too_is_believed_at_once() {
+    let mut host = Host::started();
+    host.hear(host.truth());
+    host.off = 3_600_000;
+    assert_eq!(host.seconds(5), host.truth(), "the other does not show it");
+    host.hear(host.wall() - Span::from_seconds(3));
+    assert_eq!(host.seconds(1), host.wall());
+    assert!(!host.clock.doubts());
+}
+
+#[test]
+fn with_another_controller_that_shows_something_else_a_leap_is_never_believed() {
+    let mut host = Host::started();
+    host.off = 600_000;
+    for _ in 0..1000 {
+        host.hear(host.truth());
+        host.seconds(1);
+    }
+    assert_eq!(host.now(), host.truth());
+    // What was heard long ago says nothing: then it is alone, and its leap lasts.
+    assert_eq!(host.seconds(11), host.wall());
+}
+
+#[test]
+fn a_lone_controller_believes_a_leap_that_lasts_and_not_one_that_comes_and_goes() {
+    let mut host = Host::started();
+    for _ in 0..20 {
+        host.off = 3_600_000;
+        host.seconds(40);
+        host.off = 0;
+        host.seconds(1);
+    }
+    assert_eq!(host.now(), host.truth());
+    host.off = 3_600_000;
+    host.seconds(60);
+    assert_eq!(host.now(), host.truth());
+    assert_eq!(host.seconds(2), host.wall());
+}
+
+#[test]
+fn time_that_is_ahead_of_the_wall_runs_at_half_speed_until_the_wall_is_there() {
+    let mut host = Host::default();
+    // As after a leader whose clock was wrong.
+    host.clock.not_before(BEGAN + Span::from_seconds(3600));
+    let first = host.now();
+    assert_eq!(first, BEGAN + Span::from_seconds(3600));
+    // A lone controller finds its wall believable after a minute.
+    host.seconds(61);
+    let (before, begun) = (host.now(), host.truth());
+    let later = host.seconds(1000);
+    assert_eq!(later.since(before), Span::from_seconds(500));
+    assert_eq!(host.truth().since(begun), Span::from_seconds(1000));
+    host.seconds(2 * 3600);
+    assert_eq!(host.now(), host.truth(), "and is right from then on");
+}
+
+#[test]
+fn a_suspended_host_has_slept_and_not_leapt() {
+    let mut host = Host::started();
+    // Both clocks go on meanwhile.
+    assert_eq!(host.after(8 * 3_600_000), host.truth());
+    assert!(!host.clock.doubts());
+}
+
+#[test]
+fn a_new_leader_goes_on_where_the_old_one_was_and_not_where_its_own_wall_is() {
+    let mut host = Host { off: 50_000, ..Host::default() };
+    host.now();
+    host.clock.follow(host.truth(), host.uptime);
+    host.clock.not_before(host.truth() + Span(40));
+    host.hear(host.truth());
+    assert_eq!(host.after(2000), host.truth());
+}
+
+#[test]
+fn small_steps_lose_no_time() {
+    let mut host = Host::started();
+    host.off = 4000;
+    // Looked at every millisecond: an eighth faster is four seconds in half a minute.
+    for _ in 0..33_000 {
+        host.after(1);
+    }
+    assert_eq!(host.now(), host.wall());
+    host.off = 0;
+    for _ in 0..8_001 {
+        host.after(1);
+    }
+    assert_eq!(host.now(), host.truth(), "half as fast is four seconds in eight");
+}
+
+#[derive(Debug, Clone)]
+enum Happens {
+    Passes(u64),
+    Leaps(i64),
+    Creeps(i64),
+    Heard(i64),
+    Stamp(u64),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        4 => (0u64..20_000).prop_map(Happens::Passes),
+        1 => (-4_000_000i64..4_000_000).prop_map(Happens::Leaps),
+        2 => (-4_000i64..4_000).prop_map(Happens::Creeps),
+        1 => (-4_000_000i64..4_000_000).prop_map(Happens::Heard),
+        1 => (0u64..5_000).prop_map(Happens::Stamp),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn time_only_rises_is_never_far_ahead_of_what_passed_and_comes_to_the_wall(
+        history in proptest::collection::vec(happens(), 1..200)
+    ) {
+        let mut host = Host::started();
+        let (mut last, mut at) = (host.now(), host.uptime);
+        let mut heard: Vec<Time> = Vec::new();
+        let mut leapt_since = None;
+        for event in history {
+            let mut stamp = Time(0);
+            match event {
+                Happens::Passes(milliseconds) => host.uptime = host.uptime + Span(milliseconds),
+                Happens::Leaps(off) => host.off = off,
+                Happens::Creeps(by) => host.off += by,
+                Happens::Heard(off) => {
+                    let wall = Time(host.truth().0.saturating_add_signed(off));
+                    host.hear(wall);
+                    heard.push(wall);
+                }
+                Happens::Stamp(ahead) => {
+                    stamp = last + Span(ahead);
+                    host.clock.not_before(stamp);
+                }
+            }
+            let now = host.now();
+            let passed = Span(host.uptime.0 - at.0);
+            prop_assert!(now >= last, "{now:?} after {last:?}");
+            let was_doubted = *leapt_since.get_or_insert(host.uptime);
+            let may_leap = !heard.is_empty() || was_doubted + DOUBT_MAX <= host.uptime;
+            if !may_leap {
+                let most = (last + passed + Span(passed.0 / 8 + 1)).max(stamp);
+                prop_assert!(now <= most, "{now:?} is more than {most:?}");
+            }
+            if !host.clock.doubts() {
+                leapt_since = None;
+            }
+            (last, at) = (now, host.uptime);
+        }
+        // Left to itself it comes to the wall within a minute and twice what it is ahead.
+        let gap = host.now().since(host.wall());
+        host.seconds(100 + gap.seconds() * 2);
+        prop_assert_eq!(host.now(), host.wall());
+    }
+}
