@@ -28,7 +28,7 @@ pub struct NodeRecord {
     /// replacement.
     pub drain: Option<Drain>,
     /// The last time that an operator put it in use again.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
     /// Starts in a row that failed here by a fault of the node.
     #[serde(default)]
