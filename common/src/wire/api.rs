@@ -31,8 +31,7 @@
 //! | GET /v1/report?`ReportQuery` | -> `ReportView`: who used how much, and how much there was |
 //! | GET /v1/watch?`WatchQuery` | -> a `Happened` a line, without an end |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
-//! | POST /v1/reservations/{name}/update | `ReservationPatch` -> `ReservationList` |
-//! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
+//! | POST /v1/reservations/{name}/update, /delete | `ReservationPatch`, `()` |
 //! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, with the qualities of service |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status | -> `Status` |
