@@ -29,8 +29,7 @@
 //! | GET /v1/history?`HistoryQuery`, /v1/report?`ReportQuery` | -> `HistoryList`, `ReportView` |
 //! | GET /v1/watch?`WatchQuery` | -> a `Happened` a line, without an end |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
-//! | POST /v1/reservations/{name}/update | `ReservationPatch` -> `ReservationList` |
-//! | POST /v1/reservations/{name}/delete | `()` -> `Changed` |
+//! | POST /v1/reservations/{name}/update, /delete | `ReservationPatch`, `()` |
 //! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, with the qualities of service |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status, /v1/controllers | -> `Status`, `ControllerList` |

@@ -69,7 +69,14 @@ Good to know:
 - `sbatch` names output files as Slurm does (`slurm-42.out`);
 - `-N 1-4` has one task on each node, and starts with as many nodes as have room. A job that runs
   is made smaller with `scontrol update JobId=42 NumNodes=2`, not larger; no script is written for
-  it, for `. $KANT_ENV_FILE` in the job tells what it has then, and srun there knows.
+  it, for `. $KANT_ENV_FILE` in the job tells what it has then, and srun there knows;
+- `sinfo` with a format that shows no partition lists each node once; `scancel` of a job that is
+  over, ends or is not known succeeds, and `-v` says so. `#DW` and `#BB` lines are named by sbatch,
+  for they do nothing; srun says so of a program that is linked with MPI (`--mpi=none`: it is meant);
+- `scontrol create reservation`, `update ReservationName=` and `delete` do what `kantctl
+  reservations` does; flags and fields without a meaning here are refused by name;
+- names hold no character that is not seen or turns others around (U+202E); in other texts such
+  characters are shown escaped.
 ";
 
 /// The page.

@@ -48,7 +48,7 @@ pub struct ReservationRequest {
     pub comment: String,
 }
 
-/// Changes a booking (POST /v1/reservations/{name}/update); what is not there stays. Operators only.
+/// Changes a booking (POST /v1/reservations/{name}/update); what is not there stays.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReservationPatch {

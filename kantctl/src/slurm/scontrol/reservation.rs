@@ -54,9 +54,7 @@ impl Wish {
         if wish.maintenance == Some(true)
             && (wish.users.is_some() || wish.groups.is_some() || wish.accounts.is_some())
         {
-            note(
-                "with Flags=MAINT no job at all runs there: Users, Groups and Accounts are left out",
-            );
+            note("with Flags=MAINT no job runs there: Users, Groups and Accounts are left out");
             (wish.users, wish.groups, wish.accounts) = (None, None, None);
         }
         Ok(wish)
@@ -164,8 +162,8 @@ fn fields<'a>(words: &[&'a str]) -> Result<Vec<(String, &'a str)>, Failure> {
     let field = |word: &&'a str| match word.split_once('=') {
         Some((name, value)) => Ok((name.to_ascii_lowercase(), value)),
         None => Err(Failure::usage(anyhow::anyhow!(
-            "`{word}`: write NAME=VALUE; reservations can be made and deleted here, what else there \
-             is stands in kantctld.toml"
+            "`{word}`: write NAME=VALUE; reservations can be made and deleted here, what else \
+             there is stands in kantctld.toml"
         ))),
     };
     words.iter().map(field).collect()
