@@ -108,13 +108,13 @@ pub struct Audit(Option<Arc<Shared>>);
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    told: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
     lines: VecDeque<AuditLine>,
-    /// So many found no room since the last that was written.
+    /// Lines that found no room since the last that was written.
     lost: u64,
     /// Why nothing can be written, while that is so.
     trouble: Option<String>,
@@ -139,7 +139,7 @@ impl Audit {
             queue.lost += 1;
         }
         drop(queue);
-        shared.told.notify_one();
+        shared.changed.notify_one();
     }
 
     /// Why the file lacks lines, if it does.
@@ -162,7 +162,7 @@ impl AuditKeeper {
     pub fn stop(mut self) {
         if let Some(shared) = &self.audit.0 {
             shared.lock().stops = true;
-            shared.told.notify_one();
+            shared.changed.notify_one();
         }
         // An error is a panic, of which it tells itself.
         let _ = self.thread.take().map(JoinHandle::join);

@@ -229,7 +229,7 @@ pub struct NodeView {
     pub contact: Contact,
     /// Why and by whom it is drained.
     pub drain: Option<Drain>,
-    /// By whom it was put in use again last.
+    /// The last time that an operator put it in use again.
     #[serde(default)]
     pub resumed: Option<Resumed>,
     /// What it has.

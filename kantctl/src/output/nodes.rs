@@ -62,7 +62,7 @@ const fn tint(status: NodeStatus) -> Tint {
     }
 }
 
-/// Since when, and by whom; of the controller's own doing the reason says why.
+/// Since when, and by which operator; where the controller drained it, the reason says why.
 fn drained(drain: &Drain, zone: &TimeZone) -> String {
     match drain.cause {
         DrainCause::Operator => at_by(drain.since, drain.by, zone),

@@ -59,7 +59,7 @@ impl Writer {
         let shared = self.shared.clone();
         let mut queue = shared.lock();
         while batch.is_empty() && queue.lines.is_empty() && queue.lost == 0 && !queue.stops {
-            queue = shared.told.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         let room = BATCH.saturating_sub(batch.len()).min(queue.lines.len());
         batch.extend(queue.lines.drain(..room));
@@ -116,7 +116,7 @@ impl Writer {
         let queue = self.shared.lock();
         // A line that comes in between is no reason to try earlier.
         let until = |queue: &mut Queue| !queue.stops;
-        drop(self.shared.told.wait_timeout_while(queue, RETRY, until));
+        drop(self.shared.changed.wait_timeout_while(queue, RETRY, until));
     }
 }
 

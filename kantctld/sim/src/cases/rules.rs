@@ -199,7 +199,7 @@ fn within(
     Ok(is_allowed(rule(&tree, at, &amount(&given["request"]), is_preemptible(job)).is_ok()))
 }
 
-/// A quota bounds jobs that yield to nobody; the others may borrow.
+/// A quota bounds jobs that may not be preempted; the others may borrow.
 fn within_quotas_if_firm(
     tree: &Tree,
     at: QueueAt,

@@ -165,7 +165,7 @@ impl Equipment {
     fn of(node: &Node, scale: CpuScale, unknown: Cpus) -> Self {
         let kind = node.gpu_model.as_deref().unwrap_or("gpu");
         let cpus = node.cpus.map_or(unknown, |cpus| scale.offered(cpus));
-        // Far below a MiB, in which jobs ask: nobody else gets any of it.
+        // Far below a MiB, in which jobs ask: no other job gets any of it.
         let for_who_asks_none = u64::from(cpus.0) * ask::MEMORY_UNKNOWN.0;
         let memory = node.mem_mib.map_or(MEMORY_UNKNOWN, Bytes::from_mib);
         Self {
