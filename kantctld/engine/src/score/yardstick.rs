@@ -12,6 +12,9 @@ use common::unit::{Bytes, Cpus};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// CPUs, memory, and how many jobs ask for them.
+type Size = (Cpus, Bytes, i64);
+
 /// Of all classes of nodes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Yardsticks {
@@ -39,7 +42,7 @@ pub(crate) struct Ask {
     /// How many jobs they stand for.
     pub jobs: i64,
     /// By CPUs, rising.
-    sizes: Vec<(Cpus, Bytes, i64)>,
+    sizes: Vec<Size>,
 }
 
 impl Yardsticks {
@@ -74,7 +77,7 @@ impl Yardstick {
     /// Of one class.
     pub fn of(class: &Class, typical: &[Typical]) -> Self {
         let mut yardstick = Self::default();
-        let mut asks: BTreeMap<(u128, u16, u32), Vec<(Cpus, Bytes, i64)>> = BTreeMap::new();
+        let mut asks: BTreeMap<(u128, u16, u32), Vec<Size>> = BTreeMap::new();
         for one in typical {
             let kinds = one.kinds.as_ref();
             let accepted = kinds.map_or_else(|| class.of_no_kind(), |kinds| class.positions(kinds));
@@ -87,7 +90,7 @@ impl Yardstick {
             let sizes = asks.entry((accepted, one.milli, one.gpus)).or_default();
             sizes.push((one.cpus, one.memory, jobs));
         }
-        let ask = |((accepted, milli, gpus), mut sizes): (_, Vec<(Cpus, Bytes, i64)>)| {
+        let ask = |((accepted, milli, gpus), mut sizes): (_, Vec<Size>)| {
             sizes.sort_unstable();
             let jobs = sizes.iter().map(|(.., jobs)| jobs).sum();
             Ask { accepted, milli, gpus, jobs, sizes }
