@@ -5,6 +5,7 @@
 //! nodes of a group.
 
 pub(crate) mod bundle;
+mod capacity;
 pub(crate) mod class;
 pub(crate) mod free;
 pub(crate) mod group;
@@ -18,7 +19,6 @@ use class::{Class, ClassKey};
 use common::id::{NodeName, QueueName, ZoneName};
 use common::policy::{Amounts, Policy};
 use common::time::Time;
-use common::unit::{Bytes, Cpus, Gpus};
 use group::{Group, GroupIndex, Sums};
 use node::{Holder, Node};
 use std::collections::{BTreeMap, BTreeSet};
@@ -280,12 +280,12 @@ impl Floor {
     /// What the nodes that are not down have in all, for quotas.
     pub fn capacity(&self) -> Amounts {
         let up = self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down));
-        sum_of(runs_of_a_class(up))
+        capacity::of(capacity::runs_of_a_class(up))
     }
 
     /// What all nodes have, down or not: asked at every submission, whatever their number.
     pub fn capacity_of_all(&self) -> Amounts {
-        sum_of(self.class_sizes.iter().map(|(class, count)| (&**class, *count)))
+        capacity::of(self.class_sizes.iter().map(|(class, count)| (&**class, *count)))
     }
 
     /// The nodes as a snapshot lists them.
@@ -294,34 +294,4 @@ impl Floor {
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all.into_iter().map(Node::snapshot).collect()
     }
-}
-
-/// Neighbours are mostly alike: how many follow one another, and of which class.
-fn runs_of_a_class<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<(&'n Class, u32)> {
-    let mut runs: Vec<(&Class, u32)> = Vec::new();
-    for node in nodes {
-        match runs.last_mut() {
-            Some((class, count)) if std::ptr::eq(*class, &*node.class) => *count += 1,
-            _ => runs.push((&node.class, 1)),
-        }
-    }
-    runs
-}
-
-fn sum_of<'n>(sizes: impl IntoIterator<Item = (&'n Class, u32)>) -> Amounts {
-    let mut sum = Amounts::default();
-    let (mut cpus, mut memory, mut all) = (Cpus::ZERO, Bytes::ZERO, Gpus::ZERO);
-    for (class, count) in sizes {
-        cpus += class.core_cpus.times(count);
-        memory += class.inventory.memory.times(count);
-        for (kind, mask) in class.kinds() {
-            let gpus = Gpus(mask.count_ones()).times(count);
-            all += gpus;
-            *sum.gpus.entry(kind.clone()).or_default() += gpus;
-        }
-    }
-    sum.gpus_any = Some(all);
-    sum.cpus = Some(cpus);
-    sum.memory = Some(memory);
-    sum
 }

@@ -1,6 +1,6 @@
-//! What typical jobs cannot use of a node, worked out for each class of node beforehand: shapes that
-//! ask a node for the same GPUs are one, and those that never run there are a sum. Never asks what
-//! is free; `fgd` does.
+//! What typical jobs cannot use of a node, worked out for each class of node beforehand: shapes
+//! that ask a node for the same GPUs are one, and those that never run there are a sum. Never asks
+//! what is free; `fgd` does.
 //!
 //! Source: ours. A filling asks thousands of nodes for each job; hundreds of shapes come down to a
 //! few that differ in what they ask of GPUs. In whole numbers: equal drops are equal.

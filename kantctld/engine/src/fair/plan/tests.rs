@@ -138,8 +138,8 @@ fn who_is_behind_those_that_use_up_all_searches_has_its_turn_in_a_later_round() 
     assert!(!has_room(&world, small).is_unfinished, "all had their turn");
 }
 
-/// On one node of 6 GPUs each of queues a, the older, and b holds 3; the rest is due to c, which has
-/// a quota of 2: each of the three is due 2.
+/// On one node of 6 GPUs each of queues a, the older, and b holds 3; c has a quota of 2: each of
+/// the three is due 2.
 fn two_over_their_due() -> World {
     let node =
         Node { name: "n".to_owned(), gpus: 6, cpu_milli: 1000, tasks_max: 100, ..Node::default() };
