@@ -9,6 +9,7 @@ mod actor;
 mod many;
 mod round;
 mod settings;
+mod stamped;
 mod steer;
 
 use common::health::Finding;
@@ -16,7 +17,7 @@ use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName};
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
 use common::reservation::Reservation;
-use common::time::{Span, Time};
+use common::time::Span;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
@@ -24,24 +25,8 @@ pub use actor::Actor;
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use settings::{Settings, UserBounds};
+pub use stamped::{Stamped, Target};
 pub use steer::{SomeTasks, Steering};
-
-/// A command with the leader's time. Stamps never go back: the leader sees to it, and `apply`
-/// uses the later of this and the last one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stamped<C> {
-    /// The leader's clock.
-    pub at: Time,
-    /// What is asked.
-    pub command: C,
-}
-
-/// Which jobs a command means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
-    /// A job (all tasks of an array) or one array task.
-    pub key: JobKey,
-}
 
 /// What can be asked of the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

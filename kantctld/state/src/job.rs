@@ -35,7 +35,7 @@ pub struct Record {
     /// Its id.
     pub id: JobId,
     /// How many ids after its own are those of its tasks; 0 of a job that is no array.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub numbers: u32,
     /// Which component of a set it is; `None`: of none. Never of an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,10 +66,10 @@ pub struct Element {
     /// Where it is.
     pub phase: Phase,
     /// May not start, by wish of its user or an operator.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub held: bool,
     /// The hold is an operator's, and only an operator may end it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub held_by_operator: bool,
     /// When it was last let go after a hold: while held it does not age.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_at: Option<Time>,
     /// Rises whenever it is given another size while it runs.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub resized: u32,
     /// The job that it gives nodes up for, until those have let go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,13 +131,13 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grown: Vec<Given>,
     /// So many of those that it goes on with, the last ones, join it: not all of them run.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub joining: u32,
     /// Fewer join it than were to: orders with this size's number say more nodes than it will have.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub joins_less: bool,
     /// How often in a row nodes failed to join it.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub join_failures: u32,
     /// It is given no more nodes before then, since some failed to join it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,14 +161,9 @@ pub struct Run {
     pub kept: Option<Used>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
-const fn is_zero(count: &u32) -> bool {
-    *count == 0
+/// Is it as it is where nothing is said? Then it is not stored.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Record {

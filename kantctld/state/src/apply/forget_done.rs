@@ -2,7 +2,8 @@
 //! have kept: whole submissions, their texts, and request keys of that age; queues that were kept
 //! for jobs now over; bookings and invitations whose time is over, and usage that is too old to
 //! count. Accounting has them. At most [`FORGOTTEN_AT_ONCE`] elements and keys: the next command
-//! forgets the rest. Never forgets a job of which one task lives, nor a request that may come again.
+//! forgets the rest. Never forgets a job of which one task lives, nor a request that may come
+//! again.
 
 use super::{configure, delete_reservation, invite_controller};
 use crate::event::Event;
@@ -62,8 +63,8 @@ fn forget(state: &mut State, events: &mut Vec<Event>, record: &Record) {
     events.push(Event::JobForgotten { job });
 }
 
-/// The keys of jobs that are forgotten, once they do not come again, and those of jobs that live for
-/// longer than finished ones are kept. Ids rise with time.
+/// The keys of jobs that are forgotten, once they do not come again, and those of jobs that live
+/// for longer than finished ones are kept. Ids rise with time.
 fn forget_requests(state: &mut State) {
     let Some(kept) = state.settings().map(|settings| settings.done_jobs_kept) else { return };
     forget_oldest(state, REQUEST_KEPT.min(kept), |state| state.asked_of_forgotten.first().copied());

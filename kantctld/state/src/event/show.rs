@@ -2,7 +2,7 @@
 
 use super::{Event, Growth, ShareNews};
 use crate::story::who;
-use common::id::Uid;
+use common::id::{ReservationName, Uid};
 use common::job::EndCause;
 use common::time::Time;
 use std::fmt;
@@ -71,12 +71,8 @@ impl fmt::Display for Event {
             }
             Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by {}", who(*by)),
             Self::ReservationCreated { name } => write!(f, "reservation {name}: created"),
-            Self::ReservationChanged { name, by } => {
-                write!(f, "reservation {name}: changed by {}", who(*by))
-            }
-            Self::ReservationDeleted { name, by } => {
-                write!(f, "reservation {name}: deleted by {}", who(*by))
-            }
+            Self::ReservationChanged { name, by } => reservation(f, name, "changed", *by),
+            Self::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
             Self::ReservationExpired { name } => write!(f, "reservation {name}: over"),
             Self::ControllerInvited { by, until } => invited(f, *by, *until),
             Self::InvitationUsed { by, address } => joins(f, *by, address),
@@ -110,6 +106,15 @@ impl fmt::Display for Event {
 /// Root stands for the controller too, whose reason says what it saw.
 fn drained_by(by: Uid) -> String {
     if by == Uid(0) { String::new() } else { format!(" by {}", who(by)) }
+}
+
+fn reservation(
+    f: &mut fmt::Formatter<'_>,
+    name: &ReservationName,
+    what: &str,
+    by: Uid,
+) -> fmt::Result {
+    write!(f, "reservation {name}: {what} by {}", who(by))
 }
 
 fn invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {
