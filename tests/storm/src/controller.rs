@@ -151,7 +151,7 @@ impl Process {
                     self.replica.note_snapshot_carried(id, arrived);
                 }
                 Input::Ask(id, body) => self.ask(id, body, house, &mut wishes, &mut reads),
-                Input::Propose(command, ticket) => wishes.commands.push((command, ticket)),
+                Input::Propose(command, ticket) => wishes.commands.push((*command, ticket)),
                 Input::Change(changes) => self.replica.change(&changes, Ticket::Operator),
                 Input::Transfer => drop(self.replica.transfer(None)),
                 Input::Up(link, message) => self.hear(link, *message, house, &mut wishes),
@@ -233,7 +233,7 @@ impl Process {
         }
         self.outputs.append(&mut wishes.outputs);
         let again = wishes.commands.into_iter();
-        self.again.extend(again.map(|(command, ticket)| Input::Propose(command, ticket)));
+        self.again.extend(again.map(|(command, ticket)| Input::Propose(Box::new(command), ticket)));
         Ok(())
     }
 

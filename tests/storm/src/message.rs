@@ -96,7 +96,7 @@ pub enum Input {
     /// A user asks.
     Ask(AskId, Body),
     /// It asks itself.
-    Propose(Command, Ticket),
+    Propose(Box<Command>, Ticket),
     /// The operator changes members.
     Change(Vec<Change>),
     /// The operator has the lead handed on.

@@ -159,7 +159,7 @@ impl World {
             }
         }
         for command in commands {
-            self.input(leader, Input::Propose(command, Ticket::Nobody));
+            self.input(leader, Input::Propose(Box::new(command), Ticket::Nobody));
         }
     }
 }
