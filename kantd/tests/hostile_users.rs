@@ -12,7 +12,6 @@ use common::job::{EndCause, Launch, Rlimit, StepEnd};
 use common::time::Span;
 use common::unit::Tasks;
 use common::wire::node::{LaunchOrder, Manner, StartTask, StepPhase, TaskState, WatchTask};
-use kantd::step::StepRules;
 use leftovers::Before;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
@@ -31,8 +30,7 @@ use std::time::{Duration, Instant};
 async fn node() -> Stand {
     let mut stand = Stand::new().await;
     stand.close();
-    let private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    stand.rules = StepRules { private_dirs, ..StepRules::default() };
+    stand.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
     stand.open().await;
     stand
 }

@@ -13,7 +13,6 @@ use common::time::Span;
 use common::wire::node::{LaunchOrder, StartTask, TaskState};
 use kantd::config::ContainerSettings;
 use kantd::container::{self, Mount, Offer};
-use kantd::step::StepRules;
 use leftovers::Before;
 use stand::{Stand, assert_failed_with, open_to_all, until};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,8 +44,8 @@ async fn node(runtime: &Path) -> (Stand, PathBuf) {
     let runtime = Some(runtime.to_owned());
     let containers = container::look(&ContainerSettings { runtime, ..Default::default() });
     assert!(matches!(containers, Offer::Offered(_)), "{containers:?}");
-    let private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    stand.rules = StepRules { private_dirs, containers, ..StepRules::default() };
+    stand.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
+    stand.rules.containers = containers;
     stand.open().await;
     let image = stand.home().join("image");
     make_image(&image);
