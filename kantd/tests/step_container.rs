@@ -18,6 +18,7 @@ use stand::{Stand, assert_failed_with, open_to_all, until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -264,6 +265,13 @@ async fn what_cannot_run_in_a_container_says_why() {
     let (mut stand, image) = node(&runtime).await;
     let order = in_container(stand.order("true"), Path::new("/nonexistent/image"));
     assert_failed_with(&stand.run(order).await, &["/nonexistent/image", "(uid 12345)"]);
+    // Its own limit, and no fault of the node's.
+    let mut order = in_container(stand.order("true"), &image);
+    order.rlimits = vec![common::job::Rlimit { name: "nproc".into(), soft: Some(0) }];
+    let mut other = Command::new("sleep").arg("600").uid(stand::USER).spawn().unwrap();
+    let end = stand.run(order).await;
+    other.kill().and_then(|()| other.wait()).unwrap();
+    assert_failed_with(&end, &["limit", "`ulimit -u`"]);
     open_to_all(&image, 0o700);
     let closed = in_container(stand.order("true"), &image.join("etc"));
     assert_failed_with(&stand.run(closed).await, &["etc", "denied"]);
