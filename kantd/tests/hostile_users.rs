@@ -220,6 +220,25 @@ async fn a_job_that_names_a_device_as_its_input_or_output_is_refused() {
 }
 
 #[tokio::test]
+async fn a_job_that_names_a_directory_as_its_input_or_output_is_refused() {
+    needs_root!();
+    let mut stand = node().await;
+    let _queues = Queues::mount(&stand.home().join("queues"));
+    let queues = stand.home().join("queues").display().to_string();
+    symlink("/dev/shm", stand.work_dir().join("link")).unwrap();
+    for path in ["/tmp", "link", queues.as_str(), "/proc/self/root"] {
+        let mut order = stand.order("ls -A /proc/self/fd/0/");
+        order.stdin = Some(path.into());
+        let end = run_and_check(&mut stand, order).await;
+        assert_failed_with(&end, &["it is a directory", "--input"]);
+    }
+    let mut order = stand.order("true");
+    order.stdout = "/tmp".into();
+    let end = run_and_check(&mut stand, order).await;
+    assert_failed_with(&end, &["it is a directory", "--output"]);
+}
+
+#[tokio::test]
 async fn a_user_cannot_signal_what_opens_the_files_nor_drain_the_node_by_its_death() {
     needs_root!();
     let mut stand = node().await;
