@@ -20,10 +20,13 @@ use stand::{Stand, assert_failed_with, with_share};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A node as it is by default: /tmp and /dev/shm are each job's own.
@@ -302,6 +305,51 @@ async fn a_job_that_spoils_its_own_start_fails_by_its_own_fault() {
     let order = stand.order("true");
     let end = run_and_check(&mut stand, order).await;
     assert_failed_with(&end, &["failed to reach the script", "its mode was changed"]);
+}
+
+/// Takes the right to run a file away and gives it back, again and again.
+struct Toggle {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Toggle {
+    fn begin(path: PathBuf) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            let modes = [0, 0o500].map(fs::Permissions::from_mode);
+            while !ends.load(Ordering::Relaxed) {
+                // It is not there yet, or no more.
+                modes.iter().cloned().for_each(|mode| drop(fs::set_permissions(&path, mode)));
+            }
+        });
+        Self { is_over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Toggle {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+#[tokio::test]
+async fn a_user_that_changes_the_mode_of_a_script_at_any_moment_makes_no_node_look_sick() {
+    needs_root!();
+    let mut stand = node().await;
+    let mut causes = Vec::new();
+    for _ in 0..100 {
+        let order = stand.order("true");
+        let toggle = Toggle::begin(stand.step_dir(order.id).join("script"));
+        let end = stand.run(order).await;
+        drop(toggle);
+        let is_of_job = matches!(end.cause, EndCause::Exited | EndCause::LaunchFailed);
+        assert!(is_of_job, "{end:?}");
+        causes.push(end.cause);
+    }
+    assert!(causes.contains(&EndCause::LaunchFailed), "no job met the change");
 }
 
 /// A process of a user's that keeps others from opening a file of its own.
