@@ -14,6 +14,7 @@ use super::files::FilePlan;
 use super::order::StepOrder;
 use super::private;
 use crate::cgroup::Handle;
+use net::OwnerRefusal;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -237,17 +238,23 @@ fn check_script(order: &StepOrder, script: &Path) -> Result<(), LaunchFault> {
 /// Looks the user up, tells the supervisor, and acts as the user from here on.
 fn act_as_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), LaunchFault> {
     let (user, node) = (order.user(), &order.node);
-    let account =
-        Account::look_up(&order.launch.owner, &order.rules.owners).map_err(
-            |error| match error {
-                AccountError::Silent(error) => LaunchFault::of_node(format!(
-                    "failed to look up user {user} in the user database of node {node}: {error}"
-                )),
-                AccountError::Refused(why) => LaunchFault::of_job(format!(
-                    "failed to run as user {user} on node {node}: {why}"
-                )),
-            },
-        )?;
+    let refused = |why| {
+        let message = format!("failed to run as user {user} on node {node}: {why}");
+        match why {
+            OwnerRefusal::System { .. } => LaunchFault::of_job(message),
+            // The controller knew them: a directory service that is down may say that it does not.
+            OwnerRefusal::Unknown { .. } | OwnerRefusal::ForeignGroup { .. } => {
+                LaunchFault::unclear(message)
+            }
+        }
+    };
+    let looked_up = Account::look_up(&order.launch.owner, &order.rules.owners);
+    let account = looked_up.map_err(|error| match error {
+        AccountError::Silent(error) => LaunchFault::of_node(format!(
+            "failed to look up user {user} in the user database of node {node}: {error}"
+        )),
+        AccountError::Refused(why) => refused(why),
+    })?;
     send(end, &Report::Account(account.clone()), None);
     account.act_as_it().map_err(|error| {
         LaunchFault::of_node(format!("failed to become user {user} on node {node}: {error}"))
