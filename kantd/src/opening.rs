@@ -1,6 +1,8 @@
 //! Opening a file that a user named, by a process that is not confined as the user's jobs are. A
 //! device is refused before it is opened, but for those that are for all users: the rules of a
-//! job's group do not hold here, and to open one may already do something. Never decides as whom.
+//! job's group do not hold here, and to open one may already do something. A directory is refused
+//! too: a descriptor of one leads out of the directories that a job has for itself (man 2 openat).
+//! Never decides as whom.
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
@@ -48,10 +50,10 @@ impl Found {
         kind(&self.status) == SFlag::S_IFIFO
     }
 
-    /// Refuses a device that is not for all users.
+    /// Refuses a device that is not for all users, and a directory.
     ///
     /// # Errors
-    /// [`Errno::ENODEV`].
+    /// [`Errno::ENODEV`], [`Errno::EISDIR`].
     pub fn check(&self) -> nix::Result<()> {
         check(&self.status)
     }
@@ -59,7 +61,7 @@ impl Found {
     /// Opens the very thing that was found.
     ///
     /// # Errors
-    /// [`Errno::ENODEV`] for a device that is not for all users, else the system's.
+    /// Those of [`check`](Self::check), else the system's.
     pub fn open(&self, flags: OFlag) -> nix::Result<OwnedFd> {
         self.check()?;
         let path = format!("/proc/self/fd/{}", self.place.as_raw_fd());
@@ -84,13 +86,14 @@ pub fn read_regular(path: &Path) -> nix::Result<Option<File>> {
     }
 }
 
-/// Refuses a device that is not for all users.
+/// Refuses a device that is not for all users, and a directory.
 ///
 /// # Errors
-/// [`Errno::ENODEV`].
+/// [`Errno::ENODEV`], [`Errno::EISDIR`].
 pub fn check(status: &FileStat) -> nix::Result<()> {
     let number = (major(status.st_rdev), minor(status.st_rdev));
     let is_refused = match kind(status) {
+        SFlag::S_IFDIR => return Err(Errno::EISDIR),
         SFlag::S_IFBLK => true,
         SFlag::S_IFCHR => {
             let is_memory = number.0 == MEMORY_MAJOR && MEMORY_MINORS.contains(&number.1);
@@ -119,6 +122,8 @@ mod tests {
         let mut loop0 = Found::at(Path::new("/dev/null")).unwrap().status;
         loop0.st_mode = SFlag::S_IFBLK.bits();
         assert_eq!(check(&loop0), Err(Errno::ENODEV));
+        let dir = Found::at(Path::new("/dev"));
+        assert_eq!(dir.unwrap().open(OFlag::O_RDONLY).unwrap_err(), Errno::EISDIR);
     }
 
     #[test]

@@ -13,7 +13,6 @@ use common::job::{EndCause, StepEnd};
 use common::time::Span;
 use common::unit::Bytes;
 use common::wire::node::{LaunchOrder, StepPhase};
-use kantd::step::StepRules;
 use leftovers::Before;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
@@ -29,11 +28,8 @@ const PROCESSES_MAX: u32 = 48;
 async fn node() -> Stand {
     let mut stand = Stand::new().await;
     stand.close();
-    stand.rules = StepRules {
-        private_dirs: vec!["/tmp".into(), "/dev/shm".into()],
-        processes_max: Some(PROCESSES_MAX),
-        ..StepRules::default()
-    };
+    stand.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
+    stand.rules.processes_max = Some(PROCESSES_MAX);
     stand.open().await;
     stand
 }

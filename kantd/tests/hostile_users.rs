@@ -12,7 +12,6 @@ use common::job::{EndCause, Launch, Rlimit, StepEnd};
 use common::time::Span;
 use common::unit::Tasks;
 use common::wire::node::{LaunchOrder, Manner, StartTask, StepPhase, TaskState, WatchTask};
-use kantd::step::StepRules;
 use leftovers::Before;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
@@ -21,18 +20,20 @@ use stand::{Stand, assert_failed_with, with_share};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A node as it is by default: /tmp and /dev/shm are each job's own.
 async fn node() -> Stand {
     let mut stand = Stand::new().await;
     stand.close();
-    let private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    stand.rules = StepRules { private_dirs, ..StepRules::default() };
+    stand.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
     stand.open().await;
     stand
 }
@@ -222,6 +223,25 @@ async fn a_job_that_names_a_device_as_its_input_or_output_is_refused() {
 }
 
 #[tokio::test]
+async fn a_job_that_names_a_directory_as_its_input_or_output_is_refused() {
+    needs_root!();
+    let mut stand = node().await;
+    let _queues = Queues::mount(&stand.home().join("queues"));
+    let queues = stand.home().join("queues").display().to_string();
+    symlink("/dev/shm", stand.work_dir().join("link")).unwrap();
+    for path in ["/tmp", "link", queues.as_str(), "/proc/self/root"] {
+        let mut order = stand.order("ls -A /proc/self/fd/0/");
+        order.stdin = Some(path.into());
+        let end = run_and_check(&mut stand, order).await;
+        assert_failed_with(&end, &["it is a directory", "--input"]);
+    }
+    let mut order = stand.order("true");
+    order.stdout = "/tmp".into();
+    let end = run_and_check(&mut stand, order).await;
+    assert_failed_with(&end, &["it is a directory", "--output"]);
+}
+
+#[tokio::test]
 async fn a_user_cannot_signal_what_opens_the_files_nor_drain_the_node_by_its_death() {
     needs_root!();
     let mut stand = node().await;
@@ -285,6 +305,51 @@ async fn a_job_that_spoils_its_own_start_fails_by_its_own_fault() {
     let order = stand.order("true");
     let end = run_and_check(&mut stand, order).await;
     assert_failed_with(&end, &["failed to reach the script", "its mode was changed"]);
+}
+
+/// Takes the right to run a file away and gives it back, again and again.
+struct Toggle {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Toggle {
+    fn begin(path: PathBuf) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            let modes = [0, 0o500].map(fs::Permissions::from_mode);
+            while !ends.load(Ordering::Relaxed) {
+                // It is not there yet, or no more.
+                modes.iter().cloned().for_each(|mode| drop(fs::set_permissions(&path, mode)));
+            }
+        });
+        Self { is_over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Toggle {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+#[tokio::test]
+async fn a_user_that_changes_the_mode_of_a_script_at_any_moment_makes_no_node_look_sick() {
+    needs_root!();
+    let mut stand = node().await;
+    let mut causes = Vec::new();
+    for _ in 0..100 {
+        let order = stand.order("true");
+        let toggle = Toggle::begin(stand.step_dir(order.id).join("script"));
+        let end = stand.run(order).await;
+        drop(toggle);
+        let is_of_job = matches!(end.cause, EndCause::Exited | EndCause::LaunchFailed);
+        assert!(is_of_job, "{end:?}");
+        causes.push(end.cause);
+    }
+    assert!(causes.contains(&EndCause::LaunchFailed), "no job met the change");
 }
 
 /// A process of a user's that keeps others from opening a file of its own.

@@ -13,17 +13,17 @@ use common::time::Span;
 use common::wire::node::{LaunchOrder, StartTask, TaskState};
 use kantd::config::ContainerSettings;
 use kantd::container::{self, Mount, Offer};
-use kantd::step::StepRules;
 use leftovers::Before;
 use stand::{Stand, assert_failed_with, open_to_all, until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs of the image, beside what they are linked with.
-const PROGRAMS: [&str; 7] = ["cat", "id", "ls", "sh", "sleep", "touch", "true"];
+const PROGRAMS: [&str; 9] = ["cat", "id", "ls", "mv", "perl", "sh", "sleep", "touch", "true"];
 
 /// The runtimes of this machine; says which are missing.
 fn runtimes() -> Vec<PathBuf> {
@@ -45,8 +45,8 @@ async fn node(runtime: &Path) -> (Stand, PathBuf) {
     let runtime = Some(runtime.to_owned());
     let containers = container::look(&ContainerSettings { runtime, ..Default::default() });
     assert!(matches!(containers, Offer::Offered(_)), "{containers:?}");
-    let private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    stand.rules = StepRules { private_dirs, containers, ..StepRules::default() };
+    stand.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
+    stand.rules.containers = containers;
     stand.open().await;
     let image = stand.home().join("image");
     make_image(&image);
@@ -265,6 +265,13 @@ async fn what_cannot_run_in_a_container_says_why() {
     let (mut stand, image) = node(&runtime).await;
     let order = in_container(stand.order("true"), Path::new("/nonexistent/image"));
     assert_failed_with(&stand.run(order).await, &["/nonexistent/image", "(uid 12345)"]);
+    // Its own limit, and no fault of the node's.
+    let mut order = in_container(stand.order("true"), &image);
+    order.rlimits = vec![common::job::Rlimit { name: "nproc".into(), soft: Some(0) }];
+    let mut other = Command::new("sleep").arg("600").uid(stand::USER).spawn().unwrap();
+    let end = stand.run(order).await;
+    other.kill().and_then(|()| other.wait()).unwrap();
+    assert_failed_with(&end, &["limit", "`ulimit -u`"]);
     open_to_all(&image, 0o700);
     let closed = in_container(stand.order("true"), &image.join("etc"));
     assert_failed_with(&stand.run(closed).await, &["etc", "denied"]);
@@ -283,6 +290,42 @@ async fn processes_that_outlive_the_script_in_a_container_end_with_it() {
         assert!(stand.end(id).await.exit.is_success());
         until("the daemon is gone", || !stand::is_alive(left)).await;
         before.assert_nothing_left(&stand, id).await;
+    }
+}
+
+#[tokio::test]
+async fn tasks_and_programs_in_a_container_share_the_keys_of_their_step() {
+    needs_root!();
+    if !Path::new("/proc/keys").exists() {
+        println!("skipped: the kernel has no keyrings");
+        return;
+    }
+    for runtime in runtimes() {
+        let (mut stand, image) = node(&runtime).await;
+        let call = |number: libc::c_long, words: &str| {
+            format!(
+                "perl -e '@words = ({words}); print syscall({number}, @words) > 0 ? \"found\" : $!'"
+            )
+        };
+        let add = call(libc::SYS_add_key, "\"user\", \"kant-step\", \"x\", 1, -3");
+        let search = call(libc::SYS_keyctl, "10, -3, \"user\", \"kant-step\", 0");
+        let script = format!("{add}; echo up >up; while [ ! -e done ]; do sleep 0.02; done");
+        let id = stand.start(in_container(stand.order(&script), &image)).await;
+        stand.line("up").await;
+        assert_eq!(stand.written("out"), "found", "no key was added");
+        let (question, task) = (1, TaskNumber(1));
+        let search = format!("{search} >seen.new; echo >>seen.new; mv seen.new seen");
+        let program = ["/bin/sh", "-c", &search].map(str::to_owned).to_vec();
+        let environment = BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]);
+        let work_dir = stand.work_dir().display().to_string();
+        let manner = common::wire::node::Manner::default();
+        let start = StartTask { question, id, task, program, environment, work_dir, manner };
+        let news = stand.steps().start_task(start).await;
+        assert!(!matches!(news.state, TaskState::Failed(_)), "{news:?}");
+        let seen = stand.line("seen").await;
+        fs::write(stand.work_dir().join("done"), "").unwrap();
+        assert!(stand.end(id).await.exit.is_success());
+        assert_eq!(seen.trim(), "found");
     }
 }
 

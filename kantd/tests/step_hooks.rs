@@ -154,5 +154,8 @@ async fn what_a_tasks_prolog_says_changes_its_environment_and_it_is_the_users() 
     assert_eq!(end.exit.code, 1, "{end:?}");
     let out = stand.written("out");
     assert!(out.contains("no scratch here\n") && out.contains("failed: exit code 3"), "{out}");
+    stand::open_to_all(&prolog, 0o777);
+    let end = stand.run(stand.order("touch ran")).await;
+    stand::assert_node_fault(&end, &["task_prolog", "0777", "chmod go-w"]);
     assert!(!stand.work_dir().join("ran").exists());
 }

@@ -6,7 +6,6 @@ mod stand;
 
 use common::job::EndCause;
 use common::unit::Bytes;
-use kantd::step::StepRules;
 use leftovers::Before;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use stand::{Stand, with_share};
@@ -15,8 +14,7 @@ use std::fs;
 async fn node() -> Stand {
     let mut stand = Stand::new().await;
     stand.close();
-    let private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    stand.rules = StepRules { private_dirs, ..StepRules::default() };
+    stand.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
     stand.open().await;
     stand
 }

@@ -172,13 +172,29 @@ fn check_owner(
 }
 
 /// Many systems give each user a group of the same name, and files a umask that lets it write: that
-/// group is the user alone.
+/// group is the user alone. Root's own is not: on some hosts it is the group of administrators.
 fn is_private_group(owner: u32, group: u32) -> bool {
+    if group == 0 {
+        return false;
+    }
     let Ok(Some(user)) = User::from_uid(Uid::from_raw(owner)) else { return false };
     let Ok(Some(group)) = Group::from_gid(Gid::from_raw(group)) else { return false };
     user.gid == group.gid
         && user.name == group.name
         && group.mem.iter().all(|member| *member == user.name)
+        && fs::read(ACCOUNTS).is_ok_and(|accounts| !has_others(&accounts, &user.name, user.gid))
+}
+
+/// The host's own accounts (man 5 passwd). A directory service does not list those that it has.
+const ACCOUNTS: &str = "/etc/passwd";
+
+/// Has another account this group as its first? A group's list of members does not name those.
+fn has_others(accounts: &[u8], name: &str, group: Gid) -> bool {
+    String::from_utf8_lossy(accounts).lines().any(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let of_group = fields.get(3).and_then(|gid| gid.parse().ok()).map(Gid::from_raw);
+        of_group == Some(group) && fields.first() != Some(&name)
+    })
 }
 
 #[cfg(test)]
@@ -268,12 +284,22 @@ mod tests {
             assert!(refused(&file).contains(&format!("chown root {}", given.display())));
             chown(given, Some(0), None).unwrap();
         }
-        // A group with members, and one that no one knows.
-        for (group, is_refused) in [(0, false), (12345, true)] {
+        // Root's group, one with members or for them, and one that no one knows.
+        for group in [0, 100, 12345] {
             chown(&file, None, Some(group)).unwrap();
             set_mode(&file, 0o664);
-            assert_eq!(check_trusted("prolog", &file).is_err(), is_refused, "group {group}");
+            assert!(check_trusted("prolog", &file).is_err(), "group {group}");
         }
+    }
+
+    #[test]
+    fn a_group_is_private_only_if_no_other_account_has_it_as_its_first() {
+        let gid = Gid::from_raw(1000);
+        let accounts = |other: u32| {
+            format!("root:x:0:0::/root:/bin/sh\nada:x:1000:1000::/:\nbob:x:1001:{other}::/:\n")
+        };
+        assert!(!has_others(accounts(1001).as_bytes(), "ada", gid));
+        assert!(has_others(accounts(1000).as_bytes(), "ada", gid));
     }
 
     #[test]

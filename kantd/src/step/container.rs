@@ -154,7 +154,8 @@ impl Container {
         }
         let bundle = bundle.display().to_string();
         let pid_file = self.pid_file(name).display().to_string();
-        let words = ["run", "--bundle", &bundle, "--pid-file", &pid_file, name];
+        // All that runs in the step shares its keys.
+        let words = ["run", "--no-new-keyring", "--bundle", &bundle, "--pid-file", &pid_file, name];
         program.extend(words.map(str::to_owned));
         let mark = process.variables.get(cgroup::MARK).cloned().unwrap_or_default();
         let environment = [

@@ -14,10 +14,12 @@ use super::files::FilePlan;
 use super::order::StepOrder;
 use super::private;
 use crate::cgroup::Handle;
+use net::OwnerRefusal;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use nix::sys::stat::{Mode, stat, umask};
+use nix::sys::stat::{Mode, umask};
+use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{AccessFlags, ForkResult, Pid, chdir, faccessat, fork};
 use patience::Patience;
 use serde::{Deserialize, Serialize};
@@ -210,37 +212,49 @@ fn prepare(
     Ok(())
 }
 
-/// Can the user run it? The file is the user's, and so is its mode; the way to it is the node's.
+/// Can the user run it? The file is the user's, and its mode may be another at each look: only the
+/// directory it is in, which is root's, says that the node is at fault.
 fn check_script(order: &StepOrder, script: &Path) -> Result<(), LaunchFault> {
-    let checked = faccessat(AT_FDCWD, script, AccessFlags::X_OK, AtFlags::AT_EACCESS);
-    let Err(error) = checked else { return Ok(()) };
+    let may_run = |path| faccessat(AT_FDCWD, path, AccessFlags::X_OK, AtFlags::AT_EACCESS);
+    let Err(error) = may_run(script) else { return Ok(()) };
     let (shown, user, node) = (script.display(), order.user(), &order.node);
     let failed = format!("failed to reach the script {shown} as user {user} on node {node}");
-    if stat(script).is_ok_and(|found| found.st_mode & 0o100 == 0) {
-        return Err(LaunchFault::of_job(format!(
-            "{failed}: {error}; its mode was changed: submit the job again, and let the file be"
+    let dir = script.parent().unwrap_or(script);
+    let is_noexec = statvfs(dir).is_ok_and(|found| found.flags().contains(FsFlags::ST_NOEXEC));
+    if may_run(dir).is_err() || is_noexec {
+        return Err(LaunchFault::of_node(format!(
+            "{failed}: {error}; the spool directory and all above it must be open to users (mode \
+             0711), and not mounted noexec"
         )));
     }
-    Err(LaunchFault::of_node(format!(
-        "{failed}: {error}; the spool directory and all above it must be open to users (mode \
-         0711), and not mounted noexec"
-    )))
+    Err(match error {
+        nix::Error::EACCES => LaunchFault::of_job(format!(
+            "{failed}: {error}; its mode was changed: submit the job again, and let the file be"
+        )),
+        error => LaunchFault::unclear(format!("{failed}: {error}")),
+    })
 }
 
 /// Looks the user up, tells the supervisor, and acts as the user from here on.
 fn act_as_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), LaunchFault> {
     let (user, node) = (order.user(), &order.node);
-    let account =
-        Account::look_up(&order.launch.owner, &order.rules.owners).map_err(
-            |error| match error {
-                AccountError::Silent(error) => LaunchFault::of_node(format!(
-                    "failed to look up user {user} in the user database of node {node}: {error}"
-                )),
-                AccountError::Refused(why) => LaunchFault::of_job(format!(
-                    "failed to run as user {user} on node {node}: {why}"
-                )),
-            },
-        )?;
+    let refused = |why| {
+        let message = format!("failed to run as user {user} on node {node}: {why}");
+        match why {
+            OwnerRefusal::System { .. } => LaunchFault::of_job(message),
+            // The controller knew them: a directory service that is down may say that it does not.
+            OwnerRefusal::Unknown { .. } | OwnerRefusal::ForeignGroup { .. } => {
+                LaunchFault::unclear(message)
+            }
+        }
+    };
+    let looked_up = Account::look_up(&order.launch.owner, &order.rules.owners);
+    let account = looked_up.map_err(|error| match error {
+        AccountError::Silent(error) => LaunchFault::of_node(format!(
+            "failed to look up user {user} in the user database of node {node}: {error}"
+        )),
+        AccountError::Refused(why) => refused(why),
+    })?;
     send(end, &Report::Account(account.clone()), None);
     account.act_as_it().map_err(|error| {
         LaunchFault::of_node(format!("failed to become user {user} on node {node}: {error}"))

@@ -388,6 +388,12 @@ pub fn assert_node_fault(end: &StepEnd, words: &[&str]) {
     assert_never_ran(end, EndCause::NodeFault, &["a fault of the node"]);
 }
 
+/// It never ran, by a fault that may be the node's; the message says that, and these words.
+pub fn assert_unclear_fault(end: &StepEnd, words: &[&str]) {
+    assert_never_ran(end, EndCause::UnclearFault, words);
+    assert_never_ran(end, EndCause::UnclearFault, &["another node may do better"]);
+}
+
 fn assert_never_ran(end: &StepEnd, cause: EndCause, words: &[&str]) {
     assert_eq!(end.cause, cause, "{end:?}");
     let message = end.message.as_deref().unwrap_or_default();

@@ -2,7 +2,7 @@
 //! them, on the controller and again on the node.
 
 use common::config::{ControllerConfig, NodeConfig};
-use common::job::Outcome;
+use common::job::Phase;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, is_root};
 use std::os::unix::process::CommandExt as _;
 
@@ -59,25 +59,36 @@ fn a_controller_that_allows_unknown_users_gives_them_no_group_of_others() -> any
 }
 
 #[test]
-fn a_node_does_not_run_jobs_of_users_that_it_does_not_know() -> anyhow::Result<()> {
-    if !is_root() {
+fn a_node_that_does_not_know_users_passes_their_jobs_on_and_is_drained_after_two()
+-> anyhow::Result<()> {
+    let Some(other) = Person::other() else {
         eprintln!("skipped: only root can submit as another user");
         return Ok(());
-    }
+    };
     let cluster = Cluster::start(ClusterOptions {
         nodes: vec![("n1", Machine::cpu())],
         node: Some(only_known_here),
         ..ClusterOptions::default()
     })?;
-    let kantctl = cluster.kantctl(Person::plain())?;
-    let id = kantctl.submit(&[], "#!/bin/sh\ntouch ran\n")?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!(job.outcome, Some(Outcome::LaunchFailed), "{job:?}");
-    let message = job.message.unwrap_or_default();
-    for word in ["node n1", "uid 23001", "allow_unknown_users"] {
-        assert!(message.contains(word), "{message}");
+    let operator = cluster.kantctl(Person::me())?;
+    let drain = || -> anyhow::Result<Option<String>> {
+        let nodes = operator.nodes()?.nodes;
+        Ok(nodes.into_iter().find_map(|node| node.drain).map(|drain| drain.reason))
+    };
+    for (person, is_last) in [(Person::plain(), false), (other, true)] {
+        let kantctl = cluster.kantctl(person)?;
+        let id = kantctl.submit(&[], "#!/bin/sh\ntouch ran\n")?;
+        let words = ["node n1".to_owned(), format!("jobs of uid {}", person.uid)];
+        let job = e2e::wait_for("the fault of its start", || {
+            let job = kantctl.job(&id)?;
+            anyhow::ensure!(job.outcome.is_none(), "it is over: {job:?}");
+            let says = |text: &str| words.iter().all(|word| text.contains(word));
+            Ok(job.story.iter().any(|line| says(&line.text)).then_some(job))
+        })?;
+        assert_eq!(job.phase, Phase::Pending, "it is for another node: {job:?}");
+        assert!(!kantctl.dir().join("ran").exists());
+        assert_eq!(drain()?.is_some(), is_last, "{:?}", drain()?);
     }
-    assert!(!kantctl.dir().join("ran").exists());
-    assert!(cluster.kantctl(Person::me())?.ok(&["nodes"])?.contains("idle"), "no fault of n1");
+    assert!(drain()?.is_some_and(|reason| reason.contains("user database")));
     Ok(())
 }

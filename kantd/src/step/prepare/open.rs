@@ -1,5 +1,5 @@
 //! The files of a job's `--input`, `--output` and `--error`: opened for good, with a bound on what
-//! is waited for, and no devices but those for all users. Never decides as whom.
+//! is waited for, no devices but those for all users, and no directories. Never decides as whom.
 
 use super::patience::{Patience, WAIT_MAX};
 use crate::opening::{self, Found};
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Opens one, as whom this process acts.
 ///
 /// # Errors
-/// `ENODEV` for a device that is not for all users, `ETIMEDOUT` once the patience is used up, else
+/// `ENODEV` for a device that is not for all users, `EISDIR`, `ETIMEDOUT` once the patience is used up, else
 /// the system's.
 pub fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<OwnedFd> {
     let writing = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_APPEND;
@@ -24,27 +24,28 @@ pub fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<Owne
         Use::Truncate => writing | OFlag::O_TRUNC,
     };
     let path = Path::new(&opening.path);
-    let is_pipe = match Found::at(path) {
-        Err(nix::Error::ENOENT) if opening.how != Use::Read => false,
-        found => {
-            let found = found?;
-            found.check()?;
-            found.is_pipe()
-        }
+    let found = match Found::at(path) {
+        Err(nix::Error::ENOENT) if opening.how != Use::Read => None,
+        found => Some(found?),
     };
-    if is_pipe {
-        return patience.open(|| open_checked(path, flags));
+    found.as_ref().map_or(Ok(()), Found::check)?;
+    let open = |flags| match (&found, opening.how) {
+        (Some(found), Use::Read) => found.open(flags),
+        _ => open_to_write(path, flags),
+    };
+    if found.as_ref().is_some_and(Found::is_pipe) {
+        return patience.open(|| open(flags));
     }
-    match open_checked(path, flags | OFlag::O_NONBLOCK) {
+    match open(flags | OFlag::O_NONBLOCK) {
         // A process has a lease on it.
-        Err(nix::Error::EWOULDBLOCK) => patience.open(|| open_checked(path, flags)),
+        Err(nix::Error::EWOULDBLOCK) => patience.open(|| open(flags)),
         file => may_wait(file?),
     }
 }
 
 /// By its name, so that what the kernel protects in directories that all may write to stays so (man
 /// 5 proc, protected_regular). Who puts a device there meanwhile has it opened for a moment.
-fn open_checked(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
+fn open_to_write(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
     let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
     let file = open(path, flags, Mode::from_bits_truncate(0o666))?;
     opening::check(&fstat(&file)?)?;
@@ -68,6 +69,7 @@ pub fn explain(order: &StepOrder, opening: &Opening, error: nix::Error) -> Launc
         nix::Error::ENODEV => "it is a device, and of those only null, zero, full, random, \
              urandom and terminals are opened: let the job open it by itself"
             .to_owned(),
+        nix::Error::EISDIR => "it is a directory: name a file".to_owned(),
         nix::Error::ETIMEDOUT => {
             let wait = WAIT_MAX.as_secs();
             format!("the other side did not open it, or let go of it, within {wait} seconds")

@@ -8,6 +8,7 @@ use super::inside::Inside;
 use super::{DiskSums, Stage, Stillness, Supervisor, Verdict, log};
 use crate::cgroup::{self, CgroupError};
 use crate::clock;
+use crate::container::Offer;
 use crate::step::container;
 use crate::step::control::Control;
 use crate::step::dir::StepDir;
@@ -19,6 +20,7 @@ use crate::step::keyring;
 use crate::step::order::StepOrder;
 use crate::step::prepare::Preparation;
 use crate::step::{boot, daemon, environment, task};
+use crate::trust;
 use common::wire::node::StepPhase;
 use nix::unistd::{Gid, Pid, Uid, chown, geteuid};
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -148,6 +150,7 @@ impl Supervisor {
     fn set_up(&mut self) -> Result<Stage, LaunchFault> {
         self.check_owner().map_err(LaunchFault::of_job)?;
         container::offered(&self.order).map_err(LaunchFault::of_job)?;
+        self.check_programs()?;
         self.join_keyring()?;
         self.make_place()?;
         let started = Hook::start(HookKind::Prolog, &self.order, &self.dir);
@@ -156,6 +159,23 @@ impl Supervisor {
             Some(_) => Ok(Stage::Prolog),
             None => self.prepare(),
         }
+    }
+
+    /// What each task runs for the site: not if it was opened to others since kantd looked at its
+    /// start.
+    fn check_programs(&self) -> Result<(), LaunchFault> {
+        let StepOrder { rules, launch, .. } = &self.order;
+        let runtime = match &rules.containers {
+            Offer::Offered(offer) if launch.container.is_some() => Some(offer.runtime.as_path()),
+            _ => None,
+        };
+        let programs =
+            [("task_prolog", rules.task_prolog.as_deref()), ("container_runtime", runtime)];
+        for (what, path) in programs {
+            let checked = path.map_or(Ok(()), |path| trust::check_program(what, path));
+            checked.map_err(|error| LaunchFault::of_node(error.to_string()))?;
+        }
+        Ok(())
     }
 
     /// Away from kantd's, before anything of the job's is looked at.

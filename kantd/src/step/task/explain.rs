@@ -11,7 +11,10 @@ pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> Launc
     let (what, error) = (failure.step.words(), failure.error);
     let (id, node) = (order.launch.id, &order.node);
     let hint = match (failure.step, error) {
-        (child::Step::Exec, _) if order.launch.container.is_some() => {
+        // The runtime is root's; what else fails, the job's limits may have brought about.
+        (child::Step::Exec, nix::Error::ENOENT | nix::Error::EACCES | nix::Error::ENOEXEC)
+            if order.launch.container.is_some() =>
+        {
             let message = format!(
                 "failed to start {id} on node {node}: its container runtime is \
                 gone: {error}; restart kantd there"
@@ -30,6 +33,10 @@ pub fn explain(failure: StartFailure, order: &StepOrder, script: &Path) -> Launc
         }
         (child::Step::Exec, nix::Error::E2BIG) => {
             "its environment and arguments are too large: pass less with --export".to_owned()
+        }
+        (child::Step::Exec, nix::Error::EAGAIN) => {
+            "its user has as many processes as its limit allows: submit with a larger `ulimit -u`"
+                .to_owned()
         }
         (child::Step::WorkDir, _) => {
             format!("directory {}, user {}", order.launch.work_dir, order.user())
