@@ -172,11 +172,13 @@ impl AuditKeeper {
 /// Begins the audit log as configured.
 ///
 /// # Errors
-/// When there is no thread to be had.
+/// When others may write the file's directory, it is not there, or there is no thread to be had.
 pub fn start(config: &ControllerConfig) -> io::Result<(Audit, AuditKeeper)> {
     let Some(path) = path(config) else {
         return Ok((Audit::default(), AuditKeeper { audit: Audit::default(), thread: None }));
     };
+    // Who may write there could put another file in this one's place.
+    net::check_trusted("audit_log", path.parent().unwrap_or(&path)).map_err(io::Error::other)?;
     let shared = Arc::new(Shared::default());
     let audit = Audit(Some(shared.clone()));
     let file = AuditFile::new(path, config.audit_log_mib << 20);

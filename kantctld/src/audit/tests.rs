@@ -55,6 +55,24 @@ fn a_name_cannot_forge_a_line() {
 }
 
 #[test]
+fn a_file_that_others_could_read_or_replace_is_not_used_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.log");
+    std::fs::write(&path, "").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let (audit, keeper) = start(&config(dir.path(), "audit.log")).unwrap();
+    audit.note(line("1"));
+    keeper.stop();
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+    let loose = dir.path().join("loose");
+    std::fs::create_dir(&loose).unwrap();
+    std::fs::set_permissions(&loose, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let error = start(&config(dir.path(), "loose/audit.log")).err().unwrap();
+    assert!(error.to_string().contains("audit_log"), "{error}");
+}
+
+#[test]
 fn a_file_that_was_moved_or_reached_its_bound_is_begun_again() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.log");
