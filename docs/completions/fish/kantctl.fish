@@ -552,14 +552,15 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand share" -l config -d 'The
 complete -c kantctl -n "__fish_kantctl_using_subcommand share" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand share" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand share" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -f -a "list" -d 'List bookings that are not over (the default)'
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -f -a "create" -d 'Book nodes'
-complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create delete" -f -a "delete" -d 'Give nodes back before their time'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create update delete" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create update delete" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create update delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create update delete" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create update delete" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create update delete" -f -a "list" -d 'List bookings that are not over (the default)'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create update delete" -f -a "create" -d 'Book nodes'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create update delete" -f -a "update" -d 'Change a booking: its time, its nodes, who may use it'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and not __fish_seen_subcommand_from list create update delete" -f -a "delete" -d 'Give nodes back before their time'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from list" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
@@ -583,6 +584,21 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l maintenance -d 'No job at all runs there meanwhile'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -s w -l nodes -d 'These nodes instead' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -l from -l start -d 'When it begins' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -l to -l end -d 'When it ends' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -l for -l duration -d 'How long it lasts, from its begin on' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -s u -l user -l users -d 'Users that may use it, instead of those before' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -s g -l group -l groups -d 'Groups that may use it, instead of those before' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -s A -l account -l accounts -d 'Accounts that may use it, instead of those before' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -l maintenance -d 'No job at all runs there meanwhile; with `=false`, jobs do again' -r -f -a "true\t''
+false\t''"
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -l comment -d 'Another word about it' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -l json -d 'Print the controller\'s answer as JSON; what failed as {"error": ...}, beside the words on stderr'
+complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from update" -s h -l help -d 'Print help'
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l socket -d 'The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l config -d 'The configuration file, instead of the usual ones [env: KANT_CONFIG]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand reservations; and __fish_seen_subcommand_from delete" -l retry -d 'Keep asking for so long (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
