@@ -16,6 +16,7 @@ mod leader;
 mod look;
 mod metrics;
 mod nodes;
+mod on_the_leader;
 mod origin;
 mod output;
 mod priority;
@@ -57,15 +58,17 @@ use std::sync::Arc;
 pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
     let auditor = Auditor { audit: core.audit.clone(), clock: core.clock.clone() };
     let relay = Arc::new(Relay::new(core.clone(), peers.identity.clone()));
+    let on_the_leader = from_fn_with_state(core.clone(), on_the_leader::check);
     Router::new()
         .merge(of_leader().route_layer(from_fn_with_state(relay, leader::answers_or_passes_on)))
+        .merge(of_leaders_socket().route_layer(on_the_leader))
         .merge(of_anyone())
         .fallback(error::no_such_path)
         .layer(Extension(peers))
         .layer(from_fn_with_state(core.clone(), large::in_turn))
+        .layer(from_fn_with_state(core.clone(), vouched::check))
         .layer(from_fn_with_state(auditor, audited::audited))
         .layer(DefaultBodyLimit::max(large::BODY_BYTES_MAX))
-        .layer(from_fn_with_state(core.clone(), vouched::check))
         .with_state(core)
 }
 
@@ -120,8 +123,14 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/history", get(history::list))
         .route("/v1/watch", get(watch::watch))
         .route("/v1/report", get(history::report))
+}
+
+/// What the leader answers on its own socket, and is not passed on to it.
+fn of_leaders_socket() -> Router<Arc<Core>> {
+    Router::new()
         .route("/v1/backup", get(backup::show))
         .route("/v1/reload", post(reload::reload))
+        .route("/v1/controllers/invite", post(controllers::invite))
         .route("/v1/controllers/{id}/promote", post(controllers::promote))
         .route("/v1/controllers/{id}/remove", post(controllers::remove))
         .route("/v1/controllers/{id}/transfer", post(controllers::transfer))
@@ -133,7 +142,6 @@ fn of_anyone() -> Router<Arc<Core>> {
         .route("/v1/status", get(nodes::status))
         .route(KEPT_PATH, get(history::kept))
         .route("/v1/controllers", get(controllers::list).post(controllers::join))
-        .route("/v1/controllers/invite", post(controllers::invite))
         .route(PEER_PATH, get(controllers::channel))
         .route(NODE_PATH, get(nodes::channel))
 }

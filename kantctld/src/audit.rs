@@ -4,11 +4,13 @@
 //! shown by `kantctl status` and said in the file once it can be.
 
 mod file;
+mod refusals;
 mod writer;
 
 use common::config::ControllerConfig;
 use common::time::Time;
 use file::AuditFile;
+use refusals::Refusals;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -114,11 +116,29 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     lines: VecDeque<AuditLine>,
+    refusals: Refusals,
     /// Lines that found no room since the last that was written.
     lost: u64,
     /// Why nothing can be written, while that is so.
     trouble: Option<String>,
     stops: bool,
+}
+
+impl Queue {
+    /// Takes a line. The second half of the room is kept for what was carried out.
+    fn push(&mut self, line: AuditLine) {
+        let is_refusal = line.result == AuditResult::Refused;
+        let room = if is_refusal { WAITING_MAX / 2 } else { WAITING_MAX };
+        if self.lines.len() < room {
+            self.lines.push_back(line);
+        } else {
+            self.lost += 1;
+        }
+    }
+
+    fn push_over(&mut self, now: Time) {
+        self.refusals.over(now).into_iter().for_each(|line| self.push(line));
+    }
 }
 
 impl Shared {
@@ -133,10 +153,9 @@ impl Audit {
         let Some(shared) = &self.0 else { return };
         line.bound();
         let mut queue = shared.lock();
-        if queue.lines.len() < WAITING_MAX {
-            queue.lines.push_back(line);
-        } else {
-            queue.lost += 1;
+        queue.push_over(line.at);
+        if queue.refusals.admit(&line) {
+            queue.push(line);
         }
         drop(queue);
         shared.changed.notify_one();
@@ -161,7 +180,10 @@ impl AuditKeeper {
     /// Writes what waits, and ends.
     pub fn stop(mut self) {
         if let Some(shared) = &self.audit.0 {
-            shared.lock().stops = true;
+            let mut queue = shared.lock();
+            queue.push_over(Time(u64::MAX));
+            queue.stops = true;
+            drop(queue);
             shared.changed.notify_one();
         }
         // An error is a panic, of which it tells itself.
@@ -172,11 +194,13 @@ impl AuditKeeper {
 /// Begins the audit log as configured.
 ///
 /// # Errors
-/// When there is no thread to be had.
+/// When others may write the file's directory, it is not there, or there is no thread to be had.
 pub fn start(config: &ControllerConfig) -> io::Result<(Audit, AuditKeeper)> {
     let Some(path) = path(config) else {
         return Ok((Audit::default(), AuditKeeper { audit: Audit::default(), thread: None }));
     };
+    // Who may write there could put another file in this one's place.
+    net::check_trusted("audit_log", path.parent().unwrap_or(&path)).map_err(io::Error::other)?;
     let shared = Arc::new(Shared::default());
     let audit = Audit(Some(shared.clone()));
     let file = AuditFile::new(path, config.audit_log_mib << 20);

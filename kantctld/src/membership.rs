@@ -127,7 +127,7 @@ pub enum MembershipError {
     /// The cluster's key alone lets no controller in.
     #[error(
         "an operator has to invite this controller: `kantctl admin controller invite` on the host \
-         of the controller that leads prints what to give here as --invitation"
+         of the controller that leads prints what to give here as KANT_INVITATION"
     )]
     NotInvited,
     /// No address to ask.

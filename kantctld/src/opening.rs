@@ -9,7 +9,7 @@ use common::config::ControllerConfig;
 use common::id::ControllerId;
 use net::Identity;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use wal::{Options, RealDisk};
 
 /// Whose a log is that was written before there were memberships.
@@ -99,8 +99,8 @@ pub fn open(
     let Membership { cluster, id, .. } = membership;
     tracing::info!("controller {id} of cluster {cluster}");
     let me = Me { cluster, id, address: advertised(config).to_owned() };
-    let book = Book::default();
-    let peers = Arc::new(Peers { me, log, lines, book, identity, clock });
+    let (book, unfinished_join) = (Book::default(), Mutex::default());
+    let peers = Arc::new(Peers { me, log, lines, book, identity, clock, unfinished_join });
     Ok(Opened { peers, thread })
 }
 

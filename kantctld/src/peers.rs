@@ -24,7 +24,7 @@ pub use lines::Lines;
 use crate::clock::SteadyClock;
 use crate::raft::{Driven, LogHandle};
 use net::{Identity, Keepalive};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What all sockets of one controller share.
@@ -41,6 +41,9 @@ pub struct Peers<M: Driven> {
     pub identity: Identity,
     /// The clock, which others are told and hear of.
     pub clock: Arc<SteadyClock>,
+    /// The invitation, by its hash, that was used up by a join whose change of members has not come
+    /// about: that one may be asked for again.
+    pub unfinished_join: Mutex<Option<String>>,
 }
 
 /// Half-open connections must be noticed in about the time of an election.

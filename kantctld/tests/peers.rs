@@ -15,7 +15,7 @@ use kantctld::peers::{self, Book, Lines, Me, Peers};
 use kantctld::raft::{Beginning, Change, LogThread, Member, Opening, Shell, Status, start};
 use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, connect_channel};
 use serde_bytes::ByteBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wal::{Options, RealDisk};
 use words::Words;
@@ -51,7 +51,8 @@ async fn run(key: &ClusterKey, id: u64, beginning: impl FnOnce(String) -> Beginn
     let (log, thread) = start(disk, &opening, words.clone(), shell).unwrap();
     let me = Me { cluster: CLUSTER, id: ControllerId(id), address };
     let (book, clock) = (Book::default(), Arc::new(SteadyClock::new(wall_clock)));
-    let peers = Arc::new(Peers { me, log, lines, book, identity, clock });
+    let unfinished_join = Mutex::default();
+    let peers = Arc::new(Peers { me, log, lines, book, identity, clock, unfinished_join });
     let door = peers.clone();
     let serve = move |upgrade: WebSocketUpgrade| async move { peers::serve(door, upgrade) };
     let router = axum::Router::new().route(PEER_PATH, get(serve));

@@ -25,8 +25,8 @@ Examples:
   kantctl admin controller remove 3
   kantctl admin backup /var/backups/kant-monday
 
-A controller is added on its own host, by an invitation: `kantctld join --to HOST:PORT --invitation
-SECRET`. Operators only.";
+A controller is added on its own host, by an invitation: `KANT_INVITATION=SECRET kantctld join --to
+HOST:PORT`. Operators only.";
 
 const CONTROLLER_EXAMPLES: &str = "\
 Examples:
@@ -207,7 +207,7 @@ async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Fai
     let to = if address.is_empty() { "HOST:PORT" } else { address };
     let until = local(*until, &screen.zone);
     note(&format!("one controller joins by this, once, before {until}, on its own host:"));
-    screen.line(&format!("kantctld join --to {to} --invitation {invitation}"))?;
+    screen.line(&format!("KANT_INVITATION={invitation} kantctld join --to {to}"))?;
     Ok(OK)
 }
 

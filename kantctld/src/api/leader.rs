@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use common::id::ControllerId;
-use net::{Client, Endpoint, Identity, User};
+use net::{Client, Endpoint, Identity, RefusalCode, User};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -98,7 +98,11 @@ pub async fn answers_or_passes_on(
     let origin = Origin::of(&parts.extensions, &parts.headers);
     parts.headers.insert(PASSED_ON, origin.header(relay.id));
     let answer = net::forward(Request::from_parts(parts, body), &leader, &user).await;
-    (Extension(WrittenElsewhere), answer).into_response()
+    // A refusal of this process: the leader was not reached, or its answer is lost.
+    match answer.extensions().get::<RefusalCode>() {
+        Some(_) => answer,
+        None => (Extension(WrittenElsewhere), answer).into_response(),
+    }
 }
 
 /// Nobody leads, as far as this controller knows.

@@ -58,16 +58,23 @@ impl Origin {
 
     /// What a controller says of a request that it passes on.
     pub(super) fn header(&self, by: ControllerId) -> HeaderValue {
-        // A node's name in a certificate has letters, digits and dots.
-        HeaderValue::from_str(&format!("{by} {self}")).unwrap_or(HeaderValue::from_static("?"))
+        // A node's name in a certificate has letters, digits and dots; one that has not is a
+        // node's all the same.
+        let unnamed = HeaderValue::from_static("? node ?");
+        HeaderValue::from_str(&format!("{by} {self}")).unwrap_or(unnamed)
+    }
+
+    /// What the node that vouches for the user calls itself, also where that is no node's name.
+    pub(super) fn voucher(&self) -> Option<&str> {
+        match &self.way {
+            Way::Node(name) => Some(name),
+            Way::Socket | Way::Controller => None,
+        }
     }
 
     /// The node that vouches for the user.
     pub(super) fn node(&self) -> Option<NodeName> {
-        match &self.way {
-            Way::Node(name) => NodeName::new(name).ok(),
-            Way::Socket | Way::Controller => None,
-        }
+        NodeName::new(self.voucher()?).ok()
     }
 }
 

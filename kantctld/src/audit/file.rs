@@ -1,9 +1,9 @@
 //! The file of the audit log: appended to, opened for each write, so that it may be moved or cut
 //! by another program, and moved aside at its bound. Never leaves a part of a line.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Where lines are written.
@@ -50,7 +50,13 @@ impl AuditFile {
     fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).mode(0o600);
-        options.custom_flags(libc::O_NOFOLLOW).open(&self.path)
+        let file = options.custom_flags(libc::O_NOFOLLOW).open(&self.path)?;
+        let found = file.metadata()?;
+        // One that was there may have been made with another mode.
+        if found.is_file() && found.permissions().mode() & 0o177 != 0 {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+        }
+        Ok(file)
     }
 
     /// The one before.

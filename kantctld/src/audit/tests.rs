@@ -1,5 +1,6 @@
 //! The audit log's thread on real files, and on a disk that is full (man full(4)).
 
+use super::refusals::WRITTEN_MAX;
 use super::writer::BATCH;
 use super::*;
 use serde_json::Value;
@@ -55,6 +56,24 @@ fn a_name_cannot_forge_a_line() {
 }
 
 #[test]
+fn a_file_that_others_could_read_or_replace_is_not_used_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.log");
+    std::fs::write(&path, "").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let (audit, keeper) = start(&config(dir.path(), "audit.log")).unwrap();
+    audit.note(line("1"));
+    keeper.stop();
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+    let loose = dir.path().join("loose");
+    std::fs::create_dir(&loose).unwrap();
+    std::fs::set_permissions(&loose, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let error = start(&config(dir.path(), "loose/audit.log")).err().unwrap();
+    assert!(error.to_string().contains("audit_log"), "{error}");
+}
+
+#[test]
 fn a_file_that_was_moved_or_reached_its_bound_is_begun_again() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.log");
@@ -98,6 +117,51 @@ fn what_cannot_be_written_is_kept_counted_and_said() {
     assert_eq!(lost.len(), 1);
     let kept = lines.len() - 2;
     assert_eq!(lost[0]["detail"], format!("{} lines", WAITING_MAX + BATCH + 7 - kept));
+}
+
+#[test]
+fn refusals_of_one_user_push_out_no_lines_of_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let (audit, keeper) = start(&config(dir.path(), "audit.log")).unwrap();
+    let refused = |uid: u32, at: Time| AuditLine {
+        at,
+        uid: Some(uid),
+        result: AuditResult::Refused,
+        ..line("x")
+    };
+    let begun = line("x").at;
+    for _ in 0..WRITTEN_MAX + 2 * WAITING_MAX as u64 {
+        audit.note(refused(4711, begun));
+    }
+    audit.note(refused(4712, begun));
+    audit.note(line("done"));
+    // A minute later, and at the end.
+    audit.note(refused(4711, Time(begun.0 + 60_000)));
+    for _ in 0..WRITTEN_MAX {
+        audit.note(refused(4712, Time(begun.0 + 60_000)));
+    }
+    audit.note(refused(4712, Time(begun.0 + 60_000)));
+    keeper.stop();
+    let lines = lines(&dir.path().join("audit.log"));
+    let of = |uid: u32, verb: &str| -> Vec<&Value> {
+        lines.iter().filter(|line| line["uid"] == uid && line["verb"] == verb).collect()
+    };
+    assert_eq!(of(4711, "jobs/cancel").len() as u64, WRITTEN_MAX + 1);
+    assert_eq!(of(0, "jobs/cancel").len(), 1);
+    let more = of(4711, "audit/more_refused");
+    assert_eq!((more.len(), &more[0]["detail"]), (1, &format!("{} lines", 2 * WAITING_MAX).into()));
+    let more = of(4712, "audit/more_refused");
+    assert_eq!((more.len(), &more[0]["detail"]), (1, &"1 lines".into()));
+}
+
+#[test]
+fn what_was_carried_out_has_room_that_refusals_leave() {
+    let mut queue = Queue::default();
+    let refused = AuditLine { result: AuditResult::Refused, ..line("refused") };
+    (0..WAITING_MAX).for_each(|_| queue.push(refused.clone()));
+    assert_eq!((queue.lines.len(), queue.lost), (WAITING_MAX / 2, WAITING_MAX as u64 / 2));
+    queue.push(line("done"));
+    assert_eq!(queue.lines.back().unwrap().target, "done");
 }
 
 #[test]

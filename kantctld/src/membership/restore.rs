@@ -50,12 +50,10 @@ pub fn restore(
     saved: Saved,
     drawn: ClusterId,
 ) -> Result<Membership, MembershipError> {
-    let Saved { head, mut state } = saved;
+    let Saved { head, state } = saved;
     let file = MembershipFile::in_dir(&config.state_dir)?;
     check_free(&file, &head)?;
-    if !state.skip_jobs(JOBS_SKIPPED) {
-        return Err(MembershipError::NoJobNumbers);
-    }
+    let state = renewed(state)?;
     let state = state::persist::to_bytes(&state).map_err(backup::BackupError::from)?;
     let id = ControllerId(head.last_controller.0.saturating_add(CONTROLLERS_SKIPPED));
     let membership = Membership { cluster: drawn, id, log: LogStage::ToRestore };
@@ -95,6 +93,16 @@ pub fn restore(
         tracing::warn!("{error}");
     }
     Ok(began)
+}
+
+/// What may have happened after the backup does not happen again: no job number is given twice, and
+/// an invitation that was used lets no second controller in.
+fn renewed(mut state: state::State) -> Result<state::State, MembershipError> {
+    if !state.skip_jobs(JOBS_SKIPPED) {
+        return Err(MembershipError::NoJobNumbers);
+    }
+    state.close_invitations();
+    Ok(state)
 }
 
 /// There is no log; and if the directory is anybody's, it is of the backup's cluster, or of one
@@ -170,6 +178,20 @@ mod tests {
         assert_eq!(state.last_job().0, JOBS_SKIPPED);
         assert!(!state.skip_jobs(u32::MAX), "there are not so many");
         assert_eq!(state.last_job().0, JOBS_SKIPPED);
+    }
+
+    #[test]
+    fn invitations_of_before_a_restore_let_no_controller_in() {
+        let mut state = state::State::default();
+        let command = state::Command::InviteController {
+            actor: state::Actor { uid: common::id::Uid(0), operator: true },
+            hash: "x".to_owned(),
+            lasts: common::time::Span::from_seconds(60),
+        };
+        state::apply(&mut state, &state::Stamped { at: Time(1), command });
+        assert!(state.invitation("x").is_some());
+        let renewed = renewed(state).unwrap();
+        assert!(renewed.invitations().next().is_none());
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub fn run_found(config: &ControllerConfig) -> Result<String, MembershipError> {
     let others = match is_reachable(address) {
         true => format!(
             "then, for each other controller, `kantctl admin controller invite` here, and on its \
-             host `kantctld join --to {address} --invitation` with what that prints"
+             host what that prints: `KANT_INVITATION=... kantctld join --to {address}`"
         ),
         false => format!(
             "before others join, write where they reach it in `advertise` in the \

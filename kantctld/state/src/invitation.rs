@@ -31,6 +31,11 @@ impl State {
         self.invitations.get(hash).filter(|invitation| invitation.until > self.now)
     }
 
+    /// Closes all invitations: for a state that goes on from a backup, after which some were used.
+    pub fn close_invitations(&mut self) {
+        self.invitations.clear();
+    }
+
     /// All invitations; one that is over stays for up to a minute.
     pub fn invitations(&self) -> impl Iterator<Item = &Invitation> {
         self.invitations.values()

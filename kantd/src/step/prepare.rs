@@ -1,7 +1,6 @@
 //! Looking the user up, checking the working directory and opening the job's files, as the user:
 //! in a child of the supervisor, because home directories on dead file servers hang whoever asks
 //! for them, and the supervisor must stay able to stop the job. The user cannot signal it.
-//! Never runs anything of the job's.
 
 mod open;
 mod patience;
@@ -248,11 +247,10 @@ fn act_as_user(order: &StepOrder, end: BorrowedFd<'_>) -> Result<(), LaunchFault
             }
         }
     };
+    let failed = format!("failed to look up user {user} in the user database of node {node}");
     let looked_up = Account::look_up(&order.launch.owner, &order.rules.owners);
     let account = looked_up.map_err(|error| match error {
-        AccountError::Silent(error) => LaunchFault::of_node(format!(
-            "failed to look up user {user} in the user database of node {node}: {error}"
-        )),
+        AccountError::Silent(error) => LaunchFault::of_node(format!("{failed}: {error}")),
         AccountError::Refused(why) => refused(why),
     })?;
     send(end, &Report::Account(account.clone()), None);

@@ -126,14 +126,14 @@ fn a_cluster_grows_to_five_and_shrinks_to_three_under_load() -> anyhow::Result<(
         house.start(second)?;
         for (gone, left) in [("e", 4), ("d", 3)] {
             let (leader, id) = house.leader()?;
-            let kantctl = house.kantctl("a")?;
             if leader == gone {
                 let to = house.number("a", "a")?.to_string();
-                kantctl.ok(&["admin", "controller", "transfer", &to])?;
+                house.kantctl(gone)?.ok(&["admin", "controller", "transfer", &to])?;
                 wait_for("another leader", || Ok((house.leader()?.1 != id).then_some(())))?;
             }
             let id = house.number("a", gone)?.to_string();
-            kantctl.ok(&["admin", "controller", "remove", &id])?;
+            let (leader, _) = house.leader()?;
+            house.kantctl(&leader)?.ok(&["admin", "controller", "remove", &id])?;
             house.wait_for_voters("a", left)?;
             house.stop(gone)?;
             load.wait_for_more(3)?;
@@ -161,8 +161,8 @@ fn a_lost_machine_is_replaced_and_caught_up_by_snapshot() -> anyhow::Result<()> 
         std::fs::remove_file(house.dir().join(format!("{lost}.log")))?;
         load.wait_for_more(40)?;
         let old = house.number(&leader, lost)?;
-        let kantctl = house.kantctl(&leader)?;
-        kantctl.ok(&["admin", "controller", "remove", &old.to_string()])?;
+        let (now, _) = house.leader()?;
+        house.kantctl(&now)?.ok(&["admin", "controller", "remove", &old.to_string()])?;
         house.admit(lost, "join", &leader)?;
         house.start(lost)?;
         house.wait_for_voters(&leader, 3)?;
@@ -206,7 +206,8 @@ fn what_a_backup_holds_is_there_after_everything_else_is_lost() -> anyhow::Resul
     let done = kantctl.submit(&["-o", "/dev/null"], "#!/bin/sh\ntrue\n")?;
     assert_eq!(kantctl.finished(&done)?.outcome, Some(Outcome::Completed));
     let held = kantctl.ok(&SUBMIT_HELD)?.trim().to_owned();
-    let told = kantctl.ok(&["admin", "backup", "saved"])?;
+    let (leader, _) = house.leader()?;
+    let told = house.kantctl(&leader)?.ok(&["admin", "backup", "saved"])?;
     assert!(told.contains("saved"), "{told}");
     let last = house.list("a")?.controllers.iter().map(|one| one.id).max();
     for name in ALL {
@@ -274,7 +275,8 @@ fn a_leader_whose_disk_is_full_gives_way_and_catches_up_later() -> anyhow::Resul
         // It has caught up once it may lead again.
         let a = house.number("b", "a")?;
         wait_for("the full one to have caught up", || {
-            kantctl.run(&["admin", "controller", "transfer", &a.to_string()])?;
+            let (leader, _) = house.leader()?;
+            house.kantctl(&leader)?.run(&["admin", "controller", "transfer", &a.to_string()])?;
             Ok((house.list("b")?.leader == Some(a)).then_some(()))
         })?;
         load.wait_for_more(3)

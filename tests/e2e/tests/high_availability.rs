@@ -47,11 +47,13 @@ fn a_leader_that_is_told_to_stop_hands_the_lead_over_first() -> anyhow::Result<(
     let (leader, id) = house.leader()?;
     house.stop(&leader)?;
     assert!(house.log(&leader).contains("another controller leads"), "{}", house.log(&leader));
-    let (_, next) = house.leader()?;
+    let (now, next) = house.leader()?;
     assert_ne!(next, id);
     let wish = next.to_string();
     house.start(&leader)?;
-    let kantctl = house.kantctl(&leader)?;
+    let told = house.kantctl(&leader)?.run(&["admin", "controller", "remove", &wish])?;
+    assert!(told.code == 1 && told.stderr.contains(&format!("controller {wish} ")), "{told:?}");
+    let kantctl = house.kantctl(&now)?;
     let answer = kantctl.run(&["admin", "controller", "remove", &wish])?;
     assert_eq!(answer.code, 1, "who leads is not removed");
     assert!(answer.stderr.contains("transfer"), "{}", answer.stderr);
@@ -60,7 +62,7 @@ fn a_leader_that_is_told_to_stop_hands_the_lead_over_first() -> anyhow::Result<(
         Ok((back.code == 0).then_some(()))
     })?;
     assert_eq!(house.leader()?.1, id);
-    kantctl.ok(&["admin", "controller", "remove", &wish])?;
+    house.kantctl(&leader)?.ok(&["admin", "controller", "remove", &wish])?;
     let list = house.wait_for_voters(&leader, 2)?;
     assert!(list.controllers.iter().all(|controller| controller.id != next), "{list:?}");
     Ok(())
@@ -167,10 +169,10 @@ fn a_cluster_grows_online_and_an_address_belongs_to_one() -> anyhow::Result<()> 
     assert_eq!(learner.role, ControllerRole::Learner);
     let by_b = house.kantctl("b")?;
     assert_eq!(by_b.job(&job)?.key.to_string(), job, "asked of one that only listens");
-    by_b.ok(&["admin", "controller", "promote", &learner.id.to_string()])?;
+    early.ok(&["admin", "controller", "promote", &learner.id.to_string()])?;
     house.wait_for_voters("a", 2)?;
 
-    let answer = by_b.run(&["admin", "controller", "promote", &learner.id.to_string()])?;
+    let answer = early.run(&["admin", "controller", "promote", &learner.id.to_string()])?;
     assert!(answer.code == 1 && answer.stderr.contains("votes already"), "{answer:?}");
     // An address that is another's already.
     house.add("c")?;

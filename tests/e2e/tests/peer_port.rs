@@ -148,12 +148,23 @@ fn who_has_only_the_clusters_key_joins_once_by_an_operators_invitation() -> anyh
             assert_refused(ask(join(1, guessed)?).await, "no_invitation");
         }
         // Who speaks as a controller may say that an operator asks. That is not believed here.
-        let invite = axum::http::Request::post("/v1/controllers/invite")
-            .header(net::USER_HEADER, "0:0")
-            .header("content-type", "application/json")
-            .body("{\"lasts\":60000}".into())?;
-        let answer = client.send(invite).await?;
-        assert_eq!(answer.status(), 409, "{answer:?}");
+        for (method, path) in [
+            ("POST", "/v1/controllers/invite"),
+            ("POST", "/v1/controllers/1/promote"),
+            ("POST", "/v1/controllers/1/remove"),
+            ("POST", "/v1/controllers/1/transfer"),
+            ("POST", "/v1/reload"),
+            ("GET", "/v1/backup"),
+        ] {
+            for passed_on in ["", "2 socket"] {
+                let asked = axum::http::Request::builder().method(method).uri(path);
+                let asked =
+                    asked.header(net::USER_HEADER, "0:0").header("x-kant-passed-on", passed_on);
+                let asked = asked.header("content-type", "application/json");
+                let answer = client.send(asked.body("{\"lasts\":60000}".into())?).await?;
+                assert_eq!(answer.status(), 409, "{path}: {answer:?}");
+            }
+        }
         let given = ask(join(1, &secret)?).await?;
         // An answer that was lost.
         assert_eq!(ask(join(1, &secret)?).await?.id, given.id);

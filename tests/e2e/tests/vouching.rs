@@ -2,7 +2,16 @@
 //! cluster, unless the configuration says so.
 
 use common::config::{ControllerConfig, VouchedFor};
-use e2e::{Cluster, ClusterOptions, Machine, Person, is_root};
+use e2e::{Cluster, ClusterOptions, Controllers, Machine, Person, is_root, wait_for};
+use net::{Client, ClusterKey, Endpoint, Identity, Role};
+use serde_json::Value;
+use std::path::Path;
+
+fn lines(path: &Path) -> anyhow::Result<Vec<Value>> {
+    let text = std::fs::read_to_string(path)?;
+    let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+    whole.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
 
 /// As it is by default, also where this is not root.
 fn users(config: &mut ControllerConfig) {
@@ -37,6 +46,13 @@ fn a_node_speaks_for_no_root_and_no_operator() -> anyhow::Result<()> {
                 assert!(answer.stderr.contains(part), "{words:?}: {}", answer.stderr);
             }
         }
+        let log = cluster.dir().join("state/audit.log");
+        let is_it = |line: &Value| line["verb"] == "nodes/drain" && line["uid"] == operator.uid;
+        let refused =
+            wait_for("the line of the refusal", || Ok(lines(&log)?.into_iter().find(is_it)))?;
+        let said =
+            ["via", "result", "code"].map(|field| refused[field].as_str().unwrap_or_default());
+        assert_eq!(said, ["node n1", "refused", "voucher_refused"], "{refused}");
         cluster.kantctl(operator)?.ok(&["drain", "n1", "--reason", "x"])?;
         cluster.kantctl(operator)?.ok(&["resume", "n1"])?;
     }
@@ -56,6 +72,44 @@ fn a_node_speaks_for_operators_where_the_configuration_says_so() -> anyhow::Resu
     let by_node = cluster.kantctl(Person::me())?.on(&cluster.node_socket("n1"));
     by_node.ok(&["drain", "n1", "--reason", "x"])?;
     by_node.ok(&["resume", "n1"])?;
+    Ok(())
+}
+
+#[test]
+fn the_leader_does_not_rely_on_what_another_controller_lets_nodes_say() -> anyhow::Result<()> {
+    let mut house = Controllers::new()?;
+    house.add("a")?;
+    house.reconfigure("a", |config| config.nodes_may_vouch_for = VouchedFor::Users)?;
+    house.start("a")?;
+    // Configured otherwise, and it never leads.
+    house.add("b")?;
+    house.verb("b", &["join", "--learner", "--invitation", &house.invite("a")?])?;
+    house.start("b")?;
+    let at_b = house.kantctl("b")?;
+    wait_for("b to pass on", || Ok((at_b.run(&["nodes"])?.code == 0).then_some(())))?;
+    let key = ClusterKey::load(Path::new(&house.config("a")?.cluster_key))?;
+    let identity = Identity::new(&key, Role::Node("n1".to_owned()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let drain = || {
+        axum::http::Request::post("/v1/nodes/n1/drain")
+            .header(net::USER_HEADER, "0:0")
+            .header("content-type", "application/json")
+            .body("{\"reason\":\"x\"}".into())
+    };
+    runtime.block_on(async {
+        let at_b = Endpoint::Tls { addr: house.address("b"), identity };
+        let client = Client::new(at_b).with_answer_limit(Some(e2e::DEADLINE));
+        let answer = client.send(drain()?).await?;
+        let (head, body) = answer.into_parts();
+        let body = axum::body::to_bytes(body, 1 << 20).await?;
+        assert_eq!(head.status, 403, "{}", String::from_utf8_lossy(&body));
+        anyhow::Ok(())
+    })?;
+    let log = Path::new(&house.config("a")?.state_dir).join("audit.log");
+    let is_it = |line: &Value| line["verb"] == "nodes/drain";
+    let refused = wait_for("the leader's line", || Ok(lines(&log)?.into_iter().find(is_it)))?;
+    let said = ["via", "through", "code"].map(|field| refused[field].as_str().unwrap_or_default());
+    assert_eq!(said, ["node n1", "controller 2", "voucher_refused"], "{refused}");
     Ok(())
 }
 

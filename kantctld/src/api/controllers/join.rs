@@ -14,6 +14,7 @@ use common::id::{ControllerId, LogIndex};
 use common::wire::api::JoinRequest;
 use common::wire::peer::PEER_PROTOCOL;
 use state::Command;
+use std::sync::PoisonError;
 
 /// May it join this cluster at all?
 ///
@@ -92,6 +93,7 @@ pub async fn take_in(
     // An answer that was lost is given again, as long as nobody has lived under that number.
     let waits = waiting(&status, &request.address).filter(|_| is_used_here && replaced.is_none());
     if let Some(id) = waits {
+        note_unfinished(peers, None);
         return Ok(id);
     }
     let address = request.address.clone();
@@ -100,14 +102,18 @@ pub async fn take_in(
         // Before the invitation is used up for nothing.
         return Err(refused(ChangeRefusal::AddressTaken { id: *id, address }));
     }
-    let used_by = address.clone();
-    core.command(Command::UseInvitation { hash, address: used_by }).await?;
+    if !(is_used_here && is_unfinished(peers, &hash)) {
+        let used_by = address.clone();
+        core.command(Command::UseInvitation { hash: hash.clone(), address: used_by }).await?;
+        note_unfinished(peers, Some(hash));
+    }
     let JoinRequest { name, learner, .. } = request;
     let said = format!("{name} at {address}");
     let member = Member { name, address: address.clone(), becomes_voter: !learner };
     let mut changes: Vec<Change> = replaced.map(Change::Remove).into_iter().collect();
     changes.push(Change::Add(member));
     let given = change(peers, changes).await?;
+    note_unfinished(peers, None);
     let id = given.ok_or(CommandError::NotTaken(ProposeError::Unknown))?;
     if let Some(old) = replaced {
         tracing::info!("controller {old} gave its number up: its log is lost");
@@ -118,6 +124,17 @@ pub async fn take_in(
     let shows = status.wait_for(|status| waiting(status, &address) == Some(id));
     let _ = tokio::time::timeout(CHANGE_LIMIT, shows).await;
     Ok(id)
+}
+
+/// Was the invitation used up here by a join that came to nothing? Never said of one that let a
+/// controller in: what was removed later does not come back by it.
+fn is_unfinished(peers: &Peers<StateMachine>, hash: &str) -> bool {
+    let unfinished = peers.unfinished_join.lock().unwrap_or_else(PoisonError::into_inner);
+    unfinished.as_deref() == Some(hash)
+}
+
+fn note_unfinished(peers: &Peers<StateMachine>, hash: Option<String>) {
+    *peers.unfinished_join.lock().unwrap_or_else(PoisonError::into_inner) = hash;
 }
 
 /// The controller of this address that was taken in and has not been heard of yet.

@@ -2,11 +2,14 @@
 
 use super::*;
 use axum::Router;
-use axum::http::HeaderMap;
-use axum::middleware::from_fn_with_state;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::get;
 use net::{ClientError, ClusterKey, LocalListener, Role, TlsListener, User};
 use std::future::pending;
+
+const MARK: &str = "x-written";
 
 /// A controller's answer: who asked, and whether another controller passed it on.
 async fn who(user: User, headers: HeaderMap) -> axum::Json<String> {
@@ -23,6 +26,15 @@ fn router(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 'static) -> 
     Router::new()
         .route("/v1/jobs", get(who))
         .route_layer(from_fn_with_state(relay, answers_or_passes_on))
+        .layer(map_response(marked))
+}
+
+/// Shows who writes the line of the audit log.
+async fn marked(mut response: Response) -> Response {
+    if response.extensions().get::<WrittenElsewhere>().is_some() {
+        response.headers_mut().insert(MARK, HeaderValue::from_static("elsewhere"));
+    }
+    response
 }
 
 /// A controller on loopback; answers its address.
@@ -86,4 +98,22 @@ async fn without_a_known_leader_it_is_refused_and_so_where_that_one_is_gone() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let answer = ask(&key, move || Duty::PassOn(gone.to_string())).await;
     assert_eq!(answer, Err((503, "controller-unreachable".to_owned())));
+}
+
+#[tokio::test]
+async fn the_line_of_the_audit_log_is_left_to_a_leader_that_answered_and_to_no_other() {
+    let key = ClusterKey::generate().unwrap();
+    let leader = controller(&key, || Duty::Answer).await;
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (leader, is_elsewhere) in [(leader, true), (gone.to_string(), false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("kantctld.sock");
+        let listener = LocalListener::bind(&socket).unwrap();
+        let router = router(&key, move || Duty::PassOn(leader.clone()));
+        let server = tokio::spawn(net::serve(listener, router, pending()));
+        let request = Request::get("/v1/jobs").body(Body::empty()).unwrap();
+        let answer = Client::new(Endpoint::Unix(socket)).send(request).await.unwrap();
+        assert_eq!(answer.headers().contains_key(MARK), is_elsewhere, "{answer:?}");
+        server.abort();
+    }
 }

@@ -14,8 +14,8 @@ use std::path::Path;
 /// Opens one, as whom this process acts.
 ///
 /// # Errors
-/// `ENODEV` for a device that is not for all users, `EISDIR`, `ETIMEDOUT` once the patience is used up, else
-/// the system's.
+/// `ENODEV` for a device that is not for all users, `EISDIR`, `ETIMEDOUT` once the patience is used
+/// up, else the system's.
 pub fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<OwnedFd> {
     let writing = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_APPEND;
     let flags = match opening.how {
