@@ -15,12 +15,12 @@ use common::reason::WaitReason;
 use common::time::Time;
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{JobList, JobView, Looked, ReasonView};
-use net::{LocalListener, Refusal, serve};
+use net::{ListenError, LocalListener, Refusal, serve};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 
@@ -80,7 +80,7 @@ impl House {
                 }
             }
         });
-        let listener = LocalListener::bind(&self.socket()).unwrap();
+        let listener = bind(&self.socket());
         tokio::spawn(serve(listener, router, std::future::pending()));
     }
 
@@ -290,4 +290,18 @@ pub fn refused_as(code: &'static str, status: u16, message: &str) -> Response {
 /// The key in `POST /v1/jobs/{key}/verb`.
 pub fn key_in(what: &str) -> &str {
     what.split('/').nth(3).unwrap_or_default()
+}
+
+/// Listens there. A listener that was closed just now may still be open in a process that another
+/// test has forked and that has not become its program yet: then it is tried again.
+fn bind(path: &Path) -> LocalListener {
+    let begun = Instant::now();
+    loop {
+        match LocalListener::bind(path) {
+            Err(ListenError::InUse { .. }) if begun.elapsed() < PATIENCE => {
+                std::thread::yield_now();
+            }
+            bound => return bound.unwrap(),
+        }
+    }
 }
