@@ -94,12 +94,20 @@ fn options() -> anyhow::Result<ClusterOptions> {
     if !real {
         step("no GPUs here: the nodes get stand-in ones, so that all but the computing is real");
     }
-    Ok(ClusterOptions { nodes, ..ClusterOptions::default() })
+    // The user of the demo may be `NOBODY`, which is below the usual bound.
+    Ok(ClusterOptions {
+        nodes,
+        controller: Some(|config| config.uid_min = 0),
+        node: Some(|config| config.uid_min = 0),
+        ..ClusterOptions::default()
+    })
 }
+
+/// The user `nobody`, whom every machine has.
+const NOBODY: u32 = 65_534;
 
 /// Who submits: never root, whose jobs are refused by default.
 fn person() -> Person {
-    const NOBODY: u32 = 65_534;
     if !e2e::is_root() {
         return Person::me();
     }
