@@ -154,7 +154,7 @@ impl Core {
     }
 
     /// Proposes what is asked of a job, of a large array in parts, and returns what it changed once
-    /// all of that is durable and applied. Goes on to its end, whoever asked.
+    /// all of that is durable and applied. Goes on to its end, also where the client leaves.
     ///
     /// # Errors
     /// [`CommandError`]; of one that came to nothing halfway too: then it is to be asked again.

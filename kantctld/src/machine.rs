@@ -19,7 +19,7 @@ pub const ENTRY_FORMAT: u8 = 1;
 /// So many events are kept for the scheduler; after more it looks at everything again.
 const UNTOLD_MAX: usize = 1 << 16;
 
-/// So many elements are let go of in passing.
+/// The most elements that are dropped on the thread of the log.
 const CLEARED_AT_ONCE: usize = 100;
 
 /// So many jobs and tasks are read while nobody can write; for more the state is copied.
@@ -270,7 +270,7 @@ impl Machine for StateMachine {
     }
 }
 
-/// Lets go of what was forgotten: of a large array that takes longer than others should wait.
+/// Drops what was forgotten: of a large array that takes longer than others should wait.
 fn clear_away(forgotten: Vec<Arc<Record>>) {
     let elements: usize = forgotten.iter().map(|record| record.elements.len()).sum();
     if elements > CLEARED_AT_ONCE {

@@ -103,7 +103,7 @@ fn options() -> anyhow::Result<ClusterOptions> {
     })
 }
 
-/// The user `nobody`, whom every machine has.
+/// The user `nobody`, which every machine has.
 const NOBODY: u32 = 65_534;
 
 /// Who submits: never root, whose jobs are refused by default.

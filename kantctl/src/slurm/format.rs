@@ -212,7 +212,7 @@ fn shown_in<F>(text: &str, letters: Option<usize>, piece: &Piece<F>) -> String {
     }
 }
 
-/// A text in so many letters, cut or filled.
+/// A text cut or filled to a number of letters.
 #[must_use]
 pub fn fit(text: &str, letters: Option<usize>, right: bool) -> String {
     let clean = shown(text);

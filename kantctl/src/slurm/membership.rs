@@ -31,7 +31,7 @@ impl Member {
         Self { name: user.name, uid: Some(Uid(user.uid.as_raw())), groups }
     }
 
-    /// Whoever runs this.
+    /// The user who runs this.
     #[must_use]
     pub fn own() -> Self {
         Self::of(&nix::unistd::getuid().to_string())

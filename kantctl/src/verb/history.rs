@@ -32,7 +32,7 @@ In CSV times are UTC, spans seconds, and sizes bytes.";
 
 const USUAL: &str = "id,name,user,queue,state,ended,time,gpus,gpu_hours,where";
 const RUNS: &str = "id,run,name,user,queue,state,ended,time,gpus,gpu_hours,where";
-/// So many runs in a table where nothing is said.
+/// Runs in a table, without `--limit`.
 const LIMIT: usize = 10_000;
 /// So far back where nobody says.
 const BACK: Span = Span::from_minutes(7 * 24 * 60);

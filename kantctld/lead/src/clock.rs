@@ -117,7 +117,7 @@ impl ClusterClock {
         }
     }
 
-    /// So many eighths of a millisecond more, in whole ones.
+    /// The time that a number of eighths of a millisecond adds, in whole milliseconds.
     fn part(&mut self, eighths: u64) -> Span {
         let all = self.eighths.saturating_add(eighths);
         self.eighths = all % 8;

@@ -9,7 +9,7 @@ use state::job::Record;
 use state::{Actor, Command, SomeTasks, State, Steering, Target};
 use std::collections::VecDeque;
 
-/// So many tasks are steered by one entry: some milliseconds on one core of 2020.
+/// The most tasks that one entry changes: some milliseconds on one core of 2020.
 pub const TASKS_MAX: usize = 1000;
 
 /// A command in parts, and what came of those that were carried out.
@@ -23,7 +23,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Of a command, in parts of at most so many tasks.
+    /// Of a command, in parts of at most `tasks_max` tasks.
     #[must_use]
     pub fn new(state: &State, command: Command, tasks_max: usize) -> Self {
         let left = divided(state, &command, tasks_max).unwrap_or_else(|| [command].into());

@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-/// So many wait for the log at once.
+/// The most commands that wait for the log at once.
 const TOGETHER_MAX: usize = 256;
 
 /// Runs for one term of leading; ends when it is dropped.

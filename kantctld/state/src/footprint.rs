@@ -270,7 +270,7 @@ pub(crate) fn surplus(state: &State, uid: Uid) -> Vec<JobId> {
     surplus
 }
 
-/// The users of whom something is over.
+/// The users who have jobs, running or finished.
 pub(crate) fn users(state: &State) -> Vec<Uid> {
     state.footprint.0.keys().copied().collect()
 }

@@ -1,6 +1,6 @@
 //! Jobs of which nothing lives any more, by when the last of each was done: those that are next to
 //! be forgotten are found without a look at the others. Follows from the jobs and is not stored.
-//! Never forgets one; `ForgetDone` does, so many at a time.
+//! Never forgets one; `ForgetDone` does, some at a time.
 
 use crate::footprint;
 use crate::job::Record;
@@ -10,7 +10,7 @@ use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// So many elements are forgotten by one command: while it is applied nobody else has a turn.
+/// The most elements that one command forgets: while it is applied, all others wait.
 pub const FORGOTTEN_AT_ONCE: usize = 1000;
 
 /// What is over, and since when.

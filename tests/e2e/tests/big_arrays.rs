@@ -42,7 +42,7 @@ fn beside(
 
 #[test]
 fn others_are_served_while_an_array_of_very_many_tasks_is_steered() -> anyhow::Result<()> {
-    // The client beside it is this process, whoever runs it.
+    // The client beside it is this process, of any user.
     let controller: Option<fn(&mut ControllerConfig)> =
         Some(|config| config.allow_root_jobs = true);
     let options = ClusterOptions { nodes: Vec::new(), controller, ..ClusterOptions::default() };

@@ -20,7 +20,7 @@ const FILES_EACH: u64 = 2;
 const PART: u64 = 4;
 /// The parts that are all ordinary users' together.
 const PARTS_OF_USERS: u64 = 3;
-/// A part has so many connections, however few files there are.
+/// The least number of connections of a part, however few files there are.
 const LEAST: u64 = 16;
 
 /// What is said to whoever has too many: there is no request yet to answer.

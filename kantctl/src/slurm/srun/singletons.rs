@@ -95,7 +95,7 @@ fn needed(file: &File) -> io::Result<Vec<String>> {
     names.into_iter().map(|name| text(file, table.saturating_add(name))).collect()
 }
 
-/// A number of so many bytes, the low ones first.
+/// A number of `N` bytes, the low ones first.
 fn number(file: &File, at: u64, bytes: usize) -> io::Result<u64> {
     let mut all = [0; 8];
     file.read_exact_at(&mut all[..bytes], at)?;

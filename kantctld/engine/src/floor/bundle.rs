@@ -8,7 +8,7 @@ use crate::floor::node::Node;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A bundle has at most so many groups.
+/// The most groups of a bundle.
 const GROUPS_MAX: usize = 32;
 
 /// A bundle's position among the bundles.

@@ -5,7 +5,7 @@ use crate::floor::node::Node;
 use common::policy::Amounts;
 use common::unit::{Bytes, Cpus, Gpus};
 
-/// Neighbours are mostly alike: how many follow one another, and of which class.
+/// Neighbours are mostly the same: how many follow one another, and of which class.
 pub(super) fn runs_of_a_class<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<(&'n Class, u32)> {
     let mut runs: Vec<(&Class, u32)> = Vec::new();
     for node in nodes {

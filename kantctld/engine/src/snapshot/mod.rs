@@ -251,7 +251,7 @@ impl Snapshot {
         self.line.rank(all, |job| ranker.rank(job));
     }
 
-    /// Nodes changed: what typical jobs have of them is worked out anew.
+    /// Nodes changed: what typical jobs have of them is worked out again.
     fn measure_typical(&mut self) {
         let typical = self.typical.take();
         self.typical = typical.map(|typical| Arc::new(typical.again(&self.floor)));

@@ -41,7 +41,7 @@ impl Host {
         self.now()
     }
 
-    /// So many seconds, with a look each.
+    /// A number of seconds, with a look in each.
     fn seconds(&mut self, seconds: u64) -> Time {
         (0..seconds).map(|_| self.after(1000)).last().unwrap()
     }

@@ -14,7 +14,7 @@ const OPERATOR: Actor = Actor { uid: Uid(0), operator: true };
 /// Not a multiple of a part's.
 const TASKS: usize = 2 * TASKS_MAX + 345;
 
-/// An array of so many tasks, of which every second index is left out.
+/// An array of [`TASKS`] tasks, without every second index.
 fn array(house: &mut House) -> JobKey {
     let array = format!("0-{}:2", TASKS * 2 - 1).parse().unwrap();
     house.submit(Ask { array: Some(array), ..Ask::default() }, "#!/bin/sh\n".to_owned())
@@ -36,7 +36,7 @@ fn apply(house: &mut House, command: Command) -> Vec<Event> {
     events
 }
 
-/// Carries out so many parts; all of them, where that is more than there are.
+/// Carries out at most `most` parts.
 fn carry_out(house: &mut House, parts: &mut Parts, most: usize) {
     for _ in 0..most {
         let Some(part) = parts.next_part() else { return };

@@ -70,7 +70,7 @@ pub struct Ring {
 pub enum Taken {
     /// Some lines.
     Lines(Vec<u8>),
-    /// So many lines are gone.
+    /// The number of lines that are gone.
     Missed(u64),
     /// Nothing yet.
     Nothing,
@@ -137,7 +137,7 @@ impl Ring {
     }
 
     fn content(&self) -> MutexGuard<'_, Content> {
-        // Whoever panicked left lines as good as any.
+        // A thread that panicked left whole lines.
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

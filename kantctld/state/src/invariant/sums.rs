@@ -136,7 +136,7 @@ pub(super) fn check_blobs(state: &State, wrong: &mut Vec<String>) {
     }
 }
 
-/// Who is over and what texts take, against sums made anew.
+/// Finished tasks and bytes of texts of each user, against sums made here.
 pub(super) fn check_footprint(state: &State, wrong: &mut Vec<String>) {
     let mut made: BTreeMap<Uid, [u64; 3]> = BTreeMap::new();
     let mut seen = BTreeSet::new();

@@ -81,7 +81,7 @@ fn the_deadline_of_an_array_is_that_of_all_its_tasks_and_moves_with_them() {
     assert_eq!(state::missed(&house.state, house_time(20)), []);
 }
 
-/// So many minutes after a house begins.
+/// A number of minutes after a house begins.
 fn house_time(minutes: u64) -> Time {
     Time(1_000_000) + Span::from_minutes(minutes)
 }

@@ -11,7 +11,7 @@ use nix::sys::stat::{Mode, fstat};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Opens one, as whom this process acts.
+/// Opens one, with the rights that this process has.
 ///
 /// # Errors
 /// `ENODEV` for a device that is not for all users, `EISDIR`, `ETIMEDOUT` once the patience is used

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
-/// What is waited for here in vain.
+/// A wait for what does not come.
 const SHORT: Duration = Duration::from_millis(200);
 /// No test waits longer than this.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -215,7 +215,7 @@ proptest! {
     }
 }
 
-/// A tree of so many levels, with four queues below each: a job waits in each of the lowest.
+/// A tree of `levels` levels, with four queues below each: a job waits in each of the lowest.
 fn deep(levels: u32) -> World {
     let mut world = World { nodes: world(1, 0).nodes, ..World::default() };
     let mut above: Vec<Option<QueueAt>> = vec![None];
