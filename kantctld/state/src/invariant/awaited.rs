@@ -111,13 +111,16 @@ impl Witness {
     }
 }
 
-/// Of its name and user, does nobody else hold anything, nor wait since before?
+/// Does no other job of its name and user hold resources, or wait since before it? Components of
+/// one set start together, so they do not count (man sbatch, `singleton`).
 fn runs_alone<P>(state: &State, record: &Record, phases: &BTreeMap<JobKey, (Phase, P)>) -> bool {
     let (owner, name) = (record.spec.owner.uid, &record.spec.ask.name);
+    let first = record.set.map(|set| set.first);
     phases.iter().filter(|(key, _)| key.job != record.id).all(|(key, (phase, _))| {
         let Some(other) = state.job(key.job) else { return true };
         let is_other = other.spec.owner.uid != owner || other.spec.ask.name != *name;
+        let is_sibling = other.set.is_some_and(|set| Some(set.first) == first);
         let before = key.job < record.id && *phase == Phase::Pending;
-        is_other || !(before || phase.holds_resources())
+        is_other || is_sibling || !(before || phase.holds_resources())
     })
 }
