@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// An account (man sacctmgr, account).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// Its name.
     pub name: AccountName,
     /// Its part of the cluster, against the sum over all accounts.
     #[serde(default = "one")]

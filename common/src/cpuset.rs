@@ -60,7 +60,6 @@ impl CpuSet {
         self.words.get(cpu as usize / 64).is_some_and(|w| w >> (cpu % 64) & 1 == 1)
     }
 
-    /// How many CPUs.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.words.iter().map(|w| w.count_ones()).sum()
@@ -72,7 +71,6 @@ impl CpuSet {
         self.words.is_empty()
     }
 
-    /// The CPUs, rising.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(i, word)| {
             let base = u32::try_from(i * 64).unwrap_or(u32::MAX);
@@ -80,13 +78,11 @@ impl CpuSet {
         })
     }
 
-    /// CPUs of either.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a | b)
     }
 
-    /// CPUs of both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a & b)

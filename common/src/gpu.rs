@@ -55,7 +55,6 @@ pub struct Gpu {
     pub model: String,
     /// The short name users ask for.
     pub kind: GpuKind,
-    /// Its memory.
     pub memory: Bytes,
     /// The N of /dev/nvidiaN, or, from [`RENDER_MINOR_MIN`] on, of /dev/dri/renderDN; what cgroup
     /// device rules need. Neither the index nor the PCI order.
@@ -82,19 +81,15 @@ impl Gpu {
 /// How two GPUs reach each other, nearest first (the words of `nvidia-smi topo -m`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum GpuPath {
-    /// The same GPU.
     Own,
     /// So many NVLinks, directly or through NVSwitch.
     NvLink(u8),
-    /// One PCIe switch.
     Pix,
-    /// Several PCIe switches.
     Pxb,
     /// A PCIe host bridge.
     Phb,
     /// Host bridges of one NUMA node.
     Node,
-    /// Across NUMA nodes.
     Sys,
 }
 

@@ -18,7 +18,6 @@ pub enum PartSize {
 /// A part of each of so many GPUs of one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GpuParts {
-    /// How many GPUs.
     pub devices: Gpus,
     /// How much of each.
     pub each: PartSize,

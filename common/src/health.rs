@@ -36,7 +36,6 @@ pub enum Check {
 }
 
 impl Check {
-    /// All of them.
     pub const ALL: [Self; 13] = [
         Self::GpuLost,
         Self::GpuXid,

@@ -18,7 +18,6 @@ pub enum IdError {
     /// Not a cluster's id.
     #[error("`{0}` is not a cluster's id: it has sixteen digits of 0 to 9 and a to f")]
     Cluster(String),
-    /// Not a name.
     #[error(
         "`{text}` is not a valid {what} name: use 1 to 63 letters, digits, `-`, `_` or `.`, \
          beginning with a letter or digit"
@@ -224,7 +223,6 @@ name_id!(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct JobKey {
-    /// The job.
     pub job: JobId,
     /// The array task; `None` for a job that is no array.
     pub index: Option<ArrayIndex>,

@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A character device of the kernel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeviceNumber {
-    /// Whose it is.
     pub major: u32,
-    /// Which of those.
     pub minor: u32,
 }
 

@@ -13,13 +13,10 @@ use serde::{Deserialize, Serialize};
 pub struct Numa {
     /// The kernel's number of it.
     pub id: u16,
-    /// Its logical CPUs.
     pub cpus: CpuSet,
-    /// Its memory.
     pub memory: Bytes,
 }
 
-/// A network card.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nic {
     /// The kernel's name of its interface (`eth0`, `ib0`), or of its InfiniBand device where it has
@@ -28,7 +25,6 @@ pub struct Nic {
     /// The kernel's name of its InfiniBand device (`mlx5_0`), if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub infiniband: Option<String>,
-    /// PCI address.
     pub pci_bus_id: String,
     /// The NUMA node it hangs on, where known.
     #[serde(default)]
@@ -44,7 +40,6 @@ pub struct Nic {
 /// What kantd found on its machine and offers to jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
-    /// Physical packages.
     pub sockets: u32,
     /// Hardware threads that share one core (2 with SMT).
     pub threads_per_core: u32,
@@ -56,7 +51,6 @@ pub struct Inventory {
     pub numa: Vec<Numa>,
     /// Memory offered to jobs.
     pub memory: Bytes,
-    /// GPUs, by index.
     pub gpus: Vec<Gpu>,
     /// How they are linked.
     pub gpu_matrix: GpuMatrix,
@@ -87,13 +81,11 @@ impl Inventory {
         self.features.iter().any(|feature| feature.as_str() == EMULATED)
     }
 
-    /// CPUs offered.
     #[must_use]
     pub fn cpu_count(&self) -> Cpus {
         Cpus(self.cpus.len())
     }
 
-    /// GPUs offered.
     #[must_use]
     pub fn gpu_count(&self) -> Gpus {
         Gpus(u32::try_from(self.gpus.len()).unwrap_or(u32::MAX))
@@ -105,11 +97,8 @@ impl Inventory {
 pub struct Drain {
     /// Why, in words: the operator's, or what is wrong.
     pub reason: String,
-    /// Who asked.
     pub by: Uid,
-    /// When.
     pub since: Time,
-    /// Why, for programs.
     #[serde(default)]
     pub cause: DrainCause,
 }
@@ -117,9 +106,7 @@ pub struct Drain {
 /// An operator put a drained node in use again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumed {
-    /// Who asked.
     pub by: Uid,
-    /// When.
     pub at: Time,
 }
 
@@ -129,22 +116,15 @@ pub enum Contact {
     /// Its session is up.
     Connected,
     /// Its session ended; jobs there keep their resources until `node_lost_after` has passed.
-    Silent {
-        /// Since when.
-        since: Time,
-    },
+    Silent { since: Time },
     /// Silent for too long, or rebooted: its jobs ended as NodeLost.
-    Lost {
-        /// Since when.
-        since: Time,
-    },
+    Lost { since: Time },
 }
 
 /// A node's state as shown to users, in Slurm's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeStatus {
-    /// Nothing runs.
     Idle,
     /// Some of it is in use.
     Mixed,
@@ -154,12 +134,10 @@ pub enum NodeStatus {
     Draining,
     /// Drained and empty.
     Drained,
-    /// Not in contact.
     Down,
 }
 
 impl NodeStatus {
-    /// The word shown.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -176,8 +154,6 @@ impl NodeStatus {
 /// A node together with its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedInventory {
-    /// The node.
     pub name: NodeName,
-    /// What it has.
     pub inventory: Inventory,
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 /// A quality of service (man sacctmgr, QOS).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Qos {
-    /// Its name.
     pub name: QosName,
     /// Higher goes first, within the queue's priority.
     #[serde(default)]

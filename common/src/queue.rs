@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 /// A queue: who waits together, on which nodes, with which defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
-    /// Its name.
     pub name: QueueName,
     /// Taken when a job names none. Exactly one queue has this.
     pub default: bool,

@@ -10,11 +10,8 @@ use std::collections::BTreeSet;
 /// A reservation (man scontrol, RESERVATIONS). Its nodes are named when it is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
-    /// Its name.
     pub name: ReservationName,
-    /// Its nodes, whole.
     pub nodes: BTreeSet<NodeName>,
-    /// From.
     pub from: Time,
     /// To; jobs of the reservation end by then as well.
     pub to: Time,
@@ -24,7 +21,6 @@ pub struct Reservation {
     /// A maintenance window: no job at all.
     #[serde(default)]
     pub maintenance: bool,
-    /// Who made it.
     pub by: Uid,
     /// A word about it.
     #[serde(default)]

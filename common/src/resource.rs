@@ -19,7 +19,6 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Memory asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryRequest {
@@ -166,13 +165,11 @@ impl Default for Request {
 /// What a job was given on one node. The ledger holds exactly this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// The node.
     pub node: NodeName,
     /// How many of the job's tasks run there; ranks follow the order of shares.
     pub tasks: Tasks,
     /// Exactly these logical CPUs.
     pub cpus: CpuSet,
-    /// So much memory.
     pub memory: Bytes,
     /// Exactly these GPUs, rising.
     pub gpus: Vec<GpuIndex>,
@@ -202,7 +199,6 @@ pub enum AllocationError {
     /// No share at all.
     #[error("an allocation needs at least one node")]
     Empty,
-    /// A node twice.
     #[error("node {0} appears twice in one allocation")]
     NodeTwice(NodeName),
 }
@@ -236,19 +232,16 @@ impl Allocation {
         self.0.iter().find(|s| s.node == *node)
     }
 
-    /// Tasks in all.
     #[must_use]
     pub fn tasks(&self) -> Tasks {
         self.0.iter().map(|s| s.tasks).sum()
     }
 
-    /// CPUs in all.
     #[must_use]
     pub fn cpus(&self) -> Cpus {
         self.0.iter().map(|s| Cpus(s.cpus.len())).sum()
     }
 
-    /// GPUs in all.
     #[must_use]
     pub fn gpus(&self) -> Gpus {
         Gpus(self.0.iter().map(|s| u32::try_from(s.gpus.len()).unwrap_or(u32::MAX)).sum())

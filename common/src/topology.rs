@@ -12,9 +12,7 @@ use std::fmt;
 pub enum Level {
     /// One NVLink domain (super-pod, HBD): GPUs of several nodes linked by NVLink.
     NvlinkDomain,
-    /// One leaf switch.
     Leaf,
-    /// One spine switch.
     Spine,
     /// One superspine (core) switch.
     Superspine,
@@ -24,13 +22,9 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Position {
-    /// Its NVLink domain.
     pub nvlink_domain: Option<SwitchName>,
-    /// Its leaf.
     pub leaf: Option<SwitchName>,
-    /// Its leaf's spine.
     pub spine: Option<SwitchName>,
-    /// Its spine's superspine.
     pub superspine: Option<SwitchName>,
     /// A part of the cluster kept for a purpose ("inference").
     pub zone: Option<ZoneName>,

@@ -77,18 +77,12 @@ amount!(
     /// Logical CPUs (hardware threads).
     Cpus, u32
 );
-amount!(
-    /// Whole GPUs.
-    Gpus, u32
-);
+amount!(Gpus, u32);
 amount!(
     /// Thousandths of a GPU; 1000 is all of one.
     GpuMilli, u32
 );
-amount!(
-    /// Nodes.
-    Nodes, u32
-);
+amount!(Nodes, u32);
 amount!(
     /// Tasks (ranks) of one job.
     Tasks, u32

@@ -49,7 +49,6 @@ pub struct Cli {
 /// in the usage of every error as if they had to be given.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Global options")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Global {
     /// Print the controller's answer as JSON; what failed as {"error": ...}, beside the words on
     /// stderr

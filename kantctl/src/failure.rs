@@ -3,7 +3,6 @@
 use net::ClientError;
 use std::fmt;
 
-/// Everything went well.
 pub const OK: u8 = 0;
 
 /// What failed, for the exit code.
@@ -21,7 +20,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The exit code.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -45,7 +43,6 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Of this kind.
     pub fn new(kind: Kind, error: impl Into<anyhow::Error>) -> Self {
         Self { kind, error: error.into(), hint: None }
     }

@@ -9,7 +9,6 @@ use std::str::FromStr;
 /// A text that names no jobs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeysError {
-    /// Not understood.
     #[error(
         "write a job's number (42), an array's task (42_7), a component (42+1), or several \
          (42_[0-3],50)"

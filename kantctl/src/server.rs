@@ -33,7 +33,6 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
 /// together.
 pub const AT_ONCE: usize = 16;
 
-/// The controller.
 #[derive(Debug)]
 pub struct Server {
     clients: Vec<Client>,

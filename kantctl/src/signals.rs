@@ -87,7 +87,6 @@ impl Signals {
         Ok(Self(told))
     }
 
-    /// The next.
     pub async fn next(&mut self) -> Signal {
         match self.0.recv().await {
             Some(signal) => signal,

@@ -19,15 +19,12 @@ const USUAL: (u16, u16) = (80, 24);
 pub enum Key {
     /// `q`, Ctrl-C, the end of input, or a signal that asks for an end.
     Quit,
-    /// A letter.
     Letter(char),
     /// An arrow, or `k`.
     Up,
     /// An arrow, or `j`.
     Down,
-    /// Page up.
     PageUp,
-    /// Page down.
     PageDown,
     /// The terminal has another size.
     Resized,
@@ -64,7 +61,6 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// Columns and lines.
     #[must_use]
     pub fn size(&self) -> (usize, usize) {
         let known = size().ok().filter(|(width, height)| *width > 0 && *height > 0);

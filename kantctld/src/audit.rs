@@ -38,7 +38,6 @@ pub enum AuditResult {
     Unknown,
 }
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditLine {
     /// When it was asked, by the controller's clock.
@@ -57,13 +56,11 @@ pub struct AuditLine {
     pub through: Option<String>,
     /// What was asked: `jobs/cancel`.
     pub verb: String,
-    /// Of what.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub target: String,
     /// What else is known of it: a reason, a signal, a size.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// How it ended.
     pub result: AuditResult,
     /// The stable word of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]

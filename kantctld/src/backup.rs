@@ -26,7 +26,6 @@ const HEAD_BYTES_MAX: usize = 1 << 20;
 pub struct Head {
     /// The cluster's id; what is restored from it gets another.
     pub cluster: ClusterId,
-    /// The cluster's name.
     pub name: String,
     /// The highest id of a controller given so far.
     pub last_controller: ControllerId,
@@ -37,7 +36,6 @@ pub struct Head {
     pub applied: LogIndex,
     /// When, by the cluster's clock.
     pub at: Time,
-    /// Who made it.
     pub release: String,
 }
 
@@ -52,10 +50,7 @@ pub enum BackupError {
         "failed to read the backup: it has format {found}, this release reads {FORMAT}: restore it \
          with the release that made it, or the one between"
     )]
-    Format {
-        /// The version found.
-        found: u32,
-    },
+    Format { found: u32 },
     /// Bytes are missing or were changed.
     #[error("failed to read the backup: it is damaged or cut off; use another one")]
     Damaged,

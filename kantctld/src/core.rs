@@ -36,7 +36,6 @@ pub enum CommandError {
 /// The controller that leads, as far as this one knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderHint {
-    /// Which.
     pub id: ControllerId,
     /// Where it is reached, `host:port`.
     pub address: String,
@@ -44,13 +43,9 @@ pub struct LeaderHint {
 
 /// The controller's shared parts.
 pub struct Core {
-    /// The replicated state.
     pub state: SharedState,
-    /// The log.
     pub log: LogHandle<StateMachine>,
-    /// Sessions with nodes.
     pub hub: Hub,
-    /// Wakes the scheduler.
     pub wake: Notify,
     /// Held by a round until what it decided is carried out, and by whoever changes what a round
     /// decides on and must not be overtaken by one.
@@ -60,7 +55,6 @@ pub struct Core {
     one_part: tokio::sync::Mutex<()>,
     /// The last applied index.
     pub applied: watch::Receiver<LogIndex>,
-    /// Do we lead?
     pub leading: watch::Receiver<bool>,
     /// How this controller stands among the others.
     pub standing: watch::Receiver<Status>,
@@ -68,7 +62,6 @@ pub struct Core {
     serving: watch::Sender<bool>,
     /// Who operates the cluster, and more of that kind; a reload may change it.
     access: RwLock<Arc<Access>>,
-    /// The clock.
     pub clock: Arc<SteadyClock>,
     /// What the scheduler sees, and what the last round said.
     pub lookout: Lookout,
@@ -78,7 +71,6 @@ pub struct Core {
     pub spoken_for: Mutex<BTreeSet<JobKey>>,
     /// What is over, for good.
     pub history: History,
-    /// Letters to users.
     pub mail: Postbox,
     /// Who changed what, in a file.
     pub audit: Audit,

@@ -34,11 +34,9 @@ struct Line {
 pub struct Inbox {
     /// From the controller itself.
     pub nudges: mpsc::UnboundedReceiver<Nudge>,
-    /// From users.
     pub questions: mpsc::Receiver<Question>,
 }
 
-/// All sessions.
 #[derive(Default)]
 pub struct Hub(Mutex<Seats<Line>>);
 

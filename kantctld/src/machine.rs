@@ -38,7 +38,6 @@ pub struct SharedState {
 struct Untold {
     /// `None`: not all of it is known.
     events: Option<Vec<Event>>,
-    /// Have settings changed?
     configured: bool,
 }
 

@@ -32,18 +32,13 @@ pub enum MembershipError {
     /// The file, or a directory.
     #[error("failed to {action} {path}")]
     Io {
-        /// The verb.
         action: &'static str,
-        /// Which file.
         path: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// The file's text.
     #[error("failed to read {path}: {message}. Put the file back as kantctld wrote it")]
     Unreadable {
-        /// Which file.
         path: String,
         /// What is wrong with it.
         message: String,
@@ -53,77 +48,44 @@ pub enum MembershipError {
         "{path} belongs to controller {id} of cluster {cluster} already: start kantctld plainly to \
          go on, or give the new one an empty directory"
     )]
-    Taken {
-        /// The state directory.
-        path: String,
-        /// Whose it is.
-        id: ControllerId,
-        /// Of which cluster.
-        cluster: ClusterId,
-    },
+    Taken { path: String, id: ControllerId, cluster: ClusterId },
     /// A second beginning over a log.
     #[error(
         "there is a log in {path} already: start kantctld plainly to go on with it, or give the \
          new one an empty directory"
     )]
-    LogTaken {
-        /// The state directory.
-        path: String,
-    },
+    LogTaken { path: String },
     /// Nobody said what an empty directory is to become.
     #[error(
         "{path} is empty, and the configuration names other controllers in `peers`: on the first \
          of them run `kantctld found`; on each other `kantctld join`, with an invitation of \
          `kantctl admin controller invite`"
     )]
-    Unsaid {
-        /// The state directory.
-        path: String,
-    },
+    Unsaid { path: String },
     /// The log of several is there, and the file that says whose it is not.
     #[error(
         "the log in {path} is of {count} controllers, and {file} is not there to say which this \
          one is: put that file back, or give this controller's log up with `kantctld rebuild`"
     )]
-    Nameless {
-        /// The state directory.
-        path: String,
-        /// How many.
-        count: usize,
-        /// The missing file.
-        file: String,
-    },
+    Nameless { path: String, count: usize, file: String },
     /// The others hold of the log what is not in it any more.
     #[error(
         "a part of the log in {path} was lost, so this controller must not vote with what is left: \
          `kantctld rebuild --to HOST:PORT` makes it a new controller with a log from the others, \
          and moves this one aside"
     )]
-    LogLost {
-        /// The log's directory.
-        path: String,
-    },
-    /// Nothing to rebuild.
+    LogLost { path: String },
     #[error("{path} belongs to no controller yet: `kantctld join` makes it one")]
-    NothingToRebuild {
-        /// The state directory.
-        path: String,
-    },
+    NothingToRebuild { path: String },
     /// A kantctld has it open.
     #[error("a kantctld runs on {path}: stop it first")]
-    Running {
-        /// The state directory.
-        path: String,
-    },
+    Running { path: String },
     /// Others cannot reach it there.
     #[error(
         "other controllers cannot reach this one at `{address}`: write its host and port in \
          `advertise` in its configuration"
     )]
-    Unreachable {
-        /// As configured.
-        address: String,
-    },
+    Unreachable { address: String },
     /// The cluster's key alone lets no controller in.
     #[error(
         "an operator has to invite this controller: `kantctl admin controller invite` on the host \
@@ -144,7 +106,6 @@ pub enum MembershipError {
     /// Others may change what is in the state directory.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// The key.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// A certificate from it.
@@ -163,42 +124,24 @@ pub enum MembershipError {
          this controller. If the backup is to go on: stop it there, and every other controller, \
          then restore. (`--force` does not ask: only if it is no controller of these nodes)"
     )]
-    Living {
-        /// Where.
-        addr: String,
-        /// Who.
-        who: String,
-    },
+    Living { addr: String, who: String },
     /// The directory was another cluster's.
     #[error(
         "{path} was of controller {id} of cluster {cluster}, and the backup is of cluster \
          {theirs}: if it is the right one, move that directory aside first"
     )]
-    OtherBackup {
-        /// The state directory.
-        path: String,
-        /// Whose it was.
-        id: ControllerId,
-        /// Of which cluster.
-        cluster: ClusterId,
-        /// The backup's.
-        theirs: ClusterId,
-    },
+    OtherBackup { path: String, id: ControllerId, cluster: ClusterId, theirs: ClusterId },
     /// The numbers of jobs end.
     #[error("failed to restore: of the job numbers there are none left to skip")]
     NoJobNumbers,
     /// Root typed it, and cannot act for the owner.
     #[error("failed to act as user {uid}, who owns {path}: type it as that user")]
     Owner {
-        /// The state directory.
         path: String,
-        /// Whose it is.
         uid: Uid,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// The backup.
     #[error(transparent)]
     Backup(#[from] crate::backup::BackupError),
     /// The log that is made from it.
@@ -235,7 +178,6 @@ pub fn advertised(config: &ControllerConfig) -> &str {
     }
 }
 
-/// This controller's name.
 #[must_use]
 pub fn name(config: &ControllerConfig) -> String {
     match config.name.as_str() {

@@ -18,15 +18,11 @@ const LONE_CONTROLLER: ControllerId = ControllerId(1);
 /// The log could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpeningError {
-    /// Whose is it?
     #[error(transparent)]
     Membership(#[from] MembershipError),
-    /// Its directory.
     #[error("failed to open the state directory {path}")]
     Directory {
-        /// Which.
         path: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -38,13 +34,11 @@ pub enum OpeningError {
          back, or, with every controller stopped, `kantctld restore` a backup"
     )]
     Lost {
-        /// The log's directory.
         path: String,
         /// What is wrong with it; nothing, where it is simply gone.
         #[source]
         source: Option<LogError>,
     },
-    /// The log.
     #[error(transparent)]
     Log(#[from] LogError),
 }
@@ -53,7 +47,6 @@ pub enum OpeningError {
 pub struct Opened {
     /// The log, and the way to the others.
     pub peers: Arc<Peers<StateMachine>>,
-    /// Its thread.
     pub thread: LogThread,
 }
 

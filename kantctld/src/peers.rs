@@ -31,7 +31,6 @@ use std::time::Duration;
 pub struct Peers<M: Driven> {
     /// Who this controller is.
     pub me: Me,
-    /// Its log.
     pub log: LogHandle<M>,
     /// Where its letters go out.
     pub lines: Arc<Lines>,

@@ -22,7 +22,6 @@ pub struct NearlyFull {
     reserve_mib: u64,
 }
 
-/// Watches one disk.
 #[derive(Debug)]
 pub struct Room {
     dir: PathBuf,

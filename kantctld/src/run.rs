@@ -46,12 +46,9 @@ pub enum RunError {
     /// The replicated state does not take the settings.
     #[error("failed to put the configuration in force")]
     Configure(#[source] Refusal),
-    /// A directory.
     #[error("failed to make {path}: give kantctld the right to, or set another in kantctld.toml")]
     Directory {
-        /// Which.
         path: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -61,16 +58,13 @@ pub enum RunError {
     /// The log could not be opened.
     #[error(transparent)]
     Opening(#[from] OpeningError),
-    /// The cluster key.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// A certificate could not be made from it.
     #[error(transparent)]
     Identity(#[from] net::IdentityError),
-    /// A socket.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The log.
     #[error(transparent)]
     Log(#[from] LogError),
     /// The log's thread panicked: a defect.

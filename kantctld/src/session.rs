@@ -33,7 +33,6 @@ type Up = ChannelReceiver<FromNode>;
 enum End {
     /// This controller does not lead.
     NotLeader,
-    /// In words.
     Because(String),
     /// The log did not take it this time, for example because the disk is full: the node is to
     /// try again soon. In words.

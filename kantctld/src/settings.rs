@@ -42,12 +42,7 @@ pub enum SettingsError {
     UnknownAdmin(String),
     /// An address without host or port.
     #[error("failed to use `{key}`: `{address}` is not host:port, like 10.0.0.1:7600")]
-    Address {
-        /// Where it stands.
-        key: &'static str,
-        /// As written.
-        address: String,
-    },
+    Address { key: &'static str, address: String },
     /// A program that would be looked for elsewhere by each who starts it.
     #[error("failed to use `mailer`: `{0}` is no absolute path, like /usr/bin/mail")]
     MailerRelative(String),
@@ -69,7 +64,6 @@ pub enum SettingsError {
     /// A bound within which nothing can be done.
     #[error("failed to use `{key}`: it is 0, and {why}; write 1 or more")]
     Zero {
-        /// The key.
         key: &'static str,
         /// What would come of it.
         why: &'static str,
@@ -79,18 +73,11 @@ pub enum SettingsError {
         "failed to use the log filter `{text}`: `{word}` is no level (error, warn, info, debug, \
          trace, off), and no part of kantctld has that name"
     )]
-    LogWord {
-        /// As written.
-        text: String,
-        /// The word.
-        word: String,
-    },
+    LogWord { text: String, word: String },
     /// A log filter that is none.
     #[error("failed to read the log filter `{text}`")]
     Log {
-        /// As written.
         text: String,
-        /// Why.
         #[source]
         source: ParseError,
     },

@@ -10,7 +10,6 @@ use tokio::sync::Notify;
 /// How much of it there is.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Turns at once.
     pub turns: u32,
     /// Of them, those of one user.
     pub turns_of_one: u32,
@@ -71,7 +70,6 @@ struct Place<'a> {
 }
 
 impl Turns {
-    /// With these limits.
     #[must_use]
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self { limits, taken: Mutex::default(), freed: Notify::new() })

@@ -48,7 +48,6 @@ const FREEZE_WAIT: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// The unified hierarchy.
     V2,
     /// One hierarchy a controller, also on hybrid hosts.
     V1,
@@ -59,7 +58,6 @@ pub enum Kind {
 /// Where steps' groups are made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// How.
     pub kind: Kind,
     /// The group above all steps, below the mount (`cgroup_root` of kantd.toml).
     pub root: String,

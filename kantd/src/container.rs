@@ -64,7 +64,6 @@ pub enum Dialect {
 /// What runs containers here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Containers {
-    /// The runtime.
     pub runtime: PathBuf,
     /// How it is spoken to.
     pub dialect: Dialect,
@@ -78,7 +77,6 @@ pub struct Containers {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Offer {
-    /// They may.
     Offered(Containers),
     /// They may not; why, and what to do.
     Refused(String),

@@ -41,7 +41,6 @@ pub enum DaemonError {
     Key {
         /// Where it was looked for.
         path: String,
-        /// What was wrong.
         #[source]
         source: KeyError,
     },
@@ -63,7 +62,6 @@ pub enum DaemonError {
     /// The system does not let us.
     #[error("failed to {verb}")]
     Io {
-        /// What was tried.
         verb: &'static str,
         /// What the system said.
         #[source]
@@ -192,7 +190,6 @@ impl Executor for StepExecutor {
     }
 }
 
-/// SIGTERM and SIGINT.
 #[derive(Debug)]
 pub struct StopSignals {
     term: Signal,

@@ -63,7 +63,6 @@ pub enum EmulateError {
     Key {
         /// Where it was looked for.
         path: String,
-        /// What was wrong.
         #[source]
         source: KeyError,
     },
@@ -75,12 +74,7 @@ pub enum EmulateError {
         "failed to hold {nodes} connections: this process may have {files} open files; raise \
          the limit (ulimit -Hn), or start several emulators with a --prefix each"
     )]
-    Files {
-        /// Nodes wanted.
-        nodes: usize,
-        /// The hard limit.
-        files: u64,
-    },
+    Files { nodes: usize, files: u64 },
     /// A fault of a node that there is not.
     #[error("failed to plan a fault of {0}: there is no such node; see --nodes and --prefix")]
     NoSuchNode(NodeName),

@@ -81,9 +81,7 @@ pub enum GpuError {
     /// The library does not start.
     #[error("failed to start the GPU library {}: {source}; {advice}", library.display())]
     Start {
-        /// The library.
         library: PathBuf,
-        /// What it answers.
         source: NvmlError,
         /// What the operator can do.
         advice: &'static str,
@@ -93,7 +91,6 @@ pub enum GpuError {
     Ask {
         /// What was asked for.
         what: &'static str,
-        /// What it answers.
         source: NvmlError,
     },
 }

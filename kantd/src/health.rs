@@ -34,9 +34,7 @@ const LOOK_LIMIT: Duration = Duration::from_secs(60);
 /// What is looked at, and how often.
 #[derive(Debug, Clone)]
 pub struct Watched {
-    /// The operator's wishes.
     pub settings: HealthSettings,
-    /// The GPUs offered.
     pub gpus: Vec<Gpu>,
     /// The NVML library, if not the loader's.
     pub nvml_library: Option<PathBuf>,

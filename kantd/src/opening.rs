@@ -26,7 +26,6 @@ const MEMORY_MINORS: [u64; 5] = [3, 5, 7, 8, 9];
 /// /dev/tty: the terminal of the process that opens it.
 const TTY: (u64, u64) = (5, 0);
 
-/// Of /dev/pts.
 const PTS_MAJORS: std::ops::RangeInclusive<u64> = 136..=143;
 
 impl Found {

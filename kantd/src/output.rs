@@ -61,7 +61,6 @@ pub enum OutputError {
     /// The owner's own rights, or the disk, do not allow it.
     #[error("failed to read output {} as its owner", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         #[source]

@@ -23,7 +23,6 @@ const WORDS_WAITING: usize = 64;
 pub struct Parts {
     /// Whom to dial, in order; at least one.
     pub controllers: Vec<Endpoint>,
-    /// Who we are.
     pub about: About,
     /// Run jobs of root where the controller allows them.
     pub allow_root: bool,

@@ -41,7 +41,6 @@ pub trait Executor: Send + 'static {
     fn limit(&self, id: AttemptId, limit: Span);
     /// Its job has another size now.
     fn resize(&self, id: AttemptId, resized: Resized);
-    /// Ends a step.
     fn stop(&self, id: AttemptId);
     /// Drops what is kept of a step that ended.
     fn forget(&self, id: AttemptId);

@@ -27,13 +27,10 @@ use tokio::time::{Instant, sleep, timeout};
 /// Who this node is, as every Hello says it.
 #[derive(Debug, Clone)]
 pub struct About {
-    /// Its name.
     pub name: NodeName,
     /// How other nodes reach it.
     pub address: String,
-    /// Of this installation.
     pub identity: String,
-    /// What it has.
     pub inventory: Arc<Inventory>,
 }
 
@@ -72,17 +69,13 @@ impl Default for Pace {
 pub struct Session {
     /// Whom to dial, in order.
     pub controllers: Vec<Endpoint>,
-    /// Who we are.
     pub about: About,
-    /// How patiently.
     pub pace: Pace,
     /// What the node holds.
     pub board: watch::Receiver<Observed>,
     /// What is wrong with the node.
     pub health: Findings,
-    /// To the runner.
     pub words: mpsc::Sender<Word>,
-    /// Reads job output.
     pub output: OutputReader,
     /// Starts programs in steps, if anybody does.
     pub steps: Option<Steps>,

@@ -30,16 +30,11 @@ pub enum SpoolError {
          another `spool_dir`",
         path.display()
     )]
-    InUse {
-        /// The spool.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// The system does not let us.
     #[error("failed to {verb} {}: may kantd write there, and is there room?", path.display())]
     Io {
-        /// What was tried.
         verb: &'static str,
-        /// The file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -53,10 +48,7 @@ pub enum SpoolError {
         "failed to understand {}: remove it, and this node gets a new identity",
         path.display()
     )]
-    Identity {
-        /// The file.
-        path: PathBuf,
-    },
+    Identity { path: PathBuf },
 }
 
 impl Spool {

@@ -16,7 +16,6 @@ use common::node::Inventory;
 use node::Sign;
 use std::path::{Path, PathBuf};
 
-/// What was found.
 #[derive(Debug, Clone)]
 pub struct Survey {
     /// What the node offers, and what it cannot enforce.

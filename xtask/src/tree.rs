@@ -55,7 +55,6 @@ impl Tree {
         self.files.insert(path.to_owned(), file);
     }
 
-    /// One file.
     pub fn file(&self, path: &str) -> Option<&File> {
         self.files.get(path)
     }
@@ -108,7 +107,6 @@ pub fn root() -> PathBuf {
 
 #[cfg(test)]
 impl Tree {
-    /// A made-up tree.
     pub fn of(files: &[(&str, &str)]) -> Tree {
         let mut tree = Tree::default();
         for (path, text) in files {

@@ -47,7 +47,6 @@ pub struct User {
 /// Who says that a user is who it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Via {
-    /// This host's kernel.
     Socket,
     /// The kantd of a node, where the user called.
     Node(String),
@@ -63,10 +62,7 @@ pub enum CallerError {
     Claimed,
     /// A daemon calls for itself where a user is needed.
     #[error("{role} asked for something that only a user can ask for, and named none")]
-    Unnamed {
-        /// The daemon.
-        role: Role,
-    },
+    Unnamed { role: Role },
     /// The header is there but says nothing usable.
     #[error("the header {USER_HEADER} must be given once and read `<uid>:<gid>`")]
     Malformed,

@@ -81,17 +81,13 @@ pub enum ChannelError {
     Unencodable(#[source] rmp_serde::encode::Error),
     /// The message is larger than any peer accepts.
     #[error("failed to send a message of {bytes} bytes: {MESSAGE_BYTES_MAX} is the limit")]
-    TooLarge {
-        /// Its encoded size.
-        bytes: usize,
-    },
+    TooLarge { bytes: usize },
     /// The channel is over; the receiving half knows why.
     #[error("failed to send a message: the channel is over")]
     Over,
     /// A message of unknown form came, and was dropped. The channel goes on.
     #[error("failed to decode a message of {bytes} bytes: is the peer of another version?")]
     Undecodable {
-        /// Its encoded size.
         bytes: usize,
         /// What is wrong with it.
         #[source]
@@ -99,20 +95,15 @@ pub enum ChannelError {
     },
     /// The peer closed the channel and said why.
     #[error("the peer closed the channel: {reason}")]
-    Closed {
-        /// Its reason.
-        reason: String,
-    },
+    Closed { reason: String },
     /// Nothing came from the peer, not even an answer to a ping.
     #[error("nothing was heard from the peer for {limit_seconds} s")]
     Silent {
         /// The limit it broke.
         limit_seconds: f32,
     },
-    /// The connection broke.
     #[error("lost the connection to the peer")]
     Lost {
-        /// What broke.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },

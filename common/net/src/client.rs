@@ -77,7 +77,6 @@ impl Client {
         self
     }
 
-    /// Who is asked.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }

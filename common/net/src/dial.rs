@@ -28,7 +28,6 @@ pub enum Endpoint {
     Tls {
         /// `host:port`.
         addr: String,
-        /// Who we are.
         identity: Identity,
     },
 }

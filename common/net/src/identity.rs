@@ -32,7 +32,6 @@ const PKCS8_ED25519_PREFIX: [u8; 16] = [
 /// What a daemon is in its cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// A kantctld.
     Controller,
     /// The kantd of the node of this name.
     Node(String),
@@ -61,7 +60,6 @@ pub enum IdentityError {
     /// A certificate could not be made.
     #[error("failed to issue a certificate for {role}")]
     Issue {
-        /// Whose certificate.
         role: Role,
         /// What the certificate maker said.
         #[source]
@@ -70,7 +68,6 @@ pub enum IdentityError {
     /// The TLS library refused the certificate or its key.
     #[error("failed to set up TLS for {role}")]
     Setup {
-        /// Whose identity.
         role: Role,
         /// What the TLS library said.
         #[source]

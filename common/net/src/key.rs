@@ -37,7 +37,6 @@ pub enum KeyError {
         path.display()
     )]
     Read {
-        /// The key file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -49,19 +48,13 @@ pub enum KeyError {
          and make a new one if others may have read it",
         path.display()
     )]
-    OpenToOthers {
-        /// The key file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
+    OpenToOthers { path: PathBuf, mode: u32 },
     /// The file belongs to somebody else, who can read and change it.
     #[error(
         "cluster key {} belongs to uid {owner}: chown it to the user who runs this daemon",
         path.display()
     )]
     ForeignOwner {
-        /// The key file.
         path: PathBuf,
         /// The uid that owns it.
         owner: u32,
@@ -75,14 +68,10 @@ pub enum KeyError {
          and a line of 64 hex digits; copy the file again from a controller",
         path.display()
     )]
-    NotAKey {
-        /// The key file.
-        path: PathBuf,
-    },
+    NotAKey { path: PathBuf },
     /// The file could not be written.
     #[error("failed to write cluster key {}", path.display())]
     Write {
-        /// The key file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -94,10 +83,7 @@ pub enum KeyError {
          if this is to be a new cluster",
         path.display()
     )]
-    Exists {
-        /// The key file.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
 }
 
 impl ClusterKey {

@@ -40,23 +40,16 @@ pub enum ListenError {
          or give this one another socket",
         path.display()
     )]
-    InUse {
-        /// The socket.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// Something that is not a socket is in the way, and is not ours to remove.
     #[error("failed to listen on {}: a file that is no socket is in the way", path.display())]
-    InTheWay {
-        /// The file.
-        path: PathBuf,
-    },
+    InTheWay { path: PathBuf },
     /// The system does not let us listen on this socket.
     #[error(
         "failed to listen on {}: does its directory exist, and may this user write there?",
         path.display()
     )]
     Socket {
-        /// The socket.
         path: PathBuf,
         /// What the system said.
         #[source]

@@ -27,7 +27,6 @@ pub(crate) enum Outgoing {
     Close(String),
 }
 
-/// What was read.
 pub(crate) enum Heard {
     Message(Bytes),
     /// A sign of life.
@@ -43,7 +42,6 @@ pub(crate) trait Frame: Sized {
     fn heard(self) -> Heard;
 }
 
-/// How it ended.
 enum End {
     /// As agreed, by us or by a peer that gave no reason.
     Over,

@@ -25,9 +25,7 @@ pub struct ApiError {
 /// A refusal with its HTTP status, ready to be returned from a handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The HTTP status.
     pub status: StatusCode,
-    /// The reason.
     pub error: ApiError,
 }
 

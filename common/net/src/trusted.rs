@@ -27,11 +27,9 @@ pub enum TrustError {
     Writable {
         /// What it is for the daemon.
         what: &'static str,
-        /// The file.
         path: PathBuf,
         /// The file itself, or a directory on the way to it.
         culprit: PathBuf,
-        /// Its permission bits.
         mode: u32,
     },
     /// It, or a directory on the way to it, belongs to another user.
@@ -43,11 +41,9 @@ pub enum TrustError {
     ForeignOwner {
         /// What it is for the daemon.
         what: &'static str,
-        /// The file.
         path: PathBuf,
         /// The file itself, or a directory on the way to it.
         culprit: PathBuf,
-        /// Its permission bits.
         mode: u32,
         /// The uid that owns it.
         owner: u32,
@@ -57,7 +53,6 @@ pub enum TrustError {
     Look {
         /// What it is for the daemon.
         what: &'static str,
-        /// The file.
         path: PathBuf,
         /// What the system said.
         #[source]

@@ -34,14 +34,12 @@ pub struct OwnerRules {
 /// Why a user may have no jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum OwnerRefusal {
-    /// A system user's.
     #[error(
         "jobs of uid {uid} are refused, for that is a system user (below {uid_min}, or \
          {OVERFLOW_UID}): submit as a user of your own; operators set `uid_min` in kantctld.toml \
          and each kantd.toml"
     )]
     System {
-        /// Whose.
         uid: u32,
         /// The lowest uid of a user that is none.
         uid_min: u32,
@@ -52,22 +50,14 @@ pub enum OwnerRefusal {
          user on every host, or let an operator set `allow_unknown_users = true` in kantctld.toml \
          and each kantd.toml"
     )]
-    Unknown {
-        /// Whose.
-        uid: u32,
-    },
+    Unknown { uid: u32 },
     /// A group of others.
     #[error(
         "jobs of uid {uid} with group {gid} are refused, for this host's user database does not \
          give it that group: submit with a group that `id` lists, or let an administrator add the \
          user to the group on every host"
     )]
-    ForeignGroup {
-        /// Whose.
-        uid: u32,
-        /// With which group.
-        gid: u32,
-    },
+    ForeignGroup { uid: u32, gid: u32 },
 }
 
 impl UserRecord {

@@ -23,10 +23,8 @@ pub struct ArraySpec {
 /// A text that is no array.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArrayError {
-    /// Malformed.
     #[error("`{0}` is not an array: write indices like 0-99, 1,3,5-9:2 or 0-999%50")]
     Shape(String),
-    /// Too large.
     #[error("array `{0}` has more than {ARRAY_TASKS_MAX} tasks: split it")]
     TooMany(String),
 }

@@ -29,7 +29,6 @@ pub const ENVIRONMENT_BYTES_MAX: usize = 1 << 20;
 /// The shortest lease: who speaks for a job must get through once in it, whatever goes wrong.
 pub const LEASE_MIN: Span = Span::from_seconds(5);
 
-/// The longest lease.
 pub const LEASE_MAX: Span = Span::from_minutes(7 * 24 * 60);
 
 /// The largest count accepted anywhere in a request: far above any cluster.

@@ -13,11 +13,8 @@ pub const CONSTRAINT_BYTES_MAX: usize = 255;
 /// What is asked of one node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Asked {
-    /// This feature.
     Feature(FeatureName),
-    /// All of these.
     All(Vec<Asked>),
-    /// One of these.
     Any(Vec<Asked>),
 }
 
@@ -35,7 +32,6 @@ pub struct Constraint {
 /// A text that is no constraint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConstraintError {
-    /// Malformed.
     #[error(
         "`{0}` is no constraint: join features by & (both) and | (one of them), with parentheses, \
          as in 'a100&(ib|roce)'"
@@ -134,7 +130,6 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Alternatives.
     fn any(&mut self) -> Option<Asked> {
         let mut parts = vec![self.all()?];
         while self.skip('|') {

@@ -77,7 +77,6 @@ pub struct Dependency {
 /// A text that is no dependency.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DependencyError {
-    /// Malformed.
     #[error(
         "`{0}` is no dependency: write RULE:JOB as in afterok:20:21_3, after:20+5 (minutes) or \
          singleton, with `,` between where all count, `?` where one is enough"
@@ -89,7 +88,6 @@ pub enum DependencyError {
          known"
     )]
     Rule(String),
-    /// Both at once.
     #[error("`{0}` has both `,` and `?`: all count, or one is enough")]
     Mixed(String),
     /// More than anything sensible.

@@ -96,7 +96,6 @@ impl fmt::Display for PreemptReason {
 pub struct Preempted {
     /// The job or array task that needs the room.
     pub by: JobKey,
-    /// Why.
     pub why: PreemptReason,
 }
 
@@ -120,7 +119,6 @@ impl GpuUsage {
         self.busy_percent_sum.checked_div(u64::from(self.samples))
     }
 
-    /// With another node's.
     #[must_use]
     pub fn and(self, more: Self) -> Self {
         Self {
@@ -167,7 +165,6 @@ impl Usage {
 /// The end of a job's share on one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEnd {
-    /// Why.
     pub cause: EndCause,
     /// The worst exit among its tasks.
     pub exit: ExitStatus,
@@ -175,7 +172,6 @@ pub struct StepEnd {
     pub started_at: Option<Time>,
     /// When the node had cleaned up.
     pub ended_at: Time,
-    /// What it used.
     #[serde(default)]
     pub usage: Usage,
     /// For people: why a launch failed, what was over the limit.

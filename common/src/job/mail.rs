@@ -16,7 +16,6 @@ pub const ADDRESS_BYTES_MAX: usize = 254;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailEvent {
-    /// It runs.
     Begin,
     /// It is over, however that came.
     End,
@@ -67,17 +66,14 @@ pub struct MailEvents(pub BTreeSet<MailEvent>);
 /// A text that names no events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MailError {
-    /// Not an event.
     #[error(
         "`{0}` is nothing that letters are written about: write NONE, ALL, or some of BEGIN, END, \
          FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50 \
          and ARRAY_TASKS, with commas between them"
     )]
     Event(String),
-    /// Burst buffers.
     #[error("STAGE_OUT is of burst buffers, and there are none: leave it out")]
     StageOut,
-    /// Not an address.
     #[error(
         "`{0}` is no address for letters: write NAME or NAME@HOST, with letters, digits and \
          . _ - + = only"
@@ -145,7 +141,6 @@ impl fmt::Display for MailEvents {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mail {
-    /// About what.
     pub on: MailEvents,
     /// To whom: addresses, or users' names, with commas between them; `None`: the job's owner.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// A job was stopped to go on elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moving {
-    /// There.
     pub to: Vec<NodeName>,
     /// So long the place is kept.
     pub until: Time,

@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 pub enum Replaced<T> {
     /// Nothing is asked for any more.
     Without,
-    /// This instead.
     With(T),
 }
 
@@ -38,16 +37,13 @@ impl<T> Replaced<T> {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
-    /// The time limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Span>,
-    /// GPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus: Option<Replaced<GpuRequest>>,
     /// The kinds of GPU it takes, one of them or any; empty: every kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_kinds: Option<Vec<GpuKind>>,
-    /// How many nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Nodes>,
     /// Tasks, and how few are enough; without it, tasks follow `nodes`.
@@ -56,10 +52,8 @@ pub struct Patch {
     /// CPUs for each task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_per_task: Option<Cpus>,
-    /// Memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryRequest>,
-    /// The queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueName>,
     /// The quality of service.
@@ -83,13 +77,11 @@ pub struct Patch {
     /// How many tasks of its array may run at once. Of a job that is no array: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub array_limit: Option<Replaced<u32>>,
-    /// The job's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A word of the user's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<Replaced<String>>,
-    /// Whom to charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountName>,
     /// How much it stands back for others.
@@ -101,7 +93,6 @@ pub struct Patch {
     /// Only these nodes; empty: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_nodes: Option<Vec<NodeName>>,
-    /// Not these nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_nodes: Option<Vec<NodeName>>,
     /// About what letters are written.

@@ -31,9 +31,7 @@ impl fmt::Display for JobSize {
 /// The signal that a job gets when it is given another size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResizeSignal {
-    /// Which.
     pub signal: SignalNumber,
-    /// To whom.
     #[serde(default)]
     pub whom: Warned,
 }

@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// Whose job it is. Decided by the kernel of the submitting host, never by the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// The user.
     pub uid: Uid,
     /// The user's group at submission.
     pub gid: Gid,
@@ -73,7 +72,6 @@ pub struct Ask {
     pub name: String,
     /// `None` in a submission: the default queue. The controller fills it in.
     pub queue: Option<QueueName>,
-    /// Whom to charge.
     pub account: Option<AccountName>,
     /// What was typed to have it run: the script's path and its arguments, or a program and its
     /// own; `None` where neither was, as with `--wrap`. For people: nothing runs by it.
@@ -213,7 +211,6 @@ impl Ask {
 pub struct Spec {
     /// Whose job it is.
     pub owner: Owner,
-    /// The script.
     pub script: BlobHash,
     /// The environment: lines `NAME=value` each ended by a NUL byte, as in /proc/PID/environ.
     pub environment: BlobHash,

@@ -15,7 +15,6 @@ pub enum Phase {
     Pending,
     /// Has its allocation; the nodes prepare.
     Starting,
-    /// Its processes run.
     Running,
     /// Its processes are frozen; it keeps its allocation.
     Suspended,
@@ -111,7 +110,6 @@ impl Phase {
 }
 
 impl Change {
-    /// All changes.
     pub const ALL: [Change; 8] = [
         Change::Start,
         Change::Run,

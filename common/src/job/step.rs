@@ -26,7 +26,6 @@ pub struct StepRecord {
     pub nodes: String,
     /// How many they are.
     pub node_count: u32,
-    /// Its tasks.
     pub tasks: u32,
     /// CPUs, on all its nodes.
     pub cpus: u32,

@@ -58,7 +58,6 @@ impl fmt::Display for SignalNumber {
     }
 }
 
-/// Who gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warned {
@@ -73,11 +72,9 @@ pub enum Warned {
 /// A signal some time before the time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Which.
     pub signal: SignalNumber,
     /// So long before the end.
     pub lead: Span,
-    /// To whom.
     #[serde(default)]
     pub whom: Warned,
 }
@@ -85,7 +82,6 @@ pub struct Warning {
 /// A text that is no warning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WarningError {
-    /// Not a signal.
     #[error("`{0}` is no signal: write a name (USR1, TERM) or a number from 1 to 31")]
     Signal(String),
     /// Not a time before the end.

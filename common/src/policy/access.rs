@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Access {
-    /// These users.
     pub users: BTreeSet<Uid>,
     /// Users with one of these groups (their main group or another).
     pub groups: BTreeSet<Gid>,

@@ -11,7 +11,6 @@ pub enum ReservationKind {
     /// Enough nodes, whichever they turn out to be (classic EASY).
     #[default]
     Floating,
-    /// Certain nodes.
     Pinned,
 }
 

@@ -28,7 +28,6 @@ pub struct Policy {
     /// How often running jobs move.
     #[serde(skip_serializing_if = "Moves::is_usual")]
     pub moves: Moves,
-    /// Where nodes stand.
     pub topology: Topology,
 }
 

@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Running jobs.
     pub jobs: Option<u32>,
     /// GPUs held; a share of a GPU counts as that share.
     pub gpus: Option<Gpus>,
-    /// CPUs held.
     pub cpus: Option<Cpus>,
     /// GPU-minutes that running jobs may still use by their time limits (man sacctmgr,
     /// GrpTRESRunMins). A job without a time limit has no part in it and is not let in.

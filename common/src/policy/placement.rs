@@ -28,6 +28,5 @@ pub enum ZoneOverflow {
     /// It is packed into the rest of the cluster.
     #[default]
     Pack,
-    /// It waits.
     Wait,
 }

@@ -24,9 +24,7 @@ pub struct Amounts {
     pub gpus: BTreeMap<GpuKind, Gpus>,
     /// GPUs of any kind, all kinds together.
     pub gpus_any: Option<Gpus>,
-    /// CPUs.
     pub cpus: Option<Cpus>,
-    /// Memory.
     pub memory: Option<Bytes>,
 }
 
@@ -42,7 +40,6 @@ impl Amounts {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Quota {
-    /// Shared or isolated.
     pub mode: QuotaMode,
     /// What it is owed.
     pub amounts: Amounts,

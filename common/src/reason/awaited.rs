@@ -15,11 +15,9 @@ use std::fmt;
 pub struct Awaited {
     /// What must become of it.
     pub rule: Rule,
-    /// Which.
     pub on: JobKey,
     /// Where it is; `None` of one that is forgotten, and of an array.
     pub phase: Option<Phase>,
-    /// How it ended.
     pub outcome: Option<Outcome>,
     /// Of an array: how many of its tasks are not as far, and how many it has.
     pub tasks: Option<(u32, u32)>,

@@ -16,11 +16,9 @@ pub enum Bound {
     UserInQueue(Uid, QueueName),
     /// One account's in a queue.
     AccountInQueue(AccountName, QueueName),
-    /// A QoS.
     Qos(QosName),
     /// One user's in a QoS.
     UserInQos(Uid, QosName),
-    /// An account.
     Account(AccountName),
     /// One user's in an account.
     UserInAccount(Uid, AccountName),
@@ -87,15 +85,11 @@ pub enum QuotaBound {
     },
 }
 
-/// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// Running jobs.
     Jobs,
-    /// GPUs, in thousandths.
     Gpus,
-    /// CPUs.
     Cpus,
     /// Bytes of memory.
     Memory,
@@ -106,7 +100,6 @@ pub enum What {
 /// The numbers of a bound: `used + asked > limit`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
-    /// What is counted.
     pub what: What,
     /// Of this kind of GPU; `None`: any.
     pub gpu_kind: Option<GpuKind>,

@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Refusal {
-    /// No such job.
     #[error("there is no job {key}: see `kantctl queue --all`")]
     UnknownJob {
         /// What was asked for.
@@ -30,21 +29,10 @@ pub enum Refusal {
     /// One component of a set, which changes as a whole.
     #[error("{n} is part of {s}, which acts as a whole: name {s}", n = .0.name(), s = .0.first)]
     PartOfSet(SetPlace),
-    /// Somebody else's job.
     #[error("job {job} belongs to user {owner}: only they and operators may do that")]
-    NotYours {
-        /// The job.
-        job: JobId,
-        /// Its owner's name.
-        owner: String,
-    },
-    /// Operators only.
+    NotYours { job: JobId, owner: String },
     #[error("user {uid} is no operator: operators are named by `admins` in kantctld.toml")]
-    OperatorsOnly {
-        /// Who asked.
-        uid: Uid,
-    },
-    /// Submitted as root.
+    OperatorsOnly { uid: Uid },
     #[error(
         "jobs of root are refused: submit as a user, or set `allow_root_jobs` in kantctld.toml and \
          each kantd.toml"
@@ -53,9 +41,7 @@ pub enum Refusal {
     /// The job's phase does not allow it.
     #[error("cannot {verb} job {key}: it is {phase}")]
     WrongPhase {
-        /// The job.
         key: JobKey,
-        /// What was asked.
         verb: String,
         /// The phase it is in.
         phase: Phase,
@@ -63,39 +49,22 @@ pub enum Refusal {
     /// It does not run, and its work was said to be saved.
     #[error("cannot checkpoint job {key}: it is {phase}; {}", saving::when(*phase))]
     NothingToSave {
-        /// The job.
         key: JobKey,
         /// The phase it is in.
         phase: Phase,
     },
     /// The job is over.
     #[error("cannot {verb} job {key}: it is over ({outcome})")]
-    AlreadyDone {
-        /// The job.
-        key: JobKey,
-        /// What was asked.
-        verb: String,
-        /// How it ended.
-        outcome: Outcome,
-    },
-    /// No such queue.
+    AlreadyDone { key: JobKey, verb: String, outcome: Outcome },
     #[error("there is no queue `{name}`: there are {known}")]
     UnknownQueue {
         /// What was asked for.
         name: QueueName,
-        /// Those there are.
         known: String,
     },
     /// Longer than the queue allows.
     #[error("queue {queue} allows at most {limit} (asked: {asked}): lower --time")]
-    TimeLimitTooLong {
-        /// The queue.
-        queue: QueueName,
-        /// Its bound.
-        limit: Span,
-        /// What was asked.
-        asked: Span,
-    },
+    TimeLimitTooLong { queue: QueueName, limit: Span, asked: Span },
     /// The queue, or one above it, does not let them in.
     #[error(
         "queue {queue} is not open to you{through}: name another with --queue (see `kantctl \
@@ -117,26 +86,14 @@ pub enum Refusal {
     },
     /// The quality of service is for others.
     #[error("QoS {name} is not open to you: leave --qos out, or ask an operator")]
-    QosClosed {
-        /// Which.
-        name: QosName,
-    },
+    QosClosed { name: QosName },
     /// Longer than the quality of service allows.
     #[error("QoS {name} allows at most {limit} (asked: {asked}): lower --time")]
-    QosTimeLimit {
-        /// Which.
-        name: QosName,
-        /// Its bound.
-        limit: Span,
-        /// What was asked.
-        asked: Span,
-    },
-    /// No such account.
+    QosTimeLimit { name: QosName, limit: Span, asked: Span },
     #[error("there is no account `{name}`: there are {known}")]
     UnknownAccount {
         /// What was asked for.
         name: AccountName,
-        /// Those there are.
         known: String,
     },
     /// An account of others.
@@ -145,7 +102,6 @@ pub enum Refusal {
          in kantctld.toml"
     )]
     AccountClosed {
-        /// Which.
         name: AccountName,
         /// What they may name instead, as a command to them.
         mend: String,
@@ -155,30 +111,16 @@ pub enum Refusal {
         "queue {queue} gives whole GPUs only: ask for --gpus=1, or name a queue with \
          `share_gpus = true`"
     )]
-    WholeGpusOnly {
-        /// The queue.
-        queue: QueueName,
-    },
+    WholeGpusOnly { queue: QueueName },
     /// The deadline is over.
     #[error("the deadline {deadline} is over: give a later --deadline")]
-    DeadlinePassed {
-        /// What was asked.
-        deadline: Time,
-    },
+    DeadlinePassed { deadline: Time },
     /// Even a start as early as possible ends too late.
     #[error(
         "started at {start} at the earliest, a job of {limit} is not over by its deadline \
          {deadline}: lower --time, or give a later --deadline"
     )]
-    DeadlineTooEarly {
-        /// What was asked.
-        deadline: Time,
-        /// The earliest start.
-        start: Time,
-        /// Its time limit.
-        limit: Span,
-    },
-    /// No such reservation.
+    DeadlineTooEarly { deadline: Time, start: Time, limit: Span },
     #[error("there is no reservation `{name}`: see `kantctl reservations`")]
     UnknownReservation {
         /// What was asked for.
@@ -186,16 +128,10 @@ pub enum Refusal {
     },
     /// The reservation is for others, or for nobody.
     #[error("reservation {name} is not open to you: leave --reservation out, or ask an operator")]
-    ReservationClosed {
-        /// Which.
-        name: ReservationName,
-    },
+    ReservationClosed { name: ReservationName },
     /// The name is taken.
     #[error("there is a reservation `{name}` already: choose another name, or delete it first")]
-    ReservationExists {
-        /// Which.
-        name: ReservationName,
-    },
+    ReservationExists { name: ReservationName },
     /// A node is booked already for some of the time.
     #[error(
         "node {node} is booked by reservation {other} from {from} to {to}: take another node or \
@@ -204,17 +140,13 @@ pub enum Refusal {
     ReservationOverlaps {
         /// The first such node.
         node: NodeName,
-        /// Whose it is.
         other: ReservationName,
-        /// Since.
         from: Time,
-        /// Until.
         to: Time,
     },
     /// Can never run on the nodes there are.
     #[error("{reason}; {mend}submit with --hold to keep it until there is such a node")]
     NeverFits {
-        /// In full.
         reason: Box<WaitReason>,
         /// What would fit instead, as a command to them and with ", or " behind; empty: nobody
         /// knows.
@@ -226,10 +158,7 @@ pub enum Refusal {
         "{reason}; ask for less, name another queue (`kantctl queues`), or submit with --hold to \
          keep it until the bound is raised"
     )]
-    NeverAdmitted {
-        /// In full.
-        reason: Box<WaitReason>,
-    },
+    NeverAdmitted { reason: Box<WaitReason> },
     /// Nodes near each other, where nobody said which are.
     #[error(
         "no {} is configured here, so no nodes count as near each other: leave --near out, or ask \
@@ -242,17 +171,10 @@ pub enum Refusal {
     },
     /// Held by an operator.
     #[error("an operator holds job {key}: ask one to release it")]
-    HeldByOperator {
-        /// The job.
-        key: JobKey,
-    },
+    HeldByOperator { key: JobKey },
     /// Released, and not held.
     #[error("job {key} is not held: there is nothing to release; see `kantctl explain {key}`")]
-    NotHeld {
-        /// The job.
-        key: JobKey,
-    },
-    /// No such node.
+    NotHeld { key: JobKey },
     #[error("there is no node {name}: see `kantctl nodes`")]
     UnknownNode {
         /// What was asked for.
@@ -263,10 +185,7 @@ pub enum Refusal {
         "a node named {name} is already connected from another machine: \
          give this one another `name` in kantd.toml, or stop the other"
     )]
-    NodeNameTaken {
-        /// The name.
-        name: NodeName,
-    },
+    NodeNameTaken { name: NodeName },
     /// Negative `--nice`.
     #[error("only operators may raise a job's priority with a negative --nice")]
     NiceNegative,
@@ -278,17 +197,10 @@ pub enum Refusal {
         "the script and environment of job {job} are gone: of jobs that are over only the latest \
          are kept for each user; submit it again"
     )]
-    TextsGone {
-        /// The job.
-        job: JobId,
-    },
+    TextsGone { job: JobId },
     /// Of an invitation to controllers.
     #[error(transparent)]
     Invitation(#[from] InvitationRefusal),
-    /// Wrong in itself.
     #[error("{message}")]
-    BadAsk {
-        /// In full.
-        message: String,
-    },
+    BadAsk { message: String },
 }

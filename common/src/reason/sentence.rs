@@ -120,7 +120,6 @@ impl fmt::Display for WaitReason {
 }
 
 impl WaitReason {
-    /// Quotas and limits.
     fn bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::QuotaExceeded { queue, bound, counted } => {

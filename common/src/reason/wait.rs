@@ -13,15 +13,10 @@ use serde::{Deserialize, Serialize};
 /// What a job needs on one node, and how many such nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
-    /// So many nodes.
     pub nodes: Nodes,
-    /// CPUs on each.
     pub cpus: Cpus,
-    /// Memory on each.
     pub memory: Bytes,
-    /// GPUs on each.
     pub gpus: Gpus,
-    /// Of this kind.
     pub gpu_kind: Option<GpuKind>,
     /// Only so much of each of them; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,11 +26,8 @@ pub struct Need {
 /// The node that comes nearest to a need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nearest {
-    /// The node.
     pub node: NodeName,
-    /// CPUs free there.
     pub cpus: Cpus,
-    /// Memory free there.
     pub memory: Bytes,
     /// GPUs free there; where parts are needed, those with room for one.
     pub gpus: Gpus,
@@ -54,15 +46,11 @@ pub enum WaitReason {
     /// Held by its user or an operator.
     Held,
     /// Not before a time.
-    BeginTime {
-        /// That time.
-        at: Time,
-    },
+    BeginTime { at: Time },
     /// Other jobs are not as far as it asked (`--dependency`).
     Dependency {
         /// What is still to come, the first few; nothing: that is the job's own to say.
         open: Vec<Awaited>,
-        /// So many more.
         more: u32,
         /// One of all is enough.
         any: bool,
@@ -71,48 +59,28 @@ pub enum WaitReason {
     DependencyNever {
         /// What cannot, the first few.
         failed: Vec<Awaited>,
-        /// So many more.
         more: u32,
     },
     /// Its last attempt did not get off the ground; the next is delayed.
-    BackOff {
-        /// Until then.
-        until: Time,
-    },
+    BackOff { until: Time },
     /// Its queue is no longer configured.
-    QueueGone {
-        /// That queue.
-        queue: QueueName,
-    },
+    QueueGone { queue: QueueName },
     /// Its array runs as many tasks as it may.
-    ArrayLimit {
-        /// The bound.
-        limit: u32,
-    },
+    ArrayLimit { limit: u32 },
     /// With it, its queue (or one above) would have more than it may.
     QuotaExceeded {
         /// The queue that has the quota.
         queue: QueueName,
         /// Whether that is for ever, or until others lend more.
         bound: QuotaBound,
-        /// The numbers.
         counted: Counted,
     },
     /// With it, somebody would have more than a limit allows.
-    LimitReached {
-        /// Whose limit.
-        bound: Bound,
-        /// The numbers.
-        counted: Counted,
-    },
+    LimitReached { bound: Bound, counted: Counted },
     /// By its time limit it would not be over by its deadline.
-    DeadlineTooNear {
-        /// Its deadline.
-        deadline: Time,
-    },
+    DeadlineTooNear { deadline: Time },
     /// The reservation it runs in has not begun, is over, or is gone.
     ReservationClosed {
-        /// That reservation.
         name: ReservationName,
         /// When it begins; `None`: it is over or gone.
         from: Option<Time>,
@@ -123,14 +91,12 @@ pub enum WaitReason {
         name: ReservationName,
         /// When it begins or began.
         from: Time,
-        /// When it ends.
         to: Time,
     },
     /// Enough nodes have room, but not near enough to each other.
     Topology {
         /// They must be under one switch of this level.
         level: Level,
-        /// So many nodes.
         need: Nodes,
         /// The switch with the most of them, and how many.
         best: Option<(SwitchName, Nodes)>,
@@ -138,54 +104,37 @@ pub enum WaitReason {
         expected_at: Option<Time>,
     },
     /// Jobs were made to yield to it; it starts when they are gone.
-    Preempting {
-        /// So many.
-        victims: u32,
-        /// One of them.
-        example: JobKey,
-    },
+    Preempting { victims: u32, example: JobKey },
     /// It starts together with a component of its job that is held, or whose time has not come.
-    Component {
-        /// That component.
-        key: JobKey,
-    },
+    Component { key: JobKey },
     /// Its queue is strict: nobody passes its first job.
-    BehindHead {
-        /// That job.
-        head: JobKey,
-    },
+    BehindHead { head: JobKey },
     /// Jobs ordered before it wait for the same nodes.
     Priority {
-        /// How many.
         ahead: u32,
         /// The next of them.
         next: JobKey,
     },
     /// Not enough is free.
     Resources {
-        /// What it needs.
         need: Need,
         /// How many nodes have that free now.
         nodes_free: Nodes,
-        /// The nearest miss.
         nearest: Option<Box<Nearest>>,
         /// When running jobs will have made room, by their time limits.
         expected_at: Option<Time>,
     },
     /// It would fit, were these nodes not down or drained.
     NodesUnavailable {
-        /// What it needs.
         need: Need,
         /// How many nodes that could hold it are down or drained.
         unavailable: Nodes,
-        /// One of them.
         example: NodeName,
     },
     /// So many nodes that could hold it are nowhere near enough to each other, free or not.
     NeverNear {
         /// They must be under one switch of this level.
         level: Level,
-        /// So many nodes.
         need: Nodes,
         /// The switch with the most of them, and how many.
         best: Option<(SwitchName, Nodes)>,
@@ -194,7 +143,6 @@ pub enum WaitReason {
     NoNodes,
     /// No nodes of the cluster, free or not, can ever hold it.
     NeverFits {
-        /// What it needs.
         need: Need,
         /// The most any node (of the kind, in the queue) has.
         largest: Option<Box<Nearest>>,

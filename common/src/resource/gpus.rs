@@ -4,7 +4,6 @@ use crate::gpu_parts::{GpuParts, PartSize};
 use crate::unit::{GpuMilli, Gpus};
 use serde::{Deserialize, Serialize};
 
-/// GPUs asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "WrittenGpus", into = "WrittenGpus")]
 pub enum GpuRequest {

@@ -99,9 +99,7 @@ pub use what_if::{StartOutlook, TrialView, UpdateRequest, WhatIfRequest, WhatIfV
 /// Why a job waits, twice: a word for programs and Slurm's users, a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReasonView {
-    /// Slurm's word.
     pub code: String,
-    /// In full.
     pub sentence: String,
     /// As data; not in brief lists.
     #[serde(default)]
@@ -111,7 +109,6 @@ pub struct ReasonView {
 /// One line of a job's story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoryLine {
-    /// When.
     pub at: Time,
     /// What happened, in a sentence.
     pub text: String,
@@ -129,20 +126,16 @@ pub struct JobView {
     /// Which component of which set it is; `None`: of none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<SetPlace>,
-    /// Whose.
     pub owner: Owner,
     /// What was asked, queue and time limit filled in. GET /v1/jobs leaves out what is bulky:
     /// `args`, `rlimits`, `only_nodes`, `not_nodes` are empty and `array` is null there.
     pub ask: Ask,
-    /// Where it is.
     pub phase: Phase,
     /// How it ended, once Done.
     pub outcome: Option<Outcome>,
     /// Slurm's word for the two.
     pub state: String,
-    /// Slurm's two letters.
     pub state_code: String,
-    /// Held now?
     #[serde(default)]
     pub held: bool,
     /// Why it waits, while Pending.
@@ -187,9 +180,7 @@ pub struct JobView {
     pub joining: Vec<NodeName>,
     /// CPUs, memory and GPUs of the allocation, or as asked while it waits.
     pub cpus: Cpus,
-    /// All nodes together.
     pub memory: Bytes,
-    /// All nodes together.
     pub gpus: Gpus,
     /// How its script exited, once it did.
     pub exit: Option<ExitStatus>,
@@ -209,7 +200,6 @@ pub struct Looked {
     pub as_of: Time,
 }
 
-/// Jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobList {
     /// Running ones first, then waiting ones in order, then finished ones, latest first.
@@ -218,10 +208,8 @@ pub struct JobList {
     pub as_of: Time,
 }
 
-/// A node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeView {
-    /// Its name.
     pub name: NodeName,
     /// Slurm's word for its state.
     pub status: NodeStatus,
@@ -232,29 +220,21 @@ pub struct NodeView {
     /// The last time that an operator put it in use again.
     #[serde(default)]
     pub resumed: Option<Resumed>,
-    /// What it has.
     pub inventory: Inventory,
-    /// In use.
     pub cpus_used: Cpus,
-    /// In use.
     pub memory_used: Bytes,
-    /// In use.
     pub gpus_used: Gpus,
-    /// What runs there.
     pub jobs: Vec<JobKey>,
     /// A name or address it is reached by.
     pub address: String,
-    /// kantd's version.
     pub version: String,
     /// What it finds wrong with itself.
     #[serde(default)]
     pub findings: Vec<Finding>,
 }
 
-/// Nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeList {
-    /// By name.
     pub nodes: Vec<NodeView>,
     /// The controller's time when it looked.
     pub as_of: Time,
@@ -264,7 +244,6 @@ pub struct NodeList {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobQuery {
-    /// Finished jobs too.
     pub all: bool,
     /// Only this user's (name or uid).
     pub user: Option<String>,
@@ -277,7 +256,6 @@ pub struct JobQuery {
     pub lines: bool,
 }
 
-/// Drains a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrainRequest {
     /// Why; shown in `kantctl nodes`.

@@ -56,7 +56,6 @@ pub enum FromNode {
 pub struct Hello {
     /// [`NODE_PROTOCOL`] of the sender.
     pub protocol: u32,
-    /// kantd's version.
     pub version: String,
     /// The node's name; must match its certificate.
     pub name: NodeName,
@@ -64,7 +63,6 @@ pub struct Hello {
     pub address: String,
     /// Of this installation of kantd (kept in its spool): two machines of a name are told apart.
     pub identity: String,
-    /// What it has.
     pub inventory: Inventory,
     /// Every step it holds, ended ones too, until the controller no longer wants them.
     pub steps: Vec<StepStatus>,
@@ -85,9 +83,7 @@ pub struct Hello {
 /// Where one step is on one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepStatus {
-    /// The attempt.
     pub id: AttemptId,
-    /// Its phase there.
     pub phase: StepPhase,
 }
 
@@ -118,7 +114,6 @@ pub enum ToNode {
     Welcome {
         /// [`NODE_PROTOCOL`] of the controller.
         protocol: u32,
-        /// The cluster's name.
         cluster: String,
         /// It can read [`FromNode::Health`]; those of earlier releases cannot.
         #[serde(default)]
@@ -177,7 +172,6 @@ fn is_false(flag: &bool) -> bool {
 /// One step a node should have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DesiredStep {
-    /// The attempt.
     pub id: AttemptId,
     /// What should become of it.
     pub want: Want,
@@ -212,11 +206,8 @@ pub enum Want {
 pub struct ArrayFacts {
     /// How many tasks it has.
     pub count: u32,
-    /// Its lowest index.
     pub min: ArrayIndex,
-    /// Its highest index.
     pub max: ArrayIndex,
-    /// Its step.
     pub step: u32,
     /// The plain number of this task (SLURM_JOB_ID); `None` from a controller that gives it none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -226,29 +217,21 @@ pub struct ArrayFacts {
 /// All a node needs to run its share of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchOrder {
-    /// The attempt.
     pub id: AttemptId,
-    /// The cluster's name.
     pub cluster: String,
-    /// The job's name.
     pub job_name: String,
     /// Whom it runs as.
     pub owner: Owner,
-    /// Its queue.
     pub queue: QueueName,
     /// Whom it is charged to.
     pub account: Option<String>,
-    /// The script's text.
     pub script: String,
-    /// The script's arguments.
     pub args: Vec<String>,
     /// The environment it was submitted with.
     pub environment: BTreeMap<String, String>,
-    /// Where it starts.
     pub work_dir: String,
     /// Standard input pattern; `None`: /dev/null.
     pub stdin: Option<String>,
-    /// Output pattern.
     pub stdout: String,
     /// Error pattern; `None`: with stdout.
     pub stderr: Option<String>,

@@ -30,13 +30,10 @@ pub enum ToPeer {
 pub struct PeerHello {
     /// [`PEER_PROTOCOL`] of the sender.
     pub protocol: u32,
-    /// The sender's release.
     pub release: String,
     /// The cluster it belongs to.
     pub cluster: ClusterId,
-    /// The sender.
     pub from: ControllerId,
-    /// Whom it means.
     pub to: ControllerId,
     /// Where others reach the sender, `host:port`; empty if nowhere.
     pub address: String,
@@ -49,7 +46,6 @@ pub struct PeerHello {
 /// What time it is for the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerClock {
-    /// Its wall clock.
     pub wall: Time,
     /// The time that it stamps commands with, if it leads.
     pub cluster: Option<Time>,

@@ -25,7 +25,6 @@ struct Form<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> Form<T> {
-    /// Between daemons.
     const PACKED: Self = Self {
         write: |value| rmp_serde::to_vec_named(value).unwrap(),
         read: |bytes| rmp_serde::from_slice(bytes).unwrap(),

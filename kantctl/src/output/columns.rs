@@ -18,7 +18,6 @@ use std::cmp::Ordering;
 /// A row: a job, or one of its runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
-    /// The job.
     pub job: &'a JobView,
     /// The run, where it is one that is over.
     pub run: Option<&'a HistoryRun>,
@@ -31,19 +30,13 @@ pub struct Line<'a> {
 /// What a column has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing.
     None,
     /// Words, as they are.
     Words(String),
-    /// A number.
     Number(u64),
-    /// Thousandths.
     Milli(u64),
-    /// A size.
     Size(Bytes),
-    /// When.
     At(Time),
-    /// How long.
     Long(Span),
 }
 
@@ -73,7 +66,6 @@ fn maybe(text: Option<impl ToString>) -> Value {
     text.map_or(Value::None, words)
 }
 
-/// All of them.
 pub const FIELDS: &[Field] = &[
     field("id", "ID", |l| words(l.job.name())),
     number("number", "NUMBER", |l| Value::Number(l.job.number.unwrap_or(l.job.key.job).0.into())),
@@ -232,7 +224,6 @@ pub fn compare(order: &[(&Field, bool)], one: &Line<'_>, other: &Line<'_>) -> Or
     order.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// Numbers before words.
 fn weight(value: &Value) -> (u64, &str) {
     match value {
         Value::None => (0, ""),

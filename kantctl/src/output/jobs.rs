@@ -52,7 +52,6 @@ impl<'a> Rows<'a> {
         Self { table: empty(), alike: Vec::new(), as_of, zone }
     }
 
-    /// The next job.
     pub fn add(&mut self, job: JobView) {
         if self.alike.last().is_some_and(|last| !wait_alike(last, &job)) {
             add_row(&mut self.table, &self.alike, self.as_of, self.zone);
@@ -61,7 +60,6 @@ impl<'a> Rows<'a> {
         self.alike.push(job);
     }
 
-    /// That were all.
     #[must_use]
     pub fn table(mut self) -> Table {
         add_row(&mut self.table, &self.alike, self.as_of, self.zone);

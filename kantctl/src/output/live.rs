@@ -24,7 +24,6 @@ pub struct Seen {
     pub metrics: MetricsView,
     /// Jobs that are not over.
     pub jobs: Vec<JobView>,
-    /// When.
     pub as_of: Time,
     /// Why there is nothing newer.
     pub trouble: Option<String>,
@@ -37,16 +36,13 @@ pub enum Shows {
     All,
     /// Those that hold something.
     Running,
-    /// Those that wait.
     Waiting,
 }
 
 /// What the user looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
-    /// Which jobs.
     pub shows: Shows,
-    /// Only one's own.
     pub mine: bool,
     /// The first of them on the screen.
     pub first: usize,

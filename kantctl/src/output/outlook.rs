@@ -66,7 +66,6 @@ pub fn never(outlook: &StartOutlook) -> bool {
     outlook.reason.as_ref().is_some_and(|reason| reason.detail.is_for_ever())
 }
 
-/// One, after "it".
 #[must_use]
 pub fn outlook(outlook: &StartOutlook, zone: &TimeZone) -> String {
     let why =

@@ -48,7 +48,6 @@ fn total(job: &PriorityView) -> String {
     }
 }
 
-/// As in kantctld.toml.
 #[must_use]
 pub const fn order(order: Order) -> &'static str {
     match order {

@@ -90,7 +90,6 @@ fn policy_short(queue: &Queue) -> String {
     policy(queue).replace("backfill", "bf").replace("multifactor", "multi")
 }
 
-/// As in kantctld.toml.
 const fn placement(placement: Placement) -> &'static str {
     match placement {
         Placement::First => "first",

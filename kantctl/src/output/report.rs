@@ -67,7 +67,6 @@ pub struct Sums {
 /// The same of GPUs or of CPUs alone, in milliseconds of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amounts {
-    /// By runs.
     pub used: u64,
     /// On nodes out of contact.
     pub down: u64,
@@ -75,12 +74,10 @@ pub struct Amounts {
     pub drained: u64,
     /// Ready and not used.
     pub idle: u64,
-    /// All there was.
     pub all: u64,
 }
 
 impl Sums {
-    /// Of a report.
     #[must_use]
     pub fn of(report: &ReportView) -> Self {
         let mut sums = Self::default();
@@ -99,13 +96,11 @@ impl Sums {
         sums
     }
 
-    /// Of GPUs.
     #[must_use]
     pub fn gpus(&self) -> Amounts {
         self.amounts(|stretch| stretch.gpu_milliseconds)
     }
 
-    /// Of CPUs.
     #[must_use]
     pub fn cpus(&self) -> Amounts {
         self.amounts(|stretch| stretch.cpu_milliseconds)

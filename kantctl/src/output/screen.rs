@@ -15,7 +15,6 @@ use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Where output goes.
 #[derive(Debug, Clone)]
 pub struct Screen {
     /// Answers as JSON, for programs.

@@ -13,9 +13,7 @@ enum If {
     Always,
     /// More is counted than GPUs.
     Several,
-    /// Shares decide.
     Shared,
-    /// Past use counts.
     Used,
 }
 

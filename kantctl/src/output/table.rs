@@ -10,7 +10,6 @@ use owo_colors::OwoColorize as _;
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Blanks between columns.
 const GAP: usize = 2;
 /// What stands for letters that were cut off.
 const CUT: char = '…';
@@ -22,7 +21,6 @@ pub struct Table {
     /// Columns in the order in which they give way, least important first.
     yielding: Vec<&'static str>,
     text: String,
-    /// Row by row.
     slots: Vec<Slot>,
 }
 

@@ -17,12 +17,10 @@ static SYSTEM: LazyLock<TimeZone> = LazyLock::new(|| {
     if named { None } else { own() }.unwrap_or_else(TimeZone::system)
 });
 
-/// A time zone.
 #[derive(Debug, Clone, Default)]
 pub struct Zone(Option<TimeZone>);
 
 impl Zone {
-    /// This process's.
     #[must_use]
     pub const fn system() -> Self {
         Self(None)

@@ -7,12 +7,10 @@ use std::time::Instant;
 /// A question that has no answer for now.
 pub struct Failing<'a> {
     all: &'a AtomicUsize,
-    /// Since when.
     pub since: Instant,
 }
 
 impl<'a> Failing<'a> {
-    /// Another one.
     pub fn one_more(all: &'a AtomicUsize) -> Self {
         all.fetch_add(1, Ordering::Relaxed);
         Self { all, since: Instant::now() }

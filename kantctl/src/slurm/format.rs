@@ -7,11 +7,9 @@ use common::text::shown;
 /// How one field is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell<F> {
-    /// What is shown.
     pub field: F,
     /// Letters it takes, cut or filled with blanks; `None`: as many as it has.
     pub letters: Option<usize>,
-    /// Blanks come first.
     pub right: bool,
     /// As wide as its widest value.
     pub widest: bool,
@@ -22,9 +20,7 @@ pub struct Cell<F> {
 /// A part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<F> {
-    /// These letters.
     Text(String),
-    /// A field.
     Cell(Cell<F>),
 }
 
@@ -40,7 +36,6 @@ pub enum FormatError {
     /// No field has this name.
     #[error("there is no field {0:?}")]
     Name(String),
-    /// No width.
     #[error("`{0}` is no width: write a number, as in JobID:12 or State%20")]
     Width(String),
 }

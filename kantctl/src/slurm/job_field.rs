@@ -29,7 +29,6 @@ pub struct Line<'a> {
 /// What all lines share.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// The cluster's name.
     pub cluster: String,
     /// When the controller looked.
     pub as_of: Time,
@@ -46,17 +45,13 @@ pub struct Page {
 /// What a field shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// These words.
     Words(String),
     /// Nothing is set: `(null)` in squeue.
     Unset,
     /// Not known, or it has no meaning here: `N/A` in squeue.
     Unknown,
-    /// How long.
     Span(Span),
-    /// Without an end.
     Unlimited,
-    /// When.
     At(Time),
 }
 
@@ -66,7 +61,6 @@ impl Value {
         words.map_or(Self::Unset, |words| Self::Words(words.to_string()))
     }
 
-    /// These words.
     pub fn of(words: impl ToString) -> Self {
         Self::Words(words.to_string())
     }

@@ -10,7 +10,6 @@ use common::time::Span;
 use common::unit::Bytes;
 use common::wire::api::JobView;
 
-/// One field.
 #[derive(Debug)]
 pub struct JobField {
     /// Its letter in `squeue -o`, or a blank.
@@ -21,7 +20,6 @@ pub struct JobField {
     pub account: &'static str,
     /// Its title in squeue.
     pub title: &'static str,
-    /// What it shows.
     pub value: fn(&Line<'_>) -> Value,
 }
 
@@ -35,7 +33,6 @@ const fn field(
     JobField { letter, queue, account, title, value }
 }
 
-/// All of them.
 pub const FIELDS: &[JobField] = &[
     field('i', "jobarrayid", "JobID", "JOBID", |l| Value::of(l.id())),
     field('A', "jobid", "JobIDRaw", "JOBID", |l| Value::of(l.number())),

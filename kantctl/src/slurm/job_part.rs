@@ -7,7 +7,6 @@ use common::job::{StepRecord, Usage};
 /// What of a job a line is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// All of it.
     Whole,
     /// Its script, by itself: a `.batch` line of sacct.
     Batch,
@@ -61,7 +60,6 @@ impl Line<'_> {
         self.job.usage.filter(|_| !matches!(self.part, Part::Step(_)))
     }
 
-    /// Its tasks.
     #[must_use]
     pub const fn tasks(&self) -> u32 {
         match self.part {

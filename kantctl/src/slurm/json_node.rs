@@ -12,7 +12,6 @@ use common::queue::Queue;
 use common::wire::api::{NodeView, QueueList};
 use serde_json::{Value, json};
 
-/// A node.
 #[must_use]
 pub fn node(node: &NodeView, queues: &QueueList) -> Value {
     let has = &node.inventory;

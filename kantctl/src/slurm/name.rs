@@ -27,7 +27,6 @@ pub const VERSION: &str = concat!("slurm 22.05.8-kant-", env!("CARGO_PKG_VERSION
 
 /// What the commands have in common.
 #[derive(clap::Args, Debug, Clone, Default)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Common {
     /// Which clusters: there is one, whatever is said
     #[arg(short = 'M', long = "clusters", visible_alias = "cluster", value_name = "CLUSTER")]

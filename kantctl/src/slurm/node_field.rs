@@ -25,26 +25,21 @@ pub struct Line<'a> {
 /// What a field is of: a line has those together that are equal in all fields of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// Each node.
     Node,
-    /// The partition.
     Partition,
     /// All nodes of the line together.
     Line,
 }
 
-/// One field.
 #[derive(Debug)]
 pub struct NodeField {
     /// Its letter in `sinfo -o`, or a blank.
     pub letter: char,
     /// Its name in `sinfo -O`, in small letters, or nothing.
     pub name: &'static str,
-    /// Its title.
     pub title: &'static str,
     /// What has lines of its own where it differs in it.
     pub of: Of,
-    /// What it shows.
     pub value: fn(&Line<'_>) -> String,
 }
 
@@ -75,7 +70,6 @@ const fn part(
     NodeField { letter, name, title, of: Of::Partition, value }
 }
 
-/// All of them.
 pub const FIELDS: &[NodeField] = &[
     part('P', "partition", "PARTITION", |l| partition(l, "*")),
     part('R', "partitionname", "PARTITION", |l| partition(l, "")),

@@ -20,7 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Window {
     /// In some state then or later.
     pub from: Option<Time>,
-    /// Submitted by then.
     pub to: Option<Time>,
 }
 
@@ -93,7 +92,6 @@ impl Window {
 
 /// What sacct is about.
 pub struct Found {
-    /// By their numbers.
     pub jobs: Vec<JobView>,
     /// Steps of each run of them, where they were asked for.
     steps: BTreeMap<(JobKey, u32), Vec<StepRecord>>,

@@ -28,7 +28,6 @@ const LONG: &str = "jobid,jobidraw,jobname,partition,maxvmsize,avevmsize,maxrss,
 /// Show what became of jobs, as Slurm's sacct does
 #[derive(clap::Parser, Debug)]
 #[command(name = "sacct", disable_help_flag = true, disable_version_flag = true)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

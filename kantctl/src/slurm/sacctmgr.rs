@@ -24,7 +24,6 @@ Accounts, QoS and limits stand in the controller's configuration, which `kantctl
 #[derive(clap::Parser, Debug)]
 #[command(name = "sacctmgr", disable_help_flag = true, disable_version_flag = true)]
 #[command(after_help = AFTER, override_usage = "sacctmgr [OPTIONS] show WHAT [WORD=VALUE]...")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

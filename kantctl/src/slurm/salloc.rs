@@ -15,7 +15,6 @@ use common::time::Span;
 #[command(name = "salloc", disable_help_flag = true, disable_version_flag = true)]
 #[command(override_usage = "salloc [OPTIONS] [COMMAND [ARGUMENT]...]")]
 #[group(skip)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub options: Options,

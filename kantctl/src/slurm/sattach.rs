@@ -12,7 +12,6 @@ use crate::verb::attach::{Part, Streams, Target, chosen, steps, to_step};
 #[derive(clap::Parser, Debug)]
 #[command(name = "sattach", disable_help_flag = true, disable_version_flag = true)]
 #[command(override_usage = "sattach [OPTIONS] JOB.STEP")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

@@ -21,7 +21,6 @@ them too. What the command line says wins, then the environment, then the script
 #[derive(Parser, Debug)]
 #[command(name = "sbatch", disable_help_flag = true, disable_version_flag = true)]
 #[group(skip)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub submit: submit::Args,

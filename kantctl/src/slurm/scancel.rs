@@ -27,7 +27,6 @@ use target::Target;
 /// End jobs, as Slurm's scancel does
 #[derive(clap::Parser, Debug)]
 #[command(name = "scancel", disable_help_flag = true, disable_version_flag = true)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

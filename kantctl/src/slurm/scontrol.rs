@@ -33,7 +33,6 @@ Commands:
 #[derive(clap::Parser, Debug)]
 #[command(name = "scontrol", disable_help_flag = true, disable_version_flag = true)]
 #[command(after_help = AFTER, override_usage = "scontrol [OPTIONS] COMMAND [WORD]...")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

@@ -12,7 +12,6 @@ use common::wire::api::{MetricsView, Status};
 /// Show how the controller is doing, as Slurm's sdiag does
 #[derive(clap::Parser, Debug)]
 #[command(name = "sdiag", disable_help_flag = true, disable_version_flag = true)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

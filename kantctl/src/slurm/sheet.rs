@@ -15,7 +15,6 @@ pub enum Apart {
     Padded,
     /// With this sign between them, and after the last where it says so.
     Signed {
-        /// The sign.
         sign: String,
         /// After the last field, too.
         last: bool,

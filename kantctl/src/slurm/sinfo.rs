@@ -30,7 +30,6 @@ const REASONS_LONG: &str = "%20E %12u %19H %6t %N";
 /// List partitions and nodes, as Slurm's sinfo does
 #[derive(clap::Parser, Debug)]
 #[command(name = "sinfo", disable_help_flag = true, disable_version_flag = true)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

@@ -19,7 +19,6 @@ const WEIGHTS: &str = "%.15i %9r %.10Y %.10S %.10A %.10F %.10J %.10P %.10Q";
 /// Show where waiting jobs' priorities come from, as Slurm's sprio does
 #[derive(clap::Parser, Debug)]
 #[command(name = "sprio", disable_help_flag = true, disable_version_flag = true)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

@@ -29,7 +29,6 @@ const STARTS: &str = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 /// List jobs, as Slurm's squeue does
 #[derive(clap::Parser, Debug)]
 #[command(name = "squeue", disable_help_flag = true, disable_version_flag = true)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

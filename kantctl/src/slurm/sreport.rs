@@ -33,7 +33,6 @@ Times as in `sacct -S`; without them, it is yesterday.";
 #[derive(clap::Parser, Debug)]
 #[command(name = "sreport", disable_help_flag = true, disable_version_flag = true)]
 #[command(after_help = AFTER, override_usage = "sreport [OPTIONS] REPORT [WORD=VALUE]...")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

@@ -35,7 +35,6 @@ use std::time::Duration;
 #[derive(clap::Parser, Debug)]
 #[command(name = "srun", disable_help_flag = true, disable_version_flag = true)]
 #[command(override_usage = "srun [OPTIONS] PROGRAM [ARGUMENT]...")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

@@ -23,7 +23,6 @@ const BACK: Span = Span::from_minutes(14 * 24 * 60);
 /// Show what accounts are owed and have used, as Slurm's sshare does
 #[derive(clap::Parser, Debug)]
 #[command(name = "sshare", disable_help_flag = true, disable_version_flag = true)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

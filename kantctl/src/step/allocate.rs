@@ -33,7 +33,6 @@ const AT_ONCE_SECONDS: u64 = 1;
 /// In whose words it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
-    /// Our own.
     Kant,
     /// `srun`'s.
     Srun,
@@ -61,9 +60,7 @@ pub struct Wanted<'a> {
 pub struct Held {
     /// As it began to run.
     pub job: JobView,
-    /// Its nodes.
     pub ground: Ground,
-    /// Speaks for it.
     pub keeper: Keeper,
 }
 

@@ -33,12 +33,10 @@ pub enum Which {
     Nothing,
 }
 
-/// What is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// A task's number before each line.
     pub label: bool,
-    /// Whose output.
     pub output: Which,
     /// Whose errors.
     pub error: Which,

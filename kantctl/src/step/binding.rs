@@ -31,10 +31,8 @@ pub enum GpuBind {
 /// A binding that does not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindError {
-    /// Of CPUs.
     #[error("--cpu-bind={0}: write none, cores, threads, sockets, rank, or map_cpu:0,1,...")]
     Cpu(String),
-    /// Of GPUs.
     #[error("--gpu-bind={0}: write none, closest, single:N, per_task:N, or map_gpu:0,1,...")]
     Gpu(String),
 }

@@ -42,9 +42,7 @@ const NEWS_AHEAD: usize = 64;
 
 /// All that a step needs to know.
 pub struct Step<'a> {
-    /// What is asked.
     pub wish: &'a Wish,
-    /// Where it runs.
     pub place: &'a Place,
     /// The environment of who asks.
     pub environment: BTreeMap<String, String>,

@@ -57,14 +57,11 @@ const KINDS: [Kind; 12] = [
     Kind::Over,
 ];
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// What it says.
     pub kind: Kind,
     /// About which task, by its place on the node; [`ALL`]: all of them, or none.
     pub task: u32,
-    /// The rest.
     pub body: Vec<u8>,
 }
 
@@ -74,13 +71,11 @@ pub enum FrameError {
     /// A kind of a later release, or no frame at all.
     #[error("failed to read a frame: its kind is {0}: is it of another release?")]
     Kind(u8),
-    /// Longer than any.
     #[error("failed to read a frame: its body has {0} bytes, and none has more than 64 MiB")]
     Size(usize),
 }
 
 impl Frame {
-    /// With a body.
     #[must_use]
     pub fn new(kind: Kind, task: u32, body: impl Into<Vec<u8>>) -> Self {
         Self { kind, task, body: body.into() }

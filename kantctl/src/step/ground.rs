@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 /// One node of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroundNode {
-    /// Its name.
     pub name: NodeName,
     /// How many CPUs the job has there.
     pub cpus: u32,
@@ -21,26 +20,19 @@ pub struct GroundNode {
     pub gpus: Option<u32>,
 }
 
-/// A job's nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ground {
-    /// The job.
     pub key: JobKey,
     /// Its plain number, where that is known.
     pub number: Option<JobId>,
     /// The attempt, where that is known.
     pub attempt: Option<Attempt>,
-    /// Its name.
     pub job_name: String,
-    /// Whose.
     pub user: String,
-    /// Its nodes.
     pub nodes: Vec<GroundNode>,
     /// The one that this runs on, if it runs inside the job.
     pub here: Option<NodeName>,
-    /// Its tasks.
     pub tasks: u32,
-    /// CPUs for each.
     pub cpus_per_task: Option<u32>,
 }
 

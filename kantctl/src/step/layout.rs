@@ -13,22 +13,13 @@ pub enum LayoutError {
         "{tasks} tasks of {each} CPUs are more than the {cpus} CPUs that the job has on these \
          nodes: ask for fewer, or --overcommit"
     )]
-    TooMany {
-        /// Tasks asked for.
-        tasks: u32,
-        /// CPUs for each.
-        each: u32,
-        /// CPUs there are.
-        cpus: u64,
-    },
+    TooMany { tasks: u32, each: u32, cpus: u64 },
 }
 
 /// What is asked of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Tasks in all.
     pub tasks: u32,
-    /// CPUs for each.
     pub cpus_each: u32,
     /// No more than so many on a node.
     pub most_each: Option<u32>,

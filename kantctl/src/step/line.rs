@@ -36,7 +36,6 @@ const READ_BYTES: usize = 64 << 10;
 /// What a line tells.
 #[derive(Debug)]
 pub enum News {
-    /// A frame came.
     Frame(Frame),
     /// The starter complains, on its standard error.
     Said(Vec<u8>),
@@ -47,9 +46,7 @@ pub enum News {
 /// Where news of a line go: with the number of the line.
 #[derive(Debug, Clone)]
 pub struct Ear {
-    /// The line.
     pub number: usize,
-    /// To whom.
     pub tell: Sender<(usize, News)>,
 }
 
@@ -117,9 +114,7 @@ async fn talk(
 /// A starter on another node.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    /// The controller.
     pub server: Arc<Server>,
-    /// The job.
     pub key: JobKey,
     /// What to start, and where.
     pub request: LaunchRequest,
@@ -128,15 +123,10 @@ pub struct Remote {
 /// Where a remote starter is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spot {
-    /// The job.
     pub key: JobKey,
-    /// Its number there.
     pub task: TaskNumber,
-    /// The node.
     pub node: NodeName,
-    /// The attempt.
     pub attempt: Attempt,
-    /// Its lease.
     pub lease: Duration,
 }
 

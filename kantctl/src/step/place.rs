@@ -18,13 +18,10 @@ const TASKS_MAX: u32 = 65_536;
 /// Where a step runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The job.
     pub key: JobKey,
     /// Its plain number, where that is known.
     pub number: Option<JobId>,
-    /// Its name.
     pub job_name: String,
-    /// Whose.
     pub user: String,
     /// The node that this runs on, if it is one of the job's.
     pub here: Option<NodeName>,
@@ -40,7 +37,6 @@ pub struct Place {
     pub step: u32,
 }
 
-/// One task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Task {
     /// Its place among all.

@@ -7,16 +7,12 @@ use std::collections::BTreeMap;
 /// The version of plans and frames. A starter of another one says so, and starts nothing.
 pub const VERSION: u32 = 2;
 
-/// A window's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// Lines.
     pub rows: u16,
-    /// Letters on each.
     pub columns: u16,
 }
 
-/// Of one task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskPlan {
@@ -30,7 +26,6 @@ pub struct TaskPlan {
     pub input: bool,
 }
 
-/// Of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodePlan {
     /// [`VERSION`].

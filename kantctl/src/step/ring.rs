@@ -12,7 +12,6 @@ const SHOWN_BYTES: u64 = 64 << 10;
 /// No more is sent at once, but for one frame that is larger.
 const PIECE_BYTES: u64 = 64 << 10;
 
-/// What is kept.
 #[derive(Debug, Default)]
 pub struct Ring {
     frames: VecDeque<Vec<u8>>,

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-/// Names the file.
 const FILE: &str = "KANT_ENV_FILE";
 
 /// How often the job was given another size.

@@ -50,9 +50,7 @@ pub enum Heard {
     Closed,
     /// A task has read something that it was handed.
     Took,
-    /// A signal.
     Signal(Signal),
-    /// A child ended.
     Ended(Pid, ExitStatus),
 }
 

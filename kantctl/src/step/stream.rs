@@ -28,9 +28,7 @@ const PIECES_AHEAD: usize = 4;
 enum Sink {
     /// Our own stream of that kind.
     Own,
-    /// A file.
     File(Arc<File>),
-    /// Nowhere.
     Nothing,
 }
 
@@ -47,7 +45,6 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Our own streams.
     pub const fn own(&self) -> &Writer {
         &self.own
     }
@@ -189,7 +186,6 @@ fn is_number(pattern: &str) -> bool {
 pub enum Source {
     /// What we read ourselves.
     Own,
-    /// A file.
     File(PathBuf),
 }
 

@@ -42,7 +42,6 @@ impl Drop for Raw {
     }
 }
 
-/// The window's size.
 #[must_use]
 pub fn window() -> Window {
     let mut size = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };

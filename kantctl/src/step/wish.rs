@@ -8,14 +8,12 @@ use common::time::Span;
 use common::wire::node::StepGpus;
 use std::path::PathBuf;
 
-/// It.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wish {
     /// The program, and what it is given.
     pub program: Vec<String>,
     /// Its name; `None`: the program's.
     pub name: Option<String>,
-    /// How many tasks.
     pub tasks: Option<u32>,
     /// How many nodes, `2` or `1-2`.
     pub nodes: Option<String>,
@@ -25,13 +23,11 @@ pub struct Wish {
     pub ntasks_per_node: Option<u32>,
     /// More tasks than CPUs are welcome.
     pub overcommit: bool,
-    /// On these nodes.
     pub nodelist: Option<String>,
     /// Where output goes; `None`: here.
     pub output: Option<String>,
     /// Where errors go; `None`: with the output.
     pub error: Option<String>,
-    /// What tasks read.
     pub input: Option<String>,
     /// Output files keep what they have.
     pub append: bool,
@@ -47,7 +43,6 @@ pub struct Wish {
     pub quiet: bool,
     /// One task reads and writes this terminal.
     pub pty: bool,
-    /// Where tasks start.
     pub chdir: Option<PathBuf>,
     /// What of the environment they get.
     pub export: Option<Export>,
@@ -62,7 +57,6 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// The step's name.
     #[must_use]
     pub fn name(&self) -> String {
         let program = self.program.first().map(PathBuf::from).unwrap_or_default();

@@ -8,13 +8,11 @@ use jiff::{Timestamp, Zoned};
 /// A text that is no point in time, or one that has passed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BeginError {
-    /// Not understood.
     #[error(
         "write now+1hour (or +90minutes, +2days), 16:30, midnight, noon, tomorrow, or a date: \
          2030-01-31T08:00"
     )]
     Shape,
-    /// Over already.
     #[error("that has passed: leave --begin out to start as soon as possible")]
     Past,
     /// No time is left.

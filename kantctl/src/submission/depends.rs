@@ -7,7 +7,6 @@ use common::job::Dependency;
 /// What a job waits for of other jobs.
 #[derive(Args, Debug, Clone, Default, PartialEq)]
 #[group(skip)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Depends {
     /// Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok,
     /// aftercorr (task for task), singleton; `,` between where all count, `?` where one is enough

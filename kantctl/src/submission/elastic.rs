@@ -9,31 +9,18 @@ use common::unit::Tasks;
 /// A range of nodes with what it does not go with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ElasticError {
-    /// Both.
     #[error("--nodes={nodes} with --ntasks={tasks}: give a range of nodes or of tasks, not both")]
-    TwoRanges {
-        /// As asked.
-        nodes: String,
-        /// As asked.
-        tasks: String,
-    },
+    TwoRanges { nodes: String, tasks: String },
     /// All tasks are to be there, however many nodes.
     #[error(
         "--nodes={nodes} with --ntasks={tasks}: say one number of nodes, or leave --ntasks out for \
          one task on each node"
     )]
-    AllTasks {
-        /// As asked.
-        nodes: String,
-        /// As asked.
-        tasks: u32,
-    },
+    AllTasks { nodes: String, tasks: u32 },
     /// More tasks than one on each node.
     #[error("--nodes={nodes} with {what}: say the tasks: --ntasks={least}-{most} and {what}")]
     TasksEach {
-        /// As asked.
         nodes: String,
-        /// The option.
         what: String,
         /// With so many it is content.
         least: u32,
@@ -42,10 +29,7 @@ pub enum ElasticError {
     },
     /// The GPUs are the job's, not the nodes'.
     #[error("--nodes={nodes} with --ntasks-per-gpu: leave that out for one task on each node")]
-    TasksPerGpu {
-        /// As asked.
-        nodes: String,
-    },
+    TasksPerGpu { nodes: String },
 }
 
 /// A range of nodes.

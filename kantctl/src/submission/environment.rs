@@ -82,11 +82,8 @@ const SRUN: &[(&str, &str)] = &[
 /// Whose variables are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// sbatch's.
     Sbatch,
-    /// salloc's.
     Salloc,
-    /// srun's.
     Srun,
 }
 

@@ -23,7 +23,6 @@ impl Default for Export {
 /// A text that is no list of variables.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// Not a name.
     #[error("`{0}` is no variable: write ALL, NONE, or NAME and NAME=VALUE separated by commas")]
     Name(String),
     /// A quote without its end.

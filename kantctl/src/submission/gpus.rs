@@ -13,7 +13,6 @@ use std::str::FromStr;
 pub struct GpuCount {
     /// Only of one of these kinds, rising; empty: of any.
     pub kinds: Vec<GpuKind>,
-    /// How many.
     pub count: Gpus,
 }
 
@@ -32,7 +31,6 @@ impl FromStr for GpuCount {
 /// How much of GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuAmount {
-    /// So many.
     Whole(Gpus),
     /// So much of each of some.
     Parts(GpuParts),
@@ -44,7 +42,6 @@ pub enum GpuAmount {
 pub struct GpuAsk {
     /// Only of one of these kinds, rising; empty: of any.
     pub kinds: Vec<GpuKind>,
-    /// How much.
     pub amount: GpuAmount,
 }
 

@@ -7,7 +7,6 @@ use std::str::FromStr;
 /// A text that names no nearness.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NearError {
-    /// Not a level.
     #[error(
         "write nvlink-domain, leaf, spine or superspine; with :required after it the job waits for \
          it (leaf:required)"

@@ -27,7 +27,6 @@ const HOW: &str = "How it runs";
 
 /// What can be asked for on the command line, in a script's directives and in the environment.
 #[derive(Args, Debug, Clone, Default, PartialEq)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Options {
     /// The job's name [default: the script's file name]
     #[arg(short = 'J', long, value_name = "NAME", help_heading = WHAT)]

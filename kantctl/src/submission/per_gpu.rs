@@ -23,11 +23,8 @@ pub enum PerGpuError {
     Uneven {
         /// CPUs for each GPU.
         each: u32,
-        /// CPUs in all.
         cpus: u64,
-        /// GPUs in all.
         gpus: u32,
-        /// Tasks in all.
         tasks: u32,
     },
 }

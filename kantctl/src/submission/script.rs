@@ -18,7 +18,6 @@ pub struct Script {
     pub command: Option<String>,
     /// The name of a job that is given none.
     pub job_name: String,
-    /// Its text.
     pub text: String,
     /// Does it have directives? A wrapped command has none.
     pub has_directives: bool,

@@ -14,15 +14,10 @@ use std::path::{Path, PathBuf};
 /// The surroundings of a submission.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shell {
-    /// The current directory.
     pub directory: PathBuf,
-    /// Who runs it.
     pub user: Uid,
-    /// The umask.
     pub umask: u32,
-    /// Soft limits.
     pub rlimits: Vec<Rlimit>,
-    /// This host's name.
     pub host: String,
     /// The environment, as far as it is text.
     pub environment: BTreeMap<String, String>,

@@ -13,7 +13,6 @@ use std::str::FromStr;
 /// A text that is no value of its option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
-    /// Not a count.
     #[error("write a whole number from 1 to {COUNT_MAX}")]
     Count,
     /// A list of queues.
@@ -52,7 +51,6 @@ pub enum ValueError {
     /// A share where only whole GPUs are counted.
     #[error("a share of a GPU is asked for in the whole job: --gpus=0.5")]
     GpuShareHere,
-    /// Not GPUs.
     #[error("only GPUs are asked for this way: write gpu:2 or gpu:h100:2")]
     Gres,
     /// Not a way to launch.

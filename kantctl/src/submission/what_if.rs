@@ -26,7 +26,6 @@ const KEYS: &str = "time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus, me
 /// A text that changes nothing, or something that cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhatIfError {
-    /// Nothing at all.
     #[error("write what would be asked otherwise: 'time=2h gpus=4' ({KEYS})")]
     Empty,
     /// Not `KEY=VALUE`.
@@ -35,7 +34,6 @@ pub enum WhatIfError {
     /// Nothing that could be changed.
     #[error("`{0}` cannot be changed: only {KEYS}")]
     Key(String),
-    /// The same twice.
     #[error("{0} is changed twice: leave one out")]
     Twice(String),
     /// A value that does not read.
@@ -43,7 +41,6 @@ pub enum WhatIfError {
     Value {
         /// What was to be changed.
         key: String,
-        /// What was given.
         value: String,
         /// What is wrong with it.
         why: String,
@@ -55,7 +52,6 @@ pub enum WhatIfError {
 pub struct WhatIf {
     /// As it was written, blanks made even.
     pub text: String,
-    /// What it means.
     pub patch: Patch,
 }
 

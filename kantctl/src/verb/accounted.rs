@@ -21,9 +21,7 @@ const TASKS: usize = 50;
 
 /// Runs, as they came and as this version understands them.
 pub struct Runs {
-    /// As they came.
     pub raw: Vec<Value>,
-    /// Latest end first.
     pub runs: Vec<HistoryRun>,
     /// The controller's time when it looked.
     pub as_of: Time,

@@ -77,7 +77,6 @@ const WAIT_PAUSE: Duration = Duration::from_millis(500);
 /// Arguments of `admin`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // its comment is its help
 pub struct Args {
     #[command(subcommand)]
     pub what: What,
@@ -96,7 +95,6 @@ pub enum What {
 
 /// Where to.
 #[derive(clap::Args, Debug)]
-#[allow(missing_docs)] // its comment is its help
 pub struct Backup {
     /// The file; one that is there is not overwritten. It holds every job's script and environment,
     /// so only you may read it
@@ -126,7 +124,6 @@ pub enum Controller {
 
 /// When to list them.
 #[derive(clap::Args, Debug)]
-#[allow(missing_docs)] // its comment is its help
 pub struct Status {
     /// Only once one leads, hears all the others, and none of them is behind or still joins
     #[arg(long)]
@@ -135,7 +132,6 @@ pub struct Status {
 
 /// For how long to invite.
 #[derive(clap::Args, Debug)]
-#[allow(missing_docs)] // its comment is its help
 pub struct Invite {
     /// How long the invitation is good, at most a week: minutes, h:m:s, 90m, 2h
     #[arg(long, value_name = "TIME", default_value = "1h")]
@@ -144,7 +140,6 @@ pub struct Invite {
 
 /// Which controller.
 #[derive(clap::Args, Debug)]
-#[allow(missing_docs)] // its comment is its help
 pub struct One {
     /// Its number, as `kantctl admin controller status` shows it
     #[arg(value_name = "ID")]

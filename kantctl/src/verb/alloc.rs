@@ -39,7 +39,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Arguments of `alloc`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub options: Options,

@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
 
-/// An answer, twice.
 #[derive(Debug, Clone)]
 pub struct Answer<A> {
     /// As it came, with fields that this version does not know.

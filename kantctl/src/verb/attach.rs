@@ -33,7 +33,6 @@ the job runs no step, as `kantctl logs -f` does. The exit code is the step's; 0 
 /// Arguments of `attach`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// The step (42.0), or the job whose only step it is (42, 42_7)
     #[arg(value_name = "JOB[.STEP]")]
@@ -44,7 +43,6 @@ pub struct Args {
 
 /// What of the step's streams; the same options as sattach's.
 #[derive(clap::Args, Debug, Default)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Streams {
     /// The task's number before each line
     #[arg(short = 'l', long)]

@@ -26,7 +26,6 @@ const COMPLAINTS_MAX: usize = 20;
 /// Arguments of `submit`.
 #[derive(clap::Args, Debug)]
 #[group(skip)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub one: submit::Args,

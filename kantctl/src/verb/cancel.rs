@@ -31,7 +31,6 @@ shell that waits would end) or is alone. KILL without --batch ends the job.";
 /// Arguments of `cancel`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Jobs: 42, 42_7, 42_[0-3]; or say which below
     #[arg(value_name = "JOB")]

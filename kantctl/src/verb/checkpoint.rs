@@ -25,7 +25,6 @@ again.";
 /// Arguments of `checkpoint`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// The job (42, 42_7); without it the one that this runs in (KANT_JOB_ID)
     #[arg(value_name = "JOB")]

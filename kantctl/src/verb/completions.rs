@@ -30,7 +30,6 @@ const CHOICES_MAX: usize = 200;
 /// Arguments of `completions`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// The shell
     #[arg(required_unless_present = "live")]

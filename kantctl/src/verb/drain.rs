@@ -17,7 +17,6 @@ Examples:
 /// Arguments of `drain`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Nodes: g-001, g-[001-004]
     #[arg(required = true, value_name = "NODE")]

@@ -27,7 +27,6 @@ controller keeps them: `done_jobs_kept_seconds` in its configuration, a day by d
 /// Arguments of `export`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Write the jobs here, as CSV
     #[arg(long, value_name = "FILE", required_unless_present = "nodes")]

@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 /// Which jobs.
 #[derive(clap::Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Which jobs")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Filter {
     /// Only my jobs
     #[arg(long)]

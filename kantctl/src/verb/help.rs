@@ -28,7 +28,6 @@ Examples:
 /// Arguments of `help`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// jobs, gpus, arrays, queues, environment, slurm; or a verb: submit
     #[arg(value_name = "TOPIC")]

@@ -40,7 +40,6 @@ const BACK: Span = Span::from_minutes(7 * 24 * 60);
 /// Arguments of `history`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Only these jobs: 42, 42_7, 42_[0-3]
     #[arg(value_name = "JOB")]

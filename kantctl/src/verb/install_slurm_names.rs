@@ -16,7 +16,6 @@ Examples:
 /// Arguments of `install-slurm-names`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Where the links are made; it is made too, if need be
     #[arg(value_name = "DIRECTORY")]

@@ -45,7 +45,6 @@ const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ksh", "zsh", "csh", "tcsh"];
 /// Arguments of `launch`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// The job, which must run [default: the one this runs in]
     #[arg(long, value_name = "JOB")]

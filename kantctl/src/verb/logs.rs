@@ -27,7 +27,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Arguments of `logs`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// The job (42), or one task of an array (42_7)
     #[arg(value_name = "JOB")]

@@ -14,7 +14,6 @@ Examples:
 /// Arguments of `man`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Print what of Slurm's commands works, as Markdown
     #[arg(long, conflicts_with = "directory")]

@@ -19,7 +19,6 @@ Examples:
 /// Arguments of `nodes`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Only these, like g-[001-004]
     #[arg(value_name = "NODE")]

@@ -21,7 +21,6 @@ adds nothing up.";
 /// Arguments of `priority`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Only these jobs: 42, 42_7, 42_[0-3] [default: all that wait]
     #[arg(value_name = "JOB")]

@@ -31,7 +31,6 @@ const STARTS: &str = "id,name,user,queue,state,expected,nodes,gpus,where";
 /// Arguments of `queue`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub filter: Filter,

@@ -33,7 +33,6 @@ const JOBS: &str = "jobs";
 /// Text that is written in the form of what it becomes a part of.
 struct Rewritten<'a>(&'a RawValue);
 
-/// Such texts.
 struct All<'a>(&'a [Box<RawValue>]);
 
 impl RawJobs {

@@ -14,7 +14,6 @@ Examples:
 /// Arguments of `release`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Jobs: 42, 42_7, 42_[0-3]
     #[arg(required = true, value_name = "JOB")]

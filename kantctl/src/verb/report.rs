@@ -27,7 +27,6 @@ const BACK: Span = Span::from_minutes(30 * 24 * 60);
 /// Arguments of `report`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// By user, account, queue, qos, state, gpus, cpus, nodes; several with commas
     #[arg(long, value_name = "WHAT", default_value = "account,user")]

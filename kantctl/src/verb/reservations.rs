@@ -64,7 +64,6 @@ cancelled. Operators only.";
 /// Arguments of `reservations`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // the comments below are its help
 pub struct Args {
     #[command(subcommand)]
     pub what: Option<What>,
@@ -95,7 +94,6 @@ pub enum What {
 #[derive(clap::Args, Debug, Clone)]
 #[command(group(ArgGroup::new("where").required(true).args(["nodes", "count", "gpus"])))]
 #[command(group(ArgGroup::new("until").required(true).args(["to", "span"])))]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Create {
     /// Its name
     #[arg(value_name = "NAME")]

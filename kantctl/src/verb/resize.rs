@@ -25,7 +25,6 @@ number at least. A job that runs can be made smaller, not larger.";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("size").required(true).args(["tasks", "nodes"])))]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Jobs that run: 42, 42_7, 42_[0-3]
     #[arg(required = true, value_name = "JOB")]

@@ -25,7 +25,6 @@ A word that reads as a job's number is a job; --nodes says that all of them are 
 /// Arguments of `resume`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Suspended jobs (42, 42_[0-3]) or drained nodes (g-001, g-[001-004])
     #[arg(required = true, value_name = "JOB|NODE")]

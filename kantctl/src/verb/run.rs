@@ -45,7 +45,6 @@ job ends with kantctl: at once when its terminal is lost, within a minute when i
 /// Arguments of `run`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub options: Options,

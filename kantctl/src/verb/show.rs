@@ -41,7 +41,6 @@ Examples:
 #[command(subcommand_negates_reqs = true)]
 #[command(override_usage = "kantctl show JOB...\n       kantctl show node NODE...\n       \
                             kantctl show queue QUEUE...")]
-#[allow(missing_docs)] // the comments below are its help
 pub struct Args {
     #[command(subcommand)]
     pub what: Option<What>,

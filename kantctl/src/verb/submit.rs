@@ -60,7 +60,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[command(override_usage = "kantctl submit [OPTIONS] [: OPTIONS]... [SCRIPT [ARG]...]\n       \
                             kantctl submit [OPTIONS] --wrap COMMAND\n       \
                             kantctl submit [OPTIONS] --batch FILE")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub options: Options,

@@ -22,7 +22,6 @@ Keys:
 /// Arguments of `top`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     #[command(flatten)]
     pub filter: Filter,

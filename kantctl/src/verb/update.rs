@@ -31,7 +31,6 @@ what a change would bring.";
 /// Arguments of `update`.
 #[derive(clap::Args, Debug, Default)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Jobs: 42
     #[arg(required = true, value_name = "JOB")]

@@ -29,7 +29,6 @@ controller is lost, watching goes on with the next, and a note on stderr says so
 /// Arguments of `watch`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Args {
     /// Only of these jobs: 42, 42_7, 42_[0-3]
     #[arg(value_name = "JOB")]

@@ -2,7 +2,6 @@
 
 /// Users, accounts and queues; of all where none is named.
 #[derive(clap::Args, Debug, Clone, Default)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Whose {
     /// Only of these users (names or numbers)
     #[arg(short, long, value_name = "USER", value_delimiter = ',')]

@@ -58,7 +58,6 @@ impl House {
         house
     }
 
-    /// Begins to listen.
     pub fn open<R: IntoResponse>(
         &self,
         answer: impl Fn(&Asked, usize) -> R + Send + Sync + 'static,
@@ -166,7 +165,6 @@ async fn read(request: Request) -> Asked {
     Asked { what, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }
 }
 
-/// How kantctl ended.
 #[derive(Debug)]
 pub struct Done {
     pub code: Option<i32>,

@@ -76,7 +76,6 @@ impl Pty {
         }
     }
 
-    /// Types.
     pub fn types(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).unwrap();
     }

@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 pub enum Decision {
     /// Start this job now, with this allocation.
     Start {
-        /// The job.
         key: JobKey,
         /// The attempt that starts.
         attempt: Attempt,
@@ -28,7 +27,6 @@ pub enum Decision {
     },
     /// Make this running job yield.
     Preempt {
-        /// The victim.
         key: JobKey,
         /// The attempt that runs.
         attempt: Attempt,
@@ -44,7 +42,6 @@ pub enum Decision {
     },
     /// Have this running job give up its last nodes, and run on.
     Shrink {
-        /// The victim.
         key: JobKey,
         /// The attempt that runs.
         attempt: Attempt,
@@ -57,7 +54,6 @@ pub enum Decision {
     },
     /// Give this running job more nodes.
     Grow {
-        /// The job.
         key: JobKey,
         /// The attempt that runs.
         attempt: Attempt,

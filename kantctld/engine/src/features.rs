@@ -17,7 +17,6 @@ impl<'a> Featured<'a> {
     }
 }
 
-/// The same, once.
 pub(crate) fn nodes_with(floor: &Floor, constraint: &Constraint) -> Rc<[bool]> {
     floor.nodes().map(|(_, node)| constraint.holds(&node.class.inventory.features)).collect()
 }

@@ -26,7 +26,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How far rounds that ran out of searches have come. Empty in most rounds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Halfway {
-    /// When that was.
     pub(crate) at: Time,
     pub(crate) jobs: BTreeMap<JobKey, Searched>,
     /// Something came free since, and not only what was kept for a job.
@@ -68,7 +67,6 @@ pub(crate) enum Step<'a> {
 }
 
 impl Halfway {
-    /// Nothing?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()

@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::iter::Peekable;
 use std::sync::Arc;
 
-/// One job's turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turn<'a> {
     pub job: &'a Arc<WaitingJob>,

@@ -76,7 +76,6 @@ impl<'a> Shapes<'a> {
         &mut self.shapes[index.0]
     }
 
-    /// Something came free.
     pub fn forget(&mut self) {
         self.shapes.iter_mut().for_each(Shape::forget);
     }

@@ -157,7 +157,6 @@ pub(crate) fn with_queues(nodes: Vec<NodeSnapshot>, queues: Vec<Queue>) -> Snaps
     snapshot
 }
 
-/// Changes the policy.
 pub(crate) fn change_policy(snapshot: &mut Snapshot, change: impl FnOnce(&mut Policy)) {
     let mut policy = Policy::clone(snapshot.policy());
     change(&mut policy);

@@ -16,7 +16,6 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 struct Changed {
     free: Free,
-    /// Soonest end first.
     holders: Vec<Arc<Holder>>,
     /// The trial's version when it was changed.
     version: u64,
@@ -110,7 +109,6 @@ impl<'a> Trial<'a> {
         u32::try_from(same.count()).unwrap_or(u32::MAX)
     }
 
-    /// How many groups.
     pub const fn groups_len(&self) -> usize {
         self.sums.len()
     }

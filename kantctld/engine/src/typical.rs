@@ -16,13 +16,9 @@ const PART: f64 = 0.95;
 /// One shape of request, on one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Typical {
-    /// CPUs.
     pub cpus: Cpus,
-    /// Memory.
     pub memory: Bytes,
-    /// How many GPUs.
     pub gpus: u32,
-    /// Thousandths of each.
     pub milli: u16,
     /// The kinds it accepts; `None`: any whole GPUs.
     pub kinds: Option<Vec<GpuKind>>,

@@ -118,7 +118,6 @@ impl Waits {
         own.or_else(|| self.by_kind.get(&snapshot.line.class(class)?.kind.0))
     }
 
-    /// The job starts.
     pub(crate) fn start(&mut self, key: JobKey) {
         self.notes.started.insert(key);
     }

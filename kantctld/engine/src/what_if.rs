@@ -27,7 +27,6 @@ pub struct Outlook {
     pub expected_on: Vec<NodeName>,
     /// Nobody can say when: only that it is not before `expected_at`.
     pub bounded: bool,
-    /// Why not now.
     pub reason: Option<WaitReason>,
 }
 

@@ -28,7 +28,6 @@ pub const HEARD_FOR: Span = Span::from_seconds(10);
 /// What the clocks of this host show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// The wall clock.
     pub wall: Time,
     /// Since the host began: goes on while the host sleeps, and is never set.
     pub uptime: Span,

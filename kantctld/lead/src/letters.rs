@@ -26,7 +26,6 @@ use std::collections::BTreeSet;
 pub struct Letter {
     /// To whom: addresses, or names of users.
     pub to: Vec<String>,
-    /// One line.
     pub subject: String,
     /// Lines that begin with a word, never with a sign that a mail program could obey.
     pub body: String,

@@ -55,7 +55,6 @@ pub struct Rounds {
     at: Time,
     /// How many rounds there were.
     number: u64,
-    /// Something happened since.
     is_stale: bool,
     usage_at: Time,
 }

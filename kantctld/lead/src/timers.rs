@@ -10,7 +10,6 @@ use common::time::{Span, Time};
 use state::{Command, State};
 use std::collections::BTreeMap;
 
-/// Between two looks.
 pub const LOOK_PERIOD: Span = Span::from_seconds(1);
 /// Between two clean-ups of finished jobs, unless one leaves some over.
 pub const FORGET_EVERY: Span = Span::from_minutes(1);
@@ -34,7 +33,6 @@ pub struct Limits {
 /// What is to be done now.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Due {
-    /// Propose this.
     Propose(Command),
     /// End this node's session: it must say hello again.
     EndSession(NodeName),

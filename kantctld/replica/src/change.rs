@@ -30,12 +30,7 @@ pub enum Change {
     /// It has no part any more.
     Remove(ControllerId),
     /// It is reached by another address.
-    Move {
-        /// Which.
-        id: ControllerId,
-        /// Host and port.
-        address: String,
-    },
+    Move { id: ControllerId, address: String },
 }
 
 /// Why members do not change.
@@ -44,10 +39,8 @@ pub enum ChangeRefusal {
     /// One at a time.
     #[error("another change of controllers is under way: wait until it is over, then try again")]
     UnderWay,
-    /// No such member.
     #[error("there is no controller {0}: `kantctl admin controller status` lists them")]
     Unknown(ControllerId),
-    /// It votes already.
     #[error("controller {0} votes already")]
     Votes(ControllerId),
     /// Nobody would be left.
@@ -61,24 +54,13 @@ pub enum ChangeRefusal {
     Leads(ControllerId),
     /// It lacks too much.
     #[error("controller {id} lacks {behind} entries of the log: wait until it has caught up")]
-    Behind {
-        /// Which.
-        id: ControllerId,
-        /// How many entries.
-        behind: u64,
-    },
-    /// Somebody has it.
+    Behind { id: ControllerId, behind: u64 },
     #[error(
         "controller {id} is reached at {address} already: if that one is dead, `kantctl admin \
          controller remove {id}` first; else give this one another address (`listen`, or \
          `advertise`)"
     )]
-    AddressTaken {
-        /// Who.
-        id: ControllerId,
-        /// Which.
-        address: String,
-    },
+    AddressTaken { id: ControllerId, address: String },
     /// It would take the place of one that needs no successor.
     #[error(
         "controller {0} lives, and is not replaced: stop it first, if it is that one whose log is \

@@ -25,43 +25,27 @@ pub enum ProposeError {
 /// The log store could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The files.
     #[error(transparent)]
     Wal(#[from] wal::Error),
     /// A record that passes its checksum but does not read.
     #[error("failed to decode {what} of the log: written by another version?")]
     Decode {
-        /// Which part.
         what: &'static str,
-        /// Why.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Nothing is here, and nobody said that a cluster begins here, or that this one joins.
     #[error("failed to open the log in {place}: it began once, and nothing is left of it")]
-    Empty {
-        /// The directory.
-        place: String,
-    },
+    Empty { place: String },
     /// A log is here already, and a cluster was to begin or be joined.
     #[error(
         "failed to begin a log in {place}: there is one already. Start kantctld plainly to go on \
          with it, or give the new one an empty directory"
     )]
-    Taken {
-        /// The directory.
-        place: String,
-    },
+    Taken { place: String },
     /// The log is of another cluster than the files beside it say.
     #[error("failed to open the log in {place}: it is of cluster {found}, not {expected}")]
-    Foreign {
-        /// The directory.
-        place: String,
-        /// The log's.
-        found: common::id::ClusterId,
-        /// Expected.
-        expected: common::id::ClusterId,
-    },
+    Foreign { place: String, found: common::id::ClusterId, expected: common::id::ClusterId },
 }
 
 /// What shows that a part of the log is lost which others rest on.
@@ -75,20 +59,11 @@ pub enum Loss {
     End {
         /// What was promised to be kept.
         held: u64,
-        /// What is there.
         last: u64,
     },
     /// The same, found by a leader.
     #[error("this log ends at entry {last}, and controller {by} had entry {held} from here")]
-    Sent {
-        /// Who has it.
-        by: common::id::ControllerId,
-        /// What it has.
-        held: u64,
-        /// What is here.
-        last: u64,
-    },
-    /// Two histories.
+    Sent { by: common::id::ControllerId, held: u64, last: u64 },
     #[error(
         "entry {index} was decided here, and the leader has another in its place: one of the two \
          lost it"
@@ -109,26 +84,18 @@ pub enum LogError {
          others, and moves this one aside"
     )]
     Lost(#[from] Loss),
-    /// The store.
     #[error("failed to keep the log")]
     Store(#[from] StoreError),
-    /// The consensus library.
     #[error("failed to run consensus")]
     Raft(#[from] raft::Error),
     /// The machine could not read an entry.
     #[error("failed to apply log entry {index}: {reason}")]
-    Apply {
-        /// Which.
-        index: u64,
-        /// Why.
-        reason: String,
-    },
+    Apply { index: u64, reason: String },
     /// The machine could not be written down.
     #[error("failed to save the state at log entry {index}: {reason}")]
     Save {
         /// The last entry in it.
         index: u64,
-        /// Why.
         reason: String,
     },
     /// The thread could not be started.

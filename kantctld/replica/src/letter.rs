@@ -15,10 +15,8 @@ pub enum LetterError {
     /// The bytes.
     #[error("it does not read: {0}")]
     Unreadable(#[from] protobuf::ProtobufError),
-    /// Somebody else's.
     #[error("it is from controller {from} to controller {to}")]
     Astray {
-        /// Who wrote it.
         from: u64,
         /// Whom it is for.
         to: u64,
@@ -28,15 +26,12 @@ pub enum LetterError {
     Senseless(&'static str),
 }
 
-/// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Letter {
-    /// To whom.
     pub to: ControllerId,
     /// It holds a snapshot: large, to be carried apart from the others, and its fate to be told
     /// ([`crate::Replica::note_snapshot_carried`]).
     pub has_snapshot: bool,
-    /// The message.
     pub bytes: Vec<u8>,
 }
 

@@ -5,7 +5,6 @@ use common::id::LogIndex;
 
 /// The replicated state, or a stand-in in tests.
 pub trait Machine {
-    /// One request.
     type Command;
     /// What it led to.
     type Answer;

@@ -18,7 +18,6 @@ pub struct Member {
     pub becomes_voter: bool,
 }
 
-/// All of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Members {
     /// Which cluster; 0 for one founded before there were ids.
@@ -30,9 +29,7 @@ pub struct Members {
     /// Those that take part; one that only leaves a joint configuration is still here.
     #[serde(default)]
     pub known: BTreeMap<ControllerId, Member>,
-    /// Who votes.
     pub voters: Vec<u64>,
-    /// Who only listens.
     #[serde(default)]
     pub learners: Vec<u64>,
     /// Who voted before the change under way; both majorities decide until it is over.

@@ -23,12 +23,7 @@ pub enum Beginning {
     /// A new cluster with this one voter, unless a log is there already.
     Found(Member),
     /// The cluster that was saved, with this one voter; refused where a log is.
-    Restore {
-        /// This one.
-        member: Member,
-        /// The machine's state.
-        state: Vec<u8>,
-    },
+    Restore { member: Member, state: Vec<u8> },
     /// One more of a cluster that runs, and has added it: its log comes from the leader.
     Join,
 }
@@ -36,7 +31,6 @@ pub enum Beginning {
 /// Which log is opened, and how.
 #[derive(Debug, Clone)]
 pub struct Opening {
-    /// Whose.
     pub id: ControllerId,
     /// Of which cluster; `None`: of whichever the log says.
     pub cluster: Option<ClusterId>,
@@ -48,7 +42,6 @@ pub struct Opening {
     pub snapshot_bytes_min: u64,
     /// Spreads elections; equal seeds give equal histories.
     pub seed: u64,
-    /// The store's.
     pub options: Options,
 }
 

@@ -55,7 +55,6 @@ pub(crate) enum Turn<M: Machine, D: Disk> {
     Idle,
     /// To be taken by who drives.
     Begun(Saving<M, D>),
-    /// Being written.
     Taken,
     /// To be made the newest.
     Back(Saved),

@@ -21,7 +21,6 @@ pub enum Role {
 /// How a leader sees another replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Follower {
-    /// Which.
     pub id: ControllerId,
     /// The last entry it is known to hold.
     pub holds: LogIndex,
@@ -34,9 +33,7 @@ pub struct Follower {
 /// How a replica stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Which.
     pub id: ControllerId,
-    /// What it is.
     pub role: Role,
     /// It leads, and knows everything decided before.
     pub leads: bool,
@@ -52,7 +49,6 @@ pub struct Status {
     pub applied: LogIndex,
     /// The last entry in its newest snapshot.
     pub snapshot: LogIndex,
-    /// Who takes part.
     pub members: Members,
     /// The others, rising; empty unless it leads.
     pub followers: Vec<Follower>,
@@ -98,7 +94,6 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         (leader != raft::INVALID_ID).then_some(ControllerId(leader))
     }
 
-    /// Who takes part.
     pub fn members(&self) -> &Members {
         &self.node.store().members
     }

@@ -27,7 +27,6 @@ pub enum SimError {
     /// A judge found fault.
     #[error("at {at}: {wrong}", wrong = .wrong.join("; "))]
     Judged {
-        /// When.
         at: Time,
         /// Everything that is wrong.
         wrong: Vec<String>,
@@ -84,7 +83,6 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The time now.
     #[must_use]
     pub const fn now(&self) -> Time {
         self.now
@@ -108,7 +106,6 @@ impl Cluster {
         &self.waits
     }
 
-    /// A machine.
     #[must_use]
     pub fn machine(&self, name: &NodeName) -> Option<&Machine> {
         self.machines.get(name)

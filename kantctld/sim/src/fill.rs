@@ -22,12 +22,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// One filling.
 #[derive(Debug, Clone, Copy)]
 pub struct Filling<'a> {
     /// The trace; its jobs are what may arrive, its times do not matter.
     pub jobs: &'a [Job],
-    /// The nodes.
     pub nodes: &'a [Node],
     /// How nodes are chosen: the placement of its default queue.
     pub policy: &'a Policy,

@@ -20,12 +20,9 @@ pub struct Order {
     pub behaviour: Behaviour,
 }
 
-/// A simulated node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// Its name.
     pub name: NodeName,
-    /// What it has.
     pub inventory: Inventory,
     /// Does the controller hear from it?
     pub connected: bool,
@@ -46,7 +43,6 @@ struct Step {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Stage {
-    /// Until then.
     Preparing(Time),
     Ready,
     /// Since, and until when if it ends by itself, and how.

@@ -73,7 +73,6 @@ pub enum ScenarioError {
     Fault {
         /// Which, from 1.
         line: usize,
-        /// What is wrong.
         #[source]
         source: SimError,
     },

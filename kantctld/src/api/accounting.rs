@@ -21,7 +21,6 @@ const LEFT_OUT: HeaderName = HeaderName::from_static("x-kant-left-out");
 
 const CSV: HeaderValue = HeaderValue::from_static("text/csv; charset=utf-8");
 
-/// Which jobs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Since {

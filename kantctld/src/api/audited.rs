@@ -61,9 +61,7 @@ pub(super) struct WrittenElsewhere;
 /// Where the lines go, and their time.
 #[derive(Clone)]
 pub struct Auditor {
-    /// The log.
     pub audit: Audit,
-    /// The controller's clock.
     pub clock: Arc<SteadyClock>,
 }
 

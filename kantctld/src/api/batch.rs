@@ -32,7 +32,6 @@ const AT_ONCE_BYTES: usize = 8 << 20;
 /// So many are judged before rounds and other people's jobs have their turn again.
 const JUDGED_AT_ONCE: usize = 64;
 
-/// Accepts jobs.
 pub async fn submit(
     State(core): State<Arc<Core>>,
     Extension(room): Extension<Arc<Room>>,

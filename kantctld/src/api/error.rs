@@ -40,9 +40,7 @@ pub enum ApiFailure {
     Output {
         /// 409 while it does not run, 502 when the node cannot be asked.
         status: StatusCode,
-        /// A stable word.
         code: &'static str,
-        /// In full.
         message: String,
     },
 }

@@ -176,7 +176,6 @@ pub struct WaitQuery {
     /// At most so long; the server has a bound of its own.
     #[serde(default)]
     seconds: u64,
-    /// For what.
     #[serde(default)]
     until: Until,
 }
@@ -185,7 +184,6 @@ pub struct WaitQuery {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Until {
-    /// Its end.
     #[default]
     Over,
     /// That it runs, or is past that.

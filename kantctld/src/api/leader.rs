@@ -25,7 +25,6 @@ const CONNECTIONS: usize = 64;
 
 /// What this controller is to do with a request that is the leader's to answer.
 pub enum Duty {
-    /// Answer it.
     Answer,
     /// Pass it on to the controller at this address, `host:port`.
     PassOn(String),
@@ -35,7 +34,6 @@ pub enum Duty {
 
 /// The way to the leader.
 pub struct Relay {
-    /// This controller's number.
     id: ControllerId,
     duty: Box<dyn Fn() -> Duty + Send + Sync>,
     identity: Identity,

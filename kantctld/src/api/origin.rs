@@ -25,9 +25,7 @@ enum Way {
     /// A controller's local socket.
     #[default]
     Socket,
-    /// A node's certificate.
     Node(String),
-    /// A controller's certificate.
     Controller,
 }
 

@@ -25,9 +25,7 @@ struct Lost;
 enum Stock {
     /// Not taken yet; its turn counts it once all is there.
     Rest(Rest),
-    /// All is taken.
     Taken,
-    /// Thrown away.
     Gone,
 }
 

@@ -33,7 +33,6 @@ impl Drop for Asker {
     }
 }
 
-/// Searches.
 pub async fn solve(
     State(core): State<Arc<Core>>,
     user: net::User,

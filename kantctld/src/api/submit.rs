@@ -20,7 +20,6 @@ use state::{Command, Event, State, view};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Accepts a job.
 pub async fn submit(
     extract::State(core): extract::State<Arc<Core>>,
     Extension(room): Extension<Arc<Room>>,

@@ -17,7 +17,6 @@ use common::wire::api::{SetRequest, SubmitAnswer};
 use state::{Command, Event};
 use std::sync::Arc;
 
-/// Accepts a set.
 pub async fn submit(
     extract::State(core): extract::State<Arc<Core>>,
     Extension(room): Extension<Arc<Room>>,

@@ -19,7 +19,6 @@ use common::wire::api::{SubmitRequest, TrialView};
 use state::{Command, Event, Stamped, view};
 use std::sync::Arc;
 
-/// Tries a submission.
 pub async fn try_out(
     State(core): State<Arc<Core>>,
     Extension(room): Extension<Arc<Room>>,

@@ -59,7 +59,6 @@ impl AuditFile {
         Ok(file)
     }
 
-    /// The one before.
     fn aside(&self) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".1");

@@ -17,7 +17,6 @@ const COMPLAINT: Duration = Duration::from_secs(600);
 /// A user's name is looked up again after this time.
 const NAMES_LAST: Duration = Duration::from_secs(300);
 
-/// Writes what waits.
 pub(super) struct Writer {
     shared: Arc<Shared>,
     file: AuditFile,

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 /// Where a controller hands its own runs to another.
 pub const KEPT_PATH: &str = "/v1/history/kept";
-/// Between two tries.
 const PAUSE: Duration = Duration::from_secs(30);
 /// So much earlier than it knows of it asks: what was over just then may not have been written.
 const MARGIN: Span = Span::from_minutes(60);

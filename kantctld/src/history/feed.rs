@@ -69,21 +69,18 @@ pub(super) struct Level {
     pub(super) left_out: AtomicBool,
 }
 
-/// The log's end.
 #[derive(Clone)]
 pub struct Feed {
     told: Sender<Told>,
     level: Arc<Level>,
 }
 
-/// Accounting's end.
 pub struct Inbox {
     pub(super) told: Receiver<Told>,
     pub(super) tell: Sender<Told>,
     pub(super) level: Arc<Level>,
 }
 
-/// Both ends.
 #[must_use]
 pub fn feed() -> (Feed, Inbox) {
     let (tell, told) = channel();

@@ -19,15 +19,11 @@ pub(super) const DAMAGED: &str = "damaged";
 /// How long one side waits for the other, where they meet at all.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
-/// Accounting failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// SQLite said no.
     #[error("failed to use the accounting file {path}: {source}")]
     Sql {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: rusqlite::Error,
     },
@@ -36,38 +32,24 @@ pub enum HistoryError {
         "failed to use the accounting file {path}: it has version {found}, this release knows \
          {VERSION}: start the release that wrote it, or move the file away"
     )]
-    Version {
-        /// Which file.
-        path: PathBuf,
-        /// The version found.
-        found: i64,
-    },
+    Version { path: PathBuf, found: i64 },
     /// It could not be moved out of the way.
     #[error("failed to move {path} out of the way: {source}")]
     Move {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// It could not be kept from other users.
     #[error("failed to make the accounting file {path} readable by kantctld's user only: {source}")]
     Private {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A row that cannot be read.
     #[error("failed to read the accounting of job {job}: {why}")]
-    Row {
-        /// Whose.
-        job: i64,
-        /// What is wrong.
-        why: String,
-    },
+    Row { job: i64, why: String },
     /// The question makes no sense.
     #[error("{0}")]
     Question(String),

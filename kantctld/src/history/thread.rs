@@ -39,7 +39,6 @@ const KEPT_MAX: usize = 1 << 18;
 pub struct Wanted<'a> {
     /// Where the file is.
     pub state_dir: &'a Path,
-    /// Whose it is.
     pub cluster: ClusterId,
     /// How long runs are kept; `None`: for ever.
     pub kept: Option<Span>,
@@ -47,7 +46,6 @@ pub struct Wanted<'a> {
     pub state: SharedState,
 }
 
-/// Holds the thread.
 pub struct Keeper {
     thread: JoinHandle<()>,
     tell: Sender<Told>,

@@ -21,11 +21,8 @@ const NEVER: Time = Time(u64::MAX);
 /// Which nodes, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// Its nodes.
     pub nodes: BTreeSet<NodeName>,
-    /// From.
     pub from: Time,
-    /// To.
     pub to: Time,
 }
 

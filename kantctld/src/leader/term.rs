@@ -19,7 +19,6 @@ const CONFIGURE_PAUSE: Duration = Duration::from_secs(1);
 pub struct Pace {
     /// A round at least so often.
     pub round_period: Duration,
-    /// The timers' bounds.
     pub limits: Limits,
 }
 

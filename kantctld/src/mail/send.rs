@@ -46,36 +46,24 @@ pub enum SendError {
     /// There is no such program, or it may not be run.
     #[error("failed to start {program}")]
     Start {
-        /// Which.
         program: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// It ended badly.
     #[error("{program} ended with {status}: {said}")]
     Failed {
-        /// Which.
         program: String,
-        /// How.
         status: ExitStatus,
         /// What it said of it.
         said: String,
     },
     /// It did not end.
     #[error("{program} did not end within {} s, and was killed", after.as_secs())]
-    Slow {
-        /// Which.
-        program: String,
-        /// After how long.
-        after: Duration,
-    },
+    Slow { program: String, after: Duration },
     /// The system did not tell how it ended.
     #[error("failed to wait for {program}")]
     Wait {
-        /// Which.
         program: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -103,7 +91,6 @@ impl Mailer {
         Ok(Some(Self { program, domain, user, patience: PATIENCE }))
     }
 
-    /// The program.
     #[must_use]
     pub fn program(&self) -> &Path {
         &self.program

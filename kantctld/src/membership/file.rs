@@ -36,7 +36,6 @@ pub enum LogStage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Membership {
-    /// The cluster.
     pub cluster: ClusterId,
     /// The controller's number in it.
     pub id: ControllerId,
@@ -63,7 +62,6 @@ impl MembershipFile {
         Ok(Self { dir })
     }
 
-    /// The state directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -75,7 +73,6 @@ impl MembershipFile {
         self.dir.join("log")
     }
 
-    /// The file's name.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.dir.join(FILE)

@@ -20,12 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_CAP: Duration = Duration::from_secs(2);
 
-/// How to join.
 #[derive(Debug, Clone, Default)]
 pub struct How {
     /// Whom to ask; none: the peers of the configuration, in order.
     pub to: Option<String>,
-    /// Without a vote.
     pub learner: bool,
     /// The secret of an operator's invitation.
     pub invitation: Option<String>,
@@ -43,7 +41,6 @@ pub async fn join(config: &ControllerConfig, how: &How) -> Result<Membership, Me
     Ok(joined)
 }
 
-/// The question itself.
 pub(super) async fn ask(
     config: &ControllerConfig,
     how: &How,
@@ -113,7 +110,6 @@ async fn ask_all(
     }
 }
 
-/// The cluster's no.
 fn is_refusal(error: &ClientError) -> bool {
     matches!(error, ClientError::Refused { .. }) && !is_leaderless(error)
 }

@@ -9,7 +9,6 @@ use common::id::{ClusterId, ControllerId};
 /// How to open the log.
 #[derive(Debug)]
 pub struct Start {
-    /// The file.
     pub file: MembershipFile,
     /// What it says; `None`: the log is from before there was one.
     pub membership: Option<Membership>,

@@ -11,7 +11,6 @@ use tokio::sync::Notify;
 /// More have never been in one cluster.
 const HEARD_MAX: usize = 64;
 
-/// Addresses as heard.
 #[derive(Debug, Default)]
 pub struct Book {
     heard: Mutex<BTreeMap<ControllerId, String>>,

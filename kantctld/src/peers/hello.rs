@@ -12,9 +12,7 @@ pub const CLOCK_GAP_MAX: Span = Span::from_seconds(60);
 /// Who this controller is to others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Me {
-    /// Its cluster.
     pub cluster: ClusterId,
-    /// Its number.
     pub id: ControllerId,
     /// Where others reach it; empty if nowhere.
     pub address: String,
@@ -23,69 +21,34 @@ pub struct Me {
 /// Why a hello was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HelloRefusal {
-    /// Another release.
     #[error(
         "controller {from} (kantctld {release}) speaks protocol {theirs} with controllers, this \
          one {PEER_PROTOCOL}: install one release on both"
     )]
-    OtherProtocol {
-        /// Who dialled.
-        from: ControllerId,
-        /// Its release.
-        release: String,
-        /// Its protocol.
-        theirs: u32,
-    },
+    OtherProtocol { from: ControllerId, release: String, theirs: u32 },
     /// Another cluster with the same key.
     #[error(
         "controller {from} is of cluster {theirs}, this one of {ours}: correct the address of one \
          of them, and give each cluster a key of its own"
     )]
-    OtherCluster {
-        /// Who dialled.
-        from: ControllerId,
-        /// Its cluster.
-        theirs: ClusterId,
-        /// This one's.
-        ours: ClusterId,
-    },
+    OtherCluster { from: ControllerId, theirs: ClusterId, ours: ClusterId },
     /// The address belongs to another controller now.
     #[error(
         "controller {from} looks for controller {wanted} and reached controller {id}: \
          `kantctl admin controller status` shows their addresses"
     )]
-    OtherReceiver {
-        /// Who dialled.
-        from: ControllerId,
-        /// Whom it meant.
-        wanted: ControllerId,
-        /// Who answers.
-        id: ControllerId,
-    },
+    OtherReceiver { from: ControllerId, wanted: ControllerId, id: ControllerId },
     /// It has no part in the cluster any more.
     #[error(
         "controller {from} was removed from the cluster: stop it, or make it a new one with \
          `kantctld rebuild`"
     )]
-    Removed {
-        /// Who dialled.
-        from: ControllerId,
-    },
-    /// The clocks differ.
+    Removed { from: ControllerId },
     #[error(
         "the clock of controller {from} says {theirs}, that of controller {id} {ours}: they may \
          differ by {} s; mend NTP on the one that is wrong", CLOCK_GAP_MAX.seconds()
     )]
-    Clock {
-        /// Who dialled.
-        from: ControllerId,
-        /// Its clock.
-        theirs: Time,
-        /// Who answers.
-        id: ControllerId,
-        /// This one's.
-        ours: Time,
-    },
+    Clock { from: ControllerId, theirs: Time, id: ControllerId, ours: Time },
 }
 
 impl HelloRefusal {

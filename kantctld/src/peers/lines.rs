@@ -14,7 +14,6 @@ pub(super) struct Line {
     pub snapshots: Sender<Letter>,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub struct Lines(Mutex<BTreeMap<ControllerId, Line>>);
 

@@ -9,7 +9,6 @@ use replica::ProposeError;
 use std::time::{Duration, Instant};
 use wal::Disk;
 
-/// Between two tries.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The others elect another leader after about this time without a sign of life.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -29,7 +29,6 @@ pub type LogThread = JoinHandle<Result<(), LogError>>;
 
 /// What a replica needs of the world.
 pub struct Shell {
-    /// Carries its letters.
     pub post: Post,
     /// Called once, before any promise is given that rests on a log which another sent.
     pub began: Box<dyn FnOnce() -> Result<(), std::io::Error> + Send>,

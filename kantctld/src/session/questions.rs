@@ -59,7 +59,6 @@ pub struct Questions {
     knows_tasks: bool,
     /// It reads how a program is held, and feeds it.
     knows_feeding: bool,
-    /// It signals jobs.
     knows_signals: bool,
     /// It passes streams of steps on.
     knows_streams: bool,

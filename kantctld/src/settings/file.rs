@@ -16,9 +16,7 @@ pub enum FileError {
     /// The system did not give it.
     #[error("failed to read configuration {path}")]
     Read {
-        /// Which.
         path: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -28,11 +26,8 @@ pub enum FileError {
     /// The system did not give the topology file.
     #[error("failed to read the topology_file {path}, named in {config}")]
     ReadTopology {
-        /// Which.
         path: String,
-        /// The configuration.
         config: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -52,7 +47,6 @@ pub struct ConfigFile {
     pub found: bool,
     /// Its text, for complaints with a line.
     pub text: String,
-    /// What it says.
     pub config: ControllerConfig,
     /// The file that `topology_file` names.
     pub topology: Option<TopologyFile>,

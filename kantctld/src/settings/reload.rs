@@ -32,7 +32,6 @@ pub enum ReloadError {
     /// The log or the state did not take it.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The controller stops.
     #[error("failed to read the configuration: the controller stops")]
     Stopping(#[from] tokio::task::JoinError),
 }

@@ -21,7 +21,6 @@ pub(super) struct Choice {
     pub policy: Policy,
 }
 
-/// Everybody is known.
 struct Anybody;
 
 impl Names for Anybody {

@@ -10,7 +10,6 @@ use sim::trace::{Job, Node};
 pub(super) struct Draw {
     /// Jobs by place, in the order of their arrival.
     pub arrivals: Vec<u32>,
-    /// Nodes by place.
     pub order: Vec<u32>,
 }
 

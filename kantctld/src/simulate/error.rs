@@ -12,18 +12,14 @@ pub enum SimulateError {
     /// A file that the system did not give.
     #[error("failed to read {file}: {source}")]
     Read {
-        /// Which.
         file: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A file that could not be written.
     #[error("failed to write {file}: {source}")]
     Write {
-        /// Which.
         file: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -42,47 +38,29 @@ pub enum SimulateError {
          write ./{name} for a file of that name"
     )]
     UnknownPolicy {
-        /// As written.
         name: String,
         /// The names there are.
         known: String,
     },
     /// A factor that is none.
     #[error("failed to use {option} {value}: write a number above zero, like {example}")]
-    Factor {
-        /// The option.
-        option: &'static str,
-        /// Its value.
-        value: f64,
-        /// A good one.
-        example: &'static str,
-    },
+    Factor { option: &'static str, value: f64, example: &'static str },
     /// A log in the Standard Workload Format, on nodes that differ.
     #[error(
         "failed to read {file}: its jobs ask for processors, and nodes of different size give no \
          number of nodes for them; give nodes that all have the same number of gpus"
     )]
-    SlotsDiffer {
-        /// The log.
-        file: String,
-    },
+    SlotsDiffer { file: String },
     /// Nothing to fill, or to fill with.
     #[error("failed to fill the cluster: {what}; give a trace and nodes that have some")]
-    NothingToFill {
-        /// What is missing.
-        what: &'static str,
-    },
+    NothingToFill { what: &'static str },
     /// Nothing was left to replay.
     #[error(
         "failed to simulate {policy}: not one job of the trace could run; the lines above say why. \
          Queues whose `nodes` name none of the trace's nodes, or quotas of other GPU kinds, do \
          that: leave those keys out of a copy of the file, or name the trace's own"
     )]
-    AllLeftOut {
-        /// Under which policy.
-        policy: String,
-    },
-    /// The replay failed.
+    AllLeftOut { policy: String },
     #[error(transparent)]
     Replay(#[from] ReplayError),
 }

@@ -17,7 +17,6 @@ struct Document<'a> {
     placement: String,
     arrivals: f64,
     seeds: Vec<u64>,
-    /// By seed.
     allocated_ratio: Vec<f64>,
     allocated_ratio_mean: f64,
     runs: Vec<Filled>,

@@ -6,7 +6,6 @@ use common::unit::Gpus;
 use sim::trace::{Job, Node, read_jobs, read_nodes, read_swf};
 use std::path::Path;
 
-/// What is replayed.
 pub(super) struct Input {
     /// What the trace is called: its file's name up to the first dot.
     pub name: String,

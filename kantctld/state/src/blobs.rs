@@ -19,7 +19,6 @@ struct Blob {
 }
 
 impl Blobs {
-    /// A text.
     #[must_use]
     pub fn get(&self, hash: &BlobHash) -> Option<&[u8]> {
         self.0.get(hash).map(|blob| blob.text.as_ref())
@@ -37,7 +36,6 @@ impl Blobs {
         hash
     }
 
-    /// One user less.
     pub(crate) fn drop_use(&mut self, hash: &BlobHash) {
         if let Some(blob) = self.0.get_mut(hash) {
             blob.uses = blob.uses.saturating_sub(1);

@@ -37,7 +37,6 @@ pub enum Command {
     SubmitJob {
         /// A repeated key gives the same job again.
         request_key: RequestKey,
-        /// Whose.
         owner: Owner,
         /// All groups of theirs, as the leader's host knows them; for queues and QoS that are open
         /// to groups.
@@ -48,9 +47,7 @@ pub enum Command {
         /// The node that vouched for the user; `None`: they asked on a controller's own socket.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         via: Option<NodeName>,
-        /// What is asked.
         ask: Box<Ask>,
-        /// The script's text.
         script: String,
         /// `NAME=value`, each ended by NUL.
         environment: String,
@@ -60,7 +57,6 @@ pub enum Command {
     SubmitSet {
         /// A repeated key gives the same set again.
         request_key: RequestKey,
-        /// Whose.
         owner: Owner,
         /// All groups of theirs, as the leader's host knows them.
         groups: Vec<Gid>,
@@ -71,7 +67,6 @@ pub enum Command {
         via: Option<NodeName>,
         /// What each component asks for; 2 to [`common::id::SET_SIZE_MAX`].
         asks: Vec<Ask>,
-        /// The script's text.
         script: String,
         /// `NAME=value`, each ended by NUL.
         environment: String,
@@ -79,29 +74,13 @@ pub enum Command {
     /// Many jobs of one user.
     SubmitJobs(ManyJobs),
     /// Ends a job, waiting or running.
-    CancelJob {
-        /// Who asks.
-        actor: Actor,
-        /// Which.
-        target: Target,
-    },
+    CancelJob { actor: Actor, target: Target },
     /// Keeps a waiting job from starting.
-    HoldJob {
-        /// Who asks.
-        actor: Actor,
-        /// Which.
-        target: Target,
-    },
+    HoldJob { actor: Actor, target: Target },
     /// Lets a held job go.
-    ReleaseJob {
-        /// Who asks.
-        actor: Actor,
-        /// Which.
-        target: Target,
-    },
+    ReleaseJob { actor: Actor, target: Target },
     /// Changes what a waiting job asks for. It keeps its place.
     UpdateJob {
-        /// Who asks.
         actor: Actor,
         /// Which; of an array: all its tasks.
         target: Target,
@@ -113,45 +92,29 @@ pub enum Command {
         living: bool,
     },
     /// Starts a running or finished job again, as a new attempt.
-    RequeueJob {
-        /// Who asks.
-        actor: Actor,
-        /// Which.
-        target: Target,
-    },
+    RequeueJob { actor: Actor, target: Target },
     /// A part of what is asked of all tasks of an array.
-    SteerTasks {
-        /// Who asks.
-        actor: Actor,
-        /// Which.
-        tasks: SomeTasks,
-        /// What.
-        how: Steering,
-    },
+    SteerTasks { actor: Actor, tasks: SomeTasks, how: Steering },
     /// Lets the processes of a running job stand still. It keeps all that it holds.
     SuspendJob {
-        /// Who asks.
         actor: Actor,
         /// Which; of an array: its tasks that run.
         target: Target,
     },
     /// Lets a suspended job go on.
     ResumeJob {
-        /// Who asks.
         actor: Actor,
         /// Which; of an array: its tasks that are suspended.
         target: Target,
     },
     /// All work of a job so far is saved: it loses only what it does from now on.
     CheckpointJob {
-        /// Who says so.
         actor: Actor,
         /// Which; of a set: all components, of an array: its tasks that run.
         target: Target,
     },
     /// Gives a job that runs another size: it gives nodes up, the last ones, and runs on.
     ResizeJob {
-        /// Who asks.
         actor: Actor,
         /// Which; of an array: its tasks that run.
         target: Target,
@@ -173,88 +136,52 @@ pub enum Command {
         grows: Vec<RoundGrow>,
     },
     /// What a node said of its steps.
-    ReportSteps {
-        /// The node.
-        node: NodeName,
-        /// The steps.
-        steps: Vec<StepStatus>,
-    },
+    ReportSteps { node: NodeName, steps: Vec<StepStatus> },
     /// All that a node finds wrong with itself.
     ReportHealth {
-        /// The node.
         node: NodeName,
         /// Everything; none: it is well.
         findings: Vec<Finding>,
     },
     /// A node's session began: its Hello.
     RegisterNode {
-        /// The node.
         name: NodeName,
         /// Tells two machines with one name apart.
         identity: String,
         /// Where others reach it.
         address: String,
-        /// kantd's version.
         version: String,
-        /// What it has.
         inventory: Box<Inventory>,
         /// Every step it holds.
         steps: Vec<StepStatus>,
     },
     /// A node's session ended.
-    NodeSilent {
-        /// The node.
-        name: NodeName,
-    },
+    NodeSilent { name: NodeName },
     /// A node was silent for too long.
-    NodeLost {
-        /// The node.
-        name: NodeName,
-    },
+    NodeLost { name: NodeName },
     /// No new jobs on a node.
-    DrainNode {
-        /// Who asks.
-        actor: Actor,
-        /// The node.
-        name: NodeName,
-        /// Why.
-        reason: String,
-    },
+    DrainNode { actor: Actor, name: NodeName, reason: String },
     /// Jobs again on a node.
-    ResumeNode {
-        /// Who asks.
-        actor: Actor,
-        /// The node.
-        name: NodeName,
-    },
+    ResumeNode { actor: Actor, name: NodeName },
     /// Books nodes. The leader has chosen them, and the time, where the operator left that open.
     CreateReservation {
-        /// Who asks.
         actor: Actor,
         /// With its nodes and times. Who made it is the actor, whatever it says.
         reservation: Box<Reservation>,
     },
     /// Puts a booking in the place of the one of its name.
     UpdateReservation {
-        /// Who asks.
         actor: Actor,
         /// All of it. Who made it stays, whatever it says.
         reservation: Box<Reservation>,
     },
     /// Gives a booking up. Jobs that asked for it wait.
-    DeleteReservation {
-        /// Who asks.
-        actor: Actor,
-        /// Which.
-        name: ReservationName,
-    },
+    DeleteReservation { actor: Actor, name: ReservationName },
     /// One more controller may join the cluster.
     InviteController {
-        /// Who asks.
         actor: Actor,
         /// Of the secret that it has to know: SHA-256, in hex.
         hash: String,
-        /// For how long.
         lasts: Span,
     },
     /// A controller joins by an invitation.
@@ -265,25 +192,14 @@ pub enum Command {
         address: String,
     },
     /// A job's deadline is over ([`crate::missed`]).
-    DeadlineOver {
-        /// Which.
-        key: JobKey,
-    },
+    DeadlineOver { key: JobKey },
     /// An attempt should run by now and does not ([`crate::overdue`]).
-    StartOverdue {
-        /// Which.
-        id: AttemptId,
-    },
+    StartOverdue { id: AttemptId },
     /// Nobody waits any more for a job that lives on a lease ([`crate::leased`]).
-    LeaseOver {
-        /// Which.
-        key: JobKey,
-    },
+    LeaseOver { key: JobKey },
     /// The programs that a job's nodes were held for are over.
     FinishJob {
-        /// Who says so.
         actor: Actor,
-        /// Which.
         target: Target,
         /// How they ended, as one.
         exit: ExitStatus,

@@ -36,7 +36,6 @@ pub enum TermState {
     Met(Time),
     /// The other job ended otherwise.
     Failed,
-    /// Task for task.
     Each {
         /// Those of its own tasks for which it is met.
         met: BTreeSet<ArrayIndex>,
@@ -68,7 +67,6 @@ pub struct Judge<'a> {
     is_any: bool,
     /// By all terms but those that go task for task.
     shared: Verdict,
-    /// Those.
     each: Vec<&'a TermState>,
 }
 

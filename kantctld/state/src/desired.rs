@@ -42,7 +42,6 @@ enum Place {
     Leaves,
     /// It joins the job, which goes on meanwhile.
     Joins(Want),
-    /// As the others.
     Stays,
 }
 

@@ -20,14 +20,12 @@ use common::time::Time;
 use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
 
-/// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// New settings are in force.
     Configured,
     /// A job was accepted, or had been: the same request came before.
     JobSubmitted {
-        /// The job.
         job: JobId,
         /// How many elements: 1, or the tasks of an array.
         tasks: u32,
@@ -36,23 +34,17 @@ pub enum Event {
     },
     /// A waiting job is held.
     JobHeld {
-        /// Which.
         key: JobKey,
-        /// Who asked.
         by: Uid,
     },
     /// A held job waits freely again.
     JobReleased {
-        /// Which.
         key: JobKey,
-        /// Who asked.
         by: Uid,
     },
     /// A job asks for something else.
     JobUpdated {
-        /// Which.
         key: JobKey,
-        /// Who asked.
         by: Uid,
         /// What is otherwise, in words ([`common::job::Patch::told`]).
         what: String,
@@ -62,69 +54,52 @@ pub enum Event {
     },
     /// A job was given its allocation; its nodes are to prepare (or run) it.
     JobStarted {
-        /// The new attempt.
         id: AttemptId,
         /// Its nodes, in rank order.
         nodes: Vec<NodeName>,
     },
     /// A node's share of an attempt moved on.
     StepReported {
-        /// The attempt.
         id: AttemptId,
-        /// The node.
         node: NodeName,
-        /// How far.
         news: ShareNews,
     },
     /// The steps of an attempt, told by its first node as its share ended.
     JobStepsEnded {
-        /// The attempt.
         id: AttemptId,
-        /// By their numbers.
         steps: Vec<StepRecord>,
     },
     /// Every node of a gang is ready: all may run.
     JobReady {
-        /// The attempt.
         id: AttemptId,
-        /// Its nodes.
         nodes: Vec<NodeName>,
     },
     /// Every node runs its share.
     JobRunning {
-        /// The attempt.
         id: AttemptId,
     },
     /// A running job is to stand still.
     JobSuspended {
-        /// The attempt.
         id: AttemptId,
-        /// Who asked.
         by: Uid,
         /// The nodes that hold it.
         nodes: Vec<NodeName>,
     },
     /// A suspended job is to go on.
     JobResumed {
-        /// The attempt.
         id: AttemptId,
-        /// Who asked.
         by: Uid,
         /// The nodes that hold it.
         nodes: Vec<NodeName>,
     },
     /// All work of a running job so far is saved.
     JobSaved {
-        /// The attempt.
         id: AttemptId,
-        /// Who said so.
         by: Uid,
-        /// When.
         at: Time,
     },
     /// A running job was given another size.
     JobResized {
-        /// The attempt.
         id: AttemptId,
         /// Who asked; root where it had to, for the job and the reason that follow.
         by: Uid,
@@ -142,16 +117,13 @@ pub enum Event {
     },
     /// A running job is given nodes, or could be.
     JobGrowth {
-        /// The attempt.
         id: AttemptId,
         /// How far that is.
         news: Growth,
     },
     /// An attempt's end was decided; what still lives of it is to stop.
     JobEnded {
-        /// The attempt.
         id: AttemptId,
-        /// How.
         outcome: Outcome,
         /// How the deciding share exited; `None` if no process of it did.
         exit: Option<ExitStatus>,
@@ -168,16 +140,12 @@ pub enum Event {
     JobPreempts {
         /// Who needs the room.
         key: JobKey,
-        /// Who gives it.
         victim: AttemptId,
-        /// Why.
         why: PreemptReason,
     },
     /// Before an end was carried out, another was decided.
     JobEndChanged {
-        /// The attempt.
         id: AttemptId,
-        /// How now.
         outcome: Outcome,
         /// Who asked for it.
         by: Option<Uid>,
@@ -186,18 +154,15 @@ pub enum Event {
     },
     /// A job is over and holds nothing.
     JobDone {
-        /// Which.
         key: JobKey,
         /// Its last attempt; 0 if it never started.
         attempt: Attempt,
-        /// How it ended.
         outcome: Outcome,
         /// Who cancelled it, if it was cancelled before it started.
         by: Option<Uid>,
     },
     /// A job waits again, for another attempt.
     JobRequeued {
-        /// Which.
         key: JobKey,
         /// The attempt that is behind it.
         attempt: Attempt,
@@ -206,7 +171,6 @@ pub enum Event {
     },
     /// A job waits a while before its next attempt: the last one ended by a fault not its own.
     JobDelayed {
-        /// Which.
         key: JobKey,
         /// Its next attempt does not start before.
         until: Time,
@@ -215,9 +179,7 @@ pub enum Event {
     },
     /// A job is held, for too many of its attempts in a row ended by faults not its own.
     JobHeldForFaults {
-        /// Which.
         key: JobKey,
-        /// How many.
         in_a_row: u32,
         /// What was wrong with the last, if its node said so.
         why: Option<String>,
@@ -225,74 +187,55 @@ pub enum Event {
     /// What a job waits for of others is another, or further: it may start, or never. Of an array
     /// all tasks, where none is named. In no story; that is told to the job itself.
     DependencyMoved {
-        /// Which.
         key: JobKey,
     },
     /// A finished job left the state, with all its elements.
     JobForgotten {
-        /// Which.
         job: JobId,
     },
     /// A node's session began.
     NodeRegistered {
-        /// The node.
         name: NodeName,
     },
     /// A node's session ended.
     NodeSilent {
-        /// The node.
         name: NodeName,
     },
     /// A node was given up; its shares ended as Lost.
     NodeLost {
-        /// The node.
         name: NodeName,
     },
     /// No new jobs start on a node.
     NodeDrained {
-        /// The node.
         name: NodeName,
-        /// Who asked.
         by: Uid,
-        /// Why.
         reason: String,
     },
     /// Jobs start on a node again.
     NodeResumed {
-        /// The node.
         name: NodeName,
-        /// Who asked.
         by: Uid,
     },
-    /// Nodes are booked.
     ReservationCreated {
-        /// Which booking.
         name: ReservationName,
     },
     /// A booking is another: its nodes, its time, or who may use it.
     ReservationChanged {
-        /// Which.
         name: ReservationName,
-        /// Who asked.
         by: Uid,
     },
     /// A booking was given up.
     ReservationDeleted {
-        /// Which.
         name: ReservationName,
-        /// Who asked.
         by: Uid,
     },
     /// A booking's time is over.
     ReservationExpired {
-        /// Which.
         name: ReservationName,
     },
     /// One more controller may join.
     ControllerInvited {
-        /// Who asked.
         by: Uid,
-        /// Before this time.
         until: Time,
     },
     /// A controller joins by an invitation.
@@ -306,14 +249,12 @@ pub enum Event {
     RoundEntryRefused {
         /// The attempt it would have been, or was to yield.
         id: AttemptId,
-        /// By what.
         reason: StartRefusal,
     },
     /// One of many jobs that one command brought was refused; nothing changed by it.
     SubmitRefused {
         /// Its place among them, from 0.
         place: u32,
-        /// Why.
         refusal: Refusal,
     },
     /// A command was refused; nothing changed.

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// The wait after the first faulty attempt; each further one in a row doubles it.
 pub const BACK_OFF_MIN: Span = Span::from_seconds(10);
 
-/// The longest wait.
 pub const BACK_OFF_MAX: Span = Span::from_minutes(10);
 
 /// After so many faulty attempts in a row a job is held.
@@ -45,7 +44,6 @@ impl Faults {
         Self { in_a_row, not_before: ended_at + back_off(in_a_row), why: why.map(short) }
     }
 
-    /// Is that enough?
     #[must_use]
     pub const fn is_enough(&self) -> bool {
         self.in_a_row >= FAULTS_MAX

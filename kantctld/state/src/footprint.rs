@@ -81,7 +81,6 @@ impl Sum {
     }
 }
 
-/// Of one user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct OfUser {
     living: Sum,
@@ -93,7 +92,6 @@ struct OfUser {
     tasks: u64,
 }
 
-/// Of all users.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Footprint(BTreeMap<Uid, OfUser>);
 

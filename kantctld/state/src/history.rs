@@ -22,15 +22,10 @@ const REQUEUED: (&str, &str) = ("REQUEUED", "RQ");
 /// How a node is, since a moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeChange {
-    /// The node.
     pub name: NodeName,
-    /// Since when.
     pub at: Time,
-    /// What it has.
     pub cpus: Cpus,
-    /// What it has.
     pub gpus: Gpus,
-    /// How it is.
     pub standing: Standing,
 }
 
@@ -41,7 +36,6 @@ pub enum Standing {
     Up,
     /// In contact, and nothing new starts there.
     Drained,
-    /// Without contact.
     Down,
 }
 
@@ -66,9 +60,7 @@ pub fn ended(state: &State, events: &[Event]) -> Vec<HistoryRun> {
 /// Steps of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedSteps {
-    /// Of which run.
     pub id: AttemptId,
-    /// By their numbers.
     pub steps: Vec<StepRecord>,
 }
 

@@ -14,7 +14,6 @@ pub const LASTS_MAX: Span = Span::from_seconds(7 * 86_400);
 /// One invitation, by the hash of its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
-    /// Who made it.
     pub by: Uid,
     /// Good before this time.
     pub until: Time,

@@ -29,10 +29,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// One submission.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its id.
     pub id: JobId,
     /// How many ids after its own are those of its tasks; 0 of a job that is no array.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -63,7 +61,6 @@ pub struct Record {
 /// A job, or one task of an array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Element {
-    /// Where it is.
     pub phase: Phase,
     /// May not start, by wish of its user or an operator.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -185,7 +182,6 @@ impl Record {
 }
 
 impl Element {
-    /// A fresh element.
     #[must_use]
     pub const fn new(held: bool) -> Self {
         Self {
@@ -256,7 +252,6 @@ impl Run {
         limit.into_iter().chain(ask.deadline).min()
     }
 
-    /// A fresh attempt.
     #[must_use]
     pub(crate) fn new(allocation: Arc<Allocation>, now: Time) -> Self {
         let shares = vec![SharePhase::Unreported; allocation.shares().len()];

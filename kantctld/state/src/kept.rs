@@ -34,7 +34,6 @@ impl State {
         self.requests.get(&uid)?.get(key)
     }
 
-    /// All requests remembered.
     pub fn requests(&self) -> impl Iterator<Item = (Uid, &RequestKey, &KnownRequest)> {
         self.requests.iter().flat_map(|(uid, keys)| keys.iter().map(|(k, r)| (*uid, k, r)))
     }

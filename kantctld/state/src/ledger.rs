@@ -36,11 +36,8 @@ pub struct Holdings {
 /// What one attempt holds on one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// Exactly these CPUs.
     pub cpus: CpuSet,
-    /// So much memory.
     pub memory: Bytes,
-    /// Exactly these GPUs.
     pub gpus: BTreeSet<GpuIndex>,
     /// So much of each of them; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +49,6 @@ pub struct Held {
 /// Why a start of a round could not be carried out. The next round decides anew.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum StartRefusal {
-    /// No such job.
     #[error("there is no such job")]
     UnknownJob,
     /// It does not wait any more.
@@ -60,17 +56,12 @@ pub enum StartRefusal {
     NotPending(Phase),
     /// The round thought of another attempt.
     #[error("its next attempt is {next}")]
-    OtherAttempt {
-        /// Its next attempt.
-        next: Attempt,
-    },
-    /// Held meanwhile.
+    OtherAttempt { next: Attempt },
     #[error("it is held")]
     Held,
     /// What it waits for of other jobs has not come.
     #[error("it waits for other jobs")]
     Awaits,
-    /// No such node.
     #[error("there is no node {0}")]
     UnknownNode(NodeName),
     /// Drained or out of contact meanwhile.
@@ -203,18 +194,15 @@ impl Ledger {
 }
 
 impl Holdings {
-    /// Who holds what.
     pub fn holders(&self) -> impl Iterator<Item = (AttemptId, &Held)> {
         self.holders.iter().map(|(id, held)| (*id, held))
     }
 
-    /// All CPUs held.
     #[must_use]
     pub const fn cpus(&self) -> &CpuSet {
         &self.cpus
     }
 
-    /// All memory held.
     #[must_use]
     pub const fn memory(&self) -> Bytes {
         self.memory

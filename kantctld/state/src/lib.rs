@@ -4,7 +4,6 @@
 //! Never reads a clock, draws a random number, or does IO; never decides who runs where (that is
 //! `engine`) and never acts (that is the shell, which reads [`effect`] and [`desired`]).
 //! The life of a job is told in docs/decisions/0001-job-states-and-events.md.
-#![warn(missing_docs)]
 
 pub mod blobs;
 pub mod command;

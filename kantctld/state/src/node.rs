@@ -12,13 +12,11 @@ use std::sync::Arc;
 /// A node that once registered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeRecord {
-    /// Its name.
     pub name: NodeName,
     /// Which installation of kantd it is; tells two machines with one name apart.
     pub identity: String,
     /// Where other nodes reach it.
     pub address: String,
-    /// kantd's version.
     pub version: String,
     /// What it has, by its last Hello.
     pub inventory: Arc<Inventory>,

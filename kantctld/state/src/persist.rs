@@ -26,11 +26,7 @@ pub enum PersistError {
         "failed to read the state: it has format {found}, this version reads {FORMAT}: \
          start the version that wrote it, or the one between"
     )]
-    Format {
-        /// The version found.
-        found: u32,
-    },
-    /// Damaged.
+    Format { found: u32 },
     #[error("failed to read the state: it is damaged")]
     Decode(#[source] rmp_serde::decode::Error),
     /// Cannot happen with what a state holds.

@@ -87,7 +87,6 @@ pub struct State {
 pub struct KnownRequest {
     /// The job it became.
     pub job: JobId,
-    /// When.
     pub at: Time,
 }
 
@@ -147,7 +146,6 @@ impl State {
         self.retired.contains(name)
     }
 
-    /// A submission.
     #[must_use]
     pub fn job(&self, id: JobId) -> Option<&Record> {
         self.jobs.get(&id).map(Arc::as_ref)
@@ -197,7 +195,6 @@ impl State {
         self.living.has_none_of(job)
     }
 
-    /// A node.
     #[must_use]
     pub fn node(&self, name: &NodeName) -> Option<&NodeRecord> {
         self.nodes.get(name)
@@ -208,13 +205,11 @@ impl State {
         self.nodes.iter()
     }
 
-    /// Who holds what.
     #[must_use]
     pub const fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Scripts and environments.
     #[must_use]
     pub const fn blobs(&self) -> &Blobs {
         &self.blobs

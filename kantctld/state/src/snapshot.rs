@@ -58,7 +58,6 @@ pub struct UsedSoFar {
 }
 
 impl UsedSoFar {
-    /// By this time.
     #[must_use]
     pub fn by(state: &State, now: Time) -> Self {
         Self { usage: usage(state, now), of_queues: queue_use(state, now) }

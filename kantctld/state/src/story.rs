@@ -17,9 +17,7 @@ pub const STORY_LINES_MAX: usize = 64;
 /// One line of a story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoryLine {
-    /// When.
     pub at: Time,
-    /// What.
     pub what: StoryEvent,
 }
 
@@ -29,7 +27,6 @@ pub enum StoryEvent {
     /// It was accepted from this user, for whom this node vouched, if one did. Stands in no story;
     /// shown from the record's own fields.
     Submitted(String, Option<NodeName>),
-    /// Somebody holds it.
     Held(Uid),
     /// Somebody let it go.
     Released(Uid),
@@ -39,14 +36,11 @@ pub enum StoryEvent {
     /// Somebody changed this of what it asks for.
     /// Stands only in stories of builds that kept the change itself, however long.
     Changed {
-        /// Who.
         by: Uid,
-        /// What is otherwise.
         patch: Box<Patch>,
     },
     /// Somebody changed what it asks for.
     Asked {
-        /// Who.
         by: Uid,
         /// What is otherwise, in words ([`Patch::told`]).
         what: String,
@@ -70,7 +64,6 @@ pub enum StoryEvent {
     Saved(Uid),
     /// Somebody gave it another size.
     Resized {
-        /// Who.
         by: Uid,
         /// It goes on with so many tasks.
         tasks: Tasks,
@@ -92,7 +85,6 @@ pub enum StoryEvent {
     },
     /// It is given nodes, folded, which make ready for it.
     Grows {
-        /// Which.
         joins: String,
     },
     /// It has the nodes that it was given.
@@ -106,14 +98,12 @@ pub enum StoryEvent {
     },
     /// Nodes that it was given do not join it.
     DidNotGrow {
-        /// Which, folded.
         leaves: String,
         /// Why, if the first of them said so.
         why: Option<String>,
     },
     /// Its end was decided.
     Ended {
-        /// How.
         outcome: Outcome,
         /// How the deciding node's share exited.
         exit: Option<ExitStatus>,
@@ -131,23 +121,18 @@ pub enum StoryEvent {
     },
     /// It makes another job yield.
     Preempts {
-        /// Which.
         victim: AttemptId,
-        /// Why.
         why: PreemptReason,
     },
     /// Another end was decided before the first was carried out.
     EndChanged {
-        /// How now.
         outcome: Outcome,
         /// Who asked for it, if somebody did.
         by: Option<Uid>,
         /// Will it go back to its queue?
         requeue: bool,
     },
-    /// It is over.
     Done {
-        /// How.
         outcome: Outcome,
         /// Who asked for it, if it was cancelled before it started.
         by: Option<Uid>,
@@ -162,7 +147,6 @@ pub enum StoryEvent {
     },
     /// Its next attempt waits a while, after a fault not its own.
     Delayed {
-        /// Until then.
         until: Time,
         /// What was wrong, if its node said so.
         why: Option<String>,
@@ -174,7 +158,6 @@ pub enum StoryEvent {
     },
     /// What it waits for of other jobs cannot come any more, and it asked to be cancelled then.
     Hopeless {
-        /// What that is.
         why: String,
     },
     /// It is held, after too many faults not its own.

@@ -20,7 +20,6 @@ const HOUR_MILLISECONDS: u64 = 3_600_000;
 pub struct Charged {
     /// The account; `None`: jobs that named none.
     pub account: Option<AccountName>,
-    /// The user.
     pub user: Uid,
 }
 
@@ -49,7 +48,6 @@ impl Used {
         Self { gpu_milliseconds: gpu_milli / 1000, cpu_milliseconds }
     }
 
-    /// Both together.
     #[must_use]
     pub const fn and(self, more: Self) -> Self {
         Self {
@@ -59,7 +57,6 @@ impl Used {
     }
 }
 
-/// What everybody used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usages(BTreeMap<Charged, BTreeMap<Hour, Used>>);
 
@@ -70,7 +67,6 @@ impl Hour {
         Self(time.0 / HOUR_MILLISECONDS)
     }
 
-    /// Its first moment.
     #[must_use]
     pub const fn begin(self) -> Time {
         Time(self.0.saturating_mul(HOUR_MILLISECONDS))

@@ -32,7 +32,6 @@ pub use solve::solve;
 /// What the last round said of a waiting job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
-    /// Why it waits.
     pub reason: WaitReason,
     /// Its place among the jobs that wait, from 1.
     pub position: u32,
@@ -59,13 +58,10 @@ pub fn waits(snapshot: &Snapshot, round: &Round, now: Time) -> Waits {
 pub struct Counts {
     /// Jobs and array tasks that wait.
     pub jobs_pending: u32,
-    /// Starting to Completing.
     pub jobs_running: u32,
     /// Over, and kept for a while.
     pub jobs_done: u32,
-    /// Nodes in contact.
     pub nodes_connected: u32,
-    /// Nodes known.
     pub nodes: u32,
 }
 

@@ -8,7 +8,6 @@ pub(crate) mod real;
 
 /// One directory of files.
 pub trait Disk: Send + Sync {
-    /// An open file.
     type File: DiskFile;
     /// Holds the exclusive lock until dropped.
     type Lock: Send + Sync;

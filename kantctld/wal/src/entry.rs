@@ -20,7 +20,6 @@ impl fmt::Display for Index {
     }
 }
 
-/// A raft term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Term(pub u64);
 
@@ -33,13 +32,11 @@ impl fmt::Display for Term {
 /// An index together with the term of the entry there: what raft compares logs by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Position {
-    /// Where.
     pub index: Index,
     /// Written under which leader.
     pub term: Term,
 }
 
-/// One log entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its place in the log.

@@ -37,17 +37,13 @@ pub enum Error {
         "failed to open the log: {file} is held by another process; stop the other kantctld, or \
          give this one its own data directory"
     )]
-    Locked {
-        /// The lock file.
-        file: String,
-    },
+    Locked { file: String },
     /// The disk gave back something other than what was promised to be kept.
     #[error(
         "failed to read {file} at byte {offset}: {reason}. The damaged part had been acknowledged, \
          so this controller must not vote again"
     )]
     Corrupt {
-        /// The damaged file.
         file: String,
         /// Where in it the damage begins.
         offset: u64,
@@ -59,20 +55,12 @@ pub enum Error {
         "failed to read {file}: it has format {found} and this kantctld knows only format {known}; \
          start the kantctld release that wrote it, or an upgrade that names it as readable"
     )]
-    UnknownVersion {
-        /// The file.
-        file: String,
-        /// Its format.
-        found: u32,
-        /// Ours.
-        known: u32,
-    },
+    UnknownVersion { file: String, found: u32, known: u32 },
     /// Part of the directory is gone, or does not fit the rest.
     #[error("failed to open the log in {file}: {reason}.")]
     Incomplete {
         /// The directory or file that shows it.
         file: String,
-        /// What is missing.
         reason: String,
     },
     /// The segment size in the options cannot be used.
@@ -113,10 +101,7 @@ pub enum Error {
         "failed to use the log: closed after \"{cause}\"; what reached the disk is unknown until \
          kantctld is started again"
     )]
-    Poisoned {
-        /// The first failure.
-        cause: String,
-    },
+    Poisoned { cause: String },
 }
 
 impl Error {

@@ -18,10 +18,16 @@ pub(crate) struct Home {
 /// One entry of the log.
 #[derive(Debug)]
 pub(crate) enum Kept {
-    /// In memory.
-    Warm { entry: Entry, home: Home },
+    Warm {
+        entry: Entry,
+        home: Home,
+    },
     /// On the disk alone.
-    Cold { position: Position, payload_bytes: u64, home: Home },
+    Cold {
+        position: Position,
+        payload_bytes: u64,
+        home: Home,
+    },
 }
 
 impl Kept {

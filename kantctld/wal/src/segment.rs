@@ -46,7 +46,6 @@ impl SegmentId {
 /// A byte in a file, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The file.
     pub file: String,
     /// The byte in it.
     pub offset: u64,

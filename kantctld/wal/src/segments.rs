@@ -31,7 +31,6 @@ pub(crate) struct Segments<D: Disk> {
     pub durable: Sequence,
 }
 
-/// A full segment.
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub id: SegmentId,

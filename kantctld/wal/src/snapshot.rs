@@ -31,7 +31,6 @@ const HEAD_BYTES: usize = 48;
 pub struct Snapshot {
     /// The last entry applied to it.
     pub index: Index,
-    /// That entry's term.
     pub term: Term,
     /// The state, opaque to this crate.
     pub payload: Vec<u8>,

@@ -16,7 +16,6 @@ const KEPT: usize = 2;
 /// All snapshots of one log.
 pub(crate) struct Snapshots<D: Disk> {
     disk: Arc<D>,
-    /// Oldest first.
     kept: Vec<Index>,
     /// Set aside as damaged; removed with the next snapshot, kept for study until then.
     damaged: Vec<Index>,

@@ -35,9 +35,7 @@ impl Sign {
 /// could be written down.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HealthPolicy {
-    /// Only shown.
     pub warn: BTreeSet<Check>,
-    /// No new jobs.
     pub drain: BTreeSet<Check>,
     /// No new jobs, and those there start again elsewhere.
     pub drain_now: BTreeSet<Check>,

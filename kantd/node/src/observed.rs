@@ -23,7 +23,6 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Holds nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self {

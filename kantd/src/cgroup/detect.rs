@@ -10,7 +10,6 @@ use std::time::Duration;
 /// How steps are held together here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
-    /// Where and how.
     pub place: Place,
     /// What cannot be enforced, one sentence each.
     pub missing: Vec<String>,

@@ -8,57 +8,33 @@ use std::path::PathBuf;
 pub enum CgroupError {
     /// A file of the kernel could not be read.
     #[error("failed to read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// A file of the kernel could not be written.
     #[error("failed to write `{value}` to {}: {source}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
         /// What should have been written.
         value: String,
-        /// Why.
         source: io::Error,
     },
     /// A group could not be made.
     #[error("failed to make cgroup {}: {source}", path.display())]
-    Make {
-        /// The group.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Make { path: PathBuf, source: io::Error },
     /// A group could not be removed.
     #[error("failed to remove cgroup {}: {source}", path.display())]
-    Remove {
-        /// The group.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Remove { path: PathBuf, source: io::Error },
     /// `cgroup_root` is no relative path of plain names.
     #[error("`{0}` is no place for cgroups: set cgroup_root to a plain name like kant")]
     Root(String),
     /// Processes survive SIGKILL: they hang inside the kernel.
     #[error("failed to kill all of {group}: still there: {pids:?}")]
-    Alive {
-        /// The group.
-        group: String,
-        /// Who is left.
-        pids: Vec<i32>,
-    },
+    Alive { group: String, pids: Vec<i32> },
     /// The kernel refused the program that guards devices (cgroups v2).
     #[error("failed to {what} the device program of {}: {source}", path.display())]
     Program {
         /// `load` or `attach`.
         what: &'static str,
-        /// The group.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The host has no hierarchy of the wanted kind.

@@ -5,7 +5,6 @@ use super::{CgroupError, files};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The hierarchies found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Mounts {
     /// v1: where each controller (`memory`, `cpuset`, ...) is mounted.

@@ -12,9 +12,7 @@ use std::os::unix::fs::MetadataExt;
 /// One process, identified beyond the reuse of its pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
-    /// Its pid.
     pub pid: Pid,
-    /// Its parent.
     pub parent: Pid,
     /// When it began, in clock ticks since boot: with the pid, unique until the next boot.
     pub start_ticks: u64,
@@ -81,7 +79,6 @@ fn caught(status: &str) -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Every living process.
 pub fn all() -> Vec<Process> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).map(Pid::from_raw);

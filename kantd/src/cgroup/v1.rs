@@ -26,7 +26,6 @@ pub const CONTROLLERS: [(&str, &str); 6] = [
 
 /// One group, in several hierarchies.
 pub struct Group {
-    /// Controller, mount point.
     mounts: Vec<(&'static str, PathBuf)>,
     /// Below each mount point.
     path: PathBuf,

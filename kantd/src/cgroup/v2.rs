@@ -19,7 +19,6 @@ pub const CONTROLLERS: [(&str, &str); 3] = [
     ("pids", "kept from making too many processes"),
 ];
 
-/// One group.
 pub struct Group {
     mount: PathBuf,
     /// Below the mount point.

@@ -10,7 +10,6 @@ use std::time::Duration;
 /// A power cut: the nodes fall silent, and nothing that ran there is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Whom it befalls.
     pub nodes: Vec<NodeName>,
     /// When, from the emulator's start.
     pub after: Duration,
@@ -24,7 +23,6 @@ pub enum FaultError {
     /// Not of the right shape.
     #[error("`{0}` is no fault: write NODES=AFTER or NODES=AFTER+FOR, like em[01-05]=30s+1m")]
     Shape(String),
-    /// No nodes.
     #[error(transparent)]
     Nodes(#[from] HostlistError),
     /// No length of time.

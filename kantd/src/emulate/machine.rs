@@ -20,7 +20,6 @@ pub enum MachineError {
     /// The file cannot be read.
     #[error("failed to read the machine {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -30,9 +29,7 @@ pub enum MachineError {
     #[error("failed to read the machine {}: write its keys as docs/operating/emulation.md has them",
         path.display())]
     Toml {
-        /// The file.
         path: PathBuf,
-        /// What is wrong.
         #[source]
         source: Box<toml::de::Error>,
     },
@@ -40,26 +37,16 @@ pub enum MachineError {
     #[error("failed to read the machine {}: write what `kantd inventory --json` says of a node",
         path.display())]
     Json {
-        /// The file.
         path: PathBuf,
-        /// What is wrong.
         #[source]
         source: serde_json::Error,
     },
     /// An amount of memory that is none.
     #[error("failed to use `{key}` of the machine: {source}")]
-    Memory {
-        /// Where it stands.
-        key: &'static str,
-        /// Why.
-        source: BytesError,
-    },
+    Memory { key: &'static str, source: BytesError },
     /// A number that no machine has.
     #[error("failed to use `{key}` of the machine: write 1 to {PARTS_MAX} (gpus: 0 to 64)")]
-    Amount {
-        /// Where it stands.
-        key: &'static str,
-    },
+    Amount { key: &'static str },
 }
 
 /// A machine in a few words; what is left out is a DGX H100's.
@@ -68,17 +55,12 @@ pub enum MachineError {
 struct Words {
     /// Packages, each a NUMA node.
     sockets: u32,
-    /// Of each package.
     cores_per_socket: u32,
-    /// Of each core.
     threads_per_core: u32,
-    /// In all.
     memory: String,
-    /// How many.
     gpus: u32,
     /// As the vendor calls it.
     gpu_model: String,
-    /// Of each.
     gpu_memory: String,
     /// Between every two GPUs; 0: none, they reach each other over PCIe.
     nvlinks: u8,

@@ -152,7 +152,6 @@ fn links(node: &Node) -> BTreeMap<u64, u8> {
 
 /// What AMD GPUs are doing, by the driver's files.
 pub struct AmdMeter {
-    /// By uuid.
     devices: BTreeMap<String, PathBuf>,
 }
 

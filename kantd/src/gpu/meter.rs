@@ -32,7 +32,6 @@ pub trait GpuMeter: Send {
     fn memory_of(&self, uuid: &str, pids: &BTreeSet<u32>) -> Option<Bytes>;
 }
 
-/// By NVIDIA's library.
 struct NvmlMeter(Nvml);
 
 impl GpuMeter for NvmlMeter {

@@ -35,9 +35,7 @@ pub enum NumbersError {
     /// The system does not let us.
     #[error("failed to {verb} {}: may kantd do that, and is there room?", path.display())]
     Io {
-        /// What was tried.
         verb: &'static str,
-        /// The file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -49,10 +47,7 @@ pub enum NumbersError {
          kantd, and the GPUs are numbered anew",
         path.display()
     )]
-    Garbled {
-        /// The file.
-        path: PathBuf,
-    },
+    Garbled { path: PathBuf },
 }
 
 impl GpuNumbers {
@@ -73,7 +68,6 @@ impl GpuNumbers {
         }
     }
 
-    /// The file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

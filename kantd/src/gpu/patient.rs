@@ -69,7 +69,6 @@ fn wholes(gpus: &[Gpu]) -> Vec<(&str, String)> {
     named.collect()
 }
 
-/// One whole GPU.
 struct Patient<'nvml> {
     /// As people know it.
     name: String,

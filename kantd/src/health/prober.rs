@@ -44,7 +44,6 @@ impl Prober {
     }
 }
 
-/// The thread's side.
 pub struct Asked {
     asked: mpsc::Receiver<()>,
     answer: answers::UnboundedSender<Vec<Sign>>,
@@ -56,7 +55,6 @@ impl Asked {
         self.asked.recv().is_ok()
     }
 
-    /// Answers.
     pub fn answer(&self, signs: Vec<Sign>) {
         // Who asked may be gone; then nobody asks again.
         let _ = self.answer.send(signs);

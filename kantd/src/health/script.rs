@@ -22,7 +22,6 @@ const SAID_MAX: u64 = 4096;
 /// So much of its first line is told, in characters.
 const LINE_MAX: usize = 200;
 
-/// The script.
 #[derive(Debug, Clone)]
 pub struct ScriptProbe {
     script: PathBuf,
@@ -38,7 +37,6 @@ impl ScriptProbe {
         Self { script, limit, said: spool.join("health-script.out") }
     }
 
-    /// Runs it.
     #[must_use]
     pub fn look(&self) -> Vec<Sign> {
         let name = self.script.display();

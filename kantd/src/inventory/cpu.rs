@@ -5,10 +5,8 @@ use super::host::{Host, InventoryError};
 use common::cpuset::CpuSet;
 use std::collections::BTreeSet;
 
-/// The machine's CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Processors {
-    /// Physical packages.
     pub sockets: u32,
     /// Hardware threads of the fullest core.
     pub threads_per_core: u32,

@@ -12,7 +12,6 @@ pub enum InventoryError {
     /// A file that every Linux has cannot be read.
     #[error("failed to read {}: is /proc and /sys mounted here?", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -21,9 +20,7 @@ pub enum InventoryError {
     /// A file holds something else than it should.
     #[error("failed to understand {}: `{text}` is not {expected}", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
-        /// What it says.
         text: String,
         /// What it should say.
         expected: &'static str,
@@ -36,7 +33,6 @@ pub enum InventoryError {
     CpusMissing {
         /// What is not there.
         missing: CpuSet,
-        /// What is.
         online: CpuSet,
     },
     /// The operator keeps everything back.
@@ -46,7 +42,6 @@ pub enum InventoryError {
     MemoryKeptBack {
         /// What is kept back.
         kept_back: Bytes,
-        /// What there is.
         total: Bytes,
     },
 }
@@ -58,7 +53,6 @@ pub struct Host {
 }
 
 impl Host {
-    /// This machine.
     #[must_use]
     pub fn here() -> Self {
         Self::at(Path::new("/"))

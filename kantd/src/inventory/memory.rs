@@ -4,7 +4,6 @@
 use super::host::{Host, InventoryError};
 use common::unit::Bytes;
 
-/// All of it.
 pub(super) fn total(host: &Host) -> Result<Bytes, InventoryError> {
     let path = "proc/meminfo";
     let text = host.read(path)?;

@@ -16,13 +16,11 @@ use std::path::{Path, PathBuf};
 /// Why a file could not be opened.
 #[derive(Debug)]
 pub(super) enum OpenError {
-    /// Nothing is there.
     Missing(io::Error),
     /// It is no regular file.
     NotRegular,
     /// The owner cannot be impersonated.
     NotAllowed(common::id::Uid),
-    /// Anything else.
     Other(io::Error),
 }
 

@@ -11,13 +11,11 @@ use std::time::Duration;
 /// How a session ended, or did not begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// Nobody answered.
     Unreached,
     /// The controller will not have this node.
     Refused,
     /// The controller does not lead; this one does, as far as it knows.
     NotLeader(Option<String>),
-    /// It broke off.
     Broken,
 }
 

@@ -11,11 +11,9 @@ use serde::{Deserialize, Serialize};
 /// A user as the node's databases know them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// The user.
     pub uid: Uid,
     /// The group it runs as.
     pub gid: Gid,
-    /// All groups.
     pub groups: Vec<Gid>,
     /// The login name; the controller's where the node knows none.
     pub name: String,

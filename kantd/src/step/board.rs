@@ -14,19 +14,14 @@ use tokio::sync::{Notify, mpsc};
 /// What may be asked of a step's keeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// Run.
     Go,
-    /// Stand still.
     Suspend,
-    /// Go on.
     Resume,
     /// Keep to this time limit.
     Limit(Span),
     /// Look at what the job has now, left in the step's directory under this number.
     Resize(u32),
-    /// End.
     Stop,
-    /// Be forgotten.
     Forget,
     /// Start the program whose order lies in the step's directory.
     Task(TaskNumber),
@@ -194,7 +189,6 @@ impl Board {
         }
     }
 
-    /// All of them.
     pub fn status(&self) -> Vec<StepStatus> {
         let entries = self.entries();
         entries

@@ -26,7 +26,6 @@ const OPEN_MAX: usize = 4096;
 /// The longest name that is kept, in letters.
 const NAME_CHARS_MAX: usize = 64;
 
-/// One step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     view: StepView,

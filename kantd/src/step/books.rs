@@ -37,7 +37,6 @@ struct Open {
     streams: Streams,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub struct Books {
     open: Mutex<BTreeMap<AttemptId, Open>>,

@@ -168,7 +168,6 @@ impl Container {
     }
 }
 
-/// A runtime's call.
 pub struct Wrapped {
     /// The program and its arguments.
     pub program: Vec<String>,

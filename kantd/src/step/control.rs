@@ -37,15 +37,9 @@ pub enum Command {
     /// Start the program whose order lies in the step's directory under this number.
     Task(TaskNumber),
     /// Send such a program a signal, if it runs.
-    Signal {
-        /// Which program.
-        task: TaskNumber,
-        /// Which signal.
-        signal: SignalNumber,
-    },
+    Signal { task: TaskNumber, signal: SignalNumber },
     /// Send the job's processes a signal, if they run.
     SignalJob {
-        /// Which signal.
         signal: SignalNumber,
         /// To which of them.
         whom: Reached,
@@ -58,11 +52,9 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Line {
-    /// The step's phase.
     Phase(StepPhase),
     /// How a program in it is doing.
     Task {
-        /// Which.
         task: TaskNumber,
         /// How; `None`: it ended long ago, and is forgotten.
         state: Option<TaskState>,
@@ -139,7 +131,6 @@ impl Control {
         commands
     }
 
-    /// Tells everybody.
     pub fn push(&mut self, line: &Line) {
         self.clients.retain_mut(|client| client.tell(line) && client.write());
     }

@@ -8,7 +8,6 @@ use nix::sys::socket::{
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// The longest message.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
 /// A message that arrived.

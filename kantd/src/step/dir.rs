@@ -17,7 +17,6 @@ const DIR_MODE: u32 = 0o711;
 pub struct StepDir(PathBuf);
 
 impl StepDir {
-    /// At a path.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
@@ -33,7 +32,6 @@ impl StepDir {
         Some(AttemptId { key: key.parse().ok()?, attempt: Attempt(attempt.parse().ok()?) })
     }
 
-    /// The directory itself.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -43,7 +41,6 @@ impl StepDir {
         self.0.join("order")
     }
 
-    /// The journal.
     pub fn journal(&self) -> PathBuf {
         self.0.join("journal")
     }
@@ -53,12 +50,10 @@ impl StepDir {
         self.0.join("lock")
     }
 
-    /// The supervisor's socket.
     pub fn control(&self) -> PathBuf {
         self.0.join("control.sock")
     }
 
-    /// The job's script.
     pub fn script(&self) -> PathBuf {
         self.0.join("script")
     }

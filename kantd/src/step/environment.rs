@@ -122,7 +122,6 @@ impl Variables {
         self.0.insert(name.to_owned(), value.to_string());
     }
 
-    /// Under several names.
     fn set_all(&mut self, names: &[&str], value: impl Display) {
         names.iter().for_each(|name| self.set(name, &value));
     }

@@ -8,7 +8,6 @@ use common::job::pattern::{self, PatternFacts};
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// For reading.
     Read,
     /// For appending: what others write meanwhile stays.
     Append,
@@ -19,16 +18,13 @@ pub enum Use {
 /// A file to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// Absolute.
     pub path: String,
-    /// For what.
     pub how: Use,
 }
 
 /// The three files of a task, as positions in [`FilePlan::openings`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskFiles {
-    /// The task.
     pub task: TaskPlace,
     /// Standard input, output, error.
     pub streams: [usize; 3],
@@ -37,9 +33,7 @@ pub struct TaskFiles {
 /// All files of a step on this node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FilePlan {
-    /// Each opened once.
     pub openings: Vec<Opening>,
-    /// Who uses which.
     pub tasks: Vec<TaskFiles>,
 }
 

@@ -37,7 +37,6 @@ const LOOK_WAIT: Duration = Duration::from_secs(5);
 pub struct StepsSettings {
     /// Steps live in `steps` below it.
     pub spool: PathBuf,
-    /// This node.
     pub node: NodeName,
     /// How and where their processes are held together.
     pub cgroup: Place,
@@ -81,9 +80,7 @@ impl StepsSettings {
 #[derive(Debug, thiserror::Error)]
 #[error("failed to open the steps in {}: {source}", spool.display())]
 pub struct StepsError {
-    /// The spool.
     spool: PathBuf,
-    /// Why.
     source: io::Error,
 }
 
@@ -91,7 +88,6 @@ pub struct StepsError {
 #[derive(Debug, Clone)]
 pub struct Steps {
     settings: Arc<StepsSettings>,
-    /// Absolute.
     dir: PathBuf,
     board: Arc<Board>,
     leases: Arc<Leases>,

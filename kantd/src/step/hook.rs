@@ -35,7 +35,6 @@ pub enum HookKind {
 }
 
 impl HookKind {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Prolog, Self::Epilog];
 
     /// The word for it.
@@ -59,11 +58,9 @@ impl HookKind {
     }
 }
 
-/// One that runs.
 pub struct Hook {
     kind: HookKind,
     program: PathBuf,
-    /// What it says.
     said: PathBuf,
     group: Box<dyn Cgroup>,
     pid: Pid,

@@ -14,7 +14,6 @@ use std::path::Path;
 /// Where POSIX message queues are seen as files, and can be made as such.
 pub const QUEUES: &str = "/dev/mqueue";
 
-/// linux/magic.h.
 const MQUEUE_MAGIC: FsType = FsType(0x1980_0202);
 
 /// What the operator may have set for the machine, of which a new namespace knows nothing. The

@@ -23,11 +23,9 @@ pub const VERSION: u32 = 1;
 pub enum Event {
     /// A supervisor took the step on. From here on it is never launched again.
     Preparing {
-        /// The supervisor.
         pid: i32,
         /// The boot it lives in.
         boot: String,
-        /// When.
         at: Time,
         /// Of the journal. Its name and place never change.
         #[serde(default = "first_version")]
@@ -35,9 +33,7 @@ pub enum Event {
     },
     /// It can run at once.
     Ready,
-    /// Its processes run.
     Running {
-        /// Since when.
         since: Time,
     },
     /// No process and no cgroup is left.

@@ -8,7 +8,6 @@ use libc::{c_long, c_ulong};
 use nix::errno::Errno;
 use nix::unistd::geteuid;
 
-/// linux/keyctl.h.
 const JOIN_SESSION_KEYRING: c_ulong = 1;
 const CHOWN: c_ulong = 4;
 const SESSION_KEYRING: c_long = -3;

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 /// is for all of a job, and comes to its tasks, too.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Which program.
 pub type Key = (AttemptId, TaskNumber);
 
 /// How a program stands.
@@ -23,7 +22,6 @@ pub enum Standing {
     Alive,
     /// Its job stands still, and whoever asked for it may, too.
     Still,
-    /// It has ended.
     Over,
 }
 
@@ -35,7 +33,6 @@ struct Lease {
     told: Option<Instant>,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub struct Leases(Mutex<BTreeMap<Key, Lease>>);
 

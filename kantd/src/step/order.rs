@@ -64,7 +64,6 @@ pub struct StepRules {
 pub struct StepOrder {
     /// The controller's order.
     pub launch: LaunchOrder,
-    /// This node.
     pub node: NodeName,
     /// This node's place in the allocation, from 0.
     pub rank: u32,
@@ -90,24 +89,11 @@ pub struct StepOrder {
 /// An order this node cannot follow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
-    /// Meant for others.
     #[error("failed to launch {id}: its allocation does not name node {node}")]
-    NotOurs {
-        /// The attempt.
-        id: AttemptId,
-        /// This node.
-        node: NodeName,
-    },
+    NotOurs { id: AttemptId, node: NodeName },
     /// The controller knows another inventory than we do.
     #[error("failed to launch {id}: node {node} has no GPU {index} any more")]
-    NoSuchGpu {
-        /// The attempt.
-        id: AttemptId,
-        /// This node.
-        node: NodeName,
-        /// The missing GPU.
-        index: GpuIndex,
-    },
+    NoSuchGpu { id: AttemptId, node: NodeName, index: GpuIndex },
 }
 
 /// One process to run on this node.

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// More of a GPU's memory than the step's share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuOveruse {
-    /// Which GPU.
     pub gpu: GpuIndex,
     /// What its processes have there.
     pub used: Bytes,

@@ -37,9 +37,7 @@ enum Report {
     Container(Image),
     /// The working directory, with it, if it lies in one that the step has for itself.
     WorkDir(PathBuf),
-    /// Last: all stands.
     Done,
-    /// Last: why not.
     Failed(LaunchFault),
 }
 
@@ -173,7 +171,6 @@ fn send(end: BorrowedFd<'_>, report: &Report, file: Option<BorrowedFd<'_>>) {
     }
 }
 
-/// The child's work.
 fn prepare(
     order: &StepOrder,
     plan: &FilePlan,

@@ -26,9 +26,7 @@ pub enum Found {
     Nothing,
     /// An order that no supervisor has taken on yet.
     Unlaunched,
-    /// A supervisor lives.
     Alive,
-    /// It is over.
     Ended(Box<StepEnd>),
 }
 
@@ -37,20 +35,10 @@ pub enum Found {
 pub enum SettleError {
     /// Its directory could not be read or written.
     #[error("failed to settle step {id}: {source}")]
-    Io {
-        /// The attempt.
-        id: AttemptId,
-        /// Why.
-        source: io::Error,
-    },
+    Io { id: AttemptId, source: io::Error },
     /// What a lost step left behind could not be killed or removed.
     #[error("failed to clean up after lost step {id}: {source}")]
-    Cgroup {
-        /// The attempt.
-        id: AttemptId,
-        /// Why.
-        source: CgroupError,
-    },
+    Cgroup { id: AttemptId, source: CgroupError },
 }
 
 /// Was the directory never finished? It has no whole order, and no supervisor was ever there: kantd

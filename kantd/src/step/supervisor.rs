@@ -85,14 +85,15 @@ enum Stage {
     Prolog,
     /// A child looks the user up and opens the files.
     Preparing(Preparation),
-    /// All stands.
     Ready(Prepared),
     /// Processes were made and have not all exec'd.
     Starting,
-    /// They run.
     Running,
     /// They got SIGTERM, and get SIGKILL at the deadline.
-    Ending { end: Verdict, kill_at: Instant },
+    Ending {
+        end: Verdict,
+        kill_at: Instant,
+    },
     /// They get SIGKILL, the group goes, the end is written down.
     Cleaning(Cleanup),
     /// Nothing is left to do.
@@ -111,7 +112,6 @@ struct Supervisor {
     open_files: SoftLimit,
     /// As everybody was told.
     phase: StepPhase,
-    /// What kantd said.
     go: bool,
     stop: bool,
     overuse: Option<GpuOveruse>,

@@ -50,7 +50,6 @@ pub struct TaskStart {
     login: Vec<u8>,
     groups: Vec<libc::gid_t>,
     umask: libc::mode_t,
-    /// Our own pid.
     supervisor: libc::pid_t,
     soft_limits: Vec<rlimit::SoftLimit>,
 }
@@ -63,12 +62,7 @@ pub const ELSEWHERE: &CStr = c"/tmp";
 pub enum TaskStartError {
     /// A text of the order that no program can be handed.
     #[error("failed to start the job: {what} holds a NUL byte: {source}")]
-    Nul {
-        /// Which text.
-        what: &'static str,
-        /// Where.
-        source: NulError,
-    },
+    Nul { what: &'static str, source: NulError },
     /// What the runtime of its container reads cannot be written.
     #[error("failed to write what the container runtime reads: {0}")]
     Container(#[source] io::Error),
@@ -90,7 +84,6 @@ pub struct StepFacts<'a> {
     pub order: &'a StepOrder,
     /// Whom they run as.
     pub account: &'a Account,
-    /// The script.
     pub script: &'a Path,
     /// When the first of them starts.
     pub start: Time,
@@ -221,7 +214,6 @@ impl TaskStart {
 /// A process between fork and exec.
 #[derive(Debug)]
 pub struct StartedTask {
-    /// The process.
     pub pid: Pid,
     /// Closed by a successful exec; else it says what failed.
     pub report: OwnedFd,
@@ -230,20 +222,15 @@ pub struct StartedTask {
 /// What failed between fork and exec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartFailure {
-    /// What was tried.
     pub step: child::Step,
-    /// The kernel's answer.
     pub error: nix::Error,
 }
 
 /// What a report has said so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartReport {
-    /// Nothing yet.
     Pending,
-    /// The program runs.
     Started,
-    /// It never will.
     Failed(StartFailure),
 }
 

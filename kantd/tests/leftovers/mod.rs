@@ -27,14 +27,12 @@ pub struct Before {
 }
 
 impl Before {
-    /// Now.
     pub fn of(stand: &Stand) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let uid = USERS + COUNT.fetch_add(1, Ordering::Relaxed);
         Self { uid, mounts: mounts(stand), groups: groups(stand) }
     }
 
-    /// The user.
     pub fn uid(&self) -> u32 {
         self.uid
     }

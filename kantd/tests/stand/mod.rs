@@ -42,7 +42,6 @@ macro_rules! needs_root {
     };
 }
 
-/// A node.
 pub struct Stand {
     home: TempDir,
     pub place: Place,
@@ -94,7 +93,6 @@ impl Stand {
         stand
     }
 
-    /// kantd starts (again).
     pub async fn open(&mut self) {
         let settings = StepsSettings {
             spool: self.spool(),
@@ -110,7 +108,6 @@ impl Stand {
         self.changes = Some(changes);
     }
 
-    /// kantd is gone.
     pub fn close(&mut self) {
         self.steps = None;
         self.changes = None;

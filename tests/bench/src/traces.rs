@@ -5,7 +5,6 @@ use anyhow::Context;
 use sim::trace::{Job, Node, read_jobs, read_nodes};
 use std::path::Path;
 
-/// One trace.
 pub struct Trace {
     pub name: &'static str,
     pub about: &'static str,
@@ -22,7 +21,6 @@ const fn trace(name: &'static str, nodes: &'static str, about: &'static str) -> 
     Trace { name, about, nodes, faster: 1.0, is_ablated: false, is_long: false }
 }
 
-/// All of them.
 pub const TRACES: [Trace; 7] = [
     trace("kth-sp2", "kth-sp2.nodes.csv", "28,481 jobs on 100 nodes of one slot, real walltimes."),
     trace("batsim-medium", "batsim-medium.nodes.csv", "801 jobs on 32 nodes of one slot."),

@@ -8,7 +8,6 @@ use std::sync::{Mutex, PoisonError};
 /// Set by who has just built everything (`cargo xtask ci`): then nothing is built again.
 pub const PREBUILT: &str = "KANT_E2E_PREBUILT";
 
-/// How to build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Build {
     /// In the profile of this program, saying nothing: for tests.
@@ -16,18 +15,13 @@ pub enum Build {
     Quiet,
     /// The same, with cargo's progress on standard error: for people.
     Loud,
-    /// Optimised: for measurements.
     Release,
 }
 
-/// The built programs.
 #[derive(Debug, Clone)]
 pub struct Binaries {
-    /// The controller.
     pub kantctld: PathBuf,
-    /// The node daemon.
     pub kantd: PathBuf,
-    /// The command line.
     pub kantctl: PathBuf,
     /// The stand-in for NVML.
     pub nvml: PathBuf,

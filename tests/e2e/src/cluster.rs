@@ -118,13 +118,11 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The cluster's directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The programs.
     #[must_use]
     pub fn binaries(&self) -> &Binaries {
         &self.binaries

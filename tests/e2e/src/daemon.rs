@@ -75,7 +75,6 @@ impl Daemon {
         Ok(Self { child, log: log.to_owned(), kept: false })
     }
 
-    /// Its process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()

@@ -19,9 +19,7 @@ pub struct Kantctl {
 /// What a run of kantctl said.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// Its exit code.
     pub code: i32,
-    /// Its standard output.
     pub stdout: String,
     /// Its standard error.
     pub stderr: String,

@@ -24,9 +24,7 @@ const PACE: Duration = Duration::from_millis(80);
 /// What was done to a job after it was submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// Cancel it.
     Cancel,
-    /// Start it again.
     Requeue,
 }
 

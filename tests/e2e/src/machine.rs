@@ -12,17 +12,14 @@ pub enum Gpus {
     Real,
 }
 
-/// A node's make.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
-    /// Its GPUs.
     pub gpus: Gpus,
     /// The CPUs it offers; none: all of this host.
     pub cpus: Option<String>,
 }
 
 impl Machine {
-    /// A CPU node.
     #[must_use]
     pub fn cpu() -> Self {
         Self::default()

@@ -23,7 +23,6 @@ impl Person {
         is_root().then_some(Self { uid: 23_002 })
     }
 
-    /// Whoever runs this.
     #[must_use]
     pub fn me() -> Self {
         Self { uid: nix::unistd::geteuid().as_raw() }
@@ -49,7 +48,6 @@ impl Person {
     }
 }
 
-/// Are we root?
 #[must_use]
 pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()

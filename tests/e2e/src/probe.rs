@@ -16,10 +16,8 @@ use tokio::runtime::Runtime;
 
 /// A controller that is stalled is given up for another after so long.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
-/// Between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The client.
 pub struct Probe {
     runtime: Runtime,
     clients: Vec<Client>,

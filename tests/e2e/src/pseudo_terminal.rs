@@ -118,7 +118,6 @@ impl PseudoTerminal {
         ended.with_context(|| format!("shown: {}", self.shown))
     }
 
-    /// Its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()

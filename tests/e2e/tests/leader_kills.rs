@@ -8,7 +8,6 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 const KILLS: usize = 30;
-/// The histogram's step.
 const STEP: Duration = Duration::from_millis(250);
 
 /// Runs through all of it; a second start would say so where the judge looks.

@@ -33,7 +33,6 @@ pub type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
 /// A value the caller set and wants changed, such as a capacity; null is `None`.
 pub type InOut<'a, T> = Option<&'a mut T>;
 
-/// Writes an output.
 pub fn put<T>(out: Out<T>, value: T) -> Answer {
     out.ok_or(Fault::INVALID)?.write(value);
     Ok(())

@@ -19,7 +19,6 @@ pub struct Machine {
     pub name: String,
     /// The driver's version, as `nvidia-smi` prints it.
     pub driver: String,
-    /// NVML's own version.
     pub nvml: Option<String>,
     /// CUDA's version as NVML tells it: 12040 is 12.4.
     pub cuda: Option<i32>,
@@ -66,7 +65,6 @@ impl InitFault {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Xid {
-    /// The GPU's index.
     pub gpu: usize,
     /// The XID: 79 is "fallen off the bus".
     pub code: u64,

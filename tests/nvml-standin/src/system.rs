@@ -18,7 +18,6 @@ pub extern "C" fn nvmlInitWithFlags(_flags: c_uint) -> nvmlReturn_t {
     answer(state::init)
 }
 
-/// Undoes one init.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlShutdown() -> nvmlReturn_t {
     answer(state::shutdown)

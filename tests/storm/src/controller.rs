@@ -27,7 +27,6 @@ const SEGMENT_BYTES: u64 = 16 << 10;
 
 /// What all controllers of a history have in common.
 pub struct House {
-    /// The cluster.
     pub cluster: ClusterId,
     /// What a first leader puts in force.
     pub settings: Settings,
@@ -37,11 +36,8 @@ pub struct House {
     pub snapshot_every: u64,
     /// Or after so many bytes.
     pub snapshot_bytes_min: u64,
-    /// Of the history.
     pub seed: u64,
-    /// A planted bug.
     pub sabotage: Option<Sabotage>,
-    /// Watches the log.
     pub judge: Rc<RefCell<LogJudge>>,
 }
 
@@ -65,7 +61,6 @@ pub struct Process {
 pub struct Clocks {
     /// Virtual time, in milliseconds.
     pub now_ms: u64,
-    /// The wall clock.
     pub wall: Time,
 }
 

@@ -31,7 +31,6 @@ impl Dice {
         self.0.u64(0..100) < percent
     }
 
-    /// One of these.
     pub fn one<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         if of.is_empty() { None } else { of.get(self.0.usize(0..of.len())) }
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wal::{Disk, DiskFile, MemDisk};
 
-/// A disk.
 #[derive(Clone)]
 pub struct StormDisk {
     /// What it stands on; the world crashes that one.

@@ -28,7 +28,6 @@ pub enum Kind {
     SlowDisk,
     /// A controller's disk is full.
     FullDisk,
-    /// A sync fails.
     BadSync,
     /// A byte on a controller's disk turns; the controller is replaced.
     Rot,
@@ -49,7 +48,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: &[Self] = &[
         Self::Kill,
         Self::Power,
@@ -125,7 +123,6 @@ impl Kind {
 pub struct Fault {
     /// When it begins, in milliseconds after the cluster stands.
     pub at_ms: u64,
-    /// What.
     pub kind: Kind,
     /// For how long, in milliseconds, where that makes sense.
     pub lasts_ms: u64,

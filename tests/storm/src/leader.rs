@@ -202,7 +202,6 @@ impl Lead {
         wishes.outputs.push(Output::Close(link));
     }
 
-    /// A connection ended.
     pub fn closed(&mut self, link: LinkId, wishes: &mut Wishes) {
         let Some(session) = self.sessions.remove(&link) else { return };
         if self.seats.leave(&session.hello.name, session.seat) {

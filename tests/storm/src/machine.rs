@@ -21,7 +21,6 @@ const ENTRY_FORMAT: u8 = 1;
 pub struct SimMachine {
     /// What the log has come to.
     pub state: State,
-    /// The controller's clock.
     pub clock: Steady,
     /// The events of entries applied since they were last taken.
     pub applied: Vec<Vec<Event>>,

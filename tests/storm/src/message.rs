@@ -10,7 +10,6 @@ use state::{Command, Event};
 /// A host of the simulated network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Host {
-    /// A controller.
     Controller(ControllerId),
     /// A node, by its place.
     Node(usize),
@@ -27,7 +26,6 @@ pub struct LinkId(pub u64);
 pub struct AskId {
     /// Its place in the plan.
     pub work: usize,
-    /// Which try.
     pub attempt: u32,
 }
 
@@ -47,7 +45,6 @@ pub enum Body {
 pub enum Reply {
     /// The job it became.
     Submitted(JobId),
-    /// What was changed.
     Changed(Vec<JobKey>),
     /// It makes no sense.
     Refused(String),
@@ -64,7 +61,6 @@ pub enum Reply {
 /// Who waits for what becomes of something that was put to the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ticket {
-    /// A user.
     Ask(AskId),
     /// A user who looks at a job.
     Show(AskId, JobId),
@@ -72,11 +68,9 @@ pub enum Ticket {
     Round(u64),
     /// A session that begins.
     Register(LinkId),
-    /// A session's report.
     Report(LinkId),
     /// A timer, or nobody.
     Nobody,
-    /// The operator.
     Operator,
 }
 
@@ -93,9 +87,7 @@ pub enum Input {
     Unreachable(ControllerId),
     /// A letter with a snapshot was carried, or not.
     SnapshotCarried(ControllerId, bool),
-    /// A user asks.
     Ask(AskId, Body),
-    /// It asks itself.
     Propose(Box<Command>, Ticket),
     /// The operator changes members.
     Change(Vec<Change>),
@@ -110,17 +102,13 @@ pub enum Input {
 /// What a controller does to others.
 #[derive(Debug)]
 pub enum Output {
-    /// To another controller.
     Letter(Letter),
     /// The same, on its way before this one's disk wrote.
     EarlyLetter(Letter),
-    /// To a node.
     Down(LinkId, Box<ToNode>),
     /// A node's connection ends.
     Close(LinkId),
-    /// To a user.
     Reply(AskId, Reply),
-    /// To the operator.
     Changed(Result<Told<Vec<Event>>, ProposeError>),
     /// It wants to be woken then, in milliseconds.
     Wake(u64),
@@ -131,7 +119,6 @@ pub enum Output {
 pub enum StepChange {
     /// Its prolog is over.
     Prepared,
-    /// Its processes exit.
     Exits,
     /// Its time is over.
     TimesOut,
@@ -142,9 +129,7 @@ pub enum StepChange {
 /// What a node does to others.
 #[derive(Debug)]
 pub enum NodeOutput {
-    /// On a connection.
     Up(LinkId, Box<FromNode>),
-    /// A connection ends.
     Close(LinkId),
     /// It dials again after so many milliseconds.
     DialIn(u64),

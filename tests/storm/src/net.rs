@@ -18,7 +18,6 @@ pub struct Flaky {
     pub late_ms: u64,
 }
 
-/// The network.
 pub struct Net {
     blocked: BTreeMap<(Host, Host), u32>,
     /// How bad it is at the moment.
@@ -29,11 +28,9 @@ pub struct Net {
 /// A connection of a node to a controller.
 #[derive(Debug, Clone)]
 pub struct Link {
-    /// The node's place.
     pub node: usize,
     /// kantd's start that it is of.
     pub node_life: u64,
-    /// The controller.
     pub controller: ControllerId,
     /// The process's start that it is of.
     pub controller_life: u64,
@@ -51,7 +48,6 @@ pub struct Link {
     pub down_at_ms: u64,
 }
 
-/// All connections.
 pub type Links = BTreeMap<LinkId, Link>;
 
 impl Net {

@@ -28,7 +28,6 @@ use std::collections::BTreeMap;
 
 /// A node's machine, and what is on it.
 pub struct Node {
-    /// Its name.
     pub name: NodeName,
     /// kantd's, as long as it runs.
     pub kantd: Option<Kantd>,
@@ -36,7 +35,6 @@ pub struct Node {
     pub life: u64,
     /// Of this installation; another one after its disk was lost.
     pub identity: String,
-    /// What it has.
     pub inventory: Inventory,
     /// What is wrong with the machine.
     findings: Vec<Finding>,
@@ -48,11 +46,8 @@ pub struct Node {
 pub struct Surroundings<'a> {
     /// Virtual time, in milliseconds.
     pub now_ms: u64,
-    /// The node's clock.
     pub clock: Time,
-    /// Of the history.
     pub seed: u64,
-    /// Watches the machines.
     pub nodes: &'a mut NodeJudge,
     /// Watches what users were told.
     pub users: &'a mut UserJudge,

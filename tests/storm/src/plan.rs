@@ -13,7 +13,6 @@ pub struct Plan {
     pub seed: u64,
     /// How many controllers it begins with.
     pub controllers: usize,
-    /// How many nodes.
     pub nodes: usize,
     /// What users do, by time.
     pub works: Vec<Work>,
@@ -27,7 +26,6 @@ pub struct Plan {
     pub snapshot_bytes_min: u64,
     /// A node silent for so long is lost, in milliseconds.
     pub node_lost_after_ms: u64,
-    /// A planted bug.
     pub sabotage: Option<Sabotage>,
 }
 

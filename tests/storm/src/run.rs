@@ -11,12 +11,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Which histories.
 #[derive(Debug, Clone)]
 pub struct Series {
     /// Faults of these kinds.
     pub kinds: Vec<Kind>,
-    /// A planted bug.
     pub sabotage: Option<Sabotage>,
     /// What is left out.
     pub cuts: Cuts,

@@ -1,6 +1,5 @@
 //! Bugs planted on purpose, by name: each must be caught by a judge. Never active unless named.
 
-/// A planted bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sabotage {
     /// The disk says that it synced, and did not.
@@ -42,7 +41,6 @@ pub enum Sabotage {
 }
 
 impl Sabotage {
-    /// All of them.
     pub const ALL: &[Self] = &[
         Self::AckBeforeFsync,
         Self::SkipLedgerCheck,

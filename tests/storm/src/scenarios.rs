@@ -8,7 +8,6 @@ use crate::work;
 /// A scenario: its name and its plan.
 pub type Scenario = (&'static str, Plan);
 
-/// All of them.
 pub fn all() -> Vec<Scenario> {
     vec![
         ("the leader is killed every two seconds under load", killed_again_and_again()),

@@ -12,7 +12,6 @@ pub fn true_time(now_ms: u64) -> Time {
     BEGINNING + Span(now_ms)
 }
 
-/// One controller's clock.
 #[derive(Debug, Clone, Default)]
 pub struct Steady {
     clock: ClusterClock,
@@ -26,7 +25,6 @@ impl Steady {
         (self.wall, self.uptime) = (wall, Span(uptime_ms));
     }
 
-    /// Now.
     pub fn now(&mut self) -> Time {
         self.clock.now(Reading { wall: self.wall, uptime: self.uptime })
     }

@@ -30,7 +30,6 @@ impl Story {
         self.lines.push_back(format!("{:>7}.{:03} {}", now_ms / 1000, now_ms % 1000, line()));
     }
 
-    /// The lines kept.
     pub fn into_lines(self) -> Vec<String> {
         self.lines.into()
     }

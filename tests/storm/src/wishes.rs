@@ -7,9 +7,7 @@ use state::Command;
 /// What a leader wants of its log and of its nodes.
 #[derive(Default)]
 pub struct Wishes {
-    /// To be proposed.
     pub commands: Vec<(Command, Ticket)>,
-    /// To be sent.
     pub outputs: Vec<Output>,
 }
 

@@ -13,22 +13,16 @@ use common::unit::{Cpus, Gpus, Nodes, Tasks};
 pub struct Work {
     /// When, in milliseconds after the cluster stands.
     pub at_ms: u64,
-    /// What.
     pub deed: Deed,
 }
 
 /// What users do. Jobs are told by the place of their submit in the list of works.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Deed {
-    /// A new job.
     Submit(Box<Ask>),
-    /// End it.
     Cancel(usize),
-    /// Keep it waiting.
     Hold(usize),
-    /// Let it go.
     Release(usize),
-    /// Start it anew.
     Requeue(usize),
     /// Let it stand still.
     Suspend(usize),

@@ -54,7 +54,6 @@ pub struct Verdict {
     pub acknowledged: usize,
 }
 
-/// The world.
 pub struct World {
     now_ms: u64,
     agenda: Agenda,

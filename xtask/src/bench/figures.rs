@@ -5,7 +5,6 @@ use super::targets;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// One measured thing.
 struct Figure {
     what: String,
     unit: String,
@@ -13,7 +12,6 @@ struct Figure {
 }
 
 impl Figure {
-    /// Minimum, median, maximum.
     fn spread(&self) -> (f64, f64, f64) {
         let mut sorted = self.samples.clone();
         sorted.sort_by(f64::total_cmp);
@@ -36,7 +34,6 @@ impl Figures {
         self.0.push(Figure { what: what.to_owned(), unit: unit.to_owned(), samples });
     }
 
-    /// For programs.
     pub fn to_json(&self) -> Value {
         let figures: Vec<Value> = self
             .0

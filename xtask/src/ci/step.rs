@@ -20,7 +20,6 @@ pub struct Step {
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Well.
     Passed,
     /// Badly; how the command ended.
     Failed(String),

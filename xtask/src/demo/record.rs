@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 /// A cluster that was left up.
 pub struct Record {
-    /// Its directory.
     pub dir: String,
     /// The groups under which its nodes' jobs have theirs.
     pub groups: Vec<String>,

@@ -44,7 +44,6 @@ pub fn pages(root: &Path) -> Result<Vec<Page>> {
     Ok(pages)
 }
 
-/// What kantctl prints.
 fn kantctl(root: &Path, arguments: &[&str]) -> Result<String> {
     let shown = format!("kantctl {}", arguments[0]);
     let output = cargo()

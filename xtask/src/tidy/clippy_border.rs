@@ -21,7 +21,6 @@ const BANS: &[(&str, &str)] = &[
     ("disallowed-methods", "std::time::SystemTime::now"),
 ];
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for room in pure_rooms() {

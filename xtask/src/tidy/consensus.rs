@@ -15,7 +15,6 @@ const CONTROLLER: &str = "kantctld";
 /// The library, its codec and its logger.
 const LIBRARIES: &[&str] = &["raft", "raft_proto", "protobuf", "slog"];
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust_files().filter(|file| !file.is_in(HOME)) {

@@ -9,7 +9,6 @@ use crate::tree::Tree;
 const WHY: &str = "a dependency is code nobody here reads and everybody here answers for";
 const PAGE: &str = "docs/decisions/0006-dependencies.md";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let page = tree.file(PAGE).map_or("", |file| file.text.as_str());
     let mut findings = Vec::new();

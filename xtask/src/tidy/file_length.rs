@@ -11,7 +11,6 @@ pub const LINES_AIM: usize = 300;
 const LINES_MAX: usize = 500;
 const WHY: &str = "a file is one noun, policy, command or verb, to be read in one go";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let (too_long, others): (Vec<Measure>, Vec<Measure>) =
         measures(tree).into_iter().partition(|measure| measure.lines > LINES_MAX);

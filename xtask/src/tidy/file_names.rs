@@ -6,7 +6,6 @@ use crate::tree::{File, Tree};
 const WHY: &str = "a name that fits everything is where everything ends up";
 const BANNED: &[&str] = &["util", "utils", "helper", "helpers", "manager", "misc"];
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.files().filter_map(check_file).collect()
 }

@@ -10,7 +10,6 @@ pub struct Finding {
     pub path: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
     pub what: String,
     /// Why the rule exists.
     pub why: &'static str,

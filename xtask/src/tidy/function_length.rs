@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 pub const LINES_MAX: usize = 70;
 const WHY: &str = "a function that fits on a screen can be checked by looking at it";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     ratchet::check(tree, LINES_MAX, measures(tree), WHY)
 }

@@ -7,7 +7,6 @@ use crate::tree::{File, Tree};
 const WHY: &str = "a reader decides by the first lines whether to read on, and absences are what \
                    no code can show";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.rust_files().filter_map(check_file).collect()
 }

@@ -3,9 +3,7 @@
 
 /// A crate of the workspace.
 pub struct Room {
-    /// The crate's name.
     pub name: &'static str,
-    /// Its folder.
     pub folder: &'static str,
     /// Decides or remembers, and touches nothing outside itself.
     pub pure: bool,
@@ -56,7 +54,6 @@ pub fn room_named(name: &str) -> Option<&'static Room> {
     ROOMS.iter().find(|room| room.name == name)
 }
 
-/// The pure crates.
 pub fn pure_rooms() -> impl Iterator<Item = &'static Room> {
     ROOMS.iter().filter(|room| room.pure)
 }

@@ -8,7 +8,6 @@ use crate::tree::Tree;
 const WHY: &str = "arrows between crates never turn back, so that each can be read, tested and \
                    changed without those above it";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     Manifest::all(tree).iter().flat_map(check_manifest).collect()
 }

@@ -19,7 +19,6 @@ const PUBLIC_PLACES: &[&str] = &["/etc/", "/opt/", "/run/", "/srv/", "/tmp/", "/
 /// This file names what it looks for.
 const ITSELF: &str = "xtask/src/tidy/leftovers.rs";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut private = PRIVATE_PATHS.to_vec();
     private.extend(checkout(&tree.origin));

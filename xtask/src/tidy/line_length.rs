@@ -7,7 +7,6 @@ use crate::tree::{File, Tree};
 const CHARACTERS_MAX: usize = 100;
 const WHY: &str = "two files fit side by side, and rustfmt breaks neither comments nor strings";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.rust_files().flat_map(check_file).collect()
 }

@@ -7,9 +7,7 @@ use toml::{Table, Value};
 /// The root of the workspace.
 pub const ROOT: &str = "Cargo.toml";
 
-/// A crate's Cargo.toml.
 pub struct Manifest {
-    /// Where it lies.
     pub path: String,
     /// The crate's name; empty if it has none.
     pub name: String,
@@ -22,7 +20,6 @@ pub struct Manifest {
 pub struct Dependency {
     /// The crate depended upon, under its own name where it is renamed.
     pub name: String,
-    /// For tests only?
     pub dev: bool,
     /// Taken from the workspace's list?
     pub of_workspace: bool,

@@ -11,7 +11,6 @@ const STAND_IN: &str = "tests/nvml-standin";
 const LIBRARIES: &[&str] = &["nvml_wrapper", "nvml_wrapper_sys"];
 const CRATES: &[&str] = &["kantd", "nvml-standin"];
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_home = |file: &File| file.is_in(HOME) || file.path == HOME_ROOT || file.is_in(STAND_IN);

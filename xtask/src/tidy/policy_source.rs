@@ -10,7 +10,6 @@ const WHY: &str = "a policy is a claim from a paper, a manual or an argument; wh
 const FOLDERS: &[&str] = &["order", "admit", "fit", "score", "backfill", "preempt"];
 const MARK: &str = "Source:";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let folders = FOLDERS.iter().map(|folder| format!("kantctld/engine/src/{folder}"));
     let is_policy = |file: &&File| file.name() != "mod.rs" && !tree.is_test(file);

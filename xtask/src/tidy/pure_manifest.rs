@@ -25,7 +25,6 @@ const ALLOWED: &[&str] = &[
 /// Allowed to tests beside them.
 const ALLOWED_IN_TESTS: &[&str] = &["proptest"];
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let manifests = pure_rooms().filter_map(|room| Manifest::of_folder(tree, room.folder));
     manifests.flat_map(|manifest| check_manifest(&manifest)).collect()

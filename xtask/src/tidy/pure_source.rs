@@ -61,7 +61,6 @@ const MODULES: &[(&str, &str)] = &[
 /// The crate whose data every replica must compute to the last bit.
 const WITHOUT_FLOATS: &str = "kantctld/state";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for room in pure_rooms() {

@@ -16,7 +16,6 @@ pub struct Measure {
     pub kind: &'static str,
     /// Its name in the ratchet: a path, or `path::function`.
     pub key: String,
-    /// Its file.
     pub path: String,
     /// Where it begins, from 1.
     pub line: usize,

@@ -6,7 +6,6 @@ use crate::tree::{File, Tree, source::Token};
 
 const WHY: &str = "a daemon that panics takes its jobs' story with it";
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.rust_files_outside_tests().flat_map(check_file).collect()
 }

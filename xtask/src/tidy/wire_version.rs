@@ -27,7 +27,6 @@ const FILES: &[&str] = &["kantctld/state/src/command.rs"];
 /// A constant is a version if its name has one of these words.
 const VERSION_WORDS: &[&str] = &["VERSION", "PROTOCOL", "FORMAT"];
 
-/// Checks the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let recorded = tree.file(PATH).map(|file| lines(&file.text)).unwrap_or_default();
     let mut findings = Vec::new();

@@ -2,12 +2,10 @@
 
 use super::source::Source;
 
-/// A text file.
 #[derive(Clone)]
 pub struct File {
     /// Its path from the root.
     pub path: String,
-    /// Its whole text.
     pub text: String,
     /// For a Rust file, its text seen as code, comments and tests.
     source: Source,

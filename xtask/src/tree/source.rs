@@ -22,7 +22,6 @@ pub struct Source {
 /// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name.
     pub name: String,
     /// The line of its `fn`, from 1.
     pub line: usize,

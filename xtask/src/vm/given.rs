@@ -40,9 +40,7 @@ const FOLDERS: [&str; 4] = ["systemd", "tests/systemd", "tests/vm", "tests/nvml-
 /// Room for all of it, and for what the tests write down.
 const DISK_BYTES: u64 = 1 << 30;
 
-/// What was built.
 pub struct Given {
-    /// Cargo's target directory.
     pub target: PathBuf,
     /// Where the programs are, below it.
     built: PathBuf,

@@ -14,7 +14,6 @@ pub enum ClientError {
     /// Nobody is there, or nobody we trust.
     #[error("failed to connect to {endpoint}: {advice}")]
     Unreachable {
-        /// Where we tried.
         endpoint: String,
         /// What to look at.
         advice: &'static str,
@@ -24,35 +23,22 @@ pub enum ClientError {
     },
     /// The daemon said no.
     #[error("{error}")]
-    Refused {
-        /// The HTTP status.
-        status: u16,
-        /// Its reason.
-        error: ApiError,
-    },
+    Refused { status: u16, error: ApiError },
     /// No answer within the limit.
     #[error(
         "no answer from {endpoint} within {limit_seconds} s: it may still carry out what was asked"
     )]
-    TimedOut {
-        /// Who was asked.
-        endpoint: String,
-        /// The limit.
-        limit_seconds: f32,
-    },
+    TimedOut { endpoint: String, limit_seconds: f32 },
     /// The connection broke before the answer was complete.
     #[error("lost the connection to {endpoint} before its answer; it may or may not have acted")]
     Interrupted {
-        /// Who was asked.
         endpoint: String,
-        /// What broke.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
     /// An answer came that makes no sense.
     #[error("failed to understand the answer of {endpoint}: is it of the same version?")]
     Broken {
-        /// Who was asked.
         endpoint: String,
         /// What is wrong with it.
         #[source]

@@ -33,7 +33,6 @@ pub(super) const TOO_MANY: &str = concat!(
 /// Tells who is no ordinary user.
 pub(super) type IsTrusted = Arc<dyn Fn(u32) -> bool + Send + Sync>;
 
-/// Connections, by user.
 #[derive(Debug, Default)]
 struct Taken {
     users: BTreeMap<u32, u64>,

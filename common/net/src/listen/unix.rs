@@ -17,7 +17,6 @@ use super::places::{LocalStream, Places, TOO_MANY};
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
 
-/// The superuser.
 const ROOT: u32 = 0;
 /// Anybody may connect; what they may do is decided by who they are.
 const SOCKET_MODE: u32 = 0o666;
@@ -59,7 +58,6 @@ impl LocalListener {
         self
     }
 
-    /// Where it listens.
     pub fn path(&self) -> &Path {
         &self.path
     }

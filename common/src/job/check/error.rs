@@ -8,10 +8,8 @@ use crate::time::Time;
 /// What is wrong with a submission. Each sentence says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
-    /// Nothing to run.
     #[error("the script is empty: give a file, --wrap \"command\", or a script on standard input")]
     ScriptEmpty,
-    /// No interpreter line.
     #[error(
         "the script does not begin with #! and an interpreter: add a first line like #!/bin/sh"
     )]
@@ -33,14 +31,7 @@ pub enum AskError {
     EnvironmentTooLarge(usize),
     /// A count out of range.
     #[error("{what} is {count}: it must be between {min} and {COUNT_MAX}")]
-    Count {
-        /// The option.
-        what: &'static str,
-        /// What was asked.
-        count: u32,
-        /// The smallest allowed.
-        min: u32,
-    },
+    Count { what: &'static str, count: u32, min: u32 },
     /// Tasks cannot be laid out on the nodes asked for.
     #[error(
         "{tasks} tasks do not fit on {nodes} nodes with at most {each} a node: \
@@ -120,7 +111,6 @@ pub enum AskError {
     /// A text field too long or with control characters.
     #[error("{what} holds a line break or other control character, or is over {max} bytes long")]
     Text {
-        /// The option.
         what: &'static str,
         /// The longest allowed, in bytes.
         max: usize,
@@ -130,12 +120,7 @@ pub enum AskError {
         "{what} holds the character U+{character:04X}, which is not seen or turns others around: \
          leave it out"
     )]
-    Unseen {
-        /// The option.
-        what: &'static str,
-        /// The character's number.
-        character: u32,
-    },
+    Unseen { what: &'static str, character: u32 },
     /// Arguments larger than [`ARGS_BYTES_MAX`] in all, each with the NUL that ends it.
     #[error(
         "the script's arguments have {0} bytes, more than {ARGS_BYTES_MAX}: \
@@ -147,26 +132,18 @@ pub enum AskError {
     ArgNul,
     /// The highest numbers are names of components.
     #[error("--array has an index of {index}: the highest is {max}")]
-    IndexTooHigh {
-        /// The index.
-        index: u32,
-        /// The highest allowed.
-        max: u32,
-    },
+    IndexTooHigh { index: u32, max: u32 },
     /// A list longer than anything sensible.
     #[error("{what}: {count} of them, more than {max}: give fewer")]
     TooMany {
         /// What the list is of.
         what: &'static str,
-        /// Its length.
         count: usize,
-        /// The longest allowed.
         max: usize,
     },
     /// A file pattern with an unknown letter.
     #[error("`{pattern}`: unknown pattern %{letter}; known are %j %J %A %a %x %u %N %n %t and %%")]
     Pattern {
-        /// The pattern.
         pattern: String,
         /// The letter after `%`.
         letter: String,
@@ -204,7 +181,6 @@ pub enum AskError {
     TasksRangeOnNodes {
         /// `--nodes`.
         nodes: u32,
-        /// The fewest tasks.
         least: u32,
     },
     /// A range of tasks with a fixed number of GPUs.
@@ -218,10 +194,7 @@ pub enum AskError {
         "--constraint: features of some of a job's nodes are not supported: with `*{count}`, give \
          --nodes={count}, or leave the number out"
     )]
-    ConstraintCount {
-        /// What was asked.
-        count: u32,
-    },
+    ConstraintCount { count: u32 },
     /// Nodes that are alike, where nobody can tell beforehand in what.
     #[error(
         "--constraint=[..|..] on several nodes is not supported: name one of the features, or ask \

@@ -17,10 +17,7 @@ pub enum InvitationRefusal {
         "this invitation was used already, by the controller at {address}: an operator makes \
          another with `kantctl admin controller invite` on the host of the controller that leads"
     )]
-    Used {
-        /// Who used it.
-        address: String,
-    },
+    Used { address: String },
     /// There are too many.
     #[error("there are {limit} invitations already: wait until the time of some is over")]
     TooMany {

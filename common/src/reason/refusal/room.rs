@@ -41,7 +41,6 @@ pub enum NoRoom {
          those in the job, wait until some jobs are done, or cancel some"
     )]
     TooMuchText {
-        /// What they take.
         held: Bytes,
         /// What would come on top.
         more: Bytes,

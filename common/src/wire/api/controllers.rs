@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 /// How the controllers stand, as one of them sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerList {
-    /// Which cluster.
     pub cluster: ClusterId,
-    /// Who answers.
     pub answering: ControllerId,
     /// Who leads, as far as that one knows.
     pub leader: Option<ControllerId>,
@@ -26,16 +24,13 @@ pub struct ControllerList {
     pub moving: Vec<ControllerId>,
 }
 
-/// One controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerView {
     /// Its number, never given twice.
     pub id: ControllerId,
-    /// Its host's name.
     pub name: String,
     /// Where others reach it.
     pub address: String,
-    /// Its part.
     pub role: ControllerRole,
     /// The last log entry it is known to hold; only a leader knows that of others.
     pub holds: Option<LogIndex>,
@@ -54,7 +49,6 @@ pub struct ControllerView {
 pub enum ControllerRole {
     /// It decides, with a majority.
     Leader,
-    /// It votes.
     Voter,
     /// It keeps a copy; it becomes a voter once it has caught up.
     Joining,
@@ -67,9 +61,7 @@ pub enum ControllerRole {
 pub struct JoinRequest {
     /// [`crate::wire::peer::PEER_PROTOCOL`] of the asker.
     pub protocol: u32,
-    /// Its release.
     pub release: String,
-    /// Its host's name.
     pub name: String,
     /// Where the others are to reach it.
     pub address: String,
@@ -84,18 +76,14 @@ pub struct JoinRequest {
     /// Of this cluster only, if it was one of it before.
     #[serde(default)]
     pub cluster: Option<ClusterId>,
-    /// Its wall clock.
     pub now: Time,
 }
 
 /// It is one now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinAnswer {
-    /// Which cluster.
     pub cluster: ClusterId,
-    /// Its number.
     pub id: ControllerId,
-    /// The leader's release.
     pub release: String,
 }
 

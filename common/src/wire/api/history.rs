@@ -41,9 +41,7 @@ pub struct HistoryQuery {
     pub jobs: String,
     /// Users, by name or uid.
     pub users: String,
-    /// Accounts.
     pub accounts: String,
-    /// Queues.
     pub queues: String,
     /// States as Slurm's words: COMPLETED,FAILED.
     pub states: String,
@@ -55,7 +53,6 @@ pub struct HistoryQuery {
     pub submitted_until: Option<Time>,
     /// Earlier runs of jobs that were requeued, too.
     pub every_run: bool,
-    /// With their steps.
     pub steps: bool,
     /// At most so many; the server has a bound of its own.
     pub limit: Option<u32>,
@@ -126,7 +123,6 @@ pub struct ReportRow {
 /// How a node's time was spent, of the time asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeUse {
-    /// The node.
     pub name: NodeName,
     /// What it had last.
     pub gpus: Gpus,
@@ -152,7 +148,6 @@ pub struct NodeStretch {
 /// Who used how much, and how much there was.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReportView {
-    /// From then on.
     pub since: Time,
     /// Until then: as asked, but never later than now.
     pub until: Time,

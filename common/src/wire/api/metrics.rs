@@ -38,7 +38,6 @@ pub struct MetricsView {
     /// The FGD ratio: of the free GPUs where jobs may start, the part that the typical job of the
     /// window cannot use there (ATC'23); `None` without any such job.
     pub fgd: Option<f64>,
-    /// Nodes with GPUs.
     pub nodes: Nodes,
     /// Those of them where jobs may start and nobody is.
     pub nodes_free: Nodes,
@@ -55,9 +54,7 @@ pub struct MetricsView {
 /// GPUs of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindUse {
-    /// The kind.
     pub kind: GpuKind,
-    /// GPUs there are.
     pub gpus: Gpus,
     /// Thousandths of GPUs in use.
     pub used_milli: GpuMilli,
@@ -74,9 +71,7 @@ pub struct WaitBucket {
     pub started: u32,
     /// Jobs of this size that wait now.
     pub waiting: u32,
-    /// Mean.
     pub mean_seconds: Option<u64>,
-    /// Median.
     pub p50_seconds: Option<u64>,
     /// 90th percentile.
     pub p90_seconds: Option<u64>,

@@ -11,11 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct FactorView {
     /// "age", "size", "queue", "qos", "fair-share"; "nice" has the weight -1.
     pub name: String,
-    /// Its weight.
     pub weight: i64,
     /// Between 0 and 1; for "nice" the number itself.
     pub value: f64,
-    /// What it adds.
     pub points: i64,
 }
 
@@ -24,16 +22,13 @@ pub struct FactorView {
 pub struct PriorityView {
     /// The job or array task.
     pub key: JobKey,
-    /// Its owner's name.
     pub user: String,
-    /// Its queue.
     pub queue: QueueName,
     /// How its queue is ordered. In a FIFO queue factors rank jobs one after the other and
     /// `total` is 0.
     pub order: Order,
     /// The sum of points; higher goes first.
     pub total: i64,
-    /// Its parts.
     pub factors: Vec<FactorView>,
     /// Its place among all waiting jobs, from 1, by the last round.
     pub position: Option<u32>,

@@ -7,7 +7,6 @@ use crate::unit::{Bytes, Cpus, GpuMilli};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Queues.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct QueueList {
     /// By priority, highest first.
@@ -30,8 +29,6 @@ pub struct QueueHeld {
     pub waiting: u32,
     /// Thousandths of GPUs of each kind.
     pub gpus_milli: BTreeMap<GpuKind, GpuMilli>,
-    /// CPUs.
     pub cpus: Cpus,
-    /// Memory.
     pub memory: Bytes,
 }

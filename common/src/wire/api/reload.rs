@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// A configuration was read again and is in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReloadAnswer {
-    /// The file.
     pub file: String,
     /// Whose, like `controller 1 (a), which leads`; none of a controller that is alone.
     #[serde(default)]

@@ -23,9 +23,7 @@ pub struct ReservationRequest {
     /// Only nodes with GPUs of this kind are chosen, and only those GPUs counted.
     #[serde(default)]
     pub gpu_kind: Option<GpuKind>,
-    /// From.
     pub from: Time,
-    /// To.
     pub to: Time,
     /// Flexible start: it may begin as late as this (and end as much later) if that finds nodes
     /// that are free; `None`: it begins at `from`.
@@ -37,7 +35,6 @@ pub struct ReservationRequest {
     /// Names or numbers of groups.
     #[serde(default)]
     pub groups: Vec<String>,
-    /// Accounts.
     #[serde(default)]
     pub accounts: Vec<AccountName>,
     /// A maintenance window: no job at all.
@@ -52,13 +49,10 @@ pub struct ReservationRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReservationPatch {
-    /// These nodes instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<NodeName>>,
-    /// From.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Time>,
-    /// To.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Time>,
     /// Names or numbers of users instead.
@@ -67,7 +61,6 @@ pub struct ReservationPatch {
     /// Names or numbers of groups instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
-    /// Accounts instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accounts: Option<Vec<AccountName>>,
     /// A maintenance window, or none any more.
@@ -78,16 +71,11 @@ pub struct ReservationPatch {
     pub comment: Option<String>,
 }
 
-/// A reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationView {
-    /// Its name.
     pub name: ReservationName,
-    /// Its nodes, whole.
     pub nodes: Vec<NodeName>,
-    /// From.
     pub from: Time,
-    /// To.
     pub to: Time,
     /// Names of users, where the controller knows them, else numbers.
     #[serde(default)]
@@ -95,10 +83,8 @@ pub struct ReservationView {
     /// Names of groups, likewise.
     #[serde(default)]
     pub groups: Vec<String>,
-    /// Accounts.
     #[serde(default)]
     pub accounts: Vec<AccountName>,
-    /// A maintenance window.
     #[serde(default)]
     pub maintenance: bool,
     /// The name of who made it.

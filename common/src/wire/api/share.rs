@@ -49,10 +49,8 @@ pub struct ShareOf {
     pub used_ppm: Option<u64>,
 }
 
-/// One queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareView {
-    /// Its name.
     pub queue: QueueName,
     /// How many queues are above it.
     pub depth: u32,
@@ -69,7 +67,6 @@ pub struct ShareView {
 pub struct ShareList {
     /// Are shares what decides (`fair_sharing`), or each queue's quota alone?
     pub fair_sharing: bool,
-    /// The queues.
     pub queues: Vec<ShareView>,
     /// The controller's time when it looked.
     pub as_of: Time,

@@ -28,11 +28,8 @@ pub enum SolveAnswer {
 /// One job that would move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveView {
-    /// Which.
     pub key: JobKey,
-    /// Its name.
     pub name: String,
-    /// Where it runs.
     pub from: Vec<NodeName>,
     /// Where it would have its place.
     pub to: Vec<NodeName>,
@@ -46,12 +43,10 @@ pub struct MoveView {
 pub struct SolveView {
     /// The job or, of an array, its first waiting task.
     pub key: JobKey,
-    /// The answer.
     pub answer: SolveAnswer,
     /// A stable word for how it was come to: `fewest`, `not_fewest`; `may_not_start`, `never_fits`,
     /// `counts`, `exhausted`; `trials`, `stopped`, `in_detail`, `parts`, `component`.
     pub by: String,
-    /// Who would move.
     #[serde(default)]
     pub moves: Vec<MoveView>,
     /// The nodes that the job would have then.
@@ -63,7 +58,6 @@ pub struct SolveView {
     pub movable: u64,
     /// The answer in sentences.
     pub lines: Vec<String>,
-    /// What to do.
     pub advice: Option<String>,
     /// The controller's time when it looked.
     pub as_of: Time,

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 /// How the controller is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// The cluster's name.
     pub cluster: String,
-    /// kantctld's version.
     pub version: String,
     /// Is this controller the leader?
     pub leader: bool,
@@ -19,7 +17,6 @@ pub struct Status {
     pub applied: u64,
     /// Jobs waiting, running, finished and still kept.
     pub jobs_pending: u32,
-    /// Starting to Completing.
     pub jobs_running: u32,
     /// Kept for the record.
     pub jobs_done: u32,

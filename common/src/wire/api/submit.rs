@@ -6,14 +6,11 @@ use crate::job::Ask;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Submits a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SubmitRequest {
     /// Makes a repeated request safe: the same key gives the same job.
     pub request_key: RequestKey,
-    /// What is asked.
     pub ask: Ask,
-    /// The script's text.
     pub script: String,
     /// The environment to run it in.
     pub environment: BTreeMap<String, String>,
@@ -27,7 +24,6 @@ pub struct SetRequest {
     pub request_key: RequestKey,
     /// What each component asks for. The first runs the script.
     pub asks: Vec<Ask>,
-    /// The script's text.
     pub script: String,
     /// The environment to run it in.
     pub environment: BTreeMap<String, String>,
@@ -36,7 +32,6 @@ pub struct SetRequest {
 /// A job was accepted, durably.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmitAnswer {
-    /// Its id.
     pub job: JobId,
     /// How many tasks, for an array.
     #[serde(default)]
@@ -52,13 +47,11 @@ pub const BATCH_JOBS_MAX: usize = 10_000;
 /// counted once for every job that names it: so often the log writes it.
 pub const BATCH_BYTES_MAX: usize = 64 << 20;
 
-/// Submits many jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BatchRequest {
     /// Makes a repeated request safe, as [`SubmitRequest::request_key`] does; at most 56
     /// characters. That of the job at place N is it with `.N`.
     pub request_key: RequestKey,
-    /// Texts of scripts.
     pub scripts: Vec<String>,
     /// Environments to run in.
     pub environments: Vec<BTreeMap<String, String>>,
@@ -66,10 +59,8 @@ pub struct BatchRequest {
     pub jobs: Vec<BatchJob>,
 }
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BatchJob {
-    /// What is asked.
     pub ask: Ask,
     /// Its script's place in [`BatchRequest::scripts`].
     #[serde(default)]
@@ -82,7 +73,6 @@ pub struct BatchJob {
 /// What became of each, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchAnswer {
-    /// The jobs.
     pub jobs: Vec<BatchOutcome>,
 }
 
@@ -90,13 +80,10 @@ pub struct BatchAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchOutcome {
-    /// Accepted, durably.
     Accepted(SubmitAnswer),
     /// Refused; the others are not touched by it.
     Refused {
-        /// A stable word.
         code: String,
-        /// In full.
         message: String,
         /// What to do about it, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -34,21 +34,16 @@ pub struct LaunchRequest {
     pub manner: Manner,
 }
 
-/// The program runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchAnswer {
-    /// Where.
     pub node: NodeName,
-    /// In which attempt.
     pub attempt: Attempt,
 }
 
 /// Which program, and from where on its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskQuery {
-    /// Where it runs.
     pub node: NodeName,
-    /// In which attempt.
     pub attempt: Attempt,
     /// From this byte of its standard output on.
     #[serde(default)]
@@ -67,9 +62,7 @@ pub struct TaskQuery {
 /// Which program is fed, and with what part of all that it reads: the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedQuery {
-    /// Where it runs.
     pub node: NodeName,
-    /// In which attempt.
     pub attempt: Attempt,
     /// The body is from this byte on.
     pub from: u64,
@@ -85,7 +78,6 @@ pub struct FinishRequest {
 /// The steps of a job that runs: those that run, and of those that ended the last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepList {
-    /// By their numbers.
     pub steps: Vec<StepView>,
 }
 
@@ -102,14 +94,12 @@ pub struct SignalRequest {
     /// Where and in which attempt it runs.
     #[serde(flatten)]
     pub place: LaunchAnswer,
-    /// Which.
     pub signal: SignalNumber,
 }
 
 /// Asks to send a signal to a job that runs, or to all tasks of an array that do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSignalRequest {
-    /// Which.
     pub signal: SignalNumber,
     /// To whom: [`Reached::Steps`] of a job that has none is [`Reached::Work`].
     #[serde(default)]

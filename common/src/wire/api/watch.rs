@@ -17,7 +17,6 @@ pub struct WatchQuery {
 /// Something happened; `D` is how its own fields are held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Happened<D> {
-    /// The controller's time.
     pub at: Time,
     /// What: "JobSubmitted", "JobStarted", "JobRunning", "JobEnded", "JobDone", "NodeDrained", ...;
     /// "Watching" is the first line, "Missed" stands for those a slow reader was not told.
@@ -25,10 +24,8 @@ pub struct Happened<D> {
     /// Of which job or array task, if of one.
     #[serde(default)]
     pub job: Option<JobKey>,
-    /// Whose job.
     #[serde(default)]
     pub user: Option<String>,
-    /// For people.
     pub text: String,
     /// The event's own fields. Other fields may come; those of one name keep their meaning.
     pub detail: D,

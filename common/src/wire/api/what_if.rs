@@ -46,10 +46,8 @@ pub struct StartOutlook {
 pub struct WhatIfView {
     /// The job or, of an array, its first waiting task.
     pub key: JobKey,
-    /// With the change.
     #[serde(flatten)]
     pub changed: StartOutlook,
-    /// As it is.
     pub compared_with: StartOutlook,
     /// The controller's time when it looked.
     pub as_of: Time,

@@ -64,7 +64,6 @@ pub struct StepSpeech {
 pub struct StepHeard {
     /// Signals since the last time.
     pub signals: Vec<SignalNumber>,
-    /// Somebody listens.
     pub listened: bool,
     /// For its tasks to read, in order.
     pub speech: Vec<StepSpeech>,

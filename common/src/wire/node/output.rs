@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputStream {
-    /// Standard output.
     #[default]
     Stdout,
     /// Standard error.
@@ -38,7 +37,6 @@ pub struct ReadOutput {
 /// A piece of a job's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputChunk {
-    /// Of the question.
     pub question: u64,
     /// The bytes from the asked offset on; empty if there are none.
     #[serde(with = "serde_bytes")]

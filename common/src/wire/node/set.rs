@@ -16,9 +16,7 @@ pub struct SetFacts {
 /// One component of a set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetComponent {
-    /// Its number.
     pub job: JobId,
-    /// Its queue.
     pub queue: QueueName,
     /// What it was given.
     pub allocation: Allocation,

@@ -18,7 +18,6 @@ pub enum Reached {
     Work,
     /// The process that runs its script, and nobody else.
     Script,
-    /// All.
     All,
 }
 
@@ -27,11 +26,8 @@ pub enum Reached {
 pub struct SignalJob {
     /// Repeated in the answer.
     pub question: u64,
-    /// The attempt.
     pub id: AttemptId,
-    /// Which.
     pub signal: SignalNumber,
-    /// To whom.
     pub whom: Reached,
 }
 
@@ -50,7 +46,6 @@ pub enum JobSignal {
 /// Answers [`SignalJob`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalNews {
-    /// Of the question.
     pub question: u64,
     /// What became of it.
     pub signal: JobSignal,

@@ -14,9 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct AskSteps {
     /// Repeated in the answer.
     pub question: u64,
-    /// The attempt.
     pub id: AttemptId,
-    /// What.
     pub wish: StepWish,
 }
 
@@ -28,9 +26,7 @@ pub enum StepWish {
     Open(StepAsk),
     /// It still runs; is there a word for it? Answered when there is one, or after so long.
     Hold {
-        /// Which.
         number: u32,
-        /// How long.
         wait: Span,
         /// Its streams, of one that others may attach to. Nodes of builds before do not read it,
         /// and answer with signals alone.
@@ -40,42 +36,30 @@ pub enum StepWish {
     /// What its tasks wrote, since somebody listens. This and the next two only to a node whose
     /// Hello said that it reads them.
     Say {
-        /// Which.
         number: u32,
-        /// The piece.
         piece: StepPiece,
     },
     /// What do its tasks write? Answered when there is something, or after so long.
     Listen {
-        /// Which.
         number: u32,
         /// From this byte of it on; `None`: what is kept of it, and what comes.
         from: Option<u64>,
-        /// How long.
         wait: Span,
     },
     /// Something for its tasks to read.
     Speak {
-        /// Which.
         number: u32,
-        /// What.
         speech: StepSpeech,
     },
-    /// It is over.
     Close {
-        /// Which.
         number: u32,
-        /// How it ended.
         exit: ExitStatus,
     },
     /// A signal for all of its tasks.
     Signal {
-        /// Which.
         number: u32,
-        /// The signal.
         signal: SignalNumber,
     },
-    /// All of them.
     List,
 }
 
@@ -99,7 +83,6 @@ pub enum StepGpus {
 pub struct StepAsk {
     /// Chosen at random: the same one again is the same step.
     pub nonce: TaskNumber,
-    /// Its name.
     pub name: String,
     /// Its nodes, and how many tasks each runs.
     pub tasks: Vec<(NodeName, u32)>,
@@ -108,7 +91,6 @@ pub struct StepAsk {
     pub others: Vec<NodeName>,
     /// CPUs for each task.
     pub cpus_each: u32,
-    /// GPUs.
     pub gpus: StepGpus,
     /// Nobody else of those that say the same may have them meanwhile.
     pub exclusive: bool,
@@ -119,7 +101,6 @@ pub struct StepAsk {
 /// A step's part of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepShare {
-    /// The node.
     pub node: NodeName,
     /// How many tasks it runs.
     pub tasks: u32,
@@ -134,7 +115,6 @@ pub struct StepShare {
 pub struct StepView {
     /// Its number in the job.
     pub number: u32,
-    /// Its name.
     pub name: String,
     /// Its part of each node.
     pub shares: Vec<StepShare>,
@@ -142,7 +122,6 @@ pub struct StepView {
     pub exclusive: bool,
     /// Since when, by the first node's clock.
     pub opened_at: Time,
-    /// Until when.
     pub ended_at: Option<Time>,
     /// How it ended: the worst of its tasks.
     pub exit: Option<ExitStatus>,
@@ -151,9 +130,7 @@ pub struct StepView {
 /// Answers [`AskSteps`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepNews {
-    /// Of the question.
     pub question: u64,
-    /// The answer.
     pub answer: StepAnswer,
 }
 
@@ -161,7 +138,6 @@ pub struct StepNews {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepAnswer {
-    /// It is there.
     Opened(StepView),
     /// Not now: others have what it asks for. In a sentence.
     Busy(String),
@@ -175,6 +151,5 @@ pub enum StepAnswer {
     Said(StepSaid),
     /// All of them, rising.
     List(Vec<StepView>),
-    /// Done.
     Done,
 }

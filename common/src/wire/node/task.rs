@@ -70,13 +70,10 @@ pub struct StepMark {
 pub struct FeedTask {
     /// Repeated in the answer.
     pub question: u64,
-    /// The attempt.
     pub id: AttemptId,
-    /// The program.
     pub task: TaskNumber,
     /// From this byte of all it reads on; a piece that comes again changes nothing.
     pub from: u64,
-    /// The piece.
     #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
 }
@@ -86,9 +83,7 @@ pub struct FeedTask {
 pub struct WatchTask {
     /// Repeated in the answer.
     pub question: u64,
-    /// The attempt.
     pub id: AttemptId,
-    /// The program.
     pub task: TaskNumber,
     /// Of its standard output, from this byte on.
     pub stdout_from: u64,
@@ -106,18 +101,14 @@ pub struct WatchTask {
 pub struct SignalTask {
     /// Repeated in the answer.
     pub question: u64,
-    /// The attempt.
     pub id: AttemptId,
-    /// The program.
     pub task: TaskNumber,
-    /// Which.
     pub signal: SignalNumber,
 }
 
 /// Answers each of these questions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskNews {
-    /// Of the question.
     pub question: u64,
     /// How it is doing.
     pub state: TaskState,
@@ -141,7 +132,6 @@ impl TaskNews {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
-    /// It runs.
     Running,
     /// It ended like this. What it started itself may run on, until the job ends.
     Ended(ExitStatus),

@@ -6,14 +6,10 @@ use owo_colors::AnsiColors;
 /// How a cell is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tint {
-    /// Not at all.
     #[default]
     Plain,
-    /// It goes well.
     Good,
-    /// It waits.
     Waiting,
-    /// It went wrong.
     Bad,
 }
 
@@ -28,7 +24,6 @@ impl Tint {
     }
 }
 
-/// One cell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cell {
     pub(super) text: String,
@@ -44,7 +39,6 @@ impl Cell {
         self
     }
 
-    /// In a colour.
     #[must_use]
     pub fn tint(mut self, tint: Tint) -> Self {
         self.tint = tint;

@@ -1,6 +1,5 @@
 //! A column of a table: its title, and how it gives way. Never what stands in it.
 
-/// One column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     pub(super) title: &'static str,
@@ -17,7 +16,6 @@ impl Column {
         Self { title, short: None, right: false, least: None, drops: None }
     }
 
-    /// Numbers: aligned right.
     #[must_use]
     pub const fn right(mut self) -> Self {
         self.right = true;

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 /// Again and again.
 #[derive(clap::Args, Debug, Clone, Default)]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Repeat {
     /// Again after so many seconds, until interrupted
     #[arg(short = 'i', long = "iterate", value_name = "SECONDS",

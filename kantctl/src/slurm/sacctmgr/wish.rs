@@ -27,7 +27,6 @@ pub(super) struct Wish {
     pub(super) users: Vec<String>,
     /// Only of these accounts.
     pub(super) accounts: Vec<String>,
-    /// In these columns.
     pub(super) format: Option<String>,
     /// A line for each account of a user.
     pub(super) with_associations: bool,

@@ -7,10 +7,8 @@ use common::job::SignalNumber;
 use nix::sys::signal::Signal;
 use std::str::FromStr;
 
-/// One word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// Jobs.
     Jobs(Keys),
     /// A step: `42.0`.
     Step(JobKey, u32),

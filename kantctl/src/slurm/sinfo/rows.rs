@@ -14,9 +14,7 @@ use std::collections::BTreeMap;
 /// The nodes of a partition; without one, all that are asked for.
 #[derive(Debug)]
 pub struct Part<'a> {
-    /// The partition.
     pub queue: Option<&'a Queue>,
-    /// Its nodes.
     pub nodes: Vec<&'a NodeView>,
 }
 

@@ -4,7 +4,6 @@
 /// Taken; they change nothing.
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Accepted: a step has what its job has on the node")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Accepted {
     /// Memory is near the job's CPUs
     #[arg(long, value_name = "KIND")]

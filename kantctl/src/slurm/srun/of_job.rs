@@ -9,7 +9,6 @@ use common::wire::node::StepGpus;
 /// Options of a job of its own.
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Of a job of its own; in a job GPUs are some of the job's")]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct OfJob {
     /// Whole nodes; in a job: CPUs and GPUs of its own, among steps that say the same
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "node")]

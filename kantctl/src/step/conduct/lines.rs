@@ -29,7 +29,6 @@ const STARTER: &str = "step-tasks";
 /// What a starter is asked for as, where the node does not know better.
 const USUAL_PATH: &str = "/usr/bin/kantctl";
 
-/// One line.
 struct Line {
     /// `None`: all is over there.
     send: Option<UnboundedSender<Vec<u8>>>,
@@ -96,7 +95,6 @@ impl Lines {
         self.send(line, &Frame::new(Kind::Taken, ALL, heard.to_le_bytes()));
     }
 
-    /// To one.
     pub fn send(&self, line: usize, frame: &Frame) {
         let Some(line) = self.0.get(line) else { return };
         let mut line = line.borrow_mut();
@@ -108,7 +106,6 @@ impl Lines {
         }
     }
 
-    /// To all.
     pub fn send_all(&self, frame: &Frame) {
         (0..self.0.len()).for_each(|line| self.send(line, frame));
     }
@@ -251,7 +248,6 @@ fn part(step: &Step<'_>, task: Task) -> (Vec<u32>, Option<Vec<u32>>) {
     (cpus, gpus)
 }
 
-/// Where tasks start.
 fn as_text(directory: &Path) -> String {
     directory.to_str().map_or_else(|| "/tmp".to_owned(), str::to_owned)
 }

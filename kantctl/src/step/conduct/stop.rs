@@ -11,7 +11,6 @@ const WAIT_MAX_SECONDS: u64 = 1 << 32;
 /// A second Ctrl-C within this time is meant.
 const TWICE: Duration = Duration::from_secs(1);
 
-/// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
     at: Instant,
@@ -20,7 +19,6 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// At once.
     pub fn now() -> Self {
         Self { at: Instant::now(), signal: Signal::SIGTERM }
     }

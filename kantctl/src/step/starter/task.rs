@@ -31,11 +31,9 @@ const STACK_BYTES: usize = 64 << 10;
 pub struct NotStarted {
     /// What the system said (man 3 errno); 0: nothing.
     pub errno: i32,
-    /// In a sentence.
     pub why: String,
 }
 
-/// A task.
 pub struct Task {
     /// `None`: it never ran, or has ended.
     pid: Option<Pid>,
@@ -133,7 +131,6 @@ impl Task {
         Ok((Self { pid, input, terminal }, 1))
     }
 
-    /// Its process.
     pub const fn pid(&self) -> Option<Pid> {
         self.pid
     }
@@ -143,7 +140,6 @@ impl Task {
         self.pid.is_none()
     }
 
-    /// It has ended.
     pub fn note_end(&mut self) {
         (self.pid, self.input) = (None, None);
     }

@@ -32,7 +32,6 @@ impl Parcels {
         Ok(Self { key: request_key()?, parcels: Vec::new() })
     }
 
-    /// One more.
     pub fn add(&mut self, line: usize, submit: SubmitRequest) {
         let environment = submit.environment.iter().map(|(name, value)| name.len() + value.len());
         // The ask itself is some hundred bytes, and its arguments.

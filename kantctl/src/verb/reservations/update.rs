@@ -21,7 +21,6 @@ const CHANGES: [&str; 9] =
 /// Arguments of `reservations update`.
 #[derive(clap::Args, Debug, Clone)]
 #[command(group(ArgGroup::new("change").required(true).multiple(true).args(CHANGES)))]
-#[allow(missing_docs)] // each field's comment is its help
 pub struct Update {
     /// Its name
     #[arg(value_name = "NAME")]

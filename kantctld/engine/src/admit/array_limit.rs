@@ -31,7 +31,6 @@ impl Arrays {
         }
     }
 
-    /// A job starts.
     pub fn count(&mut self, job: &WaitingJob) {
         if job.array_limit.is_some() {
             *self.running.entry(job.key.job).or_default() += 1;

@@ -18,7 +18,6 @@ pub(crate) struct Blocks {
     pub level: Level,
     /// Nodes of a block; the last may be smaller.
     pub size: usize,
-    /// Nodes in all.
     pub count: usize,
 }
 

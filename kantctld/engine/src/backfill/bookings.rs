@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 /// Whom something is kept for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum For {
-    /// A waiting job.
     Job(JobKey),
     /// Whoever may use this booking; the whole node.
     Reservation(ReservationName),
@@ -75,7 +74,6 @@ impl Bookings {
         bookings
     }
 
-    /// Keeps something more.
     pub fn add(&mut self, at: NodeIndex, booking: Booking) {
         if self.by_node.len() <= at.at() {
             self.by_node.resize_with(at.at() + 1, Vec::new);

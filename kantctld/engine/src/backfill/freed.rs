@@ -18,7 +18,6 @@ pub(crate) enum Freed {
 }
 
 impl Freed {
-    /// Everybody was asked.
     pub const fn nowhere() -> Self {
         Self::On(BTreeMap::new())
     }
@@ -30,7 +29,6 @@ impl Freed {
         }
     }
 
-    /// Not, after all.
     pub fn take_back(&mut self, at: NodeIndex) {
         if let Self::On(nodes) = self
             && let Some(times) = nodes.get_mut(&at)

@@ -32,7 +32,6 @@ pub struct KindIndex(pub usize);
 pub struct Party {
     /// The queue; `None`: it is no longer configured, and bounds nobody.
     pub queue: Option<QueueIndex>,
-    /// The user.
     pub user: Uid,
     /// The account, where one was named.
     pub account: Option<AccountIndex>,
@@ -47,9 +46,7 @@ pub struct Claim {
     pub who: Party,
     /// Running jobs: 1, or 0 for what a running job asks for in addition.
     pub jobs: u32,
-    /// CPUs.
     pub cpus: Cpus,
-    /// Memory.
     pub memory: Bytes,
     gpu_milli: u64,
     kinds: Vec<(KindIndex, u64)>,

@@ -13,7 +13,6 @@ pub(super) struct Column(pub usize);
 
 /// GPUs of any kind, in thousandths.
 pub(super) const GPUS: Column = Column(0);
-/// CPUs.
 pub(super) const CPUS: Column = Column(1);
 /// Memory, in bytes.
 pub(super) const MEMORY: Column = Column(2);
@@ -39,7 +38,6 @@ impl Columns {
         Self { kinds }
     }
 
-    /// So many.
     pub fn count(&self) -> usize {
         KINDS_FROM + self.kinds.len()
     }

@@ -49,7 +49,6 @@ impl Minutes {
         }
     }
 
-    /// Is nothing booked?
     pub fn is_empty(&self) -> bool {
         self.by_end.is_empty()
     }

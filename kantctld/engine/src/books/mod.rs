@@ -44,11 +44,8 @@ pub struct Books {
 /// What a queue and all below it hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held {
-    /// Running jobs.
     pub jobs: u64,
-    /// Thousandths of GPUs.
     pub gpu_milli: u64,
-    /// CPUs.
     pub cpus: u64,
     /// Memory, in bytes.
     pub memory_bytes: u64,
@@ -98,7 +95,6 @@ impl Books {
         self.quotas.set_capacity(&self.columns, capacity);
     }
 
-    /// The queues.
     #[must_use]
     pub const fn tree(&self) -> &Tree {
         &self.tree

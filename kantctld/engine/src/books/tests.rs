@@ -21,7 +21,6 @@ pub(super) fn any(gpus: u32) -> Amounts {
     Amounts { gpus_any: Some(Gpus(gpus)), ..Amounts::default() }
 }
 
-/// GPUs by kind.
 pub(super) fn of_kinds(kinds: &[(&str, u32)]) -> Amounts {
     let gpus = kinds.iter().map(|(text, gpus)| (kind(text), Gpus(*gpus)));
     Amounts { gpus: gpus.collect(), ..Amounts::default() }

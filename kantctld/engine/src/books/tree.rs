@@ -43,7 +43,6 @@ impl Tree {
         Self { names, paths }
     }
 
-    /// So many queues.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()

@@ -44,7 +44,6 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// A job runs.
     pub fn run(&mut self, job: &RunningJob, nodes: &BTreeMap<NodeName, Left>) {
         let held = Held::of(job.allocation.shares(), kind_on(nodes), to_go(job.ends_by, self.now));
         self.add(&of_running(job), &held);

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 /// Thousandths of GPUs, or of CPUs.
 pub(super) type Milli = u128;
 
-/// No bound.
 pub(super) const ENDLESS: Milli = Milli::MAX;
 
 /// What is judged. Memory is not: a request does not say how much it will be.

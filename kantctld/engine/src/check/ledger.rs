@@ -40,7 +40,6 @@ impl Ledger {
         }
     }
 
-    /// A job runs.
     pub fn run(&mut self, policy: &Policy, floor: &Floor, job: &RunningJob) {
         if !bound_anybody(policy) {
             return;
@@ -81,7 +80,6 @@ impl Ledger {
         self.held.get(who)
     }
 
-    /// What somebody holds.
     pub(super) fn held(&self, who: &Who, now: Time) -> Held {
         let mut held = self.held.get(who).cloned().unwrap_or_default();
         let left = |(gpus, ends): &(u64, Option<Time>)| {

@@ -19,7 +19,6 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// All of it.
     pub fn whole(node: NodeSnapshot) -> Self {
         let has = &node.inventory;
         Self {

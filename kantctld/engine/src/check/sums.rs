@@ -18,7 +18,6 @@ pub(super) enum Column {
     Memory,
 }
 
-/// What somebody holds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Held {
     pub jobs: u64,
@@ -73,7 +72,6 @@ impl Held {
         self.amounts.get(column).copied().unwrap_or(0)
     }
 
-    /// Adds another's.
     pub fn join(&mut self, other: &Self) {
         self.jobs += other.jobs;
         self.gpu_time += other.gpu_time;

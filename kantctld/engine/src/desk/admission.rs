@@ -62,8 +62,6 @@ pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob, now: Time) -> 
 
 /// Why a job is not admitted: for a reason of its own, or of all of its class.
 pub(crate) enum Refused {
-    /// Its own.
     Job(WaitReason),
-    /// Of all alike.
     Class(WaitReason),
 }

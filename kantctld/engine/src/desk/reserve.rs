@@ -135,7 +135,6 @@ impl<'a> Desk<'a> {
         self.keep_nodes(job, shape, found);
     }
 
-    /// Keeps certain nodes.
     pub(super) fn keep_nodes(
         &mut self,
         job: &'a Arc<WaitingJob>,

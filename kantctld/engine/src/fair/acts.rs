@@ -8,11 +8,8 @@ use super::yielding::Why;
 pub enum Step {
     /// What has room starts.
     Allocate,
-    /// Running jobs move.
     Consolidate,
-    /// Other queues yield.
     Reclaim,
-    /// Lower priorities yield.
     Preempt,
     /// Gangs short of tasks end.
     Stale,

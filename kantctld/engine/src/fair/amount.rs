@@ -59,7 +59,6 @@ impl Amount {
         }
     }
 
-    /// Sets one.
     pub const fn set(&mut self, resource: Resource, amount: i64) {
         match resource {
             Resource::Cpu => self.cpu_milli = amount,
@@ -78,7 +77,6 @@ impl Amount {
         }
     }
 
-    /// Both together.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         self.zip(other, i64::saturating_add)
@@ -114,7 +112,6 @@ impl Amount {
         Resource::ALL.into_iter().find(|resource| self.of(*resource) > other.of(*resource))
     }
 
-    /// Is it nothing?
     #[must_use]
     pub fn is_zero(&self) -> bool {
         *self == Self::default()

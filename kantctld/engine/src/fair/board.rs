@@ -32,7 +32,6 @@ pub(super) enum State {
     Out,
 }
 
-/// A task's seat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seat {
     pub state: State,
@@ -46,7 +45,6 @@ pub(super) struct Seat {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark(usize);
 
-/// The board.
 pub(super) struct Board<'a> {
     pub world: &'a World,
     pub tree: Tree,
@@ -55,7 +53,6 @@ pub(super) struct Board<'a> {
     pub nodes: Vec<NodeLoad>,
     /// Of all nodes, thousandths of each.
     pub(super) devices: Vec<Load>,
-    /// Of all nodes.
     pub spare: Amount,
     pub(super) has_spare: bool,
     pub seats: Vec<Seat>,
@@ -211,7 +208,6 @@ impl<'a> Board<'a> {
         Mark(self.log.len())
     }
 
-    /// Undoes everything since.
     pub fn go_back(&mut self, mark: Mark) {
         while self.log.len() > mark.0 {
             if let Some((task, seat)) = self.log.pop() {

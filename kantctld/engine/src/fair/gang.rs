@@ -16,11 +16,9 @@ use std::collections::BTreeSet;
 /// How a job stands against what it needs; the smaller goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// It lacks something.
     Below,
     /// It has just that.
     At,
-    /// It has more.
     Above,
 }
 
@@ -45,7 +43,6 @@ pub(super) struct Gang<'b, 'a> {
     again: &'b BTreeSet<TaskAt>,
 }
 
-/// No tasks.
 pub(super) static NONE: BTreeSet<TaskAt> = BTreeSet::new();
 
 impl<'b, 'a> Gang<'b, 'a> {

@@ -25,7 +25,6 @@ type Tiers = Vec<Vec<NodeAt>>;
 pub(super) enum Failed {
     /// A limit or a quota.
     Bound(Excess),
-    /// No room.
     Room,
 }
 

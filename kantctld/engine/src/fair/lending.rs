@@ -15,7 +15,6 @@ pub(super) struct Stand {
     pub above: Option<usize>,
     /// `None`: nothing is said, and nothing is borrowed.
     pub quota: Option<u64>,
-    /// Held.
     pub held: u64,
     /// May others have what it does not use?
     pub lends: bool,

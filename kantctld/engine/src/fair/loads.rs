@@ -88,7 +88,6 @@ impl Spots {
         }
     }
 
-    /// Node by node.
     pub fn each(&self) -> impl Iterator<Item = (NodeAt, &Held, &[i64])> {
         self.0.iter().map(|(node, (held, devices))| (*node, held, &devices[..]))
     }

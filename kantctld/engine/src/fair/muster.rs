@@ -44,19 +44,16 @@ pub(crate) struct Member {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     jobs: usize,
-    /// What they hold.
     pub(super) held: Amount,
     /// That part of it that is held by jobs that yield to nobody.
     pub(super) firm: Amount,
     /// Those that yield, and when they started.
     yielding: BTreeMap<Place, Time>,
-    /// Where they are.
     spots: Arc<Spots>,
     /// When those that yield started, and how many did then.
     starts: BTreeMap<Time, u32>,
 }
 
-/// All that run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Muster {
     rows: BTreeMap<QueueName, Row>,
@@ -65,7 +62,6 @@ pub(crate) struct Muster {
 }
 
 impl Muster {
-    /// Nobody runs.
     pub fn none(policy: &Policy, floor: &Floor) -> Self {
         let devices = floor.nodes().map(|(_, node)| node.class.gpu_count().0);
         let loads = if policy.fair_sharing { Loads::none(devices) } else { Loads::default() };
@@ -165,7 +161,6 @@ impl Row {
         self.yielding.iter().rev().map(|(place, started)| (place, *started))
     }
 
-    /// How many yield.
     pub(super) fn yielding_count(&self) -> usize {
         self.yielding.len()
     }

@@ -24,7 +24,6 @@ use std::cmp::Ordering;
 /// A queue with what its next job asks for, and what it has lost already in this count.
 #[derive(Debug, Clone, Copy)]
 pub struct Next<'a> {
-    /// The queue.
     pub queue: QueueAt,
     /// What its next job asks for.
     pub asks: &'a Amount,

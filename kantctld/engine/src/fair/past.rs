@@ -27,7 +27,6 @@ const ALL: f64 = 1e6;
 /// GPU time that the jobs of a queue used; queues below it have their own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueUse {
-    /// The queue.
     pub queue: QueueName,
     /// By hour, in any order.
     pub hours: Vec<Bucket>,

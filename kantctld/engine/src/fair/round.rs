@@ -38,7 +38,6 @@ const STEPS: [Step; 3] = [Step::Allocate, Step::Reclaim, Step::Preempt];
 /// The same while somebody may be moved.
 const WITH_MOVES: [Step; 4] = [Step::Allocate, Step::Consolidate, Step::Reclaim, Step::Preempt];
 
-/// Decides a round.
 pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
     seeing(snapshot, now, Sight::first())
 }

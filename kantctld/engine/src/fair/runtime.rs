@@ -30,7 +30,6 @@ pub enum Method {
 pub struct Protection {
     /// Against those of its own queue.
     pub preempt: Option<Span>,
-    /// Against other queues.
     pub reclaim: Option<Span>,
     /// Against everybody, wherever they stand in the tree.
     pub always: Option<Span>,

@@ -164,7 +164,6 @@ impl<'a> Set<'a> {
         within_quotas(books, job.queue, &asks).err().filter(|_| !job.is_preemptible)
     }
 
-    /// Its components.
     pub fn keys(&self) -> impl Iterator<Item = JobKey> + '_ {
         self.components.iter().map(|(job, ..)| job.key)
     }

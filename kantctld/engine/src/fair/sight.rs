@@ -21,7 +21,6 @@ use common::time::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Nearly always enough.
 const FIRST: usize = 64;
 /// Where it is not, so many times as many.
 const MORE: usize = 16;
@@ -31,7 +30,6 @@ const MORE: usize = 16;
 pub(crate) enum Sight {
     /// All, and everybody else who runs.
     All,
-    /// So many.
     First(usize),
 }
 

@@ -14,10 +14,8 @@ use super::bounds::within_quotas;
 use super::tree::{QueueAt, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who takes back.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimant {
-    /// Its queue.
     pub queue: QueueAt,
     /// What it asks for.
     pub asks: Amount,

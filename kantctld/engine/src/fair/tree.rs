@@ -21,7 +21,6 @@ pub struct QueueAt(pub usize);
 /// What an operator says about a queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// Its name.
     pub name: String,
     /// The queue above it.
     pub parent: Option<QueueAt>,
@@ -44,7 +43,6 @@ pub struct Terms {
 /// What a queue and those below it hold, ask for and are due.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Account {
-    /// Held, or promised.
     pub allocated: Amount,
     /// That part of it that is held by jobs that yield to nobody.
     pub firm: Amount,
@@ -61,7 +59,6 @@ pub struct Account {
 pub struct Tree {
     /// What is said about each.
     pub terms: Arc<Vec<Terms>>,
-    /// What each has.
     pub accounts: Vec<Account>,
     paths: Arc<Vec<Vec<QueueAt>>>,
     below: Arc<Vec<Vec<QueueAt>>>,

@@ -14,9 +14,7 @@ use std::sync::Arc;
 /// What runs and is not named; nothing, unless a world says so.
 #[derive(Debug, Clone, Default)]
 pub struct Unseen {
-    /// Where they are.
     pub(super) loads: Loads,
-    /// By queue.
     pub(super) queues: Vec<Rest>,
     /// May any of them be moved so that another has room?
     pub(super) may_move: bool,
@@ -25,7 +23,6 @@ pub struct Unseen {
 /// Those of one queue.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rest {
-    /// What they hold.
     pub held: Amount,
     /// That part of it that is held by jobs that yield to nobody.
     pub firm: Amount,

@@ -20,7 +20,6 @@ type Place<'n> = (Reverse<i64>, Standing, i64, &'n str, JobAt);
 /// Without where the world has it.
 pub(super) type Rank<'n> = (Reverse<i64>, Standing, i64, &'n str);
 
-/// Who could yield.
 pub(super) struct Lists {
     /// Preemptible jobs that hold something, by queue, who yields first last. Only those that come
     /// before all who are unseen and might be asked.
@@ -106,7 +105,6 @@ fn is_before(place: &Place<'_>, other: &Rank<'_>) -> bool {
 /// Who might be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
-    /// This job.
     Job(JobAt),
     /// Somebody of this queue and priority or a higher one whom the world does not name.
     Unseen(QueueAt, i64),
@@ -117,7 +115,6 @@ pub(super) enum Who {
 pub(super) enum Asked {
     /// It may be asked.
     Yes,
-    /// It may not.
     No,
     /// Nor may any of its queue that comes after it.
     NobodyElse,

@@ -272,7 +272,6 @@ pub(super) fn may_be_preempted(desk: &Desk<'_>, job: &WaitingJob, queue: &Queue)
     says.unwrap_or(queue.preemption.preemptible)
 }
 
-/// QoS before nice.
 pub(super) fn priority(policy: &Policy, qos: Option<&QosName>, nice: i32) -> i64 {
     let found = policy.qos.iter().find(|known| Some(&known.name) == qos);
     let qos = found.map_or(0, |qos| qos.priority);

@@ -35,12 +35,10 @@ pub enum Cut {
     Mixed,
 }
 
-/// A node.
 #[derive(Debug, Clone, Default)]
 pub struct Node {
     /// Its name, for who reads it; a plan does not.
     pub name: String,
-    /// Devices.
     pub gpus: u32,
     /// Of each device; `None`: not known, so that nobody may ask for it here.
     pub gpu_memory_mib: Option<u64>,
@@ -66,7 +64,6 @@ pub enum GpuAsk {
     /// None.
     #[default]
     None,
-    /// Whole devices.
     Whole(u32),
     /// So many thousandths of each of so many devices.
     Part {
@@ -77,22 +74,18 @@ pub enum GpuAsk {
     },
     /// So much memory of each of so many devices.
     Memory {
-        /// Of each device.
         mib: u64,
         /// Devices of one node.
         devices: u32,
     },
-    /// Slices by profile.
     Slices(BTreeMap<String, i64>),
 }
 
 /// What a task is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TaskState {
-    /// It may start.
     #[default]
     Waiting,
-    /// It may not.
     Gated,
     /// It holds its place.
     Running,
@@ -117,20 +110,16 @@ pub struct Affinity {
     pub labels: BTreeMap<String, String>,
 }
 
-/// One task.
 #[derive(Debug, Clone, Default)]
 pub struct Task {
-    /// Its name.
     pub name: String,
     /// Thousandths of a CPU.
     pub cpu_milli: i64,
     /// Bytes.
     pub memory_bytes: i64,
-    /// GPUs.
     pub gpus: GpuAsk,
     /// What it is doing.
     pub state: TaskState,
-    /// Where.
     pub node: Option<NodeAt>,
     /// On which shared devices of it: equal names are one device.
     pub device_names: Vec<String>,
@@ -177,28 +166,22 @@ pub enum Least {
 /// Tasks, or groups, that start together.
 #[derive(Debug, Clone)]
 pub struct Group {
-    /// Its name.
     pub name: String,
     /// The group above it; `None`: it is the job.
     pub parent: Option<GroupAt>,
-    /// What it needs.
     pub least: Least,
     /// How near its tasks are.
     pub near: Option<Nearness>,
 }
 
-/// One job.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// Its name.
     pub name: String,
-    /// Its queue.
     pub queue: QueueAt,
     /// Inside its queue a higher priority goes first.
     pub priority: i64,
     /// May it be made to yield, and may it borrow?
     pub is_preemptible: bool,
-    /// Smaller: submitted earlier.
     pub submitted: i64,
     /// How long it runs; `None`: it does not, or nobody knows.
     pub runs_for: Option<Span>,
@@ -235,7 +218,6 @@ pub struct Job {
     pub may_move: bool,
     /// What it consists of: the job first, each group behind the one above it.
     pub groups: Vec<Group>,
-    /// Its tasks.
     pub tasks: Vec<TaskAt>,
 }
 
@@ -249,22 +231,18 @@ impl Job {
 /// How long a gang may be short of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grace {
-    /// So long.
     For(Span),
     /// As long as it likes.
     Ever,
 }
 
-/// All of it.
 #[derive(Debug, Clone, Default)]
 pub struct World {
     /// Nodes that jobs may start on.
     pub nodes: Vec<Node>,
-    /// Queues.
     pub queues: Vec<Terms>,
     /// Past use of each queue, for CPU, memory and GPU, 0 to 1; empty: none.
     pub usage: Vec<[f64; 3]>,
-    /// Jobs.
     pub jobs: Vec<Job>,
     /// The tasks of all of them.
     pub tasks: Vec<Task>,

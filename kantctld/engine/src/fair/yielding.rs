@@ -25,7 +25,6 @@ use super::world::{JobAt, TaskAt};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why others yield.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// They move, and everybody has a place.

@@ -145,7 +145,6 @@ impl<'a> Hall<'a> {
         takes
     }
 
-    /// All groups.
     pub fn groups(&self) -> impl Iterator<Item = GroupIndex> + use<> {
         (0..u32::try_from(self.trial.groups_len()).unwrap_or(u32::MAX)).map(GroupIndex)
     }

@@ -18,7 +18,6 @@ pub(crate) struct BundleIndex(pub u32);
 /// Groups of the same GPU pool.
 #[derive(Debug, Clone)]
 pub(crate) struct Bundle {
-    /// Rising.
     pub groups: Vec<GroupIndex>,
     /// The class of one of its nodes: all have GPUs of the same kinds.
     pub class: Arc<Class>,

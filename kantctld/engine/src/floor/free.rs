@@ -10,11 +10,9 @@ use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 /// What is free on one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Free {
-    /// Free logical CPUs.
     pub cpus: CpuSet,
     /// How many CPUs lie on wholly free cores: the ones that can be given. Follows `cpus`.
     pub core_cpus: Cpus,
-    /// Free memory.
     pub memory: Bytes,
     /// Free thousandths of each GPU, by position in the class.
     pub milli: Vec<u16>,
@@ -44,7 +42,6 @@ impl Free {
         }
     }
 
-    /// Is nobody there?
     pub const fn is_idle(&self) -> bool {
         self.holders == 0
     }

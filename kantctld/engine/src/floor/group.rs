@@ -22,7 +22,6 @@ pub(crate) struct GroupIndex(pub u32);
 /// Nodes of the same GPU pool under the same leaf.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
-    /// Rising.
     pub nodes: Vec<NodeIndex>,
     /// Their leaf, if it is known.
     pub leaf: Option<SwitchIndex>,

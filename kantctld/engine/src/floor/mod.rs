@@ -35,7 +35,6 @@ impl NodeIndex {
     }
 }
 
-/// All nodes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Floor {
     nodes: Vec<Node>,
@@ -90,7 +89,6 @@ impl Floor {
         if *known.inventory == *node.inventory { known.clone() } else { Arc::new(class) }
     }
 
-    /// Forgets a node.
     pub fn remove_node(&mut self, name: &NodeName) {
         self.arrivals.remove(name);
         if let Some(at) = self.by_name.remove(name) {
@@ -206,7 +204,6 @@ impl Floor {
             (0..).zip(&self.nodes).map(|(at, node)| (node.name.clone(), NodeIndex(at))).collect();
     }
 
-    /// A node.
     pub fn node(&self, at: NodeIndex) -> &Node {
         &self.nodes[at.at()]
     }
@@ -231,12 +228,10 @@ impl Floor {
         self.nodes.len() - self.sums.iter().map(|sums| sums.usable as usize).sum::<usize>()
     }
 
-    /// How many nodes.
     pub const fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The groups.
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }

@@ -41,7 +41,6 @@ impl Holder {
     }
 }
 
-/// One node.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub name: NodeName,
@@ -49,7 +48,6 @@ pub(crate) struct Node {
     pub unusable: Option<Unusable>,
     pub position: Position,
     pub group: GroupIndex,
-    /// Soonest end first.
     pub holders: Vec<Arc<Holder>>,
     pub free: Free,
 }

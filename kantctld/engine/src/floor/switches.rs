@@ -52,7 +52,6 @@ impl Switches {
         self.tier(level).by_name.get(name).copied()
     }
 
-    /// Its name.
     pub fn name(&self, level: Level, index: SwitchIndex) -> Option<&SwitchName> {
         self.tier(level).names.get(index.0 as usize)
     }

@@ -12,7 +12,6 @@ use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 pub(crate) struct Takes {
     pub cpus: Cpus,
     pub memory: Bytes,
-    /// Whole GPUs.
     pub gpus: Gpus,
     /// The positions of GPUs that it may have.
     pub accepted: u128,

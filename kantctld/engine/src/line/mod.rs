@@ -20,11 +20,9 @@ use std::sync::Arc;
 enum Place {
     /// Held, waiting for other jobs, or before its time.
     Parked,
-    /// In a class.
     In(ClassId),
 }
 
-/// All waiting jobs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Line {
     jobs: BTreeMap<JobKey, (Arc<WaitingJob>, Place)>,
@@ -196,12 +194,10 @@ impl Line {
         self.kinds.iter().map(|(id, kind)| (*id, kind))
     }
 
-    /// A kind.
     pub fn kind_of(&self, id: KindId) -> Option<&Kind> {
         self.kinds.get(&id)
     }
 
-    /// A class.
     pub fn class(&self, id: ClassId) -> Option<&Class> {
         self.classes.get(&id)
     }
@@ -214,7 +210,6 @@ impl Line {
         }
     }
 
-    /// A job.
     pub fn get(&self, key: JobKey) -> Option<&Arc<WaitingJob>> {
         self.jobs.get(&key).map(|(job, _)| job)
     }
@@ -224,7 +219,6 @@ impl Line {
         self.jobs.values().map(|(job, _)| job)
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         self.jobs.len()
     }

@@ -23,22 +23,17 @@ const EIGHT: Gpus = Gpus(8);
 /// GPUs of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KindMeasure {
-    /// There are.
     pub gpus: Gpus,
-    /// In use.
     pub used: GpuMilli,
 }
 
 /// The cluster's nodes with GPUs that are not down.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClusterMeasure {
-    /// GPUs there are.
     pub gpus: Gpus,
-    /// GPUs in use.
     pub used: GpuMilli,
     /// The same by kind.
     pub kinds: BTreeMap<GpuKind, KindMeasure>,
-    /// Nodes with GPUs.
     pub nodes: Nodes,
     /// Those with some GPU in use.
     pub nodes_used: Nodes,

@@ -7,17 +7,13 @@ use common::time::Span;
 /// Waiting times of some jobs, in seconds; `None` where there are no jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct JobWaits {
-    /// How many jobs.
     pub jobs: usize,
-    /// Their mean.
     pub mean: Option<f64>,
-    /// The median.
     pub p50: Option<f64>,
     /// The wait that 90 % do not exceed.
     pub p90: Option<f64>,
     /// The wait that 99 % do not exceed.
     pub p99: Option<f64>,
-    /// The longest.
     pub max: Option<f64>,
 }
 

@@ -8,7 +8,6 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// One more value.
     pub fn add(&mut self, value: f64) {
         self.sum += value;
         self.count += 1;

@@ -39,13 +39,11 @@ pub struct UsedBy {
     /// The account, where one was named.
     #[serde(default)]
     pub account: Option<AccountName>,
-    /// The user.
     pub user: Uid,
     /// By hour, in any order.
     pub hours: Vec<Bucket>,
 }
 
-/// What everybody used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Usage {

@@ -14,7 +14,6 @@
 use super::{Facts, Rank};
 use std::cmp::Reverse;
 
-/// A job's place.
 #[must_use]
 pub fn rank(job: &Facts<'_>) -> Rank {
     Rank {

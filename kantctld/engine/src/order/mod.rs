@@ -22,15 +22,11 @@ use multifactor::Multifactor;
 pub struct Facts<'a> {
     /// Which job or array task.
     pub key: JobKey,
-    /// Its queue.
     pub queue: &'a Queue,
     /// Its QoS, where it has one that is configured.
     pub qos: Option<&'a Qos>,
-    /// Whom to charge.
     pub account: Option<&'a AccountName>,
-    /// Whose it is.
     pub owner: Uid,
-    /// Higher goes later.
     pub nice: i32,
     /// Since when it waits.
     pub since: Time,

@@ -34,7 +34,6 @@ use std::cmp::Reverse;
 pub struct Factor {
     /// 0 to 1.
     pub factor: f64,
-    /// Its weight.
     pub weight: u32,
     /// `weight * factor`, rounded.
     pub points: i64,
@@ -47,13 +46,10 @@ pub struct FactorSheet {
     pub age: Factor,
     /// For what it asks for.
     pub size: Factor,
-    /// For its queue.
     pub queue: Factor,
-    /// For its QoS.
     pub qos: Factor,
     /// For having used less than its share.
     pub fair_share: Factor,
-    /// Taken off.
     pub nice: i32,
     /// The priority: the points of all factors, less nice. Higher goes first.
     pub points: i64,

@@ -26,7 +26,6 @@ use std::cmp::Reverse;
 /// waited longer is never behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
-    /// The queue's priority.
     pub queue: Reverse<i32>,
     /// The QoS's priority; 0 in a multifactor queue.
     pub qos: Reverse<i32>,
@@ -38,7 +37,6 @@ pub struct Rank {
     pub points: Reverse<i64>,
     /// Since when it waits.
     pub since: Time,
-    /// Which job.
     pub key: JobKey,
 }
 

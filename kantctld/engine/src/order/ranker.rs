@@ -42,7 +42,6 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    /// A job's rank.
     pub fn rank(&self, job: &WaitingJob) -> Rank {
         let Some(queue) = self.queues.get(&job.queue) else { return Rank::last(job) };
         let qos = job.qos.as_ref().and_then(|name| self.qos.get(name).copied());

@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// One running job.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub job: Arc<RunningJob>,
@@ -47,7 +46,6 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// All of them.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
         self.members.values()
     }
@@ -120,7 +118,6 @@ impl Crowd {
         policy.queues.iter().any(asks)
     }
 
-    /// A job runs.
     pub fn add(&mut self, policy: &Policy, job: &Arc<RunningJob>, hold: &Arc<Hold>) {
         if !job.may_be_asked() || !Self::is_wanted(policy) {
             return;

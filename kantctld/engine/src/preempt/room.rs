@@ -22,7 +22,6 @@ pub(crate) struct Room {
     pub claim: Claim,
 }
 
-/// Looks for that.
 pub(super) struct Search<'s, 'a> {
     pub desk: &'s mut Desk<'a>,
     pub asker: &'s Asker<'a>,

@@ -39,7 +39,6 @@ use common::time::Span;
 /// Up to so many victims are left out one by one.
 const ONE_BY_ONE_MAX: usize = 64;
 
-/// Who yields.
 pub(crate) struct Chosen<'a> {
     pub victims: Vec<Candidate<'a>>,
     pub room: Room,

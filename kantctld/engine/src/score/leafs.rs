@@ -16,7 +16,6 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Is nobody there?
     pub const fn is_whole(&self) -> bool {
         self.usable > 0 && self.idle_nodes == self.usable
     }

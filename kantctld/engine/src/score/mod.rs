@@ -37,7 +37,6 @@ impl<'a> Scorer<'a> {
         Self { hall, leafs: OnceCell::new() }
     }
 
-    /// Sums by leaf.
     pub fn leafs(&self) -> &Leafs {
         self.leafs.get_or_init(|| Leafs::of(self.hall))
     }

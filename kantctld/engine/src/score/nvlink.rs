@@ -135,7 +135,6 @@ impl Links {
     }
 }
 
-/// Higher is nearer.
 const fn nearness(path: GpuPath) -> u32 {
     match path {
         GpuPath::Own | GpuPath::NvLink(_) => 5,

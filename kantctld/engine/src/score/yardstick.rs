@@ -24,7 +24,6 @@ pub(crate) struct Yardsticks {
     by_class: Vec<(Arc<Class>, Yardstick)>,
 }
 
-/// Of one class.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Yardstick {
     /// Jobs that can use none of its GPUs, whatever is free.
@@ -41,7 +40,6 @@ pub(crate) struct Ask {
     pub gpus: u32,
     /// How many jobs they stand for.
     pub jobs: i64,
-    /// By CPUs, rising.
     sizes: Vec<Size>,
 }
 
@@ -74,7 +72,6 @@ impl Yardsticks {
 }
 
 impl Yardstick {
-    /// Of one class.
     pub fn of(class: &Class, typical: &[Typical]) -> Self {
         let mut yardstick = Self::default();
         let mut asks: BTreeMap<(u128, u16, u32), Vec<Size>> = BTreeMap::new();

@@ -11,15 +11,12 @@ use std::sync::Arc;
 /// A job or array task that waits for its turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingJob {
-    /// Which.
     pub key: JobKey,
     /// The attempt a start would be.
     pub attempt: Attempt,
-    /// Whose.
     pub owner: Uid,
     /// The queue it waits in.
     pub queue: QueueName,
-    /// Whom to charge.
     #[serde(default)]
     pub account: Option<AccountName>,
     /// Its quality of service.
@@ -30,7 +27,6 @@ pub struct WaitingJob {
     /// How long it may run, the queue's default filled in; `None`: without bound.
     #[serde(default)]
     pub time_limit: Option<Span>,
-    /// Higher goes later.
     #[serde(default)]
     pub nice: i32,
     /// When it was submitted; a requeue does not change it.
@@ -90,7 +86,6 @@ impl WaitingJob {
 /// A job that holds resources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningJob {
-    /// Which.
     pub key: JobKey,
     /// Which attempt of it.
     #[serde(default = "first")]
@@ -99,17 +94,13 @@ pub struct RunningJob {
     pub allocation: Arc<Allocation>,
     /// When its time limit ends it; `None`: it has none. May lie in the past.
     pub ends_by: Option<Time>,
-    /// Whose.
     pub owner: Uid,
-    /// Its queue.
     pub queue: QueueName,
-    /// Whom to charge.
     #[serde(default)]
     pub account: Option<AccountName>,
     /// Its quality of service.
     #[serde(default)]
     pub qos: Option<QosName>,
-    /// Its nice.
     #[serde(default)]
     pub nice: i32,
     /// When it was submitted.

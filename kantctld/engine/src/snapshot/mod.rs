@@ -100,7 +100,6 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// New policy.
     pub fn set_policy(&mut self, policy: Arc<Policy>) {
         self.has_bounds = bounds_anybody(&policy);
         self.policy = policy;
@@ -127,7 +126,6 @@ impl Snapshot {
         self.is_capacity_old = true;
     }
 
-    /// Forgets a node.
     pub fn remove_node(&mut self, name: &NodeName) {
         self.floor.remove_node(name);
         self.loosen_everywhere();

@@ -8,7 +8,6 @@ use std::sync::Arc;
 /// One node: what it has, and whether jobs may start there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSnapshot {
-    /// Its name.
     pub name: NodeName,
     /// What it has; shared with the state, which keeps it unchanged.
     pub inventory: Arc<Inventory>,

@@ -37,7 +37,6 @@ impl Snapshot {
         self.halfway.is_freed = true;
     }
 
-    /// The same, anywhere.
     pub(super) fn loosen_everywhere(&mut self) {
         self.loosen();
         self.freed = Freed::Everywhere;

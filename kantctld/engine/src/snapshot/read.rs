@@ -9,13 +9,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Snapshot {
-    /// The policy.
     #[must_use]
     pub const fn policy(&self) -> &Arc<Policy> {
         &self.policy
     }
 
-    /// A waiting job.
     #[must_use]
     pub fn waiting(&self, key: JobKey) -> Option<&Arc<WaitingJob>> {
         self.line.get(key)

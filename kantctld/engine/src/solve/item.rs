@@ -17,7 +17,6 @@ pub(super) type Amounts = [i64; 4];
 /// What jobs of one shape ask for, part by part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// Largest first.
     pub each: Vec<Amounts>,
     /// So many of them on one node, at most.
     pub per_node: u32,

@@ -49,7 +49,6 @@ pub struct Effort<'a> {
 /// What a search came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Solution {
-    /// The answer.
     pub verdict: Verdict,
     /// How many places were looked at.
     pub trials: u64,
@@ -57,7 +56,6 @@ pub struct Solution {
     pub movable: usize,
 }
 
-/// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// If these move, the job has room; everybody has a place.
@@ -78,9 +76,7 @@ pub enum Verdict {
 /// One job that moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Move {
-    /// Which.
     pub key: JobKey,
-    /// Where it runs.
     pub from: Vec<NodeName>,
     /// Where it would go on.
     pub to: Vec<NodeName>,
@@ -105,7 +101,6 @@ pub enum Impossible {
 /// A count that rules it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// Of what.
     pub of: Counted,
     /// In pieces of this size: thousandths of GPUs, CPUs, bytes.
     pub size: u64,
@@ -117,14 +112,12 @@ pub struct Count {
     pub suiting: bool,
 }
 
-/// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counted {
     /// Thousandths of GPUs, shared or not.
     GpuMilli,
     /// Wholly free GPUs, in thousandths.
     WholeGpus,
-    /// CPUs.
     Cpus,
     /// Bytes of memory.
     Memory,
@@ -143,10 +136,7 @@ pub enum GaveUp {
         arrangements: u64,
     },
     /// It has more parts than a search takes up.
-    Parts {
-        /// How many.
-        parts: usize,
-    },
+    Parts { parts: usize },
     /// It is a component of a larger job, which starts as a whole.
     Component,
 }

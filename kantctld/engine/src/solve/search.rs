@@ -26,7 +26,6 @@ const KNOWN_MAX: usize = 200_000;
 /// Where everybody would be: by owner, the waiting job first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found {
-    /// Its nodes.
     pub room: Vec<NodeIndex>,
     /// Who moves, and their nodes.
     pub movers: Vec<(common::id::JobKey, Vec<NodeIndex>)>,
@@ -59,7 +58,6 @@ pub(super) type Look = (usize, Amounts, bool, bool, Vec<usize>, Vec<(usize, u32)
 /// What changed since the start, whoever did it: looks before and after, and who looks for a place.
 pub(super) type State = (Vec<(u32, u32)>, Vec<(usize, usize)>);
 
-/// A search.
 pub(super) struct Search<'m, 'e> {
     pub(super) model: &'m Model,
     pub(super) floor: &'m Floor,
@@ -137,7 +135,6 @@ impl<'m, 'e> Search<'m, 'e> {
         search
     }
 
-    /// The answer.
     pub fn verdict(&mut self) -> Verdict {
         let most = u32::try_from(self.model.movers.len()).unwrap_or(u32::MAX);
         for moves in 0..=most {

@@ -142,7 +142,6 @@ mod tests {
         run(snapshot, job, Share { gpus, gpu_milli, ..share(node.name.as_str(), "0") }, None);
     }
 
-    /// Why it waits.
     fn reason(mut snapshot: Snapshot, request: Request) -> WaitReason {
         let now = Time(9_000_000);
         snapshot.set_waiting(waiting(1, request, 60));

@@ -15,7 +15,6 @@ pub fn name(number: u32) -> NodeName {
     NodeName::new(format!("n{number}")).unwrap()
 }
 
-/// One node.
 pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
     let cores = draw.one(&[2, 4, 4, 8]);
     let threads = draw.one(&[1, 1, 2]);

@@ -35,7 +35,6 @@ impl Draw {
         self.below(times) == 0
     }
 
-    /// One of these.
     pub fn one<T: Clone>(&mut self, of: &[T]) -> T {
         of[self.below(u32::try_from(of.len()).unwrap()) as usize].clone()
     }

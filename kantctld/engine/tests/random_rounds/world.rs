@@ -28,7 +28,6 @@ pub struct Real {
     pub ends_at: Time,
 }
 
-/// All there is.
 pub struct World {
     pub draw: Draw,
     pub now: Time,
@@ -135,7 +134,6 @@ impl World {
         self
     }
 
-    /// Jobs come.
     pub fn arrive(&mut self, count: u32) {
         let queues = u32::try_from(self.policy.queues.len()).unwrap();
         for _ in 0..count {

@@ -16,7 +16,6 @@ use std::collections::BTreeSet;
 const MARKS: [(MailEvent, u8); 3] =
     [(MailEvent::TimeLimit50, 50), (MailEvent::TimeLimit80, 80), (MailEvent::TimeLimit90, 90)];
 
-/// One term's looks.
 #[derive(Debug, Default)]
 pub struct Marks {
     looked_at: Option<Time>,

@@ -2,22 +2,17 @@
 
 use std::fmt;
 
-/// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Occasion {
-    /// It runs.
     Began,
-    /// It is over.
     Ended,
     /// It is over, and failed.
     Failed,
-    /// It waits again.
     Requeued,
     /// What it waits for cannot come any more.
     Never,
     /// So many percent of its time are up.
     Part(u8),
-    /// All of it.
     TimeUp,
 }
 

@@ -10,7 +10,6 @@ use replica::{Status, Told};
 use std::collections::{BTreeMap, BTreeSet};
 use wal::{MemDisk, Options};
 
-/// Every ticket's answer.
 pub type Answer = Result<Told<u64>, ProposeError>;
 
 /// Adds up the numbers it is told, and remembers them.
@@ -68,7 +67,6 @@ impl Machine for Adder {
 
 pub type Node = Replica<Adder, MemDisk, u32>;
 
-/// The cluster.
 pub struct House {
     pub nodes: BTreeMap<u64, Node>,
     pub disks: BTreeMap<u64, MemDisk>,

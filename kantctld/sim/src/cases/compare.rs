@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How a case came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// As expected.
     Pass,
     /// Not so: the first difference.
     Fail(String),

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 /// What is to come of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct Expect {
     #[serde(default)]
     pub jobs: BTreeMap<String, Fate>,
@@ -23,7 +22,6 @@ pub struct Expect {
 /// What is to come of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct Fate {
     pub status: String,
     #[serde(default)]
@@ -45,7 +43,6 @@ pub struct Fate {
 /// What is to become of a node.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct NodeFate {
     #[serde(default)]
     pub idle_gpus: Option<i64>,
@@ -58,7 +55,6 @@ pub struct NodeFate {
 /// Bounds on what a round may do, in tasks.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct AtMost {
     pub starts: usize,
     pub evictions: usize,

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Area and name.
     pub id: String,
     /// What it is about.
     #[serde(default)]
@@ -32,11 +31,8 @@ pub struct Case {
     /// Lists of node labels, widest first.
     #[serde(default)]
     pub topologies: Vec<TopologyText>,
-    /// The nodes.
     pub nodes: Vec<NodeText>,
-    /// The queues.
     pub queues: Vec<QueueText>,
-    /// The jobs.
     pub jobs: Vec<JobText>,
     /// What is to come of it.
     pub expect: Expect,
@@ -55,7 +51,6 @@ pub enum Kind {
 /// A step of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the format's own words")]
 pub enum Phase {
     Allocate,
     Consolidate,
@@ -82,16 +77,13 @@ pub struct Config {
 /// Node labels, widest first.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct TopologyText {
     pub name: String,
     pub levels: Vec<String>,
 }
 
-/// A node.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct NodeText {
     pub name: String,
     pub gpus: u32,
@@ -118,7 +110,6 @@ pub struct NodeText {
 /// A queue's terms for one resource; `None`: unlimited.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct BoundText {
     #[serde(default)]
     pub quota: Option<f64>,
@@ -128,10 +119,8 @@ pub struct BoundText {
     pub over_quota_weight: f64,
 }
 
-/// A queue.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct QueueText {
     pub name: String,
     pub parent: Option<String>,
@@ -151,7 +140,6 @@ pub struct QueueText {
 /// How near tasks are to each other.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct NearText {
     pub topology: String,
     #[serde(default)]
@@ -163,7 +151,6 @@ pub struct NearText {
 /// A tree of groups of tasks.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct GroupText {
     pub name: String,
     #[serde(default)]
@@ -176,10 +163,8 @@ pub struct GroupText {
     pub topology: Option<NearText>,
 }
 
-/// A job.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct JobText {
     pub name: String,
     pub queue: String,
@@ -210,16 +195,13 @@ pub struct JobText {
 /// Tasks to be near to, or away from.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct AffinityText {
     pub level: String,
     pub labels: BTreeMap<String, String>,
 }
 
-/// A task.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the format's own words")]
 pub struct TaskText {
     pub id: String,
     pub state: String,

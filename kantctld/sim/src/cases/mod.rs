@@ -18,9 +18,7 @@ use serde_json::Value;
 /// A case's name, and how it came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// Area and name.
     pub id: String,
-    /// As expected?
     pub verdict: Verdict,
 }
 

@@ -19,9 +19,7 @@ pub struct Became {
 /// What one round did, in tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Did {
-    /// Started.
     pub starts: usize,
-    /// Stopped, or moved.
     pub evictions: usize,
     /// Promised a place, or moved.
     pub reservations: usize,
@@ -67,7 +65,6 @@ pub struct Playing<'c> {
 }
 
 impl<'c> Playing<'c> {
-    /// From its start.
     #[must_use]
     pub fn new(case: &'c Case, world: World) -> Self {
         Self { case, world, steps: steps(case) }

@@ -13,7 +13,6 @@ pub enum ReplayError {
         "failed to replay the trace: it has {jobs} jobs, more than {most}; replay a part of it"
     )]
     TooManyJobs {
-        /// Its jobs.
         jobs: usize,
         /// So many can be replayed at once.
         most: u32,
@@ -22,10 +21,7 @@ pub enum ReplayError {
     #[error(
         "failed to start a job: the engine put it on {node}, which does not exist; report this"
     )]
-    UnknownNode {
-        /// The node.
-        node: NodeName,
-    },
+    UnknownNode { node: NodeName },
     /// A decision of the engine names a job that is not in that state.
     #[error("failed to carry out a decision: job {job} is not {expected}; report this")]
     WrongState {
@@ -36,18 +32,10 @@ pub enum ReplayError {
     },
     /// The state did not take what a node or the round said.
     #[error("failed to carry out a command of the replay: {refusal}; report this")]
-    Refused {
-        /// Why.
-        refusal: Box<Refusal>,
-    },
+    Refused { refusal: Box<Refusal> },
     /// The state did not take what the round decided.
     #[error("failed to carry out a decision on {id}: {reason}; report this")]
-    NotEnacted {
-        /// The attempt.
-        id: AttemptId,
-        /// Why.
-        reason: StartRefusal,
-    },
+    NotEnacted { id: AttemptId, reason: StartRefusal },
     /// The passes are out of order.
     #[error(transparent)]
     Report(#[from] ReportError),

@@ -37,7 +37,6 @@ use crate::trace::{Estimates, Job, Node};
 use common::policy::Policy;
 use common::time::Time;
 
-/// What to replay.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
     /// What the trace is called in reports.
@@ -61,7 +60,6 @@ pub struct Plan<'a> {
 pub struct Progress {
     /// Jobs that are over.
     pub over: usize,
-    /// All jobs.
     pub jobs: usize,
     /// The time in the trace.
     pub now: Time,

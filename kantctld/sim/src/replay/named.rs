@@ -17,26 +17,21 @@ use common::queue::Queue;
 /// A policy that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
-    /// Strict FIFO.
     Fifo,
-    /// Best-effort FIFO.
     Befifo,
     /// EASY backfill, the reservation on any nodes.
     Easy,
     /// EASY backfill, the reservation on certain nodes.
     EasyPinned,
-    /// Conservative backfill.
     Conservative,
     /// What a cluster does whose operator configured nothing but `share_gpus`.
     Kant,
 }
 
 impl Named {
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Fifo, Self::Befifo, Self::Easy, Self::EasyPinned, Self::Conservative, Self::Kant];
 
-    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -20,7 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const ONE_GPU: u64 = 1000;
 
-/// One queue.
 struct Team {
     parent: Option<usize>,
     children: Vec<usize>,

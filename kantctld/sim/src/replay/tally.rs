@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 /// GPUs of one node that a job of 8 needs.
 const EIGHT: Gpus = Gpus(8);
 
-/// One node.
 #[derive(Debug, Clone, Default)]
 struct Use {
     /// Thousandths in use of each GPU.
@@ -54,7 +53,6 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// All idle.
     pub fn of(nodes: &[Node]) -> Self {
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
         let mut tally = Self::default();

@@ -16,7 +16,6 @@ pub struct Heatmap {
 }
 
 impl Default for Heatmap {
-    /// Of no nodes.
     fn default() -> Self {
         Self::new(0)
     }

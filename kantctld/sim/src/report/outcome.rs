@@ -15,9 +15,7 @@ pub struct NodeIndex(pub u32);
 pub struct Outcome {
     /// The queue policy's name.
     pub policy: String,
-    /// The placement's name.
     pub placement: String,
-    /// The trace's name.
     pub trace: String,
     /// The seed of whatever was drawn.
     pub seed: u64,
@@ -46,7 +44,6 @@ pub struct Outcome {
 /// What became of one queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamOutcome {
-    /// Which.
     pub queue: QueueName,
     /// The GPUs that it is owed; `None`: nothing is said.
     pub quota: Option<GpuMilli>,
@@ -80,7 +77,6 @@ pub struct Preemptions {
 }
 
 impl Preemptions {
-    /// All of them.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.priority + self.reclaim + self.backfill + self.moves

@@ -8,7 +8,6 @@ use engine::measure;
 /// The cluster after one pass of the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sample {
-    /// When.
     pub at: Time,
     /// Allocated parts of GPUs.
     pub allocated: GpuMilli,
@@ -45,7 +44,6 @@ pub enum ReportError {
         at = at.0, last = last.0
     )]
     OutOfOrder {
-        /// The sample's time.
         at: Time,
         /// The last one's time.
         last: Time,
@@ -76,7 +74,6 @@ impl Series {
         Ok(())
     }
 
-    /// All samples.
     #[must_use]
     pub fn samples(&self) -> &[Sample] {
         &self.samples
@@ -116,7 +113,6 @@ impl Sample {
         measure::gar(self.allocated, self.total)
     }
 
-    /// Jain's index now.
     #[must_use]
     pub fn jain(&self) -> Option<f64> {
         self.jain_ppm.map(|ppm| f64::from(ppm) / 1e6)

@@ -7,19 +7,15 @@ use engine::measure::{SIMULATE_SIZES, size_of};
 /// Jobs of about one size, by all their GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SizeClass {
-    /// No GPU.
     Cpu,
     /// A part of one.
     Shared,
-    /// One.
     One,
-    /// Two to seven.
     Some,
     /// Eight: one whole node, as most are built.
     Eight,
     /// Nine to 32.
     Many,
-    /// More.
     Most,
 }
 

@@ -24,7 +24,6 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Of one replay.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
         let sizes = leaf_sizes(outcome);

@@ -18,7 +18,6 @@ const SOR_POINTS: u64 = 1000;
 pub struct Percentiles {
     /// What it falls below a tenth of the time.
     pub p10: Option<f64>,
-    /// The median.
     pub p50: Option<f64>,
     /// What it exceeds a tenth of the time.
     pub p90: Option<f64>,
@@ -27,11 +26,9 @@ pub struct Percentiles {
 /// The metrics of one replay; nothing where there is nothing to measure.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
-    /// The trace's name.
     pub trace: String,
     /// The queue policy's name.
     pub policy: String,
-    /// The placement's name.
     pub placement: String,
     /// The seed of whatever was drawn.
     pub seed: u64,
@@ -95,7 +92,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of one replay.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
         let window = Window::of(outcome);
@@ -146,9 +142,7 @@ impl Summary {
 /// The times that means are taken over.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
-    /// The first submission.
     pub first: Time,
-    /// The last submission.
     pub last_submit: Time,
     /// The last end; the last sample if nothing ended.
     pub end: Time,

@@ -7,7 +7,6 @@ use common::time::Span;
 /// Policies' names, which may be those of files, are cut beyond this.
 const POLICY_MAX: usize = 14;
 
-/// Placements' names likewise.
 const PLACEMENT_MAX: usize = 10;
 
 /// Three tables: allocation, waiting, and waiting by size; where there are several queues, a

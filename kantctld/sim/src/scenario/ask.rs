@@ -14,7 +14,6 @@ use common::topology::{Level, Nearness};
 use common::unit::{Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use state::{Actor, Command, Target};
 
-/// What is asked.
 pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
     let launch = match words.value::<String>("launch")?.as_deref() {
         None | Some("once") => Launch::Once,

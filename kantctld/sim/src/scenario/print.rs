@@ -73,7 +73,6 @@ fn job(job: &JobView) -> String {
     format!("{:5} {:10} {:2} {place}", job.key, job.ask.name, job.state_code)
 }
 
-/// All nodes.
 fn nodes(cluster: &Cluster) -> Vec<String> {
     view::node_list(cluster.state()).nodes.iter().map(node).collect()
 }
@@ -90,7 +89,6 @@ fn node(node: &NodeView) -> String {
     )
 }
 
-/// A job's story.
 pub(super) fn show(cluster: &Cluster, key: JobKey) -> Vec<String> {
     let mut lines = Vec::new();
     let detail = view::job_detail(cluster.state(), key, cluster.waits());

@@ -4,10 +4,8 @@
 /// A trace that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// Nothing in it.
     #[error("failed to read {file}: it is empty; a trace begins with the line `{header}`")]
     Empty {
-        /// The file's name.
         file: String,
         /// The header that belongs there.
         header: String,
@@ -15,7 +13,6 @@ pub enum TraceError {
     /// The compressed data end early or are damaged.
     #[error("failed to unpack {file}: {cause}; fetch the file again, `gzip -t` checks it")]
     Gzip {
-        /// The file's name.
         file: String,
         /// What the decompressor says.
         cause: String,
@@ -23,7 +20,6 @@ pub enum TraceError {
     /// Bytes that are no text.
     #[error("failed to read {file}, line {line}: it is not UTF-8 text; convert it, or name a .csv")]
     NotText {
-        /// The file's name.
         file: String,
         /// The line of the first bad byte, from 1.
         line: u64,
@@ -34,7 +30,6 @@ pub enum TraceError {
          {expected}; add or remove commas, or quote a field that holds one"
     )]
     Shape {
-        /// The file's name.
         file: String,
         /// The line, from 1.
         line: u64,
@@ -47,32 +42,22 @@ pub enum TraceError {
     #[error(
         "failed to read {file}, line 1: the column `{column}` is missing; add it to the header"
     )]
-    MissingColumn {
-        /// The file's name.
-        file: String,
-        /// The column.
-        column: &'static str,
-    },
+    MissingColumn { file: String, column: &'static str },
     /// A column nobody knows, or one that is there twice.
     #[error("failed to read {file}, line 1: the column `{column}` is {what}; known are {known}")]
     BadColumn {
-        /// The file's name.
         file: String,
-        /// The column.
         column: String,
         /// `unknown` or `there twice`.
         what: &'static str,
-        /// All known columns.
         known: String,
     },
     /// A value that cannot be.
     #[error("failed to read {file}, line {line}, column {column}: `{value}` {problem}")]
     Value {
-        /// The file's name.
         file: String,
         /// The line, from 1.
         line: u64,
-        /// The column's name.
         column: String,
         /// The value as it stands there.
         value: String,

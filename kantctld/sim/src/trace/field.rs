@@ -14,7 +14,6 @@ pub type Problem = String;
 /// A decimal number of seconds, kept twice: as written, and in whole milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seconds {
-    /// As written.
     pub exact: f64,
     /// To the nearest millisecond, half up. This keeps order (a <= b stays so), and adding a whole
     /// number of milliseconds before or after rounding gives the same: a schedule that is computed
@@ -49,7 +48,6 @@ pub fn thousandths(text: &str, unit: &str) -> Result<u64, Problem> {
     Ok(whole * 1000 + digit(0) * 100 + digit(1) * 10 + digit(2) + round)
 }
 
-/// A whole number.
 pub fn count<N: FromStr>(text: &str, what: &str) -> Result<N, Problem> {
     if text.starts_with('-') {
         return Err(format!("is negative: {what} begin at 0"));

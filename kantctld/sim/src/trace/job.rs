@@ -52,7 +52,6 @@ pub struct Job {
     pub user: String,
     /// Virtual cluster, queue or application.
     pub group: String,
-    /// Quality of service.
     pub qos: String,
     /// The account it was charged to, where that is not the group's.
     pub account: String,

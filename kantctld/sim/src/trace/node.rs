@@ -6,9 +6,7 @@ use common::unit::Gpus;
 /// One node, in the order of the file: ties and first-fit go to the earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
     pub name: String,
-    /// Its GPUs.
     pub gpus: Gpus,
     /// Their model, if known.
     pub gpu_model: Option<String>,

@@ -45,7 +45,6 @@ pub struct SwfLog {
 pub struct LeftOut {
     /// Its number in the file, from 1.
     pub line: u64,
-    /// Why.
     pub reason: &'static str,
 }
 

@@ -68,13 +68,10 @@ pub struct Ring {
 /// What there is for a reader.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// Some lines.
     Lines(Vec<u8>),
     /// The number of lines that are gone.
     Missed(u64),
-    /// Nothing yet.
     Nothing,
-    /// It was ended.
     Ended,
 }
 
@@ -203,7 +200,6 @@ impl Content {
 }
 
 impl Reading {
-    /// What is next.
     pub fn take(&self) -> Taken {
         self.ring.content().take(self.id)
     }

@@ -12,7 +12,6 @@ use common::queue::Queue;
 use common::reason::Refusal;
 use common::resource::{GpuRequest, Request};
 
-/// Who asks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Applicant<'a> {
     pub(super) owner: &'a Owner,

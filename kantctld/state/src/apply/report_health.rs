@@ -92,7 +92,6 @@ fn judge(drains: &mut Vec<Time>, finding: &Finding, now: Time) -> (DrainCause, S
     (DrainCause::Flapping(check), reason)
 }
 
-/// For people.
 fn reason(finding: &Finding) -> String {
     format!("{}: {}", finding.check.word(), finding.says)
 }

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 /// [`Event::SubmitRefused`]: crate::Event::SubmitRefused
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ManyJobs {
-    /// Whose.
     pub owner: Owner,
     /// All groups of theirs.
     pub groups: Vec<Gid>,
@@ -24,19 +23,15 @@ pub struct ManyJobs {
     pub scripts: Vec<String>,
     /// Each `NAME=value`, each ended by NUL; named by their places.
     pub environments: Vec<String>,
-    /// The jobs.
     pub jobs: Vec<OneOfMany>,
 }
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OneOfMany {
     /// A repeated key gives the same job again.
     pub request_key: RequestKey,
-    /// What is asked.
     pub ask: Ask,
     /// Its script's place among those that are brought.
     pub script: u32,
-    /// Its environment's.
     pub environment: u32,
 }

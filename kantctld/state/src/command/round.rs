@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 pub struct RoundStart {
     /// The attempt this will be: the job's last one plus one; a stale round is refused by it.
     pub id: AttemptId,
-    /// What it gets.
     pub allocation: Allocation,
     /// It starts together with all entries of the same group, or none of them does (the components
     /// of a heterogeneous job). `None`: by itself.

@@ -38,7 +38,6 @@ impl UserBounds {
 /// Settings that decide in `apply`, replicated so that all replicas decide alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The cluster's name.
     pub cluster: String,
     /// The queues; exactly one is the default.
     pub queues: Vec<Queue>,
@@ -69,7 +68,6 @@ pub struct Settings {
     /// How often running jobs move.
     #[serde(default, skip_serializing_if = "Moves::is_usual")]
     pub moves: Moves,
-    /// Where nodes stand.
     #[serde(default)]
     pub topology: Topology,
 }

@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 /// uses the later of this and the last one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stamped<C> {
-    /// The leader's clock.
     pub at: Time,
-    /// What is asked.
     pub command: C,
 }
 

@@ -8,11 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Some tasks of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SomeTasks {
-    /// The array.
     pub job: JobId,
-    /// From this one.
     pub first: ArrayIndex,
-    /// To this one.
     pub last: ArrayIndex,
     /// The last stamp of the log when it was asked of all. What has started since is not requeued:
     /// an earlier part may have made it start.

@@ -17,10 +17,7 @@ pub enum Growth {
         joins: Vec<NodeName>,
     },
     /// Every node that joins it is ready, or one alone is left of them: all of them may run it.
-    Ready {
-        /// Those nodes.
-        nodes: Vec<NodeName>,
-    },
+    Ready { nodes: Vec<NodeName> },
     /// The nodes that joined it run it: it has them.
     Grew {
         /// It has so many tasks now.

@@ -10,7 +10,6 @@ pub enum ShareNews {
     Preparing,
     /// The node waits for the word to run.
     Ready,
-    /// Its processes run.
     Running,
     /// It is over there, and that node's resources are free.
     Ended(EndCause, ExitStatus),

@@ -44,7 +44,6 @@ impl Elements {
         Self { job: Some(element), tasks: Vec::new() }
     }
 
-    /// How many.
     #[must_use]
     pub fn len(&self) -> usize {
         let full = self.tasks.len().saturating_sub(1) * CHUNK_TASKS;

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// How an attempt ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct End {
-    /// How.
     pub outcome: Outcome,
     /// As a new attempt, it goes back to its queue.
     pub requeue: bool,

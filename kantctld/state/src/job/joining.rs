@@ -21,7 +21,6 @@ const JOIN_FAILURES_MAX: u32 = 3;
 /// When a share was given to a run that ran already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
-    /// When.
     pub at: Time,
     /// How long it had run by then, standing still not counted.
     pub after: Span,
@@ -112,7 +111,6 @@ impl Run {
         self.resized = self.resized.saturating_add(next);
     }
 
-    /// These join it.
     pub(crate) fn give(&mut self, more: &[Share], now: Time) {
         let mut all = self.allocation.shares().to_vec();
         all.extend_from_slice(more);

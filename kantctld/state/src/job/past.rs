@@ -16,7 +16,6 @@ pub struct Past(pub Vec<Earlier>);
 /// An attempt that is behind its element, which was requeued since.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
-    /// Which.
     pub attempt: Attempt,
     /// It; with an end.
     pub run: Run,

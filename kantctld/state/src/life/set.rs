@@ -15,7 +15,6 @@ pub(crate) fn components(state: &State, key: JobKey) -> Vec<JobKey> {
     }
 }
 
-/// Those besides itself.
 pub(super) fn others(state: &State, key: JobKey) -> Vec<JobKey> {
     let place = state.job(key.job).and_then(|record| record.set);
     let keys = place.into_iter().flat_map(|place| place.keys());

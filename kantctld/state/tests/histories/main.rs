@@ -14,7 +14,6 @@ use state::persist::{from_bytes, to_bytes};
 use state::{Command, Stamped, State};
 use world::World;
 
-/// Histories tried.
 const HISTORIES: u32 = 2000;
 
 fn replay(mut state: State, log: &[Stamped<Command>]) -> State {

@@ -4,7 +4,6 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The longest history.
 const MOVES_MAX: usize = 80;
 
 /// One move. The numbers choose among what there is.
@@ -64,7 +63,6 @@ pub enum Move {
     Crash,
 }
 
-/// Any history.
 pub fn moves() -> impl Strategy<Value = Vec<Move>> {
     let some = any::<u8>;
     let one = prop_oneof![

@@ -39,7 +39,6 @@ struct State {
 struct Inode {
     /// What a power cut leaves at least.
     durable: Vec<u8>,
-    /// What reads see.
     current: Vec<u8>,
     unsynced: Vec<Write>,
 }

@@ -31,7 +31,6 @@ enum Step {
         below: u64,
     },
     Prepare,
-    /// The process dies.
     Kill,
     /// The power fails; the number decides what survives.
     Crash(u64),

@@ -19,7 +19,6 @@ const AGAIN: Duration = Duration::from_millis(100);
 pub struct Patience(Duration);
 
 impl Patience {
-    /// All of it.
     pub const fn new() -> Self {
         Self(WAIT_MAX)
     }

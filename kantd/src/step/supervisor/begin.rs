@@ -36,21 +36,13 @@ pub enum BeginError {
     Taken(String),
     /// Something could not be read or written.
     #[error("failed to {what} of the step in {dir}: {source}")]
-    Io {
-        /// What was tried.
-        what: &'static str,
-        /// The step's directory.
-        dir: String,
-        /// Why.
-        source: io::Error,
-    },
+    Io { what: &'static str, dir: String, source: io::Error },
     /// The cgroup hierarchies could not be read.
     #[error(transparent)]
     Cgroup(#[from] CgroupError),
 }
 
 impl BeginError {
-    /// For kantd.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Taken(_) => super::super::EXIT_TAKEN,

@@ -29,7 +29,6 @@ impl Supervisor {
         inside.filter_map(|(_, process)| process).collect()
     }
 
-    /// Signals those alone.
     pub(super) fn signal_scripts(&self, signal: Signal) {
         for task in self.started_tasks() {
             match self.container {

@@ -11,7 +11,6 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    /// For this cause.
     pub fn new(cause: EndCause, message: impl Into<Option<String>>) -> Self {
         Self { cause, message: message.into() }
     }

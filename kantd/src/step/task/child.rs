@@ -12,13 +12,11 @@ use std::ptr;
 pub enum Step {
     /// Writing to the gates.
     Cgroup = 1,
-    /// Becoming the user.
     User = 2,
     /// Entering the working directory.
     WorkDir = 3,
     /// Placing the three streams.
     Streams = 4,
-    /// Running the script.
     Exec = 5,
     /// Staying with the supervisor.
     Parent = 6,

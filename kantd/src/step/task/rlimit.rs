@@ -42,9 +42,7 @@ pub fn soft_limits(asked: &[Rlimit], open_files: SoftLimit) -> Vec<SoftLimit> {
 /// A limit of open files, as a runtime is told to set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLimit {
-    /// The soft one.
     pub soft: u64,
-    /// The hard one.
     pub hard: u64,
 }
 

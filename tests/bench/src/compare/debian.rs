@@ -19,7 +19,6 @@ const PACKAGES: [&str; 8] = [
 /// Debian's names end in -wlm, where no alternative points to them.
 const DAEMONS: [&str; 3] = ["slurmctld", "slurmd", "slurmstepd"];
 
-/// Where Slurm is.
 #[derive(Clone)]
 pub struct Programs {
     root: PathBuf,
@@ -44,7 +43,6 @@ impl Programs {
         named.into_iter().map(|path| self.root.join(path)).find(|path| path.is_file())
     }
 
-    /// Any other program.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }

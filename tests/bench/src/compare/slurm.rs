@@ -12,7 +12,6 @@ use std::process::{Command, Output};
 /// How its scheduler is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tuning {
-    /// As it comes.
     Stock,
     /// For many short jobs: no wait before a batch of submits is looked at, passes as often as
     /// something happens, and errors alone in its logs (man slurm.conf, `SchedulerParameters`).

@@ -16,7 +16,6 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Nothing here takes longer.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Who is measured.
 pub enum Side {
     Kant(Kantctl),
     Slurm(Slurm),

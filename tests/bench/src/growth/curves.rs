@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-/// One measured point.
 struct Point {
     of: &'static str,
     x: usize,

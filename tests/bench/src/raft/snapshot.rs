@@ -7,7 +7,6 @@ use e2e::Controllers;
 use std::time::Instant;
 use wal::{Index, Options, RealDisk, Snapshot, Term, Wal};
 
-/// Measures so often.
 pub fn measure(
     house: &Controllers,
     jobs: usize,

@@ -87,7 +87,6 @@ impl House {
         Ok(house)
     }
 
-    /// How things stand.
     pub fn status(&self) -> anyhow::Result<Status> {
         Ok(self.runtime.block_on(self.client.get("/v1/status"))?)
     }

@@ -11,7 +11,6 @@ use std::path::PathBuf;
 /// Files that this process needs beside connections.
 const FILES_BESIDE: u64 = 500;
 
-/// Who connects.
 pub struct Crowd {
     socket: PathBuf,
     files: usize,

@@ -28,7 +28,6 @@ pub struct Gpu {
     pub numa: Option<u32>,
     /// The CPUs near it, `0-55,112-167`.
     pub cpus: Option<NumberList>,
-    /// The chip's generation.
     pub architecture: Option<Architecture>,
     /// Major and minor CUDA compute capability.
     pub compute_capability: Option<(i32, i32)>,
@@ -59,7 +58,6 @@ pub struct Gpu {
     pub lost: bool,
 }
 
-/// A chip's generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Architecture {
@@ -75,7 +73,6 @@ pub enum Architecture {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ecc {
-    /// Switched off?
     pub off: bool,
     pub volatile: Errors,
     pub aggregate: Errors,
@@ -119,7 +116,6 @@ pub struct Clocks {
     pub video: u32,
 }
 
-/// A MIG device.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mig {

@@ -80,12 +80,10 @@ impl LogJudge {
     }
 }
 
-/// A state's fingerprint.
 pub fn print(state: &State) -> u32 {
     state::persist::to_bytes(state).map_or(0, |bytes| crc32fast::hash(&bytes))
 }
 
-/// The command's name.
 fn brief(command: &Command) -> String {
     let text = format!("{command:?}");
     text.chars().take_while(|letter| letter.is_alphanumeric()).collect()

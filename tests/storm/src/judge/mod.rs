@@ -9,17 +9,14 @@ pub mod promises;
 pub mod register;
 pub mod users;
 
-/// Something is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint {
     /// Which judge says so.
     pub judge: &'static str,
-    /// What it saw.
     pub text: String,
 }
 
 impl Complaint {
-    /// A judge's word.
     pub fn new(judge: &'static str, text: impl Into<String>) -> Self {
         Self { judge, text: text.into() }
     }

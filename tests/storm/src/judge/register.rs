@@ -34,7 +34,6 @@ impl RegisterJudge {
         self.0.entry(of).or_default().push(deed);
     }
 
-    /// It was made.
     pub fn change_told(&mut self, of: usize, id: AskId, now_ms: u64) {
         let deeds = self.0.get_mut(&of).into_iter().flatten();
         for deed in deeds.filter(|deed| deed.id == id && deed.to_ms.is_none()) {

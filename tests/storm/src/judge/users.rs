@@ -118,7 +118,6 @@ impl UserJudge {
         self.submits.get(&work)?.told.map(|(job, _)| job)
     }
 
-    /// All acknowledged submits.
     pub fn acknowledged(&self) -> impl Iterator<Item = (usize, JobId)> + '_ {
         self.submits.iter().filter_map(|(work, asked)| Some((*work, asked.told?.0)))
     }

@@ -7,7 +7,6 @@ use common::id::NodeName;
 use state::{Event, State, effect};
 
 impl Lead {
-    /// Entries were applied.
     pub fn applied(
         &mut self,
         now_ms: u64,

@@ -25,13 +25,11 @@ pub struct Course {
 /// How a session ended, or did not begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// Nobody answered.
     Unreached,
     /// The controller will not have this node.
     Refused,
     /// The controller does not lead; this one does, as far as it knows.
     NotLeader(Option<ControllerId>),
-    /// It broke off.
     Broken,
 }
 
@@ -46,7 +44,6 @@ impl Course {
         })
     }
 
-    /// It went well.
     pub fn welcomed(&mut self) {
         self.tries = 0;
         self.is_followed = false;

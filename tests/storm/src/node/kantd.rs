@@ -107,7 +107,6 @@ impl Kantd {
         around.outputs.push(NodeOutput::DialIn(self.course.wait_ms(ending, dice)));
     }
 
-    /// A step changed.
     pub fn note(&mut self, status: StepStatus) {
         self.observed.insert(status.id, status.phase);
     }

@@ -13,7 +13,6 @@ use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
 /// How far a step is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stage {
-    /// Its prolog runs.
     Preparing,
     /// It waits for the word.
     Ready,
@@ -21,11 +20,9 @@ pub enum Stage {
     Running(Time),
     /// It is being ended; its processes ran since then, if they did.
     Stopping(Option<Time>),
-    /// It is over.
     Ended(StepEnd),
 }
 
-/// A step.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// How far it is.

@@ -15,15 +15,11 @@ pub enum Event {
     Tick(ControllerId, u64),
     /// A controller's process is started.
     Start(ControllerId),
-    /// A letter arrives.
     Letter {
-        /// From.
         from: ControllerId,
-        /// To.
         to: ControllerId,
         /// It holds a snapshot, whose fate the sender is to learn.
         has_snapshot: bool,
-        /// What it says.
         bytes: Vec<u8>,
     },
     /// A user begins a work.
@@ -50,13 +46,10 @@ pub enum Event {
     DownClosed(LinkId),
     /// Something happens to a step.
     Step(usize, AttemptId, StepChange),
-    /// kantd is started.
     Kantd(usize),
-    /// A fault begins.
     FaultBegins(usize),
     /// A fault is over.
     FaultEnds(usize),
-    /// The operator looks.
     Operator,
     /// Connections are looked after, and judges look.
     Sample,

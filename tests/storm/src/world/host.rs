@@ -10,7 +10,6 @@ use replica::Beginning;
 
 /// A machine for a controller.
 pub struct Host {
-    /// Its disk.
     pub disk: StormDisk,
     /// What an empty disk becomes.
     pub beginning: Beginning,

@@ -19,7 +19,6 @@ const LOOK_MS: u64 = 400;
 pub enum Task {
     /// One more voter, reached here.
     Add(String),
-    /// One less.
     Remove(ControllerId),
 }
 

@@ -17,7 +17,6 @@ const PATIENCE_MS: u64 = 2_500;
 /// How far a user is with a work.
 #[derive(Debug, Clone, Default)]
 pub struct Errand {
-    /// The current try.
     attempt: u32,
     /// When each try was made, in milliseconds.
     asked_ms: Vec<u64>,

@@ -69,7 +69,6 @@ fn until_newline(rest: &[u8]) -> usize {
     rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
 }
 
-/// Block comments nest.
 fn block_comment(rest: &[u8]) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < rest.len() {

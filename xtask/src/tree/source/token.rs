@@ -4,7 +4,6 @@
 /// A word, a number, `::`, or a single sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// Its characters.
     pub text: String,
     /// Its line, from 1.
     pub line: usize,

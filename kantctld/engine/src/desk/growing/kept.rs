@@ -24,7 +24,6 @@ type Kin<'a> = (&'a Arc<WaitingJob>, Option<Bound>);
 /// What those keep who wait and got nothing.
 #[derive(Default)]
 pub(super) struct Kept<'a> {
-    /// Everything.
     all: bool,
     /// What each could use.
     shapes: BTreeSet<ShapeIndex>,

@@ -15,7 +15,6 @@ fn of_its_own(job: u32) -> WaitingJob {
     waiting(job, Request { memory, ..request(1, 1) }, 10)
 }
 
-/// A round, enacted.
 fn pass(snapshot: &mut Snapshot, now: Time) -> Seen {
     let seen = judged_at(snapshot, now);
     for decision in &seen.round.decisions {

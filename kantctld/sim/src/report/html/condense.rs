@@ -10,15 +10,11 @@ pub const PARTS_MAX: u64 = 480;
 /// A series over one part of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
-    /// Its begin.
     pub from: Time,
-    /// Its end.
     pub to: Time,
     /// The mean, by time.
     pub mean: f64,
-    /// The lowest value.
     pub low: f64,
-    /// The highest value.
     pub high: f64,
 }
 

@@ -14,7 +14,6 @@ pub struct Axis {
     pub marks: Vec<(f64, String)>,
 }
 
-/// The drawing.
 pub fn course(frame: Frame, window: Window, axis: &Axis, parts: &[Part], color: usize) -> String {
     let mut svg = open(frame);
     grid(&mut svg, frame, axis);

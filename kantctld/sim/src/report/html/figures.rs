@@ -54,7 +54,6 @@ const FIGURES: [Figure; 12] = [
     time("makespan", "first submission to last end", |s| s.makespan_seconds),
 ];
 
-/// The table.
 pub fn figures(summaries: &[Summary]) -> String {
     let mut html = "<table><thead><tr><th>policy</th>".to_owned();
     for figure in &FIGURES {

@@ -13,11 +13,9 @@ pub struct Frame {
     pub height: f64,
     /// Where the plot begins.
     pub left: f64,
-    /// Where it ends.
     pub right: f64,
     /// Its upper edge.
     pub top: f64,
-    /// Its lower edge.
     pub bottom: f64,
 }
 
@@ -109,7 +107,6 @@ pub fn count_marks(most: u32) -> Vec<u32> {
 const WAIT_MARKS: [f64; 10] =
     [1.0, 10.0, 60.0, 600.0, 3600.0, 21_600.0, 86_400.0, 604_800.0, 2_592_000.0, 31_536_000.0];
 
-/// A logarithmic axis.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitAxis {
     least: f64,
@@ -131,7 +128,6 @@ impl WaitAxis {
         (seconds / self.least).ln() / (self.most / self.least).ln()
     }
 
-    /// The named waits.
     pub fn marks(&self) -> Vec<(f64, String)> {
         let shown = |mark: &f64| (self.least..=self.most).contains(mark);
         let name = |mark: f64| {

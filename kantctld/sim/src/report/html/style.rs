@@ -1,7 +1,6 @@
 //! The page's style sheet: light and dark by what the reader's system prefers. Never loads a font
 //! or anything else.
 
-/// All of it.
 pub const STYLE: &str = "\
 :root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--ink:#1b2330;--soft:#5d6878;\
 --line:#dfe3e9;--grid:#e9ecf1;--heat:#1c5fd4;--best:#e5f3ea;--c0:#2f6fde;--c1:#d9680b;--c2:#14936b;\

@@ -8,7 +8,6 @@ use crate::report::table::{length, shown_classes};
 use crate::report::{SizeClass, Summary, Waits};
 use std::fmt::Write;
 
-/// The drawing.
 pub fn waiting(summaries: &[Summary]) -> String {
     let classes: Vec<SizeClass> =
         shown_classes(summaries).into_iter().filter(|class| jobs(summaries, *class) > 0).collect();

@@ -65,9 +65,7 @@ pub(super) enum Is {
 /// What else a round asks of those that run.
 #[derive(Debug, Default)]
 pub(super) struct Aside {
-    /// Is it moved?
     pub moving: Option<Moving>,
-    /// May it be?
     pub movable: Option<Arc<WaitingJob>>,
     /// Does it take more nodes?
     pub growing: Option<Arc<Growing>>,
@@ -203,7 +201,6 @@ pub(super) fn count(state: &State, events: &[Event]) -> usize {
 }
 
 impl Touched {
-    /// All but jobs.
     pub fn outline(state: &State) -> Self {
         let nodes = state.nodes().map(|(name, _)| name.clone()).collect();
         Self { policy: true, reservations: true, moves: true, nodes, ..Self::default() }

@@ -17,7 +17,6 @@ use std::sync::Arc;
 const LATER: &str = "ask again in a few seconds; if nothing changes, `kantctl status` says how the \
                      controller is";
 
-/// What to do.
 pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let key = waiting.job.key;
     if let Some(deadline) = waiting.will_miss() {

@@ -17,7 +17,6 @@ pub(super) fn open(waiting: &Waiting<'_>, open: &[Awaited]) -> String {
     }
 }
 
-/// They ended otherwise.
 pub(super) fn never(waiting: &Waiting<'_>, failed: &[Awaited]) -> String {
     let again = failed.first().map(|awaited| awaited.on);
     let again = again.filter(|on| waiting.state.element(*on).is_some());

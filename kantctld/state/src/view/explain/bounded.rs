@@ -13,7 +13,6 @@ struct Bounded<'a> {
     is_for_ever: bool,
     /// It is what others leave, not what jobs of its own have.
     is_lent: bool,
-    /// Whose it is.
     of: String,
     /// What shows who uses it up.
     look: String,

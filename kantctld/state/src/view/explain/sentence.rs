@@ -52,7 +52,6 @@ fn said(waiting: &Waiting<'_>, need: &Need) -> String {
     }
 }
 
-/// Who holds it.
 fn held(waiting: &Waiting<'_>) -> String {
     let element = waiting.state.element(waiting.job.key).map(|(_, element)| element);
     if element.is_some_and(|element| element.held_by_operator) {
