@@ -5,36 +5,35 @@
 //! `engine`) and never acts (that is the shell, which reads [`effect`] and [`desired`]).
 //! The life of a job is told in docs/decisions/0001-job-states-and-events.md.
 
+mod apply;
 pub mod blobs;
 pub mod command;
+mod deadline;
+mod dependency;
 pub mod desired;
 pub mod effect;
 pub mod event;
 pub mod fault;
+mod footprint;
 pub mod history;
 pub mod invariant;
 pub mod invitation;
 pub mod job;
+mod kept;
+mod lease;
 pub mod ledger;
+mod life;
 pub mod living;
 pub mod node;
+mod over;
+mod overdue;
 pub mod persist;
 pub mod queue_usage;
+mod remembered;
 pub mod snapshot;
 pub mod story;
 pub mod usage;
 pub mod view;
-
-mod apply;
-mod deadline;
-mod dependency;
-mod footprint;
-mod kept;
-mod lease;
-mod life;
-mod over;
-mod overdue;
-mod remembered;
 
 pub use apply::{apply, may_wait, updated};
 pub use command::{

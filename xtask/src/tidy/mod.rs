@@ -12,9 +12,11 @@ mod function_length;
 mod heads;
 mod house;
 mod imports;
+mod layers;
 mod leftovers;
 mod line_length;
 mod manifest;
+mod map;
 mod nvml;
 mod policy_source;
 mod pure_manifest;
@@ -23,6 +25,7 @@ mod ratchet;
 mod safety;
 mod unwrap;
 mod wire_version;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +44,8 @@ const RULES: &[Rule] = &[
     pure_manifest::check,
     clippy_border::check,
     imports::check,
+    map::check,
+    layers::check,
     consensus::check,
     nvml::check,
     wire_version::check,
@@ -55,6 +60,7 @@ const RULES: &[Rule] = &[
     line_length::check,
     file_names::check,
     leftovers::check,
+    words::check,
 ];
 
 /// Check the house rules: borders, heads, lengths, names, versions.

@@ -3,7 +3,8 @@
 
 use super::finding::Finding;
 use super::house::pure_rooms;
-use crate::tree::{File, Tree, source::Token};
+use crate::tree::source::{Token, first_of_each};
+use crate::tree::{File, Tree};
 
 const WHY: &str = "a pure crate must give the same answer to the same arguments, on every replica \
                    and in every replay";
@@ -127,28 +128,6 @@ fn std_modules(tokens: &[Token]) -> Vec<(&str, usize)> {
         }
     }
     modules
-}
-
-/// The first word of each part of a braced list.
-fn first_of_each(braced: &[Token]) -> Vec<(&str, usize)> {
-    let mut words = Vec::new();
-    let (mut depth, mut begins) = (0_usize, true);
-    for token in braced {
-        match token.text.as_str() {
-            "{" => depth += 1,
-            "}" => depth -= 1,
-            "," if depth == 1 => begins = true,
-            word if begins && depth == 1 => {
-                words.push((word, token.line));
-                begins = false;
-            }
-            _ => {}
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    words
 }
 
 fn floats(file: &File, tokens: &[Token]) -> Vec<Finding> {

@@ -148,3 +148,20 @@ fn an_undocumented_key_and_an_unexplained_dependency_are_found() {
         assert!(!changed(path, |_| String::new()).is_empty(), "{path}");
     }
 }
+
+#[test]
+fn a_banned_word_is_found() {
+    assert_found("docs/security.md", "It is refused to whoever asks.", "`whoever` is not plain");
+}
+
+#[test]
+fn a_cycle_among_the_modules_of_a_crate_is_found() {
+    let path = "kantctld/wal/src/record.rs";
+    assert_found(path, "use crate::segment::Segment as Planted;", "`record` imports `segment`");
+}
+
+#[test]
+fn a_map_that_lies_is_found() {
+    let lie = |text: &str| text.replace("| sim | common, engine, state |", "| sim | common |");
+    assert!(!changed("docs/ARCHITECTURE.md", lie).is_empty());
+}

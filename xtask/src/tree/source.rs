@@ -6,7 +6,7 @@ mod test_items;
 mod token;
 
 pub use test_items::balanced;
-pub use token::Token;
+pub use token::{Token, first_of_each};
 
 use mask::{Kind, keep, kinds};
 
@@ -67,6 +67,23 @@ impl Source {
     /// The comment on a line (from 1); empty where there is none.
     pub fn comment(&self, line: usize) -> &str {
         self.comments.get(line.wrapping_sub(1)).map_or("", String::as_str)
+    }
+
+    /// What is written for people, by line (from 1): comments, and literals of more than one word.
+    pub fn prose(&self) -> Vec<(usize, String)> {
+        let comments = self.comments.iter().enumerate().map(|(at, text)| (at + 1, text.clone()));
+        let is_sentence = |text: &&(usize, String)| text.1.trim().contains(' ');
+        let literals = self.literals.iter().filter(is_sentence).flat_map(|(offset, text)| {
+            let first = self.line_at(*offset);
+            text.lines().enumerate().map(move |(at, part)| (first + at, part.to_owned()))
+        });
+        comments.filter(|(_, text)| !text.is_empty()).chain(literals).collect()
+    }
+
+    /// The line (from 1) of the code at or before this offset.
+    fn line_at(&self, offset: usize) -> usize {
+        let before = self.tokens.partition_point(|token| token.offset <= offset);
+        before.checked_sub(1).map_or(1, |index| self.tokens[index].line)
     }
 
     /// Does this line (from 1) begin inside a string that began on an earlier one?

@@ -56,6 +56,28 @@ pub fn tokens(code: &str) -> Vec<Token> {
     tokens
 }
 
+/// The first word of each part of a braced list.
+pub fn first_of_each(braced: &[Token]) -> Vec<(&str, usize)> {
+    let mut words = Vec::new();
+    let (mut depth, mut begins) = (0_usize, true);
+    for token in braced {
+        match token.text.as_str() {
+            "{" => depth += 1,
+            "}" => depth -= 1,
+            "," if depth == 1 => begins = true,
+            word if begins && depth == 1 => {
+                words.push((word, token.line));
+                begins = false;
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    words
+}
+
 /// Every byte beyond ASCII counts as part of a word, so that none is cut in two.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()

@@ -1,0 +1,221 @@
+//! Rule: the modules of a crate stand in layers, and imports among them only go down. A crate's
+//! root file declares its modules bottom-up, in groups that a blank line separates; a module may
+//! import those of earlier groups and, without a cycle, those of its own.
+
+mod imports;
+
+use super::finding::Finding;
+use super::house::ROOMS;
+use crate::tree::{File, Tree};
+use imports::{Import, imports};
+use std::collections::{BTreeMap, BTreeSet};
+
+const WHY: &str = "modules that import each other can only be read, tested and changed together";
+
+/// Modules in a cycle that is not broken yet. Imports among those of one entry are not looked at.
+const IN_CYCLE: &[(&str, &[&str])] = &[
+    ("common", &["account", "policy", "qos", "queue"]),
+    ("common", &["gpu", "mig"]),
+    ("common", &["job", "reason", "resource", "wire"]),
+    (
+        "engine",
+        &[
+            "admit", "backfill", "check", "claims", "desk", "fair", "features", "fit", "floor",
+            "halfway", "line", "order", "place", "preempt", "queue_up", "round", "score", "shape",
+            "shapes", "snapshot", "trial", "wait", "waits", "whole",
+        ],
+    ),
+    ("kantctl", &["cli", "slurm", "step", "verb"]),
+    (
+        "kantctld",
+        &[
+            "access",
+            "api",
+            "audit",
+            "core",
+            "history",
+            "hub",
+            "leader",
+            "lookout",
+            "machine",
+            "mail",
+            "membership",
+            "peers",
+            "session",
+            "settings",
+        ],
+    ),
+    ("kantd", &["config", "container"]),
+    ("kantd", &["gpu", "health", "step"]),
+    ("net", &["channel", "pump"]),
+    ("net", &["client", "dial"]),
+    (
+        "replica",
+        &[
+            "change", "election", "error", "letter", "open", "outbox", "payload", "proof", "read",
+            "ready", "replica", "saving", "storage", "waiting",
+        ],
+    ),
+    (
+        "state",
+        &[
+            "dependency",
+            "footprint",
+            "invitation",
+            "job",
+            "life",
+            "over",
+            "queue_usage",
+            "remembered",
+            "usage",
+        ],
+    ),
+    ("xtask", &["ci", "vm"]),
+];
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    ROOMS.iter().flat_map(|room| check_crate(tree, room.name, room.folder)).collect()
+}
+
+fn check_crate(tree: &Tree, name: &str, folder: &str) -> Vec<Finding> {
+    let roots = ["lib.rs", "main.rs"].map(|file| format!("{folder}/src/{file}"));
+    let Some(root) = roots.iter().find_map(|path| tree.file(path)) else { return Vec::new() };
+    let layers = layers(root);
+    let excepted = |import: &Import| {
+        let holds =
+            |some: &[&str]| [&import.from, &import.to].iter().all(|m| some.contains(&m.as_str()));
+        IN_CYCLE.iter().any(|(of, some)| *of == name && holds(some))
+    };
+    let mut imports = imports(tree, root, &format!("{folder}/src"));
+    imports.retain(|import| !excepted(import));
+    // The first import of a pair of modules stands for all.
+    imports.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
+    imports.dedup_by(|a, b| (&a.from, &a.to) == (&b.from, &b.to));
+    let mut findings = upward(&layers, &imports);
+    let level = |import: &&Import| layers.get(&import.from) == layers.get(&import.to);
+    findings.extend(cycles(imports.iter().filter(level)));
+    findings
+}
+
+/// The number of each module's layer, 0 being the lowest.
+fn layers(root: &File) -> BTreeMap<String, usize> {
+    let mut layers = BTreeMap::new();
+    let (mut layer, mut is_empty) = (0, true);
+    for (_, line) in root.lines() {
+        match declared(line) {
+            Some(module) => {
+                layers.insert(module.to_owned(), layer);
+                is_empty = false;
+            }
+            None if line.trim().is_empty() && !is_empty => (layer, is_empty) = (layer + 1, true),
+            None => {}
+        }
+    }
+    layers
+}
+
+/// The module that a line such as `pub mod a;` declares.
+fn declared(line: &str) -> Option<&str> {
+    let (before, name) = line.trim_end().strip_suffix(';')?.rsplit_once(' ')?;
+    (before == "mod" || (before.starts_with("pub") && before.ends_with(" mod"))).then_some(name)
+}
+
+fn upward(layers: &BTreeMap<String, usize>, imports: &[Import]) -> Vec<Finding> {
+    let is_upward = |import: &&Import| match (layers.get(&import.from), layers.get(&import.to)) {
+        (Some(from), Some(to)) => from < to,
+        _ => false,
+    };
+    let finding = |import: &Import| {
+        let Import { from, to, .. } = import;
+        let what = format!("`{from}` imports `{to}`, which is declared in a layer above it");
+        let mend = format!(
+            "move what both need into a module below `{from}`, or declare `{from}` above `{to}` \
+             in the crate's root file"
+        );
+        Finding::new(&import.path, import.line, what, WHY, mend)
+    };
+    imports.iter().filter(is_upward).map(finding).collect()
+}
+
+/// The imports that lie on a cycle.
+fn cycles<'a>(imports: impl Iterator<Item = &'a Import>) -> Vec<Finding> {
+    let imports: Vec<&Import> = imports.collect();
+    let mut below: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for import in &imports {
+        below.entry(&import.from).or_default().insert(&import.to);
+    }
+    let reaches = |from: &str, to: &str| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
+        while let Some(module) = next.pop() {
+            if module == to {
+                return true;
+            }
+            if seen.insert(module) {
+                next.extend(below.get(module).into_iter().flatten());
+            }
+        }
+        false
+    };
+    let finding = |import: &&Import| {
+        let Import { from, to, .. } = import;
+        let what = format!(
+            "`{from}` imports `{to}`, which imports it in turn, directly or through others"
+        );
+        let mend = "move what both need into a module below them";
+        Finding::new(&import.path, import.line, what, WHY, mend)
+    };
+    imports.iter().filter(|import| reaches(&import.to, &import.from)).map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(root: &str, files: &[(&str, &str)]) -> Vec<String> {
+        let mut tree = Tree::of(&[("kantd/node/src/lib.rs", root)]);
+        for (path, text) in files {
+            tree.put(&format!("kantd/node/src/{path}"), text);
+        }
+        check(&tree)
+            .into_iter()
+            .map(|finding| format!("{}: {}", finding.line, finding.what))
+            .collect()
+    }
+
+    #[test]
+    fn imports_that_go_down_pass() {
+        let files = [("a.rs", ""), ("b.rs", "use crate::a;"), ("c.rs", "use super::b::{X, Y};")];
+        assert_eq!(findings("pub mod a;\n\nmod b;\npub(crate) mod c;\n", &files), [""; 0]);
+    }
+
+    #[test]
+    fn an_import_that_goes_up_is_found_by_any_path() {
+        let upward = ["1: `a` imports `b`, which is declared in a layer above it"];
+        for text in [
+            "use crate::b::X;",
+            "use crate::{b::X, c};",
+            "use super::b;",
+            "fn f() -> crate::b::X {}",
+            "use crate::X;",
+        ] {
+            let root = "mod a;\n\nmod b;\nmod c;\npub use b::X;\n";
+            let found = findings(root, &[("a.rs", text), ("b.rs", "")]);
+            assert_eq!(found.first().map(String::as_str), Some(upward[0]), "{text}");
+        }
+        let deep = findings("mod a;\n\nmod b;\n", &[("a/deep.rs", "use super::super::b;")]);
+        assert_eq!(deep, upward);
+    }
+
+    #[test]
+    fn a_cycle_within_a_layer_is_found() {
+        let files =
+            [("a.rs", "use crate::b;"), ("b.rs", "use crate::c;"), ("c.rs", "use crate::a;")];
+        assert_eq!(findings("mod a;\nmod b;\nmod c;\n", &files).len(), 3);
+    }
+
+    #[test]
+    fn tests_may_import_what_they_like() {
+        let text = "#[cfg(test)]\nmod tests { use crate::b; }";
+        assert_eq!(findings("mod a;\n\nmod b;\n", &[("a.rs", text)]), [""; 0]);
+    }
+}
