@@ -64,7 +64,7 @@ enum Name {
     Scale,
     /// A controller as there is more of something: the curves and plots of docs/performance.md
     Growth,
-    /// Fair rounds on the workloads that KAI Scheduler publishes: the table of docs/fairness.md
+    /// Fair rounds on the workloads that KAI Scheduler publishes: the table of docs/performance.md
     Share,
     /// kantd with 8 GPUs: memory and CPU idle, launches, latency, accounting
     Node,
@@ -117,7 +117,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Name::Share => {
             let table = optimised::share()?;
             print!("{table}");
-            write_if(args.write, "docs/fairness.md", "share", &table)
+            write_if(args.write, "docs/performance.md", "share", &table)
         }
         Name::Growth => growth::run(args.write, args.json),
         Name::Raft => sampled("raft", &args),

@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod demo;
+mod docs;
 mod generate;
 mod sim;
 mod tidy;
@@ -37,6 +38,7 @@ verbs! {
     Bench => bench,
     Ci => ci,
     Demo => demo,
+    Docs => docs,
     Gen => generate,
     Sim => sim,
     Tidy => tidy,

@@ -15,6 +15,7 @@ mod imports;
 mod layers;
 mod leftovers;
 mod line_length;
+mod links;
 mod manifest;
 mod map;
 mod nvml;
@@ -60,6 +61,7 @@ const RULES: &[Rule] = &[
     line_length::check,
     file_names::check,
     leftovers::check,
+    links::check,
     words::check,
 ];
 

@@ -8,7 +8,6 @@ pub const UNSWEPT: &[&str] = &[
     "common/tests/",
     "docs/CONTRIBUTING.md",
     "docs/decisions/",
-    "docs/fairness.md",
     "docs/operating/",
     "docs/performance.md",
     "docs/quality.md",

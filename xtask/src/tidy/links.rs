@@ -1,0 +1,122 @@
+//! Rule: each link in a document leads to a file and a heading that exist, and the book's table of
+//! contents lists each page of docs/.
+
+use super::finding::Finding;
+use crate::tree::{File, Tree};
+
+const WHY: &str = "a reader who follows a dead link, or never finds a page, is lost";
+
+/// The table of contents of the book.
+const CONTENTS: &str = "docs/SUMMARY.md";
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let pages = tree.files().filter(|file| file.path.ends_with(".md"));
+    let mut findings: Vec<Finding> = pages.flat_map(|file| dead_links(tree, file)).collect();
+    if let Some(contents) = tree.file(CONTENTS) {
+        findings.extend(unlisted(tree, contents));
+    }
+    findings
+}
+
+fn dead_links(tree: &Tree, file: &File) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (line, target) in links(file) {
+        let (path, heading) = target.split_once('#').unwrap_or((&target, ""));
+        let path = if path.is_empty() { file.path.clone() } else { resolved(&file.path, path) };
+        let what = match tree.file(&path) {
+            None if tree.files().any(|other| other.is_in(path.trim_end_matches('/'))) => continue,
+            None => format!("the link to `{target}` leads to no file"),
+            Some(page) if !heading.is_empty() && !headings(page).contains(&heading.to_owned()) => {
+                format!("`{path}` has no heading for `#{heading}`")
+            }
+            Some(_) => continue,
+        };
+        let mend = "mend the link, or name what it meant to show";
+        findings.push(Finding::new(&file.path, line, what, WHY, mend));
+    }
+    findings
+}
+
+fn unlisted(tree: &Tree, contents: &File) -> Vec<Finding> {
+    let listed: Vec<String> =
+        links(contents).into_iter().map(|(_, target)| resolved(CONTENTS, &target)).collect();
+    let pages = tree.files().filter(|file| file.is_in("docs") && file.path.ends_with(".md"));
+    let missing = pages.filter(|page| page.path != CONTENTS && !listed.contains(&page.path));
+    let finding = |page: &File| {
+        let what = format!("{CONTENTS} does not list this page");
+        Finding::new(&page.path, 1, what, WHY, format!("add it to {CONTENTS}"))
+    };
+    missing.map(finding).collect()
+}
+
+/// The targets of links within the project, with their lines. Code is left out.
+fn links(file: &File) -> Vec<(usize, String)> {
+    let mut links = Vec::new();
+    let mut in_code = false;
+    for (line, text) in file.lines() {
+        in_code ^= text.trim_start().starts_with("```");
+        if in_code || text.starts_with("    ") && !text.trim_start().starts_with(['-', '*']) {
+            continue;
+        }
+        let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
+        let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+        let inside = targets.map(|(target, _)| target).filter(|target| !target.contains(':'));
+        links.extend(inside.map(|target| (line, target.to_owned())));
+    }
+    links
+}
+
+/// The path from the root of a link in the file `from`.
+fn resolved(from: &str, link: &str) -> String {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in link.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+/// What links to the headings of a page are called: lower case, `-` for spaces, no other signs.
+fn headings(page: &File) -> Vec<String> {
+    let titles =
+        page.lines().filter_map(|(_, line)| line.trim_start_matches('#').strip_prefix(' '));
+    let is_kept = |c: &char| c.is_alphanumeric() || ['-', '_', ' '].contains(c);
+    let name = |title: &str| title.chars().filter(is_kept).collect::<String>();
+    titles.map(|title| name(title.trim()).to_lowercase().replace(' ', "-")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whats(files: &[(&str, &str)]) -> Vec<String> {
+        check(&Tree::of(files)).into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn links_to_files_folders_and_headings_pass() {
+        let text =
+            "[a](b/c.md#one-two) [d](b/) [e](#here) [f](https://x.org/y)\n\n# Here\n`[g](h)`\n";
+        assert_eq!(whats(&[("docs/a.md", text), ("docs/b/c.md", "## One, two\n")]), [""; 0]);
+        assert_eq!(whats(&[("docs/b/c.md", "[up](../../x.rs)\n"), ("x.rs", "")]), [""; 0]);
+    }
+
+    #[test]
+    fn dead_links_are_found() {
+        let found = whats(&[("a.md", "[a](b.md) [c](#gone)\n")]);
+        assert_eq!(
+            found,
+            ["the link to `b.md` leads to no file", "`a.md` has no heading for `#gone`"]
+        );
+    }
+
+    #[test]
+    fn a_page_that_the_contents_do_not_list_is_found() {
+        let files = [(CONTENTS, "- [A](a.md)\n"), ("docs/a.md", ""), ("docs/b.md", "")];
+        assert_eq!(whats(&files), ["docs/SUMMARY.md does not list this page"]);
+    }
+}
