@@ -1,5 +1,5 @@
-//! Amounts as they are written in a table, `quota = { h100 = 64, cpus = 1000, memory = "4T" }`: any
-//! key but `gpus`, `cpus` and `memory` is a kind of GPU. Never knows which kinds there are.
+//! Amounts as a table has them, `quota = { h100 = 64, cpus = 1000, memory = "4T" }`: any key except
+//! `gpus`, `cpus` and `memory` is a kind of GPU.
 
 use crate::gpu::GpuKind;
 use crate::policy::Amounts;

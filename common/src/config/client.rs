@@ -1,4 +1,4 @@
-//! /etc/kant/kantctl.toml and ~/.config/kant/kantctl.toml. Never holds a secret.
+//! The keys of /etc/kant/kantctl.toml and ~/.config/kant/kantctl.toml.
 
 use super::table::config_table;
 

@@ -1,4 +1,4 @@
-//! /etc/kant/kantctld.toml. Never checks that paths exist; kantctld does when it uses them.
+//! The keys of /etc/kant/kantctld.toml.
 
 use super::account::AccountTable;
 use super::moves::MovesTable;
@@ -10,118 +10,125 @@ use super::topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 use crate::policy::YieldsFirst;
 use serde::{Deserialize, Serialize};
 
-/// Which users a node may speak for.
+/// The users that a node may speak for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VouchedFor {
-    /// For its users.
+    /// Its ordinary users.
     #[default]
     Users,
-    /// For its users, operators and root among them.
+    /// All its users, root and operators included.
     Operators,
 }
 
 config_table! {
     /// The controller, kantctld.
     pub struct ControllerConfig {
-        /// The cluster's name, shown to users and in SLURM_CLUSTER_NAME.
+        /// The cluster's name, shown to users and set as SLURM_CLUSTER_NAME.
         cluster: String = "kant".to_owned(),
-        /// Where the log and snapshots live. On a disk that honours fsync.
+        /// Directory of the log and its snapshots. Its disk must honour fsync.
         state_dir: String = "/var/lib/kantctld".to_owned(),
-        /// The local socket for kantctl; anybody on this host may connect, and the kernel says who.
+        /// The local socket for kantctl. Every user of this host may connect; the kernel reports
+        /// the user's identity.
         socket: String = "/run/kant/kantctld.sock".to_owned(),
-        /// Address and port for node daemons, by mutual TLS with certificates from the cluster key.
-        /// Empty: none.
+        /// Address and port for node daemons, over mutual TLS with certificates from the cluster
+        /// key. Empty: none.
         listen: String = "127.0.0.1:7600".to_owned(),
-        /// Where the other controllers, and nodes, reach this one, host:port. Empty: as `listen`
-        /// says; write it where that is 0.0.0.0.
+        /// Address, host:port, at which nodes and other controllers reach this controller. Empty:
+        /// the value of `listen`; set it where that is 0.0.0.0.
         advertise: String = String::new(),
-        /// The other controllers of this cluster, each host:port. With any named, an empty
-        /// state_dir is not taken for the beginning of a new cluster: `kantctld found` begins one,
-        /// `kantctld join` makes this controller one of them.
+        /// The other controllers of this cluster, each host:port. With any peer named, a controller
+        /// with an empty state_dir does not begin a new cluster by itself: `kantctld found` begins
+        /// one, `kantctld join` adds this controller to one.
         peers: Vec<String> = Vec::new(),
-        /// This controller's name, for people. Empty: the host's.
+        /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
-        /// The cluster's secret key. Made at first start if it does not exist; copy it to every
-        /// node. Readable by its owner only.
+        /// The cluster's secret key. It is made at the first start if it does not exist; copy it to
+        /// every node. Only its owner may read it.
         cluster_key: String = "/etc/kant/cluster.key".to_owned(),
-        /// Users (names or uids) who may do everything, besides root and the user kantctld runs as.
+        /// Operators: users (names or uids) who may do everything, besides root and the user that
+        /// kantctld runs as.
         admins: Vec<String> = Vec::new(),
-        /// Which users a node may speak for, when it passes on what they ask: `users` (those who
-        /// operate nothing) or `operators` (these and root as well). With the latter root on any
-        /// node operates the cluster; without, operators ask on a controller's host.
+        /// The users that a node may speak for when it forwards their requests: `users` (those who
+        /// are not operators) or `operators` (operators and root as well). With `operators`, root
+        /// of any node controls the cluster. With `users`, operators must work on a controller's
+        /// host.
         nodes_may_vouch_for: VouchedFor = VouchedFor::Users,
-        /// Accept jobs submitted by root, to run as root.
+        /// Accept jobs submitted by root, which run as root.
         allow_root_jobs: bool = false,
-        /// Users below this uid, root aside, are the system's: their jobs are refused.
+        /// Users with a smaller uid, except root, are system users: their jobs are refused.
         uid_min: u32 = 1000,
-        /// Accept jobs of users that are not in this host's user database. They have one group,
-        /// which must not be in it either.
+        /// Accept jobs of users that are not in this host's user database. Such a user has one
+        /// group, which must not be in the database either.
         allow_unknown_users: bool = false,
-        /// A node silent for so long is lost, and its jobs end as NodeLost or are requeued.
+        /// A node that has been silent for this long is lost. Its jobs end as NodeLost or are
+        /// requeued.
         node_lost_after_seconds: u64 = 300,
-        /// Between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
+        /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,
-        /// A scheduling round runs when something happened, and at least this often.
+        /// A scheduling round runs after each change, and at least this often.
         round_period_seconds: u64 = 10,
-        /// Finished jobs are kept for `kantctl show` this long, or until `user_done_tasks` are.
+        /// How long `kantctl show` knows a finished job. `user_done_tasks` may end this earlier.
         done_jobs_kept_seconds: u64 = 86_400,
-        /// So many finished jobs and array tasks of one user are kept at most, and always the last
-        /// one that ended; those that ended before are in accounting alone. A thousand take about a
-        /// megabyte.
+        /// At most this many finished jobs and array tasks are kept for each user, and always the
+        /// last one. Older ones remain in accounting only. One thousand take about 1 MB of memory.
         user_done_tasks: u32 = 20_000,
-        /// What scripts, environments and arguments of one user's jobs may take, in MiB, the same
-        /// text once. More are refused until some jobs are done. A sixteenth of it is kept of jobs
-        /// that are done, for `kantctl requeue` and `kantctl show --script`.
+        /// Most memory, in MiB, for the scripts, environments and arguments of one user's jobs; the
+        /// same text counts once. Further jobs are refused until some have finished. A sixteenth of
+        /// it is kept for finished jobs, for `kantctl requeue` and `kantctl show --script`.
         user_text_mib: u64 = 256,
-        /// What is over stays in each controller's accounting for so many days: `kantctl history`,
-        /// sacct, reports. 0: for ever.
+        /// Days that finished jobs stay in each controller's accounting, for `kantctl history`,
+        /// sacct and reports. 0: forever.
         accounting_kept_days: u64 = 0,
-        /// Where this controller writes a line for whatever changes something, and for each refusal
-        /// of that: who asked, by which way, what, with what result. A plain name is one in
-        /// state_dir. Empty: nowhere.
+        /// File to which this controller writes a line for each change and each refused change: the
+        /// user, the way it came, the request and its result. A plain name is a file in state_dir.
+        /// Empty: no audit.
         audit_log: String = "audit.log".to_owned(),
-        /// At this size, in MiB, it is moved aside, to the same name with `.1`, in place of the one
-        /// before. 0: never; it may be moved or cut by another program at any time.
+        /// At this size, in MiB, the audit is renamed with the suffix `.1`, which replaces the one
+        /// before. 0: never; another program may rename or truncate it at any time.
         audit_log_mib: u64 = 256,
-        /// A snapshot of the state is taken, and the log cut, after so many log entries; or once
-        /// they hold more bytes than the last snapshot, and than 32 MiB.
+        /// A snapshot of the state is taken, and the log truncated, after this many log entries, or
+        /// when the entries hold more bytes than the last snapshot and more than 32 MiB.
         snapshot_every_entries: u64 = 50_000,
-        /// With less room than this on the disk of state_dir, in MiB, jobs are no longer accepted,
-        /// so that those which run can still be told of. 0: accepted as long as anything fits.
+        /// With less free space than this on the disk of state_dir, in MiB, new jobs are refused,
+        /// so that the end of running jobs can still be recorded. 0: jobs are accepted as long as
+        /// anything fits.
         disk_reserve_mib: u64 = 64,
-        /// The program that sends users the letters they ask for with --mail-type, called as
-        /// `PROGRAM -s SUBJECT ADDRESS...` with the letter on its standard input, like
-        /// /usr/bin/mail. Empty: none are sent, and whoever asks is told so. The same on each
-        /// controller: the one that leads sends.
+        /// The program that sends the mail that users request with --mail-type. It is run as
+        /// `PROGRAM -s SUBJECT ADDRESS...` with the text on its standard input, like /usr/bin/mail.
+        /// Empty: no mail is sent, and --mail-type is answered with a warning. Set it to the same
+        /// value on each controller, because the leader sends.
         mailer: String = String::new(),
-        /// Whom it runs as where kantctld runs as root; as kantctld's own user otherwise.
+        /// The user that runs `mailer` where kantctld runs as root. Otherwise it runs as kantctld's
+        /// own user.
         mailer_user: String = "nobody".to_owned(),
-        /// What follows the @ of addresses that are the name of a user. Empty: nothing, and the
-        /// program knows where its users' letters go.
+        /// The part after the @ for addresses that are only a user's name. Empty: the name alone is
+        /// passed to `mailer`.
         mail_domain: String = String::new(),
-        /// Every node of this cluster is made up by `kantd emulate`, and no job really runs; real
-        /// nodes are refused. Without it, emulated ones are.
+        /// All nodes of this cluster are simulated by `kantd emulate`, and no job really runs; real
+        /// nodes are refused. If false, emulated nodes are refused.
         emulated: bool = false,
         /// What to log, as in RUST_LOG: `info`, `debug`, `kantctld::raft=debug`.
         log: String = "info".to_owned(),
-        /// Where nodes stand, as a CSV file with the columns name, leaf, spine, core and, if
-        /// wanted, nvlink_domain and zone. Empty: as the tables [[leaf]], [[nvlink_domain]] and
-        /// [[zone]] say; they may also add what the file leaves out.
+        /// A CSV file of the nodes' places in the network, with the columns name, leaf, spine, core
+        /// and, optionally, nvlink_domain and zone. Empty: the tables [[leaf]], [[nvlink_domain]]
+        /// and [[zone]], which may also add to the file.
         topology_file: String = String::new(),
-        /// Queues share GPUs fairly down their tree: what each is owed first, the rest by priority
-        /// and weight; who holds more than that gives it back (docs/fairness.md). Without it each
-        /// queue has its quota, and lends what it does not use.
+        /// Queues share GPUs fairly down their tree: each gets its quota first, and the rest is
+        /// divided by priority and weight. A queue that holds more than its fair share gives it
+        /// back when another needs it (docs/fairness.md). If false, each queue has its quota and
+        /// lends what it does not use.
         fair_sharing: bool = false,
-        /// With `fair_sharing`: who of those alike is stopped first, `submitted-last` or
-        /// `loses-least` (who started last). Who told that its work is saved (`kantctl checkpoint`)
-        /// loses only what it did since.
+        /// With `fair_sharing`: the tie-break between equally ranked victims: `submitted-last` (the
+        /// newest submission) or `loses-least` (the job that loses the least work since its start
+        /// or its last `kantctl checkpoint`).
         yields_first: YieldsFirst = YieldsFirst::default(),
         /// The queues, each a [[queue]] table. None: one queue named `default`.
         queue: Vec<QueueTable> = Vec::new(),
         /// The qualities of service, each a [[qos]] table.
         qos: Vec<QosTable> = Vec::new(),
-        /// The accounts, each an [[account]] table. None: a job may name any, and none has bounds.
+        /// The accounts, each an [[account]] table. None: a job may name any account, and no
+        /// account has limits.
         account: Vec<AccountTable> = Vec::new(),
         /// The leaf switches, each a [[leaf]] table.
         leaf: Vec<LeafTable> = Vec::new(),
@@ -131,7 +138,7 @@ config_table! {
         zone: Vec<ZoneTable> = Vec::new(),
         /// The weights of multifactor priority, the [priority] table.
         priority: PriorityTable = PriorityTable::default(),
-        /// How often running jobs are moved so that others have room, the [moves] table.
+        /// How often running jobs may be moved to make room for others, the [moves] table.
         moves: MovesTable = MovesTable::default(),
     }
 }

@@ -1,12 +1,11 @@
-//! Bounds as they are written in a table, `limits = { jobs = 10, gpus = 64 }`.
-//! Never counts anything.
+//! Limits as a table has them, `limits = { jobs = 10, gpus = 64 }`.
 
 use super::table::config_table;
 use crate::policy::Limits;
 use crate::unit::{Cpus, Gpus};
 
 config_table! {
-    /// Bounds on jobs that run at one time; what is not named is not bounded.
+    /// Limits on the jobs that run at one time. What is not named has no limit.
     pub struct LimitsTable {
         /// Running jobs.
         jobs: Option<u32> = None,

@@ -1,6 +1,5 @@
-//! Configuration: TOML text to types. Unknown keys are errors. The doc comment of a key is its
+//! Configuration: TOML text to types. An unknown key is an error. The doc comment of a key is its
 //! documentation in etc/ and docs/operating/configuration.md.
-//! Never reads a file; it is handed text.
 
 mod account;
 mod amounts;

@@ -1,31 +1,32 @@
-//! The `[priority]` table. Never computes a priority.
+//! The `[priority]` table.
 
 use super::table::config_table;
 use crate::policy::Factors;
 
 config_table! {
-    /// Each factor lies between 0 and 1; a job's priority is the sum of weight times factor. For
-    /// queues with `order = "multifactor"`.
+    /// Weights for queues with `order = "multifactor"`. Each factor lies between 0 and 1; a job's
+    /// priority is the sum of weight times factor.
     pub struct PriorityTable {
-        /// Weight of the time waited.
+        /// Weight of the waiting time.
         age: u32 = Factors::default().age,
-        /// A job is fully aged after so many seconds.
+        /// Waiting time at which the age factor reaches 1.
         age_max_seconds: u64 = Factors::default().age_max_seconds,
-        /// Weight of the share of the cluster's GPUs (of its CPUs, where it has none) asked for.
+        /// Weight of the part of the cluster's GPUs that the job asks for (of its CPUs, if the
+        /// cluster has no GPUs).
         size: u32 = Factors::default().size,
-        /// Small jobs get the size factor instead of large ones.
+        /// Give the size factor to small jobs instead of large ones.
         favor_small: bool = Factors::default().favor_small,
-        /// Weight of the queue's priority, against the highest of any queue.
+        /// Weight of the queue's priority, relative to the highest of all queues.
         queue: u32 = Factors::default().queue,
-        /// Weight of the QoS's priority, against the highest of any QoS.
+        /// Weight of the QoS's priority, relative to the highest of all QoS.
         qos: u32 = Factors::default().qos,
-        /// Weight of having used less than one's share.
+        /// Weight of having used less than the account's share.
         fair_share: u32 = Factors::default().fair_share,
-        /// Usage counts half after so many hours.
+        /// Time after which use counts half.
         half_life_hours: u32 = Factors::default().half_life_hours,
-        /// With `fair_sharing`: how strongly what a queue used lately, with that half-life, counts
-        /// against its part of what nobody is owed, in percent. 0: not at all, and it is not
-        /// recorded; 100: who used twice its part gets nothing while others want it.
+        /// With `fair_sharing`: how strongly a queue's past use, with that half-life, reduces its
+        /// part of the GPUs beyond all quotas, in percent. 0: not at all, and use is not recorded.
+        /// 100: a queue that used twice its part gets nothing while others want it.
         past_use_percent: u32 = Factors::default().past_use_percent,
     }
 }

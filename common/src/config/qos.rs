@@ -1,30 +1,31 @@
-//! The `[[qos]]` tables. Never resolves a name; `config::policy` does.
+//! The `[[qos]]` tables. Names in them are resolved by `config::policy`.
 
 use super::limits::LimitsTable;
 use super::table::config_table;
 use crate::id::{AccountName, QosName};
 
 config_table! {
-    /// One quality of service: a priority and bounds that jobs choose across queues.
+    /// One quality of service: a priority and limits that a job may choose in any queue.
     pub struct QosTable {
-        /// Its name, none twice.
+        /// The QoS's name, unique.
         name: Option<QosName> = None,
-        /// Higher goes first, within the queue's priority.
+        /// A higher priority goes first, among jobs of equal queue priority.
         priority: i32 = 0,
-        /// Users (names or uids) who may use it. With no user, group or account: everybody.
+        /// Users (names or uids) who may use it. With no user, group and account, it is open to
+        /// all.
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose members may use it.
         groups: Vec<String> = Vec::new(),
-        /// Accounts whose jobs may use it: a lock where each has `users` or `groups` in its
-        /// [[account]] table.
+        /// Accounts whose jobs may use it. This restricts use only if each account has `users` or
+        /// `groups` in its [[account]] table.
         accounts: Vec<AccountName> = Vec::new(),
-        /// `true`: its jobs may be made to yield; `false`: never. None: as the queue says.
+        /// `true`: its jobs may be preempted; `false`: never. Not set: as the queue says.
         preemptible: Option<bool> = None,
-        /// The longest time limit a job of it may ask for. Empty: no bound.
+        /// The longest time limit that a job with it may have. Empty: no bound.
         time_limit_max: String = String::new(),
-        /// Bounds on all its running jobs together, like `{ jobs = 10, gpus = 64 }`.
+        /// Limits on all its running jobs together, like `{ jobs = 10, gpus = 64 }`.
         limits: LimitsTable = LimitsTable::default(),
-        /// The same for the jobs of one user.
+        /// The same for the jobs of each user.
         limits_per_user: LimitsTable = LimitsTable::default(),
     }
 }

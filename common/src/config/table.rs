@@ -1,5 +1,5 @@
-//! The macro that turns one documented list of keys into a config type, its defaults and its
-//! documentation, so that the three cannot differ. Never writes a file; `cargo xtask gen` does.
+//! The macro that makes a configuration type, its defaults and its documentation from one
+//! documented list of keys. `cargo xtask gen` writes the documentation.
 
 /// One key of a table, for the documentation.
 #[derive(Debug, Clone, PartialEq, Eq)]

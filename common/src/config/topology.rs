@@ -1,12 +1,12 @@
-//! The `[[leaf]]`, `[[nvlink_domain]]` and `[[zone]]` tables. Never knows which nodes exist.
+//! The `[[leaf]]`, `[[nvlink_domain]]` and `[[zone]]` tables.
 
 use super::table::config_table;
 use crate::id::{SwitchName, ZoneName};
 
 config_table! {
-    /// One leaf switch and the nodes on it.
+    /// One leaf switch and the nodes connected to it.
     pub struct LeafTable {
-        /// Its name, none twice.
+        /// Its name, unique.
         name: Option<SwitchName> = None,
         /// Its nodes, like `g[001-016]`.
         nodes: String = String::new(),
@@ -18,9 +18,9 @@ config_table! {
 }
 
 config_table! {
-    /// One NVLink domain: nodes whose GPUs are linked by NVLink.
+    /// One NVLink domain: nodes whose GPUs are connected by NVLink.
     pub struct NvlinkDomainTable {
-        /// Its name, none twice.
+        /// Its name, unique.
         name: Option<SwitchName> = None,
         /// Its nodes, like `g[001-016]`.
         nodes: String = String::new(),
@@ -28,9 +28,9 @@ config_table! {
 }
 
 config_table! {
-    /// One zone: a part of the cluster kept for a purpose, like inference.
+    /// One zone: a part of the cluster reserved for a purpose, such as inference.
     pub struct ZoneTable {
-        /// Its name, none twice.
+        /// Its name, unique.
         name: Option<ZoneName> = None,
         /// Its nodes, like `g[001-016]`.
         nodes: String = String::new(),
