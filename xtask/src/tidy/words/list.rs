@@ -2,7 +2,6 @@
 
 /// Folders and files whose names and prose are not rewritten yet, by the beginning of their path.
 pub const UNSWEPT: &[&str] = &[
-    "README.md",
     "common/net/",
     "common/src/",
     "common/tests/",
