@@ -1,15 +1,15 @@
 //! `cargo xtask ci`: everything that must hold before a change is merged, as one list of steps. The
 //! same command on a desk and on a build machine. Never changes a file that git tracks.
 
-pub mod packages;
 mod preflight;
 mod step;
 mod totals;
 
+use crate::packages;
+use crate::programs::{cargo, has_subcommand};
 use crate::tree;
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
-pub use step::cargo;
 use step::{Outcome, Step};
 use totals::Totals;
 
@@ -114,7 +114,7 @@ fn mpi_missing() -> Option<String> {
 
 /// What keeps the dependencies from being checked here.
 fn deny_missing() -> Option<String> {
-    let is_there = step::has_subcommand("deny");
+    let is_there = has_subcommand("deny");
     (!is_there).then(|| format!("no cargo-deny (`cargo install {}`)", packages::DENY))
 }
 

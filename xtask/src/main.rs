@@ -6,6 +6,8 @@ mod ci;
 mod demo;
 mod docs;
 mod generate;
+mod packages;
+mod programs;
 mod sim;
 mod tidy;
 mod tree;

@@ -4,7 +4,7 @@
 
 mod given;
 
-use crate::ci::packages;
+use crate::packages;
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
 use given::Given;

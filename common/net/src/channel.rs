@@ -4,6 +4,8 @@
 //! without a flag day. The channel never acknowledges, repeats or reorders: desired state is sent
 //! again on the next connection, and whoever needs to know numbers its messages.
 
+mod pump;
+
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -21,9 +23,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::{client::generate_key, derive_accept_key};
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use crate::client::{Client, ClientError};
-use crate::dial::Endpoint;
-use crate::pump::{Outgoing, Pings, pump};
+use crate::client::{Client, ClientError, Endpoint};
+use pump::{Outgoing, Pings, pump};
 
 /// How long a good-bye may take.
 pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(2);

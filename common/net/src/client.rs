@@ -3,6 +3,7 @@
 //! A question is sent again by itself only where that cannot do harm: it never left, or it is a
 //! GET. Everything else that breaks midway is reported as [`ClientError::Interrupted`].
 
+mod dial;
 mod error;
 mod kept;
 mod lines;
@@ -19,9 +20,9 @@ use hyper::client::conn::http1::SendRequest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use dial::Endpoint;
 pub use error::ClientError;
 
-use crate::dial::Endpoint;
 use crate::refusal::{ApiError, ErrorBody};
 use kept::Kept;
 

@@ -12,14 +12,12 @@ mod backoff;
 mod caller;
 mod channel;
 mod client;
-mod dial;
 mod forward;
 mod identity;
 mod invitation;
 mod key;
 mod listen;
 mod passable;
-mod pump;
 mod refusal;
 mod tcp;
 mod trusted;
@@ -31,8 +29,7 @@ pub use channel::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, Keepalive, accept_channel,
     connect_channel,
 };
-pub use client::{Client, ClientError};
-pub use dial::Endpoint;
+pub use client::{Client, ClientError, Endpoint};
 pub use forward::forward;
 pub use identity::{Identity, IdentityError, Role};
 pub use invitation::{invitation_hash, new_invitation};

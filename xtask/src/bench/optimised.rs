@@ -64,7 +64,7 @@ fn bench(arguments: &[String]) -> anyhow::Result<String> {
 }
 
 fn built(what: &[&str]) -> anyhow::Result<()> {
-    let mut cargo = crate::ci::cargo();
+    let mut cargo = crate::programs::cargo();
     cargo.args(["build", "--profile", "measure", "--locked"]).args(what);
     let cargo = cargo.arg("--target-dir").arg(target_dir()?).current_dir(e2e::workspace());
     let status = cargo.status().context("failed to start cargo")?;

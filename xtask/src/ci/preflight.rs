@@ -1,9 +1,8 @@
 //! What the gate needs from the machine, asked before anything is built, so that a missing package
 //! is named by its name and not by the linker's last words. Never installs anything.
 
-use super::step::has_subcommand;
+use crate::programs::{has_subcommand, is_program};
 use anyhow::{Result, bail};
-use std::path::Path;
 
 /// Programs that must be found: the program, what for, and where it comes from.
 const PROGRAMS: &[(&str, &str, &str)] = &[
@@ -48,12 +47,6 @@ fn missing(
         format!("  cargo {subcommand}: `rustup component add {component}`")
     });
     programs.chain(components).collect()
-}
-
-/// Is there a file that may be executed?
-pub fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 //! the way. Never hides a line.
 
 use super::totals::Totals;
+use crate::programs::cargo;
 use anyhow::{Context, Result};
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// A named cargo command.
 pub struct Step {
@@ -83,20 +84,6 @@ impl Step {
         let status = child.wait().with_context(|| format!("failed to wait for `{shown}`"))?;
         Ok(if status.success() { Outcome::Passed } else { Outcome::Failed(status.to_string()) })
     }
-}
-
-/// The cargo that runs us.
-pub fn cargo() -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    e2e::forget_the_outer_cargo(&mut cargo);
-    cargo
-}
-
-/// Does `cargo NAME` exist?
-pub fn has_subcommand(name: &str) -> bool {
-    let asked =
-        cargo().args([name, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    asked.is_ok_and(|status| status.success())
 }
 
 /// Copies bytes as they are (a test may print anything) and counts the closing lines of tests.

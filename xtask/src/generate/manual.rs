@@ -2,7 +2,7 @@
 //! Never links kantctl: the gate must start, and say so, when kantctl does not compile.
 
 use super::Page;
-use crate::ci::cargo;
+use crate::programs::cargo;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 

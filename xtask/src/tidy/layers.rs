@@ -47,8 +47,6 @@ const IN_CYCLE: &[(&str, &[&str])] = &[
     ),
     ("kantd", &["config", "container"]),
     ("kantd", &["gpu", "health", "step"]),
-    ("net", &["channel", "pump"]),
-    ("net", &["client", "dial"]),
     (
         "replica",
         &[
@@ -70,7 +68,6 @@ const IN_CYCLE: &[(&str, &[&str])] = &[
             "usage",
         ],
     ),
-    ("xtask", &["ci", "vm"]),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

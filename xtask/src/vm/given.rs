@@ -1,7 +1,7 @@
 //! What the virtual machine is given along: the daemons, kantd's tests, the units, on a disk of
 //! their own. Never more than what its script (tests/vm/guest.sh) uses.
 
-use crate::ci::cargo;
+use crate::programs::cargo;
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;

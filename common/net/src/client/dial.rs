@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
-use crate::client::ClientError;
+use super::ClientError;
 use crate::identity::Identity;
 use crate::tcp;
 

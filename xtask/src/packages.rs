@@ -1,8 +1,7 @@
 //! System packages that the gate's steps use, in one list: a step that lacks one names it, and
 //! `cargo xtask ci --install` installs all of them on Debian and its children.
 
-use super::preflight::is_program;
-use super::step::{cargo, has_subcommand};
+use crate::programs::{cargo, has_subcommand, is_program};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

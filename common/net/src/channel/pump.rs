@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite;
 
-use crate::channel::{CLOSE_LIMIT, ChannelError, Keepalive};
+use super::{CLOSE_LIMIT, ChannelError, Keepalive};
 
 /// RFC 6455, section 5.5: a control frame carries 125 bytes, two of them the close code.
 const REASON_BYTES_MAX: usize = 123;
