@@ -1,8 +1,10 @@
 //! What a GPU is and how GPUs of one node are linked. Never talks to a driver: kantd fills this in.
 
+pub mod mig;
+
 use crate::cpuset::CpuSet;
+use crate::gpu::mig::MigDevice;
 use crate::id::GpuIndex;
-use crate::mig::MigDevice;
 use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -4,9 +4,9 @@
 //! This crate never does anything: no clock, no files, no sockets, no randomness, no threads. It
 //! knows neither the scheduler (`engine`) nor the replicated state (`state`); both speak its words.
 
-pub mod account;
 pub mod blob;
 pub mod config;
+pub mod constraint;
 pub mod counts;
 pub mod cpuset;
 pub mod gpu;
@@ -15,11 +15,8 @@ pub mod health;
 pub mod hostlist;
 pub mod id;
 pub mod job;
-pub mod mig;
 pub mod node;
 pub mod policy;
-pub mod qos;
-pub mod queue;
 pub mod reason;
 pub mod reservation;
 pub mod resource;
@@ -29,3 +26,6 @@ pub mod time;
 pub mod topology;
 pub mod unit;
 pub mod wire;
+
+pub use gpu::mig;
+pub use policy::{account, qos, queue};

@@ -4,12 +4,12 @@ mod gpus;
 
 pub use gpus::GpuRequest;
 
+use crate::constraint::Constraint;
 use crate::cpuset::CpuSet;
+use crate::gpu::mig;
 use crate::gpu::{Gpu, GpuKind};
 use crate::gpu_parts::{GpuParts, PartSize};
 use crate::id::{GpuIndex, NodeName};
-use crate::job::Constraint;
-use crate::mig;
 use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,6 @@ mod shares;
 
 use super::spec::{Ask, Launch};
 use super::warning::{LEAD_MAX, Warning};
-use crate::reason::Refusal;
 use crate::resource::{GpuRequest, MemoryRequest, Request};
 use crate::time::Span;
 use crate::unit::{Gpus, Tasks};
@@ -184,12 +183,6 @@ fn check_pattern(pattern: &str) -> Result<(), AskError> {
         }
     }
     Ok(())
-}
-
-impl From<AskError> for Refusal {
-    fn from(error: AskError) -> Self {
-        Self::BadAsk { message: error.to_string() }
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 pub mod array;
 pub mod check;
-pub mod constraint;
 pub mod dependency;
 pub mod end;
 pub mod mail;
@@ -18,8 +17,8 @@ pub mod state;
 pub mod step;
 pub mod warning;
 
+pub use crate::constraint::Constraint;
 pub use array::ArraySpec;
-pub use constraint::Constraint;
 pub use dependency::Dependency;
 pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd, Usage};
 pub use mail::{Mail, MailEvent, MailEvents};

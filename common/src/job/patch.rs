@@ -3,10 +3,10 @@
 
 mod words;
 
-use super::constraint::Constraint;
 use super::dependency::Dependency;
 use super::mail::{Mail, MailEvents};
 use super::spec::Ask;
+use crate::constraint::Constraint;
 use crate::gpu::GpuKind;
 use crate::id::{AccountName, NodeName, QosName, QueueName, ReservationName};
 use crate::resource::{GpuRequest, MemoryRequest, Request};

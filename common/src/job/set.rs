@@ -2,8 +2,8 @@
 //! something else (Slurm: heterogeneous jobs). Each is a component with a number of its own, and
 //! those numbers follow each other. Never says what a component asks for.
 
+use super::check::AskError;
 use crate::id::{JobId, JobKey, SET_SIZE_MAX};
-use crate::reason::Refusal;
 use serde::{Deserialize, Serialize};
 
 /// Which component of which set a job is.
@@ -37,18 +37,16 @@ impl SetPlace {
     }
 }
 
-/// May a set have so many components?
+/// Checks the number of components of a set.
 ///
 /// # Errors
-/// [`Refusal::BadAsk`]: too few, or too many.
-pub fn check_size(count: usize) -> Result<(), Refusal> {
+/// [`AskError::SetSize`].
+pub fn check_size(count: usize) -> Result<(), AskError> {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     if (2..=SET_SIZE_MAX).contains(&count) {
         return Ok(());
     }
-    let message =
-        format!("a set of {count} components: it has 2 to {SET_SIZE_MAX}, with `:` between them");
-    Err(Refusal::BadAsk { message })
+    Err(AskError::SetSize { count, most: SET_SIZE_MAX })
 }
 
 #[cfg(test)]

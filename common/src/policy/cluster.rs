@@ -2,9 +2,9 @@
 //! changes by itself; a new one comes with new settings.
 
 use super::{Factors, Moves, YieldsFirst};
-use crate::account::Account;
-use crate::qos::Qos;
-use crate::queue::Queue;
+use crate::policy::account::Account;
+use crate::policy::qos::Qos;
+use crate::policy::queue::Queue;
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 

@@ -4,6 +4,7 @@
 //! All of it is replicated as part of the settings, so every field has a serde default.
 
 mod access;
+pub mod account;
 mod backfill;
 mod cluster;
 mod limits;
@@ -11,6 +12,8 @@ mod moves;
 mod order;
 mod placement;
 mod preemption;
+pub mod qos;
+pub mod queue;
 mod quota;
 mod yields_first;
 

@@ -12,6 +12,7 @@ pub use room::NoRoom;
 use super::WaitReason;
 use super::sentence::level_text;
 use crate::id::{AccountName, JobId, JobKey, NodeName, QosName, QueueName, ReservationName, Uid};
+use crate::job::check::AskError;
 use crate::job::{Outcome, Phase, SetPlace};
 use crate::time::{Span, Time};
 use crate::topology::Level;
@@ -203,4 +204,9 @@ pub enum Refusal {
     Invitation(#[from] InvitationRefusal),
     #[error("{message}")]
     BadAsk { message: String },
+}
+impl From<AskError> for Refusal {
+    fn from(error: AskError) -> Self {
+        Self::BadAsk { message: error.to_string() }
+    }
 }

@@ -5,3 +5,4 @@
 pub mod api;
 pub mod node;
 pub mod peer;
+mod step_record;

@@ -26,7 +26,7 @@ pub async fn submit(
     body: Result<Json<SetRequest>, JsonRejection>,
 ) -> Result<Json<SubmitAnswer>, ApiFailure> {
     let Json(request) = body?;
-    check_size(request.asks.len())?;
+    check_size(request.asks.len()).map_err(Refusal::from)?;
     request.asks.iter().try_for_each(check_ask)?;
     check_script(request.script.as_bytes())?;
     let environment = join_environment(&request.environment)?;

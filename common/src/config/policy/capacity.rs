@@ -6,8 +6,8 @@ use crate::gpu::GpuKind;
 use crate::hostlist;
 use crate::id::{NodeName, QueueName};
 use crate::node::Inventory;
+use crate::policy::queue::Queue;
 use crate::policy::{Amounts, Policy};
-use crate::queue::Queue;
 use crate::unit::{Bytes, Cpus, Gpus};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! What a fair cluster makes of settings that are for others: nothing, and so it is told. Never an
 //! error: the same queues may share fairly today and not tomorrow.
 
+use crate::policy::queue::Queue;
 use crate::policy::{Amounts, Backfill, Behind, Policy};
-use crate::queue::Queue;
 
 /// Settings that say nothing where queues share fairly, and queues whose jobs give nothing back.
 pub(super) fn unheard(policy: &Policy) -> Vec<String> {

@@ -5,7 +5,7 @@ use super::fault::{PolicyError, Problem};
 use super::tree::of_queue;
 use crate::hostlist;
 use crate::id::NodeName;
-use crate::queue::Queue;
+use crate::policy::queue::Queue;
 use std::collections::BTreeSet;
 
 /// Fills in the nodes of queues that name none.

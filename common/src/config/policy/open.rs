@@ -28,7 +28,8 @@ fn of(policy: &Policy, what: &str, access: &Access) -> Option<String> {
     let account = |name: &AccountName| policy.accounts.iter().find(|one| one.name == *name);
     // Where some are listed, one that is not cannot be named at all.
     let is_anybodys = |name: &&AccountName| {
-        policy.accounts.is_empty() || account(name).is_some_and(crate::account::Account::is_open)
+        policy.accounts.is_empty()
+            || account(name).is_some_and(crate::policy::account::Account::is_open)
     };
     let open: Vec<&AccountName> = access.accounts.iter().filter(is_anybodys).collect();
     let first = open.first()?;

@@ -4,13 +4,13 @@
 use super::fault::{Place, PolicyError, Problem};
 use super::names::{Names, access};
 use super::tree::of_queue;
-use crate::account::Account;
 use crate::config::{AccountTable, AmountsTable, QosTable, QueueTable};
 use crate::hostlist;
 use crate::id::QueueName;
+use crate::policy::account::Account;
+use crate::policy::qos::Qos;
+use crate::policy::queue::Queue;
 use crate::policy::{Amounts, Backfill, Preemption, Quota, QuotaMode};
-use crate::qos::Qos;
-use crate::queue::Queue;
 use crate::time::{Span, SpanError};
 
 /// All queues; without a table one named `default`, and with a default in any case.

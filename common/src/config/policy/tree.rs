@@ -4,7 +4,7 @@
 use super::fault::{Place, PolicyError, Problem};
 use crate::id::QueueName;
 use crate::policy::Policy;
-use crate::queue::Queue;
+use crate::policy::queue::Queue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 

@@ -20,6 +20,8 @@ pub enum AskError {
     /// Windows line ends make the kernel look for an interpreter that does not exist.
     #[error("the script has DOS line ends (\\r\\n): convert it with `sed -i 's/\\r$//' FILE`")]
     ScriptDosLines,
+    #[error("a set of {count} components: it has 2 to {most}, with `:` between them")]
+    SetSize { count: u32, most: u32 },
     /// Larger than [`SCRIPT_BYTES_MAX`].
     #[error("the script has {0} bytes, more than {SCRIPT_BYTES_MAX}: keep data in files beside it")]
     ScriptTooLarge(usize),

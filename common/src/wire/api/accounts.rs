@@ -1,7 +1,7 @@
 //! Accounts and qualities of service, as they are in force. Never what they have used: reports say.
 
-use crate::account::Account;
-use crate::qos::Qos;
+use crate::policy::account::Account;
+use crate::policy::qos::Qos;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 

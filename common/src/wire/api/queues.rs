@@ -2,7 +2,7 @@
 
 use crate::gpu::GpuKind;
 use crate::id::QueueName;
-use crate::queue::Queue;
+use crate::policy::queue::Queue;
 use crate::unit::{Bytes, Cpus, GpuMilli};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
