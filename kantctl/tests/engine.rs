@@ -33,6 +33,7 @@ fn controller() -> House {
                        "points": 250 }], "position": 1 }],
             "as_of": 0
         })),
+        "GET /v1/priority?job=44" => json(value!({ "jobs": [], "as_of": 0 })),
         "GET /v1/metrics" => json(value!({ "gar": 0.5, "gpus": 16, "waits": [{ "gpus": "8" }] })),
         "GET /v1/reservations" => json(value!({ "reservations": [], "as_of": 0 })),
         "POST /v1/reservations" => json(value!({ "reservations": [{
@@ -91,6 +92,8 @@ async fn priorities_and_metrics_are_shown() {
     assert!(house.kantctl(&["priority"]).await.good().starts_with("ID  USER  QUEUE"));
     let one = house.kantctl(&["priority", "42", "43_1"]).await;
     assert!(one.good().contains("250 =     1000 x 0.250\n"), "{}", one.out);
+    let none = house.kantctl(&["priority", "44"]).await;
+    assert!(none.good().is_empty() && none.err.contains("none of these waits"), "{}", none.err);
     let metrics = house.kantctl(&["metrics"]).await;
     assert!(
         metrics.good().contains("GAR          50.0%  0 of 16 GPUs in use\n"),

@@ -30,7 +30,8 @@ pub fn doubts(settings: &Settings) -> Vec<String> {
         let dir = settings.private_dirs.iter().find(|dir| path.starts_with(dir))?;
         let (path, dir) = (path.display(), dir.display());
         Some(format!(
-            "`{key}`: jobs do not see {path}: each has a {dir} of its own (`private_dirs`)"
+            "`{key}`: jobs do not see {path}: each has a {dir} of its own (`private_dirs`); \
+             let it lie elsewhere, or `srun` and kantctl fail in jobs"
         ))
     });
     let idle = settings.hold_gpu_memory && settings.accounting_period.is_none();

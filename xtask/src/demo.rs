@@ -37,7 +37,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         bail!("a demo cluster is up in {}: `cargo xtask demo --stop` ends it", record.dir);
     }
     require_python()?;
-    step("building (a minute or two the first time)");
+    step("building (several minutes the first time)");
     let dir = tempfile::Builder::new().prefix("kant-demo-").tempdir()?;
     let mut cluster = Cluster::start_in(dir.path(), options()?)?;
     let person = person();

@@ -168,7 +168,10 @@ pub fn tint(job: &JobView) -> Tint {
 pub fn where_or_why(job: &JobView) -> String {
     match job.phase {
         Phase::Pending => why(job).unwrap_or_default(),
-        Phase::Done => ending(job),
+        Phase::Done => match (job.outcome, &job.message) {
+            (Some(Outcome::Completed), _) | (Some(Outcome::Cancelled), None) => hosts(job),
+            _ => ending(job),
+        },
         _ => hosts(job),
     }
 }
@@ -183,7 +186,7 @@ fn hosts(job: &JobView) -> String {
     job.allocation.as_ref().map(|a| fold(a.shares().iter().map(|s| &s.node))).unwrap_or_default()
 }
 
-/// How a job ended, in words.
+/// How a job ended, in words; empty where its state is all there is to tell.
 #[must_use]
 pub fn ending(job: &JobView) -> String {
     let exit = match job.exit {
@@ -194,12 +197,11 @@ pub fn ending(job: &JobView) -> String {
         None => String::new(),
     };
     match (job.outcome, &job.message) {
-        (Some(Outcome::Completed), _) => hosts(job),
+        (Some(Outcome::Completed), _) | (Some(Outcome::Cancelled), None) => String::new(),
         (_, Some(message)) => message.clone(),
         (Some(Outcome::TimedOut), None) => "reached its time limit".to_owned(),
         (Some(Outcome::OutOfMemory), None) => "exceeded its memory".to_owned(),
         (Some(Outcome::NodeLost), None) => "a node was lost".to_owned(),
-        (Some(Outcome::Cancelled), None) => hosts(job),
         _ => exit,
     }
 }

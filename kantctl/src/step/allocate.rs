@@ -192,7 +192,8 @@ async fn wait(wanted: &Wanted<'_>, key: JobKey, server: &Server) -> Result<JobVi
             Phase::Pending | Phase::Starting => {}
             Phase::Suspended | Phase::Completing | Phase::Done => {
                 let how = ending(&job);
-                let text = format!("job {key} ended before it began: {} {how}", job.state);
+                let gap = if how.is_empty() { "" } else { ": " };
+                let text = format!("job {key} ended before it began, as {}{gap}{how}", job.state);
                 return Err(Failure::message(text));
             }
         }
@@ -235,10 +236,12 @@ async fn waits(wanted: &Wanted<'_>, job: &JobView, is_first: bool, server: &Serv
         note(&format!("job {key} queued and waiting for resources"));
     }
     let place = job.position.map(|place| format!(" (number {place} in line)")).unwrap_or_default();
+    let why = why(job).unwrap_or_default();
     let asked = server.get::<Explanation>(&format!("/v1/jobs/{key}/explain")).await;
     let expected = asked.ok().and_then(|told| told.expected_at);
-    let expected = expected.map(|at| format!("; it is expected to start at {at}"));
-    let (why, expected) = (why(job).unwrap_or_default(), expected.unwrap_or_default());
+    // Some reasons name the time themselves.
+    let expected = expected.map(|at| format!("; expected by {at}"));
+    let expected = expected.filter(|at| !why.ends_with(at.as_str())).unwrap_or_default();
     note(&format!("job {key} waits{place}: {why}{expected}"));
 }
 

@@ -129,9 +129,11 @@ fn told(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
     let told = |text: &str| shown(&localized(text, zone)).into_owned();
     let name = shown(&job.ask.name);
     // Of an array the lines say themselves which task they are about.
-    let mut text = match asked == job.key || job.set.is_some() {
-        true => format!("Job {} ({name}) is {}.\n", job.name(), job.state),
-        false => format!("Job {asked} ({name}) is an array.\n"),
+    let mut text = match (asked == job.key || job.set.is_some(), asked.job == job.key.job) {
+        (true, _) => format!("Job {} ({name}) is {}.\n", job.name(), job.state),
+        (false, true) => format!("Job {asked} ({name}) is an array.\n"),
+        // The number of its own that a task of an array has.
+        (false, false) => format!("Job {asked} ({name}, task {}) is {}.\n", job.key, job.state),
     };
     let own = if lines.is_empty() { Some(jobs::where_or_why(job)) } else { None };
     for line in lines.iter().cloned().chain(own.filter(|own| !own.is_empty())) {

@@ -46,6 +46,9 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     } else {
         let names = Name::ALL.map(Name::word).join(", ");
         screen.line(&format!("{} answers as {names}", directory.display()))?;
+        let found = std::path::absolute(directory)
+            .with_context(|| format!("failed to find {}", directory.display()))?;
+        screen.line(&format!("to use them: export PATH={}:$PATH", found.display()))?;
     }
     Ok(OK)
 }

@@ -18,7 +18,8 @@ pub struct Args {
     /// Print what of Slurm's commands works, as Markdown
     #[arg(long, conflicts_with = "directory")]
     pub slurm: bool,
-    /// Write all pages into this directory: kantctl.1, kantctl-submit.1, ...
+    /// Write all pages into this directory, which is made if need be: kantctl.1,
+    /// kantctl-submit.1, ...
     pub directory: Option<PathBuf>,
 }
 
@@ -33,6 +34,8 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     }
     match &args.directory {
         Some(directory) => {
+            std::fs::create_dir_all(directory)
+                .with_context(|| format!("failed to make {}", directory.display()))?;
             clap_mangen::generate_to(crate::command(), directory).with_context(|| {
                 format!("failed to write manual pages into {}", directory.display())
             })?

@@ -3,6 +3,7 @@
 use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
+use crate::output::screen::note;
 use crate::output::{Screen, priority};
 use crate::server::{Server, encoded};
 use common::wire::api::PriorityList;
@@ -41,6 +42,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     match answer.typed.jobs.as_slice() {
         _ if screen.json => screen.answer(&answer.raw)?,
         [job] if !keys.is_empty() => screen.record(&priority::record(job))?,
+        [] if !keys.is_empty() => {
+            note("only jobs that wait have a priority, and none of these waits");
+        }
         jobs => screen.table(&priority::table(jobs))?,
     }
     Ok(OK)

@@ -123,10 +123,7 @@ fn farewells(key: JobKey, jobs: &[JobView]) -> Vec<String> {
 }
 
 fn farewell(job: &JobView) -> String {
-    let how = match job.outcome {
-        Some(Outcome::Completed) => String::new(),
-        _ => ending(job),
-    };
+    let how = ending(job);
     let gap = if how.is_empty() { "" } else { ": " };
     format!("job {} is over: {}{gap}{}", job.key, job.state, shown(&how))
 }

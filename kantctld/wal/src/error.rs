@@ -35,7 +35,7 @@ pub enum Error {
     /// Another process has the directory open.
     #[error(
         "failed to open the log: {file} is held by another process; stop the other kantctld, or \
-         give this one its own data directory"
+         give this one its own `state_dir`"
     )]
     Locked { file: String },
     /// The disk gave back something other than what was promised to be kept.

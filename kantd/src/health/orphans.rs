@@ -35,8 +35,9 @@ impl OrphanProbe {
         });
         let says = |group: String| {
             format!(
-                "{group} holds processes of a job that kantd knows nothing of: look whose they \
-                 are, and end them"
+                "{group} holds processes of a job that this kantd does not know: look whose they \
+                 are, and end them; if another kantd runs on this host, give each its own \
+                 `cgroup_root` instead"
             )
         };
         occupied.map(|group| Sign::new(Check::Orphans, says(group))).collect()

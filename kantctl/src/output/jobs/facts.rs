@@ -59,11 +59,14 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     record.maybe("if resized", ask.resize_signal.as_ref().map(sizes::resize_signal));
     record.maybe("array", ask.array.as_ref());
     files(&mut record, job);
+    let ended_by = Some(ending(job))
+        .filter(|how| job.phase == Phase::Done && job.exit.is_none() && !how.is_empty());
+    let note = job.message.as_ref().filter(|note| ended_by.as_ref() != Some(*note));
+    record.maybe("ended by", ended_by.as_ref().map(|how| localized(how, zone)));
     if job.phase == Phase::Done {
-        record.maybe("ended by", Some(ending(job)).filter(|e| job.exit.is_none() && !e.is_empty()));
         record.maybe("exit", job.exit.map(|exit| format!("{exit} (code:signal)")));
     }
-    record.maybe("note", job.message.as_ref().map(|note| localized(note, zone)));
+    record.maybe("note", note.map(|note| localized(note, zone)));
     record.maybe("used", job.usage.map(sizes::usage));
     record.maybe("GPUs used", job.usage.and_then(|usage| usage.gpu).map(sizes::gpu_usage));
     let shares = job.allocation.iter().flat_map(|a| a.shares());
@@ -99,7 +102,8 @@ fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
         },
     );
     record.maybe("work saved", job.checkpoint_at.map(|at| local(at, zone)));
-    let time = job.started_at.map_or_else(|| "none yet".to_owned(), |_| ran(job, as_of));
+    let none = if job.phase == Phase::Done { "none" } else { "none yet" };
+    let time = job.started_at.map_or_else(|| none.to_owned(), |_| ran(job, as_of));
     let limit = job
         .ask
         .time_limit

@@ -246,6 +246,7 @@ fn who_ran_and_was_cancelled_shows_where() {
     let mut job = running();
     (job.phase, job.outcome) = (Phase::Done, Some(Outcome::Cancelled));
     assert_eq!(where_or_why(&job), "g-[001-002]");
+    assert_eq!(ending(&job), "", "that is no cause");
     job.allocation = None;
     assert_eq!(where_or_why(&job), "", "cancelled before it started");
 }
