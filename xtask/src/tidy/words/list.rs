@@ -5,7 +5,6 @@ pub const UNSWEPT: &[&str] = &[
     "common/net/",
     "common/src/",
     "common/tests/",
-    "docs/CONTRIBUTING.md",
     "docs/decisions/",
     "docs/operating/",
     "docs/performance.md",
