@@ -9,8 +9,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-/// The seed of property tests. It is fixed in the gate, so that a failure belongs to the change that
-/// is judged; `cargo test` alone draws a new one each time, and finds what this one does not.
+/// The seed of property tests. The gate fixes it, so that a failure belongs to the change under
+/// test; `cargo test` alone draws a new one each time, and finds what this one does not.
 const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
 /// A named cargo command.

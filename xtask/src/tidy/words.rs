@@ -38,7 +38,7 @@ fn check_file(file: &File) -> Vec<Finding> {
         for (line, text) in file.lines() {
             if text.trim_start().starts_with("```") {
                 in_code = !in_code;
-            } else if !in_code {
+            } else if !in_code && !text.starts_with("    ") {
                 findings.extend(check_prose(file, line, text));
             }
         }
