@@ -14,7 +14,6 @@ use crate::job::{Element, Record};
 use crate::ledger::Ledger;
 use crate::living::Living;
 use crate::node::NodeRecord;
-use crate::over::Over;
 use crate::queue_usage::QueueUsages;
 use crate::story::{self, StoryLine};
 use crate::usage::Usages;
@@ -71,9 +70,6 @@ pub struct State {
     /// Who waits for whom. Follows from `jobs`.
     #[serde(skip)]
     pub(crate) ties: Ties,
-    /// What is over, by when. Follows from `jobs`.
-    #[serde(skip)]
-    pub(crate) over: Over,
     /// The requests by the jobs they became. Follows from `requests`.
     #[serde(skip)]
     pub(crate) asked: BTreeMap<JobId, (Uid, RequestKey)>,

@@ -46,7 +46,6 @@ pub(super) fn trim(state: &mut State, events: &mut Vec<Event>, uid: Uid) {
 fn forget(state: &mut State, events: &mut Vec<Event>, record: &Record) {
     let job = record.id;
     state.jobs.remove(&job);
-    state.over.remove(job);
     state.ties.forget(record);
     let elements = u32::try_from(record.elements.len()).unwrap_or(u32::MAX);
     state.living.note_elements(elements, false);
