@@ -254,7 +254,7 @@ async fn a_job_that_names_a_message_queue_as_its_output_is_refused_and_leaves_no
     symlink(queues.join("linked"), stand.work_dir().join("link")).unwrap();
     for path in [queues.join("named").display().to_string(), "link".to_owned()] {
         let mut order = stand.order("true");
-        order.stdout = path.into();
+        order.stdout = path;
         let end = run_and_check(&mut stand, order).await;
         assert_failed_with(&end, &["it is a message queue", "--output"]);
         assert_eq!(fs::read_dir(&queues).unwrap().count(), 0);
@@ -265,8 +265,8 @@ async fn a_job_that_names_a_message_queue_as_its_output_is_refused_and_leaves_no
         let mut order = stand.order("true");
         let path = queues.join("kept").display().to_string();
         match how {
-            "--input" => order.stdin = Some(path.into()),
-            _ => order.stdout = path.into(),
+            "--input" => order.stdin = Some(path),
+            _ => order.stdout = path,
         }
         let end = run_and_check(&mut stand, order).await;
         assert_failed_with(&end, &["it is a message queue", how]);

@@ -20,8 +20,8 @@ const QUEUE: nix::Error = nix::Error::EMEDIUMTYPE;
 /// Opens one, with the rights that this process has.
 ///
 /// # Errors
-/// `ENODEV` for a device that is not for all users, `EISDIR`, [`QUEUE`], `ETIMEDOUT` once the patience is used
-/// up, else the system's.
+/// `ENODEV` for a device that is not for all users, `EISDIR`, [`QUEUE`], `ETIMEDOUT` once the
+/// patience is used up, else the system's.
 pub fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<OwnedFd> {
     let writing = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_APPEND;
     let flags = match opening.how {
