@@ -15,7 +15,7 @@ impl State {
     /// What a [`ForgetDone`] at this time forgets: jobs that were over first of those that are over
     /// for long enough, then those that are more than their user may have kept; at most
     /// [`FORGOTTEN_AT_ONCE`] elements, except for a single job that has more. And whether there is
-    /// more to forget.
+    /// more to forget, of jobs or of requests.
     ///
     /// [`ForgetDone`]: crate::Command::ForgetDone
     #[must_use]
@@ -26,7 +26,8 @@ impl State {
         let aged = self.footprint.ended().take_while(|(since, _)| *since + kept <= now);
         let users = footprint::users(self);
         let surplus = users.into_iter().flat_map(|uid| footprint::surplus(self, uid));
-        self.first_of(aged.map(|(_, job)| job).chain(surplus))
+        let (records, is_more) = self.first_of(aged.map(|(_, job)| job).chain(surplus));
+        (records, is_more || self.old_requests(now).nth(FORGOTTEN_AT_ONCE).is_some())
     }
 
     /// The first of these jobs, each once, that one command may forget; and whether there are more.

@@ -75,7 +75,7 @@ pub struct State {
     pub(crate) asked: BTreeMap<JobId, (Uid, RequestKey)>,
     /// Those of them whose job is forgotten. Follows from `requests` and `jobs`.
     #[serde(skip)]
-    pub(crate) asked_of_forgotten: BTreeSet<JobId>,
+    pub(crate) asked_of_forgotten: BTreeMap<Uid, BTreeSet<JobId>>,
 }
 
 /// A request that was answered, so that it is answered the same when it comes again.

@@ -5,8 +5,9 @@ use super::State;
 use crate::dependency::Ties;
 use crate::footprint::Footprint;
 use crate::living::{Bounds, Living};
-use common::id::{JobId, JobKey};
+use common::id::JobKey;
 use common::job::{Phase, Rlimit};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl State {
@@ -54,7 +55,9 @@ impl State {
         (self.living, self.ties, self.footprint) = (living, ties, footprint);
         let asked = self.requests().map(|(uid, key, known)| (known.job, (uid, key.clone())));
         self.asked = asked.collect();
-        let is_forgotten = |job: &&JobId| !self.jobs.contains_key(job);
-        self.asked_of_forgotten = self.asked.keys().filter(is_forgotten).copied().collect();
+        self.asked_of_forgotten = BTreeMap::new();
+        for (job, (uid, _)) in self.asked.iter().filter(|(job, _)| !self.jobs.contains_key(job)) {
+            self.asked_of_forgotten.entry(*uid).or_default().insert(*job);
+        }
     }
 }
