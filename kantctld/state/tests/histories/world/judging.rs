@@ -113,11 +113,13 @@ impl World {
         {
             seen.insert(format!("SteerTasks {how:?}"));
         }
-        // A request may be forgotten before its job; then its answer is given anew.
-        let state = &self.state;
-        let remembered = |(uid, key): &(Uid, RequestKey)| state.request(*uid, key).is_some();
+        // A request may be forgotten before its job; then its answer is given anew. That of a job
+        // that is forgotten goes with a later submission too.
+        let (state, forgotten) = (&self.state, &self.forgotten);
         let forgets = matches!(command, Command::ForgetDone);
-        self.acknowledged.retain(|request, _| !forgets || remembered(request));
+        self.acknowledged.retain(|(uid, key), job| {
+            state.request(*uid, key).is_some() || !(forgets || forgotten.contains(job))
+        });
         Ok(())
     }
 
