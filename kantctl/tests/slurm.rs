@@ -304,6 +304,7 @@ async fn scancel_is_silent_and_names_what_it_could_not_do() {
         "POST /v1/jobs/40/cancel" => refused_as("already_done", 409, "job 40 is over"),
         "POST /v1/jobs/6/cancel" => refused_as("wrong_phase", 409, "job 6 is COMPLETING"),
         "POST /v1/jobs/6/signal" => refused_as("wrong_phase", 409, "job 6 is COMPLETING"),
+        "POST /v1/jobs/6/steps" => refused_as("wrong_phase", 409, "job 6 is FAILED"),
         "POST /v1/jobs/8/cancel" => refused_as("unknown_job", 404, "there is no job 8"),
         "POST /v1/jobs/7/cancel" => refusal(403, "job 7 belongs to bob"),
         what if what.starts_with("POST") => json(value!({ "jobs": [] })),
@@ -317,7 +318,7 @@ async fn scancel_is_silent_and_names_what_it_could_not_do() {
     let last: Vec<String> = house.questions().into_iter().rev().take(2).collect();
     assert_eq!(last, ["POST /v1/jobs/41/cancel", "POST /v1/jobs/42_0/cancel"]);
     // What is over, ends, or is not known needs no ending: scripts go on, and -v says so.
-    for gone in ["40", "6", "8"] {
+    for gone in ["40", "6", "8", "6.0"] {
         let done = slurm(&house, &["scancel", gone]).await;
         assert_eq!((done.good(), done.err.as_str()), ("", ""), "{gone}");
     }
@@ -328,6 +329,7 @@ scancel: Terminating job 41
 ";
     assert_eq!((done.good(), done.err.as_str()), ("", expected));
     slurm(&house, &["scancel", "-s", "USR1", "6"]).await.refused(1, &["job id 6"]);
+    slurm(&house, &["scancel", "-s", "USR1", "6.0"]).await.refused(1, &["step id 6.0"]);
     slurm(&house, &["scancel"]).await.refused(1, &["No job identification provided"]);
     // Of many, those that run get a signal; KILL ends as no signal does.
     slurm(&house, &["scancel", "-s", "USR1", "-u", "4001,1000"]).await.good();

@@ -14,6 +14,7 @@ use common::unit::Tasks;
 use common::wire::node::{LaunchOrder, Manner, StartTask, StepPhase, TaskState, WatchTask};
 use leftovers::Before;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::mkfifo;
 use stand::{Stand, assert_failed_with, with_share};
@@ -239,6 +240,38 @@ async fn a_job_that_names_a_directory_as_its_input_or_output_is_refused() {
     order.stdout = "/tmp".into();
     let end = run_and_check(&mut stand, order).await;
     assert_failed_with(&end, &["it is a directory", "--output"]);
+}
+
+#[tokio::test]
+async fn a_job_that_names_a_message_queue_as_its_output_is_refused_and_leaves_none() {
+    needs_root!();
+    let mut stand = node().await;
+    let queues = stand.home().join("queues");
+    // Queues of this test alone: others look at the machine's.
+    unshare(CloneFlags::CLONE_NEWIPC).unwrap();
+    let _queues = Queues::mount(&queues);
+    stand::open_to_all(&queues, 0o777);
+    symlink(queues.join("linked"), stand.work_dir().join("link")).unwrap();
+    for path in [queues.join("named").display().to_string(), "link".to_owned()] {
+        let mut order = stand.order("true");
+        order.stdout = path;
+        let end = run_and_check(&mut stand, order).await;
+        assert_failed_with(&end, &["it is a message queue", "--output"]);
+        assert_eq!(fs::read_dir(&queues).unwrap().count(), 0);
+    }
+    fs::write(queues.join("kept"), "").unwrap();
+    stand::open_to_all(&queues.join("kept"), 0o666);
+    for how in ["--output", "--input"] {
+        let mut order = stand.order("true");
+        let path = queues.join("kept").display().to_string();
+        match how {
+            "--input" => order.stdin = Some(path),
+            _ => order.stdout = path,
+        }
+        let end = run_and_check(&mut stand, order).await;
+        assert_failed_with(&end, &["it is a message queue", how]);
+    }
+    assert!(queues.join("kept").exists(), "what another process made stays");
 }
 
 #[tokio::test]

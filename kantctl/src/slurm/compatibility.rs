@@ -28,7 +28,6 @@ const IDLE: &[(&str, &str)] = &[
     ("sdiag", "by_id"),
     ("sdiag", "by_time"),
     ("sinfo", "all"),
-    ("sinfo", "exact"),
     ("sinfo", "no_convert"),
     ("sinfo", "sort"),
     ("squeue", "all"),

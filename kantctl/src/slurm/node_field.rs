@@ -26,6 +26,8 @@ pub struct Line<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     Node,
+    /// A node as well, but only with `--exact`: without it a line shows the least and a `+`.
+    Size,
     Partition,
     /// All nodes of the line together.
     Line,
@@ -50,6 +52,15 @@ const fn one(
     value: fn(&Line<'_>) -> String,
 ) -> NodeField {
     NodeField { letter, name, title, of: Of::Node, value }
+}
+
+const fn size(
+    letter: char,
+    name: &'static str,
+    title: &'static str,
+    value: fn(&Line<'_>) -> String,
+) -> NodeField {
+    NodeField { letter, name, title, of: Of::Size, value }
 }
 
 const fn sum(
@@ -88,7 +99,7 @@ pub const FIELDS: &[NodeField] = &[
     one('o', "nodeaddr", "NODE_ADDR", |l| first(l, |node| node.address.clone())),
     one('t', "statecompact", "STATE", |l| first(l, |node| state(node, true))),
     one('T', "statelong", "STATE", |l| first(l, |node| state(node, false))),
-    one('c', "cpus", "CPUS", |l| first(l, |node| node.inventory.cpu_count().to_string())),
+    size('c', "cpus", "CPUS", |l| least(l, |node| u64::from(node.inventory.cpu_count().0))),
     sum('C', "cpusstate", "CPUS(A/I/O/T)", cpus_by_state),
     sum('A', "nodeai", "NODES(A/I)", |l| {
         let [used, idle, _] = by_state(l);
@@ -98,7 +109,7 @@ pub const FIELDS: &[NodeField] = &[
         let [used, idle, other] = by_state(l);
         format!("{used}/{idle}/{other}/{}", l.nodes.len())
     }),
-    one('m', "memory", "MEMORY", |l| first(l, |node| mib(node.inventory.memory.0))),
+    size('m', "memory", "MEMORY", |l| least(l, |node| node.inventory.memory.0 >> 20)),
     sum('e', "freemem", "FREE_MEM", |l| {
         let free = |node: &&NodeView| node.inventory.memory.0.saturating_sub(node.memory_used.0);
         range(l.nodes.iter().map(|node| mib(free(node)).parse().unwrap_or(0)).collect())
@@ -124,23 +135,12 @@ pub const FIELDS: &[NodeField] = &[
         })
     }),
     one('O', "cpusload", "CPU_LOAD", |_| "N/A".to_owned()),
-    one('z', "socketcorethread", "S:C:T", |l| {
-        first(l, |node| {
-            let has = &node.inventory;
-            let sockets = has.sockets.max(1);
-            let cores = has.cores.len() / sockets as usize;
-            format!("{sockets}:{cores}:{}", has.threads_per_core)
-        })
+    size('z', "socketcorethread", "S:C:T", |l| {
+        format!("{}:{}:{}", least(l, sockets), least(l, cores), least(l, threads))
     }),
-    one('X', "sockets", "SOCKETS", |l| first(l, |node| node.inventory.sockets.to_string())),
-    one('Y', "cores", "CORES", |l| {
-        first(l, |node| {
-            (node.inventory.cores.len() / node.inventory.sockets.max(1) as usize).to_string()
-        })
-    }),
-    one('Z', "threads", "THREADS", |l| {
-        first(l, |node| node.inventory.threads_per_core.to_string())
-    }),
+    size('X', "sockets", "SOCKETS", |l| least(l, sockets)),
+    size('Y', "cores", "CORES", |l| least(l, cores)),
+    size('Z', "threads", "THREADS", |l| least(l, threads)),
     one('w', "weight", "WEIGHT", |_| "1".to_owned()),
     one('d', "disk", "TMP_DISK", |_| "0".to_owned()),
     part('p', "prioritytier", "PRIO_TIER", |l| {
@@ -177,6 +177,30 @@ fn partition(line: &Line<'_>, star: &str) -> String {
 
 fn first(line: &Line<'_>, show: impl Fn(&NodeView) -> String) -> String {
     line.nodes.first().map_or_else(|| "n/a".to_owned(), |node| show(node))
+}
+
+/// The least of the nodes, with a `+` where another has more.
+fn least(line: &Line<'_>, of: impl Fn(&NodeView) -> u64) -> String {
+    let numbers = || line.nodes.iter().map(|node| of(node));
+    match (numbers().min(), numbers().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least}+"),
+        (Some(least), _) => least.to_string(),
+        (None, _) => "n/a".to_owned(),
+    }
+}
+
+fn sockets(node: &NodeView) -> u64 {
+    u64::from(node.inventory.sockets.max(1))
+}
+
+/// Of a socket.
+fn cores(node: &NodeView) -> u64 {
+    node.inventory.cores.len() as u64 / sockets(node)
+}
+
+/// Of a core.
+fn threads(node: &NodeView) -> u64 {
+    u64::from(node.inventory.threads_per_core)
 }
 
 /// Slurm's word for a node's state, with a star for one that is not heard from.

@@ -157,9 +157,13 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         let words = signal_words(args.signal.is_some().then_some(signal.0));
         args.speak(&words, &format!("step {key}.{number}"));
         if let Err(failure) = booking::signal(server, key, number, signal).await {
+            let is_gone = args.signal.is_none() && is_gone(&failure);
+            if is_gone && args.common.verbose == 0 {
+                continue;
+            }
             let told = format!("error: Kill job error on job step id {key}.{number}: {failure}");
             screen::complain(&Failure::message(told));
-            code = 1;
+            code = if is_gone { code } else { 1 };
         }
     }
     let named = target::jobs(&args.jobs);

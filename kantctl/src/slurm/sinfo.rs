@@ -41,7 +41,7 @@ pub struct Args {
     /// Only nodes that do not answer
     #[arg(short = 'd', long, conflicts_with = "responding")]
     pub dead: bool,
-    /// Nodes are grouped only where they are equal (always)
+    /// Nodes of different CPUs or memory on lines of their own
     #[arg(short = 'e', long)]
     pub exact: bool,
     /// No titles
@@ -212,7 +212,7 @@ async fn list(
     let all = args.nodes.is_none() && args.states.is_empty() && !args.dead && !args.responding;
     let mut lines = match args.by_node {
         true => each(&parts, zone),
-        false => rows::grouped(pieces, &parts, zone, all && !args.reasons),
+        false => rows::grouped(pieces, &parts, zone, (args.exact, all && !args.reasons)),
     };
     if args.by_node {
         lines.sort_by_key(|line| line.nodes.first().map(|node| &node.name));

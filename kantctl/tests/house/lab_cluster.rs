@@ -35,12 +35,13 @@ fn node(name: &str, status: &str, gpus: u32) -> Value {
     let cores: Vec<String> = (0..8).map(|cpu| cpu.to_string()).collect();
     let path = |a, b| if a == b { value!("Own") } else { value!({ "NvLink": 18 }) };
     let paths = |a| (0..gpus).map(move |b| path(a, b)).collect::<Vec<_>>();
+    let memory: u64 = if gpus > 0 { 64 << 30 } else { 32 << 30 };
     value!({
         "name": name, "status": status, "contact": "Connected", "drain": null,
         "inventory": {
             "sockets": 1, "threads_per_core": 1, "cpus": "0-7", "cores": cores,
-            "numa": [{ "id": 0, "cpus": "0-7", "memory": 68_719_476_736_u64 }],
-            "memory": 68_719_476_736_u64, "gpus": (0..gpus).map(gpu).collect::<Vec<_>>(),
+            "numa": [{ "id": 0, "cpus": "0-7", "memory": memory }],
+            "memory": memory, "gpus": (0..gpus).map(gpu).collect::<Vec<_>>(),
             "gpu_matrix": { "paths": (0..gpus).map(paths).collect::<Vec<_>>() },
             "features": if gpus > 0 { vec!["ib", "h100"] } else { vec![] },
             "boot_id": "b", "gpu_driver": (gpus > 0).then_some("570.86.15")

@@ -6,7 +6,7 @@
 use common::id::{ArrayIndex, JobKey};
 use common::reason::Refusal;
 use state::job::Record;
-use state::{Actor, Command, SomeTasks, State, Steering, Target};
+use state::{Command, SomeTasks, State, Steering, Target};
 use std::collections::VecDeque;
 
 /// The most tasks that one entry changes: some milliseconds on one core of 2020.
@@ -72,7 +72,7 @@ impl Parts {
 
 /// The parts of what is asked of a large array; `None`: it is one.
 fn divided(state: &State, command: &Command, tasks_max: usize) -> Option<VecDeque<Command>> {
-    let (actor, Target { key }, how) = steers(command)?;
+    let (actor, Target { key }, how) = command.steering()?;
     let record = state.job(key.job).filter(|_| key.index.is_none())?;
     let is_divided = record.spec.ask.array.is_some() && record.elements.len() > tasks_max;
     // What is refused whole is refused at once.
@@ -90,18 +90,6 @@ fn divided(state: &State, command: &Command, tasks_max: usize) -> Option<VecDequ
         // The last first: they wait, and must not start where those before them end.
         Steering::Cancel => parts.rev().collect(),
         _ => parts.collect(),
-    })
-}
-
-fn steers(command: &Command) -> Option<(&Actor, Target, Steering)> {
-    Some(match command {
-        Command::CancelJob { actor, target } => (actor, *target, Steering::Cancel),
-        Command::HoldJob { actor, target } => (actor, *target, Steering::Hold),
-        Command::ReleaseJob { actor, target } => (actor, *target, Steering::Release),
-        Command::RequeueJob { actor, target } => (actor, *target, Steering::Requeue),
-        Command::SuspendJob { actor, target } => (actor, *target, Steering::Suspend),
-        Command::ResumeJob { actor, target } => (actor, *target, Steering::Resume),
-        _ => return None,
     })
 }
 

@@ -93,7 +93,11 @@ struct OfUser {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Footprint(BTreeMap<Uid, OfUser>);
+pub(crate) struct Footprint {
+    users: BTreeMap<Uid, OfUser>,
+    /// Of all users the jobs that are over, the earliest end first.
+    ended: BTreeSet<(Time, JobId)>,
+}
 
 impl Footprint {
     /// A job that was not known before.
@@ -107,7 +111,7 @@ impl Footprint {
         of.living.remove(&load);
         of.over.add(&load);
         of.with_texts.insert(ended(record));
-        of.note_over(record);
+        self.note_over(record);
     }
 
     /// A task of a job that was over lives again.
@@ -115,8 +119,8 @@ impl Footprint {
         let (load, of) = (Load::kept(record, blobs), self.of(record));
         of.over.remove(&load);
         of.with_texts.remove(&ended(record));
-        of.note_gone(record);
         of.living.add(&load);
+        self.note_gone(record);
     }
 
     /// A job that is over has lost its texts.
@@ -132,9 +136,9 @@ impl Footprint {
         if self.of(record).with_texts.contains(&ended(record)) {
             self.lose_texts(record, blobs);
         }
-        self.of(record).note_gone(record);
-        if self.0.get(&uid).is_some_and(|of| *of == OfUser::default()) {
-            self.0.remove(&uid);
+        self.note_gone(record);
+        if self.users.get(&uid).is_some_and(|of| *of == OfUser::default()) {
+            self.users.remove(&uid);
         }
     }
 
@@ -143,9 +147,9 @@ impl Footprint {
         if lives {
             return self.take_up(record, blobs);
         }
-        let of = self.of(record);
-        of.note_over(record);
+        self.note_over(record);
         if texts {
+            let of = self.of(record);
             of.with_texts.insert(ended(record));
             of.over.add(&Load::kept(record, blobs));
         }
@@ -153,25 +157,32 @@ impl Footprint {
 
     /// Of each user the bytes of jobs that live, of jobs that are over, and how many tasks are.
     pub(crate) fn sums(&self) -> impl Iterator<Item = (Uid, [u64; 3])> + '_ {
-        self.0.iter().map(|(uid, of)| (*uid, [of.living.bytes, of.over.bytes, of.tasks]))
+        self.users.iter().map(|(uid, of)| (*uid, [of.living.bytes, of.over.bytes, of.tasks]))
     }
 
-    fn of(&mut self, record: &Record) -> &mut OfUser {
-        self.0.entry(record.spec.owner.uid).or_default()
+    /// All jobs that are over, with the time since when they are, the earliest end first.
+    pub(crate) fn ended(&self) -> impl Iterator<Item = (Time, JobId)> + '_ {
+        self.ended.iter().copied()
     }
-}
 
-impl OfUser {
     fn note_over(&mut self, record: &Record) {
         if self.ended.insert(ended(record)) {
-            self.tasks += record.elements.len() as u64;
+            let of = self.of(record);
+            of.ended.insert(ended(record));
+            of.tasks += record.elements.len() as u64;
         }
     }
 
     fn note_gone(&mut self, record: &Record) {
         if self.ended.remove(&ended(record)) {
-            self.tasks = self.tasks.saturating_sub(record.elements.len() as u64);
+            let of = self.of(record);
+            of.ended.remove(&ended(record));
+            of.tasks = of.tasks.saturating_sub(record.elements.len() as u64);
         }
+    }
+
+    fn of(&mut self, record: &Record) -> &mut OfUser {
+        self.users.entry(record.spec.owner.uid).or_default()
     }
 }
 
@@ -187,7 +198,7 @@ pub(crate) fn ended(record: &Record) -> (Time, JobId) {
 /// [`Refusal::NoRoom`].
 pub(crate) fn check_room(state: &State, uid: Uid, loads: &[Load]) -> Result<(), Refusal> {
     let empty = Sum::default();
-    let living = state.footprint.0.get(&uid).map_or(&empty, |of| &of.living);
+    let living = state.footprint.users.get(&uid).map_or(&empty, |of| &of.living);
     let (held, all) = (living.bytes, living.with(loads));
     let limit = state.user_bounds().text;
     if all <= limit.0 {
@@ -223,7 +234,7 @@ pub(crate) fn rest(state: &mut State, job: JobId) {
 pub(crate) fn prune(state: &mut State, uid: Uid) {
     let most = state.user_bounds().text.0 / OVER_PART;
     loop {
-        let Some(of) = state.footprint.0.get(&uid).filter(|of| of.over.bytes > most) else {
+        let Some(of) = state.footprint.users.get(&uid).filter(|of| of.over.bytes > most) else {
             return;
         };
         let Some((_, earliest)) = of.with_texts.first().copied() else { return };
@@ -255,7 +266,7 @@ pub(crate) fn revive(state: &mut State, job: JobId) {
 /// The jobs of a user that are over and too many, the earliest end first. The last one is never
 /// too much.
 pub(crate) fn surplus(state: &State, uid: Uid) -> Vec<JobId> {
-    let Some(of) = state.footprint.0.get(&uid) else { return Vec::new() };
+    let Some(of) = state.footprint.users.get(&uid) else { return Vec::new() };
     let (most, mut tasks) = (u64::from(state.user_bounds().done_tasks), of.tasks);
     let mut surplus = Vec::new();
     for (_, job) in of.ended.iter().take(of.ended.len().saturating_sub(1)) {
@@ -270,5 +281,5 @@ pub(crate) fn surplus(state: &State, uid: Uid) -> Vec<JobId> {
 
 /// The users who have jobs, running or finished.
 pub(crate) fn users(state: &State) -> Vec<Uid> {
-    state.footprint.0.keys().copied().collect()
+    state.footprint.users.keys().copied().collect()
 }

@@ -14,7 +14,6 @@ use crate::job::{Element, Record};
 use crate::ledger::Ledger;
 use crate::living::Living;
 use crate::node::NodeRecord;
-use crate::over::Over;
 use crate::queue_usage::QueueUsages;
 use crate::story::{self, StoryLine};
 use crate::usage::Usages;
@@ -71,15 +70,12 @@ pub struct State {
     /// Who waits for whom. Follows from `jobs`.
     #[serde(skip)]
     pub(crate) ties: Ties,
-    /// What is over, by when. Follows from `jobs`.
-    #[serde(skip)]
-    pub(crate) over: Over,
     /// The requests by the jobs they became. Follows from `requests`.
     #[serde(skip)]
     pub(crate) asked: BTreeMap<JobId, (Uid, RequestKey)>,
     /// Those of them whose job is forgotten. Follows from `requests` and `jobs`.
     #[serde(skip)]
-    pub(crate) asked_of_forgotten: BTreeSet<JobId>,
+    pub(crate) asked_of_forgotten: BTreeMap<Uid, BTreeSet<JobId>>,
 }
 
 /// A request that was answered, so that it is answered the same when it comes again.

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Where POSIX message queues are seen as files, and can be made as such.
 pub const QUEUES: &str = "/dev/mqueue";
 
-const MQUEUE_MAGIC: FsType = FsType(0x1980_0202);
+pub const MQUEUE_MAGIC: FsType = FsType(0x1980_0202);
 
 /// What the operator may have set for the machine, of which a new namespace knows nothing. The
 /// largest size goes before what is given by default.

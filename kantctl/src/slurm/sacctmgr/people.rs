@@ -25,6 +25,18 @@ fn asked(wish: &Wish, names: &[String]) -> Vec<Member> {
     wish.users.iter().chain(names).map(|name| Member::of(name)).collect()
 }
 
+/// What is charged where a job names no account: the first that keeps others out and takes this
+/// user or group in. An account that is open to all has no members.
+fn usual_account(known: &AccountList, name: &str) -> String {
+    let user = Member::of(name);
+    let takes = |account: &&Account| {
+        let access = &account.access;
+        let is_named = || membership::named(access).iter().any(|named| named == name);
+        !account.is_open() && (user.may(access) || is_named())
+    };
+    known.accounts.iter().find(takes).map(|account| account.name.to_string()).unwrap_or_default()
+}
+
 fn all_qos(known: &AccountList) -> String {
     known.qos.iter().map(|qos| qos.name.to_string()).collect::<Vec<_>>().join(",")
 }
@@ -86,15 +98,12 @@ pub(super) fn users(known: &AccountList, cluster: &str, wish: &Wish) -> Sheet {
     for account in &known.accounts {
         let name = account.name.to_string();
         for user in shown(account, &users) {
-            // The first that a user may charge is charged where a job names none.
-            let first = rows.iter().find(|row| row[0] == user).map(|row| row[1].clone());
-            let (first, most) =
-                (first.unwrap_or_else(|| name.clone()), account.limits_per_user.jobs);
+            let (usual, most) = (usual_account(known, &user), account.limits_per_user.jobs);
             let (admin, share) = ("None".to_owned(), account.shares.to_string());
             let (cluster, none) = (cluster.to_owned(), String::new);
             rows.push(vec![
                 user,
-                first,
+                usual,
                 admin,
                 cluster,
                 name.clone(),

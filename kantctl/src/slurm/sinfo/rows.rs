@@ -28,21 +28,23 @@ struct Group<'a> {
     nodes: BTreeMap<&'a NodeName, &'a NodeView>,
 }
 
-/// The lines; with `empty`, also of partitions that have no nodes and are shown in no other.
+/// The lines; with `exact`, nodes of different sizes apart; with `empty`, also of partitions that
+/// have no nodes and are shown in no other.
 pub fn grouped<'a>(
     pieces: &[Piece<&'static NodeField>],
     parts: &[Part<'a>],
     zone: &'a TimeZone,
-    empty: bool,
+    (exact, empty): (bool, bool),
 ) -> Vec<Line<'a>> {
-    let fields = |of: Of| -> Vec<&NodeField> {
+    let fields = |is_asked: &dyn Fn(Of) -> bool| -> Vec<&NodeField> {
         let cells = pieces.iter().filter_map(|piece| match piece {
             Piece::Cell(cell) => Some(cell.field),
             Piece::Text(_) => None,
         });
-        cells.filter(|field| field.of == of).collect()
+        cells.filter(|field| is_asked(field.of)).collect()
     };
-    let (of_nodes, of_parts) = (fields(Of::Node), fields(Of::Partition));
+    let of_nodes = fields(&|of| of == Of::Node || exact && of == Of::Size);
+    let of_parts = fields(&|of| of == Of::Partition);
     let shown = |fields: &[&NodeField], line: &Line<'_>| -> Vec<String> {
         fields.iter().map(|field| (field.value)(line)).collect()
     };

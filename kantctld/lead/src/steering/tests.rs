@@ -5,7 +5,7 @@ use crate::Rounds;
 use crate::tests::House;
 use common::id::Uid;
 use common::job::{Ask, Outcome, Phase};
-use state::Event;
+use state::{Actor, Event};
 use std::collections::BTreeSet;
 
 const OWNER: Actor = Actor { uid: Uid(1000), operator: false };

@@ -2,7 +2,7 @@
 //! to be requeued stays stopped. Its owner or an operator may. Never waits for the nodes.
 
 use super::target::{self, Did};
-use crate::command::{Actor, Target};
+use crate::command::Actor;
 use crate::event::Event;
 use crate::life::{self, Ending};
 use crate::remembered::State;
@@ -11,17 +11,6 @@ use common::job::{Outcome, Phase};
 use common::reason::Refusal;
 
 pub(super) fn apply(
-    state: &mut State,
-    events: &mut Vec<Event>,
-    actor: &Actor,
-    target: Target,
-) -> Result<(), Refusal> {
-    let keys = target::keys(state, actor, target)?;
-    each(state, events, actor, keys)
-}
-
-/// The same for these.
-pub(super) fn each(
     state: &mut State,
     events: &mut Vec<Event>,
     actor: &Actor,

@@ -13,11 +13,6 @@ use crate::over::FORGOTTEN_AT_ONCE;
 use crate::remembered::State;
 use common::id::{JobId, Uid};
 use common::reason::Refusal;
-use common::time::Span;
-
-/// A submission whose answer was lost comes again within this time, and is the same job then, also
-/// where that is forgotten.
-const REQUEST_KEPT: Span = Span::from_minutes(10);
 
 #[allow(clippy::unnecessary_wraps)] // one shape for all commands
 pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Refusal> {
@@ -31,7 +26,8 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
     for uid in footprint::users(state) {
         footprint::prune(state, uid);
     }
-    forget_requests(state);
+    let old: Vec<JobId> = state.old_requests(state.now).take(FORGOTTEN_AT_ONCE).collect();
+    old.into_iter().for_each(|job| forget_request(state, job));
     configure::drop_empty(state, events);
     Ok(())
 }
@@ -41,12 +37,20 @@ pub(super) fn trim(state: &mut State, events: &mut Vec<Event>, uid: Uid) {
     footprint::prune(state, uid);
     let (surplus, _) = state.first_of(footprint::surplus(state, uid).into_iter());
     surplus.iter().for_each(|record| forget(state, events, record));
+    // Who submits faster than requests grow old is known by the latest.
+    let most = usize::try_from(state.user_bounds().done_tasks).unwrap_or(usize::MAX);
+    let too_many = |state: &State| {
+        let jobs = state.asked_of_forgotten.get(&uid).filter(|jobs| jobs.len() > most);
+        jobs.and_then(|jobs| jobs.first().copied())
+    };
+    while let Some(job) = too_many(state) {
+        forget_request(state, job);
+    }
 }
 
 fn forget(state: &mut State, events: &mut Vec<Event>, record: &Record) {
     let job = record.id;
     state.jobs.remove(&job);
-    state.over.remove(job);
     state.ties.forget(record);
     let elements = u32::try_from(record.elements.len()).unwrap_or(u32::MAX);
     state.living.note_elements(elements, false);
@@ -57,35 +61,20 @@ fn forget(state: &mut State, events: &mut Vec<Event>, record: &Record) {
     }
     let (ended, _) = footprint::ended(record);
     state.forgot_until = state.forgot_until.max(Some(ended));
-    if state.asked.contains_key(&job) {
-        state.asked_of_forgotten.insert(job);
+    if let Some((uid, _)) = state.asked.get(&job) {
+        state.asked_of_forgotten.entry(*uid).or_default().insert(job);
     }
     events.push(Event::JobForgotten { job });
 }
 
-/// The keys of jobs that are forgotten, once they do not come again, and those of jobs that live
-/// for longer than finished ones are kept. Ids rise with time.
-fn forget_requests(state: &mut State) {
-    let Some(kept) = state.settings().map(|settings| settings.done_jobs_kept) else { return };
-    forget_oldest(state, REQUEST_KEPT.min(kept), |state| state.asked_of_forgotten.first().copied());
-    forget_oldest(state, kept, |state| state.asked.keys().next().copied());
-}
-
-/// Forgets requests that are older than `kept`, as `next` names them.
-fn forget_oldest(state: &mut State, kept: Span, next: impl Fn(&State) -> Option<JobId>) {
-    for _ in 0..FORGOTTEN_AT_ONCE {
-        let Some(job) = next(state) else { return };
-        let known = state.asked.get(&job).and_then(|(uid, key)| state.request(*uid, key));
-        if known.is_some_and(|known| known.at + kept > state.now) {
-            return;
-        }
-        forget_request(state, job);
-    }
-}
-
 fn forget_request(state: &mut State, job: JobId) {
-    state.asked_of_forgotten.remove(&job);
     let Some((uid, key)) = state.asked.remove(&job) else { return };
+    if let Some(jobs) = state.asked_of_forgotten.get_mut(&uid) {
+        jobs.remove(&job);
+        if jobs.is_empty() {
+            state.asked_of_forgotten.remove(&uid);
+        }
+    }
     let Some(keys) = state.requests.get_mut(&uid) else { return };
     keys.remove(&key);
     if keys.is_empty() {

@@ -3,7 +3,7 @@
 //! (Slurm: JobHeldAdmin beside JobHeldUser). Never stops anything that has started.
 
 use super::target::{self, Did};
-use crate::command::{Actor, Target};
+use crate::command::Actor;
 use crate::event::Event;
 use crate::remembered::State;
 use common::id::JobKey;
@@ -11,17 +11,6 @@ use common::job::Phase;
 use common::reason::Refusal;
 
 pub(super) fn apply(
-    state: &mut State,
-    events: &mut Vec<Event>,
-    actor: &Actor,
-    target: Target,
-) -> Result<(), Refusal> {
-    let keys = target::keys(state, actor, target)?;
-    each(state, events, actor, keys)
-}
-
-/// The same for these.
-pub(super) fn each(
     state: &mut State,
     events: &mut Vec<Event>,
     actor: &Actor,

@@ -28,7 +28,7 @@ mod resize_job;
 mod resume_job;
 mod resume_node;
 mod start_overdue;
-mod steer_tasks;
+mod steer;
 mod submit_job;
 mod submit_jobs;
 mod submit_set;
@@ -58,18 +58,16 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
             submit_set::submission(submitted).and_then(|asked| submit_job::apply(state, out, asked))
         }
         Command::SubmitJobs(many) => submit_jobs::apply(state, out, many),
-        Command::CancelJob { actor, target } => cancel_job::apply(state, out, actor, *target),
-        Command::HoldJob { actor, target } => hold_job::apply(state, out, actor, *target),
-        Command::ReleaseJob { actor, target } => release_job::apply(state, out, actor, *target),
+        steered @ (Command::CancelJob { .. }
+        | Command::HoldJob { .. }
+        | Command::ReleaseJob { .. }
+        | Command::RequeueJob { .. }
+        | Command::SuspendJob { .. }
+        | Command::ResumeJob { .. }) => steer::all(state, out, steered),
         Command::UpdateJob { actor, target, patch, living } => {
             update_job::apply(state, out, actor, *target, (patch, *living))
         }
-        Command::RequeueJob { actor, target } => requeue_job::apply(state, out, actor, *target),
-        Command::SteerTasks { actor, tasks, how } => {
-            steer_tasks::apply(state, out, actor, *tasks, *how)
-        }
-        Command::SuspendJob { actor, target } => suspend_job::apply(state, out, actor, *target),
-        Command::ResumeJob { actor, target } => resume_job::apply(state, out, actor, *target),
+        Command::SteerTasks { actor, tasks, how } => steer::some(state, out, actor, *tasks, *how),
         Command::CheckpointJob { actor, target } => {
             checkpoint_job::apply(state, out, actor, *target)
         }

@@ -2,7 +2,7 @@
 //! Never starts it; a round does.
 
 use super::target::{self, Did};
-use crate::command::{Actor, Target};
+use crate::command::Actor;
 use crate::event::Event;
 use crate::remembered::State;
 use common::id::JobKey;
@@ -10,17 +10,6 @@ use common::job::Phase;
 use common::reason::Refusal;
 
 pub(super) fn apply(
-    state: &mut State,
-    events: &mut Vec<Event>,
-    actor: &Actor,
-    target: Target,
-) -> Result<(), Refusal> {
-    let keys = target::keys(state, actor, target)?;
-    each(state, events, actor, keys)
-}
-
-/// The same for these.
-pub(super) fn each(
     state: &mut State,
     events: &mut Vec<Event>,
     actor: &Actor,

@@ -4,7 +4,7 @@
 
 use super::admission::{self, Applicant};
 use super::target::{self, Did};
-use crate::command::{Actor, Target};
+use crate::command::Actor;
 use crate::event::Event;
 use crate::footprint;
 use crate::life::{self, Ending};
@@ -17,23 +17,9 @@ pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
     actor: &Actor,
-    target: Target,
-) -> Result<(), Refusal> {
-    let keys = target::keys(state, actor, target)?;
-    let keys = match revive_set(state, events, actor, keys)? {
-        Some(keys) => keys,
-        None => return Ok(()),
-    };
-    each(state, events, actor, keys)
-}
-
-/// The same for these.
-pub(super) fn each(
-    state: &mut State,
-    events: &mut Vec<Event>,
-    actor: &Actor,
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
+    let Some(keys) = revive_set(state, events, actor, keys)? else { return Ok(()) };
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Done) => {

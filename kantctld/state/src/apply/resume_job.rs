@@ -2,7 +2,7 @@
 //! Never touches a job that was not suspended: one that runs is as asked.
 
 use super::target::{self, Did};
-use crate::command::{Actor, Target};
+use crate::command::Actor;
 use crate::event::Event;
 use crate::life;
 use crate::remembered::State;
@@ -14,21 +14,8 @@ pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
     actor: &Actor,
-    target: Target,
-) -> Result<(), Refusal> {
-    target::operators_only(actor)?;
-    let keys = target::keys(state, actor, target)?;
-    each(state, events, actor, keys)
-}
-
-/// The same for these.
-pub(super) fn each(
-    state: &mut State,
-    events: &mut Vec<Event>,
-    actor: &Actor,
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
-    target::operators_only(actor)?;
     if !target::all_are(state, &keys, Phase::Suspended)
         && !target::all_are(state, &keys, Phase::Running)
     {

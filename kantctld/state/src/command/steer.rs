@@ -1,6 +1,7 @@
 //! What is asked of some tasks of an array: a part of what was asked of all of them, so that no
 //! entry of the log takes long. Never of another job than an array.
 
+use super::{Actor, Command, Target};
 use common::id::{ArrayIndex, JobId};
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -31,4 +32,20 @@ pub enum Steering {
     Suspend,
     /// As [`crate::Command::ResumeJob`].
     Resume,
+}
+
+impl Command {
+    /// What is asked of each task of a job, of which, and by whom; `None`: it is another command.
+    #[must_use]
+    pub const fn steering(&self) -> Option<(&Actor, Target, Steering)> {
+        Some(match self {
+            Self::CancelJob { actor, target } => (actor, *target, Steering::Cancel),
+            Self::HoldJob { actor, target } => (actor, *target, Steering::Hold),
+            Self::ReleaseJob { actor, target } => (actor, *target, Steering::Release),
+            Self::RequeueJob { actor, target } => (actor, *target, Steering::Requeue),
+            Self::SuspendJob { actor, target } => (actor, *target, Steering::Suspend),
+            Self::ResumeJob { actor, target } => (actor, *target, Steering::Resume),
+            _ => return None,
+        })
+    }
 }

@@ -5,9 +5,9 @@ use super::State;
 use crate::dependency::Ties;
 use crate::footprint::Footprint;
 use crate::living::{Bounds, Living};
-use crate::over::Over;
-use common::id::{JobId, JobKey};
+use common::id::JobKey;
 use common::job::{Phase, Rlimit};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl State {
@@ -18,12 +18,10 @@ impl State {
         if alive {
             self.living.insert(key, owner, bounds);
             self.ties.live(record);
-            self.over.remove(key.job);
         } else {
             self.living.remove(key, owner, bounds);
             if self.living.has_none_of(key.job) {
                 self.ties.rest(record);
-                self.over.insert(key.job, self.now);
             }
         }
     }
@@ -38,8 +36,7 @@ impl State {
             }
             last = own.clone();
         }
-        let (mut living, mut ties, mut over) =
-            (Living::default(), Ties::default(), Over::default());
+        let (mut living, mut ties) = (Living::default(), Ties::default());
         let mut footprint = Footprint::default();
         for record in self.jobs.values() {
             ties.bind(record, |job| self.jobs.contains_key(&job));
@@ -47,8 +44,6 @@ impl State {
             footprint.read(record, &self.blobs, (lives, !self.is_textless(record.id)));
             if lives {
                 ties.live(record);
-            } else if let Some(last) = record.elements.values().filter_map(|e| e.done_at).max() {
-                over.insert(record.id, last);
             }
             living.note_elements(u32::try_from(record.elements.len()).unwrap_or(u32::MAX), true);
             let active = record.elements.values().filter(|e| e.phase.holds_resources());
@@ -57,10 +52,12 @@ impl State {
             let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
             alive.for_each(|(index, _)| living.insert(record.key(*index), owner, bounds));
         }
-        (self.living, self.ties, self.over, self.footprint) = (living, ties, over, footprint);
+        (self.living, self.ties, self.footprint) = (living, ties, footprint);
         let asked = self.requests().map(|(uid, key, known)| (known.job, (uid, key.clone())));
         self.asked = asked.collect();
-        let is_forgotten = |job: &&JobId| !self.jobs.contains_key(job);
-        self.asked_of_forgotten = self.asked.keys().filter(is_forgotten).copied().collect();
+        self.asked_of_forgotten = BTreeMap::new();
+        for (job, (uid, _)) in self.asked.iter().filter(|(job, _)| !self.jobs.contains_key(job)) {
+            self.asked_of_forgotten.entry(*uid).or_default().insert(*job);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Arrays of very many tasks: what is asked of all of them costs little at a time, and what is over
 //! is forgotten little by little.
 
-use crate::house::{House, USER, share};
+use crate::house::{House, USER, settings, share};
 use common::id::{ArrayIndex, JobId, JobKey};
 use common::job::{Ask, Patch, Replaced};
 use common::time::{Span, Time};
@@ -147,4 +147,39 @@ fn a_job_that_waits_again_is_not_forgotten_before_its_time_has_passed_anew() {
     house.wait(60);
     let events = quietly(&mut house, Command::ForgetDone);
     assert_eq!(forgotten(&events), [large.0], "whole, however many tasks it has");
+}
+
+#[test]
+fn requests_of_a_user_who_submits_and_cancels_without_end_are_kept_up_to_a_number() {
+    let mut house = House::empty();
+    let mut settings = settings();
+    settings.user_bounds.done_tasks = 1500;
+    house.apply(Command::Configure(settings));
+    let mut all = Vec::new();
+    for _ in 0..3500 {
+        let submission = house.submission(Ask::default());
+        let events = quietly(&mut house, submission.clone());
+        let Some(Event::JobSubmitted { job, .. }) = events.last() else { panic!("{events:?}") };
+        let cancel = house.cancel(JobKey::single(*job));
+        quietly(&mut house, cancel);
+        house.now = house.now + Span(1);
+        all.push((*job, submission));
+    }
+    let requests = |house: &House| house.state.requests().count();
+    assert_eq!(requests(&house), 3000 + 1, "of kept jobs, and as many of forgotten ones");
+    for ((job, submission), is_known) in [(&all[600], true), (&all[300], false)] {
+        let events = quietly(&mut house, submission.clone());
+        let Some(Event::JobSubmitted { job: answered, repeated, .. }) = events.last() else {
+            panic!("{events:?}")
+        };
+        assert_eq!((*repeated, answered == job), (is_known, is_known));
+    }
+    // What is too old comes in bounded parts, without a minute between them.
+    house.wait(11 * 60);
+    for is_more in [true, false] {
+        assert_eq!(house.state.old(house.now).1, is_more);
+        quietly(&mut house, Command::ForgetDone);
+    }
+    assert!(requests(&house) <= 1501 + 1, "{}", requests(&house));
+    assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
 }

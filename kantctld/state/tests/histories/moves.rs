@@ -17,6 +17,8 @@ pub enum Move {
     Hold(u8, u8),
     Release(u8, u8),
     Requeue(u8, u8),
+    /// Some tasks of an array are steered at once.
+    SteerTasks(u8, u8, u8),
     Suspend(u8, u8),
     ResumeJob(u8, u8),
     /// A job that runs says that its work is saved; now and then one that does not.
@@ -58,6 +60,9 @@ pub enum Move {
     Resume(u8),
     Forget,
     Configure(u8),
+    /// An operator invites a controller, or another user tries.
+    Invite(u8),
+    Join(u8),
     Wait(u32),
     /// The controller crashes, and reads its snapshot.
     Crash,
@@ -73,6 +78,7 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         1 => (some(), some()).prop_map(|(job, user)| Move::Hold(job, user)),
         1 => (some(), some()).prop_map(|(job, user)| Move::Release(job, user)),
         2 => (some(), some()).prop_map(|(job, user)| Move::Requeue(job, user)),
+        3 => (some(), some(), some()).prop_map(|(a, user, b)| Move::SteerTasks(a, user, b)),
         2 => (some(), some()).prop_map(|(job, user)| Move::Suspend(job, user)),
         2 => (some(), some()).prop_map(|(job, user)| Move::ResumeJob(job, user)),
         1 => (some(), some()).prop_map(|(job, user)| Move::Checkpoint(job, user)),
@@ -97,8 +103,10 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         1 => Just(Move::Overdue),
         2 => some().prop_map(Move::Drain),
         2 => some().prop_map(Move::Resume),
-        1 => Just(Move::Forget),
-        1 => some().prop_map(Move::Configure),
+        2 => Just(Move::Forget),
+        2 => some().prop_map(Move::Configure),
+        1 => some().prop_map(Move::Invite),
+        1 => some().prop_map(Move::Join),
         2 => (0..4000_u32).prop_map(Move::Wait),
         2 => Just(Move::Crash),
     ];

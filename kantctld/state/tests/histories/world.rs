@@ -1,6 +1,7 @@
 //! Turns abstract moves into commands that fit the state they meet, so that any list of moves is a
 //! history, and a shrunk one is too. Judges every answer.
 
+mod arrays;
 mod judging;
 mod nodes;
 mod rounds;
@@ -21,7 +22,7 @@ use state::snapshot::Keeper;
 use state::{Actor, Command, Event, Stamped, State, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use things::{actor, ask, node, pick, reservation_name, settings, step_phase};
+use things::{actor, ask, invitation, node, pick, reservation_name, settings, step_phase};
 
 pub struct World {
     pub state: State,
@@ -34,8 +35,9 @@ pub struct World {
     /// The engine's snapshot, kept in step, and what it was not told yet.
     keeper: Keeper,
     untold: Vec<Event>,
-    /// Acknowledged submissions by request, until forgotten.
+    /// Acknowledged submissions by request, until that is forgotten.
     acknowledged: BTreeMap<(Uid, RequestKey), JobId>,
+    forgotten: BTreeSet<JobId>,
     submissions: Vec<Command>,
     /// Every attempt that ever started.
     attempts: Vec<AttemptId>,
@@ -63,6 +65,7 @@ impl World {
             keeper: Keeper::default(),
             untold: Vec::new(),
             acknowledged: BTreeMap::new(),
+            forgotten: BTreeSet::new(),
             submissions: Vec::new(),
             attempts: Vec::new(),
             grown: BTreeMap::new(),
@@ -71,7 +74,7 @@ impl World {
             gpu_milli_milliseconds: 0,
             hours: 0,
         };
-        world.apply(Command::Configure(settings(true))).unwrap();
+        world.apply(Command::Configure(settings(true, 0))).unwrap();
         for node in 0..3 {
             world.play(&Move::Register(node, 0)).unwrap();
         }
@@ -106,6 +109,7 @@ impl World {
             Move::Requeue(job, user) => {
                 self.target(*job, |target| Command::RequeueJob { actor: actor(*user), target })
             }
+            Move::SteerTasks(which, user, part) => self.steer_tasks(*which, *user, *part),
             Move::Suspend(job, user) => {
                 let command = |actor, target| Command::SuspendJob { actor, target };
                 self.steer(Phase::Running, *job, *user, command)
@@ -166,7 +170,18 @@ impl World {
                 self.apply(Command::ResumeNode { actor, name })
             }
             Move::Forget => self.apply(Command::ForgetDone),
-            Move::Configure(which) => self.apply(Command::Configure(settings(which % 2 == 0))),
+            Move::Configure(which) => {
+                self.apply(Command::Configure(settings(which % 2 == 0, which / 2)))
+            }
+            Move::Invite(which) => {
+                let lasts = Span::from_seconds(60 * u64::from(which % 8));
+                let (actor, hash) = (actor(which / 64), invitation(*which));
+                self.apply(Command::InviteController { actor, hash, lasts })
+            }
+            Move::Join(which) => {
+                let (hash, address) = (invitation(*which), format!("c{which}:6820"));
+                self.apply(Command::UseInvitation { hash, address })
+            }
             Move::Wait(seconds) => {
                 self.now = self.now + Span::from_seconds(u64::from(*seconds));
                 Ok(())

@@ -5,17 +5,23 @@ use super::patience::{Patience, WAIT_MAX};
 use crate::opening::{self, Found};
 use crate::step::fault::LaunchFault;
 use crate::step::files::{Opening, Use};
+use crate::step::ipc::MQUEUE_MAGIC;
 use crate::step::order::StepOrder;
-use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
+use nix::fcntl::{FcntlArg, OFlag, fcntl, open, readlink};
 use nix::sys::stat::{Mode, fstat};
-use std::os::fd::OwnedFd;
+use nix::sys::statfs::fstatfs;
+use nix::unistd::unlink;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+
+/// What a message queue is refused with: no file system answers an open so.
+const QUEUE: nix::Error = nix::Error::EMEDIUMTYPE;
 
 /// Opens one, with the rights that this process has.
 ///
 /// # Errors
-/// `ENODEV` for a device that is not for all users, `EISDIR`, `ETIMEDOUT` once the patience is used
-/// up, else the system's.
+/// `ENODEV` for a device that is not for all users, `EISDIR`, [`QUEUE`], `ETIMEDOUT` once the
+/// patience is used up, else the system's.
 pub fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<OwnedFd> {
     let writing = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_APPEND;
     let flags = match opening.how {
@@ -28,10 +34,13 @@ pub fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<Owne
         Err(nix::Error::ENOENT) if opening.how != Use::Read => None,
         found => Some(found?),
     };
-    found.as_ref().map_or(Ok(()), Found::check)?;
+    if let Some(found) = &found {
+        found.check()?;
+        check_file_system(found.as_fd())?;
+    }
     let open = |flags| match (&found, opening.how) {
         (Some(found), Use::Read) => found.open(flags),
-        _ => open_to_write(path, flags),
+        _ => open_to_write(path, flags, found.is_none()),
     };
     if found.as_ref().is_some_and(Found::is_pipe) {
         return patience.open(|| open(flags));
@@ -45,11 +54,25 @@ pub fn open_file(opening: &Opening, patience: &mut Patience) -> nix::Result<Owne
 
 /// By its name, so that what the kernel protects in directories that all may write to stays so (man
 /// 5 proc, protected_regular). Who puts a device there meanwhile has it opened for a moment.
-fn open_to_write(path: &Path, flags: OFlag) -> nix::Result<OwnedFd> {
+fn open_to_write(path: &Path, flags: OFlag, is_new: bool) -> nix::Result<OwnedFd> {
     let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
     let file = open(path, flags, Mode::from_bits_truncate(0o666))?;
     opening::check(&fstat(&file)?)?;
+    if let Err(refused) = check_file_system(file.as_fd()) {
+        if is_new {
+            // Where links led. What cannot be removed is the user's own, and is empty.
+            let _ = readlink(format!("/proc/self/fd/{}", file.as_raw_fd()).as_str())
+                .and_then(|made| unlink(made.as_os_str()));
+        }
+        return Err(refused);
+    }
     Ok(file)
+}
+
+/// Refuses a file that is a message queue of the machine's: it would outlive the job.
+fn check_file_system(file: BorrowedFd<'_>) -> nix::Result<()> {
+    let is_queue = fstatfs(file)?.filesystem_type() == MQUEUE_MAGIC;
+    if is_queue { Err(QUEUE) } else { Ok(()) }
 }
 
 /// The job reads and writes it as it would any.
@@ -69,6 +92,7 @@ pub fn explain(order: &StepOrder, opening: &Opening, error: nix::Error) -> Launc
         nix::Error::ENODEV => "it is a device, and of those only null, zero, full, random, \
              urandom and terminals are opened: let the job open it by itself"
             .to_owned(),
+        QUEUE => "it is a message queue, which would outlive the job: name a file".to_owned(),
         nix::Error::EISDIR => "it is a directory: name a file".to_owned(),
         nix::Error::ETIMEDOUT => {
             let wait = WAIT_MAX.as_secs();

@@ -73,16 +73,18 @@ impl World {
                     Command::SubmitSet { request_key, owner, .. },
                 ) => {
                     let set = self.state.job(*job).and_then(|record| record.set);
-                    prop_assert!(set.is_some() && (!repeated || events.len() == 1));
+                    let is_gone = *repeated && self.forgotten.contains(job);
+                    prop_assert!(set.is_some() || is_gone);
+                    prop_assert!(!repeated || events.len() == 1);
                     // It is known by the first of them.
-                    if set.is_some_and(|set| set.first == *job) {
+                    if is_gone || set.is_some_and(|set| set.first == *job) {
                         let request = (owner.uid, request_key.clone());
                         let before = self.acknowledged.insert(request, *job);
                         prop_assert_eq!(before, repeated.then_some(*job), "another answer");
                     }
                 }
                 (Event::JobForgotten { job }, _) => {
-                    self.acknowledged.retain(|_, known| known != job);
+                    self.forgotten.insert(*job);
                 }
                 (Event::JobStarted { id, .. }, _) => {
                     self.attempts.push(*id);
@@ -106,11 +108,18 @@ impl World {
                 _ => {}
             }
         }
-        // A request may be forgotten before its job; then its answer is given anew.
-        let state = &self.state;
-        let remembered = |(uid, key): &(Uid, RequestKey)| state.request(*uid, key).is_some();
+        if let (Command::SteerTasks { how, .. }, Some(seen)) = (command, &mut self.seen)
+            && !matches!(events, [] | [Event::CommandRefused(_)])
+        {
+            seen.insert(format!("SteerTasks {how:?}"));
+        }
+        // A request may be forgotten before its job; then its answer is given anew. That of a job
+        // that is forgotten goes with a later submission too.
+        let (state, forgotten) = (&self.state, &self.forgotten);
         let forgets = matches!(command, Command::ForgetDone);
-        self.acknowledged.retain(|request, _| !forgets || remembered(request));
+        self.acknowledged.retain(|(uid, key), job| {
+            state.request(*uid, key).is_some() || !(forgets || forgotten.contains(job))
+        });
         Ok(())
     }
 
@@ -138,7 +147,8 @@ impl World {
     /// Whatever was acknowledged is there, and is known by its request.
     fn check_submissions(&self) -> Result<(), TestCaseError> {
         for ((uid, key), job) in &self.acknowledged {
-            prop_assert!(self.state.job(*job).is_some(), "job {job} is gone");
+            let is_there = self.state.job(*job).is_some() || self.forgotten.contains(job);
+            prop_assert!(is_there, "job {job} is gone");
             prop_assert_eq!(self.state.request(*uid, key).map(|r| r.job), Some(*job));
         }
         Ok(())

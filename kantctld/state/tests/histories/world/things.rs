@@ -15,7 +15,7 @@ use common::time::{Span, Time};
 use common::topology::Topology;
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use common::wire::node::StepPhase;
-use state::{Actor, Settings};
+use state::{Actor, Settings, UserBounds};
 
 const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 const PHASES: usize = 8;
@@ -25,8 +25,9 @@ pub fn node(which: u8) -> NodeName {
 }
 
 /// Queue `main` is everybody's and shares GPUs; `more`, which comes and goes, is below `staff`, and
-/// that is for some.
-pub fn settings(more_queues: bool) -> Settings {
+/// that is for some. Bounds on what a user has remembered are the usual ones, or so tight that few
+/// jobs meet them.
+pub fn settings(more_queues: bool, bounds: u8) -> Settings {
     let queue = |name: &str, default| Queue {
         default,
         time_limit_default: Some(Span::from_minutes(10)),
@@ -54,7 +55,7 @@ pub fn settings(more_queues: bool) -> Settings {
         allow_root_jobs: false,
         kill_grace: Span::from_seconds(30),
         done_jobs_kept: Span::from_minutes(30),
-        user_bounds: state::UserBounds::default(),
+        user_bounds: user_bounds(bounds),
         qos: Vec::new(),
         accounts: vec![account("vision"), account("speech")],
         fair_sharing: false,
@@ -62,6 +63,15 @@ pub fn settings(more_queues: bool) -> Settings {
         factors: Factors::default(),
         moves: common::policy::Moves::default(),
         topology: Topology::default(),
+    }
+}
+
+fn user_bounds(which: u8) -> UserBounds {
+    match which % 3 {
+        0 => UserBounds::default(),
+        // A sixteenth is for jobs that are done: two texts, or none.
+        1 => UserBounds { text: Bytes(16 * 40), done_tasks: 8 },
+        _ => UserBounds { text: Bytes(60), done_tasks: 3 },
     }
 }
 
@@ -94,6 +104,11 @@ pub fn inventory(cpus: u32, gpus: u16, boot: u8) -> Inventory {
         features: Vec::new(),
         limits_missing: vec![],
     }
+}
+
+/// The hash of one of four secrets.
+pub fn invitation(which: u8) -> String {
+    format!("hash-{}", which % 4)
 }
 
 pub fn actor(user: u8) -> Actor {

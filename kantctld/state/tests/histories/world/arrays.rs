@@ -1,0 +1,58 @@
+//! Parts of arrays, steered as the leader divides them, and as it never would.
+
+use super::World;
+use super::things::{actor, pick};
+use common::id::{ArrayIndex, JobId};
+use common::job::Phase;
+use common::time::Span;
+use proptest::test_runner::TestCaseError;
+use state::job::{Element, Record};
+use state::{Command, SomeTasks, Steering};
+
+impl World {
+    /// Some tasks of an array, now and then of what is none.
+    pub(super) fn steer_tasks(
+        &mut self,
+        which: u8,
+        user: u8,
+        part: u8,
+    ) -> Result<(), TestCaseError> {
+        let is_suspended: fn(&Element) -> bool = |task| task.phase == Phase::Suspended;
+        let is_running: fn(&Element) -> bool = |task| task.phase == Phase::Running;
+        let is_held: fn(&Element) -> bool = |task| task.held;
+        let is_any: fn(&Element) -> bool = |_| true;
+        let has = |is_meant| part < 160 && self.array(which, is_meant).is_some();
+        // Few arrays have such tasks.
+        let how = match part % 8 {
+            _ if has(is_suspended) => Steering::Resume,
+            _ if has(is_running) => Steering::Suspend,
+            _ if has(is_held) => Steering::Release,
+            0 | 1 => Steering::Cancel,
+            2 | 3 => Steering::Hold,
+            4 | 5 => Steering::Release,
+            _ => Steering::Requeue,
+        };
+        let (is_meant, user) = match how {
+            // Only operators may.
+            Steering::Suspend => (is_running, user & !3),
+            Steering::Resume => (is_suspended, user & !3),
+            Steering::Release => (is_held, user),
+            _ => (is_any, user),
+        };
+        let job = self.array(which, is_meant).filter(|_| !which.is_multiple_of(16));
+        let job = job.unwrap_or(JobId(u32::from(which / 16)));
+        let first = u32::from(which % 3);
+        let (first, last) = (ArrayIndex(first), ArrayIndex(first + u32::from(part / 64)));
+        let asked_at = self.state.now() - Span::from_seconds(u64::from(part % 2) * 60);
+        let tasks = SomeTasks { job, first, last, asked_at };
+        self.apply(Command::SteerTasks { actor: actor(user), tasks, how })
+    }
+
+    /// An array with a task that is so.
+    fn array(&self, which: u8, is_so: fn(&Element) -> bool) -> Option<JobId> {
+        let is_meant =
+            |job: &&Record| job.spec.ask.array.is_some() && job.elements.values().any(is_so);
+        let arrays = self.state.jobs().filter(is_meant).map(|record| record.id);
+        pick(&arrays.collect::<Vec<JobId>>(), which)
+    }
+}
