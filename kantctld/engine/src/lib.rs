@@ -48,10 +48,10 @@ pub use forecast::{Forecast, forecast};
 pub use halfway::Halfway;
 pub use in_order::in_order;
 pub use position::position;
-pub use round::{Round, schedule};
+pub use round::{Cost, Round, schedule};
 pub use sheet::sheets;
 pub use snapshot::{
-    Growing, NodeSnapshot, Promise, RunningJob, Snapshot, Unusable, WaitingJob, nodes_min,
+    Full, Growing, NodeSnapshot, Promise, RunningJob, Snapshot, Unusable, WaitingJob, nodes_min,
 };
 pub use together::could_ever_start_together;
 pub use waits::Waits;

@@ -5,13 +5,13 @@ use crate::line::{ClassId, Kind, KindId, Line};
 use crate::order::length::{Length, length};
 use crate::order::rank::Rank;
 use crate::order::ranker::Ranker;
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::snapshot::{Queues, Snapshot, WaitingJob};
 use common::id::{JobKey, QueueName};
 use common::policy::{Behind, Candidates, Order};
 use common::queue::Queue;
 use common::time::{Span, Time};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap};
 use std::iter::Peekable;
 use std::sync::Arc;
 
@@ -116,12 +116,11 @@ impl<'a> Queueing<'a> {
     /// Of a settled snapshot.
     pub fn new(snapshot: &'a Snapshot, now: Time) -> Self {
         let policy = &snapshot.policy;
-        let queues: BTreeMap<&QueueName, &Queue> =
-            policy.queues.iter().map(|queue| (&queue.name, queue)).collect();
+        let queues = Queues::new(policy, &snapshot.places);
         let at = snapshot.ranked_at.unwrap_or(now);
         let mut queueing = Self {
             line: &snapshot.line,
-            ranker: Ranker::new(policy, &snapshot.usage, &snapshot.capacity, at),
+            ranker: Ranker::new((policy, queues), &snapshot.usage, &snapshot.capacity, at),
             cursors: Vec::new(),
             heap: BinaryHeap::new(),
             by_length: BTreeSet::new(),
@@ -134,7 +133,7 @@ impl<'a> Queueing<'a> {
             let mut cursor = Cursor {
                 id,
                 kind,
-                queue: queues.get(kind.key().queue()).copied(),
+                queue: queues.get(kind.key().queue()),
                 heads: heads.peekable(),
                 opened: Vec::new(),
                 by_rank: BinaryHeap::new(),

@@ -18,7 +18,7 @@ use crate::decision::Decision;
 use crate::desk::Desk;
 use crate::halfway::Halfway;
 use crate::queue_up::Queueing;
-use crate::snapshot::{Promise, Snapshot};
+use crate::snapshot::{Full, Promise, Snapshot};
 use crate::waits::Waits;
 use common::id::JobKey;
 use common::time::Time;
@@ -40,10 +40,26 @@ pub struct Round {
     /// How far it came, if it ran out of searches; the next round is to be handed this.
     #[serde(default, skip_serializing_if = "Halfway::is_empty")]
     pub halfway: Halfway,
+    /// What found no room; the next round is to be handed this.
+    #[serde(skip)]
+    pub full: Full,
+    /// How often nodes were searched for that hold a job.
+    #[serde(skip)]
+    pub searches: Cost,
     /// Why the others wait.
     pub waits: Waits,
     /// As long as nothing changes, no round before this comes to anything else. `None`: none ever.
     pub next_look: Option<Time>,
+}
+
+/// What a round cost. Rounds that come to the same are equal, whatever they cost.
+#[derive(Debug, Clone, Copy, Eq, Default)]
+pub struct Cost(pub u64);
+
+impl PartialEq for Cost {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Decides which waiting jobs start now, and where.

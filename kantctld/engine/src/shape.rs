@@ -8,7 +8,7 @@ use crate::floor::class::Class;
 use crate::floor::free::Free;
 use crate::floor::{Floor, NodeIndex};
 use crate::score::yardstick::Yardsticks;
-pub(crate) use crate::shapes::{ShapeIndex, Shapes};
+pub(crate) use crate::shapes::{RoomIndex, ShapeIndex, Shapes};
 use common::gpu_parts::PartSize;
 use common::id::NodeName;
 use common::policy::{Placement, Policy};
@@ -54,12 +54,12 @@ impl<'a> Shape<'a> {
         typical: Arc<Yardsticks>,
     ) -> Self {
         let featured = request.constraint.as_ref().map(|asked| nodes_with(floor, asked));
-        Self::made(floor, policy, queue, (request, service), typical, featured)
+        Self::made(floor, has_zones(policy), queue, (request, service), typical, featured)
     }
 
     pub fn made(
         floor: &'a Floor,
-        policy: &Policy,
+        has_zones: bool,
         queue: &'a Queue,
         (request, service): (&'a Request, bool),
         typical: Arc<Yardsticks>,
@@ -78,7 +78,7 @@ impl<'a> Shape<'a> {
             only,
             not: found(&request.not_nodes),
             featured,
-            has_zones: policy.queues.iter().any(|queue| queue.zone.is_some()),
+            has_zones,
             spread: Nodes(1),
             no_fit_from: None,
         };
@@ -250,4 +250,9 @@ impl<'a> Shape<'a> {
     pub fn forget(&mut self) {
         self.no_fit_from = None;
     }
+}
+
+/// Are zones kept for services?
+pub(crate) fn has_zones(policy: &Policy) -> bool {
+    policy.queues.iter().any(|queue| queue.zone.is_some())
 }

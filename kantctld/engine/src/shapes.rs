@@ -4,12 +4,13 @@
 use crate::features::Featured;
 use crate::floor::Floor;
 use crate::score::yardstick::Yardsticks;
-use crate::shape::Shape;
+use crate::shape::{Shape, has_zones};
 use crate::snapshot::WaitingJob;
-use common::id::{QueueName, ReservationName};
-use common::policy::Policy;
+use common::id::{QueueName, ReservationName, ZoneName};
+use common::policy::{Placement, Policy, ZoneOverflow};
 use common::queue::Queue;
 use common::resource::Request;
+use common::unit::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,6 +21,16 @@ pub(crate) struct ShapeIndex(usize);
 /// What tells shapes apart: queue, request, whether it is a service, and the booking it runs in.
 type Asks<'a> = (&'a QueueName, &'a Request, bool, Option<&'a ReservationName>);
 
+/// Shapes of the same room: jobs of any of them have a place, or none of them has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RoomIndex(usize);
+
+/// What tells rooms apart: what asks do, and of a queue only where its jobs look for a place.
+type Room<'a> = (Looks<'a>, &'a Request, bool, Option<&'a ReservationName>);
+
+/// The queue, if it names nodes; how it places, its zone, and its memory for each CPU.
+type Looks<'a> = (Option<&'a QueueName>, Placement, Option<&'a ZoneName>, ZoneOverflow, Bytes);
+
 /// The shapes met in a round.
 #[derive(Debug, Default)]
 pub(crate) struct Shapes<'a> {
@@ -27,6 +38,9 @@ pub(crate) struct Shapes<'a> {
     typical: Arc<Yardsticks>,
     featured: Featured<'a>,
     by_request: BTreeMap<Asks<'a>, ShapeIndex>,
+    rooms: BTreeMap<Room<'a>, RoomIndex>,
+    room_of: Vec<RoomIndex>,
+    has_zones: Option<bool>,
 }
 
 impl<'a> Shapes<'a> {
@@ -57,7 +71,7 @@ impl<'a> Shapes<'a> {
         let typical = self.typical.clone();
         self.shapes.push(Shape::made(
             floor,
-            policy,
+            *self.has_zones.get_or_insert_with(|| has_zones(policy)),
             queue,
             (request, job.service),
             typical,
@@ -65,7 +79,17 @@ impl<'a> Shapes<'a> {
         ));
         let index = ShapeIndex(self.shapes.len() - 1);
         self.by_request.insert(asks, index);
+        let named = (!queue.nodes.is_empty()).then_some(&queue.name);
+        let (placement, zone) = (queue.placement, queue.zone.as_ref());
+        let looks = (named, placement, zone, queue.zone_overflow, queue.memory_per_cpu);
+        let next = RoomIndex(self.rooms.len());
+        let room = (looks, request, job.service, job.reservation.as_ref());
+        self.room_of.push(*self.rooms.entry(room).or_insert(next));
         index
+    }
+
+    pub fn room_of(&self, index: ShapeIndex) -> RoomIndex {
+        self.room_of[index.0]
     }
 
     pub fn get(&self, index: ShapeIndex) -> &Shape<'a> {

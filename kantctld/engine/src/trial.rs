@@ -38,6 +38,8 @@ pub(crate) struct Trial<'a> {
     undo: Vec<(NodeIndex, Changed)>,
     /// How many nodes were asked when they will have room.
     pub asked: Cell<u64>,
+    /// How often nodes were searched for that hold a job.
+    pub searched: Cell<u64>,
     /// Counts changes, so that others can tell whether what they know is still so.
     pub version: u64,
 }
@@ -59,6 +61,7 @@ impl<'a> Trial<'a> {
             bundle_sums: floor.bundle_sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
             undo: Vec::new(),
             asked: Cell::new(0),
+            searched: Cell::new(0),
             version: 0,
         }
     }

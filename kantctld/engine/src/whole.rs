@@ -73,7 +73,7 @@ impl Snapshot {
         let snapshot = laid_out(self);
         let (floor, policy) = (&snapshot.floor, &self.policy);
         let shape = Shape::new(floor, policy, queue, &job.request, job.service, Arc::default());
-        let books = Books::new(policy, &floor.capacity_of_all());
+        let books = snapshot.books_alone.clone();
         let refused = refused_alone(books, [(job, &shape, None)].into_iter());
         let refused = refused.map(|reason| match reason {
             // More than that nobody will ever lend it.

@@ -2,7 +2,7 @@
 //! is the plan alone, on a world made for it. Never part of a round.
 
 use engine::fair::runtime::Protection;
-use engine::fair::tree::{QueueAt, Terms};
+use engine::fair::tree::{QueueAt, Terms, Tree};
 use engine::fair::world::{
     GpuAsk, Group, GroupAt, Job, JobAt, Least, Node, NodeAt, Task, TaskAt, TaskState,
 };
@@ -24,7 +24,8 @@ fn queue(name: &str, quota: i64, created: u64) -> Terms {
     }
 }
 
-fn world(nodes: usize) -> World {
+/// Two queues, the second of which is owed so many GPUs.
+fn world(nodes: usize, second: i64) -> World {
     let node = |at: usize| Node {
         name: format!("n{at:05}"),
         gpus: 8,
@@ -36,7 +37,7 @@ fn world(nodes: usize) -> World {
     let owed = 4 * nodes as i64;
     World {
         nodes: (0..nodes).map(node).collect(),
-        queues: vec![queue("first", owed, 0), queue("second", owed, 1)],
+        queues: Tree::new(vec![queue("first", owed, 0), queue("second", second, 1)]),
         ..World::default()
     }
 }
@@ -93,10 +94,9 @@ fn add(world: &mut World, queue: usize, tasks: usize, gpus: u32, on: Option<usiz
 
 /// 500 nodes of 8 GPUs with a job of one GPU on each, and 41 gangs of 10 x 8 GPUs.
 pub fn for_gangs() -> World {
-    let mut world = world(500);
+    let mut world = world(500, 4000);
     (0..500).for_each(|at| add(&mut world, 0, 1, 1, Some(at)));
     (0..41).for_each(|_| add(&mut world, 1, 10, 8, None));
-    world.queues[1].quota.gpu_milli = 4_000_000;
     world
 }
 

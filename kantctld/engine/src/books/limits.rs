@@ -23,6 +23,7 @@ use common::policy::{Limits, Policy};
 use common::reason::{Bound, Counted, WaitReason, What};
 use common::time::{Span, Time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Whose jobs a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,9 +79,9 @@ struct Rules {
 /// All limits, and what those they bound have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LimitBook {
-    queues: Vec<Rules>,
-    qos: Vec<Rules>,
-    accounts: Vec<Rules>,
+    queues: Arc<Vec<Rules>>,
+    qos: Arc<Vec<Rules>>,
+    accounts: Arc<Vec<Rules>>,
     sums: BTreeMap<Holder, Sum>,
     /// Those whose sums are kept, with their limits; `None`: everybody's.
     only: Option<Vec<(Holder, Limits)>>,
@@ -111,13 +112,14 @@ impl LimitBook {
                 accounts[at.0] = rules(one.limits, one.limits_per_user);
             }
         }
+        let (queues, qos, accounts) = (Arc::new(queues), Arc::new(qos), Arc::new(accounts));
         Self { queues, qos, accounts, sums: BTreeMap::new(), only: None }
     }
 
     /// Limits that bound nobody in these queues.
     pub fn of_nobody(&self) -> Self {
-        let queues = vec![Rules::default(); self.queues.len()];
-        let (qos, accounts) = (Vec::new(), Vec::new());
+        let queues = Arc::new(vec![Rules::default(); self.queues.len()]);
+        let (qos, accounts) = (Arc::default(), Arc::default());
         Self { queues, qos, accounts, sums: BTreeMap::new(), only: None }
     }
 

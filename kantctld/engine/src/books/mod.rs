@@ -27,6 +27,7 @@ use common::time::{Span, Time};
 use limits::LimitBook;
 use names::Names;
 use quota::QuotaBook;
+use std::sync::Arc;
 
 /// What running jobs hold, and what they may.
 ///
@@ -34,7 +35,7 @@ use quota::QuotaBook;
 /// policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Books {
-    tree: Tree,
+    tree: Arc<Tree>,
     columns: Columns,
     names: Names,
     limits: LimitBook,
@@ -64,7 +65,7 @@ impl Books {
     /// does not exist.
     #[must_use]
     pub fn new(policy: &Policy, capacity: &Amounts) -> Self {
-        let tree = Tree::new(policy);
+        let tree = Arc::new(Tree::new(policy));
         let columns = Columns::new(policy);
         let names = Names::new(policy);
         let limits = LimitBook::new(policy, &tree, &names);
@@ -96,7 +97,7 @@ impl Books {
     }
 
     #[must_use]
-    pub const fn tree(&self) -> &Tree {
+    pub fn tree(&self) -> &Tree {
         &self.tree
     }
 

@@ -27,8 +27,11 @@ mod hard;
 use super::claim::{Claim, KindIndex};
 use super::columns::{Bounds, Column, Columns, GPUS, amounts};
 use super::tree::{QueueIndex, Tree};
-use common::policy::{Amounts, Policy, QuotaMode};
+use common::id::QueueName;
+use common::policy::{Amounts, Policy, Quota, QuotaMode};
 use common::reason::{QuotaBound, WaitReason};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How a job stands to the quotas above it, were it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +67,7 @@ enum Pool {
 /// All quotas, and what the queues have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QuotaBook {
-    pub rules: Vec<Rule>,
+    pub rules: Arc<Vec<Rule>>,
     pub jobs: Vec<u64>,
     pub used: Vec<Vec<u64>>,
     capacity: Bounds,
@@ -79,9 +82,11 @@ pub(super) struct QuotaBook {
 impl QuotaBook {
     pub fn new(policy: &Policy, tree: &Tree, columns: &Columns, capacity: &Amounts) -> Self {
         let none = Amounts::default();
+        let queues = policy.queues.iter().rev();
+        let by_name: BTreeMap<&QueueName, &Quota> =
+            queues.map(|queue| (&queue.name, &queue.quota)).collect();
         let rule = |queue: QueueIndex| {
-            let name = tree.name(queue);
-            let quota = policy.queues.iter().find(|q| q.name == *name).map(|q| &q.quota);
+            let quota = by_name.get(tree.name(queue)).copied();
             Rule {
                 isolated: quota.is_some_and(|quota| quota.mode == QuotaMode::Isolated),
                 owed: columns.bounds(quota.map_or(&none, |quota| &quota.amounts)),
@@ -90,7 +95,7 @@ impl QuotaBook {
         };
         let nothing = vec![0; columns.count()];
         let mut book = Self {
-            rules: tree.indices().map(rule).collect(),
+            rules: Arc::new(tree.indices().map(rule).collect()),
             jobs: vec![0; tree.len()],
             used: vec![nothing.clone(); tree.len()],
             capacity: columns.capacity(capacity),

@@ -54,6 +54,11 @@ impl Searches {
         self.firsts.insert(key);
     }
 
+    /// Is the next round to know what was found?
+    pub const fn are_told(&self) -> bool {
+        self.ran_out || self.repeated
+    }
+
     /// It was in vain.
     pub fn in_vain(&mut self, key: JobKey, no_fit_from: Option<Time>, lacks_room: bool) {
         self.found.insert(key, (no_fit_from, lacks_room, false));
@@ -138,7 +143,7 @@ impl<'a> Desk<'a> {
             }
         }
         if let Some(failed) = failed
-            && let Some(queue) = self.queues.get(&failed.queue).copied()
+            && let Some(queue) = self.queues.get(&failed.queue)
         {
             self.reserve_together(queue, failed, components);
         }
@@ -152,7 +157,7 @@ impl<'a> Desk<'a> {
     /// What the next round is to be handed, once reasons are in words.
     pub(super) fn halfway(&self, waits: &crate::waits::Waits) -> Halfway {
         let searches = &self.searches;
-        if !searches.ran_out && !searches.repeated {
+        if !searches.are_told() {
             return Halfway::default();
         }
         let jobs = searches.found.iter().filter_map(|(key, found)| {

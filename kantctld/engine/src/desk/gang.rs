@@ -108,7 +108,7 @@ impl<'a> Desk<'a> {
     /// All of them hear that there is no room.
     fn have_no_room(&mut self, components: &[&'a Arc<WaitingJob>]) {
         for component in components.iter().copied() {
-            let Some(queue) = self.queues.get(&component.queue).copied() else { continue };
+            let Some(queue) = self.queues.get(&component.queue) else { continue };
             let shape = self.shape_of(queue, component);
             self.has_no_room(component, shape);
         }
@@ -117,7 +117,7 @@ impl<'a> Desk<'a> {
     /// Where one of them could never have room, all hear of it, and keep nobody waiting.
     fn tell_if_never(&mut self, components: &[&'a Arc<WaitingJob>]) -> bool {
         for component in components.iter().copied() {
-            let Some(queue) = self.queues.get(&component.queue).copied() else { continue };
+            let Some(queue) = self.queues.get(&component.queue) else { continue };
             let shape = self.shape_of(queue, component);
             let Some(never) = self.never_fits(shape) else { continue };
             for other in components {
@@ -143,7 +143,7 @@ impl<'a> Desk<'a> {
         job: &'a Arc<WaitingJob>,
         (fence, most): &(Vec<bool>, Option<Tasks>),
     ) -> Result<(), Box<(Option<ShapeIndex>, Obstacle)>> {
-        let Some(queue) = self.queues.get(&job.queue).copied() else {
+        let Some(queue) = self.queues.get(&job.queue) else {
             let reason = WaitReason::QueueGone { queue: job.queue.clone() };
             return Err(Box::new((None, Obstacle::Refused(Box::new(reason), Vec::new()))));
         };
@@ -182,7 +182,7 @@ impl<'a> Desk<'a> {
                 (_, None) => self.waits.tell(component.key, WaitReason::NotConsidered),
             }
         }
-        let Some(queue) = self.queues.get(&failed.queue).copied() else { return };
+        let Some(queue) = self.queues.get(&failed.queue) else { return };
         match (&obstacle, shape) {
             (Obstacle::Refused(reason, _), Some(shape)) => {
                 if queue.behind == Behind::Wait
@@ -225,7 +225,7 @@ impl<'a> Desk<'a> {
     ) {
         let mut parts = Vec::new();
         for component in components.iter().copied() {
-            let Some(own) = self.queues.get(&component.queue).copied() else { return };
+            let Some(own) = self.queues.get(&component.queue) else { return };
             parts.push((component, self.shape_of(own, component)));
         }
         let backfills = queue.behind == Behind::Backfill;

@@ -95,10 +95,16 @@ impl<'a> Desk<'a> {
         if self.shapes.get(shape).cannot_fit(ends) {
             return Err(None);
         }
+        let room = self.shapes.room_of(shape);
+        if self.full.contains(&room) {
+            self.shapes.get_mut(shape).did_not_fit(ends);
+            return Err(None);
+        }
         match self.try_start_with(job, shape, &[], most) {
             Ok(()) => Ok(()),
             Err(Obstacle::NoRoom) => {
                 self.shapes.get_mut(shape).did_not_fit(ends);
+                self.full.insert(room);
                 Err(None)
             }
             Err(Obstacle::Refused(reason, _)) => Err(Some(*reason)),

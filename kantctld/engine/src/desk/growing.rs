@@ -104,7 +104,7 @@ impl<'a> Desk<'a> {
                 && !is_asked
                 && may_lose
                 && growing.has_room(has);
-            let queue = self.queues.get(&job.queue).copied().filter(|_| may)?;
+            let queue = self.queues.get(&job.queue).filter(|_| may)?;
             let asked = &growing.asked.request;
             let request = Request {
                 nodes: Some(Nodes(1)),

@@ -3,6 +3,7 @@
 
 mod admission;
 mod again;
+mod full;
 mod gang;
 mod granting;
 mod growing;
@@ -28,16 +29,15 @@ use crate::decision::Decision;
 use crate::fit::hall::{Hall, Side};
 use crate::floor::node::NEVER;
 use crate::preempt::Asks;
-use crate::round::Round;
+use crate::round::{Cost, Round};
 use crate::score::yardstick::Yardsticks;
-use crate::shape::{Shape, ShapeIndex, Shapes};
-use crate::snapshot::{GivenUp, Promise, Snapshot, WaitingJob};
+use crate::shape::{RoomIndex, Shape, ShapeIndex, Shapes};
+use crate::snapshot::{Full, GivenUp, Promise, Queues, Snapshot, WaitingJob};
 use crate::trial::Trial;
 use crate::waits::Waits;
 use again::Searches;
 use common::id::{JobKey, QueueName};
 use common::policy::Placement;
-use common::queue::Queue;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
 pub(crate) use leaving::Victim;
@@ -69,9 +69,11 @@ type Avoided = (Vec<usize>, (usize, usize), Rc<Vec<bool>>);
 pub(crate) struct Desk<'a> {
     pub snapshot: &'a Snapshot,
     pub now: Time,
-    pub queues: BTreeMap<&'a QueueName, &'a Queue>,
+    pub queues: Queues<'a>,
     pub trial: Trial<'a>,
     pub shapes: Shapes<'a>,
+    /// Where nobody has a place, even beside what is kept for others: free resources only shrink.
+    full: BTreeSet<RoomIndex>,
     pub books: Books,
     pub arrays: Arrays,
     pub bookings: Bookings,
@@ -97,6 +99,8 @@ pub(crate) struct Desk<'a> {
     pub decisions: Vec<Decision>,
     pub next_look: Option<Time>,
     searches: Searches,
+    /// Kinds that found no room, whatever is kept for others.
+    kinds_full: Full,
     /// What promised jobs will need of quotas.
     pledges: Vec<Pledge>,
     /// What those hold that start in this round, and when they end.
@@ -117,9 +121,10 @@ impl<'a> Desk<'a> {
         let mut desk = Self {
             snapshot,
             now,
-            queues: policy.queues.iter().map(|queue| (&queue.name, queue)).collect(),
+            queues: Queues::new(policy, &snapshot.places),
             trial: Trial::of(&snapshot.floor),
             shapes: Shapes::new(typical(snapshot)),
+            full: BTreeSet::new(),
             books: snapshot.books.clone(),
             arrays: Arrays::of(snapshot),
             bookings: Bookings::of(&snapshot.floor, snapshot.reservations.values(), now),
@@ -137,6 +142,7 @@ impl<'a> Desk<'a> {
             decisions: Vec::new(),
             next_look: None,
             searches: Searches::new(snapshot, now),
+            kinds_full: Full::default(),
             pledges: Vec::new(),
             started: Vec::new(),
             priced: BTreeMap::new(),
@@ -232,7 +238,9 @@ impl<'a> Desk<'a> {
         let next = kept.filter(|at| *at >= self.now).min();
         self.look_again(next.map(|at| at + Span(1)));
         let waits = std::mem::take(&mut self.waits);
-        let mut waits = crate::wait::explain(waits, &self);
+        // What the next round goes on from says why jobs wait.
+        let is_silent = self.snapshot.is_silent && !self.searches.are_told();
+        let mut waits = if is_silent { waits } else { crate::wait::explain(waits, &self) };
         self.tell_awaiting(&mut waits);
         let halfway = self.halfway(&waits);
         if self.ran_out() {
@@ -245,6 +253,8 @@ impl<'a> Desk<'a> {
             decisions: self.decisions,
             promises: self.promises,
             halfway,
+            full: self.kinds_full,
+            searches: Cost(self.trial.searched.get()),
             waits,
             next_look: self.next_look,
         }

@@ -108,7 +108,7 @@ impl<'a> Desk<'a> {
         let mut asked = vec![(job, index, nodes)];
         for (mover, to) in movers {
             let again = self.snapshot.may_move(mover, self.now)?;
-            let queue = self.queues.get(&again.queue).copied()?;
+            let queue = self.queues.get(&again.queue)?;
             asked.push((again, self.shape_for(queue, again), to));
         }
         let checkpoint = self.trial.checkpoint();

@@ -167,7 +167,7 @@ impl<'a> Desk<'a> {
             let Some(job) = self.snapshot.waiting(*key).filter(|_| class.is_some()) else {
                 continue;
             };
-            let Some(queue) = self.queues.get(&job.queue).copied() else { continue };
+            let Some(queue) = self.queues.get(&job.queue) else { continue };
             let floor = &self.snapshot.floor;
             let nodes: Option<Vec<NodeIndex>> = promise
                 .nodes

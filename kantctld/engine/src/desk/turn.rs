@@ -31,7 +31,7 @@ impl<'a> Desk<'a> {
         if self.waits.is_told(job.key) {
             return Next::MayTry;
         }
-        let Some(queue) = self.queues.get(&job.queue).copied() else {
+        let Some(queue) = self.queues.get(&job.queue) else {
             return self.class_waits(turn, WaitReason::QueueGone { queue: job.queue.clone() });
         };
         if queue.behind == Behind::Wait
@@ -89,7 +89,12 @@ impl<'a> Desk<'a> {
         if !is_due && !self.was_first(job.key) {
             self.searches.count();
         }
-        match self.try_start(job, shape, &[]) {
+        let found = if self.is_still_full(turn.kind, job, shape) {
+            Err(start::Obstacle::NoRoom)
+        } else {
+            self.try_start(job, shape, &[])
+        };
+        match found {
             Ok(()) => Next::MayTry,
             Err(start::Obstacle::Refused(reason, _)) => {
                 let reason = *reason;
@@ -112,6 +117,7 @@ impl<'a> Desk<'a> {
             Err(start::Obstacle::NoRoom) => {
                 // Nor would there be any if nothing were kept: not for a shorter one either, unless
                 // others might yield to that.
+                self.is_full(turn.kind, job, shape);
                 let asks = queue.preemption.by_priority
                     || (queue.preemption.reclaim && self.snapshot.has_bounds);
                 self.no_room_from(no, if asks { ends } else { self.now });
@@ -212,7 +218,7 @@ impl<'a> Desk<'a> {
         };
         let mut shapes = Vec::new();
         for one in &components {
-            let Some(own) = self.queues.get(&one.queue).copied() else { return false };
+            let Some(own) = self.queues.get(&one.queue) else { return false };
             shapes.push(self.shape_of(own, one));
         }
         let empty = self.empty.get_or_insert_with(|| snapshot.empty_books()).clone();

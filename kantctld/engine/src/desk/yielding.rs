@@ -79,7 +79,7 @@ impl<'a> Desk<'a> {
         let snapshot = self.snapshot;
         let may_start = || snapshot.waiting(key).filter(|_| snapshot.class_of(key).is_some());
         let job = self.mover(key).or_else(may_start)?;
-        let queue = self.queues.get(&job.queue).copied()?;
+        let queue = self.queues.get(&job.queue)?;
         let nodes = promise.nodes.iter().map(|name| snapshot.floor.find(name));
         let nodes = nodes.collect::<Option<Vec<NodeIndex>>>()?;
         let index = self.shapes.of(&snapshot.floor, &snapshot.policy, queue, job);

@@ -69,7 +69,7 @@ impl<'a> Board<'a> {
         let memory_mib = (memory().min().unwrap_or(100), memory().max().unwrap_or(100));
         let mut board = Self {
             world,
-            tree: Tree::new(world.queues.clone()),
+            tree: world.queues.clone(),
             total: world
                 .nodes
                 .iter()

@@ -4,6 +4,7 @@ use super::amount::Amount;
 use super::board::{Board, Place};
 use super::seat::slice_gpus;
 use super::tree::QueueAt;
+use super::unseen::Rest;
 use super::world::{GpuAsk, NodeAt, TaskAt};
 use std::collections::BTreeMap;
 
@@ -68,7 +69,8 @@ impl Board<'_> {
                 spare: Amount::default(),
             });
         }
-        for (at, rest) in unseen.queues.iter().enumerate() {
+        let held = |(_, rest): &(usize, &Rest)| rest.held != Amount::default();
+        for (at, rest) in unseen.queues.iter().enumerate().filter(held) {
             let others = rest.held.minus(&rest.firm);
             self.tree.charge(QueueAt(at), &others, false, true);
             self.tree.charge(QueueAt(at), &rest.firm, true, true);

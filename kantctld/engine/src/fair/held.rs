@@ -12,7 +12,7 @@ use common::resource::{Allocation, Share};
 impl<'a> View<'a> {
     /// A job that holds something.
     pub(super) fn runs(&mut self, desk: &Desk<'a>, job: &RunningJob) {
-        let queue = desk.queues.get(&job.queue).copied();
+        let queue = desk.queues.get(&job.queue);
         let state = match (job.ending, queue) {
             (true, _) => TaskState::Leaving,
             (false, Some(_)) => TaskState::Running,

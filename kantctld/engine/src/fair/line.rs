@@ -78,6 +78,11 @@ impl Line {
         Some(job)
     }
 
+    /// Those who had no turn, in no order that means anything.
+    pub fn left(&self) -> impl Iterator<Item = JobAt> + '_ {
+        self.jobs.values().flatten().map(|place| place.4)
+    }
+
     /// Jobs came or went: who is best is looked for anew on the way up.
     fn has_changed(&mut self, board: &Board<'_>, queue: QueueAt) {
         let path = board.tree.path(queue);
@@ -85,12 +90,11 @@ impl Line {
             let has_own = self.jobs.get(at).is_some_and(|jobs| !jobs.is_empty());
             let is_open = has_own || self.open.get(&Some(*at)).is_some_and(|open| !open.is_empty());
             let beside = self.open.entry(above).or_default();
-            if is_open {
-                beside.insert(*at);
-            } else {
-                beside.remove(at);
+            let is_other = if is_open { beside.insert(*at) } else { beside.remove(at) };
+            if self.best.remove(&above).is_none() && !is_other {
+                // Nor is it known above.
+                break;
             }
-            self.best.remove(&above);
         }
     }
 

@@ -58,6 +58,7 @@ mod yielding;
 pub use amount::{Amount, Resource, UNLIMITED};
 pub(crate) use movers::may_move;
 pub(crate) use muster::{Member, Muster};
+pub(crate) use owed::tree as tree_of;
 pub use past::QueueUse;
 pub(crate) use past::used_ppm;
 pub use plan::{Act, Plan, Step, accounts, plan};

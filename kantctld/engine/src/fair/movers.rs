@@ -25,8 +25,8 @@ pub(crate) fn may_move(desk: &Desk<'_>, job: &RunningJob) -> bool {
     if job.nodes_min.is_some() || desk.snapshot.may_move(job, desk.now).is_none() {
         return false;
     }
-    let path = std::iter::successors(desk.queues.get(&job.queue).copied(), |queue| {
-        desk.queues.get(queue.parent.as_ref()?).copied()
+    let path = std::iter::successors(desk.queues.get(&job.queue), |queue| {
+        desk.queues.get(queue.parent.as_ref()?)
     });
     // A cycle is refused where policies are read.
     let mut safe = path.take(desk.queues.len()).map(|queue| queue.preemption.runtime_min);
@@ -63,7 +63,7 @@ pub(super) fn movers<'a>(
 impl<'a> View<'a> {
     /// A job that was stopped to go on elsewhere: its place is taken.
     pub(super) fn goes_on(&mut self, desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>) {
-        let Some(queue) = desk.queues.get(&job.queue).copied() else { return };
+        let Some(queue) = desk.queues.get(&job.queue) else { return };
         let shape = desk.shape_for(queue, job);
         let kept: Vec<NodeIndex> = desk.seats_kept_for(job.key).to_vec();
         let (mut tasks, least) = self.parts(desk, job, shape);

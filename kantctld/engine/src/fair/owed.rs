@@ -2,13 +2,19 @@
 
 use super::amount::{Amount, UNLIMITED};
 use super::runtime::Protection;
-use super::tree::{QueueAt, Terms};
+use super::tree::{QueueAt, Terms, Tree};
+use crate::floor::Floor;
 use common::gpu::GpuKind;
 use common::id::QueueName;
-use common::policy::{Amounts, QuotaMode};
+use common::policy::{Amounts, Policy, QuotaMode};
 use common::queue::Queue;
 use common::time::Span;
 use std::collections::BTreeMap;
+
+/// The queues of a policy on these nodes, with nothing held and nothing asked for.
+pub(crate) fn tree(policy: &Policy, floor: &Floor) -> Tree {
+    Tree::new(terms(&policy.queues, &kinds(floor)))
+}
 
 /// What a queue's settings mean here. GPUs that a quota does not name are not owed, and are shared
 /// as surplus; CPUs and memory that it does not name are not shared out at all. What binds jobs
@@ -19,7 +25,7 @@ pub(super) fn terms(queues: &[Queue], gpus: &Kinds) -> Vec<Terms> {
 }
 
 /// Where each queue is among all.
-pub(super) fn places(queues: &[Queue]) -> BTreeMap<&QueueName, QueueAt> {
+fn places(queues: &[Queue]) -> BTreeMap<&QueueName, QueueAt> {
     queues.iter().enumerate().rev().map(|(at, queue)| (&queue.name, QueueAt(at))).collect()
 }
 
@@ -56,6 +62,18 @@ fn of_queue(
 
 /// How many GPUs of each kind there are.
 pub(super) type Kinds = BTreeMap<GpuKind, i64>;
+
+/// GPUs by kind, on nodes that are up or not.
+fn kinds(floor: &Floor) -> Kinds {
+    let mut kinds = Kinds::new();
+    for (class, nodes) in floor.class_sizes() {
+        for (kind, mask) in class.kinds() {
+            let gpus = i64::from(mask.count_ones()) * i64::from(*nodes);
+            *kinds.entry(kind.clone()).or_default() += gpus;
+        }
+    }
+    kinds
+}
 
 /// As a bound: one on some kinds of GPU leaves all of the others. What each kind is held to, the
 /// books know where a job starts.

@@ -73,7 +73,8 @@ impl<'a> View<'a> {
 
     /// The nodes that jobs of a shape may have; `None`: all.
     fn nodes_for(&mut self, desk: &Desk<'a>, index: ShapeIndex) -> Option<Arc<Vec<NodeAt>>> {
-        if let Some(known) = self.lists.get(&index) {
+        let room = desk.shapes.room_of(index);
+        if let Some(known) = self.lists.get(&room) {
             return known.clone();
         }
         let (shape, floor) = (desk.shapes.get(index), &desk.snapshot.floor);
@@ -94,7 +95,7 @@ impl<'a> View<'a> {
             let nodes = floor.nodes().map(|(at, _)| at).filter(|at| may(*at));
             Some(Arc::new(nodes.map(|at| NodeAt(at.at())).collect()))
         };
-        self.lists.insert(index, list.clone());
+        self.lists.insert(room, list.clone());
         list
     }
 }

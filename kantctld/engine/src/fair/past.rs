@@ -11,8 +11,6 @@
 //! hour, job 2 of b 8 for the second; then job 3 of c comes. Used are 8 of 24 GPU-hours by a (16,
 //! faded by half) and 8 by b: a third each.
 
-use super::owed::{Kinds, places, terms};
-use super::tree::Tree;
 use crate::order::fair_share::Bucket;
 use crate::snapshot::Snapshot;
 use common::id::QueueName;
@@ -58,12 +56,10 @@ pub(crate) fn used_ppm(snapshot: &Snapshot, now: Time) -> Vec<u64> {
     let faded: f64 = known().map(|bucket| bucket.gpu_ms as f64 * weight(bucket.hour)).sum();
     // Nodes may have been more than they are.
     let all = (there * gpus).max(faded);
-    // Who is above whom; bounds do not matter.
-    let none = Kinds::new();
-    let (tree, places) = (Tree::new(terms(queues, &none)), places(queues));
+    let tree = &snapshot.queues;
     let mut sums = vec![0.0; queues.len()];
     for used in &snapshot.queue_use {
-        let Some(at) = places.get(&used.queue).copied() else { continue };
+        let Some(at) = tree.find(used.queue.as_str()) else { continue };
         let own = used.hours.iter().map(|bucket| bucket.gpu_ms as f64 * weight(bucket.hour));
         let own: f64 = own.sum();
         tree.path(at).iter().for_each(|at| sums[at.0] += own);

@@ -11,7 +11,7 @@ use super::bounds::Excess;
 use super::gang::Gang;
 use super::gather::{Failed, bounded, place};
 use super::line::{Line, startable, sum};
-use super::rooms::room_for;
+use super::rooms::{Asked, room_for};
 use super::taking::{Claimant, may_try};
 use super::tree::{Account, QueueAt};
 use super::victims::Lists;
@@ -103,35 +103,49 @@ struct Round<'a> {
 
 impl Round<'_> {
     fn allocate(&mut self) {
-        let mut line = Line::new(&self.board, startable(&self.board));
-        // What had no room: room only goes in this step.
-        let mut no_room = BTreeSet::new();
-        while let Some(job) = line.pop(&self.board) {
+        let jobs = startable(&self.board);
+        let mut asked = Asked::default();
+        jobs.iter().for_each(|job| asked.waits(&self.board, *job));
+        let mut line = Line::new(&self.board, jobs);
+        // Room only goes in this step: once nobody may find any, turns no longer matter.
+        while asked.is_any_open() {
+            let Some(job) = line.pop(&self.board) else { break };
             let tasks = Gang::of(&self.board, job).next();
+            let room = room_for(&self.board, job, &tasks);
+            asked.has_turn(room.as_ref());
             if tasks.is_empty() {
                 continue;
             }
-            let room = room_for(&self.board, job, &tasks);
-            if room.as_ref().is_some_and(|room| no_room.contains(room)) {
-                // What bounds say comes first, as it does where a place is looked for.
-                let asks = sum(tasks.iter().map(|task| self.board.at_least(*task)));
-                let excess = bounded(&self.board, job, &asks).err();
-                self.refused.insert(job, excess);
+            if asked.has_none(room.as_ref()) {
+                self.has_no_room(job, &tasks);
                 continue;
             }
             match place(&mut self.board, job, &tasks, true) {
                 Ok(()) => {
                     self.turns.push(job);
                     line.push(&self.board, job);
+                    asked.waits(&self.board, job);
                 }
                 Err(Failed::Bound(excess)) => _ = self.refused.insert(job, Some(excess)),
                 Err(Failed::Room) => {
-                    no_room.extend(room);
+                    asked.found_none(room);
                     self.refused.insert(job, None);
                 }
             }
         }
+        for job in line.left() {
+            let tasks = Gang::of(&self.board, job).next();
+            if !tasks.is_empty() {
+                self.has_no_room(job, &tasks);
+            }
+        }
         self.compared += line.compared();
+    }
+
+    /// What bounds say comes first, as it does where a place is looked for.
+    fn has_no_room(&mut self, job: JobAt, tasks: &[TaskAt]) {
+        let asks = sum(tasks.iter().map(|task| self.board.at_least(*task)));
+        self.refused.insert(job, bounded(&self.board, job, &asks).err());
     }
 
     /// Whom it is like in all that counts here; `None`: nobody, or a part of it has a place.
@@ -156,6 +170,9 @@ impl Round<'_> {
 
     /// Says whether all of them had their turn.
     fn all_ask(&mut self, why: Why, lists: &mut Lists, jobs: Vec<JobAt>) -> bool {
+        if !jobs.iter().any(|job| self.may_ask(*job, why)) {
+            return true;
+        }
         let mut line = Line::new(&self.board, jobs);
         // Nobody makes room for those, as everybody stands.
         let mut in_vain = BTreeSet::new();

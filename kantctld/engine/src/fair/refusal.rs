@@ -42,7 +42,7 @@ pub(super) fn view_of(
         Excess::Limit(queue, resource) => (queue, resource, false),
         Excess::Quota(queue, resource) => (queue, resource, true),
     };
-    let (terms, account) = (&world.queues[queue.0], &accounts[queue.0]);
+    let (terms, account) = (&world.queues.terms[queue.0], &accounts[queue.0]);
     let (bound, used) =
         if is_quota { (terms.firm, account.firm) } else { (terms.limit, account.allocated) };
     let tasks = &world.jobs[job.0].tasks;

@@ -9,7 +9,7 @@ use super::gang::Gang;
 use super::ground::{Load, NodeLoad};
 use super::tree::QueueAt;
 use super::world::{GpuAsk, JobAt, NodeAt, Task, TaskAt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What the nodes have room for as the board stood, and where others could make more.
@@ -178,6 +178,53 @@ pub(super) fn room_for<'a>(board: &Board<'a>, job: JobAt, tasks: &[TaskAt]) -> O
     may.then_some(wanted)
 }
 
+/// What jobs that have not had their turn ask for, and what nobody has room for.
+#[derive(Default)]
+pub(super) struct Asked<'a> {
+    /// How many of them ask for the same.
+    many: BTreeMap<Room<'a>, usize>,
+    /// How many of them may find room.
+    open: usize,
+    none: BTreeSet<Room<'a>>,
+}
+
+impl<'a> Asked<'a> {
+    /// A job has a turn, or another one.
+    pub fn waits(&mut self, board: &Board<'a>, job: JobAt) {
+        let tasks = Gang::of(board, job).next();
+        let room = room_for(board, job, &tasks);
+        self.open += usize::from(!self.has_none(room.as_ref()));
+        if let Some(room) = room {
+            *self.many.entry(room).or_default() += 1;
+        }
+    }
+
+    /// It has it now.
+    pub fn has_turn(&mut self, room: Option<&Room<'a>>) {
+        self.open -= usize::from(!self.has_none(room));
+        if let Some(many) = room.and_then(|room| self.many.get_mut(room)) {
+            *many -= 1;
+        }
+    }
+
+    /// There is none for those who ask for this; `None`: the next may ask for something else.
+    pub fn found_none(&mut self, room: Option<Room<'a>>) {
+        if let Some(room) = room {
+            self.open -= self.many.get(&room).copied().unwrap_or(0);
+            self.none.insert(room);
+        }
+    }
+
+    pub fn has_none(&self, room: Option<&Room<'a>>) -> bool {
+        room.is_some_and(|room| self.none.contains(room))
+    }
+
+    /// Is there anybody who may find room?
+    pub const fn is_any_open(&self) -> bool {
+        self.open > 0
+    }
+}
+
 fn is_same(a: Option<&Arc<Vec<NodeAt>>>, b: Option<&Arc<Vec<NodeAt>>>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -189,6 +236,7 @@ fn is_same(a: Option<&Arc<Vec<NodeAt>>>, b: Option<&Arc<Vec<NodeAt>>>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fair::tree::Tree;
     use crate::fair::world::{Node, Task, TaskState, World};
 
     /// Two nodes of 8 GPUs. Job 0 holds 2 of the first, job 1 holds 7 of the second; job 2 asks for
@@ -203,7 +251,7 @@ mod tests {
         };
         let mut world = World {
             nodes: vec![node.clone(), node],
-            queues: vec![crate::fair::plan::tests::queue("a")],
+            queues: Tree::new(vec![crate::fair::plan::tests::queue("a")]),
             ..World::default()
         };
         let waits = || task(4, None);

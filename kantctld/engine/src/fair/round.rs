@@ -183,7 +183,7 @@ fn finish<'a>(
     for (key, reason) in &view.refused {
         desk.is_refused(*key, reason.clone());
     }
-    let mut books = Tree::new(view.world.queues.clone());
+    let mut books = view.world.queues.clone();
     books.accounts.clone_from(&plan.accounts);
     for at in failed {
         let job = &view.world.jobs[at.0];

@@ -183,13 +183,14 @@ fn devices(loads: &[Load], milli: i64, count: usize) -> Option<(Vec<usize>, bool
 mod tests {
     use super::*;
     use crate::fair::plan::tests::{push, queue};
+    use crate::fair::tree::Tree;
     use crate::fair::world::{TaskState, World};
 
     /// Every device of three is free, or held or about to be left, half or whole.
     fn worlds() -> impl Iterator<Item = World> {
         (0..125).map(|of| {
             let node = Node { gpus: 3, cpu_milli: 9000, tasks_max: 9, ..Node::default() };
-            let queues = vec![queue("a")];
+            let queues = Tree::new(vec![queue("a")]);
             let mut world = World { nodes: vec![node], queues, ..World::default() };
             for (at, state) in [of % 5, of / 5 % 5, of / 25].into_iter().enumerate() {
                 let milli = if state % 2 == 1 { 500 } else { 1000 };

@@ -95,7 +95,7 @@ fn one_queue<'a>(desk: &Desk<'a>, components: &[&Arc<WaitingJob>]) -> Option<&'a
     let is_ready = |one: &&Arc<WaitingJob>| desk.snapshot.class_of(one.key).is_some();
     let is_beside = |one: &&Arc<WaitingJob>| one.queue == first.queue;
     let is_one = components.iter().all(|one| is_ready(one) && is_beside(one));
-    desk.queues.get(&first.queue).copied().filter(|_| is_one)
+    desk.queues.get(&first.queue).filter(|_| is_one)
 }
 
 impl<'a> Set<'a> {

@@ -11,7 +11,7 @@
 use super::muster::{Muster, Place, Row};
 use super::prospect::spans;
 use super::runtime::always_min;
-use super::tree::{QueueAt, Terms, Tree};
+use super::tree::{QueueAt, Tree};
 use super::unseen::{Rest, Unseen};
 use super::view::priority;
 use crate::desk::Desk;
@@ -60,38 +60,35 @@ impl Sight {
 /// a view takes off what these hold as it names them.
 pub(super) fn seen<'a>(
     desk: &Desk<'a>,
-    queues: &[Terms],
+    tree: &Tree,
     sight: Sight,
 ) -> (Vec<&'a Arc<RunningJob>>, Unseen) {
     let snapshot = desk.snapshot;
     let most = match sight {
-        Sight::First(most) if !queues.is_empty() => most,
+        Sight::First(most) if !tree.terms.is_empty() => most,
         _ => return (snapshot.all_running().collect(), Unseen::default()),
     };
     let mut keys: BTreeSet<JobKey> = snapshot.ending.keys().copied().collect();
     keys.extend(snapshot.giving_up.keys());
-    let tree = Tree::new(queues.to_vec());
     let muster: &Muster = &snapshot.muster;
     let mut unseen = Unseen {
         loads: muster.loads().clone(),
-        queues: vec![Rest::default(); queues.len()],
+        queues: vec![Rest::default(); tree.terms.len()],
         may_move: !snapshot.movable.is_empty(),
     };
     let asking = asking(desk);
     let mut is_any_gone = false;
-    let places = queues.iter().enumerate().rev();
-    let places: BTreeMap<&str, usize> = places.map(|(at, of)| (&*of.name, at)).collect();
     for (name, row) in muster.rows() {
-        let Some(at) = places.get(name.as_str()).copied() else {
+        let Some(at) = tree.find(name.as_str()) else {
             is_any_gone = true;
             continue;
         };
-        let safe = Safe::of(desk, (&tree, QueueAt(at)), asking.get(name).copied());
-        unseen.queues[at] = named(row, most, &safe, &mut keys);
+        let safe = Safe::of(desk, (tree, at), asking.get(name).copied());
+        unseen.queues[at.0] = named(row, most, &safe, &mut keys);
     }
     if is_any_gone {
         // Whose queue is gone is in nobody's sum.
-        let is_gone = |job: &&Arc<RunningJob>| !places.contains_key(job.queue.as_str());
+        let is_gone = |job: &&Arc<RunningJob>| tree.find(job.queue.as_str()).is_none();
         keys.extend(snapshot.all_running().filter(is_gone).map(|job| job.key));
     }
     (keys.iter().filter_map(|key| snapshot.running(*key)).collect(), unseen)

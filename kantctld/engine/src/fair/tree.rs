@@ -12,6 +12,7 @@
 use super::amount::{Amount, Resource};
 use super::divide::{Share, divide};
 use super::runtime::Protection;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A queue's place among those of its tree.
@@ -63,6 +64,8 @@ pub struct Tree {
     paths: Arc<Vec<Vec<QueueAt>>>,
     below: Arc<Vec<Vec<QueueAt>>>,
     tops: Arc<Vec<QueueAt>>,
+    /// The first queue of each name.
+    places: Arc<BTreeMap<String, QueueAt>>,
     /// Place among its siblings by age and name.
     seniority: Arc<Vec<usize>>,
     /// How often anything that is held changed, and of each queue when it last did.
@@ -89,6 +92,8 @@ impl Tree {
             family.sort_by_key(|at| (terms[at.0].created, &terms[at.0].name));
             family.iter().enumerate().for_each(|(place, at)| seniority[at.0] = place);
         }
+        let named = terms.iter().enumerate().rev();
+        let places = named.map(|(at, one)| (one.name.clone(), QueueAt(at))).collect();
         let accounts = vec![Account::default(); terms.len()];
         Self {
             changes: 0,
@@ -98,8 +103,15 @@ impl Tree {
             paths: Arc::new(paths),
             below: Arc::new(below),
             tops: Arc::new(tops),
+            places: Arc::new(places),
             seniority: Arc::new(seniority),
         }
+    }
+
+    /// The queue of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<QueueAt> {
+        self.places.get(name).copied()
     }
 
     /// The queue itself, the one above it, and so on to the top.
@@ -175,8 +187,13 @@ impl Tree {
                     family.iter().map(|at| self.share(*at, resource)).collect();
                 let (given, _) = divide(total, k, resource.unit(), &shares);
                 for (at, given) in family.into_iter().zip(given) {
-                    self.accounts[at.0].fair.set(resource, given);
-                    if !self.below[at.0].is_empty() {
+                    let account = &mut self.accounts[at.0];
+                    // Where no job asks, no queue below is due anything, nor was before.
+                    let is_idle = [&account.request, &account.fair]
+                        .into_iter()
+                        .all(|amount| amount.of(resource) == 0);
+                    account.fair.set(resource, given);
+                    if !is_idle && !self.below[at.0].is_empty() {
                         open.push((Some(at), given));
                     }
                 }

@@ -3,7 +3,6 @@
 
 use super::amount::UNLIMITED;
 use super::bars::Bars;
-use super::owed::{Kinds, places, terms};
 use super::sets::{Sets, is_apart};
 use super::sight::{Sight, seen};
 use super::tree::QueueAt;
@@ -13,10 +12,10 @@ use super::world::{
 };
 use crate::decision::Decision;
 use crate::desk::{Desk, Refused};
-use crate::floor::{Floor, NodeIndex};
-use crate::shape::ShapeIndex;
+use crate::floor::NodeIndex;
+use crate::shape::{RoomIndex, ShapeIndex};
 use crate::snapshot::WaitingJob;
-use common::id::{JobKey, QosName, QueueName};
+use common::id::{JobKey, QosName};
 use common::policy::Policy;
 use common::queue::Queue;
 use common::reason::WaitReason;
@@ -39,25 +38,21 @@ pub(crate) struct View<'a> {
     pub running: BTreeMap<JobAt, JobKey>,
     /// Why others do not start, whatever is free.
     pub refused: Vec<(JobKey, WaitReason)>,
-    /// Lists of nodes by shape.
-    pub(super) lists: BTreeMap<ShapeIndex, Option<Arc<Vec<NodeAt>>>>,
+    /// Lists of nodes by where jobs look for room.
+    pub(super) lists: BTreeMap<RoomIndex, Option<Arc<Vec<NodeAt>>>>,
     /// Numbers for jobs of one shape that end at the same time.
     alike: BTreeMap<(ShapeIndex, Time), u64>,
     /// The turns of jobs in queues whose order is more than priority and submission.
     pub(super) turns: BTreeMap<JobKey, i64>,
-    /// Where each queue is in the world.
-    places: BTreeMap<&'a QueueName, QueueAt>,
 }
 
 impl<'a> View<'a> {
     /// Of the snapshot on a desk, without what was refused before in this round.
     pub fn of(desk: &mut Desk<'a>, bars: &Bars, sight: Sight) -> Self {
         let snapshot = desk.snapshot;
-        let queues = &snapshot.policy.queues;
-        let kinds = kinds(&snapshot.floor);
         let world = World {
             nodes: snapshot.floor.nodes().map(|(_, node)| of_node(node)).collect(),
-            queues: terms(queues, &kinds),
+            queues: snapshot.queues.clone(),
             settings: Settings {
                 may_move: false,
                 moves_max: snapshot.moves_left(desk.now),
@@ -76,8 +71,7 @@ impl<'a> View<'a> {
         let (waiting, sets, running) = (BTreeMap::new(), Sets::new(), BTreeMap::new());
         let (refused, lists, alike) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         let turns = turns(snapshot, desk.now);
-        let places = places(queues);
-        let mut view = Self { world, waiting, sets, running, refused, lists, alike, turns, places };
+        let mut view = Self { world, waiting, sets, running, refused, lists, alike, turns };
         let (seen, unseen) = seen(desk, &view.world.queues, sight);
         view.world.unseen = unseen;
         for job in seen {
@@ -152,7 +146,7 @@ impl<'a> View<'a> {
     }
 
     fn waits(&mut self, desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>, is_barred: bool) {
-        let Some(queue) = desk.queues.get(&job.queue).copied() else {
+        let Some(queue) = desk.queues.get(&job.queue) else {
             let reason = WaitReason::QueueGone { queue: job.queue.clone() };
             return self.refused.push((job.key, reason));
         };
@@ -198,7 +192,7 @@ impl<'a> View<'a> {
     pub(super) fn plain(&self, key: JobKey, queue: &Queue, since: u64, least: usize) -> Job {
         Job {
             name: name_of(key),
-            queue: self.places.get(&queue.name).copied().unwrap_or(QueueAt(0)),
+            queue: self.world.queues.find(queue.name.as_str()).unwrap_or(QueueAt(0)),
             priority: 0,
             is_preemptible: false,
             submitted: amount(since),
@@ -241,18 +235,6 @@ pub(super) fn name_of(key: JobKey) -> String {
 
 pub(super) fn amount(of: u64) -> i64 {
     i64::try_from(of).unwrap_or(UNLIMITED)
-}
-
-/// GPUs by kind, on nodes that are up or not.
-fn kinds(floor: &Floor) -> Kinds {
-    let mut kinds = Kinds::new();
-    for (class, nodes) in floor.class_sizes() {
-        for (kind, mask) in class.kinds() {
-            let gpus = i64::from(mask.count_ones()) * i64::from(*nodes);
-            *kinds.entry(kind.clone()).or_default() += gpus;
-        }
-    }
-    kinds
 }
 
 fn of_node(node: &crate::floor::node::Node) -> Node {

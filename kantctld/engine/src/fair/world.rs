@@ -1,7 +1,7 @@
 //! What a fair round sees, as plain lists. Never changes while it is worked out; the board does.
 
 pub use super::settings::Settings;
-use super::tree::{QueueAt, Terms};
+use super::tree::{QueueAt, Tree};
 pub use super::unseen::Unseen;
 use common::time::Span;
 use std::collections::BTreeMap;
@@ -240,7 +240,8 @@ pub enum Grace {
 pub struct World {
     /// Nodes that jobs may start on.
     pub nodes: Vec<Node>,
-    pub queues: Vec<Terms>,
+    /// Of nothing that is held or asked for.
+    pub queues: Tree,
     /// Past use of each queue, for CPU, memory and GPU, 0 to 1; empty: none.
     pub usage: Vec<[f64; 3]>,
     pub jobs: Vec<Job>,

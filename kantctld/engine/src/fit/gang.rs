@@ -26,6 +26,7 @@ pub(crate) type Layout = Vec<(NodeIndex, Part)>;
 
 /// Finds nodes that together hold the job.
 pub(crate) fn lay_out(hall: &Hall<'_>) -> Option<Layout> {
+    hall.trial.searched.set(hall.trial.searched.get() + 1);
     let scorer = Scorer::new(hall);
     match hall.shape.nodes() {
         Some(Nodes(1)) => {

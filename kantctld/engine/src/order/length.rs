@@ -42,13 +42,16 @@ pub(crate) fn length(job: &WaitingJob) -> Span {
 mod tests {
     use super::*;
     use crate::order::fair_share::Usage;
+    use crate::snapshot::Queues;
     use crate::testing::{cpu_node, request, snapshot, waiting};
 
     #[test]
     fn the_example() {
         let snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4)]);
         let usage = Usage::default();
-        let ranker = Ranker::new(snapshot.policy(), &usage, &snapshot.capacity, Time(9_000_000));
+        let queues = Queues::new(snapshot.policy(), &snapshot.places);
+        let policy = (&**snapshot.policy(), queues);
+        let ranker = Ranker::new(policy, &usage, &snapshot.capacity, Time(9_000_000));
         let mut jobs: Vec<WaitingJob> = [(1, 50), (2, 20), (3, 10)]
             .map(|(job, minutes)| waiting(job, request(1, 1), minutes))
             .into();

@@ -7,8 +7,8 @@ use super::fair_share::{FairShare, Usage};
 use super::multifactor::Multifactor;
 use super::rank::Rank;
 use super::{Facts, rank_of};
-use crate::snapshot::WaitingJob;
-use common::id::{QosName, QueueName};
+use crate::snapshot::{Queues, WaitingJob};
+use common::id::QosName;
 use common::policy::{Amounts, Order, Policy};
 use common::qos::Qos;
 use common::queue::Queue;
@@ -21,20 +21,25 @@ pub(crate) struct Ranker<'a> {
     policy: &'a Policy,
     capacity: &'a Amounts,
     fair: FairShare,
-    queues: BTreeMap<&'a QueueName, &'a Queue>,
+    queues: Queues<'a>,
     qos: BTreeMap<&'a QosName, &'a Qos>,
     now: Time,
 }
 
 impl<'a> Ranker<'a> {
-    pub fn new(policy: &'a Policy, usage: &Usage, capacity: &'a Amounts, now: Time) -> Self {
+    pub fn new(
+        (policy, queues): (&'a Policy, Queues<'a>),
+        usage: &Usage,
+        capacity: &'a Amounts,
+        now: Time,
+    ) -> Self {
         // Nobody asks for fair shares where nothing is weighed.
         let weighs = policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
         let (nobody, half_life) = (Usage::default(), policy.factors.half_life_hours);
         let usage = if weighs { usage } else { &nobody };
         Self {
             fair: FairShare::new(usage, &policy.accounts, half_life, now),
-            queues: policy.queues.iter().map(|queue| (&queue.name, queue)).collect(),
+            queues,
             qos: policy.qos.iter().map(|qos| (&qos.name, qos)).collect(),
             policy,
             capacity,

@@ -16,17 +16,12 @@
 use super::{Asker, Crowd};
 use crate::books::{Books, Claim, KindIndex, Standing};
 use crate::desk::Desk;
+use crate::snapshot::Queues;
 use common::id::QueueName;
-use common::queue::Queue;
 use common::unit::{GpuMilli, Nodes};
-use std::collections::BTreeMap;
 
 /// May a job of this queue take anything back at all?
-pub(super) fn may_ask(
-    asker: &Asker<'_>,
-    books: &Books,
-    queues: &BTreeMap<&QueueName, &Queue>,
-) -> bool {
+pub(super) fn may_ask(asker: &Asker<'_>, books: &Books, queues: &Queues<'_>) -> bool {
     let tree = books.tree();
     let has_quota =
         |name: &QueueName| queues.get(name).is_some_and(|q| !q.quota.amounts.is_empty());

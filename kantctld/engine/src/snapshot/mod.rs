@@ -3,6 +3,7 @@
 
 mod bounded;
 mod enact;
+mod full;
 mod growing;
 mod hold;
 mod job;
@@ -10,19 +11,23 @@ mod moving;
 mod node;
 mod plain;
 mod promised;
+mod queues;
 mod read;
 
+pub use full::Full;
 pub use growing::Growing;
 pub(crate) use hold::{GivenUp, Hold};
 pub use job::{RunningJob, WaitingJob, nodes_min};
 pub use node::{NodeSnapshot, Unusable};
 pub use promised::Promise;
+pub(crate) use queues::{Places, Queues};
 
 use crate::backfill::freed::Freed;
 use crate::books::Books;
 use crate::check::Ledger;
-use crate::fair::{Muster, QueueUse};
-use crate::floor::Floor;
+use crate::fair::tree::Tree;
+use crate::fair::{Muster, QueueUse, tree_of};
+use crate::floor::{Floor, NodeIndex};
 use crate::halfway::Halfway;
 use crate::line::Line;
 use crate::order::fair_share::Usage;
@@ -38,7 +43,7 @@ use common::reservation::Reservation;
 use common::time::{Span, Time};
 use plain::Plain;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Ranks that move with time are kept so long.
@@ -49,6 +54,7 @@ const RANKS_KEPT: Span = Span::from_minutes(1);
 #[serde(from = "Plain", into = "Plain")]
 pub struct Snapshot {
     pub(crate) policy: Arc<Policy>,
+    pub(crate) places: Places,
     pub(crate) floor: Floor,
     pub(crate) line: Line,
     pub(crate) running: BTreeMap<JobKey, Arc<RunningJob>>,
@@ -60,6 +66,8 @@ pub struct Snapshot {
     pub(crate) crowd: Crowd,
     /// What a fair round knows of what runs.
     pub(crate) muster: Muster,
+    /// Where queues share fairly: who is above whom, and what each is owed.
+    pub(crate) queues: Tree,
     /// What the judge adds up of what runs.
     pub(crate) ledger: Ledger,
     /// Running jobs that are on their way out, and whom they yield to.
@@ -67,6 +75,8 @@ pub struct Snapshot {
     /// Those that give some of their nodes up, and for whom.
     pub(crate) giving_up: BTreeMap<JobKey, Option<JobKey>>,
     pub(crate) books: Books,
+    /// The books if nothing ran and all nodes were up.
+    pub(crate) books_alone: Books,
     pub(crate) array_running: BTreeMap<JobId, u32>,
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
     pub(crate) promises: BTreeMap<JobKey, Promise>,
@@ -95,6 +105,10 @@ pub struct Snapshot {
     pub(crate) typical: Option<Arc<Yardsticks>>,
     /// Where something came free since rounds asked everybody whether that helps them.
     pub(crate) freed: Freed,
+    pub(crate) full: Full,
+    /// Where something came free since that was found.
+    pub(crate) came_free: BTreeSet<NodeIndex>,
+    pub(crate) is_silent: bool,
     /// Something came free sooner than promises counted on, or nodes changed, since they were made.
     pub(crate) is_looser: bool,
 }
@@ -102,6 +116,7 @@ pub struct Snapshot {
 impl Snapshot {
     pub fn set_policy(&mut self, policy: Arc<Policy>) {
         self.has_bounds = bounds_anybody(&policy);
+        self.places = queues::places(&policy);
         self.policy = policy;
         self.floor.unsettle();
         self.loosen_everywhere();
@@ -183,8 +198,11 @@ impl Snapshot {
         self.movable.remove(&key);
         self.growing.remove(&key);
         self.loosen();
-        for at in job.allocation.shares().iter().filter_map(|share| self.floor.find(&share.node)) {
-            self.freed.add(at);
+        let nodes = job.allocation.shares().iter();
+        let nodes: Vec<NodeIndex> =
+            nodes.filter_map(|share| self.floor.find(&share.node)).collect();
+        for at in nodes {
+            self.comes_free(at);
         }
         self.floor.let_go(&job);
         self.discount(&job);
@@ -233,6 +251,8 @@ impl Snapshot {
             self.capacity = self.floor.capacity();
             self.ranked_at = None;
             self.rebuild_books();
+            self.books_alone = Books::new(&self.policy, &self.floor.capacity_of_all());
+            self.plant();
         }
         if std::mem::take(&mut self.is_capacity_old) {
             self.capacity = self.floor.capacity();
@@ -240,13 +260,21 @@ impl Snapshot {
             self.ledger.set_capacity(&self.floor);
             self.ranked_at = None;
             self.measure_typical();
+            self.plant();
         }
         self.line.settle(now);
         let all = self.is_rank_due(now);
         let at = self.ranked_at.filter(|_| !all).unwrap_or(now);
         self.ranked_at = Some(at);
-        let ranker = Ranker::new(&self.policy, &self.usage, &self.capacity, at);
+        let queues = Queues::new(&self.policy, &self.places);
+        let ranker = Ranker::new((&self.policy, queues), &self.usage, &self.capacity, at);
         self.line.rank(all, |job| ranker.rank(job));
+    }
+
+    /// Nodes or the policy changed: what queues are owed is read again.
+    fn plant(&mut self) {
+        let is_fair = self.policy.fair_sharing;
+        self.queues = if is_fair { tree_of(&self.policy, &self.floor) } else { Tree::default() };
     }
 
     /// Nodes changed: what typical jobs have of them is worked out again.

@@ -39,6 +39,7 @@ impl Snapshot {
 
     pub(super) fn loosen_everywhere(&mut self) {
         self.loosen();
+        self.forget_full();
         self.freed = Freed::Everywhere;
     }
 

@@ -167,7 +167,7 @@ pub fn solve(snapshot: &Snapshot, now: Time, key: JobKey, effort: &Effort<'_>) -
     }
     let mut desk = Desk::new(snapshot, now);
     desk.stand_by_promises();
-    let Some(queue) = desk.queues.get(&job.queue).copied() else {
+    let Some(queue) = desk.queues.get(&job.queue) else {
         return refused(Some(WaitReason::QueueGone { queue: job.queue.clone() }));
     };
     let shape = desk.shape_for(queue, job);

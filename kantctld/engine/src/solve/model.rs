@@ -72,7 +72,7 @@ impl Model {
         for running in snapshot.all_running() {
             let again = snapshot.movable.get(&running.key);
             let Some(again) = again.filter(|_| may_move(desk, running)) else { continue };
-            let Some(queue) = desk.queues.get(&again.queue).copied() else { continue };
+            let Some(queue) = desk.queues.get(&again.queue) else { continue };
             let lost = lost_gpu_minutes(running, desk);
             movers.push((running, desk.shape_for(queue, again), lost));
         }

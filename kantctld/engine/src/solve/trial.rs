@@ -25,7 +25,7 @@ pub(super) fn try_out(
     let mut desk = Desk::new(snapshot, now);
     desk.stand_by_promises();
     // The same queue and job, as this desk has them.
-    let queue = desk.queues.get(&queue.name).copied()?;
+    let queue = desk.queues.get(&queue.name)?;
     let job = snapshot.waiting(job.key)?;
     let shape = desk.shape_for(queue, job);
     let mover = |(key, to): &(_, Vec<_>)| Some((snapshot.running(*key)?, to.clone()));

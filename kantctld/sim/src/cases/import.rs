@@ -6,7 +6,7 @@ use super::format::{
 };
 use common::time::Span;
 use engine::fair::runtime::Protection;
-use engine::fair::tree::{QueueAt, Terms};
+use engine::fair::tree::{QueueAt, Terms, Tree};
 use engine::fair::world::{
     Affinity, Cut, GpuAsk, Grace, Group, GroupAt, Job, JobAt, Least, Nearness, Node, NodeAt,
     Settings, Task, TaskAt, TaskState,
@@ -54,7 +54,7 @@ pub fn world(case: &Case) -> Result<World, ImportError> {
     }
     let mut world = World {
         nodes: case.nodes.iter().map(node).collect::<Result<_, _>>()?,
-        queues: queues(&case.queues)?,
+        queues: Tree::new(queues(&case.queues)?),
         topologies: case.topologies.iter().map(|one| one.levels.clone()).collect(),
         settings: Settings {
             stale_grace: grace(case.config.stale_gang_grace_s),

@@ -26,6 +26,7 @@ impl Alone {
         let mut snapshot = Snapshot::default();
         snapshot.set_policy(Arc::new(policy));
         cluster.snapshots().iter().for_each(|node| snapshot.set_node(node));
+        snapshot.set_silent(true);
         snapshot.settle(Time(0));
         Self { snapshot, last: JobId(0), moving: BTreeMap::new(), moved_at: Vec::new() }
     }
@@ -69,6 +70,7 @@ impl Stage for Alone {
                 _ => {}
             }
         }
+        self.snapshot.set_full(round.full.clone());
         Ok(())
     }
 

@@ -169,6 +169,7 @@ impl<'a, S: Stage> Play<'a, S> {
             let before = watcher.cpu_seconds();
             let round = self.stage.decide(now);
             self.record.cpu(watcher.cpu_seconds() - before);
+            self.record.searches(round.searches.0);
             let again = asks_for_another(&round, now);
             // Nothing changes by itself at the same time.
             self.look = round.next_look.filter(|look| *look > now);

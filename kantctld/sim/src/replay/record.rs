@@ -134,6 +134,11 @@ impl<'a> Record<'a> {
         Ok(self.outcome.series.push(sample)?)
     }
 
+    /// Searches of a round.
+    pub const fn searches(&mut self, count: u64) {
+        self.outcome.searches += count;
+    }
+
     /// CPU time of the scheduler.
     pub fn cpu(&mut self, seconds: f64) {
         self.outcome.scheduler_cpu_seconds += seconds;

@@ -57,6 +57,7 @@ impl Through {
             events.extend(stage.apply(hello, Time(0))?);
         }
         stage.keeper.update(&stage.state, &events);
+        stage.keeper.snapshot_mut().set_silent(true);
         stage.keeper.snapshot_mut().settle(Time(0));
         Ok(stage)
     }
@@ -177,18 +178,17 @@ impl Stage for Through {
     }
 
     fn enact(&mut self, round: &Round, now: Time) -> Result<(), ReplayError> {
-        let Some(command) = enactment(&round.decisions) else { return Ok(()) };
-        let mut events = self.apply(command, now)?;
-        for decision in &round.decisions {
-            if let Decision::Start { key, .. } = decision {
-                events.extend(self.report(
-                    *key,
-                    &StepPhase::Running { since: now, suspended: false },
-                    now,
-                )?);
+        if let Some(command) = enactment(&round.decisions) {
+            let mut events = self.apply(command, now)?;
+            let running = StepPhase::Running { since: now, suspended: false };
+            for decision in &round.decisions {
+                if let Decision::Start { key, .. } = decision {
+                    events.extend(self.report(*key, &running, now)?);
+                }
             }
+            self.keeper.update(&self.state, &events);
         }
-        self.keeper.update(&self.state, &events);
+        self.keeper.snapshot_mut().set_full(round.full.clone());
         Ok(())
     }
 

@@ -33,6 +33,8 @@ pub struct Outcome {
     pub heatmap: Heatmap,
     /// CPU time of the scheduler alone, in seconds; zero if nobody measured it.
     pub scheduler_cpu_seconds: f64,
+    /// How often rounds searched for nodes that hold a job.
+    pub searches: u64,
     /// Starts, repeated ones counted.
     pub starts: u64,
     /// Preemptions by what for.

@@ -65,10 +65,10 @@ impl<'a> Desk<'a> {
     /// The queue and those above it.
     fn queues_of(&self, name: &QueueName) -> Vec<&'a QueueName> {
         let mut path = Vec::new();
-        let mut next = self.queues.get(name).copied();
+        let mut next = self.queues.get(name);
         while let Some(queue) = next.filter(|queue| !path.contains(&&queue.name)) {
             path.push(&queue.name);
-            next = queue.parent.as_ref().and_then(|above| self.queues.get(above).copied());
+            next = queue.parent.as_ref().and_then(|above| self.queues.get(above));
         }
         path
     }
@@ -118,7 +118,7 @@ impl<'a> Desk<'a> {
         for (_, class) in snapshot.line.classes() {
             let Some(job) = self.room_for(class, &started, &mut kept.kin) else { continue };
             kept.all |= snapshot.policy.fair_sharing;
-            match self.queues.get(&job.queue).copied() {
+            match self.queues.get(&job.queue) {
                 Some(queue) => _ = kept.shapes.insert(self.shape_of(queue, job)),
                 None => kept.all = true,
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fair::runtime::Protection;
-use crate::fair::tree::Terms;
+use crate::fair::tree::{Terms, Tree};
 use crate::fair::world::{GpuAsk, Group, GroupAt, Job, Least, Node, Task};
 use proptest::prelude::*;
 
@@ -85,7 +85,7 @@ fn world(nodes_each: usize, trials_max: u32) -> World {
     };
     let mut world = World {
         nodes: (0..40).map(node).collect(),
-        queues: vec![queue("a"), queue("b"), queue("c")],
+        queues: Tree::new(vec![queue("a"), queue("b"), queue("c")]),
         ..World::default()
     };
     world.settings.trials_max = trials_max;
@@ -143,13 +143,10 @@ fn who_is_behind_those_that_use_up_all_searches_has_its_turn_in_a_later_round() 
 fn two_over_their_due() -> World {
     let node =
         Node { name: "n".to_owned(), gpus: 6, cpu_milli: 1000, tasks_max: 100, ..Node::default() };
-    let mut world = World {
-        nodes: vec![node],
-        queues: vec![queue("a"), queue("b"), queue("c")],
-        ..World::default()
-    };
-    (0..3).for_each(|at| world.queues[at].created = at as u64);
-    world.queues[2].quota.gpu_milli = 2000;
+    let mut queues = ["a", "b", "c"].map(queue).to_vec();
+    (0..3).for_each(|at| queues[at].created = at as u64);
+    queues[2].quota.gpu_milli = 2000;
+    let mut world = World { nodes: vec![node], queues: Tree::new(queues), ..World::default() };
     for queue in [0, 1, 0, 1, 0, 1] {
         add(&mut world, queue, 1, &[0], true);
     }
@@ -192,12 +189,13 @@ proptest! {
         world.job_of.clear();
         let node = |at| Node { gpus: gpus(at), ..world.nodes[0].clone() };
         world.nodes = (0..nodes).map(node).collect();
-        world.queues = ["a", "b", "c", "d"].map(queue).to_vec();
-        for (at, terms) in world.queues.iter_mut().enumerate() {
+        let mut queues = ["a", "b", "c", "d"].map(queue).to_vec();
+        for (at, terms) in queues.iter_mut().enumerate() {
             terms.created = at as u64;
             terms.quota.gpu_milli = 1000 * quotas[at];
             terms.weight = [f64::from(weights[at]); 3];
         }
+        world.queues = Tree::new(queues);
         for (at, queue) in holds.iter().enumerate() {
             add(&mut world, *queue, 1, &[at / 4], true);
         }
@@ -218,16 +216,18 @@ proptest! {
 /// A tree of `levels` levels, with four queues below each: a job waits in each of the lowest.
 fn deep(levels: u32) -> World {
     let mut world = World { nodes: world(1, 0).nodes, ..World::default() };
+    let mut queues = Vec::new();
     let mut above: Vec<Option<QueueAt>> = vec![None];
     for level in 0..levels {
         let mut below = Vec::new();
         for (parent, place) in above.into_iter().flat_map(|one| (0..4).map(move |at| (one, at))) {
             let name = format!("{level}-{}-{place}", parent.map_or(0, |at: QueueAt| at.0));
-            below.push(Some(QueueAt(world.queues.len())));
-            world.queues.push(Terms { parent, ..queue(&name) });
+            below.push(Some(QueueAt(queues.len())));
+            queues.push(Terms { parent, ..queue(&name) });
         }
         above = below;
     }
+    world.queues = Tree::new(queues);
     for leaf in above.into_iter().flatten() {
         add(&mut world, leaf.0, 1, &[], true);
     }
@@ -242,7 +242,7 @@ fn queues_are_compared_on_the_way_to_a_job_and_not_all_of_them_for_each() {
         assert_eq!(plan.turns.len(), world.jobs.len().min(320), "of 40 nodes of 8 GPUs");
         // To begin with each queue once; then those beside its queue and above, when a job starts
         // and when nothing more is left of it.
-        let once = world.queues.len();
+        let once = world.queues.terms.len();
         let most = once + 2 * world.jobs.len() * 3 * levels as usize;
         assert!(plan.compared <= most as u64, "{} comparisons, {most} at most", plan.compared);
     }
