@@ -1,5 +1,5 @@
-//! What the virtual machine is given along: the daemons, kantd's tests, the units, on a disk of
-//! their own. Never more than what its script (tests/vm/guest.sh) uses.
+//! The second disk of the virtual machine: the daemons, kantd's tests and the systemd units that the
+//! guest's script (tests/vm/guest.sh) runs.
 
 use crate::ci::cargo;
 use crate::tree;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The test programs of kantd that are about steps and groups; the others look at fixtures.
+/// The test programs of kantd that run steps and use cgroups; the others use fixtures.
 const TESTS: [&str; 16] = [
     "cgroup_v2",
     "hostile",
@@ -28,36 +28,36 @@ const TESTS: [&str; 16] = [
     "step_warning",
 ];
 
-/// The part that is not a test program.
+/// The name of the part that is not a test program.
 const UNITS: &str = "units";
 
-/// The daemons and what they are shown.
+/// The programs on the disk.
 const PROGRAMS: [&str; 4] = ["kantctld", "kantd", "kantctl", "libnvml_standin.so"];
 
-/// Folders of this repository that the guest's script looks into.
+/// The folders of this repository that the guest's script reads.
 const FOLDERS: [&str; 4] = ["systemd", "tests/systemd", "tests/vm", "tests/nvml-standin/machines"];
 
-/// Room for all of it, and for what the tests write down.
+/// The size of the disk, with space for the output of the tests.
 const DISK_BYTES: u64 = 1 << 30;
 
-pub struct Given {
+pub struct GuestDisk {
     pub target: PathBuf,
-    /// Where the programs are, below it.
+    /// The directory of the programs, below `target`.
     built: PathBuf,
     /// Test programs by name.
     tests: Vec<(String, PathBuf)>,
-    /// Are the units tried?
+    /// Whether the systemd units are tested.
     units: bool,
 }
 
-impl Given {
+impl GuestDisk {
     /// Builds the daemons and the tests, for all parts or those named.
     ///
     /// # Errors
     /// When cargo fails, or there is no such part.
-    pub fn build(parts: &[String]) -> Result<Given> {
+    pub fn build(parts: &[String]) -> Result<GuestDisk> {
         if let Some(none) = parts.iter().find(|part| *part != UNITS && !is_test(part)) {
-            bail!("no part {none}; there are {UNITS}, {}", TESTS.join(", "));
+            bail!("unknown part `{none}`: parts are {UNITS}, {}", TESTS.join(", "));
         }
         let wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
         let mut daemons = cargo();
@@ -71,20 +71,20 @@ impl Given {
         let output = tests.output().context("failed to run cargo")?;
         let status = output.status;
         ensure!(status.success(), "failed to build kantd's tests: cargo ended with {status}");
-        let all = programs(&String::from_utf8_lossy(&output.stdout));
+        let all = test_programs(&String::from_utf8_lossy(&output.stdout));
         // target/debug/deps/hostile-0123456789abcdef
         let deps = all.first().and_then(|(_, program)| program.parent());
         let Some(built) = deps.and_then(Path::parent) else { bail!("cargo built no tests") };
-        let target = built.parent().context("the tests lie in no target directory")?.to_owned();
+        let target = built.parent().context("the tests are not in a target directory")?.to_owned();
         let built = built.to_owned();
         let tests = all.into_iter().filter(|(name, _)| is_test(name) && wanted(name)).collect();
-        Ok(Given { target, built, tests, units: wanted(UNITS) })
+        Ok(GuestDisk { target, built, tests, units: wanted(UNITS) })
     }
 
-    /// Writes all of it to a disk in a directory.
+    /// Writes the disk into a directory.
     ///
     /// # Errors
-    /// When something is missing, or there is no room.
+    /// When a file is missing, or there is no space.
     pub fn write_disk(&self, dir: &Path) -> Result<PathBuf> {
         let given = dir.join("given");
         for folder in ["bin", "tests-of-kantd"] {
@@ -103,13 +103,13 @@ impl Given {
         for folder in FOLDERS {
             let parent = given.join(folder).parent().map(Path::to_owned).unwrap_or_default();
             fs::create_dir_all(&parent)?;
-            done(Command::new("cp").arg("-r").arg(tree::root().join(folder)).arg(&parent))?;
+            run_tool(Command::new("cp").arg("-r").arg(tree::root().join(folder)).arg(&parent))?;
         }
         let disk = dir.join("given.ext4");
         fs::File::create(&disk)?.set_len(DISK_BYTES)?;
         let mut mke2fs = Command::new("mke2fs");
         mke2fs.args(["-q", "-t", "ext4", "-E", "root_owner=0:0", "-d"]).arg(&given);
-        done(mke2fs.arg(&disk))?;
+        run_tool(mke2fs.arg(&disk))?;
         Ok(disk)
     }
 }
@@ -118,20 +118,20 @@ fn is_test(name: &str) -> bool {
     TESTS.contains(&name)
 }
 
-/// Without what only a debugger reads: a slow machine reads it all.
+/// Copies a program without debug information, which a slow machine would have to read.
 fn strip(from: &Path, to: &Path) -> Result<()> {
-    done(Command::new("strip").arg("-o").arg(to).arg(from))
+    run_tool(Command::new("strip").arg("-o").arg(to).arg(from))
 }
 
-fn done(command: &mut Command) -> Result<()> {
+fn run_tool(command: &mut Command) -> Result<()> {
     let status = command.stdin(Stdio::null()).status();
     let status = status.with_context(|| format!("failed to run {command:?}"))?;
     ensure!(status.success(), "failed to prepare the machine's disk: {command:?}: {status}");
     Ok(())
 }
 
-/// The programs of integration tests among cargo's messages, by name.
-fn programs(messages: &str) -> Vec<(String, PathBuf)> {
+/// The programs of integration tests in cargo's messages, by name.
+fn test_programs(messages: &str) -> Vec<(String, PathBuf)> {
     let message = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
     let program = |message: serde_json::Value| {
         let target = &message["target"];
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_programs_of_integration_tests_are_found_among_cargos_messages() {
+    fn programs_of_integration_tests_are_found_in_cargos_messages() {
         let message = |kind: &str, name: &str, program: &str| {
             format!(
                 r#"{{"reason":"compiler-artifact","target":{{"kind":["{kind}"],"name":"{name}"}},"#
@@ -160,11 +160,11 @@ mod tests {
         ]
         .join("\n");
         let hostile = ("hostile".to_owned(), PathBuf::from("/t/debug/deps/hostile-2"));
-        assert_eq!(programs(&messages), [hostile]);
+        assert_eq!(test_programs(&messages), [hostile]);
     }
 
     #[test]
-    fn every_test_program_that_the_machine_runs_is_there() {
+    fn every_test_program_that_the_machine_runs_exists() {
         for name in TESTS {
             let file = tree::root().join(format!("kantd/tests/{name}.rs"));
             assert!(file.exists(), "{}", file.display());
