@@ -1,8 +1,7 @@
-//! Real daemons on loopback: a cluster in a directory of its own, started, killed and looked at
-//! through kantctl as its users would. For tests, the demo and the benchmark.
+//! Clusters of real daemons on loopback, each in a directory of its own and used through kantctl, for
+//! tests, the demo and the benchmarks.
 //!
-//! It never reaches into the daemons' code, never leaves a process behind (what it started it ends,
-//! by pid), and never listens beyond loopback.
+//! The library ends every process that it starts, by pid, and listens only on loopback.
 
 mod binaries;
 mod cluster;

@@ -1,6 +1,6 @@
-//! A steady load on several controllers, and a record of what was acknowledged: submits, cancels
-//! and requeues by kantctl on nodes, submits by a client that repeats its keys. Never stops at a
-//! failure: it records it.
+//! A steady load on several controllers, with a record of acknowledged requests: submissions,
+//! cancellations and requeues by kantctl on nodes, and submissions by a client that repeats its request
+//! keys. A failure is recorded and does not end the load.
 
 use crate::controllers::Controllers;
 use crate::kantctl::Kantctl;
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Each attempt holds a lock while anything of it lives, and says when it begins and ends.
+/// Each attempt holds a lock while any of its processes runs, and logs its begin and end.
 pub(crate) const SCRIPT: &str = "#!/bin/sh\n\
     exec 9>>ran/$KANT_JOB_ID.lock\n\
     flock -n 9 || echo overlap >> ran/$KANT_JOB_ID\n\
@@ -18,28 +18,28 @@ pub(crate) const SCRIPT: &str = "#!/bin/sh\n\
     sleep 0.2\n\
     echo end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
 
-/// Between two wishes of one client.
+/// The time between two requests of one client.
 const PACE: Duration = Duration::from_millis(80);
 
-/// What was done to a job after it was submitted.
+/// A request about a job after its submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     Cancel,
     Requeue,
 }
 
-/// What clients were told.
+/// The answers to all clients.
 #[derive(Debug, Default)]
 pub struct Record {
-    /// The jobs that were acknowledged, by whomever.
+    /// The acknowledged jobs.
     pub acknowledged: Vec<JobId>,
-    /// What was wished of some of them, whatever came of it.
+    /// Requests about some of the jobs, whether granted or not.
     pub wishes: Vec<(JobId, Wish)>,
-    /// Submits that were given up, and answers that were wrong.
+    /// Abandoned submissions and wrong answers.
     pub failed: Vec<String>,
 }
 
-/// A load under way.
+/// A running load.
 #[derive(Debug, Default)]
 pub struct Load(Mutex<Record>);
 
@@ -48,18 +48,18 @@ impl Load {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many submits were acknowledged so far.
+    /// The number of acknowledged submissions.
     #[must_use]
     pub fn acknowledged(&self) -> usize {
         self.record().acknowledged.len()
     }
 
-    /// Notes a job that somebody else submitted, so that it is judged with the others.
+    /// Records a job that the caller submitted, so that it is checked with the others.
     pub fn note(&self, job: JobId) {
         self.record().acknowledged.push(job);
     }
 
-    /// Waits until so many more submits were acknowledged.
+    /// Waits until N more submissions are acknowledged.
     ///
     /// # Errors
     /// When it takes too long.
@@ -71,19 +71,19 @@ impl Load {
     }
 }
 
-/// A client of [`under_load`]'s kind, for who measures.
+/// A client like those of [`under_load`], for measurements.
 ///
 /// # Errors
-/// The system's.
+/// When a file cannot be written.
 pub fn probe(house: &Controllers, name: &str) -> anyhow::Result<Probe> {
     Probe::new(name, &house.sockets(), house.dir(), SCRIPT)
 }
 
-/// Does something while clients on these nodes, and one that asks the controllers there are now,
-/// submit, cancel and requeue.
+/// Runs `during` while clients on these nodes, and one on the current controllers, submit, cancel and
+/// requeue jobs.
 ///
 /// # Errors
-/// That of what is done; what befell the clients is in the record.
+/// The error of `during`; failures of clients are in the record.
 pub fn under_load<T>(
     house: &mut Controllers,
     nodes: &[&str],
@@ -114,7 +114,7 @@ pub fn under_load<T>(
     Ok((done, load.0.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
-/// Paces a client; false once it is to stop.
+/// Waits between two requests; false: the client must stop.
 fn goes_on(stopped: &Receiver<()>) -> bool {
     stopped.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout)
 }
@@ -143,7 +143,7 @@ fn submit(kantctl: &Kantctl) -> anyhow::Result<JobId> {
     Ok(JobId(id.trim().parse()?))
 }
 
-/// The job may be over by now: a refusal is no failure.
+/// Sends a request about a job. The job may have ended, so a refusal is not a failure.
 fn put(kantctl: &Kantctl, load: &Load, job: JobId, wish: Wish) {
     let verb = match wish {
         Wish::Cancel => "cancel",

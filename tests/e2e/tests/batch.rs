@@ -1,10 +1,10 @@
-//! Many jobs in one submit: accepted or refused line by line, on disk before it is said, and
-//! nothing at all while a line makes no sense.
+//! Submission of many jobs in one request: each line is accepted or refused on its own and durable
+//! before it is acknowledged. Nothing is submitted if a line is invalid.
 
 use e2e::{Cluster, ClusterOptions, Person};
 
 #[test]
-fn a_batch_is_accepted_line_by_line_and_survives_the_controllers_death() -> anyhow::Result<()> {
+fn a_batch_is_accepted_line_by_line_and_survives_a_crash_of_the_controller() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(ClusterOptions::default())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let file = |name: &str, text: String| -> anyhow::Result<String> {
@@ -19,7 +19,7 @@ fn a_batch_is_accepted_line_by_line_and_survives_the_controllers_death() -> anyh
         9 => "# a remark\n\n".to_owned(),
         number => format!("-J seed-{number} {script} --seed {number}\n"),
     };
-    // More than one request's worth.
+    // More than fits into one request.
     let batch = file("jobs.txt", (1..=1500).map(line).collect())?;
 
     let answer = kantctl.run(&["submit", "--parsable", "--batch", &batch, "--mem", "16M"])?;
@@ -35,7 +35,7 @@ fn a_batch_is_accepted_line_by_line_and_survives_the_controllers_death() -> anyh
     let kept: common::wire::api::JobList = kantctl.json(&["queue", "--json"])?;
     let mut kept: Vec<u32> = kept.jobs.iter().map(|job| job.key.job.0).collect();
     kept.sort_unstable();
-    assert_eq!(kept, told, "what was acknowledged is there, and nothing else");
+    assert_eq!(kept, told, "exactly the acknowledged jobs exist");
     assert_eq!(kantctl.job(&told[6].to_string())?.ask.name, "eight");
 
     let bad = file("bad.txt", format!("{script}\n--gpus=many {script}\n{script}\n"))?;

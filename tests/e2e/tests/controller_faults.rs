@@ -1,5 +1,5 @@
-//! What befalls controllers besides kill -9, under a steady load: stalls, hand-overs, growth, lost
-//! machines, full disks, storms, and the loss of everything but a backup. Never judges a time.
+//! Faults of controllers under a steady load: stalls, leadership transfers, changes of the voters, lost
+//! machines, full disks, restarts of all, and recovery from a backup. Times are not checked.
 
 use anyhow::Context as _;
 use common::job::Outcome;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const ALL: [&str; 3] = ["a", "b", "c"];
 const SUBMIT_HELD: [&str; 5] = ["submit", "--parsable", "--hold", "--wrap", "true"];
 
-/// Three controllers and a node, in contact.
+/// Three controllers and a connected node.
 fn house() -> anyhow::Result<Controllers> {
     let mut house = Controllers::three_with(|config| config.snapshot_every_entries = 200)?;
     house.start_node("n1")?;
@@ -25,14 +25,14 @@ fn other_than(name: &str) -> &'static str {
     if name == "a" { "b" } else { "a" }
 }
 
-/// Past the capture of tests' output, for who reads what CI printed.
+/// Prints past the test harness's capture, for readers of the CI output.
 fn say(text: &str) {
-    // Whoever closed it does not want to know.
+    // A closed output is no failure.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 #[test]
-fn a_leader_that_stalls_and_wakes_up_serves_nothing_stale() -> anyhow::Result<()> {
+fn a_leader_that_was_stalled_serves_nothing_stale() -> anyhow::Result<()> {
     let mut house = house()?;
     let ((), record) = under_load(&mut house, &["n1"], |house, load| {
         for _ in 0..3 {
@@ -44,7 +44,7 @@ fn a_leader_that_stalls_and_wakes_up_serves_nothing_stale() -> anyhow::Result<()
             house.wait_for_another_leader(asked, &old)?;
             let told = probe(house, &format!("stall-{}", load.acknowledged()))?.submit()?;
             load.note(told);
-            // Waits in its inbox: the first thing it sees when it wakes up, thinking that it leads.
+            // The request waits in its inbox: it reads it first when it resumes, still believing to lead.
             let socket = PathBuf::from(&house.config(&old)?.socket);
             let mut early = UnixStream::connect(&socket)?;
             early.set_read_timeout(Some(e2e::DEADLINE))?;
@@ -59,7 +59,7 @@ fn a_leader_that_stalls_and_wakes_up_serves_nothing_stale() -> anyhow::Result<()
                 .any(|status| answer.starts_with(&format!("HTTP/1.1 {status}")));
             assert!(is_current || is_silence, "a stale answer: {answer}");
             let by_old = house.kantctl(&old)?;
-            assert_eq!(by_old.job(&told.to_string())?.key.job, told, "kantctl asks again");
+            assert_eq!(by_old.job(&told.to_string())?.key.job, told, "kantctl repeats the request");
             assert_eq!(kantctl.job(&told.to_string())?.key.job, told);
             load.wait_for_more(3)?;
         }
@@ -79,7 +79,7 @@ fn all_controllers_are_restarted_one_after_another_under_load() -> anyhow::Resul
         for name in ALL.into_iter().chain(ALL) {
             load.wait_for_more(3)?;
             let (leader, _) = house.leader()?;
-            // As systemctl restart: told to stop, it hands over first.
+            // As with systemctl restart: it transfers leadership before it stops.
             house.signal(name, Signal::SIGTERM)?;
             let since = std::time::Instant::now();
             load.note(client.submit()?);
@@ -104,7 +104,7 @@ fn all_controllers_are_restarted_one_after_another_under_load() -> anyhow::Resul
 #[test]
 fn a_cluster_grows_to_five_and_shrinks_to_three_under_load() -> anyhow::Result<()> {
     let mut house = Controllers::new()?;
-    // Nodes and clients know from the beginning where controllers will be.
+    // Nodes and clients know the addresses of future controllers.
     ["a", "b", "c", "d", "e"].iter().try_for_each(|name| house.add(name))?;
     house.start("a")?;
     house.start_node("n1")?;
@@ -116,7 +116,7 @@ fn a_cluster_grows_to_five_and_shrinks_to_three_under_load() -> anyhow::Result<(
             house.wait_for_voters("a", voters)?;
             load.wait_for_more(3)?;
         }
-        // Two of five may burn.
+        // Two of five may fail.
         let (leader, _) = house.leader()?;
         let second = other_than(&leader);
         house.kill(&leader)?;
@@ -166,9 +166,9 @@ fn a_lost_machine_is_replaced_and_caught_up_by_snapshot() -> anyhow::Result<()> 
         house.admit(lost, "join", &leader)?;
         house.start(lost)?;
         house.wait_for_voters(&leader, 3)?;
-        assert!(house.number(&leader, lost)? > old, "a number is never given again");
+        assert!(house.number(&leader, lost)? > old, "an id is never reused");
         assert!(house.log(lost).contains("a snapshot of"), "{}", house.log(lost));
-        // It counts: with it alone beside the new leader there is a majority.
+        // It votes: only it and the new leader are left for the majority.
         let third = ALL.into_iter().find(|name| *name != lost && *name != leader);
         house.kill(third.context("there are three")?)?;
         load.wait_for_more(3)?;
@@ -180,13 +180,13 @@ fn a_lost_machine_is_replaced_and_caught_up_by_snapshot() -> anyhow::Result<()> 
 }
 
 #[test]
-fn a_storm_of_restarts_of_all_three_passes() -> anyhow::Result<()> {
+fn repeated_restarts_of_all_three_controllers_lose_nothing() -> anyhow::Result<()> {
     let mut house = house()?;
     let ((), record) = under_load(&mut house, &["n1"], |house, load| {
         for _ in 0..4 {
             load.wait_for_more(4)?;
             ALL.iter().try_for_each(|name| house.kill(name))?;
-            // Half up, and down again.
+            // Killed while starting.
             ALL.iter().try_for_each(|name| house.launch(name))?;
             ALL.iter().try_for_each(|name| house.kill(name))?;
             ALL.iter().try_for_each(|name| house.launch(name))?;
@@ -200,7 +200,7 @@ fn a_storm_of_restarts_of_all_three_passes() -> anyhow::Result<()> {
 }
 
 #[test]
-fn what_a_backup_holds_is_there_after_everything_else_is_lost() -> anyhow::Result<()> {
+fn a_backup_restores_the_cluster_after_the_loss_of_everything_else() -> anyhow::Result<()> {
     let mut house = house()?;
     let kantctl = house.kantctl("a")?;
     let done = kantctl.submit(&["-o", "/dev/null"], "#!/bin/sh\ntrue\n")?;
@@ -222,15 +222,19 @@ fn what_a_backup_holds_is_there_after_everything_else_is_lost() -> anyhow::Resul
         house.start(name)?;
     }
     let list = house.wait_for_voters("a", 3)?;
-    assert!(list.controllers.iter().all(|one| Some(one.id) > last), "no number twice: {list:?}");
+    assert!(list.controllers.iter().all(|one| Some(one.id) > last), "no id is reused: {list:?}");
     assert_eq!(kantctl.job(&done)?.outcome, Some(Outcome::Completed));
     kantctl.ok(&["release", &held])?;
-    assert_eq!(kantctl.finished(&held)?.outcome, Some(Outcome::Completed), "and the node is back");
+    assert_eq!(
+        kantctl.finished(&held)?.outcome,
+        Some(Outcome::Completed),
+        "the node has reconnected"
+    );
     Ok(())
 }
 
 #[test]
-fn a_leader_whose_disk_is_full_gives_way_and_catches_up_later() -> anyhow::Result<()> {
+fn a_leader_with_a_full_disk_steps_down_and_catches_up_later() -> anyhow::Result<()> {
     if !is_root() {
         say("skipped: only root can mount a small file system");
         return Ok(());
@@ -252,7 +256,7 @@ fn a_leader_whose_disk_is_full_gives_way_and_catches_up_later() -> anyhow::Resul
         assert_eq!(house.leader()?.0, "a");
         let ballast = disk.fill("ballast")?;
         let kantctl = house.kantctl("b")?;
-        // Scripts of 3 MiB use up the segments made ahead; each is another text.
+        // Scripts of 3 MiB use up the preallocated segments; each has a different text.
         let mut large = 0_u32;
         wait_for("another leader", || {
             large += 1;
@@ -272,7 +276,7 @@ fn a_leader_whose_disk_is_full_gives_way_and_catches_up_later() -> anyhow::Resul
         })?;
         load.wait_for_more(3)?;
         std::fs::remove_file(&ballast)?;
-        // It has caught up once it may lead again.
+        // It has caught up once it can lead again.
         let a = house.number("b", "a")?;
         wait_for("the full one to have caught up", || {
             let (leader, _) = house.leader()?;
@@ -282,11 +286,11 @@ fn a_leader_whose_disk_is_full_gives_way_and_catches_up_later() -> anyhow::Resul
         load.wait_for_more(3)
     })?;
     let jobs = record.judge(&house, "a")?;
-    // A node that is refused stays away for a minute; one that cannot be served yet does not.
+    // A refused node waits a minute before it reconnects; a node that cannot be served yet does not.
     let told = std::fs::read_to_string(house.dir().join("kantd-n1.log"))?;
     assert!(!told.contains("refuses this node"), "{told}");
     say(&format!("a full disk: {jobs} jobs, 0 lost, 0 doubled"));
-    // What is mounted cannot be removed.
+    // A mounted directory cannot be removed.
     drop(disk);
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Three controllers on loopback: any one may burn. And what must be refused is refused, with a
-//! clear message and nothing harmed.
+//! Three controllers on loopback: any one may fail, and invalid operations are refused with a clear
+//! message and without damage.
 
 use anyhow::Context as _;
 use common::job::Outcome;
@@ -9,7 +9,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 
-/// Runs until a file appears; a second start would write a second `begin`.
+/// A script that runs until a file exists; a second start would write a second `begin`.
 const LONG: &str = "#!/bin/sh\necho begin\nwhile [ ! -e stop ]; do sleep 0.1; done\necho end\n";
 
 #[test]
@@ -19,7 +19,7 @@ fn a_job_survives_the_leader_that_accepted_it() -> anyhow::Result<()> {
     let (leader, _) = house.leader()?;
     let follower = ["a", "b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
     let kantctl = house.kantctl(follower)?;
-    // Asked of a follower: it passes the job on.
+    // A follower forwards the submission.
     let long = kantctl.submit(&["-o", "long.out"], LONG)?;
     wait_for("the job to run", || Ok(kantctl.job(&long)?.started_at.map(|_| ())))?;
     let key = ["submit", "--parsable", "--hold", "script.sh"];
@@ -28,13 +28,13 @@ fn a_job_survives_the_leader_that_accepted_it() -> anyhow::Result<()> {
     house.kill(&leader)?;
     let (next, _) = house.leader()?;
     assert_ne!(next, leader);
-    assert_eq!(kantctl.job(&held)?.outcome, None, "what was acknowledged is there");
+    assert_eq!(kantctl.job(&held)?.outcome, None, "the acknowledged job exists");
     std::fs::write(house.dir().join("stop"), "")?;
     let job = kantctl.finished(&long)?;
     assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1));
     assert_eq!(std::fs::read_to_string(house.dir().join("long.out"))?, "begin\nend\n");
 
-    // The dead one comes back and follows.
+    // The killed controller returns and follows.
     house.start(&leader)?;
     house.leader()?;
     assert_eq!(house.kantctl(&leader)?.job(&held)?.key.to_string(), held);
@@ -42,7 +42,7 @@ fn a_job_survives_the_leader_that_accepted_it() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_leader_that_is_told_to_stop_hands_the_lead_over_first() -> anyhow::Result<()> {
+fn a_leader_transfers_leadership_before_it_stops() -> anyhow::Result<()> {
     let mut house = Controllers::three()?;
     let (leader, id) = house.leader()?;
     house.stop(&leader)?;
@@ -55,7 +55,7 @@ fn a_leader_that_is_told_to_stop_hands_the_lead_over_first() -> anyhow::Result<(
     assert!(told.code == 1 && told.stderr.contains(&format!("controller {wish} ")), "{told:?}");
     let kantctl = house.kantctl(&now)?;
     let answer = kantctl.run(&["admin", "controller", "remove", &wish])?;
-    assert_eq!(answer.code, 1, "who leads is not removed");
+    assert_eq!(answer.code, 1, "the leader is not removed");
     assert!(answer.stderr.contains("transfer"), "{}", answer.stderr);
     wait_for("the old leader to have caught up", || {
         let back = kantctl.run(&["admin", "controller", "transfer", &id.to_string()])?;
@@ -69,7 +69,7 @@ fn a_leader_that_is_told_to_stop_hands_the_lead_over_first() -> anyhow::Result<(
 }
 
 #[test]
-fn a_controller_whose_log_is_lost_is_refused_and_rebuilt_from_the_others() -> anyhow::Result<()> {
+fn a_controller_that_lost_its_log_is_refused_and_rebuilt_from_the_others() -> anyhow::Result<()> {
     let mut house = Controllers::three()?;
     let (leader, _) = house.leader()?;
     let lost = ["b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
@@ -87,19 +87,19 @@ fn a_controller_whose_log_is_lost_is_refused_and_rebuilt_from_the_others() -> an
     house.start(lost)?;
     let list = house.wait_for_voters(&leader, 3)?;
     let new = list.controllers.iter().find(|c| c.name == lost).context("it is one again")?;
-    assert!(new.id > old, "an id is never given again: {list:?}");
+    assert!(new.id > old, "an id is never reused: {list:?}");
     assert_eq!(list.controllers.len(), 3);
     Ok(())
 }
 
 #[test]
-fn what_makes_no_cluster_is_refused_and_harms_nothing() -> anyhow::Result<()> {
+fn invalid_cluster_operations_are_refused_without_damage() -> anyhow::Result<()> {
     let mut house = Controllers::new()?;
     house.add("a")?;
     house.start("a")?;
     let kantctl = house.kantctl("a")?;
 
-    // Nobody said what an empty directory beside named peers is to become.
+    // With an empty directory and named peers, the operator must say whether to bootstrap or join.
     house.add("b")?;
     let answer = house.try_verb("b", &[])?;
     assert!(answer.code != 0 && answer.stderr.contains("kantctld join"), "{}", answer.stderr);
@@ -119,7 +119,7 @@ fn what_makes_no_cluster_is_refused_and_harms_nothing() -> anyhow::Result<()> {
     std::fs::remove_dir_all(&house.config("b")?.state_dir)?;
     let answer = house.try_verb("b", &join)?;
     assert!(answer.code != 0 && answer.stderr.contains("same cluster key"), "{}", answer.stderr);
-    // A directory that has a cluster joins no other.
+    // A directory of one cluster cannot join another.
     house.reconfigure("b", |config| config.cluster_key.clone_from(&key))?;
     house.verb("b", &["found"])?;
     let answer = house.try_verb("b", &join)?;
@@ -129,7 +129,7 @@ fn what_makes_no_cluster_is_refused_and_harms_nothing() -> anyhow::Result<()> {
     assert!(answer.code == 1 && answer.stderr.contains("nobody would be left"), "{answer:?}");
     let answer = kantctl.run(&["admin", "controller", "promote", "7"])?;
     assert!(answer.code == 1 && answer.stderr.contains("no controller 7"), "{answer:?}");
-    // A voice without a certificate.
+    // A connection without a certificate.
     garbage(&to_a)?;
     let list = house.list("a")?;
     assert_eq!(list.controllers.len(), 1);
@@ -138,18 +138,18 @@ fn what_makes_no_cluster_is_refused_and_harms_nothing() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bytes that are no handshake: the port closes, and goes on for others.
+/// Bytes that are not a handshake: the connection is closed, and others are still served.
 fn garbage(address: &str) -> anyhow::Result<()> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(e2e::DEADLINE))?;
     stream.write_all(&[0x5a; 4096])?;
-    // An alert, or nothing, then the end: closed by the other side either way.
+    // The peer may send an alert, and closes the connection.
     let _ = stream.read_to_end(&mut Vec::new());
     Ok(())
 }
 
 #[test]
-fn a_cluster_grows_online_and_an_address_belongs_to_one() -> anyhow::Result<()> {
+fn controllers_join_online_and_an_address_belongs_to_one_controller() -> anyhow::Result<()> {
     let mut house = Controllers::new()?;
     house.add("a")?;
     let told = house.verb("a", &["found"])?;
@@ -158,7 +158,7 @@ fn a_cluster_grows_online_and_an_address_belongs_to_one() -> anyhow::Result<()> 
     let early = house.kantctl("a")?;
     let job = early.ok(&["submit", "--parsable", "--hold", "--wrap", "true"])?.trim().to_owned();
     house.add("b")?;
-    // By way of its `peers`.
+    // Through its `peers`.
     house.verb("b", &["join", "--learner", "--invitation", &house.invite("a")?])?;
     house.start("b")?;
     let learner = wait_for("the learner", || {
@@ -168,13 +168,13 @@ fn a_cluster_grows_online_and_an_address_belongs_to_one() -> anyhow::Result<()> 
     })?;
     assert_eq!(learner.role, ControllerRole::Learner);
     let by_b = house.kantctl("b")?;
-    assert_eq!(by_b.job(&job)?.key.to_string(), job, "asked of one that only listens");
+    assert_eq!(by_b.job(&job)?.key.to_string(), job, "answered by a learner");
     early.ok(&["admin", "controller", "promote", &learner.id.to_string()])?;
     house.wait_for_voters("a", 2)?;
 
     let answer = early.run(&["admin", "controller", "promote", &learner.id.to_string()])?;
     assert!(answer.code == 1 && answer.stderr.contains("votes already"), "{answer:?}");
-    // An address that is another's already.
+    // An address of another controller.
     house.add("c")?;
     let taken = house.address("b");
     house.reconfigure("c", |config| config.advertise = taken)?;
@@ -185,7 +185,7 @@ fn a_cluster_grows_online_and_an_address_belongs_to_one() -> anyhow::Result<()> 
 }
 
 #[test]
-fn with_a_nearly_full_disk_no_jobs_are_accepted_and_all_else_goes_on() -> anyhow::Result<()> {
+fn with_a_nearly_full_disk_only_submissions_are_refused() -> anyhow::Result<()> {
     let mut house = Controllers::new()?;
     house.add("a")?;
     house.start("a")?;
@@ -203,9 +203,9 @@ fn with_a_nearly_full_disk_no_jobs_are_accepted_and_all_else_goes_on() -> anyhow
 }
 
 #[test]
-fn on_a_read_only_disk_a_controller_does_not_start_and_says_which_it_is() -> anyhow::Result<()> {
+fn on_a_read_only_disk_a_controller_does_not_start_and_names_the_directory() -> anyhow::Result<()> {
     if !is_root() {
-        // Past the capture of tests' output.
+        // Written past the test harness's capture.
         let _ = writeln!(std::io::stderr(), "skipped: only root can mount a small file system");
         return Ok(());
     }
@@ -226,7 +226,7 @@ fn on_a_read_only_disk_a_controller_does_not_start_and_says_which_it_is() -> any
     assert!(said.contains("Read-only file system") && said.contains(&dir), "{said}");
     disk.set_read_only(false)?;
     house.start("a")?;
-    assert_eq!(kantctl.job(&job)?.outcome, None, "nothing was harmed");
+    assert_eq!(kantctl.job(&job)?.outcome, None, "the job is unharmed");
     house.kill("a")?;
     drop(disk);
     Ok(())

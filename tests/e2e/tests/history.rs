@@ -1,5 +1,4 @@
-//! What is over stays in accounting: over a crash of the controller, and where its file is lost.
-//! Never how it is written: the unit tests of kantctld have that.
+//! Accounting keeps ended runs over a crash of the controller, and after the loss of its file.
 
 use anyhow::Context as _;
 use common::job::Phase;
@@ -26,7 +25,7 @@ fn cluster() -> anyhow::Result<Cluster> {
 }
 
 #[test]
-fn what_is_over_outlives_a_crash_once_each_with_its_earlier_runs() -> anyhow::Result<()> {
+fn ended_runs_survive_a_crash_each_once() -> anyhow::Result<()> {
     let mut cluster = cluster()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let short = kantctl.submit(&["--gpus=2"], "#!/bin/sh\nexit 3\n")?;
@@ -60,7 +59,7 @@ fn what_is_over_outlives_a_crash_once_each_with_its_earlier_runs() -> anyhow::Re
 }
 
 #[test]
-fn a_file_that_is_lost_is_filled_again_from_what_the_state_keeps() -> anyhow::Result<()> {
+fn a_lost_file_is_filled_again_from_the_state() -> anyhow::Result<()> {
     let mut cluster = cluster()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = kantctl.submit(&[], "#!/bin/sh\n")?;
@@ -79,7 +78,7 @@ fn a_file_that_is_lost_is_filled_again_from_what_the_state_keeps() -> anyhow::Re
 }
 
 #[test]
-fn a_controller_that_lost_its_file_takes_what_another_one_keeps() -> anyhow::Result<()> {
+fn a_controller_that_lost_its_file_copies_that_of_another() -> anyhow::Result<()> {
     let mut house = Controllers::three()?;
     house.start_node("n1")?;
     let (leader, _) = house.leader()?;
@@ -97,7 +96,7 @@ fn a_controller_that_lost_its_file_takes_what_another_one_keeps() -> anyhow::Res
         let _ = std::fs::remove_file(file);
     }
     house.start(other)?;
-    wait_for("what another one keeps", || {
+    wait_for("the runs of the other controller", || {
         Ok(house.log(other).contains("took in 1 runs that another controller kept").then_some(()))
     })?;
     let to = house.number(&leader, other)?.to_string();

@@ -1,5 +1,5 @@
-//! Thirty leaders are killed under a steady load, each at a moment of its own: nothing that was
-//! acknowledged is lost, nothing runs twice. Prints how long nobody could submit; never judges it.
+//! Thirty leaders are killed at random moments under a steady load: no acknowledged job is lost, and no
+//! job runs twice. The durations of the outages are printed and not checked.
 
 use common::id::JobId;
 use e2e::{Controllers, probe, under_load};
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 const KILLS: usize = 30;
 const STEP: Duration = Duration::from_millis(250);
 
-/// Runs through all of it; a second start would say so where the judge looks.
+/// A job that runs during the whole test; the check would find a second start.
 const LONG: &str = "#!/bin/sh\necho begin $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n\
     for i in $(seq 3000); do\n[ -e stop ] && break\nsleep 0.1\ndone\n\
     echo end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
 
 #[test]
-fn thirty_killed_leaders_lose_no_acknowledged_job_and_double_none() -> anyhow::Result<()> {
-    // Snapshots and cuts of the log all the time, so that they are hit too.
+fn thirty_killed_leaders_lose_and_duplicate_no_acknowledged_job() -> anyhow::Result<()> {
+    // Frequent snapshots and log truncations, so that kills hit them too.
     let mut house = Controllers::three_with(|config| config.snapshot_every_entries = 200)?;
     let nodes = ["n1", "n2"];
     nodes.iter().try_for_each(|node| house.start_node(node))?;
@@ -43,7 +43,7 @@ fn thirty_killed_leaders_lose_no_acknowledged_job_and_double_none() -> anyhow::R
         Ok(spans)
     })?;
     std::fs::write(house.dir().join("stop"), "")?;
-    // Past the capture of tests' output: this is what operators want to see.
+    // Written past the test harness's capture, since operators want to see it.
     std::io::stderr().write_all(histogram(&spans).as_bytes())?;
 
     let (leader, _) = house.leader()?;
@@ -53,7 +53,7 @@ fn thirty_killed_leaders_lose_no_acknowledged_job_and_double_none() -> anyhow::R
     Ok(())
 }
 
-/// From the death of a leader to the next acknowledged submit.
+/// The times from a leader's death to the next acknowledged submission.
 fn histogram(spans: &[Duration]) -> String {
     let mut sorted = spans.to_vec();
     sorted.sort();

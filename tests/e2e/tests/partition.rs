@@ -1,18 +1,18 @@
-//! Hosts are cut off from each other, in network namespaces, under a steady load: what is cut off
-//! acknowledges nothing, and the rest goes on. Never judges a time. Needs root.
+//! Network partitions under a steady load, in network namespaces: an isolated controller acknowledges
+//! nothing, and the others continue. Times are not checked. Needs root.
 
 use common::node::Contact;
 use e2e::{Controllers, Load, Network, probe, under_load, wait_for};
 use std::io::Write as _;
 
-/// Past the capture of tests' output, for who reads what CI printed.
+/// Prints past the test harness's capture, for readers of the CI output.
 fn say(text: &str) {
-    // Whoever closed it does not want to know.
+    // A closed output is no failure.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 #[test]
-fn a_leader_that_is_cut_off_acknowledges_nothing_and_the_others_go_on() -> anyhow::Result<()> {
+fn an_isolated_leader_acknowledges_nothing_and_the_others_continue() -> anyhow::Result<()> {
     let Some(network) = Network::new(&["a", "b", "c", "n1", "n2"])? else {
         say("skipped: only root can make network namespaces, with `ip` of iproute2");
         return Ok(());
@@ -32,8 +32,8 @@ fn a_leader_that_is_cut_off_acknowledges_nothing_and_the_others_go_on() -> anyho
     node_that_is_cut_off(&mut house)
 }
 
-/// Does something to the leader's host, sees another lead and the old one acknowledge nothing, and
-/// undoes it: then the old one follows and knows what was acknowledged without it.
+/// Injects a fault on the leader's host and checks that another controller leads and the old leader
+/// acknowledges nothing; after the repair the old leader follows and has the new entries.
 fn leader_falls_away(
     house: &mut Controllers,
     load: &Load,
@@ -46,7 +46,7 @@ fn leader_falls_away(
     let asked = if old == "a" { "b" } else { "a" };
     befall(house.network()?, &old)?;
     house.wait_for_another_leader(asked, &old)?;
-    // Who sits at that one is told so, and nothing is promised.
+    // A client of the isolated leader gets an error.
     let by_old = house.kantctl(&old)?;
     let answer = by_old.run(&["--retry", "0s", "submit", "--hold", "--wrap", "true"])?;
     assert_ne!(answer.code, 0, "acknowledged without a majority: {}", answer.stdout);
@@ -61,14 +61,14 @@ fn leader_falls_away(
     Ok(())
 }
 
-/// Its job ends meanwhile, and is reported when it is back.
+/// The job on an isolated node ends, and its end is reported when the node is back.
 fn node_that_is_cut_off(house: &mut Controllers) -> anyhow::Result<()> {
     let kantctl = house.kantctl("a")?;
     let script = "#!/bin/sh\nwhile [ ! -e stop ]; do sleep 0.1; done\necho ended > ended\n";
     let id = kantctl.submit(&["-w", "n2", "-o", "/dev/null"], script)?;
     wait_for("the job to run", || Ok(kantctl.job(&id)?.started_at.map(|_| ())))?;
     house.network()?.cut_off("n2")?;
-    wait_for("silence of the node", || {
+    wait_for("the node to be silent", || {
         let list = kantctl.nodes()?;
         let silent = |contact| matches!(contact, Contact::Silent { .. });
         Ok(list.nodes.iter().any(|node| silent(node.contact)).then_some(()))
@@ -82,7 +82,7 @@ fn node_that_is_cut_off(house: &mut Controllers) -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_leader_that_hears_and_is_not_heard_gives_way_and_acknowledges_nothing() -> anyhow::Result<()> {
+fn a_leader_that_can_only_receive_steps_down_and_acknowledges_nothing() -> anyhow::Result<()> {
     let Some(network) = Network::new(&["a", "b", "c", "n1"])? else {
         say("skipped: only root can make network namespaces, with `ip` of iproute2");
         return Ok(());

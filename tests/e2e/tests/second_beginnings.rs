@@ -1,5 +1,5 @@
-//! What is typed after a disaster, or by mistake: a backup restored, a controller rebuilt, both as
-//! root. Never harms a cluster that lives, and never mixes two.
+//! Disaster recovery and operator mistakes: restoring a backup and rebuilding a controller neither
+//! damage a running cluster nor mix two clusters.
 
 use anyhow::Context as _;
 use common::id::{ClusterId, ControllerId};
@@ -16,7 +16,7 @@ fn numbers(house: &Controllers, asked: &str) -> anyhow::Result<BTreeSet<Controll
 }
 
 #[test]
-fn a_backup_is_not_restored_beside_a_cluster_that_lives() -> anyhow::Result<()> {
+fn a_backup_is_not_restored_while_the_cluster_is_running() -> anyhow::Result<()> {
     let mut house = Controllers::three()?;
     let (leader, _) = house.leader()?;
     let lost = ["b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
@@ -30,7 +30,7 @@ fn a_backup_is_not_restored_beside_a_cluster_that_lives() -> anyhow::Result<()> 
     house.kill(lost)?;
     let state = house.config(lost)?.state_dir.clone();
     std::fs::remove_dir_all(&state)?;
-    // The backup knows where they are, also where the configuration does not.
+    // The backup has the addresses of the controllers, even if the configuration does not.
     for forgets in [false, true] {
         if forgets {
             house.reconfigure(lost, |config| config.peers.clear())?;
@@ -48,8 +48,7 @@ fn a_backup_is_not_restored_beside_a_cluster_that_lives() -> anyhow::Result<()> 
 }
 
 #[test]
-fn each_restoring_of_one_backup_is_a_cluster_of_its_own_with_new_job_numbers() -> anyhow::Result<()>
-{
+fn each_restore_of_a_backup_is_a_new_cluster_with_new_job_ids() -> anyhow::Result<()> {
     let mut house = Controllers::new()?;
     house.add("a")?;
     house.start("a")?;
@@ -73,9 +72,9 @@ fn each_restoring_of_one_backup_is_a_cluster_of_its_own_with_new_job_numbers() -
         assert!(list.answering.0 > old.answering.0 + 10, "{list:?}");
         assert_eq!(kantctl.job(&first.to_string())?.outcome, None);
         assert_eq!(kantctl.run(&["show", "job", &forgotten.to_string()])?.code, 1);
-        assert!(number()? > forgotten + 1_000_000, "no node has heard of it");
+        assert!(number()? > forgotten + 1_000_000, "no node knows this job id");
     }
-    // One of the first restoring does not slip into the second.
+    // A controller of the first restore cannot join the second.
     house.add("b")?;
     std::fs::rename(house.dir().join("old-2"), &house.config("b")?.state_dir)?;
     let (to, invitation) = (house.address("a"), house.invite("a")?);
@@ -86,18 +85,18 @@ fn each_restoring_of_one_backup_is_a_cluster_of_its_own_with_new_job_numbers() -
 }
 
 #[test]
-fn a_rebuild_removes_nobody_but_its_own_silent_number_and_may_come_again() -> anyhow::Result<()> {
+fn a_rebuild_removes_only_its_own_unresponsive_id_and_can_be_repeated() -> anyhow::Result<()> {
     let mut house = Controllers::three()?;
     let (leader, _) = house.leader()?;
     let mut others = ["a", "b", "c"].into_iter().filter(|name| *name != leader);
     let (lost, other) = (others.next().context("b")?, others.next().context("c")?);
     let (old, before) = (house.number(&leader, lost)?, numbers(&house, &leader)?);
     let to = house.address(&leader);
-    // One for all: what is refused does not use it up.
+    // One invitation for all attempts: a refusal does not use it up.
     let invitation = house.invite(&leader)?;
     let rebuild = ["rebuild", "--to", &to, "--invitation", &invitation];
 
-    // A state directory copied from one that lives.
+    // A state directory copied from a running controller.
     house.add("d")?;
     let copy = house.config("d")?.state_dir.clone();
     std::fs::create_dir(&copy)?;
@@ -107,7 +106,7 @@ fn a_rebuild_removes_nobody_but_its_own_silent_number_and_may_come_again() -> an
     assert!(answer.code != 0 && answer.stderr.contains("lives"), "{answer:?}");
     assert_eq!(numbers(&house, &leader)?, before);
 
-    // An address that is another's: nobody is removed for one who cannot come.
+    // An address of another controller: no controller is removed for one that cannot join.
     house.kill(lost)?;
     let own = house.address(lost);
     let taken = house.address(other);
@@ -117,14 +116,14 @@ fn a_rebuild_removes_nobody_but_its_own_silent_number_and_may_come_again() -> an
     assert_eq!(numbers(&house, &leader)?, before);
     house.reconfigure(lost, |config| config.advertise = own)?;
 
-    // It fails after the cluster has answered.
+    // The rebuild fails after the cluster has answered.
     let state = house.config(lost)?.state_dir.clone();
     let in_the_way = Path::new(&state).join("log.lost-1");
     std::os::unix::fs::symlink("nowhere", &in_the_way)?;
     let answer = house.try_verb(lost, &rebuild)?;
     assert!(answer.code != 0 && answer.stderr.contains("move aside"), "{answer:?}");
-    // In force at once; who left is named until the joint configuration is over.
-    let half = wait_for("the change to be over", || {
+    // The change takes effect at once; the removed id is listed until the joint configuration ends.
+    let half = wait_for("the change to end", || {
         let list = house.list(&leader)?;
         Ok((!list.changing).then(|| list.controllers.iter().map(|one| one.id).collect()))
     });
@@ -138,12 +137,12 @@ fn a_rebuild_removes_nobody_but_its_own_silent_number_and_may_come_again() -> an
     house.verb(lost, &rebuild)?;
     house.start(lost)?;
     house.wait_for_voters(&leader, 3)?;
-    assert_eq!(numbers(&house, &leader)?, half, "the number it was given, and no fourth");
+    assert_eq!(numbers(&house, &leader)?, half, "the assigned id, and no fourth");
     Ok(())
 }
 
 #[test]
-fn one_that_was_restarted_is_waited_for() -> anyhow::Result<()> {
+fn status_with_wait_waits_for_a_restarted_controller() -> anyhow::Result<()> {
     let mut house = Controllers::three()?;
     for name in ["a", "b", "c"] {
         house.stop(name)?;
@@ -159,7 +158,7 @@ fn one_that_was_restarted_is_waited_for() -> anyhow::Result<()> {
         let status = kantctl.ok(&["status"])?;
         assert!(status.contains("leads") || status.contains("follows controller"), "{status}");
     }
-    // Which file was read is said, where there are several.
+    // With several configuration files, the one that was read is named.
     let (leader, _) = house.leader()?;
     let told = house.kantctl(&leader)?.ok(&["reload"])?;
     assert!(told.contains(", which leads: nothing changed"), "{told}");
@@ -167,7 +166,7 @@ fn one_that_was_restarted_is_waited_for() -> anyhow::Result<()> {
 }
 
 #[test]
-fn what_root_types_belongs_to_the_owner_of_the_state_directory() -> anyhow::Result<()> {
+fn files_written_by_root_belong_to_the_owner_of_the_state_directory() -> anyhow::Result<()> {
     if !is_root() {
         eprintln!("skipped: only root can act for another");
         return Ok(());

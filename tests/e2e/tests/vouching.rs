@@ -1,5 +1,5 @@
-//! Which users a node speaks for: for those who ask there, and not for those who operate the
-//! cluster, unless the configuration says so.
+//! The users that a node may vouch for: users on the node, but not operators unless the configuration
+//! allows it.
 
 use common::config::{ControllerConfig, VouchedFor};
 use e2e::{Cluster, ClusterOptions, Controllers, Machine, Person, is_root, wait_for};
@@ -13,7 +13,7 @@ fn lines(path: &Path) -> anyhow::Result<Vec<Value>> {
     whole.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-/// As it is by default, also where this is not root.
+/// The default, also without root.
 fn users(config: &mut ControllerConfig) {
     config.nodes_may_vouch_for = VouchedFor::Users;
     config.admins = vec!["23002".to_owned()];
@@ -30,10 +30,10 @@ fn with(controller: fn(&mut ControllerConfig)) -> ClusterOptions {
 }
 
 #[test]
-fn a_node_speaks_for_no_root_and_no_operator() -> anyhow::Result<()> {
+fn a_node_may_not_vouch_for_root_or_operators() -> anyhow::Result<()> {
     let cluster = Cluster::start(with(users))?;
     let node = cluster.node_socket("n1");
-    // Who runs this operates the cluster: root, or the user of its daemons.
+    // The user of this test is an operator: root, or the user of the daemons.
     for operator in [Some(Person::me()), Person::other()].into_iter().flatten() {
         for words in
             [&["drain", "n1", "--reason", "x"][..], &["queue"], &["submit", "--wrap", "id"]]
@@ -67,7 +67,7 @@ fn a_node_speaks_for_no_root_and_no_operator() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_node_speaks_for_operators_where_the_configuration_says_so() -> anyhow::Result<()> {
+fn a_node_vouches_for_operators_if_the_configuration_allows_it() -> anyhow::Result<()> {
     let cluster = Cluster::start(with(operators))?;
     let by_node = cluster.kantctl(Person::me())?.on(&cluster.node_socket("n1"));
     by_node.ok(&["drain", "n1", "--reason", "x"])?;
@@ -76,12 +76,13 @@ fn a_node_speaks_for_operators_where_the_configuration_says_so() -> anyhow::Resu
 }
 
 #[test]
-fn the_leader_does_not_rely_on_what_another_controller_lets_nodes_say() -> anyhow::Result<()> {
+fn the_leader_applies_its_own_rule_to_requests_forwarded_by_other_controllers() -> anyhow::Result<()>
+{
     let mut house = Controllers::new()?;
     house.add("a")?;
     house.reconfigure("a", |config| config.nodes_may_vouch_for = VouchedFor::Users)?;
     house.start("a")?;
-    // Configured otherwise, and it never leads.
+    // A controller with another configuration, which never leads.
     house.add("b")?;
     house.verb("b", &["join", "--learner", "--invitation", &house.invite("a")?])?;
     house.start("b")?;
@@ -114,7 +115,7 @@ fn the_leader_does_not_rely_on_what_another_controller_lets_nodes_say() -> anyho
 }
 
 #[test]
-fn a_node_gives_no_user_a_group_of_others() -> anyhow::Result<()> {
+fn a_node_may_not_vouch_for_foreign_groups() -> anyhow::Result<()> {
     if !is_root() {
         eprintln!("skipped: only root can submit with a group of others");
         return Ok(());
