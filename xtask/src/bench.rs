@@ -63,7 +63,8 @@ enum Name {
     Scale,
     /// The cost of a controller by load: the curves and plots of docs/performance.md
     Growth,
-    /// Fair-share rounds on the workloads that KAI Scheduler publishes: the table of docs/fairness.md
+    /// Fair-share rounds on the workloads that KAI Scheduler publishes: the table of
+    /// docs/fairness.md
     Share,
     /// kantd with 8 GPUs: memory and CPU idle, launches, latency, accounting
     Node,

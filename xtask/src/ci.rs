@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: all checks that a change must pass before it is merged, as one list of steps. The
-//! command is the same for developers and build machines, and changes no tracked file.
+//! `cargo xtask ci`: all checks that a change must pass before it is merged, as one list of steps.
+//! The command is the same for developers and build machines, and changes no tracked file.
 
 pub mod packages;
 mod preflight;
@@ -25,16 +25,16 @@ pub struct Args {
     install: bool,
 }
 
-/// Steps that a build machine (CI is set) may skip, and why. Any other skipped step fails there, since
-/// a change would otherwise count as tested without having been tested.
+/// Steps that a build machine (CI is set) may skip, and why. Any other skipped step fails there,
+/// since a change would otherwise count as tested without having been tested.
 const MAY_SKIP: &[(&str, &str)] = &[(
     "advisories",
     "the advisory database is fetched from its repository, and a build machine may reach package \
      registries only",
 )];
 
-/// The steps in order, fast ones first. `build` builds the daemons that the tests in tests/e2e start:
-/// cargo does not build another crate's programs for a test.
+/// The steps in order, fast ones first. `build` builds the daemons that the tests in tests/e2e
+/// start: cargo does not build another crate's programs for a test.
 const STEPS: &[Step] = &[
     Step::cargo("tidy", &["xtask", "tidy"]),
     Step::cargo("gen", &["xtask", "gen", "--check"]),

@@ -1,7 +1,8 @@
-//! `cargo xtask demo`: a demonstration cluster of one controller and two node daemons on this machine.
-//! The demo submits a real training script, follows its output, prints the job's record and leaves
-//! the cluster running. If Python is missing and the user is root, it installs python3-minimal;
-//! otherwise it changes nothing in /etc, /run or /var, and ends only processes that it started.
+//! `cargo xtask demo`: a demonstration cluster of one controller and two node daemons on this
+//! machine. The demo submits a real training script, follows its output, prints the job's record
+//! and leaves the cluster running. If Python is missing and the user is root, it installs
+//! python3-minimal; otherwise it changes nothing in /etc, /run or /var, and ends only processes
+//! that it started.
 
 mod record;
 

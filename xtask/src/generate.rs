@@ -1,6 +1,6 @@
-//! `cargo xtask gen`: writes the generated files: etc/, the reference page of configuration keys, the
-//! diagram of job states, kantctl's manual pages and completions. With --check it only reports stale
-//! files. Hand-written files are changed only between two markers.
+//! `cargo xtask gen`: writes the generated files: etc/, the reference page of configuration keys,
+//! the diagram of job states, kantctl's manual pages and completions. With --check it only reports
+//! stale files. Hand-written files are changed only between two markers.
 
 pub mod config;
 mod job_states;

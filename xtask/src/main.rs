@@ -14,8 +14,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Builds the command line from one table. A verb is a module with `struct Args`, whose doc comment is
-/// the help, and `fn run(Args) -> Result<()>`; a new verb is its `mod` line and a line below.
+/// Builds the command line from one table. A verb is a module with `struct Args`, whose doc comment
+/// is the help, and `fn run(Args) -> Result<()>`; a new verb is its `mod` line and a line below.
 macro_rules! verbs {
     ($($verb:ident => $module:ident),+ $(,)?) => {
         #[derive(Subcommand)]

@@ -1,5 +1,5 @@
-//! The project's text files in memory, so that every rule is a function of them and can be tested on a
-//! made-up tree.
+//! The project's text files in memory, so that every rule is a function of them and can be tested
+//! on a made-up tree.
 
 mod file;
 pub mod source;
@@ -97,8 +97,8 @@ fn read_text(path: &Path) -> Option<String> {
     String::from_utf8(std::fs::read(path).ok()?).ok()
 }
 
-/// The workspace's root: the parent of this crate's directory, which cargo sets in the environment. A
-/// program started by hand uses the directory it was built from.
+/// The workspace's root: the parent of this crate's directory, which cargo sets in the environment.
+/// A program started by hand uses the directory it was built from.
 pub fn root() -> PathBuf {
     let of_crate = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

@@ -1,6 +1,6 @@
-//! `cargo xtask vm`: kantd's tests of misbehaving jobs, and the systemd units with a real systemd and a
-//! reboot, in a virtual machine with cgroup v2. It needs root, to make the machine's disk, and Debian
-//! or a derivative. It does not change this host.
+//! `cargo xtask vm`: kantd's tests of misbehaving jobs, and the systemd units with a real systemd
+//! and a reboot, in a virtual machine with cgroup v2. It needs root, to make the machine's disk,
+//! and Debian or a derivative. It does not change this host.
 
 mod guest_disk;
 
@@ -86,8 +86,8 @@ fn image(target: &Path) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Starts the machine, prints its output, and returns when it has powered off. The kernel's messages
-/// are in `target/vm/console.log`.
+/// Starts the machine, prints its output, and returns when it has powered off. The kernel's
+/// messages are in `target/vm/console.log`.
 fn boot(image: &Path, disk: &Path) -> Result<()> {
     // No hardware acceleration unless requested: /dev/kvm may exist and not work.
     let accelerator = std::env::var("KANT_VM_ACCEL").unwrap_or_else(|_| "tcg".to_owned());

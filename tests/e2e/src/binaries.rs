@@ -87,8 +87,9 @@ impl Binaries {
     }
 }
 
-/// Removes the environment variables that an outer cargo sets for the programs it runs. With them, an
-/// inner cargo would rebuild all crates with build scripts, and the outer one would rebuild them again.
+/// Removes the environment variables that an outer cargo sets for the programs it runs. With them,
+/// an inner cargo would rebuild all crates with build scripts, and the outer one would rebuild them
+/// again.
 pub fn forget_the_outer_cargo(cargo: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();

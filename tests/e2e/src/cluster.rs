@@ -1,5 +1,5 @@
-//! A cluster in a directory: one controller and several node daemons, all on loopback or each on a host
-//! of its own. Nothing in /etc, /run or /var is used.
+//! A cluster in a directory: one controller and several node daemons, all on loopback or each on a
+//! host of its own. Nothing in /etc, /run or /var is used.
 
 use crate::binaries::{Binaries, Build, workspace};
 use crate::daemon::Daemon;
@@ -349,7 +349,8 @@ impl Cluster {
         })
     }
 
-    /// kantctl on the controller's socket for a user, who gets a home directory in the test directory.
+    /// kantctl on the controller's socket for a user, who gets a home directory in the test
+    /// directory.
     ///
     /// # Errors
     /// When the directory cannot be made.
@@ -404,8 +405,8 @@ impl Cluster {
     }
 }
 
-/// Removes a node's cgroups, which kantd keeps for its next start, and those of jobs whose supervisor
-/// was killed.
+/// Removes a node's cgroups, which kantd keeps for its next start, and those of jobs whose
+/// supervisor was killed.
 pub fn remove_groups(root: &str) {
     let mounts = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
     for mount in mounts.map(|entry| entry.path()).chain([PathBuf::from("/sys/fs/cgroup")]) {

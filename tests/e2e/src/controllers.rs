@@ -1,5 +1,5 @@
-//! Several controllers on loopback with one cluster key, each in a directory of its own, operated as
-//! an operator would. Nothing in /etc, /run or /var is used.
+//! Several controllers on loopback with one cluster key, each in a directory of its own, operated
+//! as an operator would. Nothing in /etc, /run or /var is used.
 
 mod faults;
 mod measured;
@@ -243,15 +243,15 @@ impl Controllers {
     /// When they do not agree in time.
     pub fn leader(&self) -> anyhow::Result<(String, ControllerId)> {
         wait_for("a leader", || {
-            let mut said = Vec::new();
+            let mut reports = Vec::new();
             for name in self.running.keys() {
                 let Ok(list) = self.list(name) else { return Ok(None) };
                 let leader = list.controllers.iter().find(|c| Some(c.id) == list.leader);
                 let Some(leader) = leader.cloned() else { return Ok(None) };
-                said.push((leader.name, leader.id));
+                reports.push((leader.name, leader.id));
             }
-            said.dedup();
-            let [one] = &said[..] else { return Ok(None) };
+            reports.dedup();
+            let [one] = &reports[..] else { return Ok(None) };
             Ok(self.running.contains_key(&one.0).then(|| one.clone()))
         })
     }

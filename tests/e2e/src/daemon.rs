@@ -1,5 +1,5 @@
-//! One daemon process with its log in a file. It is ended by pid when the value is dropped, unless it
-//! is kept.
+//! One daemon process with its log in a file. It is ended by pid when the value is dropped, unless
+//! it is kept.
 
 use anyhow::Context as _;
 use nix::sys::signal::{SigSet, Signal, kill};
@@ -17,16 +17,16 @@ fn running(note: impl FnOnce(&mut BTreeSet<u32>)) {
     note(&mut RUNNING.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// Makes SIGTERM and SIGINT end all daemons before this process, for long runs that users stop. Must be
-/// called before any thread is started. Temporary directories stay.
+/// Makes SIGTERM and SIGINT end all daemons before this process, for long runs that users stop.
+/// Must be called before any thread is started. Temporary directories stay.
 ///
 /// # Errors
 /// When a system call fails.
 pub fn end_daemons_when_told() -> anyhow::Result<()> {
-    let told = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
-    told.thread_block()?;
+    let caught = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
+    caught.thread_block()?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        let signal = told.wait();
+        let signal = caught.wait();
         running(|daemons| {
             for pid in daemons.iter().filter_map(|pid| i32::try_from(*pid).ok()) {
                 // The daemon may have ended already.
@@ -41,7 +41,7 @@ pub fn end_daemons_when_told() -> anyhow::Result<()> {
 
 /// Starts a process with all signals unblocked: it would inherit blocked signals and could not be
 /// stopped. Meanwhile a SIGTERM ends this process immediately.
-fn deaf_to_nothing<T>(start: impl FnOnce() -> T) -> anyhow::Result<T> {
+fn with_signals_unblocked<T>(start: impl FnOnce() -> T) -> anyhow::Result<T> {
     let blocked = SigSet::thread_get_mask()?;
     SigSet::empty().thread_set_mask()?;
     let started = start();
@@ -66,7 +66,7 @@ impl Daemon {
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let mut started = None;
         running(|daemons| {
-            let child = deaf_to_nothing(|| command.spawn());
+            let child = with_signals_unblocked(|| command.spawn());
             daemons.extend(child.iter().flatten().map(Child::id));
             started = Some(child);
         });

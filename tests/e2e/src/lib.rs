@@ -1,5 +1,5 @@
-//! Clusters of real daemons on loopback, each in a directory of its own and used through kantctl, for
-//! tests, the demo and the benchmarks.
+//! Clusters of real daemons on loopback, each in a directory of its own and used through kantctl,
+//! for tests, the demo and the benchmarks.
 //!
 //! The library ends every process that it starts, by pid, and listens only on loopback.
 
@@ -26,7 +26,7 @@ pub use controllers::Controllers;
 pub use daemon::{Daemon, end_daemons_when_told};
 pub use disk::sync_times;
 pub use kantctl::{Answer, Kantctl};
-pub use load::{Load, Record, Wish, probe, under_load};
+pub use load::{Action, Load, Record, probe, under_load};
 pub use machine::{Gpus, Machine};
 pub use network::Network;
 pub use person::{Person, is_root};

@@ -1,6 +1,6 @@
 //! A steady load on several controllers, with a record of acknowledged requests: submissions,
-//! cancellations and requeues by kantctl on nodes, and submissions by a client that repeats its request
-//! keys. A failure is recorded and does not end the load.
+//! cancellations and requeues by kantctl on nodes, and submissions by a client that repeats its
+//! request keys. A failure is recorded and does not end the load.
 
 use crate::controllers::Controllers;
 use crate::kantctl::Kantctl;
@@ -23,7 +23,7 @@ const PACE: Duration = Duration::from_millis(80);
 
 /// A request about a job after its submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum Action {
     Cancel,
     Requeue,
 }
@@ -34,7 +34,7 @@ pub struct Record {
     /// The acknowledged jobs.
     pub acknowledged: Vec<JobId>,
     /// Requests about some of the jobs, whether granted or not.
-    pub wishes: Vec<(JobId, Wish)>,
+    pub actions: Vec<(JobId, Action)>,
     /// Abandoned submissions and wrong answers.
     pub failed: Vec<String>,
 }
@@ -75,26 +75,27 @@ impl Load {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn probe(house: &Controllers, name: &str) -> anyhow::Result<Probe> {
-    Probe::new(name, &house.sockets(), house.dir(), SCRIPT)
+pub fn probe(controllers: &Controllers, name: &str) -> anyhow::Result<Probe> {
+    Probe::new(name, &controllers.sockets(), controllers.dir(), SCRIPT)
 }
 
-/// Runs `during` while clients on these nodes, and one on the current controllers, submit, cancel and
-/// requeue jobs.
+/// Runs `during` while clients on these nodes, and one on the current controllers, submit, cancel
+/// and requeue jobs.
 ///
 /// # Errors
 /// The error of `during`; failures of clients are in the record.
 pub fn under_load<T>(
-    house: &mut Controllers,
+    controllers: &mut Controllers,
     nodes: &[&str],
     during: impl FnOnce(&mut Controllers, &Load) -> anyhow::Result<T>,
 ) -> anyhow::Result<(T, Record)> {
-    std::fs::create_dir_all(house.dir().join("ran"))?;
-    let script = house.dir().join("load.sh");
+    std::fs::create_dir_all(controllers.dir().join("ran"))?;
+    let script = controllers.dir().join("load.sh");
     std::fs::write(&script, SCRIPT)?;
     let load = Load::default();
-    let mut client = probe(house, "load")?;
-    let of_nodes: Vec<Kantctl> = nodes.iter().map(|node| house.kantctl_on_node(node)).collect();
+    let mut client = probe(controllers, "load")?;
+    let of_nodes: Vec<Kantctl> =
+        nodes.iter().map(|node| controllers.kantctl_on_node(node)).collect();
     let done = std::thread::scope(|scope| {
         let mut stops = Vec::new();
         for (number, kantctl) in of_nodes.iter().enumerate() {
@@ -107,7 +108,7 @@ pub fn under_load<T>(
         stops.push(stop);
         let load = &load;
         scope.spawn(move || by_probe(&mut client, load, &stopped));
-        let done = during(house, load);
+        let done = during(controllers, load);
         drop(stops);
         done
     })?;
@@ -115,21 +116,22 @@ pub fn under_load<T>(
 }
 
 /// Waits between two requests; false: the client must stop.
-fn goes_on(stopped: &Receiver<()>) -> bool {
+fn wait_for_next_turn(stopped: &Receiver<()>) -> bool {
     stopped.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout)
 }
 
 fn by_kantctl(kantctl: &Kantctl, load: &Load, number: usize, stopped: &Receiver<()>) {
     let mut last: Option<JobId> = None;
     let mut turn = number;
-    while goes_on(stopped) {
+    while wait_for_next_turn(stopped) {
         turn += 1;
         match submit(kantctl) {
             Ok(job) => {
                 load.note(job);
-                let wished = [None, Some(Wish::Cancel), None, Some(Wish::Requeue)][turn % 4];
-                if let (Some(job), Some(wish)) = (last, wished) {
-                    put(kantctl, load, job, wish);
+                let next_action =
+                    [None, Some(Action::Cancel), None, Some(Action::Requeue)][turn % 4];
+                if let (Some(job), Some(action)) = (last, next_action) {
+                    send_action(kantctl, load, job, action);
                 }
                 last = Some(job);
             }
@@ -144,25 +146,25 @@ fn submit(kantctl: &Kantctl) -> anyhow::Result<JobId> {
 }
 
 /// Sends a request about a job. The job may have ended, so a refusal is not a failure.
-fn put(kantctl: &Kantctl, load: &Load, job: JobId, wish: Wish) {
-    let verb = match wish {
-        Wish::Cancel => "cancel",
-        Wish::Requeue => "requeue",
+fn send_action(kantctl: &Kantctl, load: &Load, job: JobId, action: Action) {
+    let verb = match action {
+        Action::Cancel => "cancel",
+        Action::Requeue => "requeue",
     };
-    load.record().wishes.push((job, wish));
+    load.record().actions.push((job, action));
     if let Err(error) = kantctl.run(&[verb, &job.to_string()]) {
         load.record().failed.push(format!("{error:#}"));
     }
 }
 
 fn by_probe(client: &mut Probe, load: &Load, stopped: &Receiver<()>) {
-    while goes_on(stopped) {
-        let told = client.submit().and_then(|job| {
+    while wait_for_next_turn(stopped) {
+        let result = client.submit().and_then(|job| {
             load.note(job);
             client.submit_again(job)?;
             client.look(job)
         });
-        if let Err(error) = told {
+        if let Err(error) = result {
             load.record().failed.push(format!("{error:#}"));
         }
     }

@@ -1,5 +1,5 @@
-//! Hosts on a private network: network namespaces on one bridge, which can be cut off. The network of
-//! the real host is not changed. Only root can make such a network.
+//! Hosts on a private network: network namespaces on one bridge, which can be cut off. The network
+//! of the real host is not changed. Only root can make such a network.
 
 use crate::person::is_root;
 use anyhow::{Context as _, ensure};
@@ -93,8 +93,8 @@ impl Network {
         self.at(SWITCH, &["link", "set", &format!("to-{host}"), "master", "br0"])
     }
 
-    /// Drops all packets from a host, which still receives packets: its neighbour entries point to a
-    /// MAC address that no host has.
+    /// Drops all packets from a host, which still receives packets: its neighbour entries point to
+    /// a MAC address that no host has.
     ///
     /// # Errors
     /// When a command fails.
@@ -126,8 +126,8 @@ impl Network {
         let mut command = Command::new("ip");
         let output = command.args(words).stdin(Stdio::null()).output();
         let output = output.context("failed to run ip")?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "ip {words:?} ended with {}: {said}", output.status);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "ip {words:?} ended with {}: {stderr}", output.status);
         Ok(())
     }
 }

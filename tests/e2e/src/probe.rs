@@ -1,5 +1,5 @@
-//! A client in this process that asks controllers in turn without pauses, so that its waiting time is
-//! the controllers' outage.
+//! A client in this process that asks controllers in turn without pauses, so that its waiting time
+//! is the controllers' outage.
 
 use crate::wait::DEADLINE;
 use anyhow::{Context as _, bail, ensure};
@@ -32,8 +32,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A client of the controllers on these sockets. Its jobs run `script` in `dir`; `name` is part of
-    /// its request keys.
+    /// A client of the controllers on these sockets. Its jobs run `script` in `dir`; `name` is part
+    /// of its request keys.
     ///
     /// # Errors
     /// When a client cannot be made.

@@ -1,5 +1,5 @@
-//! A program on a pseudo-terminal, with its output and key presses. Tests wait for output, not for a
-//! time.
+//! A program on a pseudo-terminal, with its output and key presses. Tests wait for output, not for
+//! a time.
 
 use crate::wait_for;
 use anyhow::Context as _;

@@ -1,5 +1,5 @@
-//! A file system of a few MiB in a test directory, which can be filled completely. Only root can mount
-//! one.
+//! A file system of a few MiB in a test directory, which can be filled completely. Only root can
+//! mount one.
 
 use anyhow::ensure;
 use std::io::Write as _;

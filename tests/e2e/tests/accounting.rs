@@ -1,5 +1,5 @@
-//! The resource usage in a job's record, including its GPUs, also after a restart of kantd during the
-//! job.
+//! The resource usage in a job's record, including its GPUs, also after a restart of kantd during
+//! the job.
 
 use common::config::{ControllerConfig, QueueTable};
 use common::id::{GpuIndex, QueueName};

@@ -1,5 +1,5 @@
-//! Attaching to a running step: late, repeated and slow clients see the output, their input is read, and
-//! none of them ends or blocks the step.
+//! Attaching to a running step: late, repeated and slow clients see the output, their input is
+//! read, and none of them ends or blocks the step.
 
 use anyhow::Context as _;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
@@ -59,9 +59,9 @@ impl Talk {
 
     /// Its exit code and standard error.
     fn end(mut self) -> anyhow::Result<(Option<i32>, String)> {
-        let mut said = String::new();
-        self.child.stderr.take().context("no errors")?.read_to_string(&mut said)?;
-        Ok((self.child.wait()?.code(), said))
+        let mut stderr = String::new();
+        self.child.stderr.take().context("no errors")?.read_to_string(&mut stderr)?;
+        Ok((self.child.wait()?.code(), stderr))
     }
 }
 
@@ -111,9 +111,9 @@ fn an_attached_client_sees_old_and_new_output_sends_input_and_can_detach() -> an
     assert_eq!(both, ["0: 0 read both", "1: 1 read both"]);
 
     interrupt(&one)?;
-    let (code, said) = one.end()?;
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains(&format!("detached from step {step}")), "{said}");
+    let (code, stderr) = one.end()?;
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains(&format!("detached from step {step}")), "{stderr}");
 
     let mut command = kantctl.command();
     command.arg0("sattach").args(["--quiet", &step]);
@@ -124,8 +124,8 @@ fn an_attached_client_sees_old_and_new_output_sends_input_and_can_detach() -> an
 
     run.send("end")?;
     all.until("0: 0 read end")?;
-    let (code, said) = all.end()?;
-    assert_eq!(code, Some(7), "the step's code: {said}");
+    let (code, stderr) = all.end()?;
+    assert_eq!(code, Some(7), "the step's code: {stderr}");
     assert_eq!(run.end()?.0, Some(7));
     Ok(())
 }
@@ -158,12 +158,12 @@ fn a_slow_client_misses_output_and_does_not_block_the_step() -> anyhow::Result<(
     run.send("go")?;
     run.until("last")?;
     assert_eq!(run.end()?.0, Some(0));
-    let (mut seen, mut said) = (String::new(), String::new());
+    let (mut seen, mut stderr) = (String::new(), String::new());
     output.read_to_string(&mut seen)?;
-    slow.stderr.take().context("no errors")?.read_to_string(&mut said)?;
+    slow.stderr.take().context("no errors")?.read_to_string(&mut stderr)?;
     slow.wait()?;
     assert!(seen.lines().count() < LINES as usize, "the client missed no output");
-    assert!(said.contains("missed some output"), "{said}");
+    assert!(stderr.contains("missed some output"), "{stderr}");
     Ok(())
 }
 
@@ -179,9 +179,9 @@ fn an_attached_client_survives_a_restart_of_kantd_and_ends_on_a_closed_pipe() ->
     assert_eq!(talk.line()?, "first 0");
 
     cluster.kill_node("n1")?;
-    talk.send("while nobody listens")?;
+    talk.send("during the restart")?;
     cluster.start_node("n1")?;
-    talk.until("0 read while nobody listens")?;
+    talk.until("0 read during the restart")?;
     run.send("after")?;
     talk.until("0 read after")?;
 
@@ -208,13 +208,13 @@ fn attaching_to_a_foreign_missing_or_ended_step_is_refused() -> anyhow::Result<(
     let id = job(&kantctl)?;
     let step = format!("{id}.0");
     if let Some(other) = Person::other() {
-        let told = cluster.kantctl(other)?.run(&["attach", &step])?;
-        assert_eq!(told.code, 1, "{told:?}");
-        assert!(told.stderr.contains("belongs to"), "{told:?}");
+        let answer = cluster.kantctl(other)?.run(&["attach", &step])?;
+        assert_eq!(answer.code, 1, "{answer:?}");
+        assert!(answer.stderr.contains("belongs to"), "{answer:?}");
     }
-    let told = kantctl.run(&["attach", &format!("{id}.5")])?;
-    assert!(told.stderr.contains(&format!("step {id}.5 is not known")), "{told:?}");
-    assert!(told.stderr.contains(&format!("steps that run: {step}")), "{told:?}");
+    let answer = kantctl.run(&["attach", &format!("{id}.5")])?;
+    assert!(answer.stderr.contains(&format!("step {id}.5 is not known")), "{answer:?}");
+    assert!(answer.stderr.contains(&format!("steps that run: {step}")), "{answer:?}");
     run.send("end")?;
     assert_eq!(run.end()?.0, Some(7));
     kantctl.finished(&id)?;
@@ -222,11 +222,11 @@ fn attaching_to_a_foreign_missing_or_ended_step_is_refused() -> anyhow::Result<(
     kantctl.finished(&script)?;
     // The script's output is not a step's.
     for step in [step, format!("{script}.3")] {
-        let told = kantctl.run(&["attach", &step])?;
-        assert_eq!(told.code, 1, "{told:?}");
-        assert!(told.stderr.contains(&format!("step {step} does not run")), "{told:?}");
+        let answer = kantctl.run(&["attach", &step])?;
+        assert_eq!(answer.code, 1, "{answer:?}");
+        assert!(answer.stderr.contains(&format!("step {step} does not run")), "{answer:?}");
     }
-    let told = kantctl.run(&["attach", "4711"])?;
-    assert!(told.stderr.contains("there is no job 4711"), "{told:?}");
+    let answer = kantctl.run(&["attach", "4711"])?;
+    assert!(answer.stderr.contains("there is no job 4711"), "{answer:?}");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The audit log of real daemons: a job submitted on a node, a refusal, a node drained and resumed, and
-//! forwarded requests.
+//! The audit log of real daemons: a job submitted on a node, a refusal, a node drained and resumed,
+//! and forwarded requests.
 
 use e2e::{Cluster, ClusterOptions, Controllers, Kantctl, Machine, Person, wait_for};
 use serde_json::Value;
@@ -51,8 +51,8 @@ fn the_audit_log_records_the_user_the_change_and_the_path_of_a_request() -> anyh
     let by = format!(" by {}", drained["user"].as_str().unwrap_or_default());
     let says = |fact: &str| -> anyhow::Result<()> {
         let shown = operator.ok(&["show", "node", "n1"])?;
-        let said = shown.lines().any(|line| line.starts_with(fact) && line.ends_with(&by));
-        anyhow::ensure!(said, "no `{fact} ...{by}` in:\n{shown}");
+        let is_shown = shown.lines().any(|line| line.starts_with(fact) && line.ends_with(&by));
+        anyhow::ensure!(is_shown, "no `{fact} ...{by}` in:\n{shown}");
         Ok(())
     };
     says("drained ")?;

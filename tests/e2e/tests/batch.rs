@@ -27,22 +27,22 @@ fn a_batch_is_accepted_line_by_line_and_survives_a_crash_of_the_controller() -> 
     assert_eq!(answer.code, 1, "one line was refused: {}", answer.stderr);
     assert!(answer.stderr.contains("1 of 1499 jobs"), "{}", answer.stderr);
     assert!(answer.stderr.contains("line 7: ") && answer.stderr.contains("nowhere"));
-    let told: Vec<u32> = answer.stdout.lines().map(str::parse).collect::<Result<_, _>>()?;
-    assert_eq!(told.len(), 1498);
-    assert!(told.is_sorted(), "lines are accepted in their order");
+    let ids: Vec<u32> = answer.stdout.lines().map(str::parse).collect::<Result<_, _>>()?;
+    assert_eq!(ids.len(), 1498);
+    assert!(ids.is_sorted(), "lines are accepted in their order");
 
     cluster.start_controller()?;
     let kept: common::wire::api::JobList = kantctl.json(&["queue", "--json"])?;
     let mut kept: Vec<u32> = kept.jobs.iter().map(|job| job.key.job.0).collect();
     kept.sort_unstable();
-    assert_eq!(kept, told, "exactly the acknowledged jobs exist");
-    assert_eq!(kantctl.job(&told[6].to_string())?.ask.name, "eight");
+    assert_eq!(kept, ids, "exactly the acknowledged jobs exist");
+    assert_eq!(kantctl.job(&ids[6].to_string())?.ask.name, "eight");
 
     let bad = file("bad.txt", format!("{script}\n--gpus=many {script}\n{script}\n"))?;
     let answer = kantctl.run(&["submit", "--batch", &bad])?;
     assert_eq!(answer.code, 2, "{answer:?}");
     assert!(answer.stderr.contains("line 2: ") && answer.stderr.contains("nothing was submitted"));
     let after: common::wire::api::JobList = kantctl.json(&["queue", "--json"])?;
-    assert_eq!(after.jobs.len(), told.len());
+    assert_eq!(after.jobs.len(), ids.len());
     Ok(())
 }

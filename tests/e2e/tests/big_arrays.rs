@@ -1,5 +1,5 @@
-//! A request about a very large array while another client submits: the client waits for part of that
-//! time and not for all of it.
+//! A request about a very large array while another client submits: the client waits for part of
+//! that time and not for all of it.
 
 use common::config::ControllerConfig;
 use common::job::{Outcome, Phase};

@@ -1,5 +1,5 @@
-//! `kantctl checkpoint` on real daemons, called by the job: the time of the last checkpoint is recorded
-//! and survives restarts.
+//! `kantctl checkpoint` on real daemons, called by the job: the time of the last checkpoint is
+//! recorded and survives restarts.
 
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};

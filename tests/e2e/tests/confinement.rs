@@ -93,8 +93,8 @@ fn sees_its_cpus_and_memory(kantctl: &Kantctl) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The test makes its own device nodes with NVIDIA's major number 195. Without a driver, a permitted open
-/// fails with ENXIO (6) and a forbidden one with EPERM (1).
+/// The test makes its own device nodes with NVIDIA's major number 195. Without a driver, a
+/// permitted open fails with ENXIO (6) and a forbidden one with EPERM (1).
 fn opens_only_its_gpu(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<()> {
     let nodes: common::wire::api::NodeList = kantctl.nodes()?;
     let gpus = nodes.nodes[0].inventory.gpus.clone();

@@ -1,5 +1,5 @@
-//! `kantctl submit --container` on real daemons with a real runtime: the script runs in the image, its
-//! output and exit code are handled as usual, and it can be cancelled.
+//! `kantctl submit --container` on real daemons with a real runtime: the script runs in the image,
+//! its output and exit code are handled as usual, and it can be cancelled.
 
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};

@@ -1,5 +1,5 @@
-//! SIGKILL of the controller at random moments: no acknowledged job is lost, each runs exactly once, and
-//! running jobs are not disturbed.
+//! SIGKILL of the controller at random moments: no acknowledged job is lost, each runs exactly
+//! once, and running jobs are not disturbed.
 
 use anyhow::Context as _;
 use common::config::ControllerConfig;

@@ -16,8 +16,8 @@ fn shell(cluster: &Cluster, kantctl: &Kantctl, script: &str) -> anyhow::Result<S
     command.env("KANT_SOCKET", cluster.dir().join("kantctld.sock"));
     Person::plain().dress(&mut command);
     let output = command.output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success(), "{script}: {}: {said}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "{script}: {}: {stderr}", output.status);
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
@@ -46,8 +46,8 @@ fn a_chain_runs_in_order_and_an_unsatisfiable_dependency_is_reported_or_cancels(
     ))?;
     let shown = sh(&format!("squeue -h -j {second} -o '%T %r %E'"))?;
     assert_eq!(shown, format!("PENDING Dependency afterok:{first}(unfulfilled)"));
-    let told = kantctl.ok(&["explain", &second])?;
-    assert!(told.contains(&format!("job {first} must succeed")), "{told}");
+    let explanation = kantctl.ok(&["explain", &second])?;
+    assert!(explanation.contains(&format!("job {first} must succeed")), "{explanation}");
     let refused = kantctl.run(&["submit", "-d", "afterok:9999", "--wrap", "true"])?;
     assert!(refused.code == 1 && refused.stderr.contains("no job 9999"), "{refused:?}");
 
@@ -84,10 +84,10 @@ fn an_array_task_has_a_job_id_that_every_command_accepts() -> anyhow::Result<()>
     ))?;
     let base: u32 = array.parse()?;
     assert_eq!(next.parse::<u32>()?, base + 3, "one id for the array and one for each task");
-    let told = wait_for("the second task to run", || {
+    let line = wait_for("the second task to run", || {
         Ok(read(&kantctl, "told-7").ok().filter(|text| text.ends_with("7\n")))
     })?;
-    assert_eq!(told, format!("{} {base} 7\n", base + 2));
+    assert_eq!(line, format!("{} {base} 7\n", base + 2));
     assert!(kantctl.dir().join(format!("o-{}", base + 2)).exists(), "%j is SLURM_JOB_ID");
     let shown = sh(&format!("squeue -h -j {} -o '%i %A'", base + 2))?;
     assert_eq!(shown, format!("{base}_7 {}", base + 2));

@@ -1,4 +1,5 @@
-//! Jobs with a range of nodes, on real daemons: the environment inside describes the actual allocation.
+//! Jobs with a range of nodes, on real daemons: the environment inside describes the actual
+//! allocation.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Machine, Person};

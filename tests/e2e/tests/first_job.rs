@@ -46,7 +46,7 @@ fn a_jobs_timeline_has_all_its_events() -> anyhow::Result<()> {
 #[test]
 fn a_job_runs_as_its_owner_with_the_owners_groups_files_and_directory() -> anyhow::Result<()> {
     let Some(_) = Person::other() else {
-        eprintln!("skipped: only root can submit as somebody else");
+        eprintln!("skipped: only root can submit as another user");
         return Ok(());
     };
     let cluster = Cluster::start(one_node())?;
@@ -71,7 +71,7 @@ fn a_job_runs_as_its_owner_with_the_owners_groups_files_and_directory() -> anyho
 #[test]
 fn only_operators_cancel_and_read_jobs_of_other_users() -> anyhow::Result<()> {
     let Some(other) = Person::other() else {
-        eprintln!("skipped: only root can submit as somebody else");
+        eprintln!("skipped: only root can submit as another user");
         return Ok(());
     };
     let cluster = Cluster::start(one_node())?;

@@ -1,5 +1,5 @@
-//! A controller with a full disk acknowledges nothing, answers queries, and continues by itself when
-//! there is space again. Needs root, to mount a small file system.
+//! A controller with a full disk acknowledges nothing, answers queries, and continues by itself
+//! when there is space again. Needs root, to mount a small file system.
 
 use common::config::ControllerConfig;
 use common::job::Outcome;

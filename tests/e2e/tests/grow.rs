@@ -1,5 +1,5 @@
-//! A growing job on real daemons: it starts on one node, takes others as they become free, is notified,
-//! starts programs on them, and gives them up for new jobs.
+//! A growing job on real daemons: it starts on one node, takes others as they become free, is
+//! notified, starts programs on them, and gives them up for new jobs.
 
 use common::config::{ControllerConfig, QosTable, QueueTable};
 use common::id::{QosName, QueueName};

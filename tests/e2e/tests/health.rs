@@ -1,5 +1,5 @@
-//! A node with a health problem is drained with the reason, and returns to service when the problem is
-//! gone or an operator resumes it.
+//! A node with a health problem is drained with the reason, and returns to service when the problem
+//! is gone or an operator resumes it.
 
 use common::health::{Check, DrainCause};
 use common::job::Phase;

@@ -79,31 +79,34 @@ fn a_lost_file_is_filled_again_from_the_state() -> anyhow::Result<()> {
 
 #[test]
 fn a_controller_that_lost_its_file_copies_that_of_another() -> anyhow::Result<()> {
-    let mut house = Controllers::three()?;
-    house.start_node("n1")?;
-    let (leader, _) = house.leader()?;
+    let mut controllers = Controllers::three()?;
+    controllers.start_node("n1")?;
+    let (leader, _) = controllers.leader()?;
     let other = ["a", "b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
-    let kantctl = house.kantctl(&leader)?;
+    let kantctl = controllers.kantctl(&leader)?;
     let id = kantctl.submit(&[], "#!/bin/sh\n")?;
     kantctl.finished(&id)?;
     let expected = [(id, 1, "COMPLETED".to_owned())];
     wait_for("the run to be written", || Ok((history(&kantctl)? == expected).then_some(())))?;
-    house.kill(other)?;
+    controllers.kill(other)?;
     for beside in ["", "-wal", "-shm"] {
-        let dir = Path::new(&house.config(other)?.state_dir);
+        let dir = Path::new(&controllers.config(other)?.state_dir);
         let file = dir.join(format!("accounting.sqlite{beside}"));
         assert!(file.exists() || !beside.is_empty(), "{}", file.display());
         let _ = std::fs::remove_file(file);
     }
-    house.start(other)?;
+    controllers.start(other)?;
     wait_for("the runs of the other controller", || {
-        Ok(house.log(other).contains("took in 1 runs that another controller kept").then_some(()))
+        Ok(controllers
+            .log(other)
+            .contains("took in 1 runs that another controller kept")
+            .then_some(()))
     })?;
-    let to = house.number(&leader, other)?.to_string();
+    let to = controllers.number(&leader, other)?.to_string();
     wait_for("it to lead", || {
         kantctl.run(&["admin", "controller", "transfer", &to])?;
-        Ok((house.leader()?.0 == other).then_some(()))
+        Ok((controllers.leader()?.0 == other).then_some(()))
     })?;
-    assert_eq!(history(&house.kantctl(other)?)?, expected);
+    assert_eq!(history(&controllers.kantctl(other)?)?, expected);
     Ok(())
 }

@@ -119,8 +119,8 @@ fn an_allocation_without_a_shell_stays_until_cancelled_and_accepts_steps() -> an
     kantctl.ok(&["alloc", "-N1", "--no-shell"])?;
     let id = last_job(&kantctl)?;
     assert_eq!(kantctl.job(&id)?.phase, Phase::Running);
-    let told = kantctl.ok(&["run", "--in", &id, "sh", "-c", "echo $SLURM_JOB_ID"])?;
-    assert_eq!(told.trim(), id);
+    let output = kantctl.ok(&["run", "--in", &id, "sh", "-c", "echo $SLURM_JOB_ID"])?;
+    assert_eq!(output.trim(), id);
     assert_eq!(kantctl.job(&id)?.phase, Phase::Running, "the job continues after a step ends");
     kantctl.ok(&["cancel", &id])?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Cancelled));

@@ -1,5 +1,5 @@
-//! Thirty leaders are killed at random moments under a steady load: no acknowledged job is lost, and no
-//! job runs twice. The durations of the outages are printed and not checked.
+//! Thirty leaders are killed at random moments under a steady load: no acknowledged job is lost,
+//! and no job runs twice. The durations of the outages are printed and not checked.
 
 use common::id::JobId;
 use e2e::{Controllers, probe, under_load};
@@ -18,36 +18,36 @@ const LONG: &str = "#!/bin/sh\necho begin $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\
 #[test]
 fn thirty_killed_leaders_lose_and_duplicate_no_acknowledged_job() -> anyhow::Result<()> {
     // Frequent snapshots and log truncations, so that kills hit them too.
-    let mut house = Controllers::three_with(|config| config.snapshot_every_entries = 200)?;
+    let mut controllers = Controllers::three_with(|config| config.snapshot_every_entries = 200)?;
     let nodes = ["n1", "n2"];
-    nodes.iter().try_for_each(|node| house.start_node(node))?;
-    house.wait_for_nodes("a")?;
+    nodes.iter().try_for_each(|node| controllers.start_node(node))?;
+    controllers.wait_for_nodes("a")?;
 
     let seed = fastrand::u64(..);
     eprintln!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    let (spans, record) = under_load(&mut house, &nodes, |house, load| {
-        let long = house.kantctl("a")?.submit(&["-o", "/dev/null"], LONG)?;
+    let (spans, record) = under_load(&mut controllers, &nodes, |controllers, load| {
+        let long = controllers.kantctl("a")?.submit(&["-o", "/dev/null"], LONG)?;
         load.note(JobId(long.parse()?));
-        let mut client = probe(house, "kills")?;
+        let mut client = probe(controllers, "kills")?;
         let mut spans = Vec::new();
         for _ in 0..KILLS {
-            let (leader, _) = house.leader()?;
+            let (leader, _) = controllers.leader()?;
             load.wait_for_more(random.usize(1..6))?;
             let blow = Instant::now();
-            house.kill(&leader)?;
+            controllers.kill(&leader)?;
             load.note(client.submit()?);
             spans.push(blow.elapsed());
-            house.start(&leader)?;
+            controllers.start(&leader)?;
         }
         Ok(spans)
     })?;
-    std::fs::write(house.dir().join("stop"), "")?;
+    std::fs::write(controllers.dir().join("stop"), "")?;
     // Written past the test harness's capture, since operators want to see it.
     std::io::stderr().write_all(histogram(&spans).as_bytes())?;
 
-    let (leader, _) = house.leader()?;
-    let jobs = record.judge(&house, &leader)?;
+    let (leader, _) = controllers.leader()?;
+    let jobs = record.judge(&controllers, &leader)?;
     let wishes = record.wishes.len();
     writeln!(std::io::stderr(), "{jobs} jobs, {wishes} cancelled or requeued: 0 lost, 0 doubled")?;
     Ok(())

@@ -1,5 +1,5 @@
-//! File permissions: daemons refuse configuration files and programs that other users may change, and
-//! their own files are private, except the output of jobs.
+//! File permissions: daemons refuse configuration files and programs that other users may change,
+//! and their own files are private, except the output of jobs.
 
 use common::config::NodeConfig;
 use e2e::{Cluster, ClusterOptions, Daemon, Machine, Person, wait_for};
@@ -27,9 +27,9 @@ fn said_at_start(program: &Path, config: &Path) -> anyhow::Result<String> {
     let mut daemon = Daemon::start(command, &config.with_extension("refused"))?;
     let status = wait_for("a refusal of files that others may change", || daemon.ended())?;
     assert!(!status.success(), "{}", daemon.log());
-    let said = daemon.log();
+    let startup_log = daemon.log();
     fs::remove_file(config.with_extension("refused"))?;
-    Ok(said)
+    Ok(startup_log)
 }
 
 /// Makes a file writable for others, asserts that the daemon does not start, and restores the mode.
@@ -39,9 +39,9 @@ fn assert_refused_while_open(
     (open, closed): (u32, u32),
 ) -> anyhow::Result<()> {
     set_mode(file, open)?;
-    let said = said_at_start(program, config)?;
+    let startup_log = said_at_start(program, config)?;
     for words in [format!("{open:04o}"), format!("chmod go-w {}", file.display())] {
-        assert!(said.contains(&words), "no `{words}` in: {said}");
+        assert!(startup_log.contains(&words), "no `{words}` in: {startup_log}");
     }
     set_mode(file, closed)
 }

@@ -65,8 +65,8 @@ fn each_mail_is_sent_once_also_by_a_controller_that_replays_its_log() -> anyhow:
     let script = "#!/bin/sh\n#SBATCH --mail-type=BEGIN,END,FAIL --mail-user=ada\nexit 3\n";
     let id = kantctl.submit(&["--job-name=bad $(id)", "--mem=16M"], script)?;
     kantctl.finished(&id)?;
-    let told = wait_for_letters(&dir, 2)?;
-    let [(began, _), (failed, text)] = told.as_slice() else { anyhow::bail!("{told:?}") };
+    let mails = wait_for_letters(&dir, 2)?;
+    let [(began, _), (failed, text)] = mails.as_slice() else { anyhow::bail!("{mails:?}") };
     assert!(began.starts_with(&format!("kant Job_id={id} Name=bad $(id) Began, Queued time 00:")));
     assert!(failed.starts_with(&format!("kant Job_id={id} Name=bad $(id) Failed, Run time 00:")));
     assert!(failed.ends_with(", FAILED, ExitCode 3"), "{failed}");
@@ -86,8 +86,8 @@ fn each_mail_is_sent_once_also_by_a_controller_that_replays_its_log() -> anyhow:
         "#!/bin/sh\ntrue\n",
     )?;
     kantctl.finished(&format!("{array}_3"))?;
-    let told = wait_for_letters(&dir, 4)?;
-    let subjects: Vec<&str> = told.iter().map(|(subject, _)| subject.as_str()).collect();
+    let mails = wait_for_letters(&dir, 4)?;
+    let subjects: Vec<&str> = mails.iter().map(|(subject, _)| subject.as_str()).collect();
     let summary = format!("kant Array Summary Job_id={array}_* ({array}) Name=script.sh");
     assert_eq!(subjects.len(), 4, "{subjects:?}");
     assert!(subjects[0].starts_with(&format!("{summary} Began, ")), "{subjects:?}");
@@ -98,28 +98,28 @@ fn each_mail_is_sent_once_also_by_a_controller_that_replays_its_log() -> anyhow:
 
 #[test]
 fn only_the_leader_sends_mail_and_its_successor_repeats_none() -> anyhow::Result<()> {
-    let mut house = Controllers::three_with(with_mailer)?;
+    let mut controllers = Controllers::three_with(with_mailer)?;
     // The program accesses it as any user.
-    fs::set_permissions(house.dir(), fs::Permissions::from_mode(0o755))?;
-    let dir = mailer(house.dir())?;
-    house.start_node("n1")?;
-    let (leader, _) = house.leader()?;
+    fs::set_permissions(controllers.dir(), fs::Permissions::from_mode(0o755))?;
+    let dir = mailer(controllers.dir())?;
+    controllers.start_node("n1")?;
+    let (leader, _) = controllers.leader()?;
     let other = ["a", "b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
-    let kantctl = house.kantctl(other)?;
+    let kantctl = controllers.kantctl(other)?;
     let script = "#!/bin/sh\nwhile [ ! -e stop ]; do sleep 0.1; done\n";
     let asked = ["--mail-type=ALL", "--mail-user=ada", "--mem=16M"];
     let id = kantctl.submit(&asked, script)?;
     wait_for_letters(&dir, 1)?;
-    house.kill(&leader)?;
-    house.leader()?;
-    fs::write(house.dir().join("stop"), "")?;
+    controllers.kill(&leader)?;
+    controllers.leader()?;
+    fs::write(controllers.dir().join("stop"), "")?;
     kantctl.finished(&id)?;
     wait_for_letters(&dir, 2)?;
     // Another job: by its end, repeated mail about the first would have been sent.
     let last = kantctl.submit(&["--mail-type=END", "--mail-user=ada", "--mem=16M"], script)?;
     kantctl.finished(&last)?;
-    let told = wait_for_letters(&dir, 3)?;
-    let subjects: Vec<&str> = told.iter().map(|(subject, _)| subject.as_str()).collect();
+    let mails = wait_for_letters(&dir, 3)?;
+    let subjects: Vec<&str> = mails.iter().map(|(subject, _)| subject.as_str()).collect();
     let begins = |place: usize, text: String| subjects[place].starts_with(&text);
     assert_eq!(subjects.len(), 3, "{subjects:?}");
     assert!(begins(0, format!("kant Job_id={id} Name=script.sh Began, ")), "{subjects:?}");

@@ -1,6 +1,6 @@
-//! MPI programs on two nodes, started with an unmodified `mpirun` (Open MPI) or `mpiexec` (MPICH) in a
-//! job's script. Needs root, for two network hosts, and both MPI implementations; missing ones are
-//! reported.
+//! MPI programs on two nodes, started with an unmodified `mpirun` (Open MPI) or `mpiexec` (MPICH)
+//! in a job's script. Needs root, for two network hosts, and both MPI implementations; missing ones
+//! are reported.
 
 use anyhow::{Context as _, ensure};
 use common::config::{ControllerConfig, VouchedFor};
@@ -41,7 +41,7 @@ fn say(text: &str) {
 }
 
 /// A cluster on two hosts, and the installed MPI implementations; `None` if the test cannot run.
-fn house() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
+fn cluster() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
     let is_there = |mpi: &&Mpi| {
         let found = Command::new(mpi.compiler).arg("-show").output();
         let found = found.is_ok_and(|output| output.status.success());
@@ -79,7 +79,7 @@ fn compiled(mpi: &Mpi, dir: &Path) -> anyhow::Result<String> {
 
 #[test]
 fn every_rank_runs_once_and_on_its_node() -> anyhow::Result<()> {
-    let Some((cluster, kinds)) = house()? else { return Ok(()) };
+    let Some((cluster, kinds)) = cluster()? else { return Ok(()) };
     let kantctl = cluster.kantctl(NOBODY)?;
     for mpi in kinds {
         let program = compiled(mpi, cluster.dir())?;
@@ -100,7 +100,7 @@ fn every_rank_runs_once_and_on_its_node() -> anyhow::Result<()> {
 
 #[test]
 fn a_cancelled_job_leaves_no_rank_and_no_launcher_behind() -> anyhow::Result<()> {
-    let Some((cluster, kinds)) = house()? else { return Ok(()) };
+    let Some((cluster, kinds)) = cluster()? else { return Ok(()) };
     let kantctl = cluster.kantctl(NOBODY)?;
     for mpi in kinds {
         let before = mounts()?;
@@ -130,7 +130,7 @@ fn a_cancelled_job_leaves_no_rank_and_no_launcher_behind() -> anyhow::Result<()>
 
 #[test]
 fn a_rank_that_aborts_ends_the_job_with_its_code() -> anyhow::Result<()> {
-    let Some((cluster, kinds)) = house()? else { return Ok(()) };
+    let Some((cluster, kinds)) = cluster()? else { return Ok(()) };
     let kantctl = cluster.kantctl(NOBODY)?;
     for mpi in kinds {
         let program = compiled(mpi, cluster.dir())?;

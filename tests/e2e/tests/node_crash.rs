@@ -1,5 +1,5 @@
-//! SIGKILL and restart of kantd while jobs run: no job is disturbed, and a job that ends meanwhile is
-//! reported with the right exit code.
+//! SIGKILL and restart of kantd while jobs run: no job is disturbed, and a job that ends meanwhile
+//! is reported with the right exit code.
 
 use common::config::ControllerConfig;
 use common::job::{Outcome, Phase};

@@ -14,8 +14,8 @@ use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, connect_chan
 use overload::crowd::{Crowd, memory_mib};
 use std::io::Write as _;
 
-/// The bound on the growth of the controller's memory. One user's pending answers may take a quarter of
-/// it; all requested lists together would take three times as much.
+/// The bound on the growth of the controller's memory. One user's pending answers may take a
+/// quarter of it; all requested lists together would take three times as much.
 const GROWTH_MIB: u64 = 256;
 /// Waiting jobs, whose list takes almost a megabyte.
 const JOBS: usize = 1000;
@@ -64,8 +64,8 @@ fn a_client_that_asks_for_too_much_or_does_not_read_delays_only_itself() -> anyh
     }
     for answer in answers.iter().filter(|answer| answer.status != 200) {
         assert_eq!(answer.status, 429, "{answer:?}");
-        let told = answer.text();
-        assert!(told.contains("too_many_requests") && told.contains("hint"), "{told}");
+        let text = answer.text();
+        assert!(text.contains("too_many_requests") && text.contains("hint"), "{text}");
     }
     is_served(&kantctl)?;
     assert!(memory_mib(&mut cluster)? < before + GROWTH_MIB, "lists for many cost memory");

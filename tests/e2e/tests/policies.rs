@@ -94,8 +94,8 @@ fn a_preemptible_job_is_preempted_by_an_urgent_one_and_runs_again_later() -> any
     let waits = phase_is(&kantctl, &spot, Phase::Pending)?;
     assert_eq!((waits.attempt, waits.outcome), (1, None));
     assert!(!is_there(&kantctl, "second"));
-    let told: Explanation = kantctl.json(&["explain", &spot])?;
-    let lines = told.lines.join("\n");
+    let explanation: Explanation = kantctl.json(&["explain", &spot])?;
+    let lines = explanation.lines.join("\n");
     assert!(lines.contains(&format!("job {urgent}")), "{lines}");
 
     std::fs::write(kantctl.dir().join("enough"), "")?;
@@ -138,8 +138,8 @@ fn a_maintenance_window_keeps_long_jobs_off_its_node_until_it_is_deleted() -> an
     let is_kept = |reason: &WaitReason| matches!(reason, WaitReason::NodesReserved { .. });
     let (_, sentence) = reason(&kantctl, &long, is_kept)?;
     assert!(sentence.contains("reservation fans"), "{sentence}");
-    let told: Explanation = kantctl.json(&["explain", &long])?;
-    assert!(told.advice.is_some_and(|advice| !advice.is_empty()));
+    let explanation: Explanation = kantctl.json(&["explain", &long])?;
+    assert!(explanation.advice.is_some_and(|advice| !advice.is_empty()));
     let elsewhere = kantctl.submit(&["--mem=16M", "--time=2:00:00"], UNTIL_TOLD)?;
     assert_eq!(runs_on(&kantctl, &elsewhere)?, ["n2"]);
     assert_eq!(kantctl.job(&long)?.phase, Phase::Pending);

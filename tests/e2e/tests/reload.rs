@@ -1,5 +1,5 @@
-//! Reloading the configuration of a running controller: the next round uses the new one, an invalid one
-//! changes nothing, and nothing is restarted.
+//! Reloading the configuration of a running controller: the next round uses the new one, an invalid
+//! one changes nothing, and nothing is restarted.
 
 use anyhow::Context as _;
 use common::config::{ControllerConfig, QueueTable, read};
@@ -200,8 +200,8 @@ fn placement_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<()
     assert_ne!(runs_on(kantctl, &spread)?, home, "spread: the empty node");
     kantctl.ok(&["cancel", &spread])?;
     kantctl.finished(&spread)?;
-    let told = "queue.main.placement: \"spread\" -> \"ebinpack\"";
-    switch(cluster, told, |config| config.queue[0].placement = Placement::EBinpack)?;
+    let change = "queue.main.placement: \"spread\" -> \"ebinpack\"";
+    switch(cluster, change, |config| config.queue[0].placement = Placement::EBinpack)?;
     let packed = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
     assert_eq!(runs_on(kantctl, &packed)?, home, "ebinpack: the node in use");
     kantctl.ok(&["cancel", &first, &packed])?;
@@ -217,8 +217,8 @@ fn order_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<Vec<St
     let small = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
     waits_for(kantctl, &head, "Resources")?;
     waits_for(kantctl, &small, "Priority")?;
-    let told = "queue.main.behind: \"wait\" -> \"backfill\"";
-    switch(cluster, told, |config| config.queue[0].behind = Behind::Backfill)?;
+    let change = "queue.main.behind: \"wait\" -> \"backfill\"";
+    switch(cluster, change, |config| config.queue[0].behind = Behind::Backfill)?;
     runs_on(kantctl, &small)?;
     assert_eq!(kantctl.job(&head)?.phase, Phase::Pending, "another job passed it");
     Ok(vec![long, head, small])
@@ -230,8 +230,8 @@ fn quota_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<Vec<St
     runs_on(kantctl, &first)?;
     let second = kantctl.submit(&in_small, UNTIL_TOLD)?;
     waits_for(kantctl, &second, "AssocGrpGRES")?;
-    let told = "queue.small.quota.gpus: 1 -> 2";
-    switch(cluster, told, |config| config.queue[1].quota.0.gpus_any = Some(Gpus(2)))?;
+    let change = "queue.small.quota.gpus: 1 -> 2";
+    switch(cluster, change, |config| config.queue[1].quota.0.gpus_any = Some(Gpus(2)))?;
     runs_on(kantctl, &second)?;
     Ok(vec![first, second])
 }

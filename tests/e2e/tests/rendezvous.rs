@@ -1,6 +1,6 @@
-//! The rendezvous of distributed programs, as in PyTorch, on two hosts: each task finds its rank and the
-//! rendezvous address in the environment, and all tasks connect. Needs root, for two network hosts, and
-//! python3. The script reads the variables of `env://` itself, without PyTorch.
+//! The rendezvous of distributed programs, as in PyTorch, on two hosts: each task finds its rank
+//! and the rendezvous address in the environment, and all tasks connect. Needs root, for two
+//! network hosts, and python3. The script reads the variables of `env://` itself, without PyTorch.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Machine, Network, Person};
@@ -13,8 +13,8 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Rank 0 listens at the rendezvous address until all other ranks have sent their rank and host, and
-/// then writes them to a file.
+/// Rank 0 listens at the rendezvous address until all other ranks have sent their rank and host,
+/// and then writes them to a file.
 const SCRIPT: &str = r#"#!/usr/bin/env python3
 import os, socket, time
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])

@@ -1,5 +1,5 @@
-//! `kantctl resize` on real daemons: a job gives up a node, continues, and is notified exactly once,
-//! also if daemons are killed meanwhile.
+//! `kantctl resize` on real daemons: a job gives up a node, continues, and is notified exactly
+//! once, also if daemons are killed meanwhile.
 
 use common::config::{ControllerConfig, QosTable, QueueTable};
 use common::id::{QosName, QueueName};
@@ -104,8 +104,8 @@ fn a_job_gives_up_a_node_to_a_job_of_higher_priority_and_continues() -> anyhow::
     assert_eq!(says(&kantctl, "left-g2").as_deref(), Some("ended"), "it got SIGTERM");
     wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
     assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"));
-    let told = kantctl.ok(&["explain", &id])?;
-    assert!(told.contains("it has 1 of 2 tasks, and is content with 1"), "{told}");
+    let explanation = kantctl.ok(&["explain", &id])?;
+    assert!(explanation.contains("it has 1 of 2 tasks, and is content with 1"), "{explanation}");
     std::fs::write(kantctl.dir().join("enough"), "")?;
     let job = kantctl.finished(&id)?;
     assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");

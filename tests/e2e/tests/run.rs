@@ -1,5 +1,5 @@
-//! `kantctl run`: a program on allocated nodes with local input and output, signals and exit code, and
-//! the end of the job when kantctl dies.
+//! `kantctl run`: a program on allocated nodes with local input and output, signals and exit code,
+//! and the end of the job when kantctl dies.
 
 use anyhow::Context as _;
 use common::job::{Outcome, Phase};
@@ -47,9 +47,9 @@ fn is_alive(pid: &str) -> bool {
 fn tasks_run_on_all_nodes_and_the_job_ends_with_the_largest_exit_code() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let told = "echo $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME step $SLURM_STEP_ID; \
+    let script = "echo $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME step $SLURM_STEP_ID; \
                 echo oops >&2; exit $((SLURM_PROCID * 7))";
-    let words = ["run", "-N2", "--ntasks-per-node=1", "--label", "sh", "-c", told];
+    let words = ["run", "-N2", "--ntasks-per-node=1", "--label", "sh", "-c", script];
     let answer = kantctl.run(&words)?;
     assert_eq!(answer.code, 7, "{answer:?}");
     let mut lines: Vec<&str> = answer.stdout.lines().collect();
@@ -130,13 +130,13 @@ fn a_run_survives_a_crash_of_the_controller() -> anyhow::Result<()> {
     read(&kantctl, "up")?;
     cluster.kill_controller()?;
     let mut input = child.stdin.take().context("no input")?;
-    input.write_all(b"typed while nobody led\n")?;
+    input.write_all(b"typed without a leader\n")?;
     drop(input);
     cluster.start_controller()?;
     std::fs::write(kantctl.dir().join("go"), "")?;
     let output = child.wait_with_output()?;
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "typed while nobody led\n");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "typed without a leader\n");
     Ok(())
 }
 

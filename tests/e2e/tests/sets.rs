@@ -1,5 +1,5 @@
-//! Heterogeneous jobs on two real nodes: a script in the first component starts programs in the others,
-//! and all components start, end and are requeued together.
+//! Heterogeneous jobs on two real nodes: a script in the first component starts programs in the
+//! others, and all components start, end and are requeued together.
 
 use common::config::ControllerConfig;
 use common::job::{Outcome, Phase};

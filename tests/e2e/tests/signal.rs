@@ -12,8 +12,8 @@ fn is_there(kantctl: &Kantctl, name: &str) -> bool {
     kantctl.dir().join(name).exists()
 }
 
-/// Waits until the script has written this file and the controller, which signals only running jobs,
-/// knows that the job runs.
+/// Waits until the script has written this file and the controller, which signals only running
+/// jobs, knows that the job runs.
 fn is_up(kantctl: &Kantctl, id: &str, name: &str) -> anyhow::Result<()> {
     there(kantctl, name)?;
     wait_for("it to run", || Ok((kantctl.job(id)?.phase == Phase::Running).then_some(())))
@@ -42,8 +42,8 @@ fn a_signal_goes_to_the_tasks_or_the_script_and_does_not_end_the_job() -> anyhow
         format!("#!/bin/sh\n(\n{}\n)\necho on >after\n", waits("trap 'touch hit' USR1", "up"));
     let id = kantctl.submit(&["--mem=16M"], &script)?;
     is_up(&kantctl, &id, "up")?;
-    let said = kantctl.ok(&["cancel", "--signal", "usr1", &id])?;
-    assert_eq!(said.trim(), format!("Signalled {id}"));
+    let output = kantctl.ok(&["cancel", "--signal", "usr1", &id])?;
+    assert_eq!(output.trim(), format!("Signalled {id}"));
     there(&kantctl, "hit")?;
     assert_eq!(kantctl.job(&id)?.phase, Phase::Running);
 
@@ -60,8 +60,8 @@ fn a_signal_goes_to_the_tasks_or_the_script_and_does_not_end_the_job() -> anyhow
     }
     // With a filter, only running jobs are signalled.
     std::fs::remove_file(kantctl.dir().join("hit"))?;
-    let said = kantctl.ok(&["cancel", "-s", "USR1", "--me"])?;
-    assert_eq!(said.trim(), format!("Signalled {id}"));
+    let output = kantctl.ok(&["cancel", "-s", "USR1", "--me"])?;
+    assert_eq!(output.trim(), format!("Signalled {id}"));
     there(&kantctl, "hit")?;
 
     cluster.kill_node("n1")?;
@@ -120,8 +120,8 @@ fn steps_are_signalled_before_the_script_and_array_tasks_individually() -> anyho
     assert!(scancel(&cluster, &kantctl, &["-s", "USR2", &format!("{id}_1")])?.status.success());
     there(&kantctl, "task-1")?;
     assert!(!is_there(&kantctl, "task-0") && !is_there(&kantctl, "task-2"));
-    let said = kantctl.ok(&["cancel", "-s", "USR2", &id])?;
-    assert_eq!(said.trim(), format!("Signalled {id}"));
+    let output = kantctl.ok(&["cancel", "-s", "USR2", &id])?;
+    assert_eq!(output.trim(), format!("Signalled {id}"));
     there(&kantctl, "task-0")?;
     there(&kantctl, "task-2")?;
     assert!(scancel(&cluster, &kantctl, &["-s", "KILL", &id])?.status.success());

@@ -1,6 +1,6 @@
 //! Unmodified third-party Slurm clients on real daemons: submitit, dask-jobqueue, simple-slurm and
-//! parsl, installed from the package index into a virtual environment. If they cannot be installed, the
-//! test is skipped.
+//! parsl, installed from the package index into a virtual environment. If they cannot be installed,
+//! the test is skipped.
 
 use anyhow::{Context as _, ensure};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
@@ -35,8 +35,8 @@ fn environment(fresh: &Path) -> anyhow::Result<Result<PathBuf, String>> {
     let run = |command: &mut Command| -> anyhow::Result<Result<(), String>> {
         let shown = format!("{command:?}");
         let Ok(output) = command.output() else { return Ok(Err(format!("no {shown}"))) };
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(if output.status.success() { Ok(()) } else { Err(format!("{shown}: {told}")) })
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(if output.status.success() { Ok(()) } else { Err(format!("{shown}: {stderr}")) })
     };
     let venv = run(Command::new(PYTHON).args(["-m", "venv", "--clear"]).arg(&home))?;
     if let Err(why) = venv {
@@ -71,13 +71,13 @@ fn flow(cluster: &Cluster, kantctl: &Kantctl, home: &Path, script: &str) -> anyh
     command.env("PATH", path).env("HOME", kantctl.dir()).env("USER", "somebody");
     Person::plain().dress(&mut command);
     let output = command.output()?;
-    let told = format!(
+    let outcome = format!(
         "{}\n{}\n{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr),
         kantctl.ok(&["queue", "--all"])?
     );
-    ensure!(output.status.success(), "{script}: {}\n{told}", output.status);
+    ensure!(output.status.success(), "{script}: {}\n{outcome}", output.status);
     Ok(())
 }
 

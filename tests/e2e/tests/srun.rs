@@ -1,5 +1,5 @@
-//! srun inside a job on two nodes: tasks run on both, with their ranks, files and exit codes, and end
-//! with the job.
+//! srun inside a job on two nodes: tasks run on both, with their ranks, files and exit codes, and
+//! end with the job.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};

@@ -1,5 +1,6 @@
-//! The input and output of tasks with a slow or missing reader: buffers are bounded, and the step can
-//! still be signalled and ended. Also the site's task prolog, and a program that does not exist.
+//! The input and output of tasks with a slow or missing reader: buffers are bounded, and the step
+//! can still be signalled and ended. Also the site's task prolog, and a program that does not
+//! exist.
 
 use anyhow::Context as _;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
@@ -142,10 +143,10 @@ fn a_missing_program_has_the_exit_code_of_srun_or_of_a_shell() -> anyhow::Result
     let id = kantctl.submit(&["-N2", "--ntasks-per-node=1"], &script)?;
     kantctl.finished(&id)?;
     let codes = std::fs::read_to_string(kantctl.dir().join("codes"))?;
-    let said = kantctl.ok(&["logs", &id])?;
+    let log = kantctl.ok(&["logs", &id])?;
     // ENOENT and EACCES, as in Slurm; and a shell's code.
-    assert_eq!(codes, "2\n13\n127\n", "{said}");
-    assert!(said.contains("failed to start /no/such: No such file"), "{said}");
+    assert_eq!(codes, "2\n13\n127\n", "{log}");
+    assert!(log.contains("failed to start /no/such: No such file"), "{log}");
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-//! Steps of a job: their numbers, their resources, ending them from outside, and their tasks on other
-//! nodes.
+//! Steps of a job: their numbers, their resources, ending them from outside, and their tasks on
+//! other nodes.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
@@ -159,8 +159,8 @@ fn single_node_steps_spread_over_the_jobs_nodes_and_get_ctrl_c_in_the_background
     assert!(line(&kantctl, "at-5").is_ok(), "the fifth waited for one");
     assert_eq!(line(&kantctl, "heard")?, "heard");
     assert!(line(&kantctl, "gpus")?.contains("the job has 0 there"));
-    let told = std::fs::read_to_string(kantctl.dir().join("limit"))?;
-    assert!(told.contains("DUE TO TIME LIMIT ***"), "{told}");
+    let text = std::fs::read_to_string(kantctl.dir().join("limit"))?;
+    assert!(text.contains("DUE TO TIME LIMIT ***"), "{text}");
     Ok(())
 }
 
@@ -187,11 +187,11 @@ fn a_job_at_its_time_limit_has_a_note_in_its_output_and_all_named_nodes_are_used
     assert_eq!(srun(&["scontrol", "ping"])?.trim(), "Slurmctld(primary) is UP");
     let id = kantctl.submit(&["-t", "1s", "-o", "out"], "#!/bin/sh\nsleep 600\n")?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::TimedOut));
-    let told = std::fs::read_to_string(kantctl.dir().join("out"))?;
+    let text = std::fs::read_to_string(kantctl.dir().join("out"))?;
     let start = format!("kantd: error: *** JOB {id} ON n1 CANCELLED AT ");
     assert!(
-        told.lines().any(|l| l.starts_with(&start) && l.contains("DUE TO TIME LIMIT")),
-        "{told}"
+        text.lines().any(|l| l.starts_with(&start) && l.contains("DUE TO TIME LIMIT")),
+        "{text}"
     );
     Ok(())
 }

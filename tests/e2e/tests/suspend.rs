@@ -52,8 +52,8 @@ fn a_suspended_job_keeps_its_gpu_over_crashes_of_both_daemons_and_then_continues
     let other = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1"], "#!/bin/sh\n")?;
     stands_still(&kantctl)?;
     assert_eq!(kantctl.job(&other)?.phase, Phase::Pending, "the GPUs stay allocated");
-    let said = kantctl.ok(&["explain", &id])?;
-    assert!(said.contains(&format!("kantctl resume {id}")), "{said}");
+    let explanation = kantctl.ok(&["explain", &id])?;
+    assert!(explanation.contains(&format!("kantctl resume {id}")), "{explanation}");
 
     operator.ok(&["resume", &id])?;
     goes_on(&kantctl)?;

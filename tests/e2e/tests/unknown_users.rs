@@ -1,5 +1,5 @@
-//! The check of users and groups against the host's user database, on the controller and again on the
-//! node.
+//! The check of users and groups against the host's user database, on the controller and again on
+//! the node.
 
 use common::config::{ControllerConfig, NodeConfig};
 use common::job::Phase;
@@ -19,9 +19,9 @@ fn only_known_here(config: &mut NodeConfig) {
 fn refused(kantctl: &Kantctl, gid: u32) -> anyhow::Result<String> {
     let mut command = kantctl.command();
     let output = command.gid(gid).args(["submit", "--hold", "--wrap", "true"]).output()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    anyhow::ensure!(output.status.code() == Some(1), "{}: {said}", output.status);
-    Ok(said)
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    anyhow::ensure!(output.status.code() == Some(1), "{}: {stderr}", output.status);
+    Ok(stderr)
 }
 
 #[test]
@@ -38,8 +38,8 @@ fn a_controller_refuses_unknown_users_system_users_and_foreign_groups() -> anyho
         (65_534, 65_534, ["uid 65534", "uid_min"]),
         (0, 23_001, ["group 23001", "`id`"]),
     ] {
-        let said = refused(&cluster.kantctl(Person { uid })?, gid)?;
-        assert!(words.iter().all(|word| said.contains(word)), "{uid}:{gid}: {said}");
+        let stderr = refused(&cluster.kantctl(Person { uid })?, gid)?;
+        assert!(words.iter().all(|word| stderr.contains(word)), "{uid}:{gid}: {stderr}");
     }
     cluster.kantctl(Person::me())?.ok(&["submit", "--hold", "--wrap", "true"])?;
     Ok(())

@@ -1,5 +1,5 @@
-//! `kantctl update` on real daemons: a waiting job starts with its changes, and a running job gets a new
-//! time limit.
+//! `kantctl update` on real daemons: a waiting job starts with its changes, and a running job gets
+//! a new time limit.
 
 use common::job::{Outcome, Phase};
 use common::reason::WaitReason;

@@ -1,5 +1,5 @@
-//! The users that a node may vouch for: users on the node, but not operators unless the configuration
-//! allows it.
+//! The users that a node may vouch for: users on the node, but not operators unless the
+//! configuration allows it.
 
 use common::config::{ControllerConfig, VouchedFor};
 use e2e::{Cluster, ClusterOptions, Controllers, Machine, Person, is_root, wait_for};
@@ -50,9 +50,9 @@ fn a_node_may_not_vouch_for_root_or_operators() -> anyhow::Result<()> {
         let is_it = |line: &Value| line["verb"] == "nodes/drain" && line["uid"] == operator.uid;
         let refused =
             wait_for("the line of the refusal", || Ok(lines(&log)?.into_iter().find(is_it)))?;
-        let said =
+        let path =
             ["via", "result", "code"].map(|field| refused[field].as_str().unwrap_or_default());
-        assert_eq!(said, ["node n1", "refused", "voucher_refused"], "{refused}");
+        assert_eq!(path, ["node n1", "refused", "voucher_refused"], "{refused}");
         cluster.kantctl(operator)?.ok(&["drain", "n1", "--reason", "x"])?;
         cluster.kantctl(operator)?.ok(&["resume", "n1"])?;
     }
@@ -76,19 +76,18 @@ fn a_node_vouches_for_operators_if_the_configuration_allows_it() -> anyhow::Resu
 }
 
 #[test]
-fn the_leader_applies_its_own_rule_to_requests_forwarded_by_other_controllers() -> anyhow::Result<()>
-{
-    let mut house = Controllers::new()?;
-    house.add("a")?;
-    house.reconfigure("a", |config| config.nodes_may_vouch_for = VouchedFor::Users)?;
-    house.start("a")?;
+fn the_leader_applies_its_own_rule_to_forwarded_requests() -> anyhow::Result<()> {
+    let mut controllers = Controllers::new()?;
+    controllers.add("a")?;
+    controllers.reconfigure("a", |config| config.nodes_may_vouch_for = VouchedFor::Users)?;
+    controllers.start("a")?;
     // A controller with another configuration, which never leads.
-    house.add("b")?;
-    house.verb("b", &["join", "--learner", "--invitation", &house.invite("a")?])?;
-    house.start("b")?;
-    let at_b = house.kantctl("b")?;
+    controllers.add("b")?;
+    controllers.verb("b", &["join", "--learner", "--invitation", &controllers.invite("a")?])?;
+    controllers.start("b")?;
+    let at_b = controllers.kantctl("b")?;
     wait_for("b to pass on", || Ok((at_b.run(&["nodes"])?.code == 0).then_some(())))?;
-    let key = ClusterKey::load(Path::new(&house.config("a")?.cluster_key))?;
+    let key = ClusterKey::load(Path::new(&controllers.config("a")?.cluster_key))?;
     let identity = Identity::new(&key, Role::Node("n1".to_owned()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let drain = || {
@@ -98,7 +97,7 @@ fn the_leader_applies_its_own_rule_to_requests_forwarded_by_other_controllers() 
             .body("{\"reason\":\"x\"}".into())
     };
     runtime.block_on(async {
-        let at_b = Endpoint::Tls { addr: house.address("b"), identity };
+        let at_b = Endpoint::Tls { addr: controllers.address("b"), identity };
         let client = Client::new(at_b).with_answer_limit(Some(e2e::DEADLINE));
         let answer = client.send(drain()?).await?;
         let (head, body) = answer.into_parts();
@@ -106,11 +105,11 @@ fn the_leader_applies_its_own_rule_to_requests_forwarded_by_other_controllers() 
         assert_eq!(head.status, 403, "{}", String::from_utf8_lossy(&body));
         anyhow::Ok(())
     })?;
-    let log = Path::new(&house.config("a")?.state_dir).join("audit.log");
+    let log = Path::new(&controllers.config("a")?.state_dir).join("audit.log");
     let is_it = |line: &Value| line["verb"] == "nodes/drain";
     let refused = wait_for("the leader's line", || Ok(lines(&log)?.into_iter().find(is_it)))?;
-    let said = ["via", "through", "code"].map(|field| refused[field].as_str().unwrap_or_default());
-    assert_eq!(said, ["node n1", "controller 2", "voucher_refused"], "{refused}");
+    let path = ["via", "through", "code"].map(|field| refused[field].as_str().unwrap_or_default());
+    assert_eq!(path, ["node n1", "controller 2", "voucher_refused"], "{refused}");
     Ok(())
 }
 
@@ -125,7 +124,7 @@ fn a_node_may_not_vouch_for_foreign_groups() -> anyhow::Result<()> {
     let by_node = cluster.kantctl(Person::plain())?.on(&cluster.node_socket("n1"));
     let mut command = by_node.command();
     let output = command.gid(0).args(["submit", "--hold", "--wrap", "true"]).output()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(1) && said.contains("group 0"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && stderr.contains("group 0"), "{stderr}");
     Ok(())
 }

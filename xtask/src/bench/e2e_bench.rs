@@ -1,5 +1,5 @@
-//! The benchmark of one controller and one node on loopback, with optimised builds and durable storage:
-//! latencies and rates as seen by a user.
+//! The benchmark of one controller and one node on loopback, with optimised builds and durable
+//! storage: latencies and rates as seen by a user.
 
 use super::figures::Figures;
 use anyhow::Context as _;

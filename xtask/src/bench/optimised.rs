@@ -1,5 +1,5 @@
-//! The benchmarks with an optimised build: builds `tests/bench` with the `measure` profile, runs it,
-//! and writes its tables into docs/ between markers.
+//! The benchmarks with an optimised build: builds `tests/bench` with the `measure` profile, runs
+//! it, and writes its tables into docs/ between markers.
 
 use super::figures::Figures;
 use anyhow::{Context, bail, ensure};

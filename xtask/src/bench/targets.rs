@@ -1,5 +1,5 @@
-//! The targets of figures on the test machine with 2 cores, by the figures' names. A missed target is
-//! shown in the table and is not a failure.
+//! The targets of figures on the test machine with 2 cores, by the figures' names. A missed target
+//! is shown in the table and is not a failure.
 
 /// The lower bound of a rate, the upper bound of any other figure.
 const TARGETS: &[(&str, f64)] = &[

@@ -58,7 +58,8 @@ const ROOT_PROGRAMS: [&str; 2] = ["/usr/sbin", "/sbin"];
 /// The crate of the subcommand that the steps `deny` and `advisories` run.
 pub const DENY: &str = "cargo-deny";
 
-/// The packages that `step` lacks on this machine, and the command that installs them; `None`: none.
+/// The packages that `step` lacks on this machine, and the command that installs them; `None`:
+/// none.
 #[must_use]
 pub fn missing(step: &str) -> Option<String> {
     missing_packages(|needed| needed.step == step, is_there)

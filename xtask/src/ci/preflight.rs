@@ -1,5 +1,5 @@
-//! The check for required programs before the first step, so that a missing package is reported by its
-//! name and not by a linker error.
+//! The check for required programs before the first step, so that a missing package is reported by
+//! its name and not by a linker error.
 
 use super::step::has_subcommand;
 use anyhow::{Result, bail};

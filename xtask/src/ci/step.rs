@@ -1,5 +1,5 @@
-//! One step of the checks: a cargo command whose output is passed through while its test results are
-//! counted.
+//! One step of the checks: a cargo command whose output is passed through while its test results
+//! are counted.
 
 use super::totals::Totals;
 use anyhow::{Context, Result};

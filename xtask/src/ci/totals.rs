@@ -1,4 +1,5 @@
-//! The totals of the result lines of test programs, `test result: ok. 3 passed; 0 failed; 1 ignored`.
+//! The totals of the result lines of test programs, `test result: ok. 3 passed; 0 failed; 1
+//! ignored`.
 
 use std::fmt;
 

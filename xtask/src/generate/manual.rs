@@ -1,5 +1,5 @@
-//! kantctl's manual pages and shell completions, as printed by kantctl. kantctl is run and not linked,
-//! so that the checks can start and report it when kantctl does not compile.
+//! kantctl's manual pages and shell completions, as printed by kantctl. kantctl is run and not
+//! linked, so that the checks can start and report it when kantctl does not compile.
 
 use super::Page;
 use crate::ci::cargo;

@@ -1,5 +1,5 @@
-//! The second disk of the virtual machine: the daemons, kantd's tests and the systemd units that the
-//! guest's script (tests/vm/guest.sh) runs.
+//! The second disk of the virtual machine: the daemons, kantd's tests and the systemd units that
+//! the guest's script (tests/vm/guest.sh) runs.
 
 use crate::ci::cargo;
 use crate::tree;

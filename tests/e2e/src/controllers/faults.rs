@@ -28,21 +28,21 @@ impl Controllers {
     /// # Errors
     /// When they do not become voters.
     pub fn three_on(network: Network) -> anyhow::Result<Self> {
-        let mut house = Self::new()?;
+        let mut controllers = Self::new()?;
         for name in ["a", "b", "c"] {
-            house.add(name)?;
+            controllers.add(name)?;
             let listen = format!("{}:7600", network.address(name)?);
-            house.reconfigure(name, |config| config.listen = listen)?;
+            controllers.reconfigure(name, |config| config.listen = listen)?;
         }
-        house.network = Some(network);
-        house.reconfigure("a", |config| config.peers.clear())?;
-        house.start("a")?;
+        controllers.network = Some(network);
+        controllers.reconfigure("a", |config| config.peers.clear())?;
+        controllers.start("a")?;
         for name in ["b", "c"] {
-            house.admit(name, "join", "a")?;
-            house.start(name)?;
+            controllers.admit(name, "join", "a")?;
+            controllers.start(name)?;
         }
-        house.wait_for_voters("a", 3)?;
-        Ok(house)
+        controllers.wait_for_voters("a", 3)?;
+        Ok(controllers)
     }
 
     /// The network of the hosts.

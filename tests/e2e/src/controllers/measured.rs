@@ -12,18 +12,18 @@ impl Controllers {
     /// When they do not become voters, or no name is given.
     pub fn of(names: &[&str], change: fn(&mut ControllerConfig)) -> anyhow::Result<Self> {
         let (first, others) = names.split_first().context("no name of a controller is given")?;
-        let mut house = Self::new()?;
-        house.add(first)?;
-        house.reconfigure(first, change)?;
-        house.start(first)?;
+        let mut controllers = Self::new()?;
+        controllers.add(first)?;
+        controllers.reconfigure(first, change)?;
+        controllers.start(first)?;
         for name in others {
-            house.add(name)?;
-            house.reconfigure(name, change)?;
-            house.admit(name, "join", first)?;
-            house.start(name)?;
+            controllers.add(name)?;
+            controllers.reconfigure(name, change)?;
+            controllers.admit(name, "join", first)?;
+            controllers.start(name)?;
         }
-        house.wait_for_voters(first, names.len())?;
-        Ok(house)
+        controllers.wait_for_voters(first, names.len())?;
+        Ok(controllers)
     }
 
     /// Stops a node's daemon. The caller must have ensured that no job runs on the node.

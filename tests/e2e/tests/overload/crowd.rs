@@ -93,16 +93,16 @@ impl Crowd {
 
     /// The answers on connections without a request, where there are any.
     pub fn refused(&self, streams: &[UnixStream]) -> anyhow::Result<Vec<Answer>> {
-        let mut told = Vec::new();
+        let mut received = Vec::new();
         for mut stream in streams {
             stream.set_nonblocking(true)?;
             let mut bytes = vec![0; 1000];
             if let Ok(length) = stream.read(&mut bytes) {
                 bytes.truncate(length);
-                told.push(Answer::new(bytes)?);
+                received.push(Answer::new(bytes)?);
             }
         }
-        Ok(told)
+        Ok(received)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Separation of a Rust file's code from comments and literals, so that a rule does not mistake a word
-//! in a sentence for code. It is not a parser: it knows only where comments and literals begin and
-//! end.
+//! Separation of a Rust file's code from comments and literals, so that a rule does not mistake a
+//! word in a sentence for code. It is not a parser: it knows only where comments and literals begin
+//! and end.
 
 /// What a byte belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Tokens of Rust code: words and punctuation, each with its line. Comments and literals are blanked
-//! before.
+//! Tokens of Rust code: words and punctuation, each with its line. Comments and literals are
+//! blanked before.
 
 /// A word, a number, `::`, or a single punctuation character.
 #[derive(Debug, Clone, PartialEq, Eq)]
