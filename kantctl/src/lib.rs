@@ -38,8 +38,8 @@ pub fn command() -> clap::Command {
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if let Some(name) = slurm::name::Name::of(arguments.first()) {
-        return slurm::name::run(name, &arguments);
+    if let Some(command) = slurm::command::SlurmCommand::from_program(arguments.first()) {
+        return slurm::command::run(command, &arguments);
     }
     let parsed = || {
         let matches = command().try_get_matches_from(&arguments)?;
@@ -49,9 +49,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, arguments.iter().any(|word| word == "submit")),
     };
-    let screen = Screen::look(cli.global.json);
+    let screen = Screen::detect(cli.global.json);
     run_verb(cli, &screen).unwrap_or_else(|failure| {
-        screen::complain(&failure);
+        screen::print_failure(&failure);
         if screen.json {
             // Whoever should read it is gone then, and the exit code says the rest.
             drop(screen.failure(&failure));
@@ -75,7 +75,7 @@ fn refuse(error: &clap::Error, submits: bool) -> u8 {
         _ => None,
     };
     match refused {
-        Some(failure) => screen::complain(&failure),
+        Some(failure) => screen::print_failure(&failure),
         // Nobody is left to tell when stdout and stderr are gone.
         None => drop(error.print()),
     }

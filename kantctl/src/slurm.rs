@@ -1,25 +1,25 @@
-//! Slurm's commands under their own names: `sbatch`, `squeue` and the others, with Slurm's options,
-//! output and messages, for scripts and tools made for it. Never a second way to do anything: each
-//! asks the controller what the verbs of kantctl ask.
+//! Slurm's commands under their own names (`sbatch`, `squeue` and others), with Slurm's options,
+//! output and messages, for scripts and tools written for Slurm. Each sends the controller the same
+//! requests as the verbs of kantctl.
 
-pub mod accounting;
 pub mod calendar;
+pub mod command;
 pub mod compatibility;
+pub mod fixed_columns;
 pub mod format;
-mod glued;
-pub mod job_field;
 pub mod job_fields;
-pub mod job_part;
+pub mod job_line;
+pub mod job_records;
 pub mod json;
 pub mod json_account;
 pub mod json_node;
-mod living;
+pub mod line_part;
 mod membership;
-pub mod name;
 pub mod node_field;
-pub mod past;
-pub mod refused;
+mod option_values;
+mod running_steps;
 pub mod sacct;
+pub mod sacct_field;
 pub mod sacctmgr;
 pub mod salloc;
 pub mod sattach;
@@ -27,7 +27,6 @@ pub mod sbatch;
 pub mod scancel;
 pub mod scontrol;
 pub mod sdiag;
-pub mod sheet;
 pub mod sinfo;
 pub mod size;
 pub mod sprio;
@@ -35,8 +34,9 @@ pub mod squeue;
 pub mod sreport;
 pub mod srun;
 pub mod sshare;
+pub mod unsupported;
 
-/// What to type instead of a command of Slurm's; `None`: the word is none of them.
+/// What to type instead of a Slurm command; `None`: `command` is not one.
 #[must_use]
 pub fn instead_of(command: &str) -> Option<&'static str> {
     Some(match command {
@@ -51,13 +51,13 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
              `requeue`, `suspend`, `drain` and `resume` are verbs of their own"
         }
         "sacct" => {
-            "`sacct` is `kantctl history` here; `kantctl show job` tells a job's story, as long as \
-             the controller keeps it"
+            "`sacct` is `kantctl history` here; `kantctl show job` shows a job's timeline while the \
+             controller keeps it"
         }
         "sattach" => "`sattach` is `kantctl attach` here",
         "sprio" => "`sprio` is `kantctl priority` here",
         "sreport" => "`sreport` is `kantctl report` here",
-        "sdiag" => "`kantctl metrics` says how well GPUs are used and how long jobs wait",
+        "sdiag" => "`kantctl metrics` shows GPU usage and waiting times",
         _ => return None,
     })
 }

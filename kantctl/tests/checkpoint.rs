@@ -1,13 +1,13 @@
-//! `kantctl checkpoint`, against a controller that answers as it is told.
+//! `kantctl checkpoint`, against a controller with scripted answers.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod support;
 
-use house::{House, NOW, finish, json, refusal};
 use serde_json::{Value, json as value};
+use support::{NOW, TestController, finish, json, refusal};
 
-fn controller() -> House {
-    House::answering(|asked, _| match asked.what.as_str() {
+fn controller() -> TestController {
+    TestController::answering(|request, _| match request.line.as_str() {
         "POST /v1/jobs/42_7/checkpoint" => json(value!({ "jobs": ["42_7"], "checkpoint_at": NOW })),
         "POST /v1/jobs/42+1/checkpoint" => {
             json(value!({ "jobs": ["42", "43"], "checkpoint_at": NOW }))
@@ -17,27 +17,27 @@ fn controller() -> House {
 }
 
 #[tokio::test]
-async fn inside_a_job_it_is_that_job() {
-    let house = controller();
-    let mut inside = house.command(&["checkpoint"]);
+async fn inside_a_job_the_default_is_that_job() {
+    let controller = controller();
+    let mut inside = controller.command(&["checkpoint"]);
     inside.env("KANT_JOB_ID", "42_7").env("TZ", "UTC");
     let done = finish(inside.spawn().unwrap()).await;
     assert_eq!(done.good(), "job 42_7: work up to 2023-11-14 22:13:20 is saved\n");
-    let mut named = house.command(&["checkpoint", "42+1", "--json"]);
+    let mut named = controller.command(&["checkpoint", "42+1", "--json"]);
     named.env("KANT_JOB_ID", "42_7");
     let done = finish(named.spawn().unwrap()).await;
     let answer: Value = serde_json::from_str(done.good()).unwrap();
     assert_eq!(answer, value!({ "jobs": ["42", "43"], "checkpoint_at": NOW }));
     let asked = ["POST /v1/jobs/42_7/checkpoint", "POST /v1/jobs/42+1/checkpoint"];
-    assert_eq!(house.questions(), asked);
+    assert_eq!(controller.request_lines(), asked);
 }
 
 #[tokio::test]
-async fn outside_a_job_is_named_and_a_refusal_is_told() {
-    let house = controller();
+async fn outside_a_job_an_id_is_required_and_a_refusal_is_reported() {
+    let controller = controller();
     let words = ["this runs in no job", "kantctl checkpoint 42"];
-    house.kantctl(&["checkpoint"]).await.refused(2, &words);
-    house.kantctl(&["checkpoint", "x"]).await.refused(2, &["x"]);
-    assert_eq!(house.asked().len(), 0);
-    house.kantctl(&["checkpoint", "9"]).await.refused(1, &["it is PENDING"]);
+    controller.kantctl(&["checkpoint"]).await.refused(2, &words);
+    controller.kantctl(&["checkpoint", "x"]).await.refused(2, &["x"]);
+    assert_eq!(controller.requests().len(), 0);
+    controller.kantctl(&["checkpoint", "9"]).await.refused(1, &["it is PENDING"]);
 }

@@ -1,13 +1,13 @@
-//! Nodes, queues, status, and what holds for every verb: configuration, sockets, exit codes,
-//! broken pipes, full disks, answers that make no sense.
+//! Nodes, queues, status, and what all verbs have in common: configuration, sockets, exit codes,
+//! broken pipes, full disks and invalid answers.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod support;
 
-use house::{House, completed, finish, jobs, json, refusal};
 use serde_json::{Value, json as value};
 use std::process::Stdio;
+use support::{TestController, completed, finish, jobs, json, refusal};
 
 fn node(name: &str) -> Value {
     value!({
@@ -22,8 +22,8 @@ fn node(name: &str) -> Value {
     })
 }
 
-fn cluster() -> House {
-    House::answering(|asked, _| match asked.what.as_str() {
+fn cluster() -> TestController {
+    TestController::answering(|request, _| match request.line.as_str() {
         "GET /v1/nodes" => json(value!({ "nodes": [node("g1"), node("g2")], "as_of": 0 })),
         "GET /v1/nodes/g1" => json(value!({ "nodes": [node("g1")], "as_of": 0 })),
         "GET /v1/queues" => json(value!({ "queues": [{
@@ -42,34 +42,34 @@ fn cluster() -> House {
 
 #[tokio::test]
 async fn the_cluster_is_shown() {
-    let house = cluster();
+    let controller = cluster();
     let nodes = "\
 NODE  STATE  CPUS  MEMORY  GPUS  KIND  JOBS  REASON
 g1    idle    0/4   0B/8G     -  -        0
 ";
-    assert_eq!(house.kantctl(&["nodes", "g1"]).await.good(), nodes);
-    let done = house.kantctl(&["nodes", "-t", "down", "--json"]).await;
+    assert_eq!(controller.kantctl(&["nodes", "g1"]).await.good(), nodes);
+    let done = controller.kantctl(&["nodes", "-t", "down", "--json"]).await;
     assert_eq!(serde_json::from_str::<Value>(done.good()).unwrap()["nodes"], value!([]));
-    assert!(house.kantctl(&["show", "node", "g1"]).await.good().contains("0 of 4 in use"));
-    assert!(house.kantctl(&["queues"]).await.good().contains("main*"));
-    let status = house.kantctl(&["status"]).await;
+    assert!(controller.kantctl(&["show", "node", "g1"]).await.good().contains("0 of 4 in use"));
+    assert!(controller.kantctl(&["queues"]).await.good().contains("main*"));
+    let status = controller.kantctl(&["status"]).await;
     assert!(status.good().contains("jobs        1 wait, 2 run, 3 are over\n"), "{}", status.out);
 }
 
 #[tokio::test]
 async fn nodes_are_drained_with_a_reason_and_resumed() {
-    let house = cluster();
-    assert_eq!(house.kantctl(&["drain", "g1", "-r", "bad fan"]).await.good(), "Drained g1\n");
-    assert_eq!(house.asked()[0].body, value!({ "reason": "bad fan" }));
-    assert_eq!(house.kantctl(&["resume", "g1"]).await.good(), "Resumed g1\n");
-    house.kantctl(&["drain", "g1"]).await.refused(2, &["--reason"]);
-    house.kantctl(&["drain", "g[", "-r", "x"]).await.refused(2, &["list of nodes"]);
-    house.kantctl(&["resume", "g9"]).await.refused(1, &["operators only"]);
+    let controller = cluster();
+    assert_eq!(controller.kantctl(&["drain", "g1", "-r", "bad fan"]).await.good(), "Drained g1\n");
+    assert_eq!(controller.requests()[0].body, value!({ "reason": "bad fan" }));
+    assert_eq!(controller.kantctl(&["resume", "g1"]).await.good(), "Resumed g1\n");
+    controller.kantctl(&["drain", "g1"]).await.refused(2, &["--reason"]);
+    controller.kantctl(&["drain", "g[", "-r", "x"]).await.refused(2, &["list of nodes"]);
+    controller.kantctl(&["resume", "g9"]).await.refused(1, &["operators only"]);
 }
 
 #[tokio::test]
-async fn a_resumed_node_that_is_still_unwell_is_told_of() {
-    let house = House::answering(|asked, _| match asked.what.as_str() {
+async fn resuming_a_node_with_health_problems_warns() {
+    let controller = TestController::answering(|request, _| match request.line.as_str() {
         "GET /v1/nodes/g1" => {
             let mut node = node("g1");
             node["findings"] = value!([
@@ -80,34 +80,34 @@ async fn a_resumed_node_that_is_still_unwell_is_told_of() {
         }
         _ => json(value!({})),
     });
-    let done = house.kantctl(&["resume", "g1"]).await;
+    let done = controller.kantctl(&["resume", "g1"]).await;
     assert_eq!(done.good(), "Resumed g1\n");
     let said = "g1 is not well: gpu_lost: GPU 1 (GPU-1): is lost; jobs start there all the same";
     assert!(done.err.contains(said), "{}", done.err);
-    assert!(!done.err.contains("too hot"), "no reason to keep jobs off: {}", done.err);
+    assert!(!done.err.contains("too hot"), "a warning does not drain a node: {}", done.err);
 }
 
 #[tokio::test]
-async fn a_command_line_that_makes_no_sense_is_exit_code_2() {
-    let house = House::empty();
+async fn an_invalid_command_line_is_exit_code_2() {
+    let controller = TestController::empty();
     for words in [&["frobnicate"][..], &[], &["queue", "--frob"], &["queue", "x"], &["show"]] {
-        house.kantctl(words).await.refused(2, &["Usage: kantctl"]);
+        controller.kantctl(words).await.refused(2, &["Usage: kantctl"]);
     }
-    let done = house.kantctl(&["queue", "-d"]).await;
+    let done = controller.kantctl(&["queue", "-d"]).await;
     assert!(
         done.code == Some(2) && !done.err.contains("release"),
-        "sbatch's -d is no concern here"
+        "sbatch's -d is not suggested for another verb"
     );
-    house.kantctl(&["queue", "--retry", "x"]).await.refused(2, &["length of time"]);
-    assert!(house.kantctl(&["--help"]).await.good().contains("Exit codes:"));
-    assert!(house.kantctl(&["submit", "--help"]).await.good().contains("KANTCTL_QUEUE"));
-    assert!(house.kantctl(&["--version"]).await.good().starts_with("kantctl "));
+    controller.kantctl(&["queue", "--retry", "x"]).await.refused(2, &["length of time"]);
+    assert!(controller.kantctl(&["--help"]).await.good().contains("Exit codes:"));
+    assert!(controller.kantctl(&["submit", "--help"]).await.good().contains("KANTCTL_QUEUE"));
+    assert!(controller.kantctl(&["--version"]).await.good().starts_with("kantctl "));
 }
 
 #[tokio::test]
-async fn an_error_of_usage_does_not_ask_for_what_the_environment_gives() {
-    let house = House::empty();
-    let mut command = house.command(&["queue", "--frob"]);
+async fn a_usage_error_does_not_list_options_set_by_the_environment() {
+    let controller = TestController::empty();
+    let mut command = controller.command(&["queue", "--frob"]);
     command.env("KANT_RETRY", "5s").env("KANT_CONFIG", "k.toml");
     let done = finish(command.spawn().unwrap()).await;
     done.refused(2, &["Usage: kantctl queue [OPTIONS]"]);
@@ -115,23 +115,23 @@ async fn an_error_of_usage_does_not_ask_for_what_the_environment_gives() {
 }
 
 #[tokio::test]
-async fn an_empty_environment_variable_is_as_good_as_none() {
-    let house = cluster();
-    let path = house.file("kantctl.toml", &format!("sockets = [{:?}]\n", house.socket()));
-    let mut command = house.command(&["queues"]);
+async fn an_empty_environment_variable_counts_as_unset() {
+    let controller = cluster();
+    let path = controller.file("kantctl.toml", &format!("sockets = [{:?}]\n", controller.socket()));
+    let mut command = controller.command(&["queues"]);
     command.env("KANT_SOCKET", "").env("KANT_RETRY", "").env("KANT_CONFIG", path);
     finish(command.spawn().unwrap()).await.good();
-    let mut command = house.command(&["queues"]);
+    let mut command = controller.command(&["queues"]);
     command.env("KANT_CONFIG", "");
     finish(command.spawn().unwrap()).await.good();
-    let mut command = house.command(&["queues"]);
+    let mut command = controller.command(&["queues"]);
     let done = finish(command.env("KANT_RETRY", "x").spawn().unwrap()).await;
     done.refused(2, &["KANT_RETRY", "`x`", "length of time"]);
 }
 
 #[tokio::test]
-async fn slurms_commands_are_told_their_verb() {
-    let house = House::empty();
+async fn a_slurm_command_as_verb_is_answered_with_the_right_verb() {
+    let controller = TestController::empty();
     for (words, hint) in [
         (&["squeue", "-u", "ada"][..], "kantctl queue"),
         (&["sbatch", "a.sh"], "`sbatch` is `kantctl submit` here"),
@@ -142,46 +142,46 @@ async fn slurms_commands_are_told_their_verb() {
         (&["scontrol", "show", "job", "1"], "kantctl show"),
         (&["--json", "sacct"], "kantctl history"),
     ] {
-        house.kantctl(words).await.refused(2, &["there is no verb `s", "hint: ", hint]);
+        controller.kantctl(words).await.refused(2, &["there is no verb `s", "hint: ", hint]);
     }
 }
 
 #[tokio::test]
-async fn a_personal_configuration_that_cannot_be_read_is_passed_over() {
-    let house = cluster();
-    // Root may read every file, but nobody reads a folder as one.
-    std::fs::create_dir_all(house.dir.path().join(".config/kant/kantctl.toml")).unwrap();
-    let path = house.dir.path().join(".config/kant/kantctl.toml");
-    let mut command = house.command(&["queues", "--retry", "0s"]);
+async fn an_unreadable_personal_configuration_is_skipped_with_a_warning() {
+    let controller = cluster();
+    // Root may read every file, but a directory cannot be read as a file.
+    std::fs::create_dir_all(controller.dir.path().join(".config/kant/kantctl.toml")).unwrap();
+    let path = controller.dir.path().join(".config/kant/kantctl.toml");
+    let mut command = controller.command(&["queues", "--retry", "0s"]);
     let done = finish(command.env_remove("KANT_SOCKET").spawn().unwrap()).await;
     assert_ne!(done.code, Some(1), "{done:?}");
     let said = format!("warning: failed to read configuration {}: ", path.display());
     assert!(done.err.contains(&said), "{}", done.err);
-    let mut command = house.command(&["queues", "--config", path.to_str().unwrap()]);
+    let mut command = controller.command(&["queues", "--config", path.to_str().unwrap()]);
     let done = finish(command.env_remove("KANT_SOCKET").spawn().unwrap()).await;
     done.refused(1, &["failed to read configuration"]);
 }
 
 #[tokio::test]
-async fn no_controller_is_exit_code_3() {
-    let house = House::empty();
+async fn an_unreachable_controller_is_exit_code_3() {
+    let controller = TestController::empty();
     for verb in ["queue", "nodes", "queues"] {
         let words = [verb, "--retry", "0s"];
-        house.kantctl(&words).await.refused(3, &["failed to reach the controller", "hint: "]);
+        controller.kantctl(&words).await.refused(3, &["failed to reach the controller", "hint: "]);
     }
-    // Whether one is there is what this asks, so it does not wait for one.
-    house.kantctl(&["status"]).await.refused(3, &["failed to reach the controller", "hint: "]);
-    house.kantctl(&["cancel", "--retry", "0s", "1", "2"]).await.refused(3, &["kant.sock"]);
+    // status asks whether a controller runs, so it does not wait for one.
+    controller.kantctl(&["status"]).await.refused(3, &["failed to reach the controller", "hint: "]);
+    controller.kantctl(&["cancel", "--retry", "0s", "1", "2"]).await.refused(3, &["kant.sock"]);
 }
 
 #[tokio::test]
 async fn sockets_are_tried_in_the_configured_order() {
-    let house = cluster();
-    let missing = house.dir.path().join("missing.sock");
-    let sockets = format!("sockets = [{missing:?}, {:?}]\n", house.socket());
+    let controller = cluster();
+    let missing = controller.dir.path().join("missing.sock");
+    let sockets = format!("sockets = [{missing:?}, {:?}]\n", controller.socket());
     let with_config = |text: &str| {
-        let path = house.file("kantctl.toml", text);
-        let mut command = house.command(&["queues"]);
+        let path = controller.file("kantctl.toml", text);
+        let mut command = controller.command(&["queues"]);
         command.env_remove("KANT_SOCKET").env("KANT_CONFIG", path);
         command
     };
@@ -189,24 +189,24 @@ async fn sockets_are_tried_in_the_configured_order() {
     let typo = finish(with_config("\nsocket = []\n").spawn().unwrap()).await;
     typo.refused(1, &["kantctl.toml", "line 2", "socket"]);
 
-    std::fs::create_dir_all(house.dir.path().join(".config/kant")).unwrap();
-    house.file(".config/kant/kantctl.toml", &sockets);
-    let mut command = house.command(&["queues"]);
+    std::fs::create_dir_all(controller.dir.path().join(".config/kant")).unwrap();
+    controller.file(".config/kant/kantctl.toml", &sockets);
+    let mut command = controller.command(&["queues"]);
     finish(command.env_remove("KANT_SOCKET").spawn().unwrap()).await.good();
 }
 
 #[tokio::test]
-async fn the_command_lines_socket_wins() {
-    let house = cluster();
-    let socket = house.socket();
-    let mut command = house.command(&["--socket", socket.to_str().unwrap(), "queues"]);
+async fn the_socket_of_the_command_line_wins() {
+    let controller = cluster();
+    let socket = controller.socket();
+    let mut command = controller.command(&["--socket", socket.to_str().unwrap(), "queues"]);
     finish(command.env("KANT_SOCKET", "/nonexistent").spawn().unwrap()).await.good();
 }
 
 #[tokio::test]
-async fn an_answer_that_makes_no_sense_is_no_panic() {
+async fn an_invalid_answer_is_an_error_and_not_a_panic() {
     for answer in ["", "{", "[]", "null", "{\"jobs\": 5}", "{\"nodes\": [{}]}", "\u{0}"] {
-        let house = House::answering(move |_, _| answer);
+        let controller = TestController::answering(move |_, _| answer);
         for words in [
             &["queue"][..],
             &["nodes"],
@@ -217,64 +217,66 @@ async fn an_answer_that_makes_no_sense_is_no_panic() {
             &["wait", "1"],
             &["logs", "1"],
         ] {
-            house.kantctl(words).await.refused(1, &["failed to understand"]);
+            controller.kantctl(words).await.refused(1, &["failed to understand"]);
         }
     }
-    let house = House::answering(|_, _| (axum::http::StatusCode::BAD_REQUEST, "<html>"));
-    house.kantctl(&["queue"]).await.refused(1, &["400", "<html>"]);
+    let controller =
+        TestController::answering(|_, _| (axum::http::StatusCode::BAD_REQUEST, "<html>"));
+    controller.kantctl(&["queue"]).await.refused(1, &["400", "<html>"]);
 }
 
 #[tokio::test]
-async fn a_reader_that_leaves_early_is_met_with_silence() {
-    let house = House::answering(|_, _| {
+async fn a_closed_pipe_ends_kantctl_without_a_message() {
+    let controller = TestController::answering(|_, _| {
         json(jobs((1..20_000).map(|id| completed(&id.to_string())).collect()))
     });
-    let mut child = house.command(&["queue", "--all"]).spawn().unwrap();
+    let mut child = controller.command(&["queue", "--all"]).spawn().unwrap();
     drop(child.stdout.take());
     let done = finish(child).await;
     assert_eq!((done.code, done.err.as_str()), (Some(141), ""));
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told() {
-    let house = cluster();
+async fn a_full_disk_is_reported() {
+    let controller = cluster();
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let done = finish(house.command(&["queues"]).stdout(Stdio::from(full)).spawn().unwrap()).await;
+    let done =
+        finish(controller.command(&["queues"]).stdout(Stdio::from(full)).spawn().unwrap()).await;
     done.refused(1, &["failed to write to standard output", "No space left"]);
 }
 
 #[tokio::test]
 async fn colours_are_for_terminals_or_on_demand() {
-    let house = House::answering(|_, _| json(jobs(vec![completed("1")])));
-    assert!(!house.kantctl(&["queue"]).await.good().contains('\u{1b}'));
-    let mut forced = house.command(&["queue"]);
+    let controller = TestController::answering(|_, _| json(jobs(vec![completed("1")])));
+    assert!(!controller.kantctl(&["queue"]).await.good().contains('\u{1b}'));
+    let mut forced = controller.command(&["queue"]);
     let forced = finish(forced.env("CLICOLOR_FORCE", "1").spawn().unwrap()).await;
     assert!(forced.good().contains('\u{1b}'));
-    let mut never = house.command(&["queue"]);
+    let mut never = controller.command(&["queue"]);
     let never = finish(never.env("NO_COLOR", "1").spawn().unwrap()).await;
     assert!(!never.good().contains('\u{1b}'));
 }
 
 #[tokio::test]
 async fn completions_and_manual_need_no_controller() {
-    let house = House::empty();
-    assert!(house.kantctl(&["completions", "bash"]).await.good().contains("kantctl"));
-    assert!(house.kantctl(&["man"]).await.good().contains(".TH kantctl 1"));
-    house.kantctl(&["man", "."]).await.good();
-    assert!(house.dir.path().join("kantctl-submit.1").exists());
-    house.kantctl(&["man", "missing"]).await.refused(1, &["manual pages into missing"]);
-    house.kantctl(&["completions", "tcsh"]).await.refused(2, &["possible values"]);
+    let controller = TestController::empty();
+    assert!(controller.kantctl(&["completions", "bash"]).await.good().contains("kantctl"));
+    assert!(controller.kantctl(&["man"]).await.good().contains(".TH kantctl 1"));
+    controller.kantctl(&["man", "."]).await.good();
+    assert!(controller.dir.path().join("kantctl-submit.1").exists());
+    controller.kantctl(&["man", "missing"]).await.refused(1, &["manual pages into missing"]);
+    controller.kantctl(&["completions", "tcsh"]).await.refused(2, &["possible values"]);
 }
 
 #[tokio::test]
-async fn who_books_nodes_that_run_jobs_is_told_of_them() {
-    let house = House::answering(|asked, _| {
+async fn reserving_nodes_with_running_jobs_names_the_nodes() {
+    let controller = TestController::answering(|request, _| {
         let mut busy = node("g2");
         busy["jobs"] = value!(["7", "8_3"]);
-        match asked.what.as_str() {
+        match request.line.as_str() {
             "GET /v1/nodes" => json(value!({ "nodes": [node("g1"), busy], "as_of": 9 })),
             _ => {
-                let from = if asked.body["name"] == "later" { 10 } else { 9 };
+                let from = if request.body["name"] == "later" { 10 } else { 9 };
                 json(value!({ "reservations": [{
                     "name": "fans", "nodes": ["g1", "g2"], "from": from, "to": 7_200_000,
                     "by": "root", "maintenance": true
@@ -283,9 +285,9 @@ async fn who_books_nodes_that_run_jobs_is_told_of_them() {
         }
     });
     let create = |name| ["reservations", "create", name, "-w", "g[1-2]", "--for", "2h"];
-    let done = house.kantctl(&create("fans")).await;
+    let done = controller.kantctl(&create("fans")).await;
     assert!(done.good().starts_with("Reserved fans"), "{}", done.out);
     assert!(done.err.contains("jobs still run on g2, and go on there"), "{}", done.err);
-    let later = house.kantctl(&create("later")).await;
-    assert_eq!((later.code, later.err.as_str()), (Some(0), ""), "it has not begun");
+    let later = controller.kantctl(&create("later")).await;
+    assert_eq!((later.code, later.err.as_str()), (Some(0), ""), "the reservation has not begun");
 }

@@ -1,24 +1,23 @@
-//! What a shell offers where a job, a node or a queue is meant: those that there are. Never
-//! waits for a controller that does not answer.
+//! Shell completions of jobs, nodes and queues from a controller.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
-#[path = "house/pty.rs"]
+#[path = "support/pty.rs"]
 mod pty;
+mod support;
 
 use common::job::Phase;
-use house::{House, PATIENCE, job, jobs, json};
 use pty::Pty;
 use serde_json::json as value;
 use std::path::Path;
 use std::process::Command;
+use support::{TIMEOUT, TestController, job, jobs, json};
 
 /// A controller with some jobs, a node and two queues.
-fn cluster() -> House {
-    House::answering(|asked, _| match asked.what.split('?').next() {
+fn cluster() -> TestController {
+    TestController::answering(|request, _| match request.line.split('?').next() {
         Some("GET /v1/jobs") => {
-            assert!(asked.what.contains("user="), "only the own: {}", asked.what);
+            assert!(request.line.contains("user="), "only the user's own: {}", request.line);
             let of = |key| job(key, Phase::Running, None);
             json(jobs(vec![of("7"), of("41"), of("43_0"), of("43_1")]))
         }
@@ -27,27 +26,27 @@ fn cluster() -> House {
     })
 }
 
-/// Where `kantctl` is found.
+/// `PATH` with kantctl.
 fn path() -> String {
     let kantctl = Path::new(env!("CARGO_BIN_EXE_kantctl")).parent().unwrap();
     format!("{}:{}", kantctl.display(), std::env::var("PATH").unwrap_or_default())
 }
 
-/// This shell in that house; `None`: it is not installed, and nothing is tested.
-fn shell(name: &str, house: &House) -> Option<Command> {
+/// A shell with this controller; `None`: the shell is not installed and the test is skipped.
+fn shell(name: &str, controller: &TestController) -> Option<Command> {
     let there = Command::new(name).args(["-c", "true"]).status();
     if !there.is_ok_and(|status| status.success()) {
-        println!("skipped: there is no {name} here");
+        println!("skipped: {name} is not installed");
         return None;
     }
     let mut shell = Command::new(name);
-    shell.env_clear().env("PATH", path()).env("HOME", house.dir.path()).env("TERM", "dumb");
-    shell.env("KANT_SOCKET", house.socket()).current_dir(house.dir.path());
+    shell.env_clear().env("PATH", path()).env("HOME", controller.dir.path()).env("TERM", "dumb");
+    shell.env("KANT_SOCKET", controller.socket()).current_dir(controller.dir.path());
     Some(shell)
 }
 
-/// What bash would offer after these words, the last of them half typed.
-async fn offered(house: &House, words: &str) -> String {
+/// The completions that bash offers for the last of these words.
+async fn offered(controller: &TestController, words: &str) -> String {
     let kantctl = std::path::Path::new(env!("CARGO_BIN_EXE_kantctl")).parent().unwrap();
     let script = format!(
         "PATH={}:$PATH; . <(kantctl completions bash); COMP_WORDS=({words}); \
@@ -57,15 +56,15 @@ async fn offered(house: &House, words: &str) -> String {
         kantctl.display()
     );
     let mut bash = tokio::process::Command::new("bash");
-    bash.args(["-c", &script]).env("KANT_SOCKET", house.socket());
+    bash.args(["-c", &script]).env("KANT_SOCKET", controller.socket());
     let done = bash.stdin(std::process::Stdio::null()).output().await.unwrap();
     assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).unwrap().trim_end().to_owned()
 }
 
 #[tokio::test]
-async fn completions_offer_jobs_nodes_and_queues_that_there_are() {
-    let house = cluster();
+async fn bash_offers_existing_jobs_nodes_and_queues() {
+    let controller = cluster();
     for (words, expected) in [
         ("kantctl cancel ''", "43 41 7"),
         ("kantctl logs -f 4", "43 41"),
@@ -79,19 +78,22 @@ async fn completions_offer_jobs_nodes_and_queues_that_there_are() {
         ("kantctl submit --queue =", "main magic"),
         ("kantctl run --in 4", "43 41"),
     ] {
-        assert_eq!(offered(&house, words).await, expected, "{words}");
+        assert_eq!(offered(&controller, words).await, expected, "{words}");
     }
-    assert!(offered(&house, "kantctl show ''").await.contains("43 41 7 "), "or a subcommand");
-    assert!(offered(&house, "kantctl cancel --").await.contains("--signal"));
-    assert!(offered(&house, "kantctl can").await.contains("cancel"));
-    let nobody = House::empty();
-    assert_eq!(offered(&nobody, "kantctl cancel ''").await, "", "nobody answers");
+    assert!(
+        offered(&controller, "kantctl show ''").await.contains("43 41 7 "),
+        "jobs as well as subcommands"
+    );
+    assert!(offered(&controller, "kantctl cancel --").await.contains("--signal"));
+    assert!(offered(&controller, "kantctl can").await.contains("cancel"));
+    let absent = TestController::empty();
+    assert_eq!(offered(&absent, "kantctl cancel ''").await, "", "no controller answers");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fish_offers_them_too() {
-    let house = cluster();
-    let Some(mut fish) = shell("fish", &house) else { return };
+async fn fish_offers_existing_jobs_nodes_and_queues() {
+    let controller = cluster();
+    let Some(mut fish) = shell("fish", &controller) else { return };
     let lines = [
         ("kantctl cancel ", &["7\t", "41\t", "43\t"][..], &["job\t", "g-001"][..]),
         ("kantctl show ", &["41\t", "node\t"], &["g-001"]),
@@ -102,7 +104,7 @@ async fn fish_offers_them_too() {
         ("kantctl run --in 4", &["41\t", "43\t"], &["a-file"]),
         ("kantctl cancel 41 --sig", &["--signal\t"], &[]),
     ];
-    house.file("a-file", "");
+    controller.file("a-file", "");
     let asked = lines.map(|(line, ..)| format!("echo '== {line}'; complete -C '{line}'"));
     let script = format!("source (kantctl completions fish | psub)\n{}\n", asked.join("\n"));
     let done = fish.args(["--no-config", "-c", &script]).output().unwrap();
@@ -110,21 +112,21 @@ async fn fish_offers_them_too() {
     assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
     for (line, offered, others) in lines {
         let from = said.split(&format!("== {line}\n")).nth(1).unwrap_or_default();
-        let told = from.split("== ").next().unwrap_or_default();
-        let has = |word: &&str| told.lines().any(|line| line.starts_with(*word));
-        assert!(offered.iter().all(has), "{line}: {told}");
-        assert!(!others.iter().any(has), "{line}: {told}");
+        let text = from.split("== ").next().unwrap_or_default();
+        let has = |word: &&str| text.lines().any(|line| line.starts_with(*word));
+        assert!(offered.iter().all(has), "{line}: {text}");
+        assert!(!others.iter().any(has), "{line}: {text}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn zsh_offers_them_too() {
-    let house = cluster();
-    let Some(mut zsh) = shell("zsh", &house) else { return };
-    house.file("a-file", "");
-    std::fs::create_dir(house.dir.path().join("functions")).unwrap();
+async fn zsh_offers_existing_jobs_nodes_and_queues() {
+    let controller = cluster();
+    let Some(mut zsh) = shell("zsh", &controller) else { return };
+    controller.file("a-file", "");
+    std::fs::create_dir(controller.dir.path().join("functions")).unwrap();
     zsh.args(["-f", "-i"]);
-    // It answers where there are several: one is put in at once, and the line goes on.
+    // Only lines with several completions: a single one is inserted without a list.
     let lines = [
         ("kantctl cancel ", &["7 ", "41 ", "43 "][..], &["job ", "g-001", "a-file"][..]),
         ("kantctl cancel 41 --s", &["--signal", "--state"], &["a-file"]),
@@ -145,21 +147,21 @@ async fn zsh_offers_them_too() {
         for (line, offered, others) in lines {
             let before = terminal.seen.len();
             terminal.types(&format!("{line}\t"));
-            // The list, and below it the line again.
+            // The list is followed by the line again.
             terminal.until(offered[0]);
             terminal.until("ready> kantctl");
-            let told = terminal.seen[before..].to_owned();
+            let text = terminal.seen[before..].to_owned();
             let has = |word: &&str| {
-                told.lines()
+                text.lines()
                     .any(|line| line.starts_with(*word) || line.contains(&format!("  {word}")))
             };
-            assert!(offered.iter().all(has), "{line}: {told}");
-            assert!(!others.iter().any(has), "{line}: {told}");
+            assert!(offered.iter().all(has), "{line}: {text}");
+            assert!(!others.iter().any(has), "{line}: {text}");
             terminal.types("\x15\n");
             terminal.until("ready> ");
         }
     })
     .await
     .unwrap();
-    drop(house);
+    drop(controller);
 }

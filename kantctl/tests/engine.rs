@@ -1,18 +1,18 @@
-//! What the engine decides, asked for at the command line: what-if, priorities, metrics, bookings,
-//! and the options of a submission that speak of them. Never a real controller.
+//! Scheduling at the command line: what-if, priorities, metrics, reservations, and the scheduling
+//! options of a submission, against a controller with scripted answers.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod support;
 
 use common::topology::{Level, Nearness};
 use common::unit::{Nodes, Tasks};
 use common::wire::api::SubmitRequest;
-use house::{House, finish, json, refusal};
 use serde_json::{Value, json as value};
+use support::{TestController, finish, json, refusal};
 
-fn controller() -> House {
-    House::answering(|asked, _| match asked.what.as_str() {
+fn controller() -> TestController {
+    TestController::answering(|request, _| match request.line.as_str() {
         "POST /v1/jobs" => json(value!({ "job": 42 })),
         "POST /v1/jobs/42/what-if" => json(value!({
             "key": "42", "starts_now": ["g-001"], "expected_at": null, "reason": null,
@@ -45,10 +45,10 @@ fn controller() -> House {
 }
 
 #[tokio::test]
-async fn a_changed_request_is_asked_about_and_told_beside_the_present_one() {
-    let house = controller();
+async fn a_what_if_compares_the_changed_request_with_the_present_one() {
+    let controller = controller();
     let words = ["explain", "42", "--what-if", "time=2h gpus=h100:4"];
-    let done = house.kantctl(&words).await;
+    let done = controller.kantctl(&words).await;
     assert!(
         done.good().starts_with("With time=2h gpus=h100:4, job 42 would start now, on g-001.\n"),
         "{}",
@@ -56,83 +56,93 @@ async fn a_changed_request_is_asked_about_and_told_beside_the_present_one() {
     );
     let change = "`kantctl update 42 --time=2h --gpus=h100:4` saves 01:00:00 of waiting.\n";
     assert!(done.out.ends_with(change), "{}", done.out);
-    let patch = &house.asked()[0].body["patch"];
+    let patch = &controller.requests()[0].body["patch"];
     assert_eq!(patch["time_limit"], 7_200_000);
     assert_eq!(patch["gpus"], value!({ "with": { "total": 4 } }));
     assert_eq!(patch["gpu_kinds"], value!(["h100"]));
 
     let json = [&words[..], &["--json"]].concat();
-    let answer: Value = serde_json::from_str(house.kantctl(&json).await.good()).unwrap();
+    let answer: Value = serde_json::from_str(controller.kantctl(&json).await.good()).unwrap();
     assert_eq!(answer["starts_now"], value!(["g-001"]));
-    house.kantctl(&["explain", "42", "--what-if", "colour=red"]).await.refused(2, &["gpu-kind"]);
-    house.kantctl(&["explain", "7", "--what-if", "time=1"]).await.refused(1, &["there is none"]);
+    controller
+        .kantctl(&["explain", "42", "--what-if", "colour=red"])
+        .await
+        .refused(2, &["gpu-kind"]);
+    controller
+        .kantctl(&["explain", "7", "--what-if", "time=1"])
+        .await
+        .refused(1, &["there is none"]);
 }
 
 #[tokio::test]
-async fn a_search_for_moves_is_asked_for_and_told_in_its_own_words() {
-    let house = controller();
-    let done = house.kantctl(&["explain", "42", "--solve", "--trials", "5000"]).await;
-    let told = "Job 42, if others moved:\n  it has room on g-001 if 1 job moved\n\
+async fn a_search_for_moves_is_requested_and_shown() {
+    let controller = controller();
+    let done = controller.kantctl(&["explain", "42", "--solve", "--trials", "5000"]).await;
+    let text = "Job 42, if others moved:\n  it has room on g-001 if 1 job moved\n\
                 What to do: ask an operator\n";
-    assert_eq!(done.good(), told);
-    assert_eq!(house.asked()[0].body, value!({ "trials": 5000 }));
-    let json = house.kantctl(&["explain", "42", "--solve", "--json"]).await;
+    assert_eq!(done.good(), text);
+    assert_eq!(controller.requests()[0].body, value!({ "trials": 5000 }));
+    let json = controller.kantctl(&["explain", "42", "--solve", "--json"]).await;
     let answer: Value = serde_json::from_str(json.good()).unwrap();
     assert_eq!(answer["moves"][0]["to"], value!(["g-002"]));
-    house.kantctl(&["explain", "43", "--solve"]).await.refused(1, &["another search"]);
+    controller.kantctl(&["explain", "43", "--solve"]).await.refused(1, &["another search"]);
     let both = ["explain", "42", "--solve", "--what-if", "time=1"];
-    house.kantctl(&both).await.refused(2, &["cannot be used with"]);
-    house.kantctl(&["explain", "42", "--trials", "5"]).await.refused(2, &["--solve"]);
-    house.kantctl(&["explain", "42", "--solve", "--trials", "0"]).await.refused(2, &["--trials"]);
+    controller.kantctl(&both).await.refused(2, &["cannot be used with"]);
+    controller.kantctl(&["explain", "42", "--trials", "5"]).await.refused(2, &["--solve"]);
+    controller
+        .kantctl(&["explain", "42", "--solve", "--trials", "0"])
+        .await
+        .refused(2, &["--trials"]);
 }
 
 #[tokio::test]
 async fn priorities_and_metrics_are_shown() {
-    let house = controller();
-    assert!(house.kantctl(&["priority"]).await.good().starts_with("ID  USER  QUEUE"));
-    let one = house.kantctl(&["priority", "42", "43_1"]).await;
+    let controller = controller();
+    assert!(controller.kantctl(&["priority"]).await.good().starts_with("ID  USER  QUEUE"));
+    let one = controller.kantctl(&["priority", "42", "43_1"]).await;
     assert!(one.good().contains("250 =     1000 x 0.250\n"), "{}", one.out);
-    let none = house.kantctl(&["priority", "44"]).await;
+    let none = controller.kantctl(&["priority", "44"]).await;
     assert!(none.good().is_empty() && none.err.contains("none of these waits"), "{}", none.err);
-    let metrics = house.kantctl(&["metrics"]).await;
+    let metrics = controller.kantctl(&["metrics"]).await;
     assert!(
         metrics.good().contains("GAR          50.0%  0 of 16 GPUs in use\n"),
         "{}",
         metrics.out
     );
-    let raw = house.kantctl(&["metrics", "--json"]).await;
+    let raw = controller.kantctl(&["metrics", "--json"]).await;
     assert_eq!(serde_json::from_str::<Value>(raw.good()).unwrap()["gar"], 0.5);
 }
 
 #[tokio::test]
-async fn nodes_are_booked_and_given_back() {
-    let house = controller();
-    assert!(house.kantctl(&["reservations"]).await.good().starts_with("NAME  STATE"));
+async fn reservations_are_created_and_deleted() {
+    let controller = controller();
+    assert!(controller.kantctl(&["reservations"]).await.good().starts_with("NAME  STATE"));
     let words = ["reservations", "create", "exam", "--count", "1", "--for", "2h", "-u", "ada"];
-    let done = house.kantctl(&words).await;
+    let done = controller.kantctl(&words).await;
     assert!(done.good().starts_with("Reserved exam: g-001 from 1970-01-01"), "{}", done.out);
-    let body = &house.asked()[1].body;
+    let body = &controller.requests()[1].body;
     assert_eq!((&body["node_count"], &body["users"]), (&value!(1), &value!(["ada"])));
     let span = body["to"].as_u64().unwrap() - body["from"].as_u64().unwrap();
     assert_eq!(span, 7_200_000);
-    let done = house.kantctl(&["reservations", "delete", "exam"]).await;
+    let done = controller.kantctl(&["reservations", "delete", "exam"]).await;
     assert_eq!(done.good(), "Deleted exam\n");
-    house.kantctl(&["reservations", "delete", "none"]).await.refused(1, &["there is none"]);
-    house.kantctl(&["reservations", "create", "exam"]).await.refused(2, &["--nodes", "--for"]);
+    controller.kantctl(&["reservations", "delete", "none"]).await.refused(1, &["there is none"]);
+    controller.kantctl(&["reservations", "create", "exam"]).await.refused(2, &["--nodes", "--for"]);
 }
 
 #[tokio::test]
-async fn directives_ask_for_what_the_engine_knows() {
-    let house = controller();
-    house.file(
+async fn scheduling_options_of_directives_are_sent() {
+    let controller = controller();
+    controller.file(
         "a.sh",
         "#!/bin/sh\n#SBATCH --qos=low --switches=1 -N 4 --segment=2\n#KANT -q high -n 4-8\n\
          #KANT --near=spine:required --gpus-per-task=h100|a100:1 --no-preemptible\ntrue\n",
     );
-    let mut command = house.command(&["submit", "--deadline=2199-01-01", "a.sh"]);
+    let mut command = controller.command(&["submit", "--deadline=2199-01-01", "a.sh"]);
     command.env("SBATCH_RESERVATION", "exam");
     finish(command.spawn().unwrap()).await.good();
-    let SubmitRequest { ask, .. } = serde_json::from_value(house.asked()[0].body.clone()).unwrap();
+    let SubmitRequest { ask, .. } =
+        serde_json::from_value(controller.requests()[0].body.clone()).unwrap();
     assert_eq!((ask.qos.unwrap().as_str(), ask.preemptible), ("high", Some(false)));
     assert_eq!(ask.reservation.unwrap().as_str(), "exam");
     assert!(ask.deadline.is_some());
@@ -144,8 +154,8 @@ async fn directives_ask_for_what_the_engine_knows() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_before_anybody_is_asked() {
-    let house = controller();
+async fn invalid_options_are_refused_before_any_request() {
+    let controller = controller();
     for (words, said) in [
         (&["--gpus=1.5"][..], "share of a GPU"),
         (&["--gpus=2x0.5", "-N", "2"], "one node"),
@@ -161,11 +171,11 @@ async fn what_cannot_be_meant_is_refused_before_anybody_is_asked() {
         (&["-N", "4", "--ntasks=2-8"], "as few as 2 tasks"),
     ] {
         let words = [&["submit"], words, &["--wrap", "true"]].concat();
-        let done = house.kantctl(&words).await;
+        let done = controller.kantctl(&words).await;
         assert!(matches!(done.code, Some(1 | 2)), "{words:?}: {done:?}");
         assert!(done.err.contains(said), "{words:?}: {}", done.err);
     }
-    assert_eq!(house.questions(), Vec::<String>::new());
-    let timed = house.kantctl(&["submit", "--switches=1@60", "--wrap", "true"]).await;
+    assert_eq!(controller.request_lines(), Vec::<String>::new());
+    let timed = controller.kantctl(&["submit", "--switches=1@60", "--wrap", "true"]).await;
     assert!(timed.good().contains("42") && timed.err.contains("prefers"), "{}", timed.err);
 }

@@ -1,14 +1,14 @@
-//! The scripts of etc/examples are submitted as their own first lines say.
+//! Submission of the scripts in etc/examples, as their first lines and README describe it.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod support;
 
 use common::resource::GpuRequest;
 use common::unit::{Gpus, Tasks};
 use common::wire::api::SubmitRequest;
-use house::{House, json};
 use std::path::PathBuf;
+use support::{TestController, json};
 
 fn example(name: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../etc/examples");
@@ -16,10 +16,10 @@ fn example(name: &str) -> String {
 }
 
 async fn submitted(words: &[&str]) -> SubmitRequest {
-    let house = House::answering(|_, _| json(serde_json::json!({ "job": 1 })));
-    let done = house.kantctl(&[&["submit"], words].concat()).await;
+    let controller = TestController::answering(|_, _| json(serde_json::json!({ "job": 1 })));
+    let done = controller.kantctl(&[&["submit"], words].concat()).await;
     assert_eq!((done.good(), done.err.as_str()), ("Submitted job 1\n", ""), "{words:?}");
-    serde_json::from_value(house.asked()[0].body.clone()).unwrap()
+    serde_json::from_value(controller.requests()[0].body.clone()).unwrap()
 }
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn every_example_is_accepted_and_says_how_to_submit_it() {
 }
 
 #[tokio::test]
-async fn the_readmes_variations_mean_what_they_say() {
+async fn the_variations_in_the_readme_have_their_described_meaning() {
     let train = submitted(&["--gres=none", &example("train.sh"), "600", "1"]).await.ask;
     assert_eq!((train.request.gpus, train.args), (None, vec!["600".to_owned(), "1".to_owned()]));
     let gang = submitted(&["--gpus-per-task=1", &example("gang.sh")]).await.ask.request;

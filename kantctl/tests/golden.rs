@@ -1,29 +1,29 @@
-//! What verbs and Slurm's names print, tables, JSON and refusals, against sessions in `golden/`: a
-//! `$ ` and a command for the shell, and below it what it says. UPDATE_GOLDEN writes the answers
-//! anew; look at the diff. Never a cluster: `house/lab.rs` answers.
+//! The output of verbs and Slurm's commands, compared with the sessions in `golden/`: after `$ ` a
+//! shell command, below it its output. UPDATE_GOLDEN=1 rewrites the sessions; check the diff.
+//! `support/sample_answers.rs` answers.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
-#[path = "house/lab.rs"]
-mod lab;
-#[path = "house/lab_cluster.rs"]
-mod lab_cluster;
+#[path = "support/sample_answers.rs"]
+mod sample_answers;
+#[path = "support/sample_cluster.rs"]
+mod sample_cluster;
+mod support;
 
 use clap::Command;
-use house::{House, finish};
-use kantctl::slurm::name::Name;
+use kantctl::slurm::command::SlurmCommand;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use support::{TestController, finish};
 
 const PROMPT: &str = "$ ";
-/// Verbs that have no table: they draw, or what they print is made from the options.
+/// Verbs without a session: internal ones, and those whose output is generated from the options.
 const WITHOUT_GOLDEN: &[&str] = &["step-tasks", "completions", "man", "help"];
-/// Verbs that print no data, or the words of a program.
+/// Verbs that print no data, or the output of a program.
 const WITHOUT_JSON: &[&str] = &["install-slurm-names", "run", "alloc", "launch"];
 
-/// The kept sessions, by name.
+/// The sessions, by file name.
 fn sessions() -> Vec<(PathBuf, String)> {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let paths = std::fs::read_dir(kept).unwrap().map(|entry| entry.unwrap().path());
@@ -37,11 +37,11 @@ fn commands(session: &str) -> impl Iterator<Item = &str> {
     session.lines().filter_map(|line| line.strip_prefix(PROMPT))
 }
 
-/// Has the shell run a command, and gives what is kept of it.
-async fn told(house: &House, bin: &Path, command: &str) -> String {
+/// Runs a shell command and returns its session text.
+async fn session_text(controller: &TestController, bin: &Path, command: &str) -> String {
     let mut shell = tokio::process::Command::new("sh");
-    shell.args(["-c", command]).env_clear().current_dir(house.dir.path());
-    for (name, value) in house.command(&[]).as_std().get_envs() {
+    shell.args(["-c", command]).env_clear().current_dir(controller.dir.path());
+    for (name, value) in controller.command(&[]).as_std().get_envs() {
         shell.env(name, value.unwrap());
     }
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
@@ -52,25 +52,25 @@ async fn told(house: &House, bin: &Path, command: &str) -> String {
         Some(0) => String::new(),
         other => format!("[exit {}]\n", other.unwrap()),
     };
-    let here = house.dir.path().display().to_string();
+    let here = controller.dir.path().display().to_string();
     let said = format!("{}{}{exit}", done.out, done.err);
     let said = said.replace(env!("CARGO_PKG_VERSION"), "VERSION").replace(&here, "HERE");
     format!("{PROMPT}{command}\n{said}")
 }
 
 #[tokio::test]
-async fn every_session_goes_as_it_is_kept() {
-    let house = lab::lab();
-    house.file("train.sh", "#!/bin/sh\n#SBATCH --gpus=2 --time=1:00:00\ntrue\n");
-    house.file("typo.sh", "#!/bin/sh\n#SBATCH --gpu=2\ntrue\n");
-    let bin = house.dir.path().join("bin");
-    house.kantctl(&["install-slurm-names", bin.to_str().unwrap()]).await.good();
+async fn every_session_matches_its_golden_file() {
+    let controller = sample_answers::controller();
+    controller.file("train.sh", "#!/bin/sh\n#SBATCH --gpus=2 --time=1:00:00\ntrue\n");
+    controller.file("typo.sh", "#!/bin/sh\n#SBATCH --gpu=2\ntrue\n");
+    let bin = controller.dir.path().join("bin");
+    controller.kantctl(&["install-slurm-names", bin.to_str().unwrap()]).await.good();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_kantctl"), bin.join("kantctl")).unwrap();
     let mut wrong = String::new();
     for (file, kept) in sessions() {
         let mut now = String::new();
         for command in commands(&kept) {
-            now.push_str(&told(&house, &bin, command).await);
+            now.push_str(&session_text(&controller, &bin, command).await);
         }
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(&file, &now).unwrap();
@@ -78,11 +78,11 @@ async fn every_session_goes_as_it_is_kept() {
             writeln!(wrong, "{}:\n{now}", file.display()).unwrap();
         }
     }
-    assert!(wrong.is_empty(), "what is printed is not what is kept; UPDATE_GOLDEN=1:\n{wrong}");
+    assert!(wrong.is_empty(), "sessions differ; UPDATE_GOLDEN=1 rewrites them:\n{wrong}");
 }
 
 #[test]
-fn no_verb_and_no_name_of_slurms_is_without_a_session() {
+fn every_verb_and_slurm_command_has_a_session() {
     let sessions = sessions();
     let all: Vec<&str> = sessions.iter().flat_map(|(_, kept)| commands(kept)).collect();
     let shown = |begin: &str, option: &str| {
@@ -106,10 +106,10 @@ fn no_verb_and_no_name_of_slurms_is_without_a_session() {
             look(format!("kantctl {verb}"), !WITHOUT_JSON.contains(&verb));
         }
     }
-    for name in Name::ALL {
+    for slurm_command in SlurmCommand::ALL {
         let has_json =
             |command: &Command| command.get_arguments().any(|arg| arg.get_id() == "json");
-        look(name.word().to_owned(), has_json(&name.command()));
+        look(slurm_command.name().to_owned(), has_json(&slurm_command.clap_command()));
     }
     assert!(missing.is_empty(), "no session in tests/golden shows {missing:?}");
 }

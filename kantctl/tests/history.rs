@@ -1,18 +1,18 @@
-//! `kantctl history` of more runs than fit anywhere: how many are asked for, and what is kept.
+//! `kantctl history` with more runs than it shows: the number of runs requested and shown.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod support;
 
 use common::job::{Outcome, Phase};
-use house::{House, NOW, job, json};
 use serde_json::json as value;
+use support::{NOW, TestController, job, json};
 
-/// An accounting that never ends: as many runs as a page may have, and a next page.
-fn endless() -> House {
-    House::answering(|asked, _| {
+/// Accounting with endless runs: every page is full and has a next page.
+fn endless() -> TestController {
+    TestController::answering(|request, _| {
         let asked_for = |name: &str| {
-            let (_, rest) = asked.what.split_once(name)?;
+            let (_, rest) = request.line.split_once(name)?;
             rest.split('&').next()?.parse::<u32>().ok()
         };
         let (limit, after) = (asked_for("limit=").unwrap(), asked_for("after=").unwrap_or(0));
@@ -26,22 +26,21 @@ fn endless() -> House {
 }
 
 #[tokio::test]
-async fn without_a_limit_the_latest_ten_thousand_are_asked_for_and_a_note_says_that_more_are_over()
-{
-    let house = endless();
-    let done = house.kantctl(&["history", "--format", "id"]).await;
+async fn without_a_limit_the_latest_ten_thousand_runs_are_shown_with_a_note() {
+    let controller = endless();
+    let done = controller.kantctl(&["history", "--format", "id"]).await;
     assert_eq!(done.good().lines().count(), 1 + 10_000);
     assert!(done.err.contains("the latest 10000") && done.err.contains("--limit"), "{}", done.err);
-    assert_eq!(house.questions().len(), 2, "pages of 5000");
+    assert_eq!(controller.request_lines().len(), 2, "pages of 5000");
 }
 
 #[tokio::test]
-async fn csv_is_printed_page_by_page_under_one_title() {
-    let house = endless();
+async fn csv_is_printed_page_by_page_under_one_header() {
+    let controller = endless();
     let words = ["history", "--csv", "--format", "id", "--limit", "12000"];
-    let done = house.kantctl(&words).await;
+    let done = controller.kantctl(&words).await;
     let lines: Vec<&str> = done.good().lines().collect();
     assert_eq!((lines.len(), lines[0], lines[1], lines[12_000]), (12_001, "id", "1", "12000"));
     assert_eq!(lines.iter().filter(|line| **line == "id").count(), 1);
-    assert_eq!(house.questions().len(), 3);
+    assert_eq!(controller.request_lines().len(), 3);
 }

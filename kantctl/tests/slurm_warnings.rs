@@ -1,17 +1,17 @@
-//! What kantctl says under Slurm's names of a wish without effect here: none is passed over.
+//! The notes and warnings of Slurm's commands about requests without effect.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-#[path = "house/elf.rs"]
+#[path = "support/elf.rs"]
 mod elf;
-mod house;
-#[path = "house/linked.rs"]
-mod linked;
+#[path = "support/slurm_link.rs"]
+mod slurm_link;
+mod support;
 
-use house::{House, json, refusal};
-use linked::{slurm, slurm_with};
 use serde_json::json as value;
+use slurm_link::{slurm, slurm_with};
 use std::os::unix::fs::PermissionsExt;
+use support::{TestController, json, refusal};
 
 /// Inside a job of three tasks on a node with four CPUs.
 const INSIDE: [(&str, &str); 6] = [
@@ -24,41 +24,41 @@ const INSIDE: [(&str, &str); 6] = [
 ];
 
 #[tokio::test]
-async fn srun_says_that_an_mpi_program_would_run_as_singletons() {
-    let house = House::empty();
+async fn srun_warns_that_an_mpi_program_would_run_as_singletons() {
+    let controller = TestController::empty();
     for (name, libraries) in
         [("solve", &["libc.so.6", "libmpi.so.40"][..]), ("plain", &["libc.so.6"])]
     {
-        let path = house.dir.path().join(name);
+        let path = controller.dir.path().join(name);
         std::fs::write(&path, elf::program(libraries)).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let told = "./solve needs libmpi.so.40, and srun starts no server for it here: 3 singletons \
-                would start";
-    let done = slurm_with(&house, &["srun", "./solve"], &INSIDE).await;
-    assert!(done.err.contains(told) && done.err.contains("mpirun"), "{done:?}");
+    let text = "./solve is linked with libmpi.so.40, and srun does not start an MPI launcher: 3 \
+                singletons would start";
+    let done = slurm_with(&controller, &["srun", "./solve"], &INSIDE).await;
+    assert!(done.err.contains(text) && done.err.contains("mpirun"), "{done:?}");
     for words in [
         &["srun", "--mpi=none", "./solve"][..],
         &["srun", "-n1", "./solve"],
         &["srun", "-Q", "./solve"],
         &["srun", "./plain"],
     ] {
-        let done = slurm_with(&house, words, &INSIDE).await;
+        let done = slurm_with(&controller, words, &INSIDE).await;
         assert!(!done.err.contains("singletons"), "{words:?}: {done:?}");
     }
-    // Of a job of its own that is said before one is asked for.
-    house.open(|_, _| refusal(403, "no jobs today"));
-    let done = slurm(&house, &["srun", "-n", "64", "./solve"]).await;
+    // For a new job, the warning comes before the job is submitted.
+    controller.serve(|_, _| refusal(403, "no jobs today"));
+    let done = slurm(&controller, &["srun", "-n", "64", "./solve"]).await;
     assert!(done.err.contains("64 singletons") && done.code == Some(1), "{done:?}");
 }
 
 #[tokio::test]
-async fn sbatch_names_the_lines_that_ask_for_burst_buffers() {
-    let house = House::answering(|_, _| json(value!({ "job": 42, "tasks": 0 })));
+async fn sbatch_reports_the_lines_that_request_burst_buffers() {
+    let controller = TestController::answering(|_, _| json(value!({ "job": 42, "tasks": 0 })));
     let script = "#!/bin/sh\n#SBATCH -n 2\n#DW jobdw type=scratch capacity=1GB\n#BB create\n\
                   #BBQ is none\ntrue\n#DW too late to mean anything\n";
-    let script = house.file("a.sh", script);
-    let done = slurm(&house, &["sbatch", script.to_str().unwrap()]).await;
+    let script = controller.file("a.sh", script);
+    let done = slurm(&controller, &["sbatch", script.to_str().unwrap()]).await;
     assert_eq!(done.good(), "Submitted batch job 42\n");
     let lines: Vec<&str> = done.err.lines().collect();
     assert_eq!(lines.len(), 2, "{done:?}");

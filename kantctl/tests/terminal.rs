@@ -1,23 +1,22 @@
-//! A terminal session: `top` as a user sees it, and lists that keep within 80 columns. Never the
-//! letters of a frame one by one: those are unit tests'.
+//! kantctl on a terminal: `top`, `watch`, and lists that fit the terminal.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-#[path = "house/pty.rs"]
-mod pty_of_house;
+#[path = "support/pty.rs"]
+mod pty;
 
-mod house;
+mod support;
 
 use common::job::Phase;
 use common::wire::api::JobView;
-use house::{House, NOW, PATIENCE, job, jobs, json, refused_as};
-use pty_of_house::Pty;
+use pty::Pty;
 use serde_json::json as value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use support::{NOW, TIMEOUT, TestController, job, jobs, json, refused_as};
 
-const TAKEN: &str = "\x1b[?1049h\x1b[?25l";
-const GIVEN_BACK: &str = "\x1b[?25h\x1b[?1049l";
+const ALTERNATE_SCREEN: &str = "\x1b[?1049h\x1b[?25l";
+const MAIN_SCREEN: &str = "\x1b[?25h\x1b[?1049l";
 
 fn waiting(number: u32) -> JobView {
     let mut job = job(&number.to_string(), Phase::Pending, None);
@@ -26,10 +25,10 @@ fn waiting(number: u32) -> JobView {
     job
 }
 
-/// A cluster with so many jobs; the nodes are counted up at each look.
-fn cluster(waiting_jobs: u32) -> House {
+/// A cluster with N waiting jobs, and with one more connected node at each status request.
+fn cluster(waiting_jobs: u32) -> TestController {
     let looks = Arc::new(AtomicU32::new(0));
-    House::answering(move |asked, _| match asked.what.split(['?', ' ']).nth(1) {
+    TestController::answering(move |request, _| match request.line.split(['?', ' ']).nth(1) {
         Some("/v1/status") => json(value!({
             "cluster": "lab", "version": "0", "leader": true, "applied": 1,
             "jobs_pending": waiting_jobs, "jobs_running": 0, "jobs_done": 0,
@@ -42,13 +41,13 @@ fn cluster(waiting_jobs: u32) -> House {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn top_draws_again_scrolls_fits_another_size_and_gives_the_terminal_back() {
-    let house = cluster(50);
-    let mut pty = Pty::start(&house, &["top", "--interval", "1"], 80, 12);
-    pty.until(TAKEN);
+async fn top_refreshes_scrolls_follows_a_resize_and_restores_the_terminal() {
+    let controller = cluster(50);
+    let mut pty = Pty::start(&controller, &["top", "--interval", "1"], 80, 12);
+    pty.until(ALTERNATE_SCREEN);
     pty.until("0 of 9 nodes");
     pty.until("1-6 of 50 (all)");
-    // It looks again by itself.
+    // top refreshes without a key.
     pty.until("1 of 9 nodes");
     pty.types("\x1b[B");
     pty.until("2-7 of 50 (all)");
@@ -59,7 +58,7 @@ async fn top_draws_again_scrolls_fits_another_size_and_gives_the_terminal_back()
     pty.resize(60, 20);
     pty.until("1-14 of 50 (waiting)");
     pty.types("q");
-    pty.until(GIVEN_BACK);
+    pty.until(MAIN_SCREEN);
     let (status, seen) = pty.ended();
     assert!(status.success(), "{status} {seen}");
     let frames = seen.split("\x1b[H").skip(1);
@@ -70,41 +69,41 @@ async fn top_draws_again_scrolls_fits_another_size_and_gives_the_terminal_back()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signal_ends_top_and_gives_the_terminal_back() {
+async fn a_signal_ends_top_and_restores_the_terminal() {
     use nix::sys::signal::{Signal, kill};
     for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
-        let house = cluster(1);
-        let mut pty = Pty::start(&house, &["top"], 80, 12);
+        let controller = cluster(1);
+        let mut pty = Pty::start(&controller, &["top"], 80, 12);
         pty.until("1-1 of 1");
         kill(pty.pid(), signal).unwrap();
-        pty.until(GIVEN_BACK);
+        pty.until(MAIN_SCREEN);
         assert!(pty.ended().0.success());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ctrl_c_is_a_key_in_top() {
-    let house = cluster(1);
-    let mut pty = Pty::start(&house, &["top"], 80, 12);
+    let controller = cluster(1);
+    let mut pty = Pty::start(&controller, &["top"], 80, 12);
     pty.until("1-1 of 1");
     pty.types("\x03");
-    pty.until(GIVEN_BACK);
+    pty.until(MAIN_SCREEN);
     assert!(pty.ended().0.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_terminal_top_says_what_to_use() {
-    let house = cluster(1);
-    house.kantctl(&["top"]).await.refused(2, &["needs a terminal", "kantctl queue"]);
-    let json = house.kantctl(&["top", "--json"]).await;
+async fn without_a_terminal_top_names_the_alternatives() {
+    let controller = cluster(1);
+    controller.kantctl(&["top"]).await.refused(2, &["needs a terminal", "kantctl queue"]);
+    let json = controller.kantctl(&["top", "--json"]).await;
     assert!(json.code == Some(2) && json.err.contains("kantctl watch"), "{json:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_keeps_within_the_terminals_columns() {
-    let house = cluster(3);
+async fn a_list_fits_the_terminal() {
+    let controller = cluster(3);
     for columns in [80_u16, 100] {
-        let pty = Pty::start(&house, &["queue"], columns, 24);
+        let pty = Pty::start(&controller, &["queue"], columns, 24);
         let (status, seen) = pty.ended();
         assert!(status.success());
         let lines: Vec<&str> = seen.split("\r\n").collect();
@@ -115,18 +114,18 @@ async fn a_list_keeps_within_the_terminals_columns() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn watching_tells_each_event_as_it_comes_and_ends_when_told() {
+async fn watch_prints_each_event_and_ends_after_the_requested_number() {
     let line = |event: &str, text: &str| {
         value!({ "at": NOW, "event": event, "job": "7", "text": text, "detail": null }).to_string()
             + "\n"
     };
     let lines = [line("Watching", "from here on"), line("JobDone", "job 7: \u{1b}[2J done")];
-    let house = House::answering(move |_, _| lines.concat());
-    let done = house.kantctl(&["watch", "7", "--count", "1"]).await;
+    let controller = TestController::answering(move |_, _| lines.concat());
+    let done = controller.kantctl(&["watch", "7", "--count", "1"]).await;
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.out.ends_with("  job 7: \\u{1b}[2J done\n"), "{done:?}");
-    assert_eq!(house.questions(), ["GET /v1/watch?jobs=7&users="]);
-    let raw = house.kantctl(&["watch", "--count", "1", "--json"]).await;
+    assert_eq!(controller.request_lines(), ["GET /v1/watch?jobs=7&users="]);
+    let raw = controller.kantctl(&["watch", "--count", "1", "--json"]).await;
     assert_eq!(raw.out.lines().count(), 2);
     let last: serde_json::Value = serde_json::from_str(raw.out.lines().last().unwrap()).unwrap();
     assert_eq!(last["event"], "JobDone");

@@ -1,35 +1,35 @@
-//! Every text field of every answer of the controller with characters that are not seen: what
-//! kantctl prints, under its own name and under Slurm's, has none of them. Never a cluster:
-//! `house/lab.rs` answers.
+//! Escaping of invisible characters: every text field of every answer has some, and the output of
+//! kantctl, under its own name and under Slurm's, has none. `support/sample_answers.rs` answers.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
-#[path = "house/lab.rs"]
-#[allow(dead_code)] // its answers are taken, not its house
-mod lab;
-#[path = "house/lab_cluster.rs"]
-mod lab_cluster;
+#[path = "support/sample_answers.rs"]
+#[allow(dead_code)] // only its answers are used
+mod sample_answers;
+#[path = "support/sample_cluster.rs"]
+mod sample_cluster;
+mod support;
 
 use axum::body::{Body, to_bytes};
 use axum::response::Response;
 use common::text::is_shown;
 use common::wire::api;
 use futures_util::FutureExt as _;
-use house::{Asked, House, finish};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
+use support::{ReceivedRequest, TestController, finish};
 
-/// Right to left from here on, a command of the terminal, a tag, and no break.
+/// A right-to-left override, terminal control sequences, a tag, a line separator and a space of no
+/// width.
 const UNSEEN: &str = "\u{202e}\u{1b}[2J\u{9b}31m\u{e0041}\u{2028}\u{200b}";
 
 fn reads_as<T: DeserializeOwned>(value: &Value) -> bool {
     T::deserialize(value).is_ok()
 }
 
-/// Is this still an answer to that question, for kantctl?
+/// Whether kantctl accepts this as an answer to the request.
 fn is_answer(what: &str, value: &Value) -> bool {
     let path = what.split(['?', ' ']).nth(1).unwrap_or_default();
     match path.trim_start_matches("/v1/").split('/').collect::<Vec<_>>()[..] {
@@ -55,7 +55,7 @@ fn is_answer(what: &str, value: &Value) -> bool {
     }
 }
 
-/// Puts them at the end of every text below `path` that may hold any text.
+/// Appends invisible characters to every string below `path` that may contain any text.
 fn spoil(whole: &mut Value, path: &str, is_good: &impl Fn(&Value) -> bool) {
     let below: Vec<String> = match whole.pointer(path) {
         Some(Value::Object(fields)) => fields.keys().cloned().collect(),
@@ -75,15 +75,15 @@ fn spoil(whole: &mut Value, path: &str, is_good: &impl Fn(&Value) -> bool) {
     }
 }
 
-fn spoiled(asked: &Asked) -> Response {
-    let (mut head, body) = lab::answer(asked).into_parts();
+fn spoiled(request: &ReceivedRequest) -> Response {
+    let (mut head, body) = sample_answers::answer(request).into_parts();
     let is_refusal = !head.status.is_success();
     head.headers.remove("content-length");
     let bytes = to_bytes(body, usize::MAX).now_or_never().unwrap().unwrap();
     let lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let lines = lines.map(|line| match serde_json::from_slice::<Value>(line) {
         Ok(mut value) => {
-            let is_good = |value: &Value| is_refusal || is_answer(&asked.what, value);
+            let is_good = |value: &Value| is_refusal || is_answer(&request.line, value);
             spoil(&mut value, "", &is_good);
             let end = if line.ends_with(b"\n") { "\n" } else { "" };
             format!("{value}{end}").into_bytes()
@@ -93,10 +93,10 @@ fn spoiled(asked: &Asked) -> Response {
     Response::from_parts(head, Body::from(lines.collect::<Vec<_>>().concat()))
 }
 
-async fn said(house: &House, bin: &Path, command: &str) -> String {
+async fn said(controller: &TestController, bin: &Path, command: &str) -> String {
     let mut shell = tokio::process::Command::new("sh");
-    shell.args(["-c", command]).env_clear().current_dir(house.dir.path());
-    for (name, value) in house.command(&[]).as_std().get_envs() {
+    shell.args(["-c", command]).env_clear().current_dir(controller.dir.path());
+    for (name, value) in controller.command(&[]).as_std().get_envs() {
         shell.env(name, value.unwrap());
     }
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
@@ -107,12 +107,12 @@ async fn said(house: &House, bin: &Path, command: &str) -> String {
 }
 
 #[tokio::test]
-async fn no_text_of_the_controllers_reaches_a_terminal_with_characters_that_are_not_seen() {
-    let house = House::answering(|asked, _| spoiled(asked));
-    house.file("train.sh", "#!/bin/sh\n#SBATCH --gpus=2 --time=1:00:00\ntrue\n");
-    house.file("typo.sh", "#!/bin/sh\n#SBATCH --gpu=2\ntrue\n");
-    let bin = house.dir.path().join("bin");
-    house.kantctl(&["install-slurm-names", bin.to_str().unwrap()]).await.good();
+async fn invisible_characters_in_answers_do_not_reach_the_terminal() {
+    let controller = TestController::answering(|request, _| spoiled(request));
+    controller.file("train.sh", "#!/bin/sh\n#SBATCH --gpus=2 --time=1:00:00\ntrue\n");
+    controller.file("typo.sh", "#!/bin/sh\n#SBATCH --gpu=2\ntrue\n");
+    let bin = controller.dir.path().join("bin");
+    controller.kantctl(&["install-slurm-names", bin.to_str().unwrap()]).await.good();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_kantctl"), bin.join("kantctl")).unwrap();
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut escaped = 0;
@@ -121,11 +121,11 @@ async fn no_text_of_the_controllers_reaches_a_terminal_with_characters_that_are_
         let commands = session.lines().filter_map(|line| line.strip_prefix("$ "));
         // CSV for a program is data.
         for command in commands.filter(|command| !command.contains("csv")) {
-            let said = said(&house, &bin, command).await;
+            let said = said(&controller, &bin, command).await;
             let unseen = said.chars().find(|c| !is_shown(*c) && !matches!(c, '\n' | '\t'));
             assert_eq!(unseen, None, "$ {command}\n{said}");
             escaped += u32::from(said.contains("\\u{202e}") || said.contains("\\u202e"));
         }
     }
-    assert!(escaped > 100, "no more than {escaped} commands show any of those texts");
+    assert!(escaped > 100, "only {escaped} commands show any of these texts");
 }

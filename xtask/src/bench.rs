@@ -1,5 +1,4 @@
-//! `cargo xtask bench NAME`: measurements, printed with the machine they were made on. Never a
-//! test: nothing here passes or fails.
+//! `cargo xtask bench NAME`: benchmarks, printed with the machine they ran on.
 
 mod e2e_bench;
 mod figures;
@@ -15,42 +14,42 @@ use std::path::PathBuf;
 /// Measure kant on this machine
 #[derive(Clone, clap::Args)]
 pub struct Args {
-    /// What to measure
+    /// Benchmark to run
     #[arg(value_enum)]
     name: Name,
-    /// How often each measurement is repeated; the median is shown with minimum and maximum
+    /// Repetitions of each measurement; the median is shown with minimum and maximum
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// For quality: the folder with the traces
+    /// For quality: folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
     /// For engine, quality, share, raft, scale, growth, node and cli: write the tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
-    /// For e2e: put this system through the same, in turns, and print ratios (as root)
+    /// For e2e: run the same benchmark on this system, alternately, and print ratios (as root)
     #[arg(long, value_enum, conflicts_with = "json")]
-    compare: Option<Other>,
+    compare: Option<Baseline>,
     /// For engine: only these rows (plain, 1000x1000, teams:10000x100000)
     #[arg(long, value_name = "ROW", value_delimiter = ',')]
     only: Vec<String>,
-    /// For all: go on at this one, as after a run that was cut off; what came before stays as it is
+    /// For all: continue at this benchmark, as after an interrupted run
     #[arg(long, value_enum, value_name = "NAME")]
     from: Option<Name>,
 }
 
-/// Whom kant is compared with.
+/// A system that kant is compared with.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Other {
-    /// Debian's packages: those installed, or fetched with apt-get and unpacked beside the build
+enum Baseline {
+    /// Debian's packages: installed ones, or fetched with apt-get and unpacked in the target folder
     Slurm,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Name {
-    /// All of docs/performance.md, beside Slurm, one after the other (as root; about an hour)
+    /// All of docs/performance.md, with the comparison with Slurm (as root; about an hour)
     All,
     /// One controller and one node on loopback: submit, start, complete, memory
     E2e,
@@ -60,15 +59,16 @@ enum Name {
     Quality,
     /// One and three controllers on loopback: submits, failovers, restarts, snapshots
     Raft,
-    /// A controller with 100 and 1,000 emulated nodes: filling, jobs through, memory
+    /// A controller with 100 and 1,000 emulated nodes: filling, throughput, memory
     Scale,
-    /// A controller as there is more of something: the curves and plots of docs/performance.md
+    /// The cost of a controller by load: the curves and plots of docs/performance.md
     Growth,
-    /// Fair rounds on the workloads that KAI Scheduler publishes: the table of docs/performance.md
+    /// Fair-share rounds on the workloads that KAI Scheduler publishes: the table of
+    /// docs/performance.md
     Share,
     /// kantd with 8 GPUs: memory and CPU idle, launches, latency, accounting
     Node,
-    /// kantctl as it is typed: lists of 10,000 and 99,000 jobs, submits, an array of 100,000
+    /// kantctl commands: lists of 10,000 and 99,000 jobs, submissions, an array of 100,000
     Cli,
 }
 
@@ -78,10 +78,10 @@ enum Name {
 /// When a daemon cannot be built or does not answer.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let alone = args.from.is_none() || args.name == Name::All;
-    anyhow::ensure!(alone, "--from goes with `cargo xtask bench all` only");
+    anyhow::ensure!(alone, "--from is only for `cargo xtask bench all`");
     match args.name {
         Name::All => all(&args),
-        Name::E2e if matches!(args.compare, Some(Other::Slurm)) => {
+        Name::E2e if matches!(args.compare, Some(Baseline::Slurm)) => {
             let mut figures = Figures::default();
             optimised::sampled("compare", args.rounds, &mut figures)?;
             let table = format!(
@@ -127,38 +127,39 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// What `all` is, the quick ones first.
+/// The benchmarks of `all`, fast ones first.
 const ALL: [Name; 7] = {
     use Name::{Cli, E2e, Engine, Growth, Node, Raft, Scale};
     [Node, Cli, Scale, Raft, Growth, E2e, Engine]
 };
 
-/// One that fails does not keep the others from being measured.
+/// Runs all benchmarks, also after one has failed.
 fn all(args: &Args) -> anyhow::Result<()> {
     let mut failed = Vec::new();
-    for name in since(args.from)? {
-        let compare = matches!(name, Name::E2e).then_some(Other::Slurm);
-        let called = called(*name);
-        eprintln!("bench: {called} (cut off? go on with `cargo xtask bench all --from {called}`)");
+    for name in remaining(args.from)? {
+        let compare = matches!(name, Name::E2e).then_some(Baseline::Slurm);
+        let label = name_of(*name);
+        eprintln!("bench: {label} (to continue here: `cargo xtask bench all --from {label}`)");
         if let Err(error) = run(Args { name: *name, compare, from: None, ..args.clone() }) {
-            eprintln!("bench: {called} failed: {error:#}");
-            failed.push(called);
+            eprintln!("bench: {label} failed: {error:#}");
+            failed.push(label);
         }
     }
     anyhow::ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
 }
 
-/// Those that are left from one on.
-fn since(from: Option<Name>) -> anyhow::Result<&'static [Name]> {
+/// The benchmarks of `all` from one on.
+fn remaining(from: Option<Name>) -> anyhow::Result<&'static [Name]> {
     let Some(from) = from else { return Ok(&ALL) };
-    let names = || ALL.map(called).join(", ");
+    let names = || ALL.map(name_of).join(", ");
     let at = ALL.iter().position(|name| *name == from);
-    let at = at.with_context(|| format!("`{}` is not of `all`: {}", called(from), names()))?;
+    let at =
+        at.with_context(|| format!("`{}` is not part of `all`: {}", name_of(from), names()))?;
     Ok(&ALL[at..])
 }
 
-fn called(name: Name) -> String {
+fn name_of(name: Name) -> String {
     name.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
@@ -182,18 +183,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_goes_on_where_it_was_cut_off() {
-        assert_eq!(since(None).unwrap().len(), ALL.len());
-        let left = since(Some(Name::Growth)).unwrap();
+    fn all_continues_at_a_benchmark() {
+        assert_eq!(remaining(None).unwrap().len(), ALL.len());
+        let left = remaining(Some(Name::Growth)).unwrap();
         assert_eq!(
-            left.iter().map(|name| called(*name)).collect::<Vec<_>>(),
+            left.iter().map(|name| name_of(*name)).collect::<Vec<_>>(),
             ["growth", "e2e", "engine"]
         );
     }
 
     #[test]
-    fn what_is_not_of_all_is_named_with_what_is() {
-        let error = since(Some(Name::Share)).err().unwrap().to_string();
+    fn a_benchmark_that_is_not_part_of_all_is_refused() {
+        let error = remaining(Some(Name::Share)).err().unwrap().to_string();
         assert!(error.contains("`share`") && error.contains("node, cli"), "{error}");
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: everything that must hold before a change is merged, as one list of steps. The
-//! same command on a desk and on a build machine. Never changes a file that git tracks.
+//! `cargo xtask ci`: all checks that a change must pass before it is merged, as one list of steps.
+//! The command is the same for developers and build machines, and changes no tracked file.
 
 mod preflight;
 mod step;
@@ -13,29 +13,28 @@ use std::time::{Duration, Instant};
 use step::{Outcome, Step};
 use totals::Totals;
 
-/// Run the whole gate: house rules, format, generated files, clippy, build, tests, a virtual
+/// Run all checks: project rules, generated files, format, clippy, build, tests, tests in a virtual
 /// machine with systemd, licences.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run the later steps even after one failed.
+    /// Continue with later steps after one has failed.
     #[arg(long)]
     keep_going: bool,
-    /// First install what the steps use and this machine lacks: Debian packages (as root) and
-    /// cargo-deny.
+    /// First install what the steps need: Debian packages (as root) and cargo-deny.
     #[arg(long)]
     install: bool,
 }
 
-/// Steps that a build machine (CI=true) may skip, and why. Every other skipped step fails there: a
-/// landing would otherwise pass for tested where it was not.
+/// Steps that a build machine (CI is set) may skip, and why. Any other skipped step fails there,
+/// since a change would otherwise count as tested without having been tested.
 const MAY_SKIP: &[(&str, &str)] = &[(
     "advisories",
     "the advisory database is fetched from its repository, and a build machine may reach package \
      registries only",
 )];
 
-/// The steps in order, quick ones first. `build` makes the daemons that the tests in tests/e2e
-/// start; cargo does not build another crate's programs for a test by itself.
+/// The steps in order, fast ones first. `build` builds the daemons that the tests in tests/e2e
+/// start: cargo does not build another crate's programs for a test.
 const STEPS: &[Step] = &[
     Step::cargo("tidy", &["xtask", "tidy"]),
     Step::cargo("gen", &["xtask", "gen", "--check"]),
@@ -46,7 +45,7 @@ const STEPS: &[Step] = &[
     ),
     Step::cargo("build", &["build", "--workspace", "--locked"]),
     Step::cargo("test", &["test", "--workspace", "--locked", "--no-fail-fast"]),
-    // A part of `test` once more, so that the summary names it where it was skipped.
+    // A part of `test` again, so that the summary shows whether it was skipped.
     Step::unless(mpi_missing, "mpi", &["test", "-p", "e2e", "--test", "mpi", "--locked"]),
     Step::unless(crate::vm::missing, "vm", &["xtask", "vm", "--required"]),
     Step::unless(deny_missing, "deny", &["deny", "check", "bans", "licenses", "sources"]),
@@ -60,9 +59,9 @@ pub fn run(args: Args) -> Result<()> {
         packages::install()?;
     }
     let is_build_machine = std::env::var_os("CI").is_some();
-    if is_build_machine && let Some(missing) = packages::missing_at_all() {
-        // Tests that lack a program pass and say `skipped`: that would hide what was not tested.
-        bail!("failed to begin: CI is set, and there is {missing}; `cargo xtask ci --install`");
+    if is_build_machine && let Some(missing) = packages::missing_for_any_step() {
+        // Tests without the program they need are skipped, which would hide what was not tested.
+        bail!("failed to start: CI is set, and there is {missing}; run `cargo xtask ci --install`");
     }
     let root = tree::root();
     let mut totals = Totals::default();
@@ -75,7 +74,7 @@ pub fn run(args: Args) -> Result<()> {
         }
         println!("ci: {}: {}", step.name, step.shown());
         let begin = Instant::now();
-        let outcome = judged(step.name, step.run(&root, &mut totals)?, is_build_machine);
+        let outcome = with_skip_policy(step.name, step.run(&root, &mut totals)?, is_build_machine);
         if let Outcome::Failed(_) = outcome {
             failed.push(step.name);
         }
@@ -90,7 +89,7 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 /// A skipped step fails on a build machine, unless it is listed in [`MAY_SKIP`].
-fn judged(name: &str, outcome: Outcome, is_build_machine: bool) -> Outcome {
+fn with_skip_policy(name: &str, outcome: Outcome, is_build_machine: bool) -> Outcome {
     match outcome {
         Outcome::Skipped(why) if is_build_machine => {
             match MAY_SKIP.iter().find(|(step, _)| *step == name) {
@@ -104,21 +103,21 @@ fn judged(name: &str, outcome: Outcome, is_build_machine: bool) -> Outcome {
     }
 }
 
-/// What keeps programs of MPI from running here.
+/// Why MPI programs cannot run on this machine.
 fn mpi_missing() -> Option<String> {
     if !e2e::is_root() {
-        return Some("only root can give two nodes a host each".to_owned());
+        return Some("not root, which is needed to simulate two hosts".to_owned());
     }
     packages::missing(packages::MPI)
 }
 
-/// What keeps the dependencies from being checked here.
+/// Why dependencies cannot be checked on this machine.
 fn deny_missing() -> Option<String> {
     let is_there = has_subcommand("deny");
     (!is_there).then(|| format!("no cargo-deny (`cargo install {}`)", packages::DENY))
 }
 
-/// What keeps the dependencies from being checked for known vulnerabilities here.
+/// Why dependencies cannot be checked for known vulnerabilities on this machine.
 fn advisories_missing() -> Option<String> {
     deny_missing().or_else(|| {
         let fetched = cargo().args(["deny", "fetch", "db"]).output();
@@ -127,7 +126,7 @@ fn advisories_missing() -> Option<String> {
     })
 }
 
-/// One line a step: its name, its time, how it ended.
+/// One line per step: name, time and outcome.
 fn summary(done: &[(&str, Outcome, Duration)]) -> String {
     let line = |(name, outcome, time): &(&str, Outcome, Duration)| {
         format!("{name:<10} {:>7.1} s  {outcome}\n", time.as_secs_f64())
@@ -151,14 +150,15 @@ mod tests {
                         deny           0.0 s  not run\n";
         assert_eq!(summary(&done), expected);
     }
+
     #[test]
     fn a_skipped_step_fails_on_a_build_machine_unless_it_is_listed() {
         let skipped = || Outcome::Skipped("no qemu".to_owned());
-        assert_eq!(judged("vm", skipped(), false), skipped());
-        assert!(matches!(judged("vm", skipped(), true), Outcome::Failed(_)));
-        let listed = judged("advisories", skipped(), true);
+        assert_eq!(with_skip_policy("vm", skipped(), false), skipped());
+        assert!(matches!(with_skip_policy("vm", skipped(), true), Outcome::Failed(_)));
+        let listed = with_skip_policy("advisories", skipped(), true);
         assert!(listed.to_string().starts_with("skipped: no qemu; allowed: the advisory"));
-        assert_eq!(judged("vm", Outcome::Passed, true), Outcome::Passed);
+        assert_eq!(with_skip_policy("vm", Outcome::Passed, true), Outcome::Passed);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! `cargo xtask demo`: a controller and two node daemons on this machine, a real training script
-//! submitted, its output followed, its story printed; the cluster is left up for trying.
-//! Installs the package python3-minimal, saying so, if Python is missing and we are root; otherwise
-//! never touches /etc, /run or /var, and never ends a process it did not start.
+//! `cargo xtask demo`: a demonstration cluster of one controller and two node daemons on this
+//! machine. The demo submits a real training script, follows its output, prints the job's record
+//! and leaves the cluster running. If Python is missing and the user is root, it installs
+//! python3-minimal; otherwise it changes nothing in /etc, /run or /var, and ends only processes
+//! that it started.
 
 mod record;
 
@@ -14,27 +15,27 @@ use std::process::Command;
 /// Run kant on this machine: start a cluster, submit a training job, show it run
 #[derive(clap::Args)]
 pub struct Args {
-    /// End the cluster when the job is over, with the job's exit code
+    /// End the cluster when the job has ended, and exit with the job's exit code
     #[arg(long)]
     once: bool,
-    /// End the cluster that an earlier demo left up
+    /// End the cluster of an earlier demo
     #[arg(long, conflicts_with = "once")]
     stop: bool,
 }
 
-/// The script that is submitted.
+/// The submitted script.
 const EXAMPLE: &str = "train.sh";
 
 /// Runs the demo.
 ///
 /// # Errors
-/// When something cannot be built or started, with what to do.
+/// When something cannot be built or started.
 pub fn run(args: Args) -> anyhow::Result<()> {
     if args.stop {
         return stop();
     }
     if let Some(record) = Record::load()? {
-        bail!("a demo cluster is up in {}: `cargo xtask demo --stop` ends it", record.dir);
+        bail!("a demo cluster is running in {}: end it with `cargo xtask demo --stop`", record.dir);
     }
     require_python()?;
     step("building (several minutes the first time)");
@@ -42,7 +43,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let mut cluster = Cluster::start_in(dir.path(), options()?)?;
     let person = person();
     let kantctl = cluster.kantctl(person)?;
-    step("one controller and two nodes are up");
+    step("one controller and two nodes are running");
     print!("{}", kantctl.ok(&["nodes"])?);
     let code = train(&kantctl)?;
     if args.once {
@@ -58,7 +59,7 @@ fn step(text: &str) {
     eprintln!("\n=== {text}");
 }
 
-/// Submits the training script, follows its output, prints its story; returns its exit code.
+/// Submits the training script, follows its output, prints its record and returns its exit code.
 fn train(kantctl: &Kantctl) -> anyhow::Result<i32> {
     let example = e2e::workspace().join("etc/examples").join(EXAMPLE);
     let script = kantctl.dir().join(EXAMPLE);
@@ -70,7 +71,7 @@ fn train(kantctl: &Kantctl) -> anyhow::Result<i32> {
     step(&format!("kantctl logs -f {id}"));
     let followed = kantctl.command().args(["logs", "-f", &id]).status()?;
     if !followed.success() {
-        eprintln!("(its output could not be followed to the end)");
+        eprintln!("(the output could not be followed to the end)");
     }
     let Answer { code, .. } = kantctl.run(&["wait", &id])?;
     step(&format!("kantctl show job {id}"));
@@ -78,21 +79,23 @@ fn train(kantctl: &Kantctl) -> anyhow::Result<i32> {
     Ok(code)
 }
 
-/// Two nodes; with this host's GPUs where NVML finds some, else with two stand-in GPUs each.
+/// Two nodes: with this host's GPUs if NVML finds any, otherwise with two simulated GPUs each.
 fn options() -> anyhow::Result<ClusterOptions> {
     let binaries = e2e::Binaries::build(Build::Loud)?;
     let output = Command::new(&binaries.kantd).args(["inventory", "--json"]).output()?;
     let inventory: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let real = inventory["gpus"].as_array().is_some_and(|gpus| !gpus.is_empty());
     let nodes = match real {
-        // One GPU must not be offered twice: the second node is a CPU node.
+        // A GPU must not belong to two nodes: the second node is a CPU node.
         true => vec![("node-1", Machine::real()), ("node-2", Machine::cpu())],
         false => {
             vec![("node-1", Machine::with_gpus("pcie-2")), ("node-2", Machine::with_gpus("pcie-2"))]
         }
     };
     if !real {
-        step("no GPUs here: the nodes get stand-in ones, so that all but the computing is real");
+        step(
+            "no GPUs found: the nodes get simulated ones; everything except GPU computing is real",
+        );
     }
     // The user of the demo may be `NOBODY`, which is below the usual bound.
     Ok(ClusterOptions {
@@ -103,10 +106,10 @@ fn options() -> anyhow::Result<ClusterOptions> {
     })
 }
 
-/// The user `nobody`, which every machine has.
+/// The user `nobody`, which exists on every machine.
 const NOBODY: u32 = 65_534;
 
-/// Who submits: never root, whose jobs are refused by default.
+/// The submitting user: not root, since root's jobs are refused by default.
 fn person() -> Person {
     if !e2e::is_root() {
         return Person::me();
@@ -115,14 +118,14 @@ fn person() -> Person {
     Person { uid: behind_sudo.filter(|uid| *uid != 0).unwrap_or(NOBODY) }
 }
 
-/// The training script is Python, standard library only.
+/// Checks for Python, which the training script is written in.
 fn require_python() -> anyhow::Result<()> {
     let found = |dir: &&str| Path::new(dir).join("python3").exists();
     if ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(found) {
         return Ok(());
     }
     if e2e::is_root() && Path::new("/usr/bin/apt-get").exists() {
-        step("installing python3, which the training script is written in");
+        step("installing python3 for the training script");
         let apt = |arguments: &[&str]| Command::new("apt-get").args(arguments).status();
         apt(&["update", "-q"])?;
         if apt(&["install", "-q", "-y", "python3-minimal"])?.success() {
@@ -136,18 +139,18 @@ fn leave_up(cluster: &mut Cluster, dir: tempfile::TempDir, person: Person) -> an
     let dir = dir.keep();
     Record { dir: dir.display().to_string(), groups: cluster.groups() }.save()?;
     cluster.keep();
-    step("the cluster is up; try it");
-    let become_somebody = match person == Person::me() {
+    step("the cluster is running; commands to try:");
+    let as_user = match person == Person::me() {
         true => String::new(),
         false => format!("setpriv --reuid={0} --regid={0} --clear-groups ", person.uid),
     };
     println!("  export KANT_SOCKET={}/kantctld.sock PATH={}:$PATH", dir.display(), dir.display());
     println!("  cd {}/home-{}", dir.display(), person.uid);
     println!("  kantctl nodes");
-    println!("  {become_somebody}kantctl submit --gpus=1 --wrap 'env | grep CUDA'");
+    println!("  {as_user}kantctl submit --gpus=1 --wrap 'env | grep CUDA'");
     println!("  kantctl queue --all");
     println!(
-        "  (a node's daemon, started again: KANT_NVML_STANDIN={}/machine-NAME.toml",
+        "  (to restart a node's daemon: KANT_NVML_STANDIN={}/machine-NAME.toml",
         dir.display()
     );
     println!(
@@ -155,16 +158,16 @@ fn leave_up(cluster: &mut Cluster, dir: tempfile::TempDir, person: Person) -> an
         cluster.binaries().kantd.display(),
         dir.display()
     );
-    println!("and, in the end: cargo xtask demo --stop");
+    println!("To end the cluster: cargo xtask demo --stop");
     Ok(())
 }
 
 fn stop() -> anyhow::Result<()> {
     let Some(record) = Record::load()? else {
-        println!("no demo cluster is up");
+        println!("no demo cluster is running");
         return Ok(());
     };
     record.end()?;
-    println!("the demo cluster is down");
+    println!("the demo cluster has ended");
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! `cargo xtask gen`: writes what is made from code: the files of etc/, the operators' page of
-//! configuration keys, the diagram of job states, kantctl's manual and completions. With --check it
-//! only says what is stale. Never touches a file that a person writes, but between two markers.
+//! `cargo xtask gen`: writes the generated files: etc/, the reference page of configuration keys,
+//! the diagram of job states, kantctl's manual pages and completions. With --check it only reports
+//! stale files. Hand-written files are changed only between two markers.
 
 pub mod config;
 mod job_states;
@@ -10,10 +10,10 @@ use crate::tree::{self, Tree};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// Regenerate etc/, the configuration page, the state diagram, the manual and completions.
+/// Regenerate etc/, the configuration page, the state diagram, the manual pages and completions.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Write nothing; fail if a file is not as it would be written.
+    /// Write nothing; fail if a file is stale.
     #[arg(long)]
     check: bool,
 }
@@ -21,20 +21,19 @@ pub struct Args {
 /// A generated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Its path from the root.
+    /// The path from the root.
     pub path: String,
-    /// Its whole text.
     pub text: String,
 }
 
-/// What has to change for the tree to be up to date.
+/// A change that brings a generated file up to date.
 #[derive(Debug, PartialEq, Eq)]
 enum Change {
     Write(Page),
     Remove(String),
 }
 
-/// Runs the verb. What can be made is made, even where something else cannot.
+/// Runs the verb. If some pages cannot be generated, the others are still written.
 pub fn run(args: Args) -> Result<()> {
     let root = tree::root();
     let tree = Tree::read(&root)?;
@@ -44,7 +43,7 @@ pub fn run(args: Args) -> Result<()> {
     let manual = manual::pages(&root);
     if let Ok(pages) = &manual {
         changes.extend(stale(&tree, pages.clone()));
-        changes.extend(left_over(&tree, manual::FOLDERS, pages));
+        changes.extend(obsolete(&tree, manual::FOLDERS, pages));
     }
     if args.check && !changes.is_empty() {
         let paths: Vec<&str> = changes.iter().map(Change::path).collect();
@@ -83,14 +82,14 @@ impl Change {
     }
 }
 
-/// The pages that are not in the tree as they should be.
+/// The changes for pages whose files are missing or differ.
 fn stale(tree: &Tree, pages: Vec<Page>) -> Vec<Change> {
     let differs = |page: &Page| tree.file(&page.path).is_none_or(|file| file.text != page.text);
     pages.into_iter().filter(differs).map(Change::Write).collect()
 }
 
-/// Files in generated folders that are not generated any more.
-fn left_over(tree: &Tree, folders: &[&str], pages: &[Page]) -> Vec<Change> {
+/// Files in generated folders that are no longer generated.
+fn obsolete(tree: &Tree, folders: &[&str], pages: &[Page]) -> Vec<Change> {
     let files = tree.files().filter(|file| folders.iter().any(|folder| file.is_in(folder)));
     let gone = files.filter(|file| pages.iter().all(|page| page.path != file.path));
     gone.map(|file| Change::Remove(file.path.clone())).collect()
@@ -105,16 +104,16 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_and_a_missing_file_are_stale_and_an_equal_one_is_not() {
+    fn changed_and_missing_files_are_stale_and_equal_ones_are_not() {
         let tree = Tree::of(&[("a", "1"), ("b", "2")]);
         let found = stale(&tree, vec![page("a", "1"), page("b", "3"), page("c", "4")]);
         assert_eq!(found.iter().map(Change::path).collect::<Vec<_>>(), ["b", "c"]);
     }
 
     #[test]
-    fn the_page_of_a_verb_that_is_gone_goes_too() {
+    fn the_page_of_a_removed_verb_is_removed() {
         let tree = Tree::of(&[("man/a.1", "1"), ("man/b.1", "2"), ("other/c", "3")]);
-        let found = left_over(&tree, &["man"], &[page("man/a.1", "1")]);
+        let found = obsolete(&tree, &["man"], &[page("man/a.1", "1")]);
         assert_eq!(found, [Change::Remove("man/b.1".to_owned())]);
     }
 

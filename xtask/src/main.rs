@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask <verb>`. One verb per file; this file only names them.
-//! Never part of what is installed: nothing under kantctld, kantd or kantctl may depend on it.
+//! The project's development commands: `cargo xtask <verb>`, one verb per module. Nothing under
+//! kantctld, kantd or kantctl may depend on this crate.
 
 mod bench;
 mod ci;
@@ -17,8 +17,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Builds the command line from one table. A verb is a module with `struct Args` (its doc comment
-/// is its help) and `fn run(Args) -> Result<()>`; a new one is its `mod` line and a line below.
+/// Builds the command line from one table. A verb is a module with `struct Args`, whose doc comment
+/// is the help, and `fn run(Args) -> Result<()>`; a new verb is its `mod` line and a line below.
 macro_rules! verbs {
     ($($verb:ident => $module:ident),+ $(,)?) => {
         #[derive(Subcommand)]
@@ -47,7 +47,7 @@ verbs! {
     Vm => vm,
 }
 
-/// The project's own commands.
+/// The project's development commands.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Cli {

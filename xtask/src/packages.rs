@@ -1,5 +1,5 @@
-//! System packages that the gate's steps use, in one list: a step that lacks one names it, and
-//! `cargo xtask ci --install` installs all of them on Debian and its children.
+//! The system packages that the steps of the checks need. A step reports its missing packages, and
+//! `cargo xtask ci --install` installs all on Debian and its derivatives.
 
 use crate::programs::{cargo, has_subcommand, is_program};
 use anyhow::{Context, Result, ensure};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A program or file that a step of the gate uses, and the Debian packages that it needs.
+/// A program or file that a step needs, and its Debian packages.
 pub struct Needed {
     step: &'static str,
     program: &'static str,
@@ -21,14 +21,14 @@ const fn needed(step: &'static str, program: &'static str, packages: &'static st
 /// The step that runs all tests.
 const TEST: &str = "test";
 
-/// The step that runs programs of MPI.
+/// The step that runs MPI programs.
 pub const MPI: &str = "mpi";
 
 /// The step that starts a virtual machine.
 pub const VM: &str = "vm";
 
-/// Programs that neither Rust nor a minimal Debian brings. Where one is missing, its tests say
-/// `skipped`; a build machine has to have all of them.
+/// Programs that are part of neither Rust nor a minimal Debian. Without one, the tests that need it
+/// are skipped; a build machine must have all.
 const NEEDED: &[Needed] = &[
     needed(TEST, "chattr", "e2fsprogs"),
     needed(TEST, "crun", "crun"),
@@ -37,7 +37,7 @@ const NEEDED: &[Needed] = &[
     needed(TEST, "ksh", "ksh"),
     needed(TEST, "zsh", "zsh"),
     needed(TEST, "/usr/bin/python3", "python3"),
-    // No program of its own: a part of Python that `python3 -m venv` calls.
+    // Not a program, but a part of Python that `python3 -m venv` needs.
     needed(TEST, "/var/lib/dpkg/info/python3-venv.list", "python3-venv"),
     needed(MPI, "mpicc.openmpi", "openmpi-bin libopenmpi-dev"),
     needed(MPI, "mpicc.mpich", "mpich libmpich-dev"),
@@ -51,27 +51,31 @@ const NEEDED: &[Needed] = &[
     needed(VM, "timeout", "coreutils"),
 ];
 
-/// Where root's programs are, which a PATH may leave out.
+/// The directories of root's programs, which PATH may not contain.
 const ROOT_PROGRAMS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// The cargo subcommand that the steps `deny` and `advisories` run.
+/// The crate of the subcommand that the steps `deny` and `advisories` run.
 pub const DENY: &str = "cargo-deny";
 
-/// What `step` lacks on this machine, and the command that installs it; `None`: nothing.
+/// The packages that `step` lacks on this machine, and the command that installs them; `None`:
+/// none.
 #[must_use]
 pub fn missing(step: &str) -> Option<String> {
-    lacking(|needed| needed.step == step, is_there)
+    missing_packages(|needed| needed.step == step, is_there)
 }
 
-/// What any step lacks, in the same words.
+/// The packages that any step lacks, and the command that installs them.
 #[must_use]
-pub fn missing_at_all() -> Option<String> {
-    lacking(|_| true, is_there)
+pub fn missing_for_any_step() -> Option<String> {
+    missing_packages(|_| true, is_there)
 }
 
-fn lacking(is_asked: impl Fn(&Needed) -> bool, is_there: impl Fn(&str) -> bool) -> Option<String> {
-    let lacking = NEEDED.iter().filter(|needed| is_asked(needed) && !is_there(needed.program));
-    let packages: BTreeSet<&str> = lacking.flat_map(|needed| needed.packages.split(' ')).collect();
+fn missing_packages(
+    is_relevant: impl Fn(&Needed) -> bool,
+    is_there: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let missing = NEEDED.iter().filter(|needed| is_relevant(needed) && !is_there(needed.program));
+    let packages: BTreeSet<&str> = missing.flat_map(|needed| needed.packages.split(' ')).collect();
     let packages: Vec<&str> = packages.into_iter().collect();
     let packages = packages.join(" ");
     (!packages.is_empty())
@@ -81,24 +85,23 @@ fn lacking(is_asked: impl Fn(&Needed) -> bool, is_there: impl Fn(&str) -> bool) 
 fn is_there(program: &str) -> bool {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&search).chain(ROOT_PROGRAMS.map(PathBuf::from));
-    // An absolute name replaces the folder that it is joined to, and need not be a program.
+    // Joining an absolute path replaces the folder; the file need not be a program.
     folders.any(|folder| {
         let path = folder.join(program);
         if program.starts_with('/') { path.exists() } else { is_program(&path) }
     })
 }
 
-/// Installs what the gate needs and this machine lacks: Debian packages as root, cargo-deny by
-/// cargo.
+/// Installs missing packages: Debian packages as root, cargo-deny with cargo.
 ///
 /// # Errors
-/// When this is not Debian or not root and a package is missing, or an installer fails.
+/// When a package is missing and this is not Debian or the user is not root, or an installer fails.
 pub fn install() -> Result<()> {
-    if let Some(missing) = missing_at_all() {
-        ensure!(nix::unistd::geteuid().is_root(), "failed to install as a user: {missing}");
+    if let Some(missing) = missing_for_any_step() {
+        ensure!(nix::unistd::geteuid().is_root(), "failed to install: not root: {missing}");
         ensure!(
             Path::new("/etc/debian_version").exists(),
-            "failed to install: this is not Debian or a child of it; {missing}"
+            "failed to install: this is not Debian or a derivative; {missing}"
         );
         let packages: BTreeSet<&str> =
             NEEDED.iter().flat_map(|needed| needed.packages.split(' ')).collect();
@@ -106,12 +109,12 @@ pub fn install() -> Result<()> {
         let mut words = vec!["install", "--yes", "--no-install-recommends"];
         words.extend(packages);
         apt(&words)?;
-        if let Some(missing) = missing_at_all() {
-            anyhow::bail!("failed to install: apt-get ended well, and still there is {missing}");
+        if let Some(missing) = missing_for_any_step() {
+            anyhow::bail!("failed to install: apt-get succeeded, and still there is {missing}");
         }
     }
     if !has_subcommand("deny") {
-        // Not optimised: it reads one lock file, and is built in half the time.
+        // Not optimised: it only reads one lock file, and building takes half the time.
         let words = ["install", "--locked", "--debug", DENY];
         println!("ci: cargo {}", words.join(" "));
         let status = cargo().args(words).status().context("failed to start cargo")?;
@@ -120,7 +123,7 @@ pub fn install() -> Result<()> {
     Ok(())
 }
 
-/// Runs apt-get without questions; a package's service is not started, where policy can say so.
+/// Runs apt-get without questions.
 fn apt(words: &[&str]) -> Result<()> {
     println!("ci: apt-get {}", words.join(" "));
     let mut apt = Command::new("apt-get");
@@ -135,21 +138,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_program_is_named_by_its_packages() {
-        assert_eq!(lacking(|_| true, |_| true), None);
-        let said = lacking(|_| true, |name| name != "mpicc.mpich").unwrap();
+    fn a_missing_program_is_reported_by_its_packages() {
+        assert_eq!(missing_packages(|_| true, |_| true), None);
+        let said = missing_packages(|_| true, |name| name != "mpicc.mpich").unwrap();
         assert!(said.contains("install --no-install-recommends libmpich-dev mpich`"), "{said}");
     }
 
     #[test]
-    fn a_step_lacks_only_what_it_uses() {
-        let said = lacking(|needed| needed.step == VM, |_| false).unwrap();
+    fn a_step_reports_only_its_own_packages() {
+        let said = missing_packages(|needed| needed.step == VM, |_| false).unwrap();
         assert!(said.contains("qemu-system-x86") && !said.contains("mpich"), "{said}");
     }
 
     #[test]
-    fn a_package_that_two_steps_use_is_named_once() {
-        let said = lacking(|_| true, |name| name != "mke2fs" && name != "chattr").unwrap();
+    fn a_package_that_two_steps_need_is_reported_once() {
+        let said = missing_packages(|_| true, |name| name != "mke2fs" && name != "chattr").unwrap();
         assert!(said.starts_with("no e2fsprogs ("), "{said}");
     }
 }

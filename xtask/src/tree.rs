@@ -1,5 +1,5 @@
-//! The project's text files in memory, so that every rule is a function of them and can be tried
-//! on a made-up tree. Never holds build output or binary files, and never writes.
+//! The project's text files in memory, so that every rule is a function of them and can be tested
+//! on a made-up tree.
 
 mod file;
 pub mod source;
@@ -11,26 +11,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Longer files are data, not text that a rule would read.
+/// Longer files are data and not read by any rule.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Files by their path from the root, with `/` between its parts.
+/// Files by their path from the root, separated by `/`.
 #[derive(Clone, Default)]
 pub struct Tree {
-    /// Where it was read from; empty for a made-up tree.
+    /// The directory it was read from; empty for a made-up tree.
     pub origin: String,
     files: BTreeMap<String, File>,
     test_modules: BTreeSet<String>,
 }
 
 impl Tree {
-    /// Reads what git tracks, and what it would track: untracked files that are not ignored.
+    /// Reads the files that git tracks, and untracked files that are not ignored.
     pub fn read(root: &Path) -> Result<Tree> {
         let list = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .current_dir(root)
             .output()
-            .context("failed to run git: install it, the rules read what git would track")?;
+            .context("failed to run git: install it, the rules need the list of tracked files")?;
         if !list.status.success() {
             bail!(
                 "failed to list the files of {}: {}; run this inside a git checkout",
@@ -69,12 +69,12 @@ impl Tree {
         self.files().filter(|file| file.path.ends_with(".rs"))
     }
 
-    /// The Rust files that are not tests throughout.
+    /// The Rust files that are not only tests.
     pub fn rust_files_outside_tests(&self) -> impl Iterator<Item = &File> {
         self.rust_files().filter(|file| !self.is_test(file))
     }
 
-    /// Is all of this file test code, by its place or because its module is declared so?
+    /// Whether all of this file is test code, by its path or by its module's declaration.
     pub fn is_test(&self, file: &File) -> bool {
         let is_below = |module: &String| {
             file.path.strip_prefix(module.as_str()).is_some_and(|rest| rest.starts_with(['.', '/']))
@@ -88,7 +88,7 @@ impl Tree {
     }
 }
 
-/// A text file's content; `None` for what is gone, a link, too long, or not UTF-8.
+/// A text file's content; `None` if it is missing, a link, too long or not UTF-8.
 fn read_text(path: &Path) -> Option<String> {
     let about = path.symlink_metadata().ok()?;
     if !about.is_file() || about.len() > FILE_BYTES_MAX {
@@ -97,8 +97,8 @@ fn read_text(path: &Path) -> Option<String> {
     String::from_utf8(std::fs::read(path).ok()?).ok()
 }
 
-/// The workspace's root folder: the parent of this crate's. Cargo names the crate's folder when it
-/// runs us; a binary started by hand knows where it was built.
+/// The workspace's root: the parent of this crate's directory, which cargo sets in the environment.
+/// A program started by hand uses the directory it was built from.
 pub fn root() -> PathBuf {
     let of_crate = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -121,14 +121,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_real_tree_holds_its_own_source_and_no_build_output() {
+    fn the_real_tree_contains_its_own_source_and_no_build_output() {
         let tree = Tree::read(&root()).unwrap();
         assert!(tree.file("xtask/src/tree.rs").is_some());
         assert!(tree.files().all(|file| !file.path.starts_with("target/")));
     }
 
     #[test]
-    fn a_module_declared_for_tests_is_a_test_with_all_below_it() {
+    fn a_module_declared_for_tests_is_a_test_with_its_submodules() {
         let tree = Tree::of(&[
             ("a/src/fixture.rs", ""),
             ("a/src/fixture/deep.rs", ""),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_does_not_hold_the_files_of_one_whose_name_it_begins() {
+    fn a_folder_does_not_contain_the_files_of_one_with_a_longer_name() {
         let tree = Tree::of(&[("a/x.rs", ""), ("ab/y.rs", ""), ("a/z.toml", "")]);
         let paths: Vec<&str> = tree.rust_files_in("a").map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["a/x.rs"]);

@@ -1,13 +1,13 @@
-//! `cargo xtask vm`: kantd's tests of jobs that misbehave, and the units under a real systemd, in a
-//! virtual machine with cgroup v2, through a reboot. Needs root, for the machine's disk, and Debian
-//! or a child of it. Never changes this host, and says plainly what it skipped.
+//! `cargo xtask vm`: kantd's tests of misbehaving jobs, and the systemd units with a real systemd
+//! and a reboot, in a virtual machine with cgroup v2. It needs root, to make the machine's disk,
+//! and Debian or a derivative. It does not change this host.
 
-mod given;
+mod guest_disk;
 
 use crate::packages;
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
-use given::Given;
+use guest_disk::GuestDisk;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,28 +17,28 @@ use std::process::{Command, Stdio};
 /// Run the tests that need real systemd and cgroup v2, in a virtual machine
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only these: `units`, or test programs of kantd (`hostile`)
+    /// Run only these: `units`, or test programs of kantd (`hostile`)
     parts: Vec<String>,
-    /// Fail, not skip, where the machine cannot be made
+    /// Fail instead of skipping if the machine cannot be made
     #[arg(long)]
     required: bool,
 }
 
-/// What makes the disk, the kernel and what starts it.
+/// The script that makes the disk, the kernel and the initrd.
 const RECIPE: &str = "tests/vm/image.sh";
 
-/// A machine that takes longer than this hangs, in seconds. All of it takes seven minutes on
-/// two busy cores.
+/// The time after which the machine is considered hung. A full run takes seven minutes on two busy
+/// cores.
 const LIMIT_SECONDS: &str = "2400";
 
-/// Why it cannot be done here, and what would help; nothing if it can.
+/// Why the machine cannot be made on this host, and what to do; `None`: it can.
 #[must_use]
 pub fn missing() -> Option<String> {
     if !cfg!(target_arch = "x86_64") {
         return Some("the virtual machine is x86_64".to_owned());
     }
     if !nix::unistd::geteuid().is_root() {
-        return Some("not root, who alone can make its disk".to_owned());
+        return Some("not root, which is needed to make its disk".to_owned());
     }
     packages::missing(packages::VM)
 }
@@ -50,17 +50,17 @@ pub fn missing() -> Option<String> {
 pub fn run(args: Args) -> Result<()> {
     if let Some(missing) = missing() {
         ensure!(!args.required, "failed to make the virtual machine: {missing}");
-        println!("vm: skipped, all of it: {missing}");
+        println!("vm: everything skipped: {missing}");
         return Ok(());
     }
-    let given = Given::build(&args.parts)?;
-    let image = image(&given.target)?;
+    let guest = GuestDisk::build(&args.parts)?;
+    let image = image(&guest.target)?;
     let dir = tempfile::Builder::new().prefix("vm-").tempdir_in(&image)?;
-    let disk = given.write_disk(dir.path())?;
+    let disk = guest.write_disk(dir.path())?;
     boot(&image, &disk)
 }
 
-/// The machine's disk and kernel: made anew where the recipe changed.
+/// The machine's disk and kernel, made again if the recipe has changed.
 fn image(target: &Path) -> Result<PathBuf> {
     let dir = target.join("vm");
     let recipe = tree::root().join(RECIPE);
@@ -78,7 +78,7 @@ fn image(target: &Path) -> Result<PathBuf> {
         return Ok(dir);
     }
     fs::create_dir_all(&dir)?;
-    println!("vm: {RECIPE} (a minute or two, once)");
+    println!("vm: running {RECIPE} (a minute or two, only once)");
     let status = Command::new(&recipe).arg(&dir).stdin(Stdio::null()).status();
     let status = status.with_context(|| format!("failed to run {RECIPE}"))?;
     ensure!(status.success(), "failed to make the virtual machine's disk: {RECIPE}: {status}");
@@ -86,10 +86,10 @@ fn image(target: &Path) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Starts it, passes on what it says, and returns when it has switched itself off. What its kernel
-/// said is in `target/vm/console.log` afterwards.
+/// Starts the machine, prints its output, and returns when it has powered off. The kernel's
+/// messages are in `target/vm/console.log`.
 fn boot(image: &Path, disk: &Path) -> Result<()> {
-    // No hardware acceleration unless asked for: /dev/kvm may be there and not work.
+    // No hardware acceleration unless requested: /dev/kvm may exist and not work.
     let accelerator = std::env::var("KANT_VM_ACCEL").unwrap_or_else(|_| "tcg".to_owned());
     let processor = if accelerator.starts_with("tcg") { "max,la57=off" } else { "host" };
     let console = image.join("console.log");
@@ -103,7 +103,7 @@ fn boot(image: &Path, disk: &Path) -> Result<()> {
     machine.arg("-kernel").arg(image.join("vmlinuz"));
     machine.arg("-initrd").arg(image.join("initrd"));
     machine.args(["-append", "console=ttyS0 mitigations=off tsc=reliable systemd.show_status=0"]);
-    // The system's disk is thrown away with all that is written to it.
+    // Changes to the system's disk are discarded.
     machine.arg("-drive").arg(drive(&image.join("root.ext4"), "system") + ",snapshot=on");
     machine.args(["-device", "virtio-blk-pci,drive=system"]);
     machine.arg("-drive").arg(drive(disk, "given"));

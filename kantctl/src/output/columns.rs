@@ -1,12 +1,12 @@
-//! Jobs and their runs in columns that the user chooses: as a table for people, as CSV for
-//! programs. Never asks for jobs, and never rounds in CSV: there times are UTC and spans seconds.
+//! Jobs and their runs in columns that the user selects, as a table or as CSV. CSV has exact
+//! values: times in UTC and spans in seconds.
 
-mod drawing;
+mod render;
 
-pub use drawing::{csv, fitting, quoted, table};
+pub use render::{csv, quoted, table, table_fitting};
 
 use super::jobs::where_or_why;
-use super::people;
+use super::user_names;
 use crate::failure::Failure;
 use common::hostlist::fold;
 use common::resource::Share;
@@ -19,19 +19,18 @@ use std::cmp::Ordering;
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
     pub job: &'a JobView,
-    /// The run, where it is one that is over.
+    /// The run, if the line is a run that has ended.
     pub run: Option<&'a HistoryRun>,
-    /// When it is expected to start, where that was asked.
+    /// The expected start, where requested.
     pub expected: Option<Time>,
-    /// When the controller looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }
 
-/// What a column has to say.
+/// The value of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     None,
-    /// Words, as they are.
     Words(String),
     Number(u64),
     Milli(u64),
@@ -40,10 +39,10 @@ pub enum Value {
     Long(Span),
 }
 
-/// A column that can be chosen.
+/// A column that can be selected.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name in --format, --sort and CSV.
+    /// The name in --format, --sort and CSV.
     pub name: &'static str,
     title: &'static str,
     is_number: bool,
@@ -72,7 +71,7 @@ pub const FIELDS: &[Field] = &[
     field("dependency", "DEPENDENCY", |l| maybe(l.job.dependency.as_ref())),
     number("run", "RUN", |l| Value::Number(l.run.map_or(l.job.attempt, |run| run.run).into())),
     field("name", "NAME", |l| words(&l.job.ask.name)),
-    field("user", "USER", |l| words(people::owner(&l.job.owner))),
+    field("user", "USER", |l| words(user_names::owner(&l.job.owner))),
     field("uid", "UID", |l| words(l.job.owner.uid)),
     field("account", "ACCOUNT", |l| maybe(l.job.ask.account.as_ref())),
     field("queue", "QUEUE", |l| maybe(l.job.ask.queue.as_ref())),
@@ -132,8 +131,8 @@ pub const FIELDS: &[Field] = &[
     field("where", "WHERE/WHY", |l| words(where_or_why(l.job))),
 ];
 
-/// Columns that may be cut where the terminal is narrow, least important first, and to how much.
-const YIELDING: &[(&str, usize)] = &[
+/// Columns that may be cut on a narrow terminal, least important first, with their minimum widths.
+const SHRINKABLE: &[(&str, usize)] = &[
     ("NOTE", 10),
     ("COMMENT", 10),
     ("COMMAND", 10),
@@ -145,15 +144,15 @@ const YIELDING: &[(&str, usize)] = &[
     ("QUEUE", 8),
 ];
 
-/// Columns that nobody chose are left out in this order.
-const DROPPED: &[&str] =
+/// The order in which columns are omitted from the default table if it does not fit.
+const DROP_ORDER: &[&str] =
     &["limit", "nodes", "queue", "time", "user", "ended", "where", "gpu_hours", "gpus", "name"];
 
 fn at(time: Option<Time>) -> Value {
     time.map_or(Value::None, Value::At)
 }
 
-/// Hours with three places.
+/// Hours with three decimals.
 fn hours(milliseconds: u64) -> Value {
     Value::Milli(milliseconds / 3600)
 }
@@ -173,22 +172,22 @@ fn node_count(job: &JobView) -> u64 {
     job.allocation.as_ref().map_or(asked, |given| given.shares().len() as u64)
 }
 
-/// The columns that these names, with commas between them, stand for.
+/// The columns of a comma-separated list of names.
 ///
 /// # Errors
-/// [`Failure`] naming the word that is none, and those there are.
-pub fn chosen(names: &str) -> Result<Vec<&'static Field>, Failure> {
+/// [`Failure`] naming the unknown column, and all columns.
+pub fn select(names: &str) -> Result<Vec<&'static Field>, Failure> {
     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let fields: Result<Vec<_>, Failure> = names.map(named).collect();
+    let fields: Result<Vec<_>, Failure> = names.map(field_named).collect();
     match fields?.as_slice() {
-        [] => Err(Failure::usage(anyhow::anyhow!("--format names no column")).hint(all())),
+        [] => Err(Failure::usage(anyhow::anyhow!("--format is empty")).hint(all())),
         fields => Ok(fields.to_vec()),
     }
 }
 
-fn named(name: &str) -> Result<&'static Field, Failure> {
+fn field_named(name: &str) -> Result<&'static Field, Failure> {
     let found = FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| Failure::usage(anyhow::anyhow!("there is no column `{name}`")).hint(all()))
+    found.ok_or_else(|| Failure::usage(anyhow::anyhow!("unknown column `{name}`")).hint(all()))
 }
 
 fn all() -> String {
@@ -196,22 +195,23 @@ fn all() -> String {
     format!("columns are {}", names.join(", "))
 }
 
-/// `gpus,-submitted` as columns; true: turned around.
+/// Parses `gpus,-submitted` into columns; true: reversed.
 ///
 /// # Errors
-/// [`Failure`] naming the word that is no column.
-pub fn order(names: &str) -> Result<Vec<(&'static Field, bool)>, Failure> {
+/// [`Failure`] naming the unknown column.
+pub fn sort_keys(names: &str) -> Result<Vec<(&'static Field, bool)>, Failure> {
     let one = |word: &str| match word.strip_prefix('-') {
-        Some(name) => Ok((named(name)?, true)),
-        None => Ok((named(word)?, false)),
+        Some(name) => Ok((field_named(name)?, true)),
+        None => Ok((field_named(word)?, false)),
     };
     names.split(',').map(str::trim).filter(|word| !word.is_empty()).map(one).collect()
 }
 
-/// By the first column in which they differ; what says nothing comes last either way.
+/// Compares by the first column in which the lines differ. Lines without a value come last in
+/// either direction.
 #[must_use]
-pub fn compare(order: &[(&Field, bool)], one: &Line<'_>, other: &Line<'_>) -> Ordering {
-    let by = |(field, turned): &(&Field, bool)| {
+pub fn compare(keys: &[(&Field, bool)], one: &Line<'_>, other: &Line<'_>) -> Ordering {
+    let by = |(field, reversed): &(&Field, bool)| {
         let ordering = match (field.name, (field.value)(one), (field.value)(other)) {
             ("id", ..) => one.job.key.cmp(&other.job.key),
             (_, Value::None, Value::None) => Ordering::Equal,
@@ -219,9 +219,9 @@ pub fn compare(order: &[(&Field, bool)], one: &Line<'_>, other: &Line<'_>) -> Or
             (_, _, Value::None) => return Ordering::Less,
             (_, one, other) => weight(&one).cmp(&weight(&other)),
         };
-        if *turned { ordering.reverse() } else { ordering }
+        if *reversed { ordering.reverse() } else { ordering }
     };
-    order.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+    keys.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 fn weight(value: &Value) -> (u64, &str) {
@@ -241,12 +241,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart_and_a_wrong_one_is_named() {
+    fn column_names_are_unique_and_an_unknown_one_is_reported() {
         let names: std::collections::BTreeSet<&str> = FIELDS.iter().map(|f| f.name).collect();
         assert_eq!(names.len(), FIELDS.len());
-        let refused = chosen("id,colour").unwrap_err().to_string();
+        let refused = select("id,colour").unwrap_err().to_string();
         assert!(refused.contains("`colour`") && refused.contains("gpu_hours"), "{refused}");
-        assert_eq!(chosen(" ID, gpus").unwrap().len(), 2);
-        assert!(chosen(",").is_err());
+        assert_eq!(select(" ID, gpus").unwrap().len(), 2);
+        assert!(select(",").is_err());
     }
 }

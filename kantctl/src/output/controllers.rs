@@ -1,4 +1,4 @@
-//! Controllers as a table. Never asks for them.
+//! Controllers as a table and in sentences.
 
 use super::record::Record;
 use super::table::{Cell, Column, Table, Tint};
@@ -7,7 +7,7 @@ use common::wire::api::{ControllerList, ControllerRole, ControllerView};
 
 const COLUMNS: [Column; 7] = [
     Column::new("ID").right(),
-    Column::new("NAME").least(8),
+    Column::new("NAME").min_width(8),
     Column::new("ADDRESS"),
     Column::new("ROLE"),
     Column::new("HOLDS").right(),
@@ -15,7 +15,7 @@ const COLUMNS: [Column; 7] = [
     Column::new("HEARD"),
 ];
 
-/// Controllers, one a row.
+/// Controllers, one per row.
 #[must_use]
 pub fn table(controllers: &[ControllerView]) -> Table {
     let mut table = Table::new(&COLUMNS, &["NAME"]);
@@ -52,55 +52,57 @@ const fn role(role: ControllerRole) -> &'static str {
     }
 }
 
-/// What stands above the table.
+/// The record above the table.
 #[must_use]
 pub fn summary(list: &ControllerList) -> String {
     let mut record = Record::default();
     record.fact("cluster", list.cluster);
-    let leader = list.leader.map_or("nobody leads".to_owned(), |id| format!("controller {id}"));
+    let leader = list.leader.map_or("none".to_owned(), |id| format!("controller {id}"));
     record.fact("leader", format!("{leader}, term {}", list.term));
-    record.fact("log", format!("entry {} decided", list.committed));
+    record.fact("log", format!("entry {} committed", list.committed));
     if list.leader != Some(list.answering) {
         record.fact(
             "seen by",
             format!(
-                "controller {}, which does not lead: only a leader knows of others",
+                "controller {}, a follower: only the leader knows the state of the others",
                 list.answering
             ),
         );
     }
-    record.maybe("change", list.changing.then_some("of voters, under way"));
+    record.maybe("change", list.changing.then_some("of the voters, in progress"));
     record.text()
 }
 
-/// What an operator waits for before the next controller is restarted; `None`: nothing, all are
-/// there. Only the leader's view tells.
+/// Why the next controller must not be restarted yet; `None`: the cluster is settled. Only the
+/// leader's view can show that.
 #[must_use]
-pub fn unsettled(list: &ControllerList) -> Option<String> {
+pub fn unsettled_reason(list: &ControllerList) -> Option<String> {
     let named = |id: ControllerId| {
         let name = list.controllers.iter().find(|one| one.id == id).map(|one| one.name.as_str());
         format!("controller {id} ({})", name.unwrap_or("unknown"))
     };
     if let Some(id) = list.moving.first() {
-        return Some(format!("{} has not told the others its new address yet", named(*id)));
+        return Some(format!("{} has not announced its new address yet", named(*id)));
     }
-    // Who has just started does not know who leads.
+    // A controller that has just started does not know the leader.
     let Some(leader) = list.leader else {
         return Some(format!("{} does not know of a leader yet", named(list.answering)));
     };
     if leader != list.answering {
-        return Some(format!("controller {leader}, which leads, does not answer"));
+        return Some(format!("controller {leader}, the leader, does not answer"));
     }
     if list.changing {
-        return Some("a change of voters is under way".to_owned());
+        return Some("a change of the voters is in progress".to_owned());
     }
     list.controllers.iter().find_map(|one| {
-        let said = |what: &str| Some(format!("{} {what}", named(one.id)));
+        let is = |what: &str| Some(format!("{} {what}", named(one.id)));
         match (one.role, one.heard, one.behind) {
-            (ControllerRole::Joining, ..) => said("joins, and does not vote yet"),
+            (ControllerRole::Joining, ..) => is("is joining and does not vote yet"),
             (_, Some(true), Some(0)) => None,
-            (_, Some(true), behind) => said(&format!("is {} behind", behind.unwrap_or_default())),
-            (..) => said("is not heard"),
+            (_, Some(true), behind) => {
+                is(&format!("is {} log entries behind", behind.unwrap_or_default()))
+            }
+            (..) => is("does not respond"),
         }
     })
 }
@@ -154,31 +156,31 @@ ID  NAME  ADDRESS        ROLE     HOLDS  BEHIND  HEARD
     }
 
     #[test]
-    fn a_cluster_is_settled_once_the_leader_hears_all_and_none_is_behind() {
-        let told = |list: &ControllerList| unsettled(list).unwrap_or_default();
+    fn a_cluster_is_settled_once_all_controllers_respond_and_none_is_behind() {
+        let text = |list: &ControllerList| unsettled_reason(list).unwrap_or_default();
         let mut seen = list(1);
         seen.controllers.iter_mut().for_each(|one| one.behind = Some(0));
-        assert_eq!(told(&seen), "controller 2 (c2) is not heard");
+        assert_eq!(text(&seen), "controller 2 (c2) does not respond");
         seen.controllers[1].heard = Some(true);
-        assert_eq!(told(&seen), "controller 3 (c3) joins, and does not vote yet");
+        assert_eq!(text(&seen), "controller 3 (c3) is joining and does not vote yet");
         seen.controllers[2] = one(3, ControllerRole::Learner, Some(true));
         seen.controllers[2].behind = Some(4);
-        assert_eq!(told(&seen), "controller 3 (c3) is 4 behind");
+        assert_eq!(text(&seen), "controller 3 (c3) is 4 log entries behind");
         seen.controllers[2].behind = Some(0);
-        assert_eq!(unsettled(&seen), None);
-        assert!(told(&ControllerList { changing: true, ..seen.clone() }).contains("under way"));
+        assert_eq!(unsettled_reason(&seen), None);
+        assert!(text(&ControllerList { changing: true, ..seen.clone() }).contains("in progress"));
         seen.answering = ControllerId(2);
-        assert!(told(&seen).contains("controller 1, which leads, does not answer"));
+        assert!(text(&seen).contains("controller 1, the leader, does not answer"));
         let lost = ControllerList { leader: None, ..seen };
-        assert_eq!(told(&lost), "controller 2 (c2) does not know of a leader yet");
+        assert_eq!(text(&lost), "controller 2 (c2) does not know of a leader yet");
         let moving = ControllerList { moving: vec![ControllerId(3)], ..lost };
-        assert!(told(&moving).contains("controller 3 (c3) has not told the others its new"));
+        assert!(text(&moving).contains("controller 3 (c3) has not announced its new"));
     }
 
     #[test]
-    fn a_view_that_is_not_the_leaders_says_so() {
-        let told = |answering| anstream::adapter::strip_str(&summary(&list(answering))).to_string();
-        assert!(!told(1).contains("seen by"));
-        assert!(told(2).contains("controller 2, which does not lead"), "{}", told(2));
+    fn a_followers_view_says_that_it_is_one() {
+        let text = |answering| anstream::adapter::strip_str(&summary(&list(answering))).to_string();
+        assert!(!text(1).contains("seen by"));
+        assert!(text(2).contains("controller 2, a follower"), "{}", text(2));
     }
 }

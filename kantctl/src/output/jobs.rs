@@ -1,10 +1,10 @@
-//! Jobs as a table and as a record. Never asks for them.
+//! Jobs as a table and as a record.
 
-mod facts;
+mod job_record;
 
 use super::table::{Cell, Column, Table, Tint};
 use super::time::{elapsed, limit, localized};
-use super::{people, sizes};
+use super::{sizes, user_names};
 use common::gpu_parts::PartSize;
 use common::hostlist::fold;
 use common::id::ArrayIndex;
@@ -12,57 +12,56 @@ use common::job::{Outcome, Phase};
 use common::resource::{GpuRequest, Share};
 use common::time::Time;
 use common::wire::api::JobView;
-pub use facts::record;
 use jiff::tz::TimeZone;
+pub use job_record::record;
 
 const COLUMNS: [Column; 10] = [
-    Column::new("ID").least(12),
-    Column::new("NAME").least(10),
-    Column::new("USER").least(8).drops(4),
-    Column::new("QUEUE").least(8).drops(1),
+    Column::new("ID").min_width(12),
+    Column::new("NAME").min_width(10),
+    Column::new("USER").min_width(8).drop_order(4),
+    Column::new("QUEUE").min_width(8).drop_order(1),
     Column::new("STATE").short("ST"),
-    Column::new("TIME").right().drops(3),
-    Column::new("LIMIT").right().drops(0),
-    Column::new("NODES").right().drops(2),
+    Column::new("TIME").right().drop_order(3),
+    Column::new("LIMIT").right().drop_order(0),
+    Column::new("NODES").right().drop_order(2),
     Column::new("GPUS").right(),
-    Column::new("WHERE/WHY").least(20),
+    Column::new("WHERE/WHY").min_width(20),
 ];
 
-/// Jobs, one a row; waiting tasks of one array that wait for the same reason share one.
+/// Jobs, one per row; tasks of one array that wait for the same reason share a row.
 #[must_use]
 pub fn table(jobs: &[JobView], as_of: Time, zone: &TimeZone) -> Table {
     let mut table = empty();
-    gather(jobs).for_each(|alike| add_row(&mut table, alike, as_of, zone));
+    group_rows(jobs).for_each(|group| add_row(&mut table, group, as_of, zone));
     table
 }
 
-/// The same of jobs that come one by one, in the order of lists: only those of one row are kept.
+/// A table built from jobs one by one, in list order. Only the jobs of the current row are kept.
 #[derive(Debug)]
 pub struct Rows<'a> {
     table: Table,
-    alike: Vec<JobView>,
+    group: Vec<JobView>,
     as_of: Time,
     zone: &'a TimeZone,
 }
 
 impl<'a> Rows<'a> {
-    /// None yet; at this time.
     #[must_use]
     pub fn new(as_of: Time, zone: &'a TimeZone) -> Self {
-        Self { table: empty(), alike: Vec::new(), as_of, zone }
+        Self { table: empty(), group: Vec::new(), as_of, zone }
     }
 
     pub fn add(&mut self, job: JobView) {
-        if self.alike.last().is_some_and(|last| !wait_alike(last, &job)) {
-            add_row(&mut self.table, &self.alike, self.as_of, self.zone);
-            self.alike.clear();
+        if self.group.last().is_some_and(|last| !share_row(last, &job)) {
+            add_row(&mut self.table, &self.group, self.as_of, self.zone);
+            self.group.clear();
         }
-        self.alike.push(job);
+        self.group.push(job);
     }
 
     #[must_use]
     pub fn table(mut self) -> Table {
-        add_row(&mut self.table, &self.alike, self.as_of, self.zone);
+        add_row(&mut self.table, &self.group, self.as_of, self.zone);
         self.table
     }
 }
@@ -71,15 +70,15 @@ fn empty() -> Table {
     Table::new(&COLUMNS, &["WHERE/WHY", "NAME", "USER", "QUEUE", "ID"])
 }
 
-fn add_row(table: &mut Table, alike: &[JobView], as_of: Time, zone: &TimeZone) {
-    let Some(job) = alike.first() else { return };
+fn add_row(table: &mut Table, group: &[JobView], as_of: Time, zone: &TimeZone) {
+    let Some(job) = group.first() else { return };
     table.row(vec![
-        Cell::from(keys(alike)),
+        Cell::from(keys(group)),
         Cell::from(&job.ask.name),
-        Cell::from(people::owner(&job.owner)),
+        Cell::from(user_names::owner(&job.owner)),
         Cell::from(job.ask.queue.as_ref().map_or("-", |queue| queue.as_str())),
         Cell::from(&job.state).short(&job.state_code).tint(tint(job)),
-        Cell::from(ran(job, as_of)),
+        Cell::from(run_time(job, as_of)),
         Cell::from(limit(job.ask.time_limit)),
         Cell::from(nodes(job)),
         Cell::from(gpus(job)),
@@ -87,13 +86,13 @@ fn add_row(table: &mut Table, alike: &[JobView], as_of: Time, zone: &TimeZone) {
     ]);
 }
 
-/// Jobs as rows: tasks of one array that wait for the same reason share one.
-pub fn gather(jobs: &[JobView]) -> impl Iterator<Item = &[JobView]> {
-    jobs.chunk_by(wait_alike)
+/// Groups jobs into rows: tasks of one array that wait for the same reason share a row.
+pub fn group_rows(jobs: &[JobView]) -> impl Iterator<Item = &[JobView]> {
+    jobs.chunk_by(share_row)
 }
 
-/// Do these two belong in one row?
-fn wait_alike(one: &JobView, other: &JobView) -> bool {
+/// Whether two jobs belong in one row.
+fn share_row(one: &JobView, other: &JobView) -> bool {
     let waits = |job: &JobView| job.phase == Phase::Pending && job.key.index.is_some();
     waits(one) && waits(other) && one.key.job == other.key.job && code(one) == code(other)
 }
@@ -102,10 +101,10 @@ fn code(job: &JobView) -> Option<&str> {
     job.reason.as_ref().map(|reason| reason.code.as_str())
 }
 
-/// `42`, `42_7`, `42+1`, or for several tasks `42_[0-3,7]`.
-fn keys(alike: &[JobView]) -> String {
-    let indices: Vec<ArrayIndex> = alike.iter().filter_map(|job| job.key.index).collect();
-    match alike {
+/// `42`, `42_7`, `42+1`, or `42_[0-3,7]` for several tasks.
+fn keys(group: &[JobView]) -> String {
+    let indices: Vec<ArrayIndex> = group.iter().filter_map(|job| job.key.index).collect();
+    match group {
         [] => String::new(),
         [job] => job.name().to_string(),
         [job, ..] => format!("{}_[{}]", job.key.job, ranges(&indices)),
@@ -134,7 +133,7 @@ fn nodes(job: &JobView) -> String {
     }
 }
 
-/// GPUs; parts of them as what they come to, or as they were asked for.
+/// The number of GPUs; shares of GPUs as their sum, or as requested.
 fn gpus(job: &JobView) -> String {
     match (&job.allocation, job.ask.request.gpus) {
         (Some(given), _) => sizes::milli(given.shares().iter().map(Share::gpus_milli).sum()),
@@ -146,13 +145,13 @@ fn gpus(job: &JobView) -> String {
     }
 }
 
-/// How long it ran, without the time that it stood still.
-fn ran(job: &JobView, as_of: Time) -> String {
+/// The run time, without suspended time.
+fn run_time(job: &JobView, as_of: Time) -> String {
     let until = job.ended_at.or(job.suspended_at);
     elapsed(job.started_at.map(|at| at + job.suspended), until, as_of)
 }
 
-/// How a job's state is coloured.
+/// The colour of a job's state.
 #[must_use]
 pub fn tint(job: &JobView) -> Tint {
     match (job.phase, job.outcome) {
@@ -163,7 +162,7 @@ pub fn tint(job: &JobView) -> Tint {
     }
 }
 
-/// Where it runs; why it waits; how it ended.
+/// The nodes of a running job, the reason of a waiting one, or how the job ended.
 #[must_use]
 pub fn where_or_why(job: &JobView) -> String {
     match job.phase {
@@ -176,7 +175,7 @@ pub fn where_or_why(job: &JobView) -> String {
     }
 }
 
-/// Why it waits, in a sentence.
+/// The reason for waiting, as a sentence.
 #[must_use]
 pub fn why(job: &JobView) -> Option<String> {
     job.reason.as_ref().map(|reason| reason.sentence.clone())

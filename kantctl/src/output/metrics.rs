@@ -1,4 +1,4 @@
-//! The metrics of a cluster as a record and a table by size of job. Never asks for them.
+//! The metrics of a cluster, as a record and as a table by job size.
 
 use super::record::Record;
 use super::sizes::{count, milli};
@@ -16,11 +16,11 @@ const COLUMNS: [Column; 9] = [
     Column::new("P50").right(),
     Column::new("P90").right(),
     Column::new("P99").right(),
-    Column::new("NODES/MIN").right().drops(1),
-    Column::new("GROUPS/MIN").right().drops(0),
+    Column::new("NODES/MIN").right().drop_order(1),
+    Column::new("GROUPS/MIN").right().drop_order(0),
 ];
 
-/// Fractions as percentages, each with what it is of.
+/// The metrics as percentages, each with its meaning.
 #[must_use]
 pub fn record(view: &MetricsView, zone: &TimeZone) -> String {
     let mut record = Record::default();
@@ -34,14 +34,13 @@ pub fn record(view: &MetricsView, zone: &TimeZone) -> String {
     let since = local(view.sor_from, zone);
     record.fact("SOR", format!("{}  of GPU-time since {since}", percent(view.sor)));
     let of_used = percent(view.gfr_of_used);
-    let gfr = format!("of {} in part used ({} of those in use)", nodes(view), of_used.trim());
+    let gfr = format!("of {} partly used ({} of those in use)", nodes(view), of_used.trim());
     record.fact("GFR", format!("{}  {gfr}", percent(view.gfr)));
-    let fr_8 = "of free GPUs out of reach for a further 8-GPU job";
+    let fr_8 = "of free GPUs not usable by another 8-GPU job";
     record.fact("FR_8", format!("{}  {fr_8}", percent(view.fr_8)));
     record.maybe(
         "FGD",
-        view.fgd
-            .map(|fgd| format!("{}  of free GPUs out of reach for the typical job", percent(fgd))),
+        view.fgd.map(|fgd| format!("{}  of free GPUs not usable by the typical job", percent(fgd))),
     );
     let groups = format!("{} of {}", view.leaf_groups_free, count(view.leaf_groups, "leaf group"));
     record.fact("all free", format!("{} of {}, {groups}", view.nodes_free, nodes(view)));
@@ -52,7 +51,7 @@ fn nodes(view: &MetricsView) -> String {
     count(view.nodes.0, "node")
 }
 
-/// Waits by size of job, one a row.
+/// Waiting times by job size, one size per row.
 #[must_use]
 pub fn table(view: &MetricsView) -> Table {
     let mut table = Table::new(&COLUMNS, &[]);
@@ -83,7 +82,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// `  6.3%`, aligned; more than all or less than nothing is shown as it is.
+/// `  6.3%`, aligned; values outside 0 to 100 are shown unchanged.
 fn percent(fraction: f64) -> String {
     format!("{:>5.1}%", fraction * 100.0)
 }
@@ -112,22 +111,22 @@ mod tests {
     }
 
     #[test]
-    fn each_ratio_says_what_it_is_of() {
+    fn each_metric_is_shown_with_its_meaning() {
         let text = record(&view(), &TimeZone::UTC);
         let expected = "\
 as of       2023-11-14 22:13:20
 GAR          77.1%  18.5 of 24 GPUs in use
                     h100: 18.5 of 24
 SOR          50.0%  of GPU-time since 2023-11-14 21:13:20
-GFR          33.3%  of 3 nodes in part used (50.0% of those in use)
-FR_8        100.0%  of free GPUs out of reach for a further 8-GPU job
+GFR          33.3%  of 3 nodes partly used (50.0% of those in use)
+FR_8        100.0%  of free GPUs not usable by another 8-GPU job
 all free    0 of 3 nodes, 0 of 1 leaf group
 ";
         assert_eq!(anstream::adapter::strip_str(&text).to_string(), expected);
     }
 
     #[test]
-    fn waits_are_by_size_and_unknown_ones_are_dashes() {
+    fn waiting_times_are_by_job_size_and_unknown_ones_are_dashes() {
         let expected = "\
 GPUS    WAITING  STARTED   MEAN    P50    P90         P99  NODES/MIN  GROUPS/MIN
 1             2       10  01:30  01:00  03:20  1-01:00:00       1.00           -

@@ -1,15 +1,12 @@
-//! What users see. stdout is data, stderr is talk: a script may read the one and lose the other.
-//! Never asks the controller anything.
+//! Output for users. Data goes to stdout and messages go to stderr, so a script can read the data
+//! alone.
 
 pub mod columns;
 pub mod controllers;
-mod harmless;
+mod escape;
 pub mod jobs;
-pub mod live;
 pub mod metrics;
 pub mod nodes;
-pub mod outlook;
-pub mod people;
 pub mod priority;
 pub mod queues;
 pub mod record;
@@ -18,9 +15,12 @@ pub mod reservations;
 pub mod screen;
 pub mod share;
 pub mod sizes;
+pub mod start_outlook;
 pub mod steps;
 pub mod table;
 pub mod time;
+pub mod top;
+pub mod user_names;
 pub mod wrap;
 pub mod zone;
 

@@ -1,10 +1,10 @@
-//! Nodes as a table and as a record. Never asks for them.
+//! Nodes as a table and as a record.
 
-use super::people;
 use super::record::Record;
 use super::sizes;
 use super::table::{Cell, Column, Table, Tint};
 use super::time::local;
+use super::user_names;
 use common::health::DrainCause;
 use common::id::Uid;
 use common::node::{Contact, Drain, Inventory, NodeStatus};
@@ -18,12 +18,12 @@ const COLUMNS: [Column; 8] = [
     Column::new("CPUS").right(),
     Column::new("MEMORY").right(),
     Column::new("GPUS").right(),
-    Column::new("KIND").least(6),
+    Column::new("KIND").min_width(6),
     Column::new("JOBS").right(),
-    Column::new("REASON").least(16),
+    Column::new("REASON").min_width(16),
 ];
 
-/// Nodes, one a row; amounts are used/all.
+/// Nodes, one per row; amounts are used/total.
 #[must_use]
 pub fn table(nodes: &[NodeView], zone: &TimeZone) -> Table {
     let mut table = Table::new(&COLUMNS, &["REASON", "KIND"]);
@@ -48,7 +48,7 @@ pub fn table(nodes: &[NodeView], zone: &TimeZone) -> Table {
     table
 }
 
-/// Slurm's word, with its star for a node that is not heard from.
+/// Slurm's name of the state, with a star for a node that does not respond.
 fn state(node: &NodeView) -> String {
     let star = if node.contact == Contact::Connected { "" } else { "*" };
     format!("{}{star}", node.status.word())
@@ -62,7 +62,7 @@ const fn tint(status: NodeStatus) -> Tint {
     }
 }
 
-/// Since when, and by which operator; where the controller drained it, the reason says why.
+/// The time of the drain, and the operator who drained the node, if it was one.
 fn drained(drain: &Drain, zone: &TimeZone) -> String {
     match drain.cause {
         DrainCause::Operator => at_by(drain.since, drain.by, zone),
@@ -70,12 +70,11 @@ fn drained(drain: &Drain, zone: &TimeZone) -> String {
     }
 }
 
-/// When, and by which operator.
 fn at_by(at: Time, by: Uid, zone: &TimeZone) -> String {
-    format!("{} by {}", local(at, zone), people::user(by.0))
+    format!("{} by {}", local(at, zone), user_names::user(by.0))
 }
 
-/// Why nothing starts there.
+/// Why no job starts on the node.
 fn reason(node: &NodeView, zone: &TimeZone) -> String {
     let contact = match node.contact {
         Contact::Connected => None,
@@ -83,11 +82,12 @@ fn reason(node: &NodeView, zone: &TimeZone) -> String {
         Contact::Lost { since } => Some(format!("lost since {}", local(since, zone))),
     };
     let drain = node.drain.as_ref().map(|drain| drain.reason.clone());
-    let emulated = node.inventory.is_emulated().then(|| "emulated: nothing really runs".to_owned());
+    let emulated =
+        node.inventory.is_emulated().then(|| "emulated: jobs do not really run".to_owned());
     [drain, contact, emulated].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// Everything about a node.
+/// The full record of a node.
 #[must_use]
 pub fn record(node: &NodeView, zone: &TimeZone) -> String {
     let has = &node.inventory;
@@ -103,7 +103,7 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
     record.fact(
         "cores",
         format!(
-            "{}, {} a core, on {}",
+            "{}, {} per core, on {}",
             sizes::count(u32::try_from(has.cores.len()).unwrap_or(u32::MAX), "core"),
             sizes::count(has.threads_per_core, "thread"),
             sizes::count(has.sockets, "socket"),
@@ -154,7 +154,7 @@ pub fn record(node: &NodeView, zone: &TimeZone) -> String {
     record.text()
 }
 
-/// What jobs may ask for by name.
+/// The features that jobs may request.
 fn features(has: &Inventory) -> Option<String> {
     let names: Vec<&str> = has.features.iter().map(|feature| feature.as_str()).collect();
     (!names.is_empty()).then(|| names.join(" "))

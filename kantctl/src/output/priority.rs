@@ -1,18 +1,18 @@
-//! Priorities as a table, and one job's factor by factor. Never asks for them.
+//! Priorities as a table, and the factors of one job as a record.
 
 use super::record::Record;
 use super::table::{Cell, Column, Table};
 use common::policy::Order;
 use common::wire::api::{FactorView, PriorityView};
 
-/// The factors that have a column of their own, and its place among them.
+/// The factors that have a column, in the order of the columns.
 const FACTORS: [&str; 6] = ["age", "size", "queue", "qos", "fair-share", "nice"];
 
 const COLUMNS: [Column; 11] = [
-    Column::new("ID").least(12),
-    Column::new("USER").least(8),
-    Column::new("QUEUE").least(8),
-    Column::new("ORDER").drops(0),
+    Column::new("ID").min_width(12),
+    Column::new("USER").min_width(8),
+    Column::new("QUEUE").min_width(8),
+    Column::new("ORDER").drop_order(0),
     Column::new("PRIORITY").right(),
     Column::new("AGE").right(),
     Column::new("SIZE").right(),
@@ -22,7 +22,7 @@ const COLUMNS: [Column; 11] = [
     Column::new("NICE").right(),
 ];
 
-/// Waiting jobs in their order, one a row, with the points of each factor.
+/// Waiting jobs in queue order, one per row, with the points of each factor.
 #[must_use]
 pub fn table(jobs: &[PriorityView]) -> Table {
     let mut table = Table::new(&COLUMNS, &["USER", "ID"]);
@@ -56,14 +56,14 @@ pub const fn order(order: Order) -> &'static str {
     }
 }
 
-/// One job: each factor's weight, value and points.
+/// One job with the weight, value and points of each factor.
 #[must_use]
 pub fn record(job: &PriorityView) -> String {
     let mut record = Record::default();
     record.fact("job", job.key);
     record.fact("owner", &job.user);
     record.fact("queue", format!("{} ({})", job.queue, order(job.order)));
-    record.maybe("place", job.position.map(|place| format!("{place} among those that wait")));
+    record.maybe("position", job.position.map(|place| format!("{place} of the waiting jobs")));
     record.fact("priority", total(job));
     let (ranked, added) = ("ranked by, first to last", "points = weight x value");
     let title = if job.order == Order::Fifo { ranked } else { added };
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn priorities_show_what_each_factor_adds() {
+    fn the_table_shows_the_points_of_each_factor() {
         let expected = "\
 ID    USER  QUEUE  ORDER        PRIORITY  AGE  SIZE  QUEUE  QOS  FAIR  NICE
 42    ada   gpu    multifactor      7250  250     -   7000    -     -     0

@@ -1,7 +1,6 @@
-//! Queues as a tree: each below the one above it, with its policy, what it is owed and has. Never
-//! asks for them.
+//! Queues as a tree, with policies, quotas and usage.
 
-mod record;
+mod queue_record;
 
 use super::priority::order;
 use super::sizes::{count, milli};
@@ -13,22 +12,22 @@ use common::queue::Queue;
 use common::unit::{GpuMilli, Gpus};
 use common::wire::api::{QueueHeld, QueueList};
 
-pub use record::record;
+pub use queue_record::record;
 
 const COLUMNS: [Column; 10] = [
-    Column::new("QUEUE").least(12),
-    Column::new("PRIO").right().drops(2),
-    Column::new("POLICY").short("POL").drops(3),
-    Column::new("PLACEMENT").short("PLACE").drops(1),
-    Column::new("QUOTA").least(12),
-    Column::new("LIMITS").least(10),
+    Column::new("QUEUE").min_width(12),
+    Column::new("PRIO").right().drop_order(2),
+    Column::new("POLICY").short("POL").drop_order(3),
+    Column::new("PLACEMENT").short("PLACE").drop_order(1),
+    Column::new("QUOTA").min_width(12),
+    Column::new("LIMITS").min_width(10),
     Column::new("RUN").right(),
     Column::new("WAIT").right(),
     Column::new("TIME").right(),
-    Column::new("NODES").least(4).drops(0),
+    Column::new("NODES").min_width(4).drop_order(0),
 ];
 
-/// Queues, one a row, children below their parents and indented; a star marks the default.
+/// Queues, one per row, children indented below their parents; a star marks the default queue.
 #[must_use]
 pub fn table(list: &QueueList) -> Table {
     let mut table = Table::new(&COLUMNS, &["NODES", "LIMITS", "QUEUE", "QUOTA"]);
@@ -54,8 +53,8 @@ pub fn table(list: &QueueList) -> Table {
     table
 }
 
-/// Queues in the order of a tree, each with its depth. A queue whose parent is unknown is a root;
-/// one in a cycle, which no configuration lets pass, comes last.
+/// Queues in tree order, each with its depth. A queue with an unknown parent is a root; a queue in
+/// a cycle, which the configuration check excludes, comes last.
 fn tree(queues: &[Queue]) -> Vec<(usize, &Queue)> {
     let is_root = |queue: &&Queue| {
         let parent = queue.parent.as_ref();
@@ -74,7 +73,7 @@ fn tree(queues: &[Queue]) -> Vec<(usize, &Queue)> {
     shown.into_iter().chain(left).collect()
 }
 
-/// What happens behind the first job without room, and the order: `backfill/fifo`.
+/// The treatment of jobs behind the first that does not fit, and the order: `backfill/fifo`.
 fn policy(queue: &Queue) -> String {
     let behind = match queue.behind {
         Behind::Wait => "wait".to_owned(),
@@ -101,7 +100,7 @@ const fn placement(placement: Placement) -> &'static str {
     }
 }
 
-/// What is used of what is owed: `h100 12/16, 40/64 CPUs, isolated`; what is used, without a quota.
+/// Usage and quota: `12/16 h100, 40/64 CPUs, isolated`; without a quota, the usage.
 fn quota(queue: &Queue, held: &QueueHeld) -> String {
     let all = held.gpus_milli.values().copied().sum();
     let gpus = |used: GpuMilli, owed: Gpus| format!("{}/{owed}", milli(used));
@@ -123,20 +122,20 @@ fn quota(queue: &Queue, held: &QueueHeld) -> String {
     parts.join(", ")
 }
 
-/// Bounds of the queue, of a user and of an account: `8 jobs, 32 GPUs; user 4 GPUs`.
+/// Limits of the queue, per user and per account: `8 jobs, 32 GPUs; user 4 GPUs`.
 fn limits(queue: &Queue) -> String {
-    let whose = [
+    let scopes = [
         ("", &queue.limits),
         ("user ", &queue.limits_per_user),
         ("account ", &queue.limits_per_account),
     ];
-    let bounded = whose.into_iter().filter(|(_, limits)| !limits.is_empty());
+    let bounded = scopes.into_iter().filter(|(_, limits)| !limits.is_empty());
     let parts: Vec<String> =
-        bounded.map(|(who, limits)| format!("{who}{}", some(limits))).collect();
+        bounded.map(|(scope, limits)| format!("{scope}{}", limits_text(limits))).collect();
     if parts.is_empty() { "-".to_owned() } else { parts.join("; ") }
 }
 
-fn some(limits: &Limits) -> String {
+fn limits_text(limits: &Limits) -> String {
     let parts = [
         limits.jobs.map(|jobs| count(jobs, "job")),
         limits.gpus.map(|gpus| count(gpus.0, "GPU")),

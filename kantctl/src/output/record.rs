@@ -1,19 +1,18 @@
-//! A full record: one labelled line a fact. Never a fact that is not there.
+//! A record: one labelled line per fact.
 
 use common::text::shown;
 use owo_colors::OwoColorize;
 
 const LABEL_LETTERS: usize = 11;
 
-/// A record being written.
+/// A record under construction.
 #[derive(Debug, Default)]
 pub struct Record {
     text: String,
 }
 
 impl Record {
-    /// Adds a fact. Control characters of a text are shown escaped: it is some user's, the
-    /// terminal somebody else's.
+    /// Adds a fact. Control characters are escaped: the text may come from another user.
     pub fn fact(&mut self, label: &str, value: impl ToString) {
         let padded = format!("{label:<LABEL_LETTERS$}");
         let line = format!("{} {}", padded.bold(), shown(&value.to_string()));
@@ -28,7 +27,7 @@ impl Record {
         }
     }
 
-    /// Adds a list under a title; nothing for an empty one.
+    /// Adds a list under a title, unless it is empty.
     pub fn list(&mut self, title: &str, lines: impl IntoIterator<Item = String>) {
         let mut lines = lines.into_iter().peekable();
         if lines.peek().is_some() {
@@ -39,7 +38,6 @@ impl Record {
         }
     }
 
-    /// The record, each line ended.
     #[must_use]
     pub fn text(self) -> String {
         self.text
@@ -51,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_are_aligned_and_harmless() {
+    fn facts_are_aligned_and_escaped() {
         let mut record = Record::default();
         record.fact("name", "a\u{1b}[31m\nb");
         record.maybe("account", None::<String>);

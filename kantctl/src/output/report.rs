@@ -1,4 +1,4 @@
-//! A report on who used how much, as tables and CSV. Never asks for one.
+//! A usage report as tables and CSV.
 
 use super::columns::quoted;
 use super::record::Record;
@@ -7,7 +7,7 @@ use super::time::local;
 use common::wire::api::{NodeStretch, NodeUse, ReportRow, ReportView};
 use jiff::tz::TimeZone;
 
-/// What rows can be by: the word, the title, and what a row says.
+/// A grouping of a report's rows: its name, its title, and the value of a row.
 type Key = (&'static str, &'static str, fn(&ReportRow) -> String);
 
 const KEYS: &[Key] = &[
@@ -30,14 +30,14 @@ fn keys(by: &str) -> Vec<&'static Key> {
     words.filter_map(|word| KEYS.iter().find(|(name, ..)| *name == word)).collect()
 }
 
-/// Hours, with one place.
+/// Hours with one decimal.
 #[must_use]
 pub fn hours(milliseconds: u64) -> String {
     let tenths = milliseconds / 360_000;
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-/// How much there was, and how much of it was used.
+/// The cluster's capacity and its usage.
 #[must_use]
 pub fn cluster(report: &ReportView, zone: &TimeZone) -> String {
     let mut record = Record::default();
@@ -55,7 +55,7 @@ pub fn cluster(report: &ReportView, zone: &TimeZone) -> String {
     record.text()
 }
 
-/// What a cluster's time was spent on.
+/// The cluster's GPU and CPU time by state of the nodes.
 #[derive(Debug, Default)]
 pub struct Sums {
     used: NodeStretch,
@@ -64,15 +64,14 @@ pub struct Sums {
     down: NodeStretch,
 }
 
-/// The same of GPUs or of CPUs alone, in milliseconds of one.
+/// The time of GPUs or of CPUs, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amounts {
     pub used: u64,
-    /// On nodes out of contact.
+    /// On nodes that were down.
     pub down: u64,
-    /// On nodes that were drained, but for what runs used there.
+    /// On drained nodes, without what running jobs used there.
     pub drained: u64,
-    /// Ready and not used.
     pub idle: u64,
     pub all: u64,
 }
@@ -106,8 +105,8 @@ impl Sums {
         self.amounts(|stretch| stretch.cpu_milliseconds)
     }
 
-    /// Runs go on while their node is drained or out of contact: what they use is first of what is
-    /// up, then of the rest.
+    /// Jobs keep running while their node is drained or down: usage counts first against the time
+    /// up, then against the rest.
     fn amounts(&self, of: impl Fn(&NodeStretch) -> u64) -> Amounts {
         let [used, up, drained, down] = [&self.used, &self.up, &self.drained, &self.down].map(of);
         let beyond = used.saturating_sub(up);
@@ -133,7 +132,7 @@ impl Amounts {
             part("drained", self.drained),
             part("down", self.down),
         ];
-        format!("{} in all: {}", hours(self.all), parts.join(", "))
+        format!("{} in total: {}", hours(self.all), parts.join(", "))
     }
 }
 
@@ -144,7 +143,7 @@ pub fn percent(part: u64, all: u64) -> String {
     format!("{}.{}%", permille / 10, permille % 10)
 }
 
-/// Who used how much.
+/// The usage, one row per group.
 #[must_use]
 pub fn table(by: &str, report: &ReportView) -> Table {
     let keys = keys(by);
@@ -173,7 +172,7 @@ fn dash(text: String) -> String {
     if text.is_empty() { "-".to_owned() } else { text }
 }
 
-/// The same as CSV.
+/// The usage as CSV.
 #[must_use]
 pub fn csv(by: &str, report: &ReportView) -> String {
     let keys = keys(by);
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_use_on_drained_nodes_is_not_counted_twice() {
+    fn usage_on_drained_nodes_is_not_counted_twice() {
         let sums =
             Sums { used: stretch(12), up: stretch(10), drained: stretch(5), down: stretch(1) };
         let gpus = sums.gpus();
@@ -212,12 +211,13 @@ mod tests {
         assert_eq!(gpus, expected);
         assert_eq!(
             gpus.sentence(),
-            "16.0 in all: 12.0 used (75.0%), 0.0 idle (0.0%), 3.0 drained (18.7%), 1.0 down (6.2%)"
+            "16.0 in total: 12.0 used (75.0%), 0.0 idle (0.0%), 3.0 drained (18.7%), \
+             1.0 down (6.2%)"
         );
     }
 
     #[test]
-    fn rows_have_their_share_and_csv_its_places() {
+    fn the_table_shows_shares_and_csv_has_three_decimals() {
         let row = |user: &str, hours: u64| ReportRow {
             user: Some(user.to_owned()),
             runs: 2,

@@ -1,4 +1,4 @@
-//! Reservations as a table and in a line. Never asks for them.
+//! Reservations as a table and as a line.
 
 use super::table::{Cell, Column, Table, Tint};
 use super::time::local;
@@ -9,17 +9,17 @@ use common::wire::api::ReservationView;
 use jiff::tz::TimeZone;
 
 const COLUMNS: [Column; 8] = [
-    Column::new("NAME").least(10),
+    Column::new("NAME").min_width(10),
     Column::new("STATE"),
     Column::new("FROM"),
     Column::new("TO"),
-    Column::new("NODES").least(12),
-    Column::new("FOR").least(10),
+    Column::new("NODES").min_width(12),
+    Column::new("FOR").min_width(10),
     Column::new("JOBS").right(),
-    Column::new("COMMENT").least(8).drops(0),
+    Column::new("COMMENT").min_width(8).drop_order(0),
 ];
 
-/// Reservations, one a row.
+/// Reservations, one per row.
 #[must_use]
 pub fn table(reservations: &[ReservationView], as_of: Time, zone: &TimeZone) -> Table {
     let mut table = Table::new(&COLUMNS, &["COMMENT", "FOR", "NODES", "NAME"]);
@@ -35,7 +35,7 @@ pub fn table(reservations: &[ReservationView], as_of: Time, zone: &TimeZone) -> 
             Cell::from(local(one.from, zone)),
             Cell::from(local(one.to, zone)),
             Cell::from(fold(&one.nodes)),
-            Cell::from(whom(one)),
+            Cell::from(reserved_for(one)),
             Cell::from(one.jobs.len()),
             Cell::from(&one.comment),
         ]);
@@ -43,22 +43,23 @@ pub fn table(reservations: &[ReservationView], as_of: Time, zone: &TimeZone) -> 
     table
 }
 
-/// For whom it is: `ada,bob,@students,vision (account)`.
-fn whom(one: &ReservationView) -> String {
+/// The users, groups and accounts that may use it: `ada,bob,@students,vision (account)`.
+fn reserved_for(one: &ReservationView) -> String {
     if one.maintenance {
         return "maintenance".to_owned();
     }
     let groups = one.groups.iter().map(|group| format!("@{group}"));
     let accounts = one.accounts.iter().map(|account| format!("{account} (account)"));
-    let whom: Vec<String> = one.users.iter().cloned().chain(groups).chain(accounts).collect();
-    if whom.is_empty() { "everybody".to_owned() } else { whom.join(",") }
+    let names: Vec<String> = one.users.iter().cloned().chain(groups).chain(accounts).collect();
+    if names.is_empty() { "all users".to_owned() } else { names.join(",") }
 }
 
-/// A reservation that was made: `exam: g-[001-002] from ... to ... for ada`.
+/// A reservation in one line: `exam: g-[001-002] from ... to ... for ada`.
 #[must_use]
-pub fn told(one: &ReservationView, zone: &TimeZone) -> String {
+pub fn summary(one: &ReservationView, zone: &TimeZone) -> String {
     let (from, to) = (local(one.from, zone), local(one.to, zone));
-    let text = format!("{}: {} from {from} to {to} for {}", one.name, fold(&one.nodes), whom(one));
+    let text =
+        format!("{}: {} from {from} to {to} for {}", one.name, fold(&one.nodes), reserved_for(one));
     shown(&text).into_owned()
 }
 
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn bookings_show_when_where_and_for_whom() {
+    fn the_table_shows_state_time_nodes_and_users() {
         let text = table(&views(), Time(1_700_000_000_000), &TimeZone::UTC).render(None, false);
         let expected = "\
 NAME  STATE    FROM                 TO                   NODES        FOR                             \
@@ -93,14 +94,14 @@ fans  planned  2023-11-16 02:00:00  2023-11-16 04:00:00  g-007        maintenanc
     }
 
     #[test]
-    fn they_fit_a_terminal() {
+    fn the_table_fits_a_terminal() {
         let text = table(&views(), Time(0), &TimeZone::UTC).render(Some(100), false);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 
     #[test]
-    fn one_that_was_made_is_a_sentence() {
-        let text = told(&views()[1], &TimeZone::UTC);
+    fn a_reservation_is_summarized_in_one_line() {
+        let text = summary(&views()[1], &TimeZone::UTC);
         let expected =
             "fans: g-007 from 2023-11-16 02:00:00 to 2023-11-16 04:00:00 for maintenance";
         assert_eq!(text, expected);

@@ -1,7 +1,7 @@
-//! Where output goes: how wide it may be, in which colours and time zone, as text or as JSON.
-//! Never panics when a reader is gone or a disk is full; it says so.
+//! The output streams: stdout with its width, colours, time zone and format, and messages on
+//! stderr. A closed pipe or a full disk is an error, not a panic.
 
-use super::harmless::harmless;
+use super::escape::escape_invisible;
 use super::table::Table;
 use super::time::localized;
 use super::wrap::{FACT, PROSE, wrapped};
@@ -17,20 +17,21 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 #[derive(Debug, Clone)]
 pub struct Screen {
-    /// Answers as JSON, for programs.
+    /// Print answers as JSON.
     pub json: bool,
-    /// Columns of the terminal; `None`: no terminal, nothing is shortened.
+    /// The terminal's columns; `None`: stdout is not a terminal, nothing is shortened.
     pub width: Option<usize>,
-    /// May stdout have colours?
+    /// Whether stdout may have colours.
     pub colour: bool,
-    /// The zone times are shown in.
+    /// The time zone of shown times.
     pub zone: Zone,
 }
 
 impl Screen {
-    /// Looks at stdout. Colours follow the terminal, NO_COLOR and CLICOLOR_FORCE.
+    /// Detects the properties of stdout. Colours depend on the terminal, NO_COLOR and
+    /// CLICOLOR_FORCE.
     #[must_use]
-    pub fn look(json: bool) -> Self {
+    pub fn detect(json: bool) -> Self {
         let stdout = io::stdout();
         let columns = || crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
         Self {
@@ -41,27 +42,30 @@ impl Screen {
         }
     }
 
-    /// Writes text, with colours of ours and no other character that is not seen.
+    /// Writes text. Invisible characters other than colour sequences are escaped.
     ///
     /// # Errors
-    /// [`Failure`] when stdout does not take it.
+    /// [`Failure`] when writing to stdout fails.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = anstream::stdout().lock();
-        stdout.write_all(harmless(text).as_bytes()).and_then(|()| stdout.flush()).map_err(unwritten)
+        stdout
+            .write_all(escape_invisible(text).as_bytes())
+            .and_then(|()| stdout.flush())
+            .map_err(write_error)
     }
 
-    /// Writes a record, its long facts broken where the terminal is narrow.
+    /// Writes a record, with long lines wrapped to the terminal.
     ///
     /// # Errors
-    /// [`Failure`] when stdout does not take it.
+    /// [`Failure`] when writing to stdout fails.
     pub fn record(&self, text: &str) -> Result<(), Failure> {
         self.print(&wrapped(text, FACT, self.width))
     }
 
-    /// Writes sentences, broken where the terminal is narrow.
+    /// Writes sentences, wrapped to the terminal.
     ///
     /// # Errors
-    /// [`Failure`] when stdout does not take them.
+    /// [`Failure`] when writing to stdout fails.
     pub fn prose(&self, text: &str) -> Result<(), Failure> {
         self.print(&wrapped(text, PROSE, self.width))
     }
@@ -69,24 +73,24 @@ impl Screen {
     /// Writes a line.
     ///
     /// # Errors
-    /// [`Failure`] when stdout does not take it.
+    /// [`Failure`] when writing to stdout fails.
     pub fn line(&self, text: &str) -> Result<(), Failure> {
         self.print(&format!("{text}\n"))
     }
 
-    /// Writes bytes as they are, colours and all: a job's output is not ours to change.
+    /// Writes bytes unchanged: the output of a job must not be altered.
     ///
     /// # Errors
-    /// [`Failure`] when stdout does not take them.
+    /// [`Failure`] when writing to stdout fails.
     pub fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
-        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(unwritten)
+        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(write_error)
     }
 
-    /// Writes CSV: as it is for a program, and as any text on a terminal.
+    /// Writes CSV: unchanged for a program, escaped like other text on a terminal.
     ///
     /// # Errors
-    /// [`Failure`] when stdout does not take it.
+    /// [`Failure`] when writing to stdout fails.
     pub fn csv(&self, text: &str) -> Result<(), Failure> {
         if io::stdout().is_terminal() { self.print(text) } else { self.bytes(text.as_bytes()) }
     }
@@ -94,17 +98,17 @@ impl Screen {
     /// Writes an answer as JSON.
     ///
     /// # Errors
-    /// [`Failure`] when stdout does not take it.
+    /// [`Failure`] when writing to stdout fails.
     pub fn answer(&self, answer: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(answer).context("failed to write JSON")?;
         self.line(&shown_json(&text))
     }
 
-    /// Writes a failure as JSON, where answers are: a program that reads stdout learns what failed,
-    /// and why, without reading prose. People read it on stderr.
+    /// Writes a failure as JSON to stdout, so that a program learns what failed without parsing the
+    /// message on stderr.
     ///
     /// # Errors
-    /// [`Failure`] when stdout does not take it.
+    /// [`Failure`] when writing to stdout fails.
     pub fn failure(&self, failure: &Failure) -> Result<(), Failure> {
         if failure.kind == Kind::ReaderGone {
             return Ok(());
@@ -115,97 +119,97 @@ impl Screen {
     /// Writes a table, fitted to the terminal.
     ///
     /// # Errors
-    /// [`Failure`] when stdout does not take it.
+    /// [`Failure`] when writing to stdout fails.
     pub fn table(&self, table: &Table) -> Result<(), Failure> {
-        // It has colours only where they are wanted: none need be looked for, and taken out.
+        // The table is rendered without colours if they are not wanted: there are none to strip.
         self.bytes(table.render(self.width, self.colour).as_bytes())
     }
 }
 
-fn unwritten(error: io::Error) -> Failure {
+fn write_error(error: io::Error) -> Failure {
     let gone = error.kind() == io::ErrorKind::BrokenPipe;
     let kind = if gone { Kind::ReaderGone } else { Kind::Refused };
     Failure::new(kind, anyhow::Error::new(error).context("failed to write to standard output"))
 }
 
-/// The name that users called this program by, where it is not its own.
-static SPEAKER: OnceLock<&'static str> = OnceLock::new();
+/// The Slurm name that the program was called by, if it was.
+static PROGRAM_NAME: OnceLock<&'static str> = OnceLock::new();
 
-/// Says what is said on stderr under this name: a link's, set once and for all.
-pub fn speak_as(name: &'static str) {
-    // Called twice, the first stands.
-    let _ = SPEAKER.set(name);
+/// Sets the name that prefixes messages on stderr.
+pub fn set_program_name(name: &'static str) {
+    // A second call has no effect.
+    let _ = PROGRAM_NAME.set(name);
 }
 
-fn speaker() -> &'static str {
-    SPEAKER.get().copied().unwrap_or("kantctl")
+fn program_name() -> &'static str {
+    PROGRAM_NAME.get().copied().unwrap_or("kantctl")
 }
 
-/// Is this called by a name of Slurm's?
+/// Whether the program was called by the name of a Slurm command.
 #[must_use]
-pub fn speaks_slurm() -> bool {
-    speaker() != "kantctl"
+pub fn is_slurm_command() -> bool {
+    program_name() != "kantctl"
 }
 
-/// Writes what is said on stderr.
-type Voice = Box<dyn Fn(Vec<u8>) + Send>;
+type StderrWriter = Box<dyn Fn(Vec<u8>) + Send>;
 
-/// Who writes it instead of whoever says it: a step's writer, which may wait for a slow reader.
-static VOICE: Mutex<Option<Voice>> = Mutex::new(None);
+/// The writer that messages go to instead of stderr: that of a step, which may have to wait for a
+/// slow reader.
+static STDERR_WRITER: Mutex<Option<StderrWriter>> = Mutex::new(None);
 
-/// As long as it lives, a voice writes what is noted on stderr.
+/// Redirects messages to a writer until it is dropped.
 #[derive(Debug)]
-pub struct Lent(());
+pub struct StderrRedirect(());
 
-impl Drop for Lent {
+impl Drop for StderrRedirect {
     fn drop(&mut self) {
-        *VOICE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *STDERR_WRITER.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// Has this voice write what is noted from now on: nobody who notes something waits for whoever
-/// reads it. The last one that was lent writes.
+/// Redirects messages to `writer`, so that printing a message does not wait for the reader of
+/// stderr. The latest redirect is in effect.
 #[must_use]
-pub fn lend(voice: impl Fn(Vec<u8>) + Send + 'static) -> Lent {
-    *VOICE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(voice));
-    Lent(())
+pub fn redirect_stderr(writer: impl Fn(Vec<u8>) + Send + 'static) -> StderrRedirect {
+    *STDERR_WRITER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(writer));
+    StderrRedirect(())
 }
 
-/// Says something on stderr.
+/// Prints a message on stderr.
 pub fn note(text: &str) {
-    say(&shown_lines(text));
+    write_stderr(&shown_lines(text));
 }
 
-fn say(text: &str) {
-    if let Some(voice) = &*VOICE.lock().unwrap_or_else(PoisonError::into_inner) {
-        let plain = strip_str(&folded(&noted(text))).to_string();
-        return voice(plain.into_bytes());
+fn write_stderr(text: &str) {
+    if let Some(writer) = &*STDERR_WRITER.lock().unwrap_or_else(PoisonError::into_inner) {
+        let plain = strip_str(&folded(&note_line(text))).to_string();
+        return writer(plain.into_bytes());
     }
     let mut stderr = anstream::stderr().lock();
-    // Nobody is left to tell when stderr is gone.
-    let _ = stderr.write_all(folded(&noted(text)).as_bytes());
+    // With stderr closed, there is nowhere to report the error.
+    let _ = stderr.write_all(folded(&note_line(text)).as_bytes());
 }
 
-/// As wide as the terminal that stderr is; whole where it is none.
+/// Wraps text to the terminal of stderr, if it is one.
 fn folded(text: &str) -> String {
     let columns = || crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
     wrapped(text, PROSE, io::stderr().is_terminal().then(columns).flatten())
 }
 
-/// The line that says so.
+/// The line that [`note`] prints.
 #[must_use]
-pub fn noted(text: &str) -> String {
-    format!("{}: {}\n", speaker(), localized(text, &Zone::system()))
+pub fn note_line(text: &str) -> String {
+    format!("{}: {}\n", program_name(), localized(text, &Zone::system()))
 }
 
-/// Says on stderr that something may not be as meant.
+/// Prints a warning on stderr.
 pub fn warn(text: &str) {
     use owo_colors::OwoColorize;
-    say(&format!("{} {}", "warning:".yellow(), shown_lines(text)));
+    write_stderr(&format!("{} {}", "warning:".yellow(), shown_lines(text)));
 }
 
-/// Says on stderr what failed, why, and what to do; nothing when it is only that nobody reads.
-pub fn complain(failure: &Failure) {
+/// Prints a failure on stderr with its cause and hint; nothing if stdout's reader has gone.
+pub fn print_failure(failure: &Failure) {
     if failure.kind == Kind::ReaderGone {
         return;
     }
@@ -216,8 +220,8 @@ pub fn complain(failure: &Failure) {
         None => (text.as_str(), None),
     };
     let mut stderr = anstream::stderr().lock();
-    // Nobody is left to tell when stderr is gone.
-    let told = format!("{} {what}\n", format!("{}:", speaker()).red());
+    // With stderr closed, there is nowhere to report the error.
+    let line = format!("{} {what}\n", format!("{}:", program_name()).red());
     let advice = hint.map(|hint| format!("{} {hint}\n", "hint:".cyan())).unwrap_or_default();
-    let _ = stderr.write_all(folded(&(told + &advice)).as_bytes());
+    let _ = stderr.write_all(folded(&(line + &advice)).as_bytes());
 }

@@ -1,5 +1,5 @@
-//! How queues stand, as a table: who is owed what, has it, and borrows from whom. Never asks for
-//! it, and never works it out.
+//! Fair shares as a table: the quota, usage and fair share of each queue, and what it borrows and
+//! lends.
 
 use super::sizes::milli;
 use super::table::{Cell, Column, Table};
@@ -7,47 +7,47 @@ use common::reason::What;
 use common::unit::{Bytes, GpuMilli};
 use common::wire::api::{ShareList, ShareOf, ShareView};
 
-/// What a column needs to be there.
+/// When a column is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum If {
+enum ShownWhen {
     Always,
-    /// More is counted than GPUs.
+    /// A resource other than GPUs in general is counted.
     Several,
     Shared,
     Used,
 }
 
-const COLUMNS: [(If, Column); 11] = [
-    (If::Always, Column::new("QUEUE").least(8)),
-    (If::Several, Column::new("OF")),
-    (If::Shared, Column::new("PRIO").right().drops(0)),
-    (If::Shared, Column::new("WEIGHT").right().drops(1)),
-    (If::Always, Column::new("QUOTA").right()),
-    (If::Always, Column::new("HELD").right()),
-    (If::Always, Column::new("WAITING").right()),
-    (If::Shared, Column::new("SHARE").right()),
-    (If::Used, Column::new("USED").right().drops(2)),
-    (If::Always, Column::new("LENT").right()),
-    (If::Always, Column::new("BORROWED FROM").least(13)),
+const COLUMNS: [(ShownWhen, Column); 11] = [
+    (ShownWhen::Always, Column::new("QUEUE").min_width(8)),
+    (ShownWhen::Several, Column::new("OF")),
+    (ShownWhen::Shared, Column::new("PRIO").right().drop_order(0)),
+    (ShownWhen::Shared, Column::new("WEIGHT").right().drop_order(1)),
+    (ShownWhen::Always, Column::new("QUOTA").right()),
+    (ShownWhen::Always, Column::new("HELD").right()),
+    (ShownWhen::Always, Column::new("WAITING").right()),
+    (ShownWhen::Shared, Column::new("SHARE").right()),
+    (ShownWhen::Used, Column::new("USED").right().drop_order(2)),
+    (ShownWhen::Always, Column::new("LENT").right()),
+    (ShownWhen::Always, Column::new("BORROWED FROM").min_width(13)),
 ];
 
-/// A row for each queue and resource, queues below the one above them and indented.
+/// A row for each queue and resource, queues indented below their parents.
 #[must_use]
 pub fn table(list: &ShareList) -> Table {
     let all = || list.queues.iter().flat_map(|queue| &queue.of);
-    let is_there = |needs: &If| match needs {
-        If::Always => true,
-        If::Several => all().any(|of| of.what != What::Gpus || of.gpu_kind.is_some()),
-        If::Shared => list.fair_sharing,
-        If::Used => all().any(|of| of.used_ppm.is_some()),
+    let is_shown = |needs: &ShownWhen| match needs {
+        ShownWhen::Always => true,
+        ShownWhen::Several => all().any(|of| of.what != What::Gpus || of.gpu_kind.is_some()),
+        ShownWhen::Shared => list.fair_sharing,
+        ShownWhen::Used => all().any(|of| of.used_ppm.is_some()),
     };
-    let shown = COLUMNS.iter().filter(|(needs, _)| is_there(needs));
+    let shown = COLUMNS.iter().filter(|(needs, _)| is_shown(needs));
     let columns: Vec<Column> = shown.map(|(_, column)| *column).collect();
     let mut table = Table::new(&columns, &["BORROWED FROM", "QUEUE"]);
     for queue in &list.queues {
         for (place, of) in queue.of.iter().enumerate() {
             let cells = cells(queue, of, place == 0);
-            let cells = COLUMNS.iter().zip(cells).filter(|((needs, _), _)| is_there(needs));
+            let cells = COLUMNS.iter().zip(cells).filter(|((needs, _), _)| is_shown(needs));
             table.row(cells.map(|(_, cell)| cell).collect());
         }
     }
@@ -69,7 +69,7 @@ fn cells(queue: &ShareView, of: &ShareOf, is_first: bool) -> [Cell; 11] {
         maybe(of.share),
         Cell::from(of.used_ppm.map_or_else(|| "-".to_owned(), percent)),
         amount(of.lent),
-        Cell::from(from(of)),
+        Cell::from(lenders(of)),
     ]
 }
 
@@ -96,8 +96,8 @@ fn percent(ppm: u64) -> String {
     format!("{}.{}%", ppm / 10_000, ppm / 1000 % 10)
 }
 
-/// `6: ops 4, rest 2`, or nothing.
-fn from(of: &ShareOf) -> String {
+/// `6: ops 4, rest 2`, or `-`.
+fn lenders(of: &ShareOf) -> String {
     let lender = |one: &common::wire::api::Lender| {
         let queue = one.queue.as_ref().map_or("rest", common::id::QueueName::as_str);
         format!("{queue} {}", amount(of.what, one.amount))
@@ -106,8 +106,8 @@ fn from(of: &ShareOf) -> String {
         [] => "-".to_owned(),
         [one] => lender(one),
         several => {
-            let lenders: Vec<String> = several.iter().map(lender).collect();
-            format!("{}: {}", amount(of.what, of.borrowed), lenders.join(", "))
+            let names: Vec<String> = several.iter().map(lender).collect();
+            format!("{}: {}", amount(of.what, of.borrowed), names.join(", "))
         }
     }
 }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn without_fair_sharing_shares_are_not_spoken_of() {
+    fn without_fair_sharing_no_shares_are_shown() {
         let queue = json!([{ "queue": "main", "depth": 0, "priority": 0, "weight": 1,
                              "of": [of("gpus", None, 500)] }]);
         let expected = "\

@@ -1,4 +1,4 @@
-//! What a job asks for and what it has, in words. Never a table.
+//! Requests, allocations and usage as text.
 
 use common::gpu_parts::{GpuParts, PartSize};
 use common::job::{GpuUsage, Launch, Mail, ResizeSignal, Usage, Warned, Warning};
@@ -12,7 +12,7 @@ pub fn count(number: u32, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// A request: `2 nodes, 8 tasks, 4 CPUs a task, 4 h100 GPUs a node, 8G a node`.
+/// A request: `2 nodes, 8 tasks, 4 CPUs per task, 4 h100 GPUs per node, 8G memory per node`.
 #[must_use]
 pub fn request(request: &Request) -> String {
     let mut parts = Vec::new();
@@ -21,28 +21,28 @@ pub fn request(request: &Request) -> String {
         Some(least) => format!("{least} to {}", count(request.tasks.0, "task")),
         None => count(request.tasks.0, "task"),
     });
-    parts.extend(request.tasks_per_node.map(|each| format!("at most {each} a node")));
-    parts.push(format!("{} a task", count(request.cpus_per_task.0, "CPU")));
+    parts.extend(request.tasks_per_node.map(|each| format!("at most {each} per node")));
+    parts.push(format!("{} per task", count(request.cpus_per_task.0, "CPU")));
     parts.extend(request.gpus.map(|gpus| {
         let gpu = format!("{}GPU", kinds(request));
         match gpus {
-            GpuRequest::PerNode(n) => format!("{} a node", count(n.0, &gpu)),
-            GpuRequest::PerTask(n) => format!("{} a task", count(n.0, &gpu)),
-            GpuRequest::Total(n) => format!("{} in all", count(n.0, &gpu)),
+            GpuRequest::PerNode(n) => format!("{} per node", count(n.0, &gpu)),
+            GpuRequest::PerTask(n) => format!("{} per task", count(n.0, &gpu)),
+            GpuRequest::Total(n) => format!("{} in total", count(n.0, &gpu)),
             GpuRequest::Parts(parts) => parts_of(parts, &gpu),
         }
     }));
     parts.extend(request.memory.map(|memory| match memory {
         MemoryRequest::PerNode(bytes) if bytes.0 == 0 => "all memory of its nodes".to_owned(),
-        MemoryRequest::PerNode(bytes) => format!("{bytes} memory a node"),
-        MemoryRequest::PerCpu(bytes) => format!("{bytes} memory a CPU"),
-        MemoryRequest::PerGpu(bytes) => format!("{bytes} memory a GPU"),
+        MemoryRequest::PerNode(bytes) => format!("{bytes} memory per node"),
+        MemoryRequest::PerCpu(bytes) => format!("{bytes} memory per CPU"),
+        MemoryRequest::PerGpu(bytes) => format!("{bytes} memory per GPU"),
     }));
     if request.exclusive {
         parts.push("whole nodes".to_owned());
     }
     if request.grow {
-        parts.push("more as they come free".to_owned());
+        parts.push("grows onto idle nodes".to_owned());
     }
     parts.join(", ")
 }
@@ -62,14 +62,14 @@ fn parts_of(parts: GpuParts, gpu: &str) -> String {
     }
 }
 
-/// `h100 or a100 `, or nothing.
+/// `h100 or a100 `, or empty.
 fn kinds(request: &Request) -> String {
     let kinds = request.gpu_kind.iter().chain(&request.gpu_kinds_or);
     let kinds: Vec<&str> = kinds.map(|kind| kind.0.as_str()).collect();
     if kinds.is_empty() { String::new() } else { format!("{} ", kinds.join(" or ")) }
 }
 
-/// Thousandths of GPUs as GPUs: `2`, `0.5`.
+/// Thousandths of GPUs as a decimal number of GPUs: `2`, `0.5`.
 #[must_use]
 pub fn milli(gpus: GpuMilli) -> String {
     let (whole, rest) = (gpus.0 / 1000, gpus.0 % 1000);
@@ -79,25 +79,25 @@ pub fn milli(gpus: GpuMilli) -> String {
     format!("{whole}.{}", format!("{rest:03}").trim_end_matches('0'))
 }
 
-/// How near its nodes are to each other: `leaf (preferred), each block of 4 nodes by itself`.
+/// The requested nearness of nodes: `leaf (preferred), each block of 4 nodes separately`.
 #[must_use]
 pub fn nearness(request: &Request) -> Option<String> {
     let near = request.near?;
     let blocks = match request.segment {
-        Some(segment) => format!(", each block of {} by itself", count(segment.0, "node")),
+        Some(segment) => format!(", each block of {} separately", count(segment.0, "node")),
         None => String::new(),
     };
     let wish = if near.required { "" } else { " (preferred)" };
     Some(format!("{near}{wish}{blocks}"))
 }
 
-/// How many of its kind share a node: `at most 2 jobs of group 1000/chat on a node`.
+/// The limit of a group's jobs per node: `at most 2 jobs of group 1000/chat per node`.
 #[must_use]
-pub fn apart(most: &PerNodeMax) -> String {
-    format!("at most {} of group {} on a node", count(most.jobs, "job"), most.group)
+pub fn per_node_max(most: &PerNodeMax) -> String {
+    format!("at most {} of group {} per node", count(most.jobs, "job"), most.group)
 }
 
-/// What a job has on one node: `g-001: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1`.
+/// The allocation on one node: `g-001: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1`.
 #[must_use]
 pub fn share(share: &Share) -> String {
     let gpus: Vec<String> = share.gpus.iter().map(ToString::to_string).collect();
@@ -112,14 +112,14 @@ pub fn share(share: &Share) -> String {
     format!("{}: {tasks}, CPUs {}, {} memory{gpus}", share.node, share.cpus, share.memory)
 }
 
-/// How often the script runs.
+/// How the script is launched.
 #[must_use]
 pub const fn launch(launch: Launch) -> &'static str {
     match launch {
         Launch::Once => "once, on the first node",
         Launch::PerNode => "once on every node",
         Launch::PerTask => "once for every task",
-        Launch::Held => "never: its nodes are held for programs started in it",
+        Launch::Held => "no script: an allocation for programs that the user starts",
     }
 }
 
@@ -141,7 +141,8 @@ pub fn gpu_usage(gpus: GpuUsage) -> String {
     let busy = gpus.busy_percent().map(|percent| format!("{percent} % busy on average"));
     // A tenth of a kWh.
     let tenths = gpus.energy_joules / 360_000;
-    // None is no measurement: of a shared GPU a driver tells whose its memory is, and no more.
+    // 0 means not measured: for a shared GPU, the driver reports memory per process and nothing
+    // else.
     let energy = match (gpus.energy_joules, tenths) {
         (0, _) => None,
         (joules, 0) => Some(format!("{joules} J")),
@@ -154,17 +155,17 @@ pub fn gpu_usage(gpus: GpuUsage) -> String {
 /// `USR1 60 s before its time limit, to all its processes`.
 #[must_use]
 pub fn warning(warning: &Warning) -> String {
-    let (whom, lead) = (whom(warning.whom), warning.lead.seconds());
-    format!("{} {lead} s before its time limit, to {whom}", warning.signal)
+    let (recipients, lead) = (recipients(warning.whom), warning.lead.seconds());
+    format!("{} {lead} s before its time limit, to {recipients}", warning.signal)
 }
 
 /// `USR1, to its script`.
 #[must_use]
 pub fn resize_signal(resize: &ResizeSignal) -> String {
-    format!("{}, to {}", resize.signal, whom(resize.whom))
+    format!("{}, to {}", resize.signal, recipients(resize.whom))
 }
 
-const fn whom(whom: Warned) -> &'static str {
+const fn recipients(whom: Warned) -> &'static str {
     match whom {
         Warned::All => "all its processes",
         Warned::Script => "its script",
@@ -195,7 +196,7 @@ mod tests {
     use common::unit::{Gpus, Nodes, Tasks};
 
     #[test]
-    fn a_request_reads_as_it_was_asked() {
+    fn a_request_is_written_with_all_its_parts() {
         let kind = |kind: &str| GpuKind(kind.to_owned());
         let choice = Request {
             tasks: Tasks(8),
@@ -205,28 +206,28 @@ mod tests {
             gpu_kinds_or: vec![kind("h100")],
             ..Request::default()
         };
-        assert_eq!(request(&choice), "2 to 8 tasks, 1 CPU a task, 1 a100 or h100 GPU a task");
+        assert_eq!(request(&choice), "2 to 8 tasks, 1 CPU per task, 1 a100 or h100 GPU per task");
         let half = Request {
             gpus: Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(500)))),
             ..Request::default()
         };
-        assert_eq!(request(&half), "1 task, 1 CPU a task, 0.5 of one GPU");
+        assert_eq!(request(&half), "1 task, 1 CPU per task, 0.5 of one GPU");
     }
 
     #[test]
-    fn nearness_says_whether_it_is_waited_for() {
+    fn nearness_shows_whether_it_is_preferred_or_required() {
         let near = Some(Nearness { level: Level::Leaf, required: false });
         let preferred = Request { near, ..Request::default() };
         assert_eq!(nearness(&preferred).as_deref(), Some("leaf (preferred)"));
         let near = Some(Nearness { level: Level::NvlinkDomain, required: true });
         let blocks = Request { near, segment: Some(Nodes(4)), ..Request::default() };
-        let text = "nvlink-domain:required, each block of 4 nodes by itself";
+        let text = "nvlink-domain:required, each block of 4 nodes separately";
         assert_eq!(nearness(&blocks).as_deref(), Some(text));
         assert_eq!(nearness(&Request::default()), None);
     }
 
     #[test]
-    fn what_was_used_reads_in_one_line() {
+    fn usage_is_written_in_one_line() {
         let plain = Usage { memory_peak: Bytes::from_mib(300), ..Usage::default() };
         assert_eq!(usage(plain), "00:00 CPU time, at most 300M memory at once");
         let wrote = Usage { disk_written: Bytes::from_mib(2048), ..plain };
@@ -239,7 +240,11 @@ mod tests {
         let brief = GpuUsage { energy_joules: 359_999, ..gpus };
         assert!(gpu_usage(brief).ends_with(", 359999 J"));
         let shared = GpuUsage { memory_peak, ..GpuUsage::default() };
-        assert_eq!(gpu_usage(shared), "at most 1G memory on one", "all that is known of a share");
+        assert_eq!(
+            gpu_usage(shared),
+            "at most 1G memory on one",
+            "a share has no other measurement"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Steps of jobs as a table. Never asks for them.
+//! Steps of jobs as a table.
 
 use super::table::{Cell, Column, Table, Tint};
 use super::time::{elapsed, local};
@@ -9,17 +9,17 @@ use jiff::tz::TimeZone;
 
 const COLUMNS: [Column; 9] = [
     Column::new("STEP"),
-    Column::new("NAME").least(10),
+    Column::new("NAME").min_width(10),
     Column::new("TASKS").right(),
-    Column::new("CPUS").right().drops(0),
+    Column::new("CPUS").right().drop_order(0),
     Column::new("GPUS").right(),
-    Column::new("STARTED").drops(1),
+    Column::new("STARTED").drop_order(1),
     Column::new("TIME").right(),
     Column::new("EXIT").right(),
-    Column::new("WHERE").least(12),
+    Column::new("WHERE").min_width(12),
 ];
 
-/// The steps of runs, one a row: jobs as they come, the steps of each by their numbers.
+/// The steps of runs, one per row.
 #[must_use]
 pub fn table(runs: &[HistoryRun], as_of: Time, zone: &TimeZone) -> Table {
     let mut table = Table::new(&COLUMNS, &["WHERE", "NAME"]);

@@ -1,5 +1,5 @@
-//! Tables that fit the terminal: what matters least gives way first. Without a terminal nothing
-//! is shortened, so that scripts see everything. Never knows what is in a column.
+//! Tables that fit the terminal: the least important columns shrink first. Without a terminal
+//! nothing is shortened, so scripts see everything.
 
 mod cell;
 mod column;
@@ -11,20 +11,19 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr as _;
 
 const GAP: usize = 2;
-/// What stands for letters that were cut off.
-const CUT: char = '…';
+const ELLIPSIS: char = '…';
 
-/// A table. A queue's may have a hundred thousand rows: what is in its cells stands in one text.
+/// A table. It may have a hundred thousand rows, so the texts of all cells are in one string.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<Column>,
-    /// Columns in the order in which they give way, least important first.
-    yielding: Vec<&'static str>,
+    /// The columns that may be cut, least important first.
+    shrinkable: Vec<&'static str>,
     text: String,
     slots: Vec<Slot>,
 }
 
-/// Where a cell's text stands, its shorter form after it.
+/// The position of a cell's text in the string, followed by its short form.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     start: usize,
@@ -33,26 +32,26 @@ struct Slot {
     tint: Tint,
 }
 
-/// Which columns are shown, and how.
+/// The columns that are shown.
 struct Layout {
-    /// `(column, letters)`.
+    /// `(column, width)`.
     shown: Vec<(usize, usize)>,
     short: bool,
 }
 
 impl Table {
-    /// An empty table; `yielding` names the columns that may be cut, least important first.
+    /// An empty table; `shrinkable` names the columns that may be cut, least important first.
     #[must_use]
-    pub fn new(columns: &[Column], yielding: &[&'static str]) -> Self {
+    pub fn new(columns: &[Column], shrinkable: &[&'static str]) -> Self {
         Self {
             columns: columns.to_vec(),
-            yielding: yielding.to_vec(),
+            shrinkable: shrinkable.to_vec(),
             text: String::new(),
             slots: Vec::new(),
         }
     }
 
-    /// Adds a row, one cell a column.
+    /// Adds a row, one cell per column.
     pub fn row(&mut self, cells: Vec<Cell>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         for Cell { text, short, tint } in cells {
@@ -79,24 +78,28 @@ impl Table {
         self.text.get(place).unwrap_or_default()
     }
 
-    /// A row as it is laid out.
-    fn parts<'a>(&'a self, row: &'a [Slot], layout: &'a Layout) -> impl Iterator<Item = Part<'a>> {
+    /// The texts of a row, cut to the layout.
+    fn row_texts<'a>(
+        &'a self,
+        row: &'a [Slot],
+        layout: &'a Layout,
+    ) -> impl Iterator<Item = CellText<'a>> {
         layout.shown.iter().map(move |(index, letters)| {
-            Part::new(cut(self.shown(&row[*index], layout.short), *letters))
+            CellText::new(cut(self.shown(&row[*index], layout.short), *letters))
         })
     }
 
-    /// The table as text, each line ended, at most `width` letters wide where that is possible.
+    /// The table as text, at most `width` columns wide if possible.
     #[must_use]
     pub fn render(&self, width: Option<usize>, colour: bool) -> String {
-        let layout = width.map_or_else(|| self.whole(), |width| self.fit(width));
+        let layout = width.map_or_else(|| self.full_layout(), |width| self.fit(width));
         let title =
-            |(index, _): &(usize, usize)| Part::new(self.title(*index, layout.short).into());
-        let titles: Vec<Part<'_>> = layout.shown.iter().map(title).collect();
-        // Wide letters take two places: what was cut by letters is laid out by places.
+            |(index, _): &(usize, usize)| CellText::new(self.title(*index, layout.short).into());
+        let titles: Vec<CellText<'_>> = layout.shown.iter().map(title).collect();
+        // Wide characters take two columns: text is cut by characters and laid out by columns.
         let mut widths: Vec<usize> = titles.iter().map(|part| part.width).collect();
         for row in self.rows() {
-            for (width, part) in widths.iter_mut().zip(self.parts(row, &layout)) {
+            for (width, part) in widths.iter_mut().zip(self.row_texts(row, &layout)) {
                 *width = part.width.max(*width);
             }
         }
@@ -109,21 +112,21 @@ impl Table {
                 let colour = row[index].tint.colour().filter(|_| colour)?;
                 Some(shown.color(colour).to_string())
             };
-            self.line(&mut text, &layout, &widths, self.parts(row, &layout), tinted);
+            self.line(&mut text, &layout, &widths, self.row_texts(row, &layout), tinted);
         }
         text
     }
 
-    /// Adds a line; `styled` gives a cell's text in its style, if it has one.
+    /// Adds a line; `styled` returns a cell's text in its style, if it has one.
     fn line<'a>(
         &self,
         text: &mut String,
         layout: &Layout,
         widths: &[usize],
-        parts: impl Iterator<Item = Part<'a>>,
+        parts: impl Iterator<Item = CellText<'a>>,
         styled: impl Fn(usize, &str) -> Option<String>,
     ) {
-        // Blanks are written before what follows them, so that no line ends with any.
+        // Blanks are written only before further text, so that no line ends with blanks.
         let mut blanks = 0;
         for (((index, _), width), part) in layout.shown.iter().zip(widths).zip(parts) {
             let free = width - part.width;
@@ -148,18 +151,18 @@ impl Table {
         column.short.filter(|_| short).unwrap_or(column.title)
     }
 
-    /// Everything, as long as it is.
-    fn whole(&self) -> Layout {
+    /// The layout that shows everything.
+    fn full_layout(&self) -> Layout {
         Layout { shown: (0..self.columns.len()).map(|i| (i, usize::MAX)).collect(), short: false }
     }
 
-    /// Gives way step by step: cut, then shorter forms, then columns left out.
+    /// Shrinks step by step: cut columns, then short forms, then omitted columns.
     fn fit(&self, width: usize) -> Layout {
         let mut order: Vec<(u8, usize)> = self
             .columns
             .iter()
             .enumerate()
-            .filter_map(|(index, column)| column.drops.map(|order| (order, index)))
+            .filter_map(|(index, column)| column.drop_order.map(|order| (order, index)))
             .collect();
         order.sort_unstable();
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
@@ -175,7 +178,7 @@ impl Table {
         self.cut(&shown, true, width).unwrap_or_else(|too_wide| too_wide)
     }
 
-    fn natural(&self, shown: &[usize], short: bool) -> Vec<(usize, usize)> {
+    fn natural_widths(&self, shown: &[usize], short: bool) -> Vec<(usize, usize)> {
         let widest = |index: usize| {
             let cells = self.rows().map(|row| letters(self.shown(&row[index], short)));
             cells.chain([letters(self.title(index, short))]).max().unwrap_or(0)
@@ -183,34 +186,34 @@ impl Table {
         shown.iter().map(|index| (*index, widest(*index))).collect()
     }
 
-    /// Cuts columns until the table fits; an error is as near as it gets.
+    /// Cuts columns until the table fits. The error is the narrowest layout, if it does not fit.
     fn cut(&self, shown: &[usize], short: bool, width: usize) -> Result<Layout, Layout> {
-        let mut widths = self.natural(shown, short);
+        let mut widths = self.natural_widths(shown, short);
         let gaps = GAP * shown.len().saturating_sub(1);
         let total = widths.iter().map(|(_, w)| w).sum::<usize>() + gaps;
-        let mut over = total.saturating_sub(width);
-        for title in &self.yielding {
+        let mut excess = total.saturating_sub(width);
+        for title in &self.shrinkable {
             for (index, letters) in &mut widths {
                 let column = &self.columns[*index];
                 if column.title == *title {
-                    let spare = letters.saturating_sub(column.least.unwrap_or(usize::MAX));
-                    let cut = spare.min(over);
-                    (*letters, over) = (*letters - cut, over - cut);
+                    let spare = letters.saturating_sub(column.min_width.unwrap_or(usize::MAX));
+                    let cut = spare.min(excess);
+                    (*letters, excess) = (*letters - cut, excess - cut);
                 }
             }
         }
         let layout = Layout { shown: widths, short };
-        if over == 0 { Ok(layout) } else { Err(layout) }
+        if excess == 0 { Ok(layout) } else { Err(layout) }
     }
 }
 
-/// What stands in a line, and how many places it takes.
-struct Part<'a> {
+/// The text of a cell and its width in columns.
+struct CellText<'a> {
     text: Cow<'a, str>,
     width: usize,
 }
 
-impl<'a> Part<'a> {
+impl<'a> CellText<'a> {
     fn new(text: Cow<'a, str>) -> Self {
         let width = if text.is_ascii() { text.len() } else { text.width() };
         Self { text, width }
@@ -221,14 +224,14 @@ fn letters(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().count() }
 }
 
-/// At most so many letters.
+/// Cuts text to at most `most` characters.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || letters(text) <= most {
         return text.into();
     }
     let mut kept: String = text.chars().take(most.saturating_sub(1)).collect();
     kept.truncate(kept.trim_end().len());
-    kept.push(CUT);
+    kept.push(ELLIPSIS);
     kept.into()
 }
 

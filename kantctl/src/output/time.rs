@@ -1,6 +1,6 @@
-//! Times and spans as people read them: local time, to the second. Never reads a clock.
+//! Times in the local zone and spans, to the second.
 
-use super::people;
+use super::user_names;
 use common::time::{Span, Time};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -15,14 +15,14 @@ pub fn local(at: Time, zone: &TimeZone) -> String {
     )
 }
 
-/// Letters of a time in the controller's sentences: `2023-11-14T22:13:20Z`.
+/// The length of a time in the controller's sentences: `2023-11-14T22:13:20Z`.
 const UTC_LETTERS: usize = 20;
 
-/// A sentence of the controller, which knows nobody's zone and writes times in UTC (RFC 3339), with
-/// these times in the given zone, and users by their names.
+/// A sentence of the controller, with times converted from UTC (RFC 3339) to the given zone and
+/// users' numbers replaced by names.
 #[must_use]
 pub fn localized(sentence: &str, zone: &TimeZone) -> String {
-    let mut told = String::with_capacity(sentence.len());
+    let mut text = String::with_capacity(sentence.len());
     let mut rest = sentence;
     while let Some(first) = rest.chars().next() {
         let time =
@@ -31,20 +31,20 @@ pub fn localized(sentence: &str, zone: &TimeZone) -> String {
         let at = at.and_then(|at| u64::try_from(at.as_millisecond()).ok());
         let letters = match at {
             Some(at) => {
-                told.push_str(&local(Time(at), zone));
+                text.push_str(&local(Time(at), zone));
                 UTC_LETTERS
             }
             None => {
-                told.push(first);
+                text.push(first);
                 first.len_utf8()
             }
         };
         rest = &rest[letters..];
     }
-    people::named(&told)
+    user_names::named(&text)
 }
 
-/// How long since `start`: until `end`, or until now. `-` before the start.
+/// The time from `start` to `end` or now; `-` before the start.
 #[must_use]
 pub fn elapsed(start: Option<Time>, end: Option<Time>, now: Time) -> String {
     start.map_or_else(|| "-".to_owned(), |start| end.unwrap_or(now).since(start).to_string())
@@ -61,9 +61,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_in_sentences_are_shown_in_the_users_zone_and_nothing_else_is_touched() {
+    fn only_times_in_sentences_are_converted_to_the_users_zone() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
-        for (told, shown) in [
+        for (text, shown) in [
             ("until 2023-11-14T22:13:20Z, or sooner", "until 2023-11-15 00:13:20, or sooner"),
             ("2023-11-14T22:13:20Z", "2023-11-15 00:13:20"),
             (
@@ -76,12 +76,12 @@ mod tests {
             ),
             ("", ""),
         ] {
-            assert_eq!(localized(told, &zone), shown);
+            assert_eq!(localized(text, &zone), shown);
         }
     }
 
     #[test]
-    fn times_are_local_and_spans_are_slurms() {
+    fn times_are_local_and_spans_have_slurms_format() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         assert_eq!(local(Time(1_700_000_000_000), &zone), "2023-11-15 00:13:20");
         assert_eq!(local(Time(u64::MAX), &zone), "never");

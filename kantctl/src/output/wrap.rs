@@ -1,30 +1,28 @@
-//! Lines that are too long for the terminal are broken between words, and go on under what they
-//! say. Without a terminal nothing is broken, so that scripts see lines whole. Never breaks a
-//! word: a path that is broken cannot be pasted.
+//! Wrapping of long lines between words, with a hanging indent. Without a terminal nothing is
+//! wrapped, so scripts see whole lines. A word is never broken, so paths can be copied.
 
 use anstream::adapter::strip_str;
 
-/// Letters that a broken line goes on behind, of one that is not itself indented: below a record's
-/// facts, right of its labels.
+/// The hanging indent of a record's lines: the width of the labels.
 pub const FACT: usize = 12;
-/// The same of prose.
+/// The hanging indent of prose.
 pub const PROSE: usize = 2;
 
-/// Text with no line longer than that, where its words allow it. A line that is indented goes on
-/// two letters further in, any other behind `hang` letters.
+/// Wraps lines to `width`, as far as the words allow. An indented line continues two columns
+/// further in, any other line at column `hang`.
 #[must_use]
 pub fn wrapped(text: &str, hang: usize, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let lines = text.split_inclusive('\n');
-    lines.map(|line| broken(line, hang, width)).collect()
+    lines.map(|line| break_line(line, hang, width)).collect()
 }
 
-/// Letters that are seen: colours take no room.
+/// The number of visible characters, without colour sequences.
 fn letters(text: &str) -> usize {
     strip_str(text).to_string().chars().count()
 }
 
-fn broken(line: &str, hang: usize, width: usize) -> String {
+fn break_line(line: &str, hang: usize, width: usize) -> String {
     let bare = line.trim_end();
     let leading = bare.len() - bare.trim_start_matches(' ').len();
     let indent = if leading > 0 { leading + 2 } else { hang };
@@ -52,7 +50,7 @@ mod tests {
     const FACTS: &str = "used        00:00 CPU time, at most 5.8M memory at once\n";
 
     #[test]
-    fn a_long_fact_goes_on_under_itself() {
+    fn a_long_line_of_a_record_continues_below_its_value() {
         let expected =
             "used        00:00 CPU time, at\n            most 5.8M memory at\n            once\n";
         assert_eq!(wrapped(FACTS, FACT, Some(31)), expected);
@@ -61,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_or_has_no_terminal_stays_as_it_is_and_so_does_a_long_word() {
+    fn short_lines_long_words_and_text_without_a_terminal_stay_unchanged() {
         assert_eq!(wrapped(FACTS, FACT, Some(55)), FACTS);
         assert_eq!(wrapped(FACTS, FACT, None), FACTS);
         let path = "output      /data/projects/vision/runs/2026/slurm-42.out\n";

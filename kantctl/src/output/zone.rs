@@ -1,17 +1,17 @@
-//! The time zone that times are shown in, looked up when the first time is shown: most answers have
-//! none. Never reads the names of all zones there are for that of this host.
+//! The time zone of shown times, looked up when the first time is shown, since most answers have
+//! none.
 
 use jiff::tz::TimeZone;
 use std::ops::Deref;
 use std::sync::LazyLock;
 
-/// Where systems keep the rules of their zone (man 5 localtime).
+/// The rules of the system's time zone (man 5 localtime).
 const LOCAL: &str = "/etc/localtime";
 
-/// Of this process: as TZ says, or the host.
+/// The zone of this process: TZ, or the host's.
 static SYSTEM: LazyLock<TimeZone> = LazyLock::new(|| {
-    // The library finds a zone by its name among all names, which takes a hundred system calls: as
-    // long as all the rest of a submit. What a name adds to the rules, nobody is shown.
+    // The library looks a zone up by name among all names. That takes a hundred system calls, as
+    // long as the rest of a submit, and the name is never shown.
     let own = || TimeZone::tzif("local", &std::fs::read(LOCAL).ok()?).ok();
     let named = std::env::var_os("TZ").is_some();
     if named { None } else { own() }.unwrap_or_else(TimeZone::system)
@@ -46,7 +46,7 @@ mod tests {
     use jiff::Timestamp;
 
     #[test]
-    fn the_hosts_own_rules_say_what_its_name_says() {
+    fn the_hosts_rules_are_those_of_its_named_zone() {
         let by_name = TimeZone::system();
         for seconds in [0, 1_700_000_000, 1_720_000_000, 4_000_000_000] {
             let at = Timestamp::from_second(seconds).unwrap();

@@ -1,5 +1,5 @@
-//! Times as Slurm's commands write and read them: `2026-11-22T10:37:03` in the user's zone, spans
-//! as `1-02:03:04`. Never reads a clock but for the heading of a listing.
+//! Times as Slurm's commands write and read them: `2026-11-22T10:37:03` in the user's time zone,
+//! spans as `1-02:03:04`.
 //! Source: man squeue (%M, %S), man sacct (-S).
 
 use common::time::{Span, Time};
@@ -17,14 +17,14 @@ pub fn moment(at: Time, zone: &TimeZone) -> String {
     )
 }
 
-/// `Sun Nov 22 10:37:03 2026`: now, above listings that are long or repeated.
+/// `Sun Nov 22 10:37:03 2026`: the current time, above long and repeated listings.
 #[must_use]
 pub fn heading(zone: &TimeZone) -> String {
     let now = jiff::Zoned::now().with_time_zone(zone.clone());
     now.strftime("%a %b %d %H:%M:%S %Y").to_string()
 }
 
-/// `1-02:03:04`, `2:03:04`, `3:04`: as squeue does.
+/// `1-02:03:04`, `2:03:04`, `3:04`: squeue's format.
 #[must_use]
 pub fn short_span(span: Span) -> String {
     let seconds = span.seconds();
@@ -37,7 +37,7 @@ pub fn short_span(span: Span) -> String {
     }
 }
 
-/// `1-02:03:04`, `00:03:04`: as sacct does.
+/// `1-02:03:04`, `00:03:04`: sacct's format.
 #[must_use]
 pub fn long_span(span: Span) -> String {
     let seconds = span.seconds();
@@ -47,11 +47,11 @@ pub fn long_span(span: Span) -> String {
     if days == 0 { clock } else { format!("{days}-{clock}") }
 }
 
-/// The moment that a user names: `now-2days`, `2026-11-20`, `2026-11-20T08:00`, `11/20/26`,
-/// `08:00`, `yesterday`. What is before 1970 is 1970.
+/// Parses a time: `now-2days`, `2026-11-20`, `2026-11-20T08:00`, `11/20/26`, `08:00`, `yesterday`.
+/// A time before 1970 becomes 1970.
 ///
 /// # Errors
-/// A sentence saying how to write it.
+/// A sentence that says how to write a time.
 pub fn read(text: &str, now: Time, zone: &TimeZone) -> Result<Time, String> {
     let lower = text.trim().to_ascii_lowercase();
     if lower == "now" {
@@ -76,7 +76,9 @@ pub fn read(text: &str, now: Time, zone: &TimeZone) -> Result<Time, String> {
     let at = local.and_then(|local| local.to_zoned(zone.clone()).ok());
     let at = at.map(|at| at.timestamp().as_millisecond().max(0).cast_unsigned());
     at.map(Time).ok_or_else(|| {
-        format!("`{text}` is no time: write 2026-11-20, 2026-11-20T08:00, 08:00, today, now-2days")
+        format!(
+            "`{text}` is not a time: write 2026-11-20, 2026-11-20T08:00, 08:00, today or now-2days"
+        )
     })
 }
 
@@ -93,7 +95,7 @@ fn clock(text: &str) -> Option<Clock> {
     let halves = [("am", 0), ("pm", 12)];
     let half = halves.iter().find_map(|(word, hours)| Some((text.strip_suffix(word)?, *hours)));
     let Some((clock, add)) = half else {
-        // No more than that: of a day with a clock the day would be lost.
+        // Only digits and colons: a date with a time would lose its date here.
         let is_clock = text.contains(':') && text.bytes().all(|b| b.is_ascii_digit() || b == b':');
         return if is_clock { text.parse().ok() } else { None };
     };
@@ -102,11 +104,11 @@ fn clock(text: &str) -> Option<Clock> {
     format!("{:02}:{minutes}", hour % 12 + add).parse().ok()
 }
 
-/// Letters of `2026-11-20`.
+/// The length of `2026-11-20`.
 const DATE_LETTERS: usize = 10;
 
-/// `2026-11-20T08:00`; in the order of month, day and year `11/20/26`, `11.20.26`, `112026`, and
-/// without a year of this one, each with a clock or without.
+/// `2026-11-20T08:00`; or month, day and year as `11/20/26`, `11.20.26`, `112026`, where a missing
+/// year is this year; each with or without a time of day.
 fn day_and_clock(text: &str, today: Date) -> Option<DateTime> {
     if let Ok(known) = text.to_ascii_uppercase().parse() {
         return Some(known);
@@ -133,7 +135,7 @@ fn day_and_clock(text: &str, today: Date) -> Option<DateTime> {
 /// `2days`, `3hours`, `90` (seconds, as Slurm has it).
 fn length(text: &str) -> Result<Span, String> {
     let digits = text.chars().take_while(char::is_ascii_digit).count();
-    let wrong = || format!("`{text}` is no length of time: write 2days, 3hours, 30minutes, 90");
+    let wrong = || format!("`{text}` is not a duration: write 2days, 3hours, 30minutes or 90");
     let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
     let seconds = match text[digits..].trim_end_matches('s') {
         "" | "second" => 1,
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_past_is_named_as_sacct_has_it() {
+    fn times_are_parsed_in_all_of_saccts_forms() {
         let now = Time(1_700_000_000_000);
         let read = |text| read(text, now, &TimeZone::UTC);
         assert_eq!(read("now"), Ok(now));
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn all_times_begin_in_1970_and_days_have_the_hours_they_have() {
+    fn times_start_in_1970_and_a_day_may_have_25_hours() {
         let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
         assert_eq!(read("1970-01-01", Time(1_700_000_000_000), &berlin), Ok(Time(0)));
         // 2023-10-30, a day after the clocks went back.

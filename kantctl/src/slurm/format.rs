@@ -1,5 +1,5 @@
-//! The formats that users of Slurm write: `%.18i %R` of squeue and sinfo, `JobID:12,State` of -O,
-//! `jobid,state%20` of sacct; and lines laid out by them. Never knows what a field means.
+//! Slurm's output formats and the layout of lines by them: `%.18i %R` (squeue and sinfo -o),
+//! `JobID:12,State` (-O), `jobid,state%20` (sacct).
 //! Source: man squeue, sinfo (--format, --Format), sacct (--format).
 
 use common::text::shown;
@@ -8,12 +8,12 @@ use common::text::shown;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell<F> {
     pub field: F,
-    /// Letters it takes, cut or filled with blanks; `None`: as many as it has.
+    /// The width in characters, to which the value is cut or padded; `None`: the value's own.
     pub letters: Option<usize>,
     pub right: bool,
     /// As wide as its widest value.
     pub widest: bool,
-    /// What is cut ends with a `+`, as in sacct.
+    /// A cut value ends with `+`, as in sacct.
     pub plus: bool,
 }
 
@@ -24,23 +24,20 @@ pub enum Piece<F> {
     Cell(Cell<F>),
 }
 
-/// A format that does not read.
+/// An invalid format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// No field has this letter.
     #[error("there is no field %{0}: see the manual page for the letters")]
     Letter(char),
-    /// It ends within a field.
     #[error("the format ends after `%`: a field's letter is missing")]
     Unfinished,
-    /// No field has this name.
     #[error("there is no field {0:?}")]
     Name(String),
-    #[error("`{0}` is no width: write a number, as in JobID:12 or State%20")]
+    #[error("`{0}` is not a width: write a number of at most 10000, as in JobID:12 or State%20")]
     Width(String),
 }
 
-/// Reads `%[[.]size]letter`, with any text in between; `#` is as wide as needed.
+/// Parses `%[[.]size]letter` with any text in between; `#` makes the field as wide as needed.
 ///
 /// # Errors
 /// [`FormatError`] naming the letter.
@@ -58,7 +55,7 @@ pub fn letters<F>(
         }
         let mut digits = String::new();
         let (mut right, mut widest) = (false, false);
-        let named = loop {
+        let letter = loop {
             match rest.next().ok_or(FormatError::Unfinished)? {
                 '.' => right = true,
                 '-' => right = false,
@@ -68,7 +65,7 @@ pub fn letters<F>(
                 letter => break Some(letter),
             }
         };
-        let Some(letter) = named else {
+        let Some(letter) = letter else {
             text.push('%');
             continue;
         };
@@ -85,7 +82,7 @@ pub fn letters<F>(
     Ok(pieces)
 }
 
-/// `%all`: every field, with a bar after each.
+/// `%all`: every field, each followed by a bar.
 #[must_use]
 pub fn all<F>(fields: impl Iterator<Item = F>) -> Vec<Piece<F>> {
     let cell = |field| Cell { field, letters: None, right: false, widest: false, plus: false };
@@ -93,10 +90,10 @@ pub fn all<F>(fields: impl Iterator<Item = F>) -> Vec<Piece<F>> {
     pieces.flatten().collect()
 }
 
-/// Letters of a field of -O that names no width (man squeue).
-const LONG_LETTERS: usize = 20;
+/// The width of a field of -O without a size (man squeue).
+const DEFAULT_NAME_WIDTH: usize = 20;
 
-/// Reads `name[:[.][size][text]],...`.
+/// Parses `name[:[.][size][text]],...`.
 ///
 /// # Errors
 /// [`FormatError`] naming the field.
@@ -112,7 +109,7 @@ pub fn names<F>(
         let right = size.starts_with('.');
         let size = size.trim_start_matches('.');
         let digits = size.chars().take_while(char::is_ascii_digit).count();
-        let letters = width(&size[..digits])?.or(Some(LONG_LETTERS));
+        let letters = width(&size[..digits])?.or(Some(DEFAULT_NAME_WIDTH));
         pieces.push(Piece::Cell(Cell { field, letters, right, widest: false, plus: false }));
         if !size[digits..].is_empty() {
             pieces.push(Piece::Text(size[digits..].to_owned()));
@@ -121,8 +118,8 @@ pub fn names<F>(
     Ok(pieces)
 }
 
-/// Reads `name[%[-]size],...`; `field` knows a field's width where none is given, and whether it
-/// stands left then.
+/// Parses `name[%[-]size],...`; `field` returns the field, its default width, and whether it is
+/// left-aligned by default.
 ///
 /// # Errors
 /// [`FormatError`] naming the field.
@@ -151,7 +148,7 @@ fn width(digits: &str) -> Result<Option<usize>, FormatError> {
     digits.parse().ok().filter(|width| *width <= most).map(Some).ok_or_else(wrong)
 }
 
-/// Lines of these rows, a title's first where there is one: `value` says what a field shows.
+/// The rows as lines, after a line of titles if there is one; `value` returns a field's text.
 pub fn lines<F, R>(
     pieces: &[Piece<F>],
     title: Option<&dyn Fn(&F) -> String>,
@@ -180,12 +177,12 @@ pub fn lines<F, R>(
         .collect();
     let line = |row: &Vec<String>| {
         let parts = row.iter().zip(pieces).zip(&widths);
-        parts.map(|((text, piece), width)| shown_in(text, *width, piece)).collect()
+        parts.map(|((text, piece), width)| fitted_piece(text, *width, piece)).collect()
     };
     shown.iter().map(line).collect()
 }
 
-/// The same as one text, each line ended: what is written at once costs one call to the system.
+/// The lines as one text, which is written with a single system call.
 pub fn text<F, R>(
     pieces: &[Piece<F>],
     title: Option<&dyn Fn(&F) -> String>,
@@ -196,7 +193,7 @@ pub fn text<F, R>(
     lines(pieces, title, rows, value).into_iter().fold(String::new(), ended)
 }
 
-fn shown_in<F>(text: &str, letters: Option<usize>, piece: &Piece<F>) -> String {
+fn fitted_piece<F>(text: &str, letters: Option<usize>, piece: &Piece<F>) -> String {
     let Piece::Cell(cell) = piece else { return fit(text, letters, false) };
     match letters {
         Some(letters @ 1..) if cell.plus && text.chars().count() > letters => {
@@ -207,7 +204,7 @@ fn shown_in<F>(text: &str, letters: Option<usize>, piece: &Piece<F>) -> String {
     }
 }
 
-/// A text cut or filled to a number of letters.
+/// A text cut or padded to a width.
 #[must_use]
 pub fn fit(text: &str, letters: Option<usize>, right: bool) -> String {
     let clean = shown(text);
@@ -233,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_keep_the_text_between_them() {
+    fn a_letter_format_keeps_the_text_between_fields() {
         let read = letters("%.5r|%3x %r%%", Some).unwrap();
         assert_eq!(shown(&read), ["  <r>|<x> <r>%", "   ab|x   ab%", "abcde|x   abcdef%"]);
         let read = letters("%#r|", Some).unwrap();
@@ -241,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_widths_and_may_be_followed_by_text() {
+    fn field_names_may_have_widths_and_be_followed_by_text() {
         let field = |name: &str| name.chars().next().filter(|c| *c != 'z');
         let read = names("Row:4,X:.3|,row:", field).unwrap();
         let expected = "<r> <x>|<r>                 ";
@@ -250,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_sacct_stand_right_unless_told_otherwise() {
+    fn fields_of_sacct_are_right_aligned_unless_the_format_says_otherwise() {
         let field = |name: &str| name.chars().next().map(|letter| (letter, 7, letter == 'i'));
         let read = percents("row,x%-3,id,id%9", field).unwrap();
         assert_eq!((read[0].letters, read[0].right), (Some(7), true));
@@ -262,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_that_does_not_read_is_refused() {
+    fn an_invalid_format_is_refused() {
         assert_eq!(letters("%z", |_| None::<char>), Err(FormatError::Letter('z')));
         assert_eq!(letters("%1", Some), Err(FormatError::Unfinished));
         assert!(matches!(letters("%99999999999r", Some), Err(FormatError::Width(_))));

@@ -1,9 +1,9 @@
-//! The fields of squeue and sacct, one a row: the letter of `squeue -o`, the names of `squeue -O`
-//! and of `sacct -o`, and what it shows. Never lays lines out; `format` does.
+//! The table of the fields of squeue and sacct: the letter for `squeue -o`, the names for `squeue
+//! -O` and `sacct -o`, and the value.
 //! Source: man squeue (--format, --Format), man sacct (--format).
 
-use super::job_field::{Line, Part, Value, measured, size};
-use crate::output::people;
+use super::job_line::{Line, LinePart, Value, measured, size};
+use crate::output::user_names;
 use common::job::Phase;
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Span;
@@ -12,13 +12,13 @@ use common::wire::api::JobView;
 
 #[derive(Debug)]
 pub struct JobField {
-    /// Its letter in `squeue -o`, or a blank.
+    /// The letter in `squeue -o`, or a blank.
     pub letter: char,
-    /// Its name in `squeue -O`, in small letters, or nothing.
+    /// The name in `squeue -O`, in lower case, or empty.
     pub queue: &'static str,
-    /// Its name in sacct, or nothing.
+    /// The name in sacct, or empty.
     pub account: &'static str,
-    /// Its title in squeue.
+    /// The title in squeue.
     pub title: &'static str,
     pub value: fn(&Line<'_>) -> Value,
 }
@@ -42,9 +42,9 @@ pub const FIELDS: &[JobField] = &[
     }),
     field('j', "name", "JobName", "NAME", |l| {
         Value::of(match l.part {
-            Part::Whole => &l.job.ask.name,
-            Part::Batch => "batch",
-            Part::Step(step) => &step.name,
+            LinePart::Whole => &l.job.ask.name,
+            LinePart::Batch => "batch",
+            LinePart::Step(step) => &step.name,
         })
     }),
     field('P', "partition", "Partition", "PARTITION", |l| {
@@ -53,7 +53,7 @@ pub const FIELDS: &[JobField] = &[
     field('a', "account", "Account", "ACCOUNT", |l| Value::set(l.job.ask.account.as_ref())),
     field('q', "qos", "QOS", "QOS", |l| Value::set(l.job.ask.qos.as_ref())),
     field('u', "username", "User", "USER", |l| {
-        if l.is_below() { Value::Unset } else { Value::of(people::owner(&l.job.owner)) }
+        if l.is_below() { Value::Unset } else { Value::of(user_names::owner(&l.job.owner)) }
     }),
     field('U', "userid", "UID", "UID", |l| Value::of(l.job.owner.uid)),
     field('g', "groupname", "Group", "GROUP", |l| Value::of(group(l))),
@@ -165,7 +165,7 @@ pub const FIELDS: &[JobField] = &[
     field(' ', "cluster", "Cluster", "CLUSTER", |l| Value::of(&l.page.cluster)),
 ];
 
-/// Fields of sacct that kant knows nothing of, and shows empty as sacct itself does then.
+/// Fields of sacct that kant does not record and shows empty, as sacct does for missing values.
 pub const ACCOUNT_EMPTY: &[&str] = &[
     "AdminComment",
     "AllocGRES",
@@ -228,7 +228,7 @@ pub fn in_queue(name: &str) -> Option<&'static JobField> {
     FIELDS.iter().find(|field| field.queue == name && !name.is_empty())
 }
 
-/// The field of a name of sacct, whatever its letters' case.
+/// The field of a name of sacct, in upper or lower case.
 #[must_use]
 pub fn in_account(name: &str) -> Option<&'static JobField> {
     let found = FIELDS.iter().find(|field| field.account.eq_ignore_ascii_case(name));
@@ -247,13 +247,13 @@ fn where_or_why(line: &Line<'_>) -> Value {
 }
 
 fn group(line: &Line<'_>) -> String {
-    people::group(line.job.owner.gid.0)
+    user_names::group(line.job.owner.gid.0)
 }
 
 fn memory(line: &Line<'_>) -> String {
     let unit = line.page.unit;
     match line.job.ask.request.memory {
-        // sacct has all of it, squeue what was asked for each.
+        // sacct shows the job's total, squeue the request per node or CPU.
         Some(MemoryRequest::PerNode(bytes) | MemoryRequest::PerCpu(bytes))
             if !line.page.account =>
         {
@@ -299,7 +299,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn a_letter_and_a_name_stand_for_one_field() {
+    fn each_letter_and_each_name_belongs_to_one_field() {
         let letters: Vec<char> = FIELDS.iter().map(|f| f.letter).filter(|l| *l != ' ').collect();
         assert_eq!(letters.iter().collect::<BTreeSet<_>>().len(), letters.len());
         let families: [fn(&JobField) -> &'static str; 2] = [|f| f.queue, |f| f.account];

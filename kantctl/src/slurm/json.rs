@@ -1,10 +1,9 @@
-//! What Slurm's commands print with --json: the frame around it, and jobs as squeue and scontrol
-//! show them. Never a field that Slurm's release 22.05 does not have: what kant knows nothing of is
-//! null or empty, as Slurm has it then.
+//! The output of Slurm's commands with --json: the frame, and jobs as squeue and scontrol show
+//! them. The fields are those of Slurm 22.05; a field that kant does not have is null or empty.
 //! Source: the answers of Slurm's openapi/v0.0.38 (release 22.05): plugins/openapi/v0.0.38.
 
-use super::job_field::{Line, Page, Part, Unit, size};
-use super::name::VERSION;
+use super::command::VERSION;
+use super::job_line::{Line, LinePart, Page, Unit, size};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use common::hostlist::fold;
@@ -15,10 +14,10 @@ use common::time::Time;
 use common::wire::api::JobView;
 use serde_json::{Map, Value, json};
 
-/// Prints an answer: `what` under its name, in Slurm's frame.
+/// Prints `what` under `name`, in Slurm's frame.
 ///
 /// # Errors
-/// [`Failure`] when stdout does not take it.
+/// [`Failure`] when writing to stdout fails.
 pub fn print(screen: &Screen, name: &str, what: Vec<Value>) -> Result<u8, Failure> {
     let mut answer = Map::new();
     answer.insert("meta".to_owned(), meta());
@@ -36,22 +35,27 @@ fn meta() -> Value {
     })
 }
 
-/// Seconds since 1970; 0 where there is no such time.
+/// Seconds since 1970; 0 for `None`.
 #[must_use]
 pub fn seconds(at: Option<Time>) -> u64 {
     at.map_or(0, |at| at.0 / 1000)
 }
 
-/// A job, or a task of an array, as `squeue --json` and `scontrol show job --json` have it.
+/// A job or array task, as `squeue --json` and `scontrol show job --json` show it.
 #[must_use]
 pub fn job(job: &JobView, page: &Page) -> Value {
-    let line = Line { alike: std::slice::from_ref(job), job, part: Part::Whole, page };
-    joined([identity(&line), standing(&line), amounts(&line), files(job)])
+    let line = Line { jobs: std::slice::from_ref(job), job, part: LinePart::Whole, page };
+    merge_objects([
+        identity_fields(&line),
+        state_fields(&line),
+        resource_fields(&line),
+        file_fields(job),
+    ])
 }
 
-/// Several objects as one.
+/// One object with the fields of all.
 #[must_use]
-pub fn joined(parts: impl IntoIterator<Item = Value>) -> Value {
+pub fn merge_objects(parts: impl IntoIterator<Item = Value>) -> Value {
     let mut fields = Map::new();
     for part in parts {
         if let Value::Object(part) = part {
@@ -61,7 +65,7 @@ pub fn joined(parts: impl IntoIterator<Item = Value>) -> Value {
     Value::Object(fields)
 }
 
-fn identity(line: &Line<'_>) -> Value {
+fn identity_fields(line: &Line<'_>) -> Value {
     let job = line.job;
     let ask = &job.ask;
     let text = |name: Option<&str>| name.unwrap_or_default().to_owned();
@@ -80,7 +84,7 @@ fn identity(line: &Line<'_>) -> Value {
         "group_id": job.owner.gid.0,
         "job_id": job.number.unwrap_or(job.key.job).0,
         "het_job_id": job.set.map_or(0, |set| set.first.0),
-        "het_job_id_set": job.set.map(set_of).unwrap_or_default(),
+        "het_job_id_set": job.set.map(component_range).unwrap_or_default(),
         "het_job_offset": job.set.map_or(0, |set| set.offset),
         "mcs_label": "",
         "name": ask.name,
@@ -98,15 +102,15 @@ fn identity(line: &Line<'_>) -> Value {
     })
 }
 
-/// The numbers of all components, as Slurm writes them: `42-44`.
-fn set_of(set: SetPlace) -> String {
+/// The job ids of all components, as Slurm writes them: `42-44`.
+fn component_range(set: SetPlace) -> String {
     format!("{}-{}", set.first, set.first.0 + set.size - 1)
 }
 
-fn standing(line: &Line<'_>) -> Value {
+fn state_fields(line: &Line<'_>) -> Value {
     let job = line.job;
     let exit = line.exit();
-    // As wait(2) has it: the code above the signal.
+    // The encoding of wait(2): the code above the signal.
     let status = u32::from(exit.code) << 8 | u32::from(exit.signal.unwrap_or(0));
     let eligible = job.ask.begin_at.map_or(job.submitted_at, |at| at.max(job.submitted_at));
     json!({
@@ -135,13 +139,13 @@ fn standing(line: &Line<'_>) -> Value {
         "state_reason": line.reason_or_end(),
         "submit_time": seconds(Some(job.submitted_at)),
         "suspend_time": seconds(job.suspended_at),
-        // In minutes; 0 where there is none.
+        // In minutes; 0: no limit.
         "time_limit": job.ask.time_limit.map_or(0, |limit| limit.seconds().div_ceil(60)),
         "time_minimum": 0,
     })
 }
 
-fn amounts(line: &Line<'_>) -> Value {
+fn resource_fields(line: &Line<'_>) -> Value {
     let job = line.job;
     let request = &job.ask.request;
     let begun = job.phase != Phase::Pending && job.allocation.is_some();
@@ -212,7 +216,7 @@ fn host(job: &JobView) -> String {
     first.map(|share| share.node.to_string()).unwrap_or_default()
 }
 
-/// What it was given, node by node.
+/// The allocation, node by node.
 fn resources(job: &JobView) -> Value {
     let shares = job.allocation.iter().flat_map(|given| given.shares());
     let nodes: Map<String, Value> = shares
@@ -237,7 +241,7 @@ fn resources(job: &JobView) -> Value {
     })
 }
 
-fn files(job: &JobView) -> Value {
+fn file_fields(job: &JobView) -> Value {
     let ask = &job.ask;
     let path = |pattern: Option<&str>| pattern.map(|p| absolute(&ask.work_dir, p));
     let output = path(Some(ask.stdout_pattern()));
@@ -250,8 +254,8 @@ fn files(job: &JobView) -> Value {
     })
 }
 
-/// `8G` as Slurm writes sizes in these answers.
+/// `8G`, as Slurm writes sizes in JSON.
 #[must_use]
-pub fn sized(bytes: common::unit::Bytes) -> String {
+pub fn size_text(bytes: common::unit::Bytes) -> String {
     size(bytes, Unit::Fitting)
 }

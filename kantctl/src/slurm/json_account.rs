@@ -1,15 +1,14 @@
-//! What became of a job as `sacct --json` has it, with its script as its one step. Never a step
-//! that nobody told of.
+//! A job with its steps, as `sacct --json` shows it. The script is a step of its own.
 //! Source: the answers of Slurm's openapi/dbv0.0.38 (release 22.05).
 
-use super::job_field::{Line, Part};
+use super::job_line::{Line, LinePart};
 use super::json::seconds;
 use common::job::{ExitStatus, StepRecord};
 use common::time::Span;
 use common::unit::Bytes;
 use serde_json::{Value, json};
 
-/// A job, or a task of an array, with its steps.
+/// A job or array task, with its steps.
 #[must_use]
 pub fn job(line: &Line<'_>, steps: &[StepRecord]) -> Value {
     let job = line.job;
@@ -18,8 +17,8 @@ pub fn job(line: &Line<'_>, steps: &[StepRecord]) -> Value {
     let account = text(ask.account.as_ref().map(|account| account.as_str()));
     let partition = text(ask.queue.as_ref().map(|queue| queue.as_str()));
     let index = job.key.index.map(|index| index.0);
-    let script = job.started_at.map(|_| Part::Batch);
-    let parts = script.into_iter().chain(steps.iter().map(Part::Step));
+    let script = job.started_at.map(|_| LinePart::Batch);
+    let parts = script.into_iter().chain(steps.iter().map(LinePart::Step));
     let steps: Vec<Value> = parts.map(|part| step(&Line { part, ..*line })).collect();
     json!({
         "account": account,
@@ -100,7 +99,7 @@ fn exit(exit: ExitStatus) -> Value {
 fn step(line: &Line<'_>) -> Value {
     let job = line.job;
     let (id, name) = match line.part {
-        Part::Step(step) => (step.number.to_string(), step.name.as_str()),
+        LinePart::Step(step) => (step.number.to_string(), step.name.as_str()),
         _ => ("batch".to_owned(), "batch"),
     };
     let energy = job.usage.filter(|_| line.is_batch()).and_then(|used| used.gpu);
@@ -132,7 +131,7 @@ fn step(line: &Line<'_>) -> Value {
     })
 }
 
-/// The most memory that it held at once, where that was measured.
+/// CPU time and peak memory, where measured.
 fn measured(line: &Line<'_>) -> Vec<Value> {
     let usage = line.job.usage.filter(|usage| usage.memory_peak > Bytes::ZERO && line.is_batch());
     usage.map_or_else(Vec::new, |usage| {
@@ -149,7 +148,7 @@ fn tres(line: &Line<'_>, allocated: bool) -> Vec<Value> {
     let first = first.filter(|_| line.is_batch());
     let memory = first.map_or(job.memory, |share| share.memory);
     let gpus = match line.part {
-        Part::Step(step) => u64::from(step.gpus.unwrap_or(job.gpus.0)),
+        LinePart::Step(step) => u64::from(step.gpus.unwrap_or(job.gpus.0)),
         _ => first.map_or(u64::from(job.gpus.0), |share| share.gpus.len() as u64),
     };
     let mut all = vec![

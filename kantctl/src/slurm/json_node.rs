@@ -1,11 +1,11 @@
-//! Nodes and partitions as `sinfo --json` and `scontrol show node|partition --json` have them.
-//! Never a measure that nobody took: load and free memory of the machine itself are 0.
+//! Nodes and partitions as `sinfo --json` and `scontrol show node|partition --json` show them.
+//! What kant does not measure, such as the load, is 0.
 //! Source: the answers of Slurm's openapi/v0.0.38 (release 22.05).
 
-use super::json::{joined, seconds, sized};
+use super::json::{merge_objects, seconds, size_text};
 use super::node_field::{gres, state, why};
 use super::sinfo::{holds, partitions};
-use crate::output::people::user;
+use crate::output::user_names::user;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
 use common::queue::Queue;
@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 pub fn node(node: &NodeView, queues: &QueueList) -> Value {
     let has = &node.inventory;
     let sockets = has.sockets.max(1);
-    let (state, flags) = standing(node);
+    let (state, flags) = state_and_flags(node);
     let of: Vec<&Queue> = partitions(queues).filter(|queue| holds(queue, node)).collect();
     let tres = |cpus: u32, memory: common::unit::Bytes, gpus: u32| {
         let gpus = if gpus == 0 { String::new() } else { format!(",gres/gpu={gpus}") };
-        format!("cpu={cpus},mem={}{gpus}", sized(memory))
+        format!("cpu={cpus},mem={}{gpus}", size_text(memory))
     };
     let reason = Some(why(node)).filter(|why| why != "none").unwrap_or_default();
     let total = has.cpu_count().0;
@@ -77,11 +77,11 @@ pub fn node(node: &NodeView, queues: &QueueList) -> Value {
         "tres_used": tres(node.cpus_used.0, node.memory_used, node.gpus_used.0),
         "tres_weighted": 0.0,
     });
-    joined([first, second])
+    merge_objects([first, second])
 }
 
-/// The state of a node's jobs, and flags beside it: as Slurm takes the two apart.
-fn standing(node: &NodeView) -> (String, Vec<&'static str>) {
+/// The base state, and the flags that Slurm lists separately.
+fn state_and_flags(node: &NodeView) -> (String, Vec<&'static str>) {
     let mut flags = Vec::new();
     if node.drain.is_some() {
         flags.push("DRAIN");
@@ -97,7 +97,7 @@ fn standing(node: &NodeView) -> (String, Vec<&'static str>) {
     (bare, flags)
 }
 
-/// A partition, and its nodes.
+/// A partition and its nodes.
 #[must_use]
 pub fn partition(queue: &Queue, nodes: &[&NodeView]) -> Value {
     let minutes = |span: Option<common::time::Span>| span.map(|span| span.seconds() / 60);
@@ -106,7 +106,7 @@ pub fn partition(queue: &Queue, nodes: &[&NodeView]) -> Value {
     let memory: u64 = nodes.iter().map(|node| node.inventory.memory.0).sum();
     let names = |names: Vec<String>| names.join(",");
     let gres = if gpus == 0 { String::new() } else { format!(",gres/gpu={gpus}") };
-    let memory = sized(common::unit::Bytes(memory));
+    let memory = size_text(common::unit::Bytes(memory));
     json!({
         "flags": if queue.default { vec!["default"] } else { Vec::new() },
         "preemption_mode": [if queue.preemption.preemptible { "requeue" } else { "disabled" }],

@@ -1,25 +1,25 @@
-//! Which accounts a user may charge, as sacctmgr and sshare list them: those that name the user or
-//! a group of the user's, and those that are open to all. This host's user database is asked.
+//! The accounts that a user may charge, as sacctmgr and sshare list them: those that name the user
+//! or one of the user's groups, and those open to all. Groups come from this host's user database.
 
-use crate::output::people;
+use crate::output::user_names;
 use common::id::{Gid, Uid};
 use common::policy::Access;
 use nix::unistd::{User, getgrouplist};
 use std::ffi::CString;
 
-/// A user with all groups, as this host has them.
+/// A user with all groups that this host knows.
 #[derive(Debug)]
 pub struct Member {
-    /// The name, or what was typed.
+    /// The name, or the text that was typed if the user is unknown.
     pub name: String,
     uid: Option<Uid>,
     groups: Vec<Gid>,
 }
 
 impl Member {
-    /// By a name or a number.
+    /// Looks a user up by name or number.
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub fn lookup(text: &str) -> Self {
         let by_number = || User::from_uid(text.parse::<u32>().ok()?.into()).ok().flatten();
         let Some(user) = User::from_name(text).ok().flatten().or_else(by_number) else {
             let uid = text.parse().ok().map(Uid);
@@ -31,15 +31,14 @@ impl Member {
         Self { name: user.name, uid: Some(Uid(user.uid.as_raw())), groups }
     }
 
-    /// The user who runs this.
     #[must_use]
-    pub fn own() -> Self {
-        Self::of(&nix::unistd::getuid().to_string())
+    pub fn current_user() -> Self {
+        Self::lookup(&nix::unistd::getuid().to_string())
     }
 
-    /// May this user charge it?
+    /// Whether this user may charge an account with this access list.
     #[must_use]
-    pub fn may(&self, access: &Access) -> bool {
+    pub fn may_charge(&self, access: &Access) -> bool {
         match self.uid {
             Some(uid) => access.allows(uid, &self.groups, None),
             None => access.is_open(),
@@ -47,10 +46,10 @@ impl Member {
     }
 }
 
-/// Those that are named: users by name, groups with an `@`.
+/// The users of an access list by name, and its groups as `@name`.
 #[must_use]
-pub fn named(access: &Access) -> Vec<String> {
-    let users = access.users.iter().map(|uid| people::user(uid.0));
-    let groups = access.groups.iter().map(|gid| format!("@{}", people::group(gid.0)));
+pub fn access_names(access: &Access) -> Vec<String> {
+    let users = access.users.iter().map(|uid| user_names::user(uid.0));
+    let groups = access.groups.iter().map(|gid| format!("@{}", user_names::group(gid.0)));
     users.chain(groups).collect()
 }

@@ -1,8 +1,8 @@
-//! The fields of sinfo: what it shows of nodes that are alike. Never asks for nodes.
+//! The fields of sinfo and their values.
 //! Source: man sinfo (--format, --Format).
 
 use super::calendar::{moment, short_span};
-use crate::output::people::{self, user};
+use crate::output::user_names::{self, user};
 use common::gpu::Gpu;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
@@ -11,36 +11,35 @@ use common::wire::api::NodeView;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 
-/// A line of sinfo: the nodes that are equal in what is shown, each of them once.
+/// A line of sinfo: the nodes whose shown fields are equal, each node once.
 #[derive(Debug, Clone)]
 pub struct Line<'a> {
-    /// The partition, the first of several that are equal; `None` where lines are of nodes alone.
+    /// The partition, or the first of several equal ones; `None`: lines do not depend on
+    /// partitions.
     pub queue: Option<&'a Queue>,
-    /// The nodes; none, of a partition without any.
+    /// The nodes; empty for a partition without nodes.
     pub nodes: Vec<&'a NodeView>,
-    /// The zone that times are shown in.
     pub zone: &'a TimeZone,
 }
 
-/// What a field is of: a line has those together that are equal in all fields of it.
+/// What a field describes. Nodes share a line if all shown fields of the same kind are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     Node,
     /// A node as well, but only with `--exact`: without it a line shows the least and a `+`.
     Size,
     Partition,
-    /// All nodes of the line together.
+    /// All nodes of the line together: never splits a line.
     Line,
 }
 
 #[derive(Debug)]
 pub struct NodeField {
-    /// Its letter in `sinfo -o`, or a blank.
+    /// The letter in `sinfo -o`, or a blank.
     pub letter: char,
-    /// Its name in `sinfo -O`, in small letters, or nothing.
+    /// The name in `sinfo -O`, in lower case, or empty.
     pub name: &'static str,
     pub title: &'static str,
-    /// What has lines of its own where it differs in it.
     pub of: Of,
     pub value: fn(&Line<'_>) -> String,
 }
@@ -152,19 +151,17 @@ pub const FIELDS: &[NodeField] = &[
     part('h', "oversubscribe", "OVERSUBSCRIBE", |_| "NO".to_owned()),
     part('g', "groups", "GROUPS", |l| match l.queue.map(|queue| &queue.access.groups) {
         Some(groups) if !groups.is_empty() => {
-            groups.iter().map(|gid| people::group(gid.0)).collect::<Vec<_>>().join(",")
+            groups.iter().map(|gid| user_names::group(gid.0)).collect::<Vec<_>>().join(",")
         }
         _ => "all".to_owned(),
     }),
 ];
 
-/// The field of a letter.
 #[must_use]
 pub fn by_letter(letter: char) -> Option<&'static NodeField> {
     FIELDS.iter().find(|field| field.letter == letter && letter != ' ')
 }
 
-/// The field of a name.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static NodeField> {
     FIELDS.iter().find(|field| field.name == name && !name.is_empty())
@@ -203,7 +200,7 @@ fn threads(node: &NodeView) -> u64 {
     u64::from(node.inventory.threads_per_core)
 }
 
-/// Slurm's word for a node's state, with a star for one that is not heard from.
+/// Slurm's name of a node's state, with a star for a node that does not respond.
 #[must_use]
 pub fn state(node: &NodeView, compact: bool) -> String {
     let word = match (node.status, compact) {
@@ -227,7 +224,7 @@ pub fn gres(gpus: &[Gpu]) -> String {
     if shown.is_empty() { "(null)".to_owned() } else { shown.join(",") }
 }
 
-/// Why nothing starts there, `none` where jobs do.
+/// Why no job starts on the node; `none` for a node in service.
 #[must_use]
 pub fn why(node: &NodeView) -> String {
     match (&node.drain, node.contact) {
@@ -245,7 +242,7 @@ fn since(node: &NodeView) -> Option<common::time::Time> {
     }
 }
 
-/// Whole MiB, in which sinfo shows memory.
+/// Whole MiB, sinfo's unit of memory.
 fn mib(bytes: u64) -> String {
     (bytes >> 20).to_string()
 }
@@ -259,7 +256,7 @@ fn range(mut of: Vec<u64>) -> String {
     }
 }
 
-/// Nodes in use, idle, and neither.
+/// The numbers of nodes that are in use, idle, and neither.
 fn by_state(line: &Line<'_>) -> [usize; 3] {
     let mut counts = [0; 3];
     for node in &line.nodes {
@@ -285,7 +282,8 @@ fn cpus_by_state(line: &Line<'_>) -> String {
     }
     format!("{used}/{idle}/{other}/{}", used + idle + other)
 }
-/// What jobs may ask for by name: `ib,rack7`.
+
+/// The features that jobs may request: `ib,rack7`.
 #[must_use]
 pub fn features(node: &NodeView) -> String {
     let features = &node.inventory.features;

@@ -1,5 +1,4 @@
-//! `salloc`: nodes held for a shell or a command here, in the words of Slurm. Never otherwise than
-//! `kantctl alloc`; the options are the same.
+//! `salloc`: `kantctl alloc` with Slurm's options and messages.
 //! Source: man salloc.
 
 use crate::failure::Failure;
@@ -10,7 +9,7 @@ use crate::submission::options::Options;
 use crate::verb::{alloc, run};
 use common::time::Span;
 
-/// Hold nodes for a shell, as Slurm's salloc does
+/// Allocate nodes for a shell or command, as Slurm's salloc does
 #[derive(clap::Parser, Debug)]
 #[command(name = "salloc", disable_help_flag = true, disable_version_flag = true)]
 #[command(override_usage = "salloc [OPTIONS] [COMMAND [ARGUMENT]...]")]
@@ -18,18 +17,18 @@ use common::time::Span;
 pub struct Args {
     #[command(flatten)]
     pub options: Options,
-    /// No shell: the nodes stay until the job is cancelled
+    /// Start no shell: keep the allocation until the job is cancelled
     #[arg(long)]
     pub no_shell: bool,
-    /// Give up if it has not started within so many seconds [without SECONDS: 1]
+    /// Give up if the job has not started within SECONDS seconds [without SECONDS: 1]
     #[arg(short = 'I', long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
           default_missing_value = "1")]
     pub immediate: Option<u64>,
-    /// End the command when the job ends (always, by SIGHUP)
+    /// End the command when the job ends (always done, with SIGHUP)
     #[arg(short = 'K', long, value_name = "SIGNAL", num_args = 0..=1, require_equals = true,
           default_missing_value = "TERM")]
     pub kill_command: Option<String>,
-    /// Say more (there is no more to say)
+    /// Print more details (ignored)
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Print the version
@@ -41,15 +40,15 @@ pub struct Args {
     /// Print the usage
     #[arg(long, action = clap::ArgAction::HelpShort)]
     pub usage: Option<bool>,
-    /// The command [default: your shell]
+    /// The command to run [default: your shell]
     #[arg(value_name = "COMMAND", num_args = 0.., trailing_var_arg = true)]
     pub command: Vec<String>,
 }
 
-/// Holds nodes while a shell runs.
+/// Allocates nodes while a shell or command runs.
 ///
 /// # Errors
-/// [`Failure`] as of `kantctl alloc`.
+/// [`Failure`] as for `kantctl alloc`.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = run::surroundings();
     let set = environment::read_slurms_options(&around, Whose::Salloc)?;

@@ -1,8 +1,7 @@
-//! `sbatch`: submits a script with the options, the output file's name and the words of Slurm.
-//! Never submits otherwise than `kantctl submit`; the options are the same.
+//! `sbatch`: `kantctl submit` with Slurm's options, messages and default output file.
 //! Source: man sbatch.
 
-use super::name::{self};
+use super::command::{self};
 use crate::failure::Failure;
 use crate::output::Screen;
 use crate::server::Server;
@@ -14,8 +13,8 @@ use std::ffi::OsString;
 use tokio::runtime::Runtime;
 
 const AFTER: &str = "\
-Lines that begin with #SBATCH before a script's first command hold options; SBATCH_* variables set
-them too. What the command line says wins, then the environment, then the script.";
+Options are read from #SBATCH lines before the script's first command, from SBATCH_* variables and
+from the command line. The command line takes precedence, then the environment, then the script.";
 
 /// Submit a script as a job, as Slurm's sbatch does
 #[derive(Parser, Debug)]
@@ -24,7 +23,7 @@ them too. What the command line says wins, then the environment, then the script
 pub struct Args {
     #[command(flatten)]
     pub submit: submit::Args,
-    /// Say more (there is no more to say)
+    /// Print more details (ignored)
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Print the version
@@ -38,7 +37,7 @@ pub struct Args {
     pub usage: Option<bool>,
 }
 
-/// The command line.
+/// The definition of the command line.
 #[must_use]
 pub fn command() -> clap::Command {
     use clap::CommandFactory;
@@ -52,17 +51,17 @@ pub fn command() -> clap::Command {
                  slurm-%A_%a.out]",
             )
         })
-        .mut_arg("queue", |arg| arg.help("The partition: a queue"))
-        .mut_arg("hold", |arg| arg.help("Wait until `scontrol release`"))
+        .mut_arg("queue", |arg| arg.help("Partition (queue) of the job"))
+        .mut_arg("hold", |arg| arg.help("Hold the job until `scontrol release`"))
         .mut_arg("nodelist", |arg| {
-            arg.help("Only these nodes; several without --nodes: all of them")
+            arg.help("Use only these nodes; without --nodes, use all of them")
         })
 }
 
 /// Submits a job.
 ///
 /// # Errors
-/// [`Failure`] as of `kantctl submit`.
+/// [`Failure`] as for `kantctl submit`.
 pub fn run(
     words: &[OsString],
     server: &Server,
@@ -76,20 +75,20 @@ pub fn run(
     let args = match parsed {
         Ok(args) => args,
         Err(error) if !error.use_stderr() => {
-            // Nobody is left to tell when stdout is gone.
+            // With stdout closed, there is nowhere to print the help.
             drop(error.print());
             return Ok(crate::failure::OK);
         }
         Err(error) => return Err(refusal(&error)),
     };
     let cluster = match args.submit.options.passed_over.clusters {
-        Some(_) => Some(runtime.block_on(name::cluster(server))?),
+        Some(_) => Some(runtime.block_on(command::cluster_name(server))?),
         None => None,
     };
     runtime.block_on(submit::speak(&args.submit, &Voice::Slurm { cluster }, server, screen))
 }
 
-/// What is wrong, in one line: an option that is not supported says what to do instead.
+/// The error in one line; for an unsupported option, with the alternative.
 fn refusal(error: &clap::Error) -> Failure {
     let unknown = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(text)) if error.kind() == ErrorKind::UnknownArgument => {
@@ -97,6 +96,6 @@ fn refusal(error: &clap::Error) -> Failure {
         }
         _ => None,
     };
-    let told = unknown.unwrap_or_else(|| complaint::explain(error));
-    Failure::usage(anyhow::Error::msg(told))
+    let text = unknown.unwrap_or_else(|| complaint::explain(error));
+    Failure::usage(anyhow::Error::msg(text))
 }

@@ -1,10 +1,10 @@
-//! `scancel`: ends jobs and steps, or signals them, silently, as Slurm's does. Never sends a signal
-//! twice.
+//! `scancel`: ends jobs and steps, or signals them. It prints nothing on success, as Slurm's does,
+//! and sends no signal twice.
 //! Source: man scancel.
 
 mod target;
 
-use super::name::Common;
+use super::command::Common;
 use crate::failure::{Failure, Kind, OK};
 use crate::keys;
 use crate::output::{Screen, screen};
@@ -24,31 +24,31 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use target::Target;
 
-/// End jobs, as Slurm's scancel does
+/// Cancel or signal jobs and steps, as Slurm's scancel does
 #[derive(clap::Parser, Debug)]
 #[command(name = "scancel", disable_help_flag = true, disable_version_flag = true)]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// Jobs: 42, 42_7, 42_[0-3]; or steps of jobs that run: 42.0
+    /// Jobs (42, 42_7, 42_[0-3]) or steps of running jobs (42.0)
     #[arg(value_name = "JOB[.STEP]")]
     pub jobs: Vec<Target>,
-    /// Only of this account
+    /// Only jobs of this account
     #[arg(short = 'A', long, value_name = "ACCOUNT")]
     pub account: Option<AccountName>,
-    /// Signal the script alone
+    /// Signal the batch script only
     #[arg(short = 'b', long)]
     pub batch: bool,
-    /// Signal the script and its steps
+    /// Signal the batch script and all steps
     #[arg(short = 'f', long)]
     pub full: bool,
-    /// Jobs that were requeued too (always)
+    /// Include requeued jobs (always)
     #[arg(long, hide = true)]
     pub ctld: bool,
-    /// Only mine
+    /// Only your own jobs
     #[arg(long)]
     pub me: bool,
-    /// Only with these names
+    /// Only jobs with these names
     #[arg(
         short = 'n',
         long = "name",
@@ -57,22 +57,22 @@ pub struct Args {
         value_name = "NAME"
     )]
     pub names: Vec<String>,
-    /// Only of these partitions
+    /// Only jobs of these partitions
     #[arg(short = 'p', long = "partition", value_delimiter = ',', value_name = "PARTITION")]
     pub partitions: Vec<QueueName>,
-    /// Only of this quality of service
+    /// Only jobs with this QoS
     #[arg(short = 'q', long, value_name = "QOS")]
     pub qos: Option<QosName>,
-    /// Say nothing of jobs that are over
+    /// Do not report jobs that have already ended
     #[arg(short = 'Q', long)]
     pub quiet: bool,
-    /// Only in this reservation
+    /// Only jobs in this reservation
     #[arg(short = 'R', long, value_name = "NAME")]
     pub reservation: Option<ReservationName>,
-    /// End nothing: send this signal to jobs or steps that run. KILL ends a job
+    /// Send this signal to running jobs or steps instead of ending them; KILL ends a job
     #[arg(short = 's', long, value_name = "SIGNAL")]
     pub signal: Option<String>,
-    /// Only in this state
+    /// Only jobs in this state
     #[arg(
         short = 't',
         long = "state",
@@ -81,23 +81,23 @@ pub struct Args {
         value_name = "STATE"
     )]
     pub states: Vec<String>,
-    /// Only of this user
+    /// Only jobs of this user
     #[arg(short = 'u', long = "user", value_delimiter = ',', value_name = "USER")]
     pub users: Vec<String>,
-    /// Only on these nodes
+    /// Only jobs on these nodes
     #[arg(short = 'w', long = "nodelist", value_name = "NODES")]
     pub nodes: Option<Hosts>,
 }
 
 impl Args {
-    /// With `-v`, says what is done, and to what.
-    fn speak(&self, what: &str, to: &str) {
+    /// With `-v`, reports an action and its target.
+    fn report_if_verbose(&self, what: &str, to: &str) {
         if self.common.verbose > 0 && !self.quiet {
             screen::note(&format!("{what} {to}"));
         }
     }
 
-    fn filters(&self) -> bool {
+    fn has_filters(&self) -> bool {
         !self.filter().is_empty()
             || self.account.is_some()
             || self.qos.is_some()
@@ -123,9 +123,9 @@ impl Args {
             && same(self.reservation.is_some(), job.ask.reservation == self.reservation)
     }
 
-    /// Those that are meant: the ones that wait, then the ones that run, for what one of these
-    /// leaves another of them would get. A set goes as a whole.
-    async fn found(
+    /// The selected jobs: waiting ones first, since the resources of a cancelled running job would
+    /// go to one of them. A heterogeneous job is cancelled as a whole.
+    async fn find_jobs(
         &self,
         server: &Server,
         named: &[JobKey],
@@ -133,36 +133,36 @@ impl Args {
     ) -> Result<[Vec<JobKey>; 2], Failure> {
         let found = self.filter().ask_brief(server, false).await?.jobs;
         let mut seen = BTreeSet::new();
-        let mut lots = [Vec::new(), Vec::new()];
+        let mut batches = [Vec::new(), Vec::new()];
         for job in found.iter().filter(|job| self.takes(job, named)) {
             let waits = job.phase == Phase::Pending;
-            let meant = !signals || job.phase == Phase::Running;
-            if meant && seen.insert(job.whole()) {
-                lots[usize::from(!waits)].push(job.whole());
+            let is_selected = !signals || job.phase == Phase::Running;
+            if is_selected && seen.insert(job.whole()) {
+                batches[usize::from(!waits)].push(job.whole());
             }
         }
-        Ok(lots)
+        Ok(batches)
     }
 }
 
-/// Ends jobs.
+/// Cancels or signals jobs and steps.
 ///
 /// # Errors
-/// [`Failure`] when none is named, or the controller cannot be reached.
+/// [`Failure`] when no job is named, or the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure> {
     check_states(&args.states)?;
     let mut code = OK;
     for (key, number) in target::steps(&args.jobs) {
         let signal = target::signal(args.signal.as_deref())?;
         let words = signal_words(args.signal.is_some().then_some(signal.0));
-        args.speak(&words, &format!("step {key}.{number}"));
+        args.report_if_verbose(&words, &format!("step {key}.{number}"));
         if let Err(failure) = booking::signal(server, key, number, signal).await {
             let is_gone = args.signal.is_none() && is_gone(&failure);
             if is_gone && args.common.verbose == 0 {
                 continue;
             }
-            let told = format!("error: Kill job error on job step id {key}.{number}: {failure}");
-            screen::complain(&Failure::message(told));
+            let text = format!("error: Kill job error on job step id {key}.{number}: {failure}");
+            screen::print_failure(&Failure::message(text));
             code = if is_gone { code } else { 1 };
         }
     }
@@ -171,34 +171,34 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         return Ok(code);
     }
     let signal = args.signal.as_deref().map(|text| target::signal(Some(text))).transpose()?;
-    let wish = signalled(signal, args.batch, args.full);
-    if named.is_empty() && !args.filters() {
+    let request = signalled(signal, args.batch, args.full);
+    if named.is_empty() && !args.has_filters() {
         return Err(Failure::usage(anyhow::anyhow!("No job identification provided")));
     }
-    let lots = match args.filters() {
-        true => args.found(server, &named, wish.is_some()).await?,
+    let batches = match args.has_filters() {
+        true => args.find_jobs(server, &named, request.is_some()).await?,
         false => [named, Vec::new()],
     };
-    let words = signal_words(wish.as_ref().and(signal).map(|signal| signal.0));
+    let words = signal_words(request.as_ref().and(signal).map(|signal| signal.0));
     let (stop, mut lost) = (Cell::new(false), None);
-    for lot in &lots {
-        let mut answers = pin!(steer::answers(lot, &stop, |key| end(server, *key, wish)));
+    for batch in &batches {
+        let mut answers = pin!(steer::answers(batch, &stop, |key| end(server, *key, request)));
         while let Some((key, answered)) = answers.next().await {
             match answered {
-                Ok(()) => args.speak(&words, &format!("job {key}")),
-                // It ends, or there is none: as was wished.
-                Err(failure) if wish.is_none() && is_gone(&failure) => {
+                Ok(()) => args.report_if_verbose(&words, &format!("job {key}")),
+                // The job is ending, has ended or is unknown: there is nothing to cancel.
+                Err(failure) if request.is_none() && is_gone(&failure) => {
                     if args.common.verbose > 0 {
-                        complain(*key, &failure);
+                        print_cancel_failure(*key, &failure);
                     }
                 }
-                // The others that were on their way are told as refused.
+                // Other requests that were in flight are reported as refused.
                 Err(failure) if failure.kind == Kind::Unreachable && lost.is_none() => {
                     stop.set(true);
                     lost = Some(failure);
                 }
                 Err(failure) => {
-                    complain(*key, &failure);
+                    print_cancel_failure(*key, &failure);
                     code = 1;
                 }
             }
@@ -207,21 +207,25 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
     lost.map_or(Ok(code), Err)
 }
 
-/// Is the job over, about to be, or none that the controller knows?
+/// Whether the job has ended, is ending, or is unknown to the controller.
 fn is_gone(failure: &Failure) -> bool {
     matches!(failure.code(), Some("already_done" | "wrong_phase" | "unknown_job"))
 }
 
-/// What `-v` says is done, before what it is done to.
+/// The action that `-v` reports, before the target.
 fn signal_words(signal: Option<u8>) -> String {
     signal.map_or_else(|| "Terminating".to_owned(), |number| format!("Signal {number} to"))
 }
 
-/// Ends a job, or sends it a signal.
-async fn end(server: &Server, key: JobKey, wish: Option<JobSignalRequest>) -> Result<(), Failure> {
-    let _: Value = match wish {
-        Some(wish) => {
-            server.post(&format!("/v1/jobs/{key}/signal"), &wish, Again::IfUnsent).await?
+/// Cancels or signals one job.
+async fn end(
+    server: &Server,
+    key: JobKey,
+    request: Option<JobSignalRequest>,
+) -> Result<(), Failure> {
+    let _: Value = match request {
+        Some(request) => {
+            server.post(&format!("/v1/jobs/{key}/signal"), &request, Again::IfUnsent).await?
         }
         None => {
             let path = format!("/v1/jobs/{key}/cancel");
@@ -231,7 +235,7 @@ async fn end(server: &Server, key: JobKey, wish: Option<JobSignalRequest>) -> Re
     Ok(())
 }
 
-fn complain(key: JobKey, failure: &Failure) {
+fn print_cancel_failure(key: JobKey, failure: &Failure) {
     let why = match failure.code() {
         Some("unknown_job") => "Invalid job id specified".to_owned(),
         Some("already_done" | "wrong_phase") => {
@@ -239,6 +243,6 @@ fn complain(key: JobKey, failure: &Failure) {
         }
         _ => failure.to_string(),
     };
-    let told = format!("error: Kill job error on job id {key}: {why}");
-    screen::complain(&Failure::message(told));
+    let text = format!("error: Kill job error on job id {key}: {why}");
+    screen::print_failure(&Failure::message(text));
 }

@@ -1,5 +1,5 @@
-//! `scontrol`: shows records and steers jobs and nodes, in Slurm's words. Never does what no verb
-//! of kantctl does; what it lacks it refuses by name.
+//! `scontrol`: shows records and changes jobs, nodes and reservations, as the verbs of kantctl do.
+//! An unsupported command is refused by name.
 //! Source: man scontrol.
 
 mod job;
@@ -9,7 +9,7 @@ mod reservation;
 mod settings;
 mod update;
 
-use super::name::Common;
+use super::command::Common;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -29,46 +29,45 @@ Commands:
   delete ReservationName=NAME
   reconfigure   ping   version";
 
-/// Show and steer jobs and nodes, as Slurm's scontrol does
+/// Show and change jobs, nodes and reservations, as Slurm's scontrol does
 #[derive(clap::Parser, Debug)]
 #[command(name = "scontrol", disable_help_flag = true, disable_version_flag = true)]
 #[command(after_help = AFTER, override_usage = "scontrol [OPTIONS] COMMAND [WORD]...")]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// Records of all partitions (always)
+    /// Show all partitions (always)
     #[arg(short = 'a', long)]
     pub all: bool,
-    /// More: which GPUs a job has on each node
+    /// Show the GPUs that a job has on each node
     #[arg(short = 'd', long)]
     pub details: bool,
-    /// One line for each record
+    /// Print one line per record
     #[arg(short = 'o', long)]
     pub oneliner: bool,
-    /// Say nothing of what is done
+    /// Do not report changes
     #[arg(short = 'Q', long)]
     pub quiet: bool,
-    /// As JSON, in the shape of Slurm 22.05
+    /// Print JSON in the format of Slurm 22.05
     #[arg(long)]
     pub json: bool,
-    /// The command and its words
+    /// The command and its arguments
     #[arg(value_name = "WORD", num_args = 1.., required = true)]
     pub words: Vec<String>,
 }
 
-/// A record of `NAME=value` fields, as scontrol writes them.
+/// A record of `NAME=value` fields.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
     lines: Vec<Vec<(&'static str, String)>>,
 }
 
 impl Record {
-    /// Adds a line of fields.
     pub fn line(&mut self, fields: Vec<(&'static str, String)>) {
         self.lines.push(fields);
     }
 
-    /// As text: indented lines, or all in one.
+    /// The record as indented lines, or as one line.
     #[must_use]
     pub fn text(&self, oneliner: bool) -> String {
         let show = |line: &Vec<(&'static str, String)>| {
@@ -80,22 +79,22 @@ impl Record {
     }
 }
 
-/// Shows or steers.
+/// Runs a command of scontrol.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer, or a word is not known.
+/// [`Failure`] when the controller does not answer, or an argument is unknown.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let [command, rest @ ..] = words.as_slice() else {
-        return Err(Failure::usage(anyhow::anyhow!("a command is missing: see `scontrol --help`")));
+        return Err(Failure::usage(anyhow::anyhow!("no command given: see `scontrol --help`")));
     };
     match command.to_ascii_lowercase().as_str() {
         "show" => show(args, rest, server, screen).await,
-        "hold" | "uhold" => steer(rest, "hold", server).await,
-        "release" => steer(rest, "release", server).await,
-        "requeue" => steer(rest, "requeue", server).await,
-        "suspend" => steer(rest, "suspend", server).await,
-        "resume" => steer(rest, "resume", server).await,
+        "hold" | "uhold" => act_on_jobs(rest, "hold", server).await,
+        "release" => act_on_jobs(rest, "release", server).await,
+        "requeue" => act_on_jobs(rest, "requeue", server).await,
+        "suspend" => act_on_jobs(rest, "suspend", server).await,
+        "resume" => act_on_jobs(rest, "resume", server).await,
         "update" => update::run(args, rest, server, screen).await,
         "create" => reservation::create(args, rest, server, screen).await,
         "delete" => reservation::delete(rest, server).await,
@@ -105,12 +104,12 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         }
         "ping" => settings::ping(server, screen).await,
         "version" => {
-            screen.line(super::name::VERSION)?;
+            screen.line(super::command::VERSION)?;
             Ok(OK)
         }
-        other => Err(Failure::usage(anyhow::anyhow!(
-            "there is no command {other} here: see `scontrol --help`"
-        ))),
+        other => {
+            Err(Failure::usage(anyhow::anyhow!("unknown command `{other}`: see `scontrol --help`")))
+        }
     }
 }
 
@@ -120,10 +119,12 @@ async fn show(
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    // `scontrol show job=42` is written as well as `scontrol show job 42`.
+    // `scontrol show job=42` means the same as `scontrol show job 42`.
     let joined: Vec<&str> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();
     let [what, names @ ..] = joined.as_slice() else {
-        return Err(Failure::usage(anyhow::anyhow!("show what? See `scontrol --help`")));
+        return Err(Failure::usage(anyhow::anyhow!(
+            "`scontrol show` needs an argument: see `scontrol --help`"
+        )));
     };
     match what.to_ascii_lowercase().as_str() {
         "job" | "jobs" | "jobid" => job::show(args, names, server, screen).await,
@@ -155,12 +156,12 @@ fn node_name(text: &str) -> Result<NodeName, Failure> {
     NodeName::new(text).map_err(Failure::usage)
 }
 
-/// `n[1-2]` as one name a line; without a word those of the job it runs in.
+/// Prints the names of `n[1-2]`, one per line; without an argument, the nodes of the current job.
 fn hostnames(names: &[&str], screen: &Screen) -> Result<u8, Failure> {
     let own = || std::env::var("SLURM_JOB_NODELIST").ok();
     let text = if names.is_empty() { own() } else { Some(names.join(",")) };
     let Some(text) = text else {
-        let missing = "which nodes? Outside a job (SLURM_JOB_NODELIST) name them: n[1-4]";
+        let missing = "no nodes given: outside a job (SLURM_JOB_NODELIST) name them, as in n[1-4]";
         return Err(Failure::usage(anyhow::anyhow!(missing)));
     };
     for name in expand(&text).map_err(Failure::usage)? {
@@ -181,13 +182,13 @@ fn jobs(words: &[&str]) -> Result<Vec<JobKey>, Failure> {
     Ok(keys::all(&read))
 }
 
-async fn steer(words: &[&str], wish: &str, server: &Server) -> Result<u8, Failure> {
+async fn act_on_jobs(words: &[&str], action: &str, server: &Server) -> Result<u8, Failure> {
     let keys = jobs(words)?;
     if keys.is_empty() {
-        return Err(Failure::usage(anyhow::anyhow!("which job?")));
+        return Err(Failure::usage(anyhow::anyhow!("no job given: name at least one job id")));
     }
     for key in keys {
-        let path = format!("/v1/jobs/{key}/{wish}");
+        let path = format!("/v1/jobs/{key}/{action}");
         let asked = server.post::<Value, Value>(&path, &Value::Null, Again::IfUnanswered).await;
         if let Err(failure) = asked
             && failure.code() != Some("not_held")

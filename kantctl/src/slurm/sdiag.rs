@@ -1,32 +1,32 @@
-//! `sdiag`: how the controller and its scheduler are doing, in Slurm's headings where they mean the
-//! same. Never a statistic of Slurm's own machinery (threads, RPCs by type), which is not here.
+//! `sdiag`: statistics of the controller and its scheduler, under Slurm's headings where they mean
+//! the same. Statistics of Slurm's internals (threads, RPCs by type) do not exist here.
 //! Source: man sdiag.
 
 use super::calendar::moment;
-use super::name::Common;
+use super::command::Common;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
 use common::wire::api::{MetricsView, Status};
 
-/// Show how the controller is doing, as Slurm's sdiag does
+/// Show statistics of the controller, as Slurm's sdiag does
 #[derive(clap::Parser, Debug)]
 #[command(name = "sdiag", disable_help_flag = true, disable_version_flag = true)]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// All of it (always)
+    /// Show everything (always)
     #[arg(short = 'a', long)]
     pub all: bool,
-    /// In this order (accepted; there are no lists of RPCs)
+    /// Sort RPCs by id (ignored: there are no RPC statistics)
     #[arg(short = 'i', long = "sort-by-id")]
     pub by_id: bool,
-    /// In this order (accepted; there are no lists of RPCs)
+    /// Sort RPCs by time (ignored: there are no RPC statistics)
     #[arg(short = 't', long = "sort-by-time")]
     pub by_time: bool,
 }
 
-/// Shows it.
+/// Shows the statistics.
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer.
@@ -65,7 +65,8 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
         lines.push(format!("\t{:<8} {counts}: {mean} {p50} {p90}", bucket.gpus));
     }
     lines.push(String::new());
-    lines.push("`kantctl metrics` says how well GPUs are used; Prometheus reads more.".into());
+    lines
+        .push("`kantctl metrics` shows GPU usage; more metrics are exported to Prometheus.".into());
     for line in lines {
         screen.line(&line)?;
     }

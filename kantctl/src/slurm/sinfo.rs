@@ -1,11 +1,11 @@
-//! `sinfo`: partitions and nodes, as Slurm's users list them. Never changes any.
+//! `sinfo`: lists partitions and nodes.
 //! Source: man sinfo.
 
 mod rows;
 
 use super::calendar;
+use super::command::{Common, Repeat};
 use super::format::{self, Piece};
-use super::name::{Common, Repeat};
 use super::node_field::{self, Line, NodeField};
 use super::{json, json_node};
 use crate::failure::{Failure, OK};
@@ -17,15 +17,15 @@ use common::node::{Contact, NodeStatus};
 use common::queue::Queue;
 use common::wire::api::{NodeList, NodeView, QueueList};
 use jiff::tz::TimeZone;
-use rows::Part;
+use rows::PartitionNodes;
 
-const USUAL: &str = "%#P %.5a %.10l %.6D %.6t %N";
-const LONG: &str = "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
-const NODES: &str = "%#N %.6D %#P %6t";
-const NODES_LONG: &str = "%#N %.6D %#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E";
-const SUMS: &str = "%#P %.5a %.10l %.16F  %N";
-const REASONS: &str = "%20E %9u %19H %N";
-const REASONS_LONG: &str = "%20E %12u %19H %6t %N";
+const DEFAULT_FORMAT: &str = "%#P %.5a %.10l %.6D %.6t %N";
+const LONG_FORMAT: &str = "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
+const NODE_FORMAT: &str = "%#N %.6D %#P %6t";
+const NODE_LONG_FORMAT: &str = "%#N %.6D %#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E";
+const SUMMARY_FORMAT: &str = "%#P %.5a %.10l %.16F  %N";
+const REASON_FORMAT: &str = "%20E %9u %19H %N";
+const REASON_LONG_FORMAT: &str = "%20E %12u %19H %6t %N";
 
 /// List partitions and nodes, as Slurm's sinfo does
 #[derive(clap::Parser, Debug)]
@@ -35,49 +35,49 @@ pub struct Args {
     pub common: Common,
     #[command(flatten)]
     pub repeat: Repeat,
-    /// All partitions, those that you may not use too (always)
+    /// Include partitions that you may not use (always)
     #[arg(short = 'a', long)]
     pub all: bool,
-    /// Only nodes that do not answer
+    /// Only nodes that do not respond
     #[arg(short = 'd', long, conflicts_with = "responding")]
     pub dead: bool,
-    /// Nodes of different CPUs or memory on lines of their own
+    /// Show nodes with different CPUs or memory on separate lines
     #[arg(short = 'e', long)]
     pub exact: bool,
-    /// No titles
+    /// Omit the header
     #[arg(short = 'h', long = "noheader")]
     pub no_header: bool,
-    /// More columns
+    /// Show more columns
     #[arg(short = 'l', long)]
     pub long: bool,
-    /// Sizes as they are, in MiB (always)
+    /// Show sizes in MiB (always)
     #[arg(long = "noconvert")]
     pub no_convert: bool,
     /// Only these nodes
     #[arg(short = 'n', long = "nodes", value_name = "NODES")]
     pub nodes: Option<Hosts>,
-    /// One line for each node and partition
+    /// Show one line for each node and partition
     #[arg(short = 'N', long = "Node")]
     pub by_node: bool,
-    /// What is shown: %[[.]size]letter
+    /// Fields to show: %[[.]size]letter
     #[arg(short = 'o', long, value_name = "FORMAT", conflicts_with = "long_format")]
     pub format: Option<String>,
-    /// What is shown, by names: NodeList:20,StateLong
+    /// Fields to show, by name: NodeList:20,StateLong
     #[arg(short = 'O', long = "Format", value_name = "NAMES")]
     pub long_format: Option<String>,
     /// Only these partitions
     #[arg(short = 'p', long = "partition", value_delimiter = ',', value_name = "PARTITION")]
     pub partitions: Vec<QueueName>,
-    /// Only nodes that answer
+    /// Only nodes that respond
     #[arg(short = 'r', long)]
     pub responding: bool,
-    /// Why nodes are drained or down
+    /// Show why nodes are drained or down
     #[arg(short = 'R', long = "list-reasons")]
     pub reasons: bool,
-    /// One line for each partition
+    /// Show one line for each partition
     #[arg(short = 's', long)]
     pub summarize: bool,
-    /// In this order: fields by their letters (accepted; lines stand by partition and name)
+    /// Fields to sort by (ignored: lines are sorted by partition and name)
     #[arg(short = 'S', long, value_name = "FIELDS", allow_hyphen_values = true)]
     pub sort: Option<String>,
     /// Only nodes in these states
@@ -89,37 +89,36 @@ pub struct Args {
         value_name = "STATE"
     )]
     pub states: Vec<String>,
-    /// As JSON, in the shape of Slurm 22.05
+    /// Print JSON in the format of Slurm 22.05
     #[arg(long)]
     pub json: bool,
 }
 
-/// What the environment sets where the command line is silent (man sinfo, ENVIRONMENT).
+/// Environment variables that set options (man sinfo, ENVIRONMENT).
 const VARIABLES: &[(&str, &str)] =
     &[("SINFO_FORMAT", "--format"), ("SINFO_PARTITION", "--partition"), ("SINFO_SORT", "--sort")];
 
 impl Args {
-    /// The variables that set options of sinfo.
     #[must_use]
     pub const fn variables() -> &'static [(&'static str, &'static str)] {
         VARIABLES
     }
 
     fn pieces(&self) -> Result<Vec<Piece<&'static NodeField>>, Failure> {
-        let usual = match (self.reasons, self.summarize, self.by_node, self.long) {
-            (true, _, _, true) => REASONS_LONG,
-            (true, ..) => REASONS,
-            (_, true, ..) => SUMS,
-            (_, _, true, true) => NODES_LONG,
-            (_, _, true, false) => NODES,
-            (.., true) => LONG,
-            (.., false) => USUAL,
+        let default = match (self.reasons, self.summarize, self.by_node, self.long) {
+            (true, _, _, true) => REASON_LONG_FORMAT,
+            (true, ..) => REASON_FORMAT,
+            (_, true, ..) => SUMMARY_FORMAT,
+            (_, _, true, true) => NODE_LONG_FORMAT,
+            (_, _, true, false) => NODE_FORMAT,
+            (.., true) => LONG_FORMAT,
+            (.., false) => DEFAULT_FORMAT,
         };
         let read = match (&self.long_format, &self.format) {
             (Some(names), _) => format::names(names, node_field::by_name),
             (None, Some(all)) if all == "%all" => Ok(format::all(node_field::FIELDS.iter())),
             (None, Some(letters)) => format::letters(letters, node_field::by_letter),
-            (None, None) => format::letters(usual, node_field::by_letter),
+            (None, None) => format::letters(default, node_field::by_letter),
         };
         read.map_err(Failure::usage)
     }
@@ -135,7 +134,7 @@ impl Args {
     }
 }
 
-/// Is it in the state that the user names, in either of Slurm's spellings?
+/// Whether the node is in this state, in either of Slurm's spellings.
 fn is_in(node: &NodeView, state: &str) -> bool {
     let state = state.trim_end_matches('*').to_ascii_lowercase();
     let drained = matches!(node.status, NodeStatus::Draining | NodeStatus::Drained);
@@ -152,14 +151,14 @@ fn is_in(node: &NodeView, state: &str) -> bool {
 /// Lists partitions and nodes.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer, or a format is not known.
+/// [`Failure`] when the controller does not answer, or the format is invalid.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     check_states(&args.states)?;
     let pieces = args.pieces()?;
     args.repeat.run(screen, async || list(args, &pieces, server, screen).await).await
 }
 
-/// Words that `--states` knows besides those that nodes are shown with.
+/// The states that `--states` accepts.
 const STATES: [&str; 12] = [
     "all",
     "alloc",
@@ -204,14 +203,17 @@ async fn list(
     let zone: &TimeZone = &screen.zone;
     let is_shown =
         |queue: &&Queue| args.partitions.is_empty() || args.partitions.contains(&queue.name);
-    let parts: Vec<Part<'_>> = match args.reasons {
-        true => vec![Part { queue: None, nodes: known }],
-        false => partitions(&queues).filter(is_shown).map(|queue| part(queue, &known)).collect(),
+    let parts: Vec<PartitionNodes<'_>> = match args.reasons {
+        true => vec![PartitionNodes { queue: None, nodes: known }],
+        false => partitions(&queues)
+            .filter(is_shown)
+            .map(|queue| partition_nodes(queue, &known))
+            .collect(),
     };
-    // A partition without nodes of that kind is worth a line where nothing was asked for.
+    // Without a filter on nodes, an empty partition is listed too.
     let all = args.nodes.is_none() && args.states.is_empty() && !args.dead && !args.responding;
     let mut lines = match args.by_node {
-        true => each(&parts, zone),
+        true => line_per_node(&parts, zone),
         false => rows::grouped(pieces, &parts, zone, (args.exact, all && !args.reasons)),
     };
     if args.by_node {
@@ -226,28 +228,26 @@ async fn list(
     Ok(OK)
 }
 
-/// Queues that jobs are in: those that have none below them.
+/// The leaf queues: only they have jobs.
 pub fn partitions(list: &QueueList) -> impl Iterator<Item = &Queue> {
     let has_children =
         |queue: &Queue| list.queues.iter().any(|other| other.parent.as_ref() == Some(&queue.name));
     list.queues.iter().filter(move |queue| !has_children(queue))
 }
 
-/// Is this node one of the queue's? A queue that names none has all of them.
+/// Whether the node belongs to the queue. A queue that names no nodes has all.
 #[must_use]
 pub fn holds(queue: &Queue, node: &NodeView) -> bool {
     queue.nodes.is_empty() || queue.nodes.contains(&node.name)
 }
 
-/// The nodes of a partition.
-fn part<'a>(queue: &'a Queue, known: &[&'a NodeView]) -> Part<'a> {
+fn partition_nodes<'a>(queue: &'a Queue, known: &[&'a NodeView]) -> PartitionNodes<'a> {
     let nodes = known.iter().filter(|node| holds(queue, node)).copied();
-    Part { queue: Some(queue), nodes: nodes.collect() }
+    PartitionNodes { queue: Some(queue), nodes: nodes.collect() }
 }
 
-/// A line for each node and partition.
-fn each<'a>(parts: &[Part<'a>], zone: &'a TimeZone) -> Vec<Line<'a>> {
-    let lines = parts.iter().flat_map(|Part { queue, nodes }| {
+fn line_per_node<'a>(parts: &[PartitionNodes<'a>], zone: &'a TimeZone) -> Vec<Line<'a>> {
+    let lines = parts.iter().flat_map(|PartitionNodes { queue, nodes }| {
         nodes.iter().map(|node| Line { queue: *queue, nodes: vec![*node], zone })
     });
     lines.collect()

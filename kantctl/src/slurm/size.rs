@@ -1,25 +1,23 @@
-//! Sizes as Slurm's commands write them. Never of another unit than was asked.
+//! Sizes as Slurm's commands write them.
 
 use common::unit::Bytes;
 
-/// How sizes are shown.
+/// The unit that sizes are shown in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unit {
-    /// As large as fits.
+    /// The largest unit of whose half the size is a multiple.
     #[default]
     Fitting,
-    /// In this one: `K`, `M`, `G`, `T`.
+    /// This unit: `K`, `M`, `G` or `T`.
     In(char),
-    /// Each in the one it has in Slurm: what is asked for and given in `M`, what is measured in
-    /// bytes.
-    Own,
+    /// The unit that Slurm stores: `M` for requested and allocated sizes, bytes for measured ones.
+    Native,
 }
 
 impl Unit {
-    /// As `--noconvert` says.
     #[must_use]
-    pub const fn of(no_convert: bool) -> Self {
-        if no_convert { Self::Own } else { Self::Fitting }
+    pub const fn from_no_convert(no_convert: bool) -> Self {
+        if no_convert { Self::Native } else { Self::Fitting }
     }
 }
 
@@ -30,8 +28,8 @@ pub fn size(bytes: Bytes, unit: Unit) -> String {
     let scales = [('K', 1_u64), ('M', 1024), ('G', 1 << 20), ('T', 1 << 30)];
     let fits = |scale: &&(char, u64)| match unit {
         Unit::In(letter) => scale.0 == letter.to_ascii_uppercase(),
-        Unit::Own => scale.0 == 'M',
-        // Halves are written, 1.50G, and nothing finer.
+        Unit::Native => scale.0 == 'M',
+        // Halves are written as a fraction (1.50G); anything finer uses a smaller unit.
         Unit::Fitting => kib >= scale.1 && kib.is_multiple_of((scale.1 / 2).max(1)),
     };
     if kib == 0 {
@@ -45,11 +43,11 @@ pub fn size(bytes: Bytes, unit: Unit) -> String {
     format!("{whole}.{:02}{letter}", rest * 100 / scale)
 }
 
-/// The same of what was measured, in whole KiB unless bytes are asked for.
+/// A measured size: in bytes for [`Unit::Native`], otherwise in whole KiB or a larger unit.
 #[must_use]
 pub fn measured(bytes: Bytes, unit: Unit) -> String {
     match unit {
-        Unit::Own => bytes.0.to_string(),
+        Unit::Native => bytes.0.to_string(),
         _ => size(bytes, unit),
     }
 }
@@ -59,14 +57,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_slurms() {
+    fn sizes_are_written_as_slurm_writes_them() {
         const B: Bytes = Bytes(1_234_567);
         let shown = |mib, unit| size(Bytes::from_mib(mib), unit);
         assert_eq!(shown(8192, Unit::Fitting), "8G");
         assert_eq!(shown(1500, Unit::Fitting), "1500M");
         assert_eq!(shown(1536, Unit::Fitting), "1.50G");
         assert_eq!(
-            (shown(8192, Unit::Own).as_str(), measured(B, Unit::Own).as_str()),
+            (shown(8192, Unit::Native).as_str(), measured(B, Unit::Native).as_str()),
             ("8192M", "1234567")
         );
         assert_eq!(measured(B, Unit::Fitting), "1205K");

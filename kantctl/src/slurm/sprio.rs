@@ -1,9 +1,9 @@
-//! `sprio`: where waiting jobs' priorities come from, in Slurm's columns. Never computes one; the
-//! controller does. A queue that ranks its jobs (fifo) adds nothing up: all is 0 there.
+//! `sprio`: the factors of waiting jobs' priorities, in Slurm's columns. A fifo queue ranks its
+//! jobs without adding up factors: there all values are 0.
 //! Source: man sprio.
 
+use super::command::Common;
 use super::format::{self, Piece};
-use super::name::Common;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -11,44 +11,44 @@ use crate::server::Server;
 use common::id::{JobKey, QueueName};
 use common::wire::api::{PriorityList, PriorityView};
 
-const USUAL: &str = "%.15i %9r %.10Y %.10S %.10A %.10F %.10J %.10P %.10Q";
-const LONG: &str = "%.15i %9r %.8u %.10Y %.10S %.10A %.10F %.10J %.10P %.10Q %.11N";
-const NORMAL: &str = "%.15i %9r %.10y %.10a %.10f %.10j %.10p %.10q";
-const WEIGHTS: &str = "%.15i %9r %.10Y %.10S %.10A %.10F %.10J %.10P %.10Q";
+const DEFAULT_FORMAT: &str = "%.15i %9r %.10Y %.10S %.10A %.10F %.10J %.10P %.10Q";
+const LONG_FORMAT: &str = "%.15i %9r %.8u %.10Y %.10S %.10A %.10F %.10J %.10P %.10Q %.11N";
+const NORMALIZED_FORMAT: &str = "%.15i %9r %.10y %.10a %.10f %.10j %.10p %.10q";
+const WEIGHT_FORMAT: &str = "%.15i %9r %.10Y %.10S %.10A %.10F %.10J %.10P %.10Q";
 
-/// Show where waiting jobs' priorities come from, as Slurm's sprio does
+/// Show the factors of waiting jobs' priorities, as Slurm's sprio does
 #[derive(clap::Parser, Debug)]
 #[command(name = "sprio", disable_help_flag = true, disable_version_flag = true)]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// No titles
+    /// Omit the header
     #[arg(short = 'h', long = "noheader")]
     pub no_header: bool,
     /// Only these jobs
     #[arg(short = 'j', long = "jobs", value_name = "JOB")]
     pub jobs: Vec<Keys>,
-    /// More columns
+    /// Show more columns
     #[arg(short = 'l', long)]
     pub long: bool,
-    /// Factors between 0 and 1, before their weights
+    /// Show factors between 0 and 1, without their weights
     #[arg(short = 'n', long)]
     pub norm: bool,
-    /// What is shown: %[[.]size]letter
+    /// Fields to show: %[[.]size]letter
     #[arg(short = 'o', long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Only these partitions
+    /// Only jobs of these partitions
     #[arg(short = 'p', long = "partition", value_delimiter = ',', value_name = "PARTITION")]
     pub partitions: Vec<QueueName>,
-    /// Only of these users
+    /// Only jobs of these users
     #[arg(short = 'u', long = "user", value_delimiter = ',', value_name = "USER")]
     pub users: Vec<String>,
-    /// The weights themselves
+    /// Show the weights of the factors
     #[arg(short = 'w', long)]
     pub weights: bool,
 }
 
-/// A field: its letter and title, and what it shows of a job.
+/// A field of sprio.
 #[derive(Debug)]
 pub struct Field {
     letter: char,
@@ -66,7 +66,7 @@ const FIELDS: &[Field] = &[
     field('u', "USER", |view| view.user.clone()),
     field('Y', "PRIORITY", |view| view.total.to_string()),
     field('y', "PRIORITY", |view| {
-        // As squeue's %p: of the largest there is.
+        // A fraction of the largest priority, as %p of squeue.
         format!("{:.14}", view.total.max(0) as f64 / 4_294_967_295.0)
     }),
     field('S', "SITE", |_| "0".to_owned()),
@@ -77,11 +77,11 @@ const FIELDS: &[Field] = &[
     field('Q', "QOS", |view| points(view, "qos")),
     field('N', "NICE", |view| value(view, "nice").map_or(0.0, |nice| nice).to_string()),
     field('T', "TRES", |_| String::new()),
-    field('a', "AGE", |view| normal(view, "age")),
-    field('f', "FAIRSHARE", |view| normal(view, "fair-share")),
-    field('j', "JOBSIZE", |view| normal(view, "size")),
-    field('p', "PARTITION", |view| normal(view, "queue")),
-    field('q', "QOS", |view| normal(view, "qos")),
+    field('a', "AGE", |view| normalized(view, "age")),
+    field('f', "FAIRSHARE", |view| normalized(view, "fair-share")),
+    field('j', "JOBSIZE", |view| normalized(view, "size")),
+    field('p', "PARTITION", |view| normalized(view, "queue")),
+    field('q', "QOS", |view| normalized(view, "qos")),
     field('c', "CLUSTER", |_| String::new()),
     field('o', "ACCOUNT", |_| String::new()),
 ];
@@ -95,11 +95,11 @@ fn value(view: &PriorityView, name: &str) -> Option<f64> {
     view.factors.iter().find(|factor| factor.name == name).map(|factor| factor.value)
 }
 
-fn normal(view: &PriorityView, name: &str) -> String {
+fn normalized(view: &PriorityView, name: &str) -> String {
     format!("{:.7}", value(view, name).unwrap_or(0.0))
 }
 
-/// The weights as a job whose factors are all 1.
+/// The weights, as the points of a job whose factors are all 1.
 fn weights(view: &PriorityView) -> PriorityView {
     let mut weights = view.clone();
     weights.total = 0;
@@ -112,16 +112,16 @@ fn weights(view: &PriorityView) -> PriorityView {
 /// Shows priorities.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer, or a field is not known.
+/// [`Failure`] when the controller does not answer, or a field is unknown.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let usual = match (args.weights, args.norm, args.long) {
-        (true, ..) => WEIGHTS,
-        (_, true, _) => NORMAL,
-        (_, _, true) => LONG,
-        _ => USUAL,
+    let default = match (args.weights, args.norm, args.long) {
+        (true, ..) => WEIGHT_FORMAT,
+        (_, true, _) => NORMALIZED_FORMAT,
+        (_, _, true) => LONG_FORMAT,
+        _ => DEFAULT_FORMAT,
     };
     let by_letter = |letter| FIELDS.iter().find(|field| field.letter == letter);
-    let format = args.format.as_deref().unwrap_or(usual);
+    let format = args.format.as_deref().unwrap_or(default);
     let pieces: Vec<Piece<&'static Field>> =
         format::letters(format, by_letter).map_err(Failure::usage)?;
     let mut list: PriorityList = server.get("/v1/priority").await?;

@@ -1,14 +1,14 @@
-//! `squeue`: the jobs there are, as Slurm's users list them. Never asks more often than it is told.
+//! `squeue`: lists jobs and their steps.
 //! Source: man squeue.
 
-mod brief;
-mod order;
+mod list_row;
+mod sort;
 
+use super::command::{self, Common, Repeat};
 use super::format::{self, Cell, Piece};
-use super::job_field::{Line, Page, Part, Unit, gather};
 use super::job_fields::{self, JobField};
-use super::name::{self, Common, Repeat};
-use super::{calendar, json, living};
+use super::job_line::{Line, LinePart, Page, Unit, group_lines};
+use super::{calendar, json, running_steps};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -21,10 +21,10 @@ use common::job::{Launch, Phase, StepRecord};
 use common::wire::api::{JobList, JobView, PriorityList};
 use std::collections::BTreeMap;
 
-const USUAL: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
-const LONG: &str = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
-const STEPS: &str = "%.15i %.8j %.9P %.8u %.9M %N";
-const STARTS: &str = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
+const DEFAULT_FORMAT: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
+const LONG_FORMAT: &str = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+const STEP_FORMAT: &str = "%.15i %.8j %.9P %.8u %.9M %N";
+const START_FORMAT: &str = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 
 /// List jobs, as Slurm's squeue does
 #[derive(clap::Parser, Debug)]
@@ -34,59 +34,59 @@ pub struct Args {
     pub common: Common,
     #[command(flatten)]
     pub repeat: Repeat,
-    /// Only of these accounts
+    /// Only jobs of these accounts
     #[arg(short = 'A', long = "account", value_delimiter = ',', value_name = "ACCOUNT")]
     pub accounts: Vec<AccountName>,
-    /// All partitions, those that you may not use too (always)
+    /// Include partitions that you may not use (always)
     #[arg(short = 'a', long)]
     pub all: bool,
-    /// One line for each task of an array
+    /// Show one line for each array task
     #[arg(short = 'r', long)]
     pub array: bool,
-    /// No titles
+    /// Omit the header
     #[arg(short = 'h', long = "noheader")]
     pub no_header: bool,
     /// Only these jobs
     #[arg(short = 'j', long = "jobs", visible_alias = "job", value_name = "JOB")]
     pub jobs: Vec<Keys>,
-    /// More columns
+    /// Show more columns
     #[arg(short = 'l', long, conflicts_with_all = ["format", "long_format"])]
     pub long: bool,
-    /// Only mine
+    /// Only your own jobs
     #[arg(long)]
     pub me: bool,
-    /// Only with these names
+    /// Only jobs with these names
     #[arg(short = 'n', long = "name", value_delimiter = ',', value_name = "NAME")]
     pub names: Vec<String>,
-    /// Sizes in MiB, whatever they are
+    /// Show all sizes in MiB
     #[arg(long = "noconvert")]
     pub no_convert: bool,
-    /// What is shown: %[[.]size]letter
+    /// Fields to show: %[[.]size]letter
     #[arg(short = 'o', long, value_name = "FORMAT", conflicts_with = "long_format")]
     pub format: Option<String>,
-    /// What is shown, by names: JobID:12,State
+    /// Fields to show, by name: JobID:12,State
     #[arg(short = 'O', long = "Format", value_name = "NAMES")]
     pub long_format: Option<String>,
-    /// Only of these partitions
+    /// Only jobs of these partitions
     #[arg(short = 'p', long = "partition", value_delimiter = ',', value_name = "PARTITION")]
     pub partitions: Vec<QueueName>,
-    /// Only of these qualities of service
+    /// Only jobs with these QoS
     #[arg(short = 'q', long, value_delimiter = ',', value_name = "QOS")]
     pub qos: Vec<QosName>,
-    /// Only in this reservation
+    /// Only jobs in this reservation
     #[arg(short = 'R', long, value_name = "NAME")]
     pub reservation: Option<ReservationName>,
-    /// In this order: fields by their letters, - before one turns it around [default: P,t,-p]
+    /// Fields to sort by, as letters; a leading - reverses the order [default: P,t,-p]
     #[arg(short = 'S', long, value_name = "FIELDS", allow_hyphen_values = true)]
     pub sort: Option<String>,
-    /// When waiting jobs are expected to start
+    /// Show when waiting jobs are expected to start
     #[arg(long, conflicts_with = "steps")]
     pub start: bool,
-    /// The steps of jobs that run, instead of jobs; only these: 42, 42.0
+    /// Show the steps of running jobs instead of jobs; with an argument only these: 42, 42.0
     #[arg(short = 's', long, value_name = "JOB[.STEP]", num_args = 0..=1, value_delimiter = ',',
           conflicts_with = "json")]
     pub steps: Option<Vec<String>>,
-    /// Only in these states, or `all` [default: those that are not over]
+    /// Only jobs in these states, or `all` [default: jobs that have not ended]
     #[arg(
         short = 't',
         long = "states",
@@ -95,7 +95,7 @@ pub struct Args {
         value_name = "STATE"
     )]
     pub states: Vec<String>,
-    /// Only of these users
+    /// Only jobs of these users
     #[arg(
         short = 'u',
         long = "user",
@@ -104,18 +104,18 @@ pub struct Args {
         value_name = "USER"
     )]
     pub users: Vec<String>,
-    /// Only on these nodes
+    /// Only jobs on these nodes
     #[arg(short = 'w', long = "nodelist", value_name = "NODES")]
     pub nodes: Option<Hosts>,
-    /// A job in several partitions is listed for each (there are none such)
+    /// List a job once for each of its partitions (ignored: a job has one partition)
     #[arg(short = 'P', long)]
     pub priority: bool,
-    /// As JSON, in the shape of Slurm 22.05
+    /// Print JSON in the format of Slurm 22.05
     #[arg(long)]
     pub json: bool,
 }
 
-/// What the environment sets where the command line is silent (man squeue, ENVIRONMENT).
+/// Environment variables that set options (man squeue, ENVIRONMENT).
 const VARIABLES: &[(&str, &str)] = &[
     ("SQUEUE_ACCOUNT", "--account"),
     ("SQUEUE_FORMAT", "--format"),
@@ -129,7 +129,6 @@ const VARIABLES: &[(&str, &str)] = &[
 ];
 
 impl Args {
-    /// The variables that set options of squeue.
     #[must_use]
     pub const fn variables() -> &'static [(&'static str, &'static str)] {
         VARIABLES
@@ -140,10 +139,12 @@ impl Args {
             (Some(names), _) => format::names(names, job_fields::in_queue),
             (None, Some(all)) if all == "%all" => Ok(format::all(job_fields::FIELDS.iter())),
             (None, Some(letters)) => format::letters(letters, job_fields::by_letter),
-            (None, None) if self.start => format::letters(STARTS, job_fields::by_letter),
-            (None, None) if self.steps.is_some() => format::letters(STEPS, job_fields::by_letter),
-            (None, None) if self.long => format::letters(LONG, job_fields::by_letter),
-            (None, None) => format::letters(USUAL, job_fields::by_letter),
+            (None, None) if self.start => format::letters(START_FORMAT, job_fields::by_letter),
+            (None, None) if self.steps.is_some() => {
+                format::letters(STEP_FORMAT, job_fields::by_letter)
+            }
+            (None, None) if self.long => format::letters(LONG_FORMAT, job_fields::by_letter),
+            (None, None) => format::letters(DEFAULT_FORMAT, job_fields::by_letter),
         };
         read.map_err(Failure::usage)
     }
@@ -164,7 +165,7 @@ impl Args {
         }
     }
 
-    /// The job's own line; where steps are asked for, a line for each of them that runs.
+    /// The job's own line, or with --steps a line for each running step.
     fn lines<'a>(
         &self,
         line: Line<'a>,
@@ -175,7 +176,8 @@ impl Args {
         let steps = steps.filter(|step| step.ended_at.is_none());
         let runs = line.job.started_at.is_some() && line.job.phase != Phase::Done;
         let has_script = runs && line.job.ask.launch != Launch::Held;
-        let parts = has_script.then_some(Part::Batch).into_iter().chain(steps.map(Part::Step));
+        let parts =
+            has_script.then_some(LinePart::Batch).into_iter().chain(steps.map(LinePart::Step));
         let lines = parts.map(|part| Line { part, ..line });
         let own = [line.id(), line.number()];
         let is_named = |line: &Line<'_>| {
@@ -200,7 +202,7 @@ impl Args {
 /// Lists jobs.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer, or a job or format is not known.
+/// [`Failure`] when the controller does not answer, a job is unknown or the format is invalid.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     if !args.all_states() {
         check_states(&args.states)?;
@@ -216,14 +218,14 @@ async fn list(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let all = !args.states.is_empty() || !args.jobs.is_empty();
-    let mut found: JobList = match brief::is_enough(args, pieces) {
+    let mut found: JobList = match list_row::is_sufficient(args, pieces) {
         true => args.filter().ask_brief(server, all).await?,
         false => args.filter().ask_typed(server, all).await?,
     };
     let keys = keys::all(&args.jobs);
     let known = |key: &JobKey| found.jobs.iter().any(|job| keys::name(&[*key], job));
-    // Of several jobs those that are gone are left out; one alone is a mistake (man squeue), unless
-    // it is there and only filtered.
+    // Unknown jobs among several are omitted; a single unknown job is an error (man squeue), unless
+    // it exists and was only filtered out.
     if let [key] = keys.as_slice()
         && !known(key)
         && let Err(failure) = server.get::<JobList>(&format!("/v1/jobs/{key}")).await
@@ -237,29 +239,29 @@ async fn list(
     let sort = args.sort.as_deref().unwrap_or("P,t,-p");
     let mut page = page(args, pieces, &found, server).await?;
     if args.json {
-        page.cluster = name::cluster(server).await?;
+        page.cluster = command::cluster_name(server).await?;
         let any_state = args.states.is_empty() || args.all_states();
         let jobs = found.jobs.iter().filter(|job| {
-            let alike = std::slice::from_ref(*job);
-            any_state || Line { alike, job, part: Part::Whole, page: &page }.is_in(&args.states)
+            let jobs = std::slice::from_ref(*job);
+            any_state || Line { jobs, job, part: LinePart::Whole, page: &page }.is_in(&args.states)
         });
         return json::print(screen, "jobs", jobs.map(|one| json::job(one, &page)).collect());
     }
     let steps = match args.steps {
-        Some(_) => living::steps(&found.jobs, server).await,
+        Some(_) => running_steps::fetch(&found.jobs, server).await,
         None => BTreeMap::new(),
     };
     let any_state = args.states.is_empty() || args.all_states();
-    let mut lines: Vec<Line<'_>> = gather(&found.jobs, args.array)
+    let mut lines: Vec<Line<'_>> = group_lines(&found.jobs, args.array)
         .into_iter()
-        .filter_map(|alike| {
-            Some(Line { alike, job: alike.first()?, part: Part::Whole, page: &page })
+        .filter_map(|jobs| {
+            Some(Line { jobs, job: jobs.first()?, part: LinePart::Whole, page: &page })
         })
         .filter(|line| any_state || line.is_in(&args.states))
         .flat_map(|line| args.lines(line, &steps))
         .collect();
-    let order = order::read(sort)?;
-    lines.sort_by(|one, other| order::compare(&order, one, other));
+    let keys = sort::parse(sort)?;
+    lines.sort_by(|one, other| sort::compare(&keys, one, other));
     if args.long && !args.no_header {
         screen.line(&calendar::heading(&screen.zone))?;
     }
@@ -274,14 +276,14 @@ async fn list(
     Ok(OK)
 }
 
-/// What lines share; priorities and expected starts only where they are shown.
+/// What all lines share. Priorities and expected starts are fetched only if they are shown.
 async fn page(
     args: &Args,
     pieces: &[Piece<&'static JobField>],
     found: &JobList,
     server: &Server,
 ) -> Result<Page, Failure> {
-    let (as_of, unit) = (found.as_of, Unit::of(args.no_convert));
+    let (as_of, unit) = (found.as_of, Unit::from_no_convert(args.no_convert));
     let mut page = Page { as_of, unit, ..Page::default() };
     let shows = |letters: [char; 2]| {
         let is = |cell: &Cell<&JobField>| letters.contains(&cell.field.letter);

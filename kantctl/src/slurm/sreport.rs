@@ -1,63 +1,63 @@
-//! `sreport`: who used how much, in the forms that sites put on their pages. Never adds up what the
-//! controller has not; what of Slurm's reports has no meaning here is refused by name.
+//! `sreport`: usage reports by account, user and job size. A report or option of Slurm's without a
+//! meaning here is refused by name.
 //! Source: man sreport.
 
+mod arguments;
 mod measure;
-mod words;
 
 use super::calendar;
-use super::name::{self, Common};
-use super::sheet::{self, Apart, Column};
+use super::command::{self, Common};
+use super::fixed_columns::{self, Column, Separator};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::report::Amounts;
 use crate::server::Server;
 use crate::verb::report::ask;
+use arguments::ReportArguments;
 use common::time::Time;
 use common::wire::api::{ReportRow, ReportView};
 use measure::Measure;
 use std::collections::{BTreeMap, BTreeSet};
-use words::Words;
 
 const AFTER: &str = "\
 Reports:
-  cluster Utilization              how the cluster's time was spent
-  cluster AccountUtilizationByUser who used how much, by account
-  cluster UserUtilizationByAccount the same, by user
-  user TopUsage                    who used the most (TopCount=10)
-  job SizesByAccount               by how large the jobs were
-Words after a report: Start=TIME End=TIME Users=A,B Accounts=A,B TopCount=N Group
-Times as in `sacct -S`; without them, it is yesterday.";
+  cluster Utilization              allocated, idle, drained and down time
+  cluster AccountUtilizationByUser usage by account, then by user
+  cluster UserUtilizationByAccount usage by user, then by account
+  user TopUsage                    the users with the highest usage (TopCount=10)
+  job SizesByAccount               usage by account and job size
+Options of a report: Start=TIME End=TIME Users=A,B Accounts=A,B TopCount=N Group
+Times are written as for `sacct -S`. The default is yesterday.";
 
-/// Report who used how much, as Slurm's sreport does
+/// Report usage, as Slurm's sreport does
 #[derive(clap::Parser, Debug)]
 #[command(name = "sreport", disable_help_flag = true, disable_version_flag = true)]
 #[command(after_help = AFTER, override_usage = "sreport [OPTIONS] REPORT [WORD=VALUE]...")]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// No titles
+    /// Omit the header
     #[arg(short = 'n', long = "noheader")]
     pub no_header: bool,
-    /// Fields with | between them and at the end
+    /// Separate fields with |, also after the last
     #[arg(short = 'p', long, overrides_with = "parsable2")]
     pub parsable: bool,
-    /// Fields with | between them
+    /// Separate fields with |
     #[arg(short = 'P', long, overrides_with = "parsable")]
     pub parsable2: bool,
-    /// In this unit: Seconds, Minutes, Hours, Percent
+    /// Unit of usage: Seconds, Minutes, Hours, Percent
     #[arg(short = 't', value_name = "UNIT", default_value = "Minutes")]
     pub unit: String,
-    /// Of what: cpu, gres/gpu
+    /// Resource to report: cpu, gres/gpu
     #[arg(short = 'T', long, value_name = "TRES", default_value = "cpu")]
     pub tres: String,
-    /// The report, and its words
+    /// The report and its options
     #[arg(value_name = "WORD", num_args = 1.., required = true)]
     pub words: Vec<String>,
 }
 
-/// A report: its title, its columns and rows.
-struct Sheet {
+/// A report.
+struct Listing {
     title: &'static str,
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
@@ -68,12 +68,12 @@ struct Sheet {
 /// # Errors
 /// [`Failure`] when the controller does not answer, or there is no such report.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let measure = Measure::of(args)?;
+    let measure = Measure::from_args(args)?;
     let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
     let [kind, rest @ ..] = args.words.as_slice() else { return Err(unknown("")) };
     let [which, words @ ..] = rest else { return Err(unknown(kind)) };
-    let words = Words::read(words, now, screen)?;
-    let cluster = name::cluster(server).await?;
+    let arguments = ReportArguments::read(words, now, screen)?;
+    let cluster = command::cluster_name(server).await?;
     let by = match (kind.to_ascii_lowercase().as_str(), which.to_ascii_lowercase().as_str()) {
         ("cluster", "utilization" | "util") => "",
         ("cluster", "accountutilizationbyuser" | "accountutil") => "account,user",
@@ -82,25 +82,26 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         ("job" | "jobs", "sizesbyaccount" | "sizes") => "account,cpus,gpus",
         _ => return Err(unknown(&format!("{kind} {which}"))),
     };
-    let lists = [("users", &words.users[..]), ("accounts", &words.accounts[..])];
+    let lists = [("users", &arguments.users[..]), ("accounts", &arguments.accounts[..])];
     let lists = [lists[0], lists[1], ("queues", &[][..])];
-    let report = ask(server, by, (words.since, Some(words.until)), lists).await?.typed;
-    let whole = ask(server, "", (words.since, Some(words.until)), [("", &[][..]); 3]).await?.typed;
+    let report = ask(server, by, (arguments.since, Some(arguments.until)), lists).await?.typed;
+    let whole =
+        ask(server, "", (arguments.since, Some(arguments.until)), [("", &[][..]); 3]).await?.typed;
     let all = measure.amounts(&whole).all;
-    let sheet = match by {
+    let listing = match by {
         "" => utilization(&cluster, measure, &whole),
         "account,user" => by_account(&cluster, measure, &report, all),
         "user,account" if kind.eq_ignore_ascii_case("user") => {
-            top(&cluster, measure, &report, all, &words)
+            top_users(&cluster, measure, &report, all, &arguments)
         }
         "user,account" => by_user(&cluster, measure, &report, all),
         _ => sizes(&cluster, measure, &report),
     };
-    show(args, measure, &report, &sheet, screen)
+    show(args, measure, &report, &listing, screen)
 }
 
 fn unknown(what: &str) -> Failure {
-    let refused = Failure::usage(anyhow::anyhow!("there is no report `{what}` here"));
+    let refused = Failure::usage(anyhow::anyhow!("unknown report `{what}`"));
     refused.hint("see `sreport --help`, and `kantctl report`")
 }
 
@@ -108,33 +109,33 @@ fn show(
     args: &Args,
     measure: Measure,
     report: &ReportView,
-    sheet: &Sheet,
+    listing: &Listing,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    let apart = Apart::of(args.parsable, args.parsable2, None);
+    let separator = Separator::from_options(args.parsable, args.parsable2, None);
     if !args.no_header {
         let rule = "-".repeat(80);
         let at = |time| calendar::moment(time, &screen.zone);
-        // The last second that counts, as Slurm has it.
+        // Slurm prints the last second within the report.
         let last = Time(report.until.0.saturating_sub(1000));
         let what = if measure.gpus { "TRES" } else { "CPU" };
         screen.line(&rule)?;
-        screen.line(&format!("{} {} - {}", sheet.title, at(report.since), at(last)))?;
+        screen.line(&format!("{} {} - {}", listing.title, at(report.since), at(last)))?;
         screen.line(&format!("Usage reported in {what} {}", measure.unit))?;
         screen.line(&rule)?;
     }
     let titled = !args.no_header;
-    for line in sheet::lines(&sheet.columns, &sheet.rows, &apart, titled, true) {
+    for line in fixed_columns::lines(&listing.columns, &listing.rows, &separator, titled, true) {
         screen.line(&line)?;
     }
     Ok(OK)
 }
 
-fn utilization(cluster: &str, measure: Measure, report: &ReportView) -> Sheet {
+fn utilization(cluster: &str, measure: Measure, report: &ReportView) -> Listing {
     let Amounts { used, down, drained, idle, all } = measure.amounts(report);
     let show = |amount| measure.show(amount, all);
     let row = [show(used), show(down), show(drained), show(idle), show(0), show(all)];
-    Sheet {
+    Listing {
         title: "Cluster Utilization",
         columns: vec![
             ("Cluster", 9, true),
@@ -157,8 +158,8 @@ fn user(row: &ReportRow) -> String {
     row.user.clone().unwrap_or_default()
 }
 
-/// Each account's sum first, then its users'.
-fn by_account(cluster: &str, measure: Measure, report: &ReportView, all: u64) -> Sheet {
+/// The total of each account, followed by its users.
+fn by_account(cluster: &str, measure: Measure, report: &ReportView, all: u64) -> Listing {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for row in &report.rows {
         *sums.entry(account(row)).or_default() += measure.row(row);
@@ -183,10 +184,10 @@ fn by_account(cluster: &str, measure: Measure, report: &ReportView, all: u64) ->
         ("Used", 10, true),
         ("Energy", 8, true),
     ];
-    Sheet { title: "Cluster/Account/User Utilization", columns, rows }
+    Listing { title: "Cluster/Account/User Utilization", columns, rows }
 }
 
-fn by_user(cluster: &str, measure: Measure, report: &ReportView, all: u64) -> Sheet {
+fn by_user(cluster: &str, measure: Measure, report: &ReportView, all: u64) -> Listing {
     let rows = report.rows.iter().map(|row| {
         let (login, used) = (user(row), measure.show(measure.row(row), all));
         vec![cluster.to_owned(), login.clone(), proper_name(&login), account(row), used]
@@ -198,21 +199,27 @@ fn by_user(cluster: &str, measure: Measure, report: &ReportView, all: u64) -> Sh
         ("Account", 15, true),
         ("Used", 10, true),
     ];
-    Sheet { title: "Cluster/User/Account Utilization", columns, rows: rows.collect() }
+    Listing { title: "Cluster/User/Account Utilization", columns, rows: rows.collect() }
 }
 
-/// Each user in each account, or once with all of them (man sreport, Group).
-fn top(cluster: &str, measure: Measure, report: &ReportView, all: u64, words: &Words) -> Sheet {
+/// Each user per account, or once with all accounts (man sreport, Group).
+fn top_users(
+    cluster: &str,
+    measure: Measure,
+    report: &ReportView,
+    all: u64,
+    arguments: &ReportArguments,
+) -> Listing {
     let mut users: BTreeMap<(String, Option<String>), (BTreeSet<String>, u64)> = BTreeMap::new();
     for row in &report.rows {
-        let apart = (!words.group).then(|| account(row));
-        let (accounts, sum) = users.entry((user(row), apart)).or_default();
+        let separator = (!arguments.group).then(|| account(row));
+        let (accounts, sum) = users.entry((user(row), separator)).or_default();
         accounts.insert(account(row));
         *sum += measure.row(row);
     }
     let mut users: Vec<_> = users.into_iter().collect();
     users.sort_by_key(|(_, (_, sum))| std::cmp::Reverse(*sum));
-    let rows = users.into_iter().take(words.top).map(|((login, _), (accounts, sum))| {
+    let rows = users.into_iter().take(arguments.top).map(|((login, _), (accounts, sum))| {
         let accounts = accounts.into_iter().collect::<Vec<_>>().join(",");
         let proper = proper_name(&login);
         vec![cluster.to_owned(), login, proper, accounts, measure.show(sum, all), "0".into()]
@@ -225,11 +232,11 @@ fn top(cluster: &str, measure: Measure, report: &ReportView, all: u64, words: &W
         ("Used", 10, true),
         ("Energy", 8, true),
     ];
-    Sheet { title: "Top Users", columns, rows: rows.collect() }
+    Listing { title: "Top Users", columns, rows: rows.collect() }
 }
 
-/// Slurm's groups by CPUs, and as many by GPUs.
-fn sizes(cluster: &str, measure: Measure, report: &ReportView) -> Sheet {
+/// Usage by job size: Slurm's groups for CPUs, and five groups for GPUs.
+fn sizes(cluster: &str, measure: Measure, report: &ReportView) -> Listing {
     let bounds: [u32; 4] = if measure.gpus { [1, 8, 64, 512] } else { [50, 250, 500, 1000] };
     let mut sums: BTreeMap<String, [u64; 5]> = BTreeMap::new();
     for row in &report.rows {
@@ -252,10 +259,10 @@ fn sizes(cluster: &str, measure: Measure, report: &ReportView) -> Sheet {
         let groups = groups.map(|amount| measure.show(amount, all));
         [cluster.to_owned(), account].into_iter().chain(groups).chain([percent]).collect()
     });
-    Sheet { title: "Job Sizes", columns, rows: rows.collect() }
+    Listing { title: "Job Sizes", columns, rows: rows.collect() }
 }
 
-/// As the host's user database has it.
+/// The full name from this host's user database.
 fn proper_name(login: &str) -> String {
     if login.is_empty() {
         return String::new();

@@ -1,15 +1,15 @@
-//! `srun`: the tasks of a step, side by side, in the job that this runs in, in another that runs
-//! (--jobid), or in one of its own. Never runs them otherwise than `kantctl run`.
+//! `srun`: runs the tasks of a step in the current job, in another running job (--jobid), or in a
+//! new job, as `kantctl run` does.
 //! Source: man srun.
 
-mod accepted;
-mod group;
-mod narrowed;
-mod of_job;
-pub mod parts;
-mod singletons;
+mod accepted_options;
+pub mod component_steps;
+mod het_group;
+mod job_options;
+mod mpi_warning;
+mod step_nodes;
 
-use super::name::Common;
+use super::command::Common;
 use crate::failure::Failure;
 use crate::output::screen::note;
 use crate::server::Server;
@@ -24,117 +24,118 @@ use crate::submission::environment::{self, Whose};
 use crate::submission::export::Export;
 use crate::submission::options::{self, Options};
 use crate::verb::{run, trial};
-use accepted::Accepted;
+use accepted_options::AcceptedOptions;
 use common::id::JobKey;
-use of_job::OfJob;
+use job_options::JobOptions;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Run the tasks of a step, in a job or in one of its own, as Slurm's srun does
+/// Run the tasks of a step in a job or in a new job, as Slurm's srun does
 #[derive(clap::Parser, Debug)]
 #[command(name = "srun", disable_help_flag = true, disable_version_flag = true)]
 #[command(override_usage = "srun [OPTIONS] PROGRAM [ARGUMENT]...")]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// How many tasks [default: as many as the job has]
+    /// Number of tasks [default: the job's]
     #[arg(short = 'n', long = "ntasks", value_name = "COUNT",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub tasks: Option<u32>,
-    /// How many nodes
+    /// Number of nodes
     #[arg(short = 'N', long, value_name = "COUNT")]
     pub nodes: Option<String>,
-    /// CPUs for each task: tasks share the job's
+    /// CPUs per task; tasks share the job's CPUs
     #[arg(short = 'c', long, value_name = "COUNT",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub cpus_per_task: Option<u32>,
-    /// Tasks on each node
+    /// Tasks per node
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub ntasks_per_node: Option<u32>,
-    /// More tasks than CPUs may run
+    /// Allow more tasks than CPUs
     #[arg(short = 'O', long)]
     pub overcommit: bool,
-    /// Output file, with %j %J %s %t %N %n and sbatch's others; `none` [default: srun's own output]
+    /// Output file, with %j %J %s %t %N %n and the patterns of sbatch, or `none` [default: srun's
+    /// own output]
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<String>,
-    /// Error file [default: with the output]
+    /// Error file [default: the output file]
     #[arg(short = 'e', long, value_name = "FILE")]
     pub error: Option<String>,
-    /// Input: all (tasks read what srun reads), none, a task's number, or a file
+    /// Input: all (every task reads srun's input), none, the number of one task, or a file
     #[arg(short = 'i', long, value_name = "FILE")]
     pub input: Option<String>,
-    /// What happens to output files that exist [default: truncate]
+    /// Append to or truncate existing output files [default: truncate]
     #[arg(long, value_name = "MODE", value_parser = ["append", "truncate"])]
     pub open_mode: Option<String>,
-    /// The task's number before each line
+    /// Prefix each line with the task number
     #[arg(short = 'l', long)]
     pub label: bool,
-    /// As it comes (always)
+    /// Do not buffer the output (always)
     #[arg(short = 'u', long)]
     pub unbuffered: bool,
-    /// End all tasks when one fails
+    /// End all tasks if one fails
     #[arg(short = 'K', long, value_name = "0|1", num_args = 0..=1, require_equals = true,
           default_missing_value = "1", value_parser = ["0", "1"])]
     pub kill_on_bad_exit: Option<String>,
-    /// End the others so many seconds after the first task has ended; 0: never
+    /// End the other tasks SECONDS seconds after the first task has ended; 0: never
     #[arg(short = 'W', long, value_name = "SECONDS")]
     pub wait: Option<u64>,
-    /// Where tasks start [default: here]
+    /// Working directory of the tasks [default: the current directory]
     #[arg(short = 'D', long, value_name = "DIRECTORY")]
     pub chdir: Option<PathBuf>,
-    /// What of the environment they get: ALL, NONE, or NAME,NAME=VALUE [default: ALL]
+    /// Environment of the tasks: ALL, NONE, or NAME,NAME=VALUE [default: ALL]
     #[arg(long, value_name = "NAMES")]
     pub export: Option<Export>,
-    /// On a terminal of their own: one task reads and writes this one
+    /// Run task 0 on a pseudo-terminal connected to this terminal
     #[arg(long)]
     pub pty: bool,
-    /// In this job of yours, which runs [default: the one it runs in, else a new one]
+    /// Run in this running job [default: the current job, otherwise a new job]
     #[arg(long, value_name = "JOB")]
     pub jobid: Option<String>,
-    /// In this component of the job that it runs in, or of --jobid [default: the first]
+    /// Run in this component of the current job or of --jobid [default: the first]
     #[arg(long, visible_alias = "pack-group", value_name = "NUMBER")]
     pub het_group: Option<String>,
-    /// A new job: give up if it has not started within so many seconds [without SECONDS: 1]
+    /// Give up if a new job has not started within SECONDS seconds [without SECONDS: 1]
     #[arg(short = 'I', long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
           default_missing_value = "1")]
     pub immediate: Option<u64>,
-    /// How MPI programs start: none here; those of Open MPI and MPICH by mpirun, mpiexec
+    /// MPI support: none; start Open MPI and MPICH programs with mpirun or mpiexec
     #[arg(long, value_name = "none", value_parser = without_mpi)]
     pub mpi: Option<String>,
-    /// The step's name
+    /// Name of the step
     #[arg(short = 'J', long, value_name = "NAME")]
     pub job_name: Option<String>,
-    /// On these nodes
+    /// Run on these nodes
     #[arg(short = 'w', long, value_name = "NODES")]
     pub nodelist: Option<String>,
-    /// Say nothing
+    /// Print errors only
     #[arg(short = 'Q', long)]
     pub quiet: bool,
-    /// CPUs of its own for each task: none (tasks share the step's), cores, map_cpu:0,1
+    /// Bind tasks to CPUs: none (tasks share the step's CPUs), cores, map_cpu:0,1
     #[arg(long, value_name = "KIND")]
     pub cpu_bind: Option<String>,
-    /// GPUs that each task sees: none (all of the step's), single:N, per_task:N, map_gpu:0,1
+    /// GPUs that each task sees: none (all GPUs of the step), single:N, per_task:N, map_gpu:0,1
     #[arg(long, value_name = "KIND")]
     pub gpu_bind: Option<String>,
-    /// So many tasks see one GPU
+    /// Number of tasks that share one GPU
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub ntasks_per_gpu: Option<u32>,
-    /// Of a job of its own
+    /// Options of a new job
     #[command(flatten)]
-    pub of_job: OfJob,
-    /// Accepted: the job's limits hold for its steps, and tasks see all of its GPUs on the node
+    pub job_options: JobOptions,
+    /// Options without effect
     #[command(flatten)]
-    pub accepted: Accepted,
-    /// The program, and what it is given
+    pub accepted: AcceptedOptions,
+    /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
     pub program: Vec<String>,
 }
 
-/// `none`; every other kind needs a server of its own beside the tasks.
+/// Accepts `none` only: every other kind needs a server process on the nodes.
 fn without_mpi(kind: &str) -> Result<String, String> {
-    let instead = "start MPI programs with mpirun (Open MPI) or mpiexec (MPICH), which run over \
-                   the job's nodes without more ado";
+    let instead = "start MPI programs with mpirun (Open MPI) or mpiexec (MPICH), which use the \
+                   job's nodes";
     if kind == "none" { Ok(kind.to_owned()) } else { Err(format!("not supported: {instead}")) }
 }
 
@@ -159,36 +160,37 @@ impl Args {
             label: self.label,
             kill_on_bad_exit: self.kill_on_bad_exit.as_deref() == Some("1"),
             wait_seconds: self.wait,
-            time: self.of_job.time_of_step()?,
+            time: self.job_options.time_of_step()?,
             quiet: self.quiet,
             pty: self.pty,
             chdir: self.chdir.clone(),
             export: self.export.clone(),
-            gpus: self.of_job.gpus_of_step()?,
-            exclusive: (accepted.exact || self.of_job.exclusive.is_some()) && !accepted.overlap,
+            gpus: self.job_options.gpus_of_step()?,
+            exclusive: (accepted.exact || self.job_options.exclusive.is_some())
+                && !accepted.overlap,
             cpu_bind: cpu_bind.map_err(Failure::usage)?.unwrap_or_default(),
             gpu_bind: bound,
         })
     }
 
-    /// Says that tasks of MPI's would not know of each other, unless that is meant.
-    fn warn_of_singletons(&self, tasks: u32, around: &BTreeMap<String, String>) {
-        if self.quiet || self.mpi.is_some() || self.of_job.test_only {
+    /// Warns that tasks of an MPI program would not form one MPI job, unless --mpi=none is given.
+    fn warn_about_singletons(&self, tasks: u32, around: &BTreeMap<String, String>) {
+        if self.quiet || self.mpi.is_some() || self.job_options.test_only {
             return;
         }
         let search = around.get("PATH").map(String::as_str).unwrap_or_default();
         let program = self.program.first().map(String::as_str).unwrap_or_default();
-        singletons::warn_of(program, tasks, search);
+        mpi_warning::warn(program, tasks, search);
     }
 
-    /// So many tasks for a GPU share one.
+    /// The GPU binding: --gpu-bind, or the sharing that --ntasks-per-gpu asks for.
     fn gpu_bind(&self) -> Result<GpuBind, Failure> {
         let shared = self.ntasks_per_gpu.map(GpuBind::Single).unwrap_or_default();
         let bind = self.gpu_bind.as_deref().map(GpuBind::read).transpose();
         Ok(bind.map_err(Failure::usage)?.unwrap_or(shared))
     }
 
-    /// What it asks of a job of its own, as sbatch would be asked.
+    /// The options of a new job, as for sbatch.
     fn options(&self) -> Result<Options, Failure> {
         let number = |count: Option<u32>| count.map(|count| count.to_string());
         let asked = [
@@ -202,7 +204,7 @@ impl Args {
         let asked = asked.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let mut words: Vec<String> =
             asked.map(|(name, value)| format!("--{name}={value}")).collect();
-        words.extend(self.of_job.words());
+        words.extend(self.job_options.words());
         if self.quiet {
             words.push("--quiet".to_owned());
         }
@@ -213,17 +215,18 @@ impl Args {
     }
 }
 
-/// Runs a step; gives the largest exit code of its tasks.
+/// Runs a step and returns the largest exit code of its tasks.
 ///
 /// # Errors
-/// [`Failure`] when it does not fit the job, there is none for it, or a program cannot be started.
+/// [`Failure`] when the step does not fit the job, there is no such job, or the program cannot be
+/// started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = run::surroundings();
     let own = Ground::around(&around)?;
     let mut wish = args.wish()?;
     components::refuse(&args.program, "srun")?;
     let component = match &args.het_group {
-        Some(text) => Some(group::key(text, args.jobid.as_deref(), &around)?),
+        Some(text) => Some(het_group::key(text, args.jobid.as_deref(), &around)?),
         None => None,
     };
     let ground = match (&args.jobid, own) {
@@ -245,21 +248,21 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         }
     };
     if let Some(ground) = ground {
-        if args.of_job.test_only {
+        if args.job_options.test_only {
             return Err(trial::of_a_step());
         }
-        narrowed::check_memory(&args.of_job, &ground, &around)?;
+        step_nodes::check_memory(&args.job_options, &ground, &around)?;
         let nodelist = args.nodelist.as_deref();
-        wish.nodelist = narrowed::nodes(&args.of_job, nodelist, &ground, server).await?;
+        wish.nodelist = step_nodes::select(&args.job_options, nodelist, &ground, server).await?;
         if !args.quiet {
-            args.of_job.idle_in_a_job().iter().for_each(|idle| note(idle));
+            args.job_options.ignored_in_a_job().iter().for_each(|text| note(text));
         }
         let place = Place::choose(&wish, &ground, 0);
-        args.warn_of_singletons(place.map_or(0, |place| place.count()), &around);
+        args.warn_about_singletons(place.map_or(0, |place| place.count()), &around);
         return run::in_job(&wish, &ground, around, server).await;
     }
     let options = args.options()?.over(environment::read_slurms_options(&around, Whose::Srun)?);
-    args.warn_of_singletons(tasks_of(&options), &around);
+    args.warn_about_singletons(tasks_of(&options), &around);
     let (program, voice, stays) = (&args.program, Voice::Srun, false);
     let immediate = args.immediate.map(Duration::from_secs);
     let wanted = Wanted { options: &options, program, voice, immediate, stays };

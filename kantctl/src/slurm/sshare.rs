@@ -1,12 +1,12 @@
-//! `sshare`: what accounts are owed and have used, in Slurm's columns. Usage is that of the last 14
-//! days in GPU-seconds, which is what fair share counts here, CPU-seconds under `-l`. The scheduler
-//! counts what is older for less (`half_life_hours`), this does not: `sprio -n` has its own factor.
-//! Never what a user of an account is owed: shares are accounts'.
+//! `sshare`: the shares and usage of accounts, in Slurm's columns. Usage covers the last 14 days,
+//! in GPU-seconds, the unit of fair share, and with `-l` also in CPU-seconds. Unlike the
+//! scheduler's (`half_life_hours`), this usage does not decay; `sprio -n` shows the scheduler's
+//! factor. Users have no shares of their own: shares belong to accounts.
 //! Source: man sshare.
 
+use super::command::{self, Common};
+use super::fixed_columns::{self, Column, Separator};
 use super::membership::{self, Member};
-use super::name::{self, Common};
-use super::sheet::{self, Apart, Column};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
@@ -17,46 +17,46 @@ use common::time::Span;
 use common::wire::api::{AccountList, ReportRow};
 use std::collections::BTreeSet;
 
-/// So far back usage counts.
-const BACK: Span = Span::from_minutes(14 * 24 * 60);
+/// The period that usage covers.
+const USAGE_PERIOD: Span = Span::from_minutes(14 * 24 * 60);
 
-/// Show what accounts are owed and have used, as Slurm's sshare does
+/// Show the shares and usage of accounts, as Slurm's sshare does
 #[derive(clap::Parser, Debug)]
 #[command(name = "sshare", disable_help_flag = true, disable_version_flag = true)]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
-    /// Only of these accounts
+    /// Only these accounts
     #[arg(short = 'A', long = "accounts", value_delimiter = ',', value_name = "ACCOUNT")]
     pub accounts: Vec<AccountName>,
-    /// Of all users
+    /// Show all users
     #[arg(short = 'a', long)]
     pub all: bool,
-    /// What is shown: account,user,rawusage%20
+    /// Fields to show: account,user,rawusage%20
     #[arg(short = 'o', long, value_name = "NAMES")]
     pub format: Option<String>,
-    /// No titles
+    /// Omit the header
     #[arg(short = 'n', long = "noheader", visible_short_alias = 'h')]
     pub no_header: bool,
-    /// More columns
+    /// Show more columns
     #[arg(short = 'l', long)]
     pub long: bool,
-    /// Fields with | between them and at the end
+    /// Separate fields with |, also after the last
     #[arg(short = 'p', long, overrides_with = "parsable2")]
     pub parsable: bool,
-    /// Fields with | between them
+    /// Separate fields with |
     #[arg(short = 'P', long, overrides_with = "parsable")]
     pub parsable2: bool,
-    /// Only of these users
+    /// Only these users
     #[arg(short = 'u', long = "users", value_delimiter = ',', value_name = "USER")]
     pub users: Vec<String>,
-    /// Users alone, without their accounts
+    /// Show users without the lines of accounts
     #[arg(short = 'U', long = "Users")]
     pub users_only: bool,
 }
 
-/// The columns where none are asked for, the last with `-l` alone.
-const USUAL: [&str; 8] = [
+/// The default columns, the last only with `-l`.
+const DEFAULT_COLUMNS: [&str; 8] = [
     "Account",
     "User",
     "RawShares",
@@ -67,7 +67,7 @@ const USUAL: [&str; 8] = [
     "CPUSeconds",
 ];
 
-/// All columns. An account has one cluster, and no partition of its own.
+/// All columns.
 const COLUMNS: [Column; 12] = [
     ("Account", 20, false),
     ("User", 10, true),
@@ -90,28 +90,29 @@ const COLUMNS: [Column; 12] = [
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let known: AccountList = server.get("/v1/accounts").await?;
     let lists = [("users", &[][..]), ("accounts", &[][..]), ("queues", &[][..])];
-    let used = ask(server, "account,user", (known.as_of - BACK, None), lists).await?.typed.rows;
+    let used =
+        ask(server, "account,user", (known.as_of - USAGE_PERIOD, None), lists).await?.typed.rows;
     let cluster = match &args.format {
-        Some(_) => name::cluster(server).await?,
+        Some(_) => command::cluster_name(server).await?,
         None => String::new(),
     };
-    let asked = asked(args);
-    let rows = rows(args, &asked, &known, &used, &cluster);
-    let usual = if args.long { USUAL.len() } else { USUAL.len() - 1 };
-    let format = args.format.clone().unwrap_or_else(|| USUAL[..usual].join(","));
-    let chosen = sheet::chosen(&COLUMNS, &rows, &format, &[]);
+    let members = requested_members(args);
+    let rows = rows(args, &members, &known, &used, &cluster);
+    let default_count = if args.long { DEFAULT_COLUMNS.len() } else { DEFAULT_COLUMNS.len() - 1 };
+    let format = args.format.clone().unwrap_or_else(|| DEFAULT_COLUMNS[..default_count].join(","));
+    let chosen = fixed_columns::select(&COLUMNS, &rows, &format, &[]);
     let (columns, rows) = chosen.map_err(|error| {
         let titles: Vec<&str> = COLUMNS.iter().map(|(title, ..)| *title).collect();
-        Failure::usage(error).hint(format!("there are {}", titles.join(", ")))
+        Failure::usage(error).hint(format!("fields are {}", titles.join(", ")))
     })?;
-    let apart = Apart::of(args.parsable, args.parsable2, None);
-    for line in sheet::lines(&columns, &rows, &apart, !args.no_header, true) {
+    let separator = Separator::from_options(args.parsable, args.parsable2, None);
+    for line in fixed_columns::lines(&columns, &rows, &separator, !args.no_header, true) {
         screen.line(&line)?;
     }
     Ok(OK)
 }
 
-/// Amounts of one account, or of one of its users.
+/// Usage in milliseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Used {
     cpu: u64,
@@ -125,30 +126,30 @@ fn sum<'a>(rows: impl Iterator<Item = &'a ReportRow>) -> Used {
     })
 }
 
-/// Users of which lines are asked for by name; one's own, where nothing else is said.
-fn asked(args: &Args) -> Vec<Member> {
+/// The users to show by name: those of --users, otherwise the current user unless --all is given.
+fn requested_members(args: &Args) -> Vec<Member> {
     match (args.users.is_empty(), args.all) {
-        (false, _) => args.users.iter().map(|name| Member::of(name)).collect(),
-        (true, false) => vec![Member::own()],
+        (false, _) => args.users.iter().map(|name| Member::lookup(name)).collect(),
+        (true, false) => vec![Member::current_user()],
         (true, true) => Vec::new(),
     }
 }
 
-/// The users of an account that are shown, those without usage too.
+/// The users shown for an account, including those without usage.
 fn users_of(
     args: &Args,
-    asked: &[Member],
+    members: &[Member],
     account: Option<&Account>,
     used: &[&ReportRow],
 ) -> BTreeSet<String> {
-    let names = |row: &&&ReportRow| is_users(args, row);
+    let names = |row: &&&ReportRow| is_requested_user(args, row);
     let rows = used.iter().filter(names).filter_map(|row| row.user.clone());
     let mut users: BTreeSet<String> = rows.collect();
     if let Some(account) = account {
-        let may = asked.iter().filter(|member| member.may(&account.access));
+        let may = members.iter().filter(|member| member.may_charge(&account.access));
         users.extend(may.map(|member| member.name.clone()));
         if args.all {
-            let named = membership::named(&account.access);
+            let named = membership::access_names(&account.access);
             users.extend(named.into_iter().filter(|name| !name.starts_with('@')));
         }
     }
@@ -157,7 +158,7 @@ fn users_of(
 
 fn rows(
     args: &Args,
-    asked: &[Member],
+    members: &[Member],
     known: &AccountList,
     used: &[ReportRow],
     cluster: &str,
@@ -167,7 +168,7 @@ fn rows(
     let is_listed = |row: &ReportRow| {
         known.accounts.iter().any(|account| row.account.as_deref() == Some(account.name.as_str()))
     };
-    // All that is used without a listed account is that of one more account with one share.
+    // Usage without a listed account counts as that of one more account with one share.
     let others = used.iter().any(|row| row.gpu_milliseconds > 0 && !is_listed(row));
     let shares = shares + u64::from(others);
     let mut rows = Vec::new();
@@ -179,7 +180,7 @@ fn rows(
     names.extend(named);
     names.sort_unstable();
     names.dedup();
-    for name in names.iter().filter(|name| is_asked(args, name)) {
+    for name in names.iter().filter(|name| is_requested(args, name)) {
         let own = || used.iter().filter(|row| row.account.as_deref() == Some(name));
         let account = known.accounts.iter().find(|account| account.name.as_str() == name);
         let shown = if name.is_empty() { "(none)" } else { name };
@@ -187,7 +188,7 @@ fn rows(
             let used = (sum(own()), all);
             rows.push(row((&format!(" {shown}"), ""), account, used, shares, cluster));
         }
-        for user in users_of(args, asked, account, &own().collect::<Vec<_>>()) {
+        for user in users_of(args, members, account, &own().collect::<Vec<_>>()) {
             let of_user = own().filter(|row| row.user.as_ref() == Some(&user));
             let used = (sum(of_user), all);
             rows.push(row((&format!("  {shown}"), &user), account, used, shares, cluster));
@@ -196,12 +197,12 @@ fn rows(
     rows
 }
 
-fn is_asked(args: &Args, name: &str) -> bool {
+fn is_requested(args: &Args, name: &str) -> bool {
     args.accounts.is_empty() || args.accounts.iter().any(|account| account.as_str() == name)
 }
 
-/// One's own, unless others are asked for.
-fn is_users(args: &Args, row: &ReportRow) -> bool {
+/// Whether a row is one of a requested user.
+fn is_requested_user(args: &Args, row: &ReportRow) -> bool {
     let named = |user: &String| row.user.as_ref() == Some(user);
     match args.users.is_empty() {
         false => args.users.iter().any(named),
@@ -220,11 +221,11 @@ fn row(
     let raw = account.map(|account| u64::from(account.shares));
     let norm = raw.map(|raw| of(raw, shares));
     let effective = of(used.gpu, all.gpu);
-    // The classic formula of Slurm: half the factor for each time that the share was used.
+    // Slurm's classic formula, 2^(-usage/share).
     let fair = norm.filter(|norm| *norm > 0.0 && user.is_empty());
     let fair = fair.map(|norm| (-effective / norm).exp2());
     let six = |value: f64| format!("{value:.6}");
-    // Above 1 an account has had less than it is owed.
+    // Above 1, an account has used less than its share.
     let level = norm.filter(|_| user.is_empty()).map(|norm| match effective > 0.0 {
         true => six(norm / effective),
         false => "inf".to_owned(),

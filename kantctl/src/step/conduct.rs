@@ -15,7 +15,7 @@ use super::stream::{self, Outputs, Pieces};
 use super::terminal::{self, Raw};
 use super::wish::Wish;
 use crate::failure::Failure;
-use crate::output::screen::{note, speaks_slurm};
+use crate::output::screen::{is_slurm_command, note};
 use crate::server::Server;
 use crate::signals::Signals;
 use anyhow::Context;
@@ -282,8 +282,8 @@ fn not_started(errno: u8) -> u8 {
     const NOT_FOUND: u8 = 127;
     const NOT_RUNNABLE: u8 = 126;
     match i32::from(errno) {
-        nix::libc::ENOENT | 0 if !speaks_slurm() => NOT_FOUND,
-        _ if !speaks_slurm() => NOT_RUNNABLE,
+        nix::libc::ENOENT | 0 if !is_slurm_command() => NOT_FOUND,
+        _ if !is_slurm_command() => NOT_RUNNABLE,
         _ => errno.max(1),
     }
 }

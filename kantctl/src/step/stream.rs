@@ -7,7 +7,7 @@ use super::place::{Place, Task};
 use super::wish::Wish;
 use super::writer::Writer;
 use crate::failure::Failure;
-use crate::output::screen::noted;
+use crate::output::screen::note_line;
 use anyhow::Context;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -51,7 +51,7 @@ impl Outputs {
 
     /// Says something on standard error, after what was written before.
     pub fn note(&self, text: &str) {
-        self.own.write(true, noted(text).into_bytes());
+        self.own.write(true, note_line(text).into_bytes());
     }
 
     /// Our own streams for so many tasks: their output and errors, of all or one of them.

@@ -2,7 +2,7 @@
 //! for an hour (a pager, Ctrl-S), and the step is still held, signalled and ended in time.
 //! Never keeps more than it was given while there was room.
 
-use crate::output::screen::{Lent, lend};
+use crate::output::screen::{StderrRedirect, redirect_stderr};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -95,9 +95,9 @@ impl Writer {
     }
 
     /// Writes for those who say something on stderr, as long as this is held.
-    pub fn voice(&self) -> Lent {
+    pub fn voice(&self) -> StderrRedirect {
         let shared = Arc::clone(&self.0);
-        lend(move |bytes| Self::put(&shared, true, bytes))
+        redirect_stderr(move |bytes| Self::put(&shared, true, bytes))
     }
 
     /// May it be given more?

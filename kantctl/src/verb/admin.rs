@@ -180,7 +180,7 @@ async fn settled(server: &Server) -> Result<Value, Failure> {
     loop {
         let raw: Value = server.get_for(CONTROLLERS, WAIT_PATIENCE).await?;
         let answer: Answer<ControllerList> = raw.try_into()?;
-        let Some(why) = controllers::unsettled(&answer.typed) else { return Ok(answer.raw) };
+        let Some(why) = controllers::unsettled_reason(&answer.typed) else { return Ok(answer.raw) };
         if told.as_ref() != Some(&why) {
             note(&format!("waiting: {why}"));
             told = Some(why);

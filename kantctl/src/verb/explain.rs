@@ -4,7 +4,7 @@ use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::time::localized;
-use crate::output::{Screen, jobs, outlook};
+use crate::output::{Screen, jobs, start_outlook};
 use crate::server::{Again, Server};
 use crate::submission::what_if::WhatIf;
 use common::id::JobKey;
@@ -102,7 +102,7 @@ async fn what_if(
     let raw: Value =
         server.post(&format!("/v1/jobs/{key}/what-if"), &request, Again::IfUnanswered).await?;
     let Answer { raw, typed }: Answer<WhatIfView> = raw.try_into()?;
-    Ok((raw, outlook::told(&typed, &change.text, zone)))
+    Ok((raw, start_outlook::comparison(&typed, &change.text, zone)))
 }
 
 async fn solve(

@@ -114,8 +114,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         args.states.iter().filter(|s| !s.eq_ignore_ascii_case("requeued")).cloned().collect();
     check_states(&known)?;
     let usual = if args.runs { RUNS } else { USUAL };
-    let fields = columns::chosen(args.format.as_deref().unwrap_or(usual))?;
-    let order = columns::order(args.sort.as_deref().unwrap_or_default())?;
+    let fields = columns::select(args.format.as_deref().unwrap_or(usual))?;
+    let order = columns::sort_keys(args.sort.as_deref().unwrap_or_default())?;
     let keys = keys::all(&args.keys);
     if args.csv && args.sort.is_none() && rows(&fields, &keys, args, server, screen).await? {
         return Ok(OK);
@@ -180,6 +180,6 @@ fn show(
     if lines.is_empty() {
         screen::note("nothing that is over matches: --since looks further back");
     }
-    let draw = if args.format.is_some() { columns::table } else { columns::fitting };
+    let draw = if args.format.is_some() { columns::table } else { columns::table_fitting };
     screen.table(&draw(fields, &lines, &screen.zone))
 }

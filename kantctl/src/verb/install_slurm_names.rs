@@ -3,7 +3,7 @@
 
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
-use crate::slurm::name::Name;
+use crate::slurm::command::SlurmCommand;
 use anyhow::Context;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     std::fs::create_dir_all(directory)
         .with_context(|| format!("failed to make {}", directory.display()))?;
     // All or none: what is in the way is found before anything is made.
-    let paths = Name::ALL.map(|name| directory.join(name.word()));
+    let paths = SlurmCommand::ALL.map(|name| directory.join(name.name()));
     for path in &paths {
         in_the_way(path, &own)?;
     }
@@ -44,7 +44,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     if screen.json {
         screen.answer(&serde_json::json!({ "links": paths, "made": made }))?;
     } else {
-        let names = Name::ALL.map(Name::word).join(", ");
+        let names = SlurmCommand::ALL.map(SlurmCommand::name).join(", ");
         screen.line(&format!("{} answers as {names}", directory.display()))?;
         let found = std::path::absolute(directory)
             .with_context(|| format!("failed to find {}", directory.display()))?;
@@ -81,7 +81,7 @@ mod tests {
         let args = Args { directory: dir.path().join("new") };
         assert_eq!(run(&args, &screen()).unwrap(), OK);
         assert_eq!(run(&args, &screen()).unwrap(), OK, "twice is as good as once");
-        assert_eq!(std::fs::read_dir(&args.directory).unwrap().count(), Name::ALL.len());
+        assert_eq!(std::fs::read_dir(&args.directory).unwrap().count(), SlurmCommand::ALL.len());
         let other = Args { directory: dir.path().to_owned() };
         std::fs::write(dir.path().join("squeue"), "mine").unwrap();
         assert!(run(&other, &screen()).unwrap_err().to_string().contains("squeue is there"));

@@ -62,8 +62,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         (false, false) => None,
     };
     let named = args.format.as_deref().or(usual);
-    let fields = named.map(columns::chosen).transpose()?;
-    let order = columns::order(args.sort.as_deref().unwrap_or_default())?;
+    let fields = named.map(columns::select).transpose()?;
+    let order = columns::sort_keys(args.sort.as_deref().unwrap_or_default())?;
     let all = args.all || !args.filter.states.is_empty();
     if screen.json {
         screen.answer(&args.filter.ask_raw(server, all).await?)?;

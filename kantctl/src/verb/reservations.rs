@@ -197,7 +197,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
                 screen.answer(&raw)?;
             } else {
                 typed.reservations.iter().try_for_each(|made| {
-                    screen.line(&format!("Reserved {}", reservations::told(made, &screen.zone)))
+                    screen.line(&format!("Reserved {}", reservations::summary(made, &screen.zone)))
                 })?;
                 update::warn_of(&typed, server).await;
             }

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::output::screen::note;
 use crate::server::Server;
-use crate::slurm::job_field::gather;
+use crate::slurm::job_line::group_lines;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Time;
@@ -20,7 +20,7 @@ const STARTS_MAX: usize = 20;
 /// [`Failure`] when the controller does not answer.
 pub async fn starts(jobs: &[JobView], server: &Server) -> Result<BTreeMap<JobKey, Time>, Failure> {
     let mut starts = BTreeMap::new();
-    let gathered = gather(jobs, false);
+    let gathered = group_lines(jobs, false);
     let waiting = gathered.iter().filter_map(|alike| alike.first());
     let waiting: Vec<&JobView> = waiting.filter(|job| job.phase == Phase::Pending).collect();
     for job in waiting.iter().take(STARTS_MAX) {

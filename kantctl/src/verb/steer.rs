@@ -4,7 +4,7 @@
 use super::ask;
 use crate::failure::{Failure, Kind, OK};
 use crate::output::Screen;
-use crate::output::screen::{complain, note};
+use crate::output::screen::{note, print_failure};
 use crate::server::{AT_ONCE, Again, Server};
 use common::id::JobKey;
 use futures_util::{Stream, StreamExt as _, stream};
@@ -94,9 +94,9 @@ pub async fn waves<K: ToString>(
                 }
                 // As was wished, and a wish may reach the controller twice: worth a word, no
                 // failure.
-                Err(failure) if failure.code() == Some("not_held") => complain(&failure),
+                Err(failure) if failure.code() == Some("not_held") => print_failure(&failure),
                 Err(failure) => {
-                    complain(&failure);
+                    print_failure(&failure);
                     errors.push(told(&key, &failure));
                     code = code.max(failure.kind.code());
                 }

@@ -3,7 +3,7 @@
 
 use super::filter::Filter;
 use crate::failure::{Failure, Kind, OK};
-use crate::output::live::{self, Shows, View};
+use crate::output::top::{self, Shows, View};
 use crate::output::{Screen, screen::note};
 use crate::server::Server;
 use crate::terminal::{Key, Terminal};
@@ -48,7 +48,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let mut next = tokio::time::Instant::now() + period;
     loop {
         let (width, height) = terminal.size();
-        let frame = live::frame(&seen, &mut view, (width, height), screen);
+        let frame = top::frame(&seen, &mut view, (width, height), screen);
         terminal.draw(&frame)?;
         match tokio::time::timeout_at(next, terminal.key()).await {
             Ok(Key::Quit) => break,
@@ -79,14 +79,14 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-async fn look(args: &Args, server: &Server) -> Result<live::Seen, Failure> {
+async fn look(args: &Args, server: &Server) -> Result<top::Seen, Failure> {
     let status: Status = server.get("/v1/status").await?;
     let metrics: MetricsView = server.get("/v1/metrics").await?;
     let list: JobList = args.filter.ask_typed(server, false).await?;
-    Ok(live::Seen { status, metrics, jobs: list.jobs, as_of: list.as_of, trouble: None })
+    Ok(top::Seen { status, metrics, jobs: list.jobs, as_of: list.as_of, trouble: None })
 }
 
 /// Without talk on stderr, which is the same terminal.
-async fn look_again(args: &Args, server: &Server) -> Result<live::Seen, Failure> {
+async fn look_again(args: &Args, server: &Server) -> Result<top::Seen, Failure> {
     look(args, &server.impatient()).await
 }

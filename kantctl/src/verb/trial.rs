@@ -6,7 +6,7 @@ use super::ask::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::screen::{note, warn};
 use crate::output::zone::Zone;
-use crate::output::{Screen, outlook};
+use crate::output::{Screen, start_outlook};
 use crate::server::{Again, Server};
 use crate::slurm::calendar::moment;
 use common::hostlist::fold;
@@ -31,7 +31,7 @@ pub async fn tell(
     let zone = screen.map_or_else(Zone::system, |screen| screen.zone.clone());
     match screen {
         Some(screen) if screen.json => screen.answer(&raw)?,
-        _ if outlook::never(&typed.outlook) => {}
+        _ if start_outlook::never(&typed.outlook) => {}
         Some(screen) if !is_slurm => screen.line(&in_our_words(&typed, &zone))?,
         _ if is_slurm => in_slurms_words(&typed, &zone).iter().for_each(|line| note(line)),
         _ => note(&in_our_words(&typed, &zone)),
@@ -39,8 +39,10 @@ pub async fn tell(
     if let Some(warning) = &typed.warning {
         warn(warning);
     }
-    match outlook::never(&typed.outlook) {
-        true => Err(Failure::message(format!("it {}", outlook::outlook(&typed.outlook, &zone)))),
+    match start_outlook::never(&typed.outlook) {
+        true => {
+            Err(Failure::message(format!("it {}", start_outlook::outlook(&typed.outlook, &zone))))
+        }
         false => Ok(OK),
     }
 }
@@ -57,7 +59,7 @@ fn in_our_words(view: &TrialView, zone: &TimeZone) -> String {
         0 => "It".to_owned(),
         tasks => format!("The first of {tasks} tasks"),
     };
-    let outlook = outlook::outlook(&view.outlook, zone);
+    let outlook = start_outlook::outlook(&view.outlook, zone);
     let outlook = shown(&outlook);
     format!("{what} {outlook}. Nothing was submitted.")
 }

@@ -1,19 +1,19 @@
-//! Finds the programs under test, building them first. Never takes an installed one.
+//! The programs under test, built before use. Installed ones are not used.
 
 use anyhow::{Context as _, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Set by who has just built everything (`cargo xtask ci`): then nothing is built again.
+/// Set by a caller that has just built everything (`cargo xtask ci`): then nothing is built.
 pub const PREBUILT: &str = "KANT_E2E_PREBUILT";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Build {
-    /// In the profile of this program, saying nothing: for tests.
+    /// In the profile of this program, without output: for tests.
     #[default]
     Quiet,
-    /// The same, with cargo's progress on standard error: for people.
+    /// In the profile of this program, with cargo's progress on standard error.
     Loud,
     Release,
 }
@@ -23,15 +23,15 @@ pub struct Binaries {
     pub kantctld: PathBuf,
     pub kantd: PathBuf,
     pub kantctl: PathBuf,
-    /// The stand-in for NVML.
+    /// The simulated NVML library.
     pub nvml: PathBuf,
 }
 
 impl Binaries {
-    /// Builds what changed; at most once in a process.
+    /// Builds the programs, at most once per process.
     ///
     /// # Errors
-    /// When cargo fails, with its last words on standard error.
+    /// When cargo fails, with its output on standard error.
     pub fn build(how: Build) -> anyhow::Result<Self> {
         static BUILT: Mutex<Vec<(Build, Binaries)>> = Mutex::new(Vec::new());
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,8 +87,9 @@ impl Binaries {
     }
 }
 
-/// An outer cargo tells the programs it runs about their package. An inner one that saw this would
-/// build anew what has a build script, and the outer one again after it.
+/// Removes the environment variables that an outer cargo sets for the programs it runs. With them,
+/// an inner cargo would rebuild all crates with build scripts, and the outer one would rebuild them
+/// again.
 pub fn forget_the_outer_cargo(cargo: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -107,10 +108,10 @@ pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// `target/<profile>`: where this program lies, or above its `deps`.
+/// `target/<profile>`: the directory of this program, or the parent of its `deps`.
 fn target_dir() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe().context("failed to find this program")?;
-    let dir = program.parent().context("this program lies nowhere")?;
+    let dir = program.parent().context("this program has no directory")?;
     let deps = dir.ends_with("deps") || dir.ends_with("examples");
     Ok(if deps { dir.parent().unwrap_or(dir) } else { dir }.to_owned())
 }

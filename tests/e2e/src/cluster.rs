@@ -1,5 +1,5 @@
-//! A cluster in a directory: one controller, some node daemons, all on loopback or each on a host
-//! of its own. Never touches /etc, /run or /var.
+//! A cluster in a directory: one controller and several node daemons, all on loopback or each on a
+//! host of its own. Nothing in /etc, /run or /var is used.
 
 use crate::binaries::{Binaries, Build, workspace};
 use crate::daemon::Daemon;
@@ -18,7 +18,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How a cluster is to be.
+/// Options of a cluster.
 #[derive(Debug, Clone, Default)]
 pub struct ClusterOptions {
     /// The nodes, by name.
@@ -27,16 +27,16 @@ pub struct ClusterOptions {
     pub controller: Option<fn(&mut ControllerConfig)>,
     /// Changes to the nodes' configuration.
     pub node: Option<fn(&mut NodeConfig)>,
-    /// How to build the daemons first.
+    /// How to build the daemons.
     pub build: Build,
     /// Run nodes without cgroups.
     pub without_cgroups: bool,
 }
 
-/// A cluster that runs.
+/// A running cluster.
 pub struct Cluster {
     dir: PathBuf,
-    /// Removes the directory; none for one that is to stay.
+    /// Removes the directory when dropped; `None`: the directory stays.
     _temporary: Option<tempfile::TempDir>,
     binaries: Binaries,
     controller: Option<Daemon>,
@@ -44,23 +44,23 @@ pub struct Cluster {
     machines: BTreeMap<String, Machine>,
     node_change: Option<fn(&mut NodeConfig)>,
     cgroup_base: String,
-    /// Where each daemon has a host of its own; none: all on loopback.
+    /// With a network, each daemon is on a host of its own; otherwise all are on loopback.
     network: Option<Network>,
 }
 
 impl Cluster {
-    /// The host of the controller, on a network.
+    /// The network host of the controller.
     pub const CONTROLLER_HOST: &str = "ctl";
 
-    /// Starts a cluster in a temporary directory and waits until its nodes are in contact.
+    /// Starts a cluster in a temporary directory and waits until its nodes are connected.
     ///
     /// # Errors
-    /// When a daemon does not come up, with its log.
+    /// When a daemon does not start, with its log.
     pub fn start(options: ClusterOptions) -> anyhow::Result<Self> {
         Self::start_somewhere(options, None)
     }
 
-    /// Starts a cluster whose nodes are the hosts of their names in a network, and its controller
+    /// Starts a cluster on a network. Each node is on the host of its name, the controller on
     /// [`Cluster::CONTROLLER_HOST`].
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Cluster {
         network: Option<Network>,
     ) -> anyhow::Result<Self> {
         let binaries = Binaries::build(options.build)?;
-        // Others must be able to walk in: jobs run as people who own nothing here but their home.
+        // Other users need access: jobs run as users who own only their home directory here.
         fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
         copy_program(&binaries.kantctl, &dir.join("kantctl"))?;
         let cgroup_base = format!("kant-test-{}", std::process::id());
@@ -140,7 +140,7 @@ impl Cluster {
         self.network.as_ref().map_or_else(loopback, |network| network.address(host))
     }
 
-    /// The group under which a node's jobs have theirs.
+    /// The parent cgroup of a node's jobs.
     #[must_use]
     pub fn cgroup_root(&self, node: &str) -> String {
         format!("{}-{}-{node}", self.cgroup_base, self.tag())
@@ -158,7 +158,7 @@ impl Cluster {
         &self,
         change: Option<fn(&mut ControllerConfig)>,
     ) -> anyhow::Result<()> {
-        // Taken and let go again: the daemon binds it a moment later.
+        // The port is reserved and released; the daemon binds it a moment later.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let listen = format!("{}:{port}", self.address(Self::CONTROLLER_HOST)?);
         let mut config = ControllerConfig {
@@ -168,9 +168,9 @@ impl Cluster {
             listen,
             cluster_key: self.path("cluster.key"),
             kill_grace_seconds: 1,
-            // Its people are numbers that no account has.
+            // The test users are uids without an account.
             allow_unknown_users: true,
-            // Without root there is one person, who operates the cluster and has jobs.
+            // Without root there is one user, who operates the cluster and submits jobs.
             nodes_may_vouch_for: match is_root() {
                 true => VouchedFor::Users,
                 false => VouchedFor::Operators,
@@ -213,21 +213,21 @@ impl Cluster {
     /// The controller's process.
     ///
     /// # Errors
-    /// When it does not run.
+    /// When it is not running.
     pub fn controller(&mut self) -> anyhow::Result<&mut Daemon> {
-        self.controller.as_mut().context("the controller does not run")
+        self.controller.as_mut().context("the controller is not running")
     }
 
-    /// What the controller has logged so far.
+    /// The controller's log.
     #[must_use]
     pub fn controller_log(&self) -> String {
         self.controller.as_ref().map(Daemon::log).unwrap_or_default()
     }
 
-    /// kill -9.
+    /// Kills the controller with SIGKILL.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn kill_controller(&mut self) -> anyhow::Result<()> {
         self.controller.take().map_or(Ok(()), Daemon::kill)
     }
@@ -262,7 +262,7 @@ impl Cluster {
             nvml_library: nvml,
             allow_unknown_users: true,
             log: "debug".to_owned(),
-            // Everything of these tests is in /tmp, and their jobs look at it.
+            // All files of the tests are in /tmp, and their jobs use them.
             private_dirs: vec!["/dev/shm".to_owned()],
             health_seconds: 1,
             accounting_seconds: 1,
@@ -279,7 +279,7 @@ impl Cluster {
         self.start_node(name)
     }
 
-    /// A machine file of the node's own, so that GPUs of two nodes have different uuids.
+    /// Writes a machine file for the node, so that GPUs of two nodes have different UUIDs.
     fn write_machine(&self, node: &str, machine: &str) -> anyhow::Result<()> {
         let source = workspace().join(format!("tests/nvml-standin/machines/{machine}.toml"));
         let text = fs::read_to_string(&source)
@@ -310,24 +310,24 @@ impl Cluster {
     /// A node's daemon.
     ///
     /// # Errors
-    /// When it does not run.
+    /// When it is not running.
     pub fn node(&mut self, name: &str) -> anyhow::Result<&mut Daemon> {
         let daemon = self.nodes.get_mut(name).and_then(Option::as_mut);
-        daemon.with_context(|| format!("kantd of {name} does not run"))
+        daemon.with_context(|| format!("kantd of {name} is not running"))
     }
 
-    /// kill -9 of a node's daemon; its jobs go on.
+    /// Kills a node's daemon with SIGKILL; its jobs keep running.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn kill_node(&mut self, name: &str) -> anyhow::Result<()> {
         self.nodes.get_mut(name).and_then(Option::take).map_or(Ok(()), Daemon::kill)
     }
 
-    /// Waits until the controller hears from every node whose daemon runs.
+    /// Waits until every node with a running daemon is connected.
     ///
     /// # Errors
-    /// When one does not come, with its log.
+    /// When a node does not connect, with its log.
     pub fn wait_for_nodes(&mut self) -> anyhow::Result<()> {
         let kantctl = self.kantctl(Person::me())?;
         let nodes = &mut self.nodes;
@@ -349,7 +349,8 @@ impl Cluster {
         })
     }
 
-    /// kantctl on the controller's socket for a person, who gets a home directory here.
+    /// kantctl on the controller's socket for a user, who gets a home directory in the test
+    /// directory.
     ///
     /// # Errors
     /// When the directory cannot be made.
@@ -371,20 +372,20 @@ impl Cluster {
         self.dir.join(format!("kantd-{node}.sock"))
     }
 
-    /// Lets everything run on when this value goes.
+    /// Keeps everything running when this value is dropped.
     pub fn keep(&mut self) {
         self.controller.iter_mut().for_each(Daemon::keep);
         self.nodes.values_mut().flatten().for_each(Daemon::keep);
     }
 
-    /// The groups under which the nodes' jobs have theirs.
+    /// The parent cgroups of the nodes' jobs.
     #[must_use]
     pub fn groups(&self) -> Vec<String> {
         self.machines.keys().map(|node| self.cgroup_root(node)).collect()
     }
 
-    /// Ends what still runs: jobs first, so that no supervisor stays behind, then the daemons and
-    /// their groups. Jobs of emulated nodes are no processes, and go with their controller.
+    /// Ends all jobs, so that no supervisor is left, then the daemons and their cgroups. Jobs of
+    /// emulated nodes have no processes and end with their controller.
     ///
     /// # Errors
     /// When a job does not end.
@@ -404,17 +405,17 @@ impl Cluster {
     }
 }
 
-/// Removes a node's own groups and, where a supervisor was killed, those of its jobs; kantd leaves
-/// the former for its next start.
+/// Removes a node's cgroups, which kantd keeps for its next start, and those of jobs whose
+/// supervisor was killed.
 pub fn remove_groups(root: &str) {
     let mounts = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
     for mount in mounts.map(|entry| entry.path()).chain([PathBuf::from("/sys/fs/cgroup")]) {
         let group = mount.join(root);
         for entry in fs::read_dir(&group).into_iter().flatten().flatten() {
-            // Files are refused, and so is a group with a process in it.
+            // This fails for files and for cgroups with processes.
             let _ = fs::remove_dir(entry.path());
         }
-        // Most mounts have no such group.
+        // Most mounts do not have such a cgroup.
         let _ = fs::remove_dir(group);
     }
 }
@@ -423,7 +424,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         let kept = self._temporary.is_none();
         if !kept && let Err(error) = self.wind_down() {
-            eprintln!("failed to wind the test cluster down: {error:#}");
+            eprintln!("failed to end the test cluster: {error:#}");
         }
         if std::thread::panicking() {
             for (name, daemon) in &self.nodes {
@@ -438,8 +439,8 @@ impl Drop for Cluster {
     }
 }
 
-/// By a process of its own: were the file open for writing here while another thread forks, nobody
-/// could run it until that child's exec ("text file busy").
+/// Copies with a separate process: if the file were open for writing in this process while another
+/// thread forks, it could not be executed until that child's exec ("text file busy").
 fn copy_program(from: &Path, to: &Path) -> anyhow::Result<()> {
     let status = Command::new("cp").arg(from).arg(to).status().context("failed to run cp")?;
     ensure!(status.success(), "failed to copy {}: cp ended with {status}", from.display());

@@ -1,5 +1,5 @@
-//! Several controllers on loopback, each in a directory of its own, with one cluster key: founded,
-//! joined, killed and looked at as operators would. Never touches /etc, /run or /var.
+//! Several controllers on loopback with one cluster key, each in a directory of its own, operated
+//! as an operator would. Nothing in /etc, /run or /var is used.
 
 mod faults;
 mod measured;
@@ -26,12 +26,12 @@ pub struct Controllers {
     configs: BTreeMap<String, ControllerConfig>,
     running: BTreeMap<String, Daemon>,
     nodes: BTreeMap<String, Daemon>,
-    /// Each daemon on a host of its own; none: all on loopback.
+    /// With a network, each daemon is on a host of its own; otherwise all are on loopback.
     network: Option<Network>,
 }
 
 impl Controllers {
-    /// An empty house.
+    /// No controllers yet.
     ///
     /// # Errors
     /// When the programs do not build.
@@ -42,15 +42,15 @@ impl Controllers {
         Ok(Self { dir, binaries, configs, running, nodes, network })
     }
 
-    /// Three that vote: the first is named `a`.
+    /// Starts three voting controllers, `a`, `b` and `c`.
     ///
     /// # Errors
-    /// When they do not come to vote.
+    /// When they do not become voters.
     pub fn three() -> anyhow::Result<Self> {
         Self::three_with(|_| {})
     }
 
-    /// The directory that all share.
+    /// The common directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
         self.dir.path()
@@ -60,12 +60,12 @@ impl Controllers {
         self.dir().join(name)
     }
 
-    /// Writes the configuration of one more controller.
+    /// Writes the configuration of another controller.
     ///
     /// # Errors
-    /// The system's.
+    /// When a file cannot be written.
     pub fn add(&mut self, name: &str) -> anyhow::Result<()> {
-        // Taken and let go again: the daemon binds it a moment later.
+        // The port is reserved and released; the daemon binds it a moment later.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let others = self.configs.values().map(|config| config.listen.clone()).collect();
         let text = |path: PathBuf| path.display().to_string();
@@ -78,7 +78,7 @@ impl Controllers {
             peers: others,
             cluster_key: text(self.path("cluster.key")),
             kill_grace_seconds: 1,
-            // Tests run as whoever runs them.
+            // Tests run as the user who starts them.
             allow_root_jobs: true,
             nodes_may_vouch_for: VouchedFor::Operators,
             log: "debug".to_owned(),
@@ -91,7 +91,7 @@ impl Controllers {
     /// Changes a controller's configuration, for its next start.
     ///
     /// # Errors
-    /// The system's.
+    /// When the file cannot be written.
     pub fn reconfigure(
         &mut self,
         name: &str,
@@ -114,7 +114,7 @@ impl Controllers {
         self.configs.get(name).with_context(|| format!("there is no controller {name}"))
     }
 
-    /// Where a controller is reached.
+    /// A controller's address.
     #[must_use]
     pub fn address(&self, name: &str) -> String {
         self.configs.get(name).map(|config| config.listen.clone()).unwrap_or_default()
@@ -126,10 +126,10 @@ impl Controllers {
         command
     }
 
-    /// Runs a verb of kantctld; any exit code is an answer.
+    /// Runs a verb of kantctld; any exit code is a result.
     ///
     /// # Errors
-    /// When it could not be run.
+    /// When it cannot be run.
     pub fn try_verb(&self, name: &str, verb: &[&str]) -> anyhow::Result<Answer> {
         let output = self.program(name).args(verb).output()?;
         Ok(Answer {
@@ -142,17 +142,17 @@ impl Controllers {
     /// Runs a verb of kantctld.
     ///
     /// # Errors
-    /// When it fails, with what it said.
+    /// When it fails, with its standard error.
     pub fn verb(&self, name: &str, verb: &[&str]) -> anyhow::Result<String> {
         let answer = self.try_verb(name, verb)?;
         ensure!(answer.code == 0, "kantctld {verb:?} of {name}: {}", answer.stderr);
         Ok(answer.stdout)
     }
 
-    /// An operator's invitation, of the leader that a controller knows.
+    /// An invitation from the leader that a controller knows.
     ///
     /// # Errors
-    /// When none leads.
+    /// When there is no leader.
     pub fn invite(&self, asked: &str) -> anyhow::Result<String> {
         wait_for("an invitation", || {
             let Ok(list) = self.list(asked) else { return Ok(None) };
@@ -163,10 +163,10 @@ impl Controllers {
         })
     }
 
-    /// Runs `join` or `rebuild` of a controller, invited, by way of another.
+    /// Runs `join` or `rebuild` of a controller with an invitation, by way of another.
     ///
     /// # Errors
-    /// When it fails, with what it said.
+    /// When it fails, with its standard error.
     pub fn admit(&self, name: &str, verb: &str, by: &str) -> anyhow::Result<String> {
         let (to, invitation) = (self.address(by), self.invite(by)?);
         self.verb(name, &[verb, "--to", &to, "--invitation", &invitation])
@@ -181,18 +181,18 @@ impl Controllers {
         self.wait_for_answer(name)
     }
 
-    /// kill -9.
+    /// Kills a controller with SIGKILL.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn kill(&mut self, name: &str) -> anyhow::Result<()> {
         self.running.remove(name).map_or(Ok(()), Daemon::kill)
     }
 
-    /// SIGTERM, and waits for the end.
+    /// Stops a controller with SIGTERM and waits for its end.
     ///
     /// # Errors
-    /// The system's, or when it ends with a failure.
+    /// When a system call fails, or the controller ends with a failure.
     pub fn stop(&mut self, name: &str) -> anyhow::Result<()> {
         let Some(daemon) = self.running.remove(name) else { return Ok(()) };
         let status = daemon.stop()?;
@@ -200,7 +200,7 @@ impl Controllers {
         Ok(())
     }
 
-    /// What a controller has logged so far.
+    /// A controller's log.
     #[must_use]
     pub fn log(&self, name: &str) -> String {
         fs::read_to_string(self.path(&format!("{name}.log"))).unwrap_or_default()
@@ -209,13 +209,13 @@ impl Controllers {
     /// kantctl on a controller's socket.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// When there is no controller of that name.
     pub fn kantctl(&self, name: &str) -> anyhow::Result<Kantctl> {
         let socket = PathBuf::from(&self.config(name)?.socket);
         Ok(Kantctl::at(&self.binaries.kantctl, &socket, self.dir.path()))
     }
 
-    /// The controllers, as one of them sees them.
+    /// The list of controllers, as seen by one of them.
     ///
     /// # Errors
     /// When it does not answer.
@@ -223,7 +223,7 @@ impl Controllers {
         self.kantctl(name)?.json(&["admin", "controller", "status"])
     }
 
-    /// Waits until so many vote, and no others are on their way.
+    /// Waits until N controllers vote, and no change of the voters is in progress.
     ///
     /// # Errors
     /// When it takes too long.
@@ -237,26 +237,26 @@ impl Controllers {
         })
     }
 
-    /// The one that leads, once all that run agree who that is.
+    /// The leader, once all running controllers agree on it.
     ///
     /// # Errors
-    /// When they do not in time.
+    /// When they do not agree in time.
     pub fn leader(&self) -> anyhow::Result<(String, ControllerId)> {
         wait_for("a leader", || {
-            let mut said = Vec::new();
+            let mut reports = Vec::new();
             for name in self.running.keys() {
                 let Ok(list) = self.list(name) else { return Ok(None) };
                 let leader = list.controllers.iter().find(|c| Some(c.id) == list.leader);
                 let Some(leader) = leader.cloned() else { return Ok(None) };
-                said.push((leader.name, leader.id));
+                reports.push((leader.name, leader.id));
             }
-            said.dedup();
-            let [one] = &said[..] else { return Ok(None) };
+            reports.dedup();
+            let [one] = &reports[..] else { return Ok(None) };
             Ok(self.running.contains_key(&one.0).then(|| one.clone()))
         })
     }
 
-    /// Starts a node daemon without GPUs that knows all controllers there are.
+    /// Starts a node daemon without GPUs that knows all controllers.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -273,7 +273,7 @@ impl Controllers {
             allow_root_jobs: true,
             nvml_library: text(self.path("no-nvml-here.so")),
             log: "debug".to_owned(),
-            // Everything of these tests is in /tmp, and their jobs look at it.
+            // All files of the tests are in /tmp, and their jobs use them.
             private_dirs: vec!["/dev/shm".to_owned()],
             ..NodeConfig::default()
         };
@@ -289,7 +289,7 @@ impl Controllers {
 
 impl Drop for Controllers {
     fn drop(&mut self) {
-        // Supervisors outlive their kantd: jobs first.
+        // Supervisors outlive their kantd, so jobs are ended first.
         let any = self.running.keys().next().cloned();
         if let Some(kantctl) = any.filter(|_| !self.nodes.is_empty())
             && let Err(error) =
@@ -299,7 +299,7 @@ impl Drop for Controllers {
         }
         if std::env::var_os("KANT_KEEP").is_some() {
             self.dir.disable_cleanup(true);
-            eprintln!("kept, as KANT_KEEP asks: {}", self.dir.path().display());
+            eprintln!("kept, since KANT_KEEP is set: {}", self.dir.path().display());
         }
         if std::thread::panicking() {
             for name in self.configs.keys() {

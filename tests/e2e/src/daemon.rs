@@ -1,5 +1,5 @@
-//! One daemon process: its log in a file, ended by pid. Never outlives this value, unless it is let
-//! go on purpose.
+//! One daemon process with its log in a file. It is ended by pid when the value is dropped, unless
+//! it is kept.
 
 use anyhow::Context as _;
 use nix::sys::signal::{SigSet, Signal, kill};
@@ -10,38 +10,38 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Those that end with this process, whatever ends it.
+/// The daemons that are ended together with this process.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 fn running(note: impl FnOnce(&mut BTreeSet<u32>)) {
     note(&mut RUNNING.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// From now on SIGTERM and SIGINT end all daemons before they end this process: for long runs that
-/// people stop. To be called before any thread is made. What is in temporary directories stays.
+/// Makes SIGTERM and SIGINT end all daemons before this process, for long runs that users stop.
+/// Must be called before any thread is started. Temporary directories stay.
 ///
 /// # Errors
-/// The system's.
+/// When a system call fails.
 pub fn end_daemons_when_told() -> anyhow::Result<()> {
-    let told = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
-    told.thread_block()?;
+    let caught = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
+    caught.thread_block()?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        let signal = told.wait();
+        let signal = caught.wait();
         running(|daemons| {
             for pid in daemons.iter().filter_map(|pid| i32::try_from(*pid).ok()) {
-                // It may have ended already.
+                // The daemon may have ended already.
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }
-            // With the list locked: nobody starts another one meanwhile.
+            // The list stays locked, so that no other daemon is started meanwhile.
             std::process::exit(128 + signal.map_or(0, |signal| signal as i32));
         });
     })?;
     Ok(())
 }
 
-/// Starts a process with no signal blocked, whatever is blocked here: it would inherit that, and
-/// never be stopped. For this moment a SIGTERM ends this process as if nobody listened for it.
-fn deaf_to_nothing<T>(start: impl FnOnce() -> T) -> anyhow::Result<T> {
+/// Starts a process with all signals unblocked: it would inherit blocked signals and could not be
+/// stopped. Meanwhile a SIGTERM ends this process immediately.
+fn with_signals_unblocked<T>(start: impl FnOnce() -> T) -> anyhow::Result<T> {
     let blocked = SigSet::thread_get_mask()?;
     SigSet::empty().thread_set_mask()?;
     let started = start();
@@ -49,7 +49,7 @@ fn deaf_to_nothing<T>(start: impl FnOnce() -> T) -> anyhow::Result<T> {
     Ok(started)
 }
 
-/// A daemon that runs.
+/// A running daemon.
 pub struct Daemon {
     child: Child,
     log: PathBuf,
@@ -57,7 +57,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts a command; its output is added to `log`.
+    /// Starts a command whose output is appended to `log`.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -66,7 +66,7 @@ impl Daemon {
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let mut started = None;
         running(|daemons| {
-            let child = deaf_to_nothing(|| command.spawn());
+            let child = with_signals_unblocked(|| command.spawn());
             daemons.extend(child.iter().flatten().map(Child::id));
             started = Some(child);
         });
@@ -80,16 +80,16 @@ impl Daemon {
         self.child.id()
     }
 
-    /// What it has logged so far.
+    /// The log so far.
     #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Has it ended by itself?
+    /// The exit status, if it has ended by itself.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
@@ -97,31 +97,31 @@ impl Daemon {
     /// Sends a signal.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         Ok(kill(Pid::from_raw(i32::try_from(self.child.id())?), signal)?)
     }
 
-    /// kill -9, and waits for the end.
+    /// Kills it with SIGKILL and waits for its end.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn kill(mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
-    /// SIGTERM, and waits for the end.
+    /// Stops it with SIGTERM and waits for its end.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn stop(mut self) -> anyhow::Result<ExitStatus> {
         self.signal(Signal::SIGTERM)?;
         Ok(self.child.wait()?)
     }
 
-    /// Lets it run on when this value goes.
+    /// Keeps it running when this value is dropped.
     pub fn keep(&mut self) {
         let pid = self.pid();
         running(|daemons| {
@@ -136,7 +136,7 @@ impl Drop for Daemon {
         let pid = self.pid();
         running(|daemons| {
             if daemons.remove(&pid) && !self.kept {
-                // It may have ended already.
+                // The daemon may have ended already.
                 let _ = self.child.kill();
             }
         });

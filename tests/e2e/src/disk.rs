@@ -1,5 +1,4 @@
-//! What a sync costs on the disk that a house lies on, so that no figure is read without it. Never
-//! leaves its file behind.
+//! The cost of a sync on the disk of a test directory, which benchmarks report with their figures.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -7,13 +6,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const SYNCS: usize = 200;
-/// About a log record with a small job in it.
+/// The approximate size of a log record with a small job.
 const RECORD: [u8; 512] = [7; 512];
 
-/// How long each of some writes of 512 bytes takes until it is durable (fdatasync(2)).
+/// The times of several durable writes of 512 bytes (fdatasync(2)).
 ///
 /// # Errors
-/// The system's.
+/// When a system call fails.
 pub fn sync_times(dir: &Path) -> anyhow::Result<Vec<Duration>> {
     let path = dir.join("fsync-probe");
     let mut file = File::create(&path)?;

@@ -1,12 +1,11 @@
-//! Nodes that `kantd emulate` makes up, for a cluster whose controller has `emulated = true`.
-//! Never waits for them.
+//! Emulated nodes (`kantd emulate`), for a cluster whose controller has `emulated = true`.
 
 use crate::cluster::Cluster;
 use crate::daemon::Daemon;
 use std::process::Command;
 
 impl Cluster {
-    /// Starts an emulator with these words beside those that name the controller and its key.
+    /// Starts an emulator with these arguments, in addition to the controller and its key.
     ///
     /// # Errors
     /// When it cannot be started.

@@ -1,4 +1,4 @@
-//! kantctl as a person would run it. Never speaks to the daemons any other way.
+//! kantctl, run as a user would run it.
 
 use crate::person::Person;
 use anyhow::{Context as _, bail, ensure};
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// kantctl, for one person, on one socket.
+/// kantctl for one user and one socket.
 #[derive(Debug, Clone)]
 pub struct Kantctl {
     pub(crate) program: PathBuf,
@@ -16,31 +16,30 @@ pub struct Kantctl {
     pub(crate) dir: PathBuf,
 }
 
-/// What a run of kantctl said.
+/// The result of a run of kantctl.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub code: i32,
     pub stdout: String,
-    /// Its standard error.
     pub stderr: String,
 }
 
 impl Kantctl {
-    /// A given kantctl on a given socket, run as ourselves in `dir`.
+    /// A given kantctl on a given socket, run as the current user in `dir`.
     #[must_use]
     pub fn at(program: &Path, socket: &Path, dir: &Path) -> Self {
         let own = Path::to_owned;
         Self { program: own(program), socket: own(socket), person: Person::me(), dir: own(dir) }
     }
 
-    /// Cancels every job and waits until none is left; for operators.
+    /// Cancels every job and waits until all have ended; for operators.
     ///
     /// # Errors
     /// When the controller does not answer, or a job does not end.
     pub fn cancel_everything(&self) -> anyhow::Result<()> {
         let list: JobList = self.json(&["queue"])?;
         for job in &list.jobs {
-            // It may have ended meanwhile.
+            // The job may have ended in the meantime.
             let _ = self.run(&["cancel", &job.key.to_string()])?;
         }
         crate::wait_for("the end of all jobs", || {
@@ -49,19 +48,19 @@ impl Kantctl {
         })
     }
 
-    /// The directory it runs in, which the person owns.
+    /// Its working directory, which the user owns.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The same on another socket.
+    /// The same kantctl on another socket.
     #[must_use]
     pub fn on(&self, socket: &Path) -> Self {
         Self { socket: socket.to_owned(), ..self.clone() }
     }
 
-    /// A command ready to be given arguments.
+    /// A command without arguments.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
@@ -71,10 +70,10 @@ impl Kantctl {
         command
     }
 
-    /// Runs it; any exit code is an answer.
+    /// Runs it; any exit code is a result.
     ///
     /// # Errors
-    /// When it could not be run, or was killed.
+    /// When it cannot be run, or is killed.
     pub fn run(&self, arguments: &[&str]) -> anyhow::Result<Answer> {
         let mut command = self.command();
         let Output { status, stdout, stderr } =
@@ -89,7 +88,7 @@ impl Kantctl {
     /// Runs it and returns its standard output.
     ///
     /// # Errors
-    /// When it fails, with what it said.
+    /// When it fails, with its standard error.
     pub fn ok(&self, arguments: &[&str]) -> anyhow::Result<String> {
         let answer = self.run(arguments)?;
         if answer.code != 0 {
@@ -98,16 +97,16 @@ impl Kantctl {
         Ok(answer.stdout)
     }
 
-    /// Runs it with --json and reads its answer.
+    /// Runs it with --json and parses its answer.
     ///
     /// # Errors
-    /// When it fails, or its answer does not read.
+    /// When it fails, or its answer is invalid.
     pub fn json<T: DeserializeOwned>(&self, arguments: &[&str]) -> anyhow::Result<T> {
         let text = self.ok(&[&["--json"], arguments].concat())?;
         serde_json::from_str(&text).with_context(|| format!("kantctl {arguments:?}: {text}"))
     }
 
-    /// Submits a script's text with some flags; returns the job's id as text.
+    /// Submits a script with options and returns the job id.
     ///
     /// # Errors
     /// When it is refused.
@@ -122,16 +121,16 @@ impl Kantctl {
         Ok(id)
     }
 
-    /// The job as `show` gives it.
+    /// The job, as in `kantctl show job`.
     ///
     /// # Errors
-    /// When there is none.
+    /// When it does not exist.
     pub fn job(&self, id: &str) -> anyhow::Result<JobView> {
         let list: JobList = self.json(&["show", "job", id])?;
         list.jobs.into_iter().next().context("an empty answer")
     }
 
-    /// Waits until a job is over and returns it.
+    /// Waits until a job has ended and returns it.
     ///
     /// # Errors
     /// When it takes too long.

@@ -1,8 +1,7 @@
-//! Real daemons on loopback: a cluster in a directory of its own, started, killed and looked at
-//! through kantctl as its users would. For tests, the demo and the benchmark.
+//! Clusters of real daemons on loopback, each in a directory of its own and used through kantctl,
+//! for tests, the demo and the benchmarks.
 //!
-//! It never reaches into the daemons' code, never leaves a process behind (what it started it ends,
-//! by pid), and never listens beyond loopback.
+//! The library ends every process that it starts, by pid, and listens only on loopback.
 
 mod binaries;
 mod cluster;
@@ -27,7 +26,7 @@ pub use controllers::Controllers;
 pub use daemon::{Daemon, end_daemons_when_told};
 pub use disk::sync_times;
 pub use kantctl::{Answer, Kantctl};
-pub use load::{Load, Record, Wish, probe, under_load};
+pub use load::{Action, Load, Record, probe, under_load};
 pub use machine::{Gpus, Machine};
 pub use network::Network;
 pub use person::{Person, is_root};

@@ -1,6 +1,6 @@
-//! A steady load on several controllers, and a record of what was acknowledged: submits, cancels
-//! and requeues by kantctl on nodes, submits by a client that repeats its keys. Never stops at a
-//! failure: it records it.
+//! A steady load on several controllers, with a record of acknowledged requests: submissions,
+//! cancellations and requeues by kantctl on nodes, and submissions by a client that repeats its
+//! request keys. A failure is recorded and does not end the load.
 
 use crate::controllers::Controllers;
 use crate::kantctl::Kantctl;
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Each attempt holds a lock while anything of it lives, and says when it begins and ends.
+/// Each attempt holds a lock while any of its processes runs, and logs its begin and end.
 pub(crate) const SCRIPT: &str = "#!/bin/sh\n\
     exec 9>>ran/$KANT_JOB_ID.lock\n\
     flock -n 9 || echo overlap >> ran/$KANT_JOB_ID\n\
@@ -18,28 +18,28 @@ pub(crate) const SCRIPT: &str = "#!/bin/sh\n\
     sleep 0.2\n\
     echo end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
 
-/// Between two wishes of one client.
+/// The time between two requests of one client.
 const PACE: Duration = Duration::from_millis(80);
 
-/// What was done to a job after it was submitted.
+/// A request about a job after its submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum Action {
     Cancel,
     Requeue,
 }
 
-/// What clients were told.
+/// The answers to all clients.
 #[derive(Debug, Default)]
 pub struct Record {
-    /// The jobs that were acknowledged, by whomever.
+    /// The acknowledged jobs.
     pub acknowledged: Vec<JobId>,
-    /// What was wished of some of them, whatever came of it.
-    pub wishes: Vec<(JobId, Wish)>,
-    /// Submits that were given up, and answers that were wrong.
+    /// Requests about some of the jobs, whether granted or not.
+    pub actions: Vec<(JobId, Action)>,
+    /// Abandoned submissions and wrong answers.
     pub failed: Vec<String>,
 }
 
-/// A load under way.
+/// A running load.
 #[derive(Debug, Default)]
 pub struct Load(Mutex<Record>);
 
@@ -48,18 +48,18 @@ impl Load {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many submits were acknowledged so far.
+    /// The number of acknowledged submissions.
     #[must_use]
     pub fn acknowledged(&self) -> usize {
         self.record().acknowledged.len()
     }
 
-    /// Notes a job that somebody else submitted, so that it is judged with the others.
+    /// Records a job that the caller submitted, so that it is checked with the others.
     pub fn note(&self, job: JobId) {
         self.record().acknowledged.push(job);
     }
 
-    /// Waits until so many more submits were acknowledged.
+    /// Waits until N more submissions are acknowledged.
     ///
     /// # Errors
     /// When it takes too long.
@@ -71,30 +71,31 @@ impl Load {
     }
 }
 
-/// A client of [`under_load`]'s kind, for who measures.
+/// A client like those of [`under_load`], for measurements.
 ///
 /// # Errors
-/// The system's.
-pub fn probe(house: &Controllers, name: &str) -> anyhow::Result<Probe> {
-    Probe::new(name, &house.sockets(), house.dir(), SCRIPT)
+/// When a file cannot be written.
+pub fn probe(controllers: &Controllers, name: &str) -> anyhow::Result<Probe> {
+    Probe::new(name, &controllers.sockets(), controllers.dir(), SCRIPT)
 }
 
-/// Does something while clients on these nodes, and one that asks the controllers there are now,
-/// submit, cancel and requeue.
+/// Runs `during` while clients on these nodes, and one on the current controllers, submit, cancel
+/// and requeue jobs.
 ///
 /// # Errors
-/// That of what is done; what befell the clients is in the record.
+/// The error of `during`; failures of clients are in the record.
 pub fn under_load<T>(
-    house: &mut Controllers,
+    controllers: &mut Controllers,
     nodes: &[&str],
     during: impl FnOnce(&mut Controllers, &Load) -> anyhow::Result<T>,
 ) -> anyhow::Result<(T, Record)> {
-    std::fs::create_dir_all(house.dir().join("ran"))?;
-    let script = house.dir().join("load.sh");
+    std::fs::create_dir_all(controllers.dir().join("ran"))?;
+    let script = controllers.dir().join("load.sh");
     std::fs::write(&script, SCRIPT)?;
     let load = Load::default();
-    let mut client = probe(house, "load")?;
-    let of_nodes: Vec<Kantctl> = nodes.iter().map(|node| house.kantctl_on_node(node)).collect();
+    let mut client = probe(controllers, "load")?;
+    let of_nodes: Vec<Kantctl> =
+        nodes.iter().map(|node| controllers.kantctl_on_node(node)).collect();
     let done = std::thread::scope(|scope| {
         let mut stops = Vec::new();
         for (number, kantctl) in of_nodes.iter().enumerate() {
@@ -107,29 +108,30 @@ pub fn under_load<T>(
         stops.push(stop);
         let load = &load;
         scope.spawn(move || by_probe(&mut client, load, &stopped));
-        let done = during(house, load);
+        let done = during(controllers, load);
         drop(stops);
         done
     })?;
     Ok((done, load.0.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
-/// Paces a client; false once it is to stop.
-fn goes_on(stopped: &Receiver<()>) -> bool {
+/// Waits between two requests; false: the client must stop.
+fn wait_for_next_turn(stopped: &Receiver<()>) -> bool {
     stopped.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout)
 }
 
 fn by_kantctl(kantctl: &Kantctl, load: &Load, number: usize, stopped: &Receiver<()>) {
     let mut last: Option<JobId> = None;
     let mut turn = number;
-    while goes_on(stopped) {
+    while wait_for_next_turn(stopped) {
         turn += 1;
         match submit(kantctl) {
             Ok(job) => {
                 load.note(job);
-                let wished = [None, Some(Wish::Cancel), None, Some(Wish::Requeue)][turn % 4];
-                if let (Some(job), Some(wish)) = (last, wished) {
-                    put(kantctl, load, job, wish);
+                let next_action =
+                    [None, Some(Action::Cancel), None, Some(Action::Requeue)][turn % 4];
+                if let (Some(job), Some(action)) = (last, next_action) {
+                    send_action(kantctl, load, job, action);
                 }
                 last = Some(job);
             }
@@ -143,26 +145,26 @@ fn submit(kantctl: &Kantctl) -> anyhow::Result<JobId> {
     Ok(JobId(id.trim().parse()?))
 }
 
-/// The job may be over by now: a refusal is no failure.
-fn put(kantctl: &Kantctl, load: &Load, job: JobId, wish: Wish) {
-    let verb = match wish {
-        Wish::Cancel => "cancel",
-        Wish::Requeue => "requeue",
+/// Sends a request about a job. The job may have ended, so a refusal is not a failure.
+fn send_action(kantctl: &Kantctl, load: &Load, job: JobId, action: Action) {
+    let verb = match action {
+        Action::Cancel => "cancel",
+        Action::Requeue => "requeue",
     };
-    load.record().wishes.push((job, wish));
+    load.record().actions.push((job, action));
     if let Err(error) = kantctl.run(&[verb, &job.to_string()]) {
         load.record().failed.push(format!("{error:#}"));
     }
 }
 
 fn by_probe(client: &mut Probe, load: &Load, stopped: &Receiver<()>) {
-    while goes_on(stopped) {
-        let told = client.submit().and_then(|job| {
+    while wait_for_next_turn(stopped) {
+        let result = client.submit().and_then(|job| {
             load.note(job);
             client.submit_again(job)?;
             client.look(job)
         });
-        if let Err(error) = told {
+        if let Err(error) = result {
             load.record().failed.push(format!("{error:#}"));
         }
     }

@@ -1,21 +1,21 @@
-//! What a node of a test cluster pretends to have. Never more CPUs than this machine.
+//! The resources of a node of a test cluster.
 
-/// Where a node's GPUs come from.
+/// The source of a node's GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Gpus {
-    /// A CPU node, whatever this host has.
+    /// No GPUs, even if this host has some.
     #[default]
     None,
-    /// The stand-in's, by the name of a machine file (`pcie-2`).
+    /// Simulated GPUs, by the name of a machine file (`pcie-2`).
     StandIn(&'static str),
-    /// Those of this host.
+    /// The GPUs of this host.
     Real,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
     pub gpus: Gpus,
-    /// The CPUs it offers; none: all of this host.
+    /// The offered CPUs; `None`: all CPUs of this host.
     pub cpus: Option<String>,
 }
 
@@ -25,7 +25,7 @@ impl Machine {
         Self::default()
     }
 
-    /// A node with the GPUs of a stand-in machine.
+    /// A node with the GPUs of a simulated machine.
     #[must_use]
     pub fn with_gpus(machine: &'static str) -> Self {
         Self { gpus: Gpus::StandIn(machine), cpus: None }
@@ -37,7 +37,7 @@ impl Machine {
         Self { gpus: Gpus::Real, cpus: None }
     }
 
-    /// The same, offering only these CPUs.
+    /// Offers only these CPUs.
     #[must_use]
     pub fn on_cpus(mut self, cpus: &str) -> Self {
         self.cpus = Some(cpus.to_owned());

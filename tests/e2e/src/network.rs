@@ -1,5 +1,5 @@
-//! Hosts on a network of their own, as network namespaces at one bridge, which can be cut off.
-//! Never touches the network of the host it runs on; only root can make one.
+//! Hosts on a private network: network namespaces on one bridge, which can be cut off. The network
+//! of the real host is not changed. Only root can make such a network.
 
 use crate::person::is_root;
 use anyhow::{Context as _, ensure};
@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Hosts by name; all goes when this goes.
+/// Hosts by name. The network is removed when the value is dropped.
 #[derive(Debug)]
 pub struct Network {
-    /// Namespaces are called so, a dash, and the host.
+    /// The prefix of namespace names, which a dash and the host follow.
     tag: String,
     hosts: Vec<String>,
 }
@@ -18,13 +18,13 @@ pub struct Network {
 const SWITCH: &str = "switch";
 
 impl Network {
-    /// Makes these hosts; `None` where this system or user cannot.
+    /// Makes these hosts; `None` if this system or user cannot make network namespaces.
     ///
     /// # Errors
-    /// When it could, and then failed.
+    /// When a later step fails.
     pub fn new(hosts: &[&str]) -> anyhow::Result<Option<Self>> {
         let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-        // Tests of one process run side by side.
+        // Tests of one process run in parallel.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let network = Self { tag: format!("kant-test-{}-{count}", std::process::id()), hosts };
@@ -54,13 +54,13 @@ impl Network {
     /// The address of a host.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// When there is no host of that name.
     pub fn address(&self, host: &str) -> anyhow::Result<String> {
         let place = self.hosts.iter().position(|one| one == host);
         Ok(format!("10.79.0.{}", place.with_context(|| format!("no host {host}"))? + 1))
     }
 
-    /// A program on a host; its process is the program's own.
+    /// A command on a host; the process becomes the program itself.
     #[must_use]
     pub fn command(&self, host: &str, program: &Path) -> Command {
         let mut command = Command::new("nsenter");
@@ -68,7 +68,7 @@ impl Network {
         command
     }
 
-    /// The same, where the host's name is its own too.
+    /// A command on a host, with the host's name as its hostname.
     #[must_use]
     pub fn command_by_name(&self, host: &str, program: &Path) -> Command {
         let named = r#"hostname "$0" && exec "$@""#;
@@ -77,35 +77,35 @@ impl Network {
         command
     }
 
-    /// Nothing reaches a host any more, and nothing that it sends arrives: no error, only silence.
+    /// Drops all packets to and from a host, without errors.
     ///
     /// # Errors
-    /// The system's.
+    /// When a command fails.
     pub fn cut_off(&self, host: &str) -> anyhow::Result<()> {
         self.at(SWITCH, &["link", "set", &format!("to-{host}"), "nomaster"])
     }
 
-    /// Ends that.
+    /// Undoes [`Self::cut_off`].
     ///
     /// # Errors
-    /// The system's.
+    /// When a command fails.
     pub fn heal(&self, host: &str) -> anyhow::Result<()> {
         self.at(SWITCH, &["link", "set", &format!("to-{host}"), "master", "br0"])
     }
 
-    /// Nothing that a host sends arrives any more, while it still hears the others: what it sends
-    /// goes to a card that nobody has.
+    /// Drops all packets from a host, which still receives packets: its neighbour entries point to
+    /// a MAC address that no host has.
     ///
     /// # Errors
-    /// The system's.
+    /// When a command fails.
     pub fn silence(&self, host: &str) -> anyhow::Result<()> {
         self.neighbours(host, &["replace"], &["lladdr", "02:00:00:00:00:01", "nud", "permanent"])
     }
 
-    /// Ends that.
+    /// Undoes [`Self::silence`].
     ///
     /// # Errors
-    /// The system's.
+    /// When a command fails.
     pub fn unsilence(&self, host: &str) -> anyhow::Result<()> {
         self.neighbours(host, &["del"], &[])
     }
@@ -126,8 +126,8 @@ impl Network {
         let mut command = Command::new("ip");
         let output = command.args(words).stdin(Stdio::null()).output();
         let output = output.context("failed to run ip")?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "ip {words:?} ended with {}: {said}", output.status);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "ip {words:?} ended with {}: {stderr}", output.status);
         Ok(())
     }
 }
@@ -135,7 +135,7 @@ impl Network {
 impl Drop for Network {
     fn drop(&mut self) {
         for host in self.hosts.iter().map(String::as_str).chain([SWITCH]) {
-            // One that could not be made, most likely.
+            // Most likely it could not be made.
             let _ = self.ip(&["netns", "del", &self.namespace(host)]);
         }
     }

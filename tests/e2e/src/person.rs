@@ -1,4 +1,4 @@
-//! Who uses the cluster. Never an account of this host: a number no account has, or ourselves.
+//! Users of a test cluster: uids without an account on this host, or the current user.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -6,18 +6,18 @@ use std::process::Command;
 /// A user, by the kernel's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Person {
-    /// Their uid, and the gid of their one group.
+    /// The uid, and the gid of the only group.
     pub uid: u32,
 }
 
 impl Person {
-    /// Somebody without privileges: as root a number of its own, else ourselves.
+    /// A user without privileges: with root a uid without an account, otherwise the current user.
     #[must_use]
     pub fn plain() -> Self {
         if is_root() { Self { uid: 23_001 } } else { Self::me() }
     }
 
-    /// Somebody else without privileges; only root can play two people.
+    /// Another user without privileges; only root can act as two users.
     #[must_use]
     pub fn other() -> Option<Self> {
         is_root().then_some(Self { uid: 23_002 })
@@ -28,7 +28,7 @@ impl Person {
         Self { uid: nix::unistd::geteuid().as_raw() }
     }
 
-    /// Makes a command run as this person.
+    /// Makes a command run as this user.
     pub fn dress(self, command: &mut Command) {
         if self != Self::me() {
             // As root, std drops the supplementary groups before it changes the uid.
@@ -36,10 +36,10 @@ impl Person {
         }
     }
 
-    /// Gives a file or directory to this person.
+    /// Makes this user the owner of a file or directory.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn own(self, path: &std::path::Path) -> std::io::Result<()> {
         if self == Self::me() {
             return Ok(());

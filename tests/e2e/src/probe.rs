@@ -1,5 +1,5 @@
-//! A client in this process that asks controllers in turn, without a pause for thought: what it
-//! waits is what the controllers were away. Never takes an answer for lost that it has.
+//! A client in this process that asks controllers in turn without pauses, so that its waiting time
+//! is the controllers' outage.
 
 use crate::wait::DEADLINE;
 use anyhow::{Context as _, bail, ensure};
@@ -14,29 +14,29 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// A controller that is stalled is given up for another after so long.
+/// The time after which the client tries another controller.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(5);
 
 pub struct Probe {
     runtime: Runtime,
     clients: Vec<Client>,
-    /// Who answered last, and is asked first.
+    /// The controller that answered last, which is asked first.
     turn: usize,
     name: String,
     dir: String,
     script: String,
     submits: usize,
-    /// What is changed in each ask.
+    /// A change to each job request.
     change: fn(&mut Ask),
 }
 
 impl Probe {
-    /// A client of the controllers behind these sockets. Its jobs run `script` in `dir`; `name` is
-    /// in its request keys.
+    /// A client of the controllers on these sockets. Its jobs run `script` in `dir`; `name` is part
+    /// of its request keys.
     ///
     /// # Errors
-    /// The system's.
+    /// When a client cannot be made.
     pub fn new(name: &str, sockets: &[PathBuf], dir: &Path, script: &str) -> anyhow::Result<Self> {
         let client = |path: &PathBuf| {
             Client::new(Endpoint::Unix(path.clone()))
@@ -55,16 +55,16 @@ impl Probe {
         })
     }
 
-    /// The same with jobs that ask for something else.
+    /// Applies a change to the client's job requests.
     #[must_use]
     pub fn asking(self, change: fn(&mut Ask)) -> Self {
         Self { change, ..self }
     }
 
-    /// Submits a job, under one key until some controller acknowledges it.
+    /// Submits a job with one request key until a controller acknowledges it.
     ///
     /// # Errors
-    /// A refusal, or nobody who acknowledges within [`DEADLINE`].
+    /// When it is refused, or not acknowledged within [`DEADLINE`].
     pub fn submit(&mut self) -> anyhow::Result<JobId> {
         self.submits += 1;
         let request = self.request()?;
@@ -73,10 +73,10 @@ impl Probe {
         Ok(answer.job)
     }
 
-    /// Waits until some controller shows a job, asking without a pause for thought.
+    /// Asks without pauses until a controller shows a job.
     ///
     /// # Errors
-    /// A refusal, or nobody who shows it within [`DEADLINE`].
+    /// When a request is refused, or no controller shows the job within [`DEADLINE`].
     pub fn read(&mut self, job: JobId) -> anyhow::Result<()> {
         let path = format!("/v1/jobs/{job}");
         let list: JobList = self.insist(async |client: &Client| client.get(&path).await)?;
@@ -95,31 +95,33 @@ impl Probe {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            ensure!(is_silence(&error), "a question was refused: {error}");
+            ensure!(is_silence(&error), "a request was refused: {error}");
             if since.elapsed() > DEADLINE {
-                bail!("no controller answers, the last one said: {error}");
+                bail!("no controller answers; the last error is: {error}");
             }
             self.turn = (self.turn + 1) % self.clients.len();
             std::thread::sleep(PAUSE);
         }
     }
 
-    /// The last submit again, at another controller: the same key is the same job.
+    /// Repeats the last submission at another controller: the same key must give the same job.
     ///
     /// # Errors
-    /// When it is another job.
+    /// When it gives another job.
     pub fn submit_again(&mut self, job: JobId) -> anyhow::Result<()> {
         let request = self.request()?;
         self.turn = (self.turn + 1) % self.clients.len();
         let asked = self.clients[self.turn].post::<_, SubmitAnswer>("/v1/jobs", &request);
         match self.runtime.block_on(asked) {
-            Ok(answer) => ensure!(answer.job == job, "{job} was doubled by job {}", answer.job),
+            Ok(answer) => {
+                ensure!(answer.job == job, "{job} was submitted again as job {}", answer.job)
+            }
             Err(error) => ensure!(is_silence(&error), "a repeated submit was refused: {error}"),
         }
         Ok(())
     }
 
-    /// Looks, at yet another controller, for a job that was acknowledged: an answer must show it.
+    /// Asks another controller for an acknowledged job, which an answer must show.
     ///
     /// # Errors
     /// When it does not.
@@ -157,7 +159,7 @@ impl Probe {
     }
 }
 
-/// No answer, or of one who cannot say: asking again does no harm.
+/// Whether the error is a missing or temporary answer, after which the request is repeated.
 fn is_silence(error: &ClientError) -> bool {
     match error {
         ClientError::Refused { status, .. } => (502..=504).contains(status),

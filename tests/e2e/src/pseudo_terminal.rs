@@ -1,5 +1,5 @@
-//! A person at a terminal: a program that runs on one of its own, what it shows there, and keys
-//! that are pressed. Never waits but for what is to be shown.
+//! A program on a pseudo-terminal, with its output and key presses. Tests wait for output, not for
+//! a time.
 
 use crate::wait_for;
 use anyhow::Context as _;
@@ -13,10 +13,10 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// A terminal of this size, with a program on it.
+/// A terminal with a program.
 pub struct PseudoTerminal {
     master: File,
-    /// Held open, so that its settings can be looked at to the end.
+    /// Kept open, so that the settings can be read after the program has ended.
     slave: OwnedFd,
     child: Child,
     shown: String,
@@ -27,10 +27,10 @@ const fn size(rows: u16, columns: u16) -> Winsize {
 }
 
 impl PseudoTerminal {
-    /// Starts a program on a terminal of its own, of 24 lines of 80 letters.
+    /// Starts a program on a new terminal of 24 lines and 80 columns.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn start(mut command: Command) -> anyhow::Result<Self> {
         let OpenptyResult { master, slave } = openpty(&size(24, 80), None)?;
         let copy = || slave.try_clone().map(Stdio::from);
@@ -53,15 +53,15 @@ impl PseudoTerminal {
     /// Presses keys.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn press(&mut self, keys: &str) -> anyhow::Result<()> {
         Ok(self.master.write_all(keys.as_bytes())?)
     }
 
-    /// Gives the window another size, as a user who drags it.
+    /// Resizes the window.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn resize(&mut self, rows: u16, columns: u16) -> anyhow::Result<()> {
         let size = size(rows, columns);
         // SAFETY: an open terminal and a live struct of the kind that this request reads.
@@ -71,15 +71,15 @@ impl PseudoTerminal {
         Ok(())
     }
 
-    /// How the terminal is set.
+    /// The terminal's settings.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn settings(&self) -> anyhow::Result<Termios> {
         Ok(tcgetattr(&self.slave)?)
     }
 
-    /// All that was shown so far.
+    /// All output so far.
     pub fn shown(&mut self) -> anyhow::Result<&str> {
         let mut buffer = [0; 4096];
         loop {
@@ -93,10 +93,10 @@ impl PseudoTerminal {
         Ok(&self.shown)
     }
 
-    /// Waits until this is shown, so often.
+    /// Waits until the output contains `text` at least `times` times.
     ///
     /// # Errors
-    /// When it never is, with all that was.
+    /// When it does not in time, with all output.
     pub fn see(&mut self, text: &str, times: usize) -> anyhow::Result<()> {
         let seen = wait_for(&format!("{text:?} on the terminal"), || {
             let shown = self.shown()?;
@@ -105,13 +105,13 @@ impl PseudoTerminal {
         seen.with_context(|| format!("shown: {}", self.shown))
     }
 
-    /// Waits until the program is over.
+    /// Waits until the program has ended.
     ///
     /// # Errors
-    /// When it stays.
+    /// When it does not end in time.
     pub fn end(&mut self) -> anyhow::Result<ExitStatus> {
         let ended = wait_for("the end of the program on the terminal", || {
-            // Who shows something to nobody waits for ever.
+            // The program would block if its output were not read.
             self.shown()?;
             Ok(self.child.try_wait()?)
         });
@@ -126,7 +126,7 @@ impl PseudoTerminal {
 
 impl Drop for PseudoTerminal {
     fn drop(&mut self) {
-        // It may be over.
+        // The program may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,19 +1,19 @@
-//! A file system of a few MiB that can be filled to the last byte. Never anywhere but in a
-//! directory of the test's own; only root can mount one.
+//! A file system of a few MiB in a test directory, which can be filled completely. Only root can
+//! mount one.
 
 use anyhow::ensure;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A tmpfs, unmounted when this goes.
+/// A tmpfs that is unmounted when dropped.
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// Mounts one; `size` as mount takes it.
+    /// Mounts a tmpfs; `size` as for mount.
     ///
     /// # Errors
-    /// Without the right to.
+    /// When mount fails, as without root.
     pub fn mount(dir: &Path, size: &str) -> anyhow::Result<Self> {
         std::fs::create_dir_all(dir)?;
         let options = format!("size={size},mode=700");
@@ -24,11 +24,10 @@ impl SmallDisk {
         Ok(Self(dir.to_owned()))
     }
 
-    /// From now on nothing can be written to it, or everything again. A file that is open for
-    /// writing is in the way of the first.
+    /// Makes it read-only or writable. It cannot become read-only while a file is open for writing.
     ///
     /// # Errors
-    /// The system's.
+    /// When mount fails.
     pub fn set_read_only(&self, is_read_only: bool) -> anyhow::Result<()> {
         let options = if is_read_only { "remount,ro" } else { "remount,rw" };
         let status = Command::new("mount").args(["-o", options]).arg(&self.0).status()?;
@@ -36,10 +35,10 @@ impl SmallDisk {
         Ok(())
     }
 
-    /// Writes a file until nothing more fits; removing it makes room again.
+    /// Writes a file until the disk is full; removing the file frees the space.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the file cannot be created.
     pub fn fill(&self, name: &str) -> anyhow::Result<PathBuf> {
         let path = self.0.join(name);
         let mut file = std::fs::File::create(&path)?;
@@ -56,7 +55,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a daemon in it may not have ended yet.
+        // Lazily: a daemon that uses it may not have ended yet.
         let status = Command::new("umount").arg("-l").arg(&self.0).status();
         if !status.is_ok_and(|status| status.success()) {
             eprintln!("failed to unmount {}", self.0.display());

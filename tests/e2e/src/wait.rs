@@ -1,16 +1,15 @@
-//! Waits for a condition, with a deadline and a sentence for when it does not come. Never sleeps
-//! for a fixed time in the hope that something has happened meanwhile.
+//! Waiting for a condition with a deadline, instead of sleeping for a fixed time.
 
 use anyhow::bail;
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes on a busy machine; only failures wait this long.
+/// Longer than any wait takes on a busy machine; only failing tests wait this long.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Asks again and again until there is an answer.
+/// Polls until there is an answer.
 ///
 /// # Errors
-/// After [`DEADLINE`], naming what was awaited; or the question's own error.
+/// After [`DEADLINE`], naming the awaited condition; or the error of the poll.
 pub fn wait_for<T>(
     what: &str,
     ask: impl FnMut() -> anyhow::Result<Option<T>>,
@@ -18,7 +17,7 @@ pub fn wait_for<T>(
     wait_until(Instant::now() + DEADLINE, what, ask)
 }
 
-/// The same, with a deadline of the caller's.
+/// Polls until there is an answer, with the caller's deadline.
 ///
 /// # Errors
 /// As [`wait_for`].
@@ -32,7 +31,7 @@ pub fn wait_until<T>(
             return Ok(answer);
         }
         if Instant::now() > deadline {
-            bail!("waited in vain for {what}");
+            bail!("timed out waiting for {what}");
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -1,5 +1,5 @@
-//! What a job used is in its record, with what its GPUs did, also where kantd was started again in
-//! the middle of it. Never how it is added up: the unit tests of kantd have that.
+//! The resource usage in a job's record, including its GPUs, also after a restart of kantd during
+//! the job.
 
 use common::config::{ControllerConfig, QueueTable};
 use common::id::{GpuIndex, QueueName};
@@ -7,12 +7,12 @@ use common::job::{Outcome, Phase};
 use common::unit::Bytes;
 use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
 
-/// Changes what every GPU of the stand-in shows.
+/// Changes the readings of every simulated GPU.
 fn show(cluster: &Cluster, percent: i64, mib: i64, joules: i64) -> anyhow::Result<()> {
     show_of(cluster, 1, percent, mib, joules)
 }
 
-/// The same, with its memory in the hands of this process.
+/// Changes the readings of every simulated GPU, whose memory this process uses.
 fn show_of(cluster: &Cluster, pid: u32, percent: i64, mib: i64, joules: i64) -> anyhow::Result<()> {
     let file = cluster.dir().join("machine-g1.toml");
     let mut machine: toml::Table = toml::from_str(&std::fs::read_to_string(&file)?)?;
@@ -31,7 +31,7 @@ fn show_of(cluster: &Cluster, pid: u32, percent: i64, mib: i64, joules: i64) -> 
 }
 
 #[test]
-fn a_job_record_tells_what_its_gpus_did_also_over_a_crash_of_kantd() -> anyhow::Result<()> {
+fn a_jobs_record_has_the_usage_of_its_gpus_also_after_a_crash_of_kantd() -> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -45,13 +45,13 @@ fn a_job_record_tells_what_its_gpus_did_also_over_a_crash_of_kantd() -> anyhow::
     cluster.kill_node("g1")?;
     show(&cluster, 80, 3000, 2_000_500)?;
     cluster.start_node("g1")?;
-    wait_for("a look by the next", || Ok(kept("2000500000").then_some(())))?;
+    wait_for("a sample by the restarted kantd", || Ok(kept("2000500000").then_some(())))?;
     std::fs::write(kantctl.dir().join("over"), "")?;
     let job = kantctl.finished(&id)?;
-    let gpus = job.usage.and_then(|usage| usage.gpu).expect("its GPUs were looked at");
+    let gpus = job.usage.and_then(|usage| usage.gpu).expect("its GPUs were sampled");
     assert!(gpus.samples >= 2, "{gpus:?}");
     assert_eq!((gpus.busy_percent(), gpus.energy_joules), (Some(80), 500));
-    // What the driver keeps for itself counts, as nvidia-smi counts it.
+    // Memory of the driver counts, as in nvidia-smi.
     assert!(gpus.memory_peak >= Bytes::from_mib(3000), "{gpus:?}");
     let shown = kantctl.ok(&["show", &id])?;
     assert!(shown.contains("80 % busy on average") && shown.contains(", 500 J"), "{shown}");
@@ -59,7 +59,7 @@ fn a_job_record_tells_what_its_gpus_did_also_over_a_crash_of_kantd() -> anyhow::
 }
 
 #[test]
-fn who_has_more_of_a_shared_gpus_memory_than_its_share_is_ended_and_told() -> anyhow::Result<()> {
+fn a_job_that_exceeds_its_share_of_a_gpus_memory_is_ended_with_the_reason() -> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
     let sharing = |config: &mut ControllerConfig| {
         let name = QueueName::new("shared").ok();
@@ -85,21 +85,21 @@ fn who_has_more_of_a_shared_gpus_memory_than_its_share_is_ended_and_told() -> an
         Ok(job(id)?.allocation.expect("it runs").shares()[0].gpus.clone())
     };
     wait_for("both to run", || Ok((job(&modest)?.phase == Phase::Running).then_some(())))?;
-    assert_eq!(gpu_of(&greedy)?, gpu_of(&modest)?, "they share one");
+    assert_eq!(gpu_of(&greedy)?, gpu_of(&modest)?, "both jobs share one GPU");
     // Half of this machine's GPUs: 23034 MiB.
     show_of(&cluster, pid, 10, 23_034, 0)?;
     let tally = cluster.dir().join(format!("spool-g1/steps/{greedy}.1/gpus"));
     let peak = Bytes::from_mib(23_034).0.to_string();
     let seen = || std::fs::read_to_string(&tally).is_ok_and(|text| text.contains(&peak));
-    wait_for("a look at it", || Ok(seen().then_some(())))?;
-    assert_eq!(job(&greedy)?.phase, Phase::Running, "its share is its own");
+    wait_for("a sample of the GPU", || Ok(seen().then_some(())))?;
+    assert_eq!(job(&greedy)?.phase, Phase::Running, "a job may use its own share");
     show_of(&cluster, pid, 10, 23_035, 0)?;
     let ended = kantctl.finished(&greedy)?;
     assert_eq!(ended.outcome, Some(Outcome::OutOfMemory), "{ended:?}");
     let shown = kantctl.ok(&["explain", &greedy])?;
     assert!(shown.contains("ask for a larger share with --gpus"), "{shown}");
     assert!(!shown.contains("--mem"), "{shown}");
-    // Now that there is a CPU for it: twice 2048 of 46068 MiB, and beside it 20480.
+    // Now that a CPU is free: 2048 of 46068 MiB twice, and 20480 in addition.
     let wide = submit("wide", "--gpus=2x2G")?;
     wait_for("parts of both GPUs", || Ok((job(&wide)?.phase == Phase::Running).then_some(())))?;
     assert_eq!(gpu_of(&wide)?, [GpuIndex(0), GpuIndex(1)]);

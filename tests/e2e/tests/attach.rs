@@ -1,5 +1,5 @@
-//! Attached to a step that runs: what its tasks write is seen by who comes late, comes twice or is
-//! slow; what these type is read; and nothing of that ends the step or holds it up.
+//! Attaching to a running step: late, repeated and slow clients see the output, their input is
+//! read, and none of them ends or blocks the step.
 
 use anyhow::Context as _;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
@@ -57,11 +57,11 @@ impl Talk {
         Ok(writeln!(self.input, "{line}")?)
     }
 
-    /// Its exit code, and what it said on standard error.
+    /// Its exit code and standard error.
     fn end(mut self) -> anyhow::Result<(Option<i32>, String)> {
-        let mut said = String::new();
-        self.child.stderr.take().context("no errors")?.read_to_string(&mut said)?;
-        Ok((self.child.wait()?.code(), said))
+        let mut stderr = String::new();
+        self.child.stderr.take().context("no errors")?.read_to_string(&mut stderr)?;
+        Ok((self.child.wait()?.code(), stderr))
     }
 }
 
@@ -78,13 +78,12 @@ fn job(kantctl: &Kantctl) -> anyhow::Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// Says who it is, and then back what it reads, until that is `end`.
+/// A script that prints its rank and then echoes its input until `end`.
 const ECHO: &str = "echo $KANT_JOB_ID >job; echo first $SLURM_PROCID; while read line; do \
                     echo $SLURM_PROCID read $line; [ \"$line\" = end ] && exit 7; done";
 
 #[test]
-fn who_attaches_sees_what_was_and_what_comes_is_read_and_leaves_without_ending_it()
--> anyhow::Result<()> {
+fn an_attached_client_sees_old_and_new_output_sends_input_and_can_detach() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let words = ["run", "-N2", "--ntasks-per-node=1", "sh", "-c", ECHO];
@@ -97,7 +96,7 @@ fn who_attaches_sees_what_was_and_what_comes_is_read_and_leaves_without_ending_i
     let mut all = Talk::begin(&kantctl, &["attach", &step, "--label"])?;
     let mut first = [all.line()?, all.line()?];
     first.sort();
-    assert_eq!(first, ["0: first 0", "1: first 1"], "what was written before");
+    assert_eq!(first, ["0: first 0", "1: first 1"], "earlier output");
     let one = ["attach", &step, "--output-filter=1", "--input-filter=1"];
     let mut one = Talk::begin(&kantctl, &one)?;
     assert_eq!(one.line()?, "first 1");
@@ -112,9 +111,9 @@ fn who_attaches_sees_what_was_and_what_comes_is_read_and_leaves_without_ending_i
     assert_eq!(both, ["0: 0 read both", "1: 1 read both"]);
 
     interrupt(&one)?;
-    let (code, said) = one.end()?;
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains(&format!("detached from step {step}")), "{said}");
+    let (code, stderr) = one.end()?;
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains(&format!("detached from step {step}")), "{stderr}");
 
     let mut command = kantctl.command();
     command.arg0("sattach").args(["--quiet", &step]);
@@ -125,14 +124,14 @@ fn who_attaches_sees_what_was_and_what_comes_is_read_and_leaves_without_ending_i
 
     run.send("end")?;
     all.until("0: 0 read end")?;
-    let (code, said) = all.end()?;
-    assert_eq!(code, Some(7), "the step's code: {said}");
+    let (code, stderr) = all.end()?;
+    assert_eq!(code, Some(7), "the step's code: {stderr}");
     assert_eq!(run.end()?.0, Some(7));
     Ok(())
 }
 
 #[test]
-fn who_is_slow_misses_something_and_the_step_does_not_wait_for_them() -> anyhow::Result<()> {
+fn a_slow_client_misses_output_and_does_not_block_the_step() -> anyhow::Result<()> {
     const LINES: u32 = 400_000;
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -143,7 +142,7 @@ fn who_is_slow_misses_something_and_the_step_does_not_wait_for_them() -> anyhow:
     let mut run = Talk::begin(&kantctl, &["run", "sh", "-c", &script])?;
     assert_eq!(run.line()?, "first");
     let step = format!("{}.0", job(&kantctl)?);
-    // Its output is read by nobody for a while: pipes hold 64 KiB.
+    // Its output is not read for a while: pipes hold 64 KiB.
     let mut command = kantctl.command();
     command.args(["attach", &step, "--input-filter=none"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -155,21 +154,21 @@ fn who_is_slow_misses_something_and_the_step_does_not_wait_for_them() -> anyhow:
 
     run.send("go")?;
     run.until(&LINES.to_string())?;
-    wait_for("the step to go on", || Ok(kantctl.dir().join("wrote").exists().then_some(())))?;
+    wait_for("the step to continue", || Ok(kantctl.dir().join("wrote").exists().then_some(())))?;
     run.send("go")?;
     run.until("last")?;
     assert_eq!(run.end()?.0, Some(0));
-    let (mut seen, mut said) = (String::new(), String::new());
+    let (mut seen, mut stderr) = (String::new(), String::new());
     output.read_to_string(&mut seen)?;
-    slow.stderr.take().context("no errors")?.read_to_string(&mut said)?;
+    slow.stderr.take().context("no errors")?.read_to_string(&mut stderr)?;
     slow.wait()?;
-    assert!(seen.lines().count() < LINES as usize, "nothing was missed");
-    assert!(said.contains("missed some output"), "{said}");
+    assert!(seen.lines().count() < LINES as usize, "the client missed no output");
+    assert!(stderr.contains("missed some output"), "{stderr}");
     Ok(())
 }
 
 #[test]
-fn who_attaches_stays_while_kantd_starts_anew_and_goes_once_nobody_reads_it() -> anyhow::Result<()>
+fn an_attached_client_survives_a_restart_of_kantd_and_ends_on_a_closed_pipe() -> anyhow::Result<()>
 {
     let mut cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -180,28 +179,28 @@ fn who_attaches_stays_while_kantd_starts_anew_and_goes_once_nobody_reads_it() ->
     assert_eq!(talk.line()?, "first 0");
 
     cluster.kill_node("n1")?;
-    talk.send("while nobody listens")?;
+    talk.send("during the restart")?;
     cluster.start_node("n1")?;
-    talk.until("0 read while nobody listens")?;
+    talk.until("0 read during the restart")?;
     run.send("after")?;
     talk.until("0 read after")?;
 
     // `kantctl attach ... | head -1`
     drop(talk.lines);
     let mut left = talk.child;
-    let code = wait_for("who is read by nobody to end", || {
-        // The first is read to the end, the second finds nobody.
+    let code = wait_for("the client with a closed pipe to end", || {
+        // The first line is read; the second finds a closed pipe.
         run.send("more")?;
         Ok(left.try_wait()?)
     })?;
-    assert_eq!(code.code(), Some(141), "as of who is ended by SIGPIPE");
+    assert_eq!(code.code(), Some(141), "the exit code of SIGPIPE");
     run.send("end")?;
     assert_eq!(run.end()?.0, Some(7));
     Ok(())
 }
 
 #[test]
-fn nobody_attaches_to_what_is_not_theirs_not_there_or_over() -> anyhow::Result<()> {
+fn attaching_to_a_foreign_missing_or_ended_step_is_refused() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let mut run = Talk::begin(&kantctl, &["run", "sh", "-c", ECHO])?;
@@ -209,25 +208,25 @@ fn nobody_attaches_to_what_is_not_theirs_not_there_or_over() -> anyhow::Result<(
     let id = job(&kantctl)?;
     let step = format!("{id}.0");
     if let Some(other) = Person::other() {
-        let told = cluster.kantctl(other)?.run(&["attach", &step])?;
-        assert_eq!(told.code, 1, "{told:?}");
-        assert!(told.stderr.contains("belongs to"), "{told:?}");
+        let answer = cluster.kantctl(other)?.run(&["attach", &step])?;
+        assert_eq!(answer.code, 1, "{answer:?}");
+        assert!(answer.stderr.contains("belongs to"), "{answer:?}");
     }
-    let told = kantctl.run(&["attach", &format!("{id}.5")])?;
-    assert!(told.stderr.contains(&format!("step {id}.5 is not known")), "{told:?}");
-    assert!(told.stderr.contains(&format!("steps that run: {step}")), "{told:?}");
+    let answer = kantctl.run(&["attach", &format!("{id}.5")])?;
+    assert!(answer.stderr.contains(&format!("step {id}.5 is not known")), "{answer:?}");
+    assert!(answer.stderr.contains(&format!("steps that run: {step}")), "{answer:?}");
     run.send("end")?;
     assert_eq!(run.end()?.0, Some(7));
     kantctl.finished(&id)?;
     let script = kantctl.submit(&[], "#!/bin/sh\ntrue\n")?;
     kantctl.finished(&script)?;
-    // Its script's output is not what was asked for.
+    // The script's output is not a step's.
     for step in [step, format!("{script}.3")] {
-        let told = kantctl.run(&["attach", &step])?;
-        assert_eq!(told.code, 1, "{told:?}");
-        assert!(told.stderr.contains(&format!("step {step} does not run")), "{told:?}");
+        let answer = kantctl.run(&["attach", &step])?;
+        assert_eq!(answer.code, 1, "{answer:?}");
+        assert!(answer.stderr.contains(&format!("step {step} does not run")), "{answer:?}");
     }
-    let told = kantctl.run(&["attach", "4711"])?;
-    assert!(told.stderr.contains("there is no job 4711"), "{told:?}");
+    let answer = kantctl.run(&["attach", "4711"])?;
+    assert!(answer.stderr.contains("there is no job 4711"), "{answer:?}");
     Ok(())
 }

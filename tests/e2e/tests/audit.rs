@@ -1,5 +1,5 @@
-//! Who changed what, as real daemons write it down: a job submitted at a node, another user's
-//! refusal, a node drained and put in use again, and what a controller passed on.
+//! The audit log of real daemons: a job submitted on a node, a refusal, a node drained and resumed,
+//! and forwarded requests.
 
 use e2e::{Cluster, ClusterOptions, Controllers, Kantctl, Machine, Person, wait_for};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn story(kantctl: &Kantctl, id: &str) -> anyhow::Result<String> {
 }
 
 #[test]
-fn who_changed_what_by_which_way_is_written_down() -> anyhow::Result<()> {
+fn the_audit_log_records_the_user_the_change_and_the_path_of_a_request() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let log = cluster.dir().join("state/audit.log");
@@ -51,22 +51,22 @@ fn who_changed_what_by_which_way_is_written_down() -> anyhow::Result<()> {
     let by = format!(" by {}", drained["user"].as_str().unwrap_or_default());
     let says = |fact: &str| -> anyhow::Result<()> {
         let shown = operator.ok(&["show", "node", "n1"])?;
-        let said = shown.lines().any(|line| line.starts_with(fact) && line.ends_with(&by));
-        anyhow::ensure!(said, "no `{fact} ...{by}` in:\n{shown}");
+        let is_shown = shown.lines().any(|line| line.starts_with(fact) && line.ends_with(&by));
+        anyhow::ensure!(is_shown, "no `{fact} ...{by}` in:\n{shown}");
         Ok(())
     };
     says("drained ")?;
     operator.ok(&["resume", "n1"])?;
     says("resumed ")?;
     line(&log, "nodes/resume", "done")?;
-    // What only looks has no line.
+    // Queries are not logged.
     let looks = lines(&log)?.iter().filter(|line| line["verb"] == "jobs").count();
     assert_eq!(looks, 0);
     Ok(())
 }
 
 #[test]
-fn a_request_that_was_passed_on_has_one_line_with_its_whole_way() -> anyhow::Result<()> {
+fn a_forwarded_request_has_one_line_with_its_full_path() -> anyhow::Result<()> {
     let controllers = Controllers::three()?;
     let (leader, _) = controllers.leader()?;
     let other = ["a", "b", "c"].into_iter().find(|name| *name != leader).unwrap_or("a");

@@ -1,4 +1,4 @@
-//! Bad input of any kind gets a clear message and exit code, and disturbs nothing.
+//! Invalid input of any kind gets a clear message and exit code, and disturbs nothing.
 
 use common::job::Outcome;
 use e2e::{Answer, Cluster, ClusterOptions, Machine, Person};
@@ -13,7 +13,7 @@ fn assert_refused(answer: &Answer, code: i32, words: &[&str]) {
 }
 
 #[test]
-fn bad_input_is_refused_in_words_and_disturbs_nothing() -> anyhow::Result<()> {
+fn invalid_input_is_refused_with_a_clear_message_and_disturbs_nothing() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -50,7 +50,7 @@ fn bad_input_is_refused_in_words_and_disturbs_nothing() -> anyhow::Result<()> {
     assert_refused(&id, 2, &["x", "a job's number"]);
     assert_refused(&kantctl.run(&["show", "node", "n9"])?, 1, &["no node n9"]);
 
-    // After all that the cluster serves as before.
+    // Afterwards the cluster works as before.
     let id = kantctl.submit(&[], "#!/bin/sh\ntrue\n")?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
     assert!(cluster.controller()?.ended()?.is_none() && cluster.node("n1")?.ended()?.is_none());
@@ -58,7 +58,7 @@ fn bad_input_is_refused_in_words_and_disturbs_nothing() -> anyhow::Result<()> {
 }
 
 #[test]
-fn what_only_the_node_can_see_ends_the_job_with_the_reason() -> anyhow::Result<()> {
+fn errors_that_only_the_node_can_detect_end_the_job_with_the_reason() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -105,7 +105,7 @@ fn malformed_configuration_stops_a_daemon_with_line_and_key() -> anyhow::Result<
 }
 
 #[test]
-fn a_second_node_of_one_name_is_refused_and_the_first_stays() -> anyhow::Result<()> {
+fn a_second_node_with_the_same_name_is_refused_and_the_first_stays() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let config = cluster.dir().join("kantd-n1.toml");

@@ -1,10 +1,10 @@
-//! Many jobs in one submit: accepted or refused line by line, on disk before it is said, and
-//! nothing at all while a line makes no sense.
+//! Submission of many jobs in one request: each line is accepted or refused on its own and durable
+//! before it is acknowledged. Nothing is submitted if a line is invalid.
 
 use e2e::{Cluster, ClusterOptions, Person};
 
 #[test]
-fn a_batch_is_accepted_line_by_line_and_survives_the_controllers_death() -> anyhow::Result<()> {
+fn a_batch_is_accepted_line_by_line_and_survives_a_crash_of_the_controller() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(ClusterOptions::default())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let file = |name: &str, text: String| -> anyhow::Result<String> {
@@ -19,7 +19,7 @@ fn a_batch_is_accepted_line_by_line_and_survives_the_controllers_death() -> anyh
         9 => "# a remark\n\n".to_owned(),
         number => format!("-J seed-{number} {script} --seed {number}\n"),
     };
-    // More than one request's worth.
+    // More than fits into one request.
     let batch = file("jobs.txt", (1..=1500).map(line).collect())?;
 
     let answer = kantctl.run(&["submit", "--parsable", "--batch", &batch, "--mem", "16M"])?;
@@ -27,22 +27,22 @@ fn a_batch_is_accepted_line_by_line_and_survives_the_controllers_death() -> anyh
     assert_eq!(answer.code, 1, "one line was refused: {}", answer.stderr);
     assert!(answer.stderr.contains("1 of 1499 jobs"), "{}", answer.stderr);
     assert!(answer.stderr.contains("line 7: ") && answer.stderr.contains("nowhere"));
-    let told: Vec<u32> = answer.stdout.lines().map(str::parse).collect::<Result<_, _>>()?;
-    assert_eq!(told.len(), 1498);
-    assert!(told.is_sorted(), "lines are accepted in their order");
+    let ids: Vec<u32> = answer.stdout.lines().map(str::parse).collect::<Result<_, _>>()?;
+    assert_eq!(ids.len(), 1498);
+    assert!(ids.is_sorted(), "lines are accepted in their order");
 
     cluster.start_controller()?;
     let kept: common::wire::api::JobList = kantctl.json(&["queue", "--json"])?;
     let mut kept: Vec<u32> = kept.jobs.iter().map(|job| job.key.job.0).collect();
     kept.sort_unstable();
-    assert_eq!(kept, told, "what was acknowledged is there, and nothing else");
-    assert_eq!(kantctl.job(&told[6].to_string())?.ask.name, "eight");
+    assert_eq!(kept, ids, "exactly the acknowledged jobs exist");
+    assert_eq!(kantctl.job(&ids[6].to_string())?.ask.name, "eight");
 
     let bad = file("bad.txt", format!("{script}\n--gpus=many {script}\n{script}\n"))?;
     let answer = kantctl.run(&["submit", "--batch", &bad])?;
     assert_eq!(answer.code, 2, "{answer:?}");
     assert!(answer.stderr.contains("line 2: ") && answer.stderr.contains("nothing was submitted"));
     let after: common::wire::api::JobList = kantctl.json(&["queue", "--json"])?;
-    assert_eq!(after.jobs.len(), told.len());
+    assert_eq!(after.jobs.len(), ids.len());
     Ok(())
 }

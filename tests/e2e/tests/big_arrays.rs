@@ -1,5 +1,5 @@
-//! An array of very many tasks is steered, and another client submits meanwhile: it waits for a
-//! part of that and not for all of it. Never how fast either is: `cargo xtask bench` says that.
+//! A request about a very large array while another client submits: the client waits for part of
+//! that time and not for all of it.
 
 use common::config::ControllerConfig;
 use common::job::{Outcome, Phase};
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 const TASKS: usize = 99_990;
 
-/// How long an action took, and what another client waited for meanwhile.
+/// The duration of an action, and the waiting times of another client meanwhile.
 struct Measured {
     took: Duration,
     waits: Vec<Duration>,
 }
 
-/// Does something, while another client submits one job after the other.
+/// Runs an action while another client submits one job after the other.
 fn beside(
     probe: &mut Probe,
     act: impl FnOnce() -> anyhow::Result<()> + Send,
@@ -41,8 +41,8 @@ fn beside(
 }
 
 #[test]
-fn others_are_served_while_an_array_of_very_many_tasks_is_steered() -> anyhow::Result<()> {
-    // The client beside it is this process, of any user.
+fn other_clients_are_served_during_a_request_about_a_very_large_array() -> anyhow::Result<()> {
+    // The other client is this process, which may run as any user.
     let controller: Option<fn(&mut ControllerConfig)> =
         Some(|config| config.allow_root_jobs = true);
     let options = ClusterOptions { nodes: Vec::new(), controller, ..ClusterOptions::default() };

@@ -1,10 +1,10 @@
-//! `kantctl checkpoint` on real daemons, called by the job itself: that it is known, and stays
-//! known, when the job last saved its work. Never who yields for that: scenarios have it.
+//! `kantctl checkpoint` on real daemons, called by the job: the time of the last checkpoint is
+//! recorded and survives restarts.
 
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
 
-/// Saves its work in its first attempt, and waits to be let go.
+/// A script that reports a checkpoint in its first attempt and waits for a file.
 const SAVES: &str = "#!/bin/sh\n\
     if [ $KANT_JOB_ATTEMPT = 1 ]; then\n\
       KANTCTL checkpoint >said.$KANT_JOB_ID 2>&1 || exit 9\n\
@@ -16,7 +16,7 @@ fn script(cluster: &Cluster) -> String {
     SAVES.replace("KANTCTL", &cluster.dir().join("kantctl").to_string_lossy())
 }
 
-/// What the job was told when it had saved its work.
+/// The answer that the job got to its checkpoint.
 fn said(kantctl: &Kantctl, key: &str) -> anyhow::Result<String> {
     wait_for(&format!("job {key} to save its work"), || {
         let is_over = kantctl.job(key)?.outcome.is_some();
@@ -32,8 +32,7 @@ fn told(kantctl: &Kantctl, key: &str) -> anyhow::Result<String> {
 }
 
 #[test]
-fn a_job_says_itself_that_its_work_is_saved_and_that_outlasts_the_controller() -> anyhow::Result<()>
-{
+fn a_job_reports_its_checkpoint_which_survives_a_restart_of_the_controller() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -56,9 +55,9 @@ fn a_job_says_itself_that_its_work_is_saved_and_that_outlasts_the_controller() -
     cluster.kill_controller()?;
     cluster.start_controller()?;
     cluster.wait_for_nodes()?;
-    assert_eq!(kantctl.job(&id)?.checkpoint_at, saved, "it was written down");
+    assert_eq!(kantctl.job(&id)?.checkpoint_at, saved, "the checkpoint is durable");
 
-    // From outside, and once more.
+    // A second checkpoint, reported from outside the job.
     operator.ok(&["checkpoint", &id])?;
     assert!(kantctl.job(&id)?.checkpoint_at > saved);
     kantctl.ok(&["requeue", &id])?;
@@ -66,7 +65,7 @@ fn a_job_says_itself_that_its_work_is_saved_and_that_outlasts_the_controller() -
         let job = kantctl.job(&id)?;
         Ok((job.attempt == 2 && job.phase == Phase::Running).then_some(job))
     })?;
-    assert_eq!(again.checkpoint_at, None, "it begins anew");
+    assert_eq!(again.checkpoint_at, None, "a new attempt has no checkpoint");
     std::fs::write(kantctl.dir().join("enough"), "")?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
     let refused = kantctl.run(&["checkpoint", &id])?;
@@ -75,7 +74,7 @@ fn a_job_says_itself_that_its_work_is_saved_and_that_outlasts_the_controller() -
 }
 
 #[test]
-fn a_task_of_an_array_speaks_for_itself() -> anyhow::Result<()> {
+fn an_array_task_reports_its_own_checkpoint() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;

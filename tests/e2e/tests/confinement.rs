@@ -1,11 +1,11 @@
-//! A job sees exactly what it was given, and leaves nothing behind. Needs root and cgroups.
+//! A job sees exactly its allocation, and leaves nothing behind. Needs root and cgroups.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Why this host cannot show it, if it cannot.
+/// Why the test cannot run on this host, if it cannot.
 fn cannot() -> Option<&'static str> {
     if Person::other().is_none() {
         return Some("not root");
@@ -15,7 +15,7 @@ fn cannot() -> Option<&'static str> {
     (!usable).then_some("no cgroups here")
 }
 
-/// Every cgroup of a node's jobs that is still there.
+/// The cgroups of a node's jobs that still exist.
 fn leftover_groups(root: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::from("/sys/fs/cgroup")];
@@ -33,7 +33,7 @@ fn leftover_groups(root: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Processes of a person, by the kernel's list.
+/// The processes of a user.
 fn processes_of(uid: u32) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -51,7 +51,7 @@ fn assert_nothing_left(cluster: &Cluster, node: &str) -> anyhow::Result<()> {
     e2e::wait_for("kantctl's own end", || Ok(processes_of(CAGED.uid).is_empty().then_some(())))
 }
 
-/// Nobody else in these tests is this person, so that their processes can be counted.
+/// A user of no other test, so that the processes can be counted.
 const CAGED: Person = Person { uid: 23_017 };
 
 fn output(kantctl: &Kantctl, flags: &[&str], script: &str) -> anyhow::Result<String> {
@@ -93,8 +93,8 @@ fn sees_its_cpus_and_memory(kantctl: &Kantctl) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The device nodes are our own: number 195 is NVIDIA's, and without a driver an allowed open says
-/// ENXIO (6), a forbidden one EPERM (1).
+/// The test makes its own device nodes with NVIDIA's major number 195. Without a driver, a
+/// permitted open fails with ENXIO (6) and a forbidden one with EPERM (1).
 fn opens_only_its_gpu(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<()> {
     let nodes: common::wire::api::NodeList = kantctl.nodes()?;
     let gpus = nodes.nodes[0].inventory.gpus.clone();
@@ -121,7 +121,7 @@ fn opens_only_its_gpu(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<()
         let expected = if uuid == visible { "6" } else { "1" };
         assert_eq!(errno, expected, "open of {uuid}, given {visible}:\n{text}");
     }
-    assert_eq!(text.lines().count(), 3, "both were tried:\n{text}");
+    assert_eq!(text.lines().count(), 3, "both were opened:\n{text}");
     let text = output(kantctl, &[], &script)?;
     assert_eq!(text.lines().filter(|line| line.ends_with(" 1")).count(), 2, "none given:\n{text}");
     Ok(())
@@ -144,7 +144,7 @@ fn dies_of_too_much_time(kantctl: &Kantctl) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A process that leaves the session and its parent is still of the job.
+/// A process that leaves its session and its parent still belongs to the job.
 fn leaves_no_daemon(kantctl: &Kantctl) -> anyhow::Result<()> {
     let script = "#!/bin/sh\n\
         setsid sh -c 'sleep 600 & exec sleep 600' </dev/null >/dev/null 2>&1 &\n\

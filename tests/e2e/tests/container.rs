@@ -1,6 +1,5 @@
 //! `kantctl submit --container` on real daemons with a real runtime: the script runs in the image,
-//! its output and its exit code are where they always are, and it can be cancelled. Never how a
-//! node does it with each runtime: kantd/tests/step_container.rs has that.
+//! its output and exit code are handled as usual, and it can be cancelled.
 
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
@@ -11,7 +10,7 @@ use std::process::Command;
 const RUNTIMES: [&str; 4] =
     ["/usr/bin/crun", "/usr/local/bin/crun", "/usr/bin/runc", "/usr/sbin/runc"];
 
-/// A root file system with a shell and a word in it.
+/// A root file system with a shell and a marker file.
 fn make_image(root: &Path) -> anyhow::Result<()> {
     for dir in ["bin", "etc"] {
         fs::create_dir_all(root.join(dir))?;
@@ -31,7 +30,7 @@ fn make_image(root: &Path) -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_script_runs_in_the_container_that_it_names() -> anyhow::Result<()> {
+fn a_script_runs_in_its_container() -> anyhow::Result<()> {
     let runtime = RUNTIMES.iter().any(|path| Path::new(path).exists());
     if Person::other().is_none() || !runtime {
         eprintln!("skipped: not root, or neither crun nor runc (apt-get install crun)");
@@ -63,7 +62,7 @@ fn a_script_runs_in_the_container_that_it_names() -> anyhow::Result<()> {
     kantctl.ok(&["cancel", &id])?;
     let job = kantctl.finished(&id)?;
     assert_eq!((job.phase, job.outcome), (Phase::Done, Some(Outcome::Cancelled)));
-    assert!(says("told\n"), "it was not told");
+    assert!(says("told\n"), "the script got no SIGTERM");
 
     let nowhere = kantctl.submit(&["--container=/nonexistent/image"], "#!/bin/sh\n")?;
     let job = kantctl.finished(&nowhere)?;

@@ -1,5 +1,5 @@
-//! kill -9 of the controller at random moments: no acknowledged job is lost, each runs exactly
-//! once, running jobs do not notice.
+//! SIGKILL of the controller at random moments: no acknowledged job is lost, each runs exactly
+//! once, and running jobs are not disturbed.
 
 use anyhow::Context as _;
 use common::config::ControllerConfig;
@@ -15,13 +15,13 @@ const ROUNDS: usize = 20;
 const JOBS: usize = 500;
 const CLIENTS: usize = 2;
 
-/// Each job adds a line to a file of its own; a job that ran twice would have two.
+/// A script that appends a line to a file of the job; a job that ran twice would have two lines.
 const SCRIPT: &str = "#!/bin/sh\necho ran >> ran/$SLURM_JOB_ID\n";
 
 #[test]
-fn kill_minus_nine_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Result<()> {
+fn sigkill_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
-    // Snapshots and cuts of the log all the time, so that they are hit too.
+    // Frequent snapshots and log truncations, so that kills hit them too.
     let often = |config: &mut ControllerConfig| config.snapshot_every_entries = 50;
     let options = ClusterOptions { nodes, controller: Some(often), ..ClusterOptions::default() };
     let mut cluster = Cluster::start(options)?;
@@ -38,7 +38,7 @@ fn kill_minus_nine_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Re
     let mut random = fastrand::Rng::with_seed(seed);
     let acknowledged = Mutex::new(Vec::new());
     let failed = Mutex::new(Vec::new());
-    // Each round lets the clients submit their share, so that every blow falls among submits.
+    // Each round allows a share of the submissions, so that every kill falls among them.
     let allowed = AtomicUsize::new(0);
     std::thread::scope(|scope| -> anyhow::Result<()> {
         for _ in 0..CLIENTS {
@@ -48,20 +48,20 @@ fn kill_minus_nine_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Re
             let before = answered(&acknowledged, &failed);
             allowed.fetch_add(JOBS / ROUNDS, Ordering::SeqCst);
             let blow = before + random.usize(1..JOBS / ROUNDS);
-            e2e::wait_for("submits to be under way", || {
+            e2e::wait_for("submissions to be in progress", || {
                 Ok((answered(&acknowledged, &failed) >= blow).then_some(()))
             })?;
             cluster.kill_controller()?;
             cluster.start_controller()
         });
-        // Whatever happened, the clients must come to their end.
+        // The clients must end in any case.
         allowed.store(JOBS, Ordering::SeqCst);
         rounds
     })?;
 
     let acknowledged = acknowledged.into_inner().unwrap_or_default();
     let failed = failed.into_inner().unwrap_or_default();
-    assert!(failed.is_empty(), "submits gave up: {failed:?}");
+    assert!(failed.is_empty(), "abandoned submissions: {failed:?}");
     assert_eq!(acknowledged.len(), JOBS);
     check_all_ran_once(&kantctl, &acknowledged)?;
     std::fs::write(kantctl.dir().join("stop"), "")?;
@@ -71,7 +71,7 @@ fn kill_minus_nine_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Re
     Ok(())
 }
 
-/// Runs until a file appears; a second start would write a second `begin`.
+/// A script that runs until a file exists; a second start would write a second `begin`.
 fn long_script() -> String {
     "#!/bin/sh\necho begin\nwhile [ ! -e stop ]; do sleep 0.1; done\necho end\n".to_owned()
 }
@@ -81,7 +81,7 @@ fn answered(acknowledged: &Mutex<Vec<String>>, failed: &Mutex<Vec<String>>) -> u
     count(acknowledged) + count(failed)
 }
 
-/// Submits as many as are allowed, until all are.
+/// Submits jobs as they are allowed, until all are submitted.
 fn submit_many(
     kantctl: &Kantctl,
     allowed: &AtomicUsize,
@@ -126,9 +126,9 @@ fn check_all_ran_once(kantctl: &Kantctl, acknowledged: &[String]) -> anyhow::Res
         *seen.entry(id).or_default() += 1;
     }
     assert!(seen.values().all(|n| *n == 1), "an id was given twice: {seen:?}");
-    // A submit that was repeated after a blow must not have made a second job.
+    // A submission that was repeated after a kill must not have made a second job.
     let list: JobList = kantctl.json(&["queue", "--all"])?;
-    assert_eq!(list.jobs.len(), JOBS + 1, "all that was submitted, and the long job");
+    assert_eq!(list.jobs.len(), JOBS + 1, "all submitted jobs and the long one");
     for id in acknowledged {
         let job = kantctl.finished(id)?;
         assert_eq!(job.outcome, Some(Outcome::Completed), "job {id}: {:?}", job.story);

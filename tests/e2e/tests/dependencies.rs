@@ -1,11 +1,10 @@
-//! Jobs that wait for other jobs, numbers of array tasks and features of nodes on real daemons, by
-//! sbatch's name. Never every rule: the state's own tests have those.
+//! Dependencies of jobs, ids of array tasks and node features on real daemons, with sbatch.
 
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
 use std::process::Command;
 
-/// A shell whose path begins with Slurm's names, run as the person whose kantctl that is.
+/// Runs a shell script with the Slurm commands in PATH, as the user of this kantctl.
 fn shell(cluster: &Cluster, kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
     let names = kantctl.dir().join("names");
     if !names.exists() {
@@ -17,8 +16,8 @@ fn shell(cluster: &Cluster, kantctl: &Kantctl, script: &str) -> anyhow::Result<S
     command.env("KANT_SOCKET", cluster.dir().join("kantctld.sock"));
     Person::plain().dress(&mut command);
     let output = command.output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success(), "{script}: {}: {said}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "{script}: {}: {stderr}", output.status);
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
@@ -27,7 +26,8 @@ fn read(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
 }
 
 #[test]
-fn a_chain_runs_in_order_and_what_cannot_come_is_told_or_cancelled() -> anyhow::Result<()> {
+fn a_chain_runs_in_order_and_an_unsatisfiable_dependency_is_reported_or_cancels()
+-> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -46,12 +46,12 @@ fn a_chain_runs_in_order_and_what_cannot_come_is_told_or_cancelled() -> anyhow::
     ))?;
     let shown = sh(&format!("squeue -h -j {second} -o '%T %r %E'"))?;
     assert_eq!(shown, format!("PENDING Dependency afterok:{first}(unfulfilled)"));
-    let told = kantctl.ok(&["explain", &second])?;
-    assert!(told.contains(&format!("job {first} must succeed")), "{told}");
+    let explanation = kantctl.ok(&["explain", &second])?;
+    assert!(explanation.contains(&format!("job {first} must succeed")), "{explanation}");
     let refused = kantctl.run(&["submit", "-d", "afterok:9999", "--wrap", "true"])?;
     assert!(refused.code == 1 && refused.stderr.contains("no job 9999"), "{refused:?}");
 
-    // What is waited for outlives a controller.
+    // Dependencies survive a restart of the controller.
     cluster.kill_controller()?;
     cluster.start_controller()?;
     cluster.wait_for_nodes()?;
@@ -71,7 +71,7 @@ fn a_chain_runs_in_order_and_what_cannot_come_is_told_or_cancelled() -> anyhow::
 }
 
 #[test]
-fn a_task_of_an_array_has_a_number_that_every_command_takes() -> anyhow::Result<()> {
+fn an_array_task_has_a_job_id_that_every_command_accepts() -> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::cpu())];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -83,11 +83,11 @@ fn a_task_of_an_array_has_a_number_that_every_command_takes() -> anyhow::Result<
          --wrap 'touch next-$SLURM_ARRAY_TASK_ID'"
     ))?;
     let base: u32 = array.parse()?;
-    assert_eq!(next.parse::<u32>()?, base + 3, "its own number, and one for each task");
-    let told = wait_for("the second task to run", || {
+    assert_eq!(next.parse::<u32>()?, base + 3, "one id for the array and one for each task");
+    let line = wait_for("the second task to run", || {
         Ok(read(&kantctl, "told-7").ok().filter(|text| text.ends_with("7\n")))
     })?;
-    assert_eq!(told, format!("{} {base} 7\n", base + 2));
+    assert_eq!(line, format!("{} {base} 7\n", base + 2));
     assert!(kantctl.dir().join(format!("o-{}", base + 2)).exists(), "%j is SLURM_JOB_ID");
     let shown = sh(&format!("squeue -h -j {} -o '%i %A'", base + 2))?;
     assert_eq!(shown, format!("{base}_7 {}", base + 2));
@@ -99,7 +99,7 @@ fn a_task_of_an_array_has_a_number_that_every_command_takes() -> anyhow::Result<
     sh(&format!("scancel {}", base + 2))?;
     let over = kantctl.finished(&format!("{base}_7"))?;
     assert_eq!(over.outcome, Some(Outcome::Cancelled), "{over:?}");
-    assert_eq!(kantctl.job(&format!("{base}_5"))?.phase, Phase::Running, "only that one");
+    assert_eq!(kantctl.job(&format!("{base}_5"))?.phase, Phase::Running, "only that task");
     let uid = Person::plain().uid;
     let shown = sh(&format!("sacct -n -X -P -j {} -o JobIDRaw,State", base + 2))?;
     assert_eq!(shown, format!("{}|CANCELLED by {uid}", base + 2));
@@ -112,7 +112,7 @@ fn a_task_of_an_array_has_a_number_that_every_command_takes() -> anyhow::Result<
 }
 
 #[test]
-fn a_job_runs_where_its_features_are() -> anyhow::Result<()> {
+fn a_job_runs_on_a_node_with_its_features() -> anyhow::Result<()> {
     let nodes = vec![("c1", Machine::cpu()), ("g1", Machine::with_gpus("pcie-2"))];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;

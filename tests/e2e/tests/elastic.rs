@@ -1,5 +1,5 @@
-//! Jobs that take a range of nodes, on real daemons: what one is told inside is what it got. Never
-//! how many it should get: tests/scenarios/elastic.txt has that.
+//! Jobs with a range of nodes, on real daemons: the environment inside describes the actual
+//! allocation.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Machine, Person};
@@ -12,7 +12,7 @@ fn two_nodes() -> ClusterOptions {
 }
 
 #[test]
-fn a_job_for_one_to_four_nodes_starts_on_two_and_is_told_so() -> anyhow::Result<()> {
+fn a_job_for_one_to_four_nodes_starts_on_two_and_sees_two() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = "#!/bin/sh\n\

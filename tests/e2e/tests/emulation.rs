@@ -1,5 +1,5 @@
-//! Emulated nodes over the real protocol: jobs start, take their time, end and fail on them, and
-//! nobody takes them for real ones.
+//! Emulated nodes over the real protocol: jobs start, run, end and fail on them, and the nodes are
+//! recognizable as emulated.
 
 use common::job::Outcome;
 use common::node::Contact;
@@ -34,7 +34,7 @@ fn fifty_emulated_nodes_run_jobs_as_real_ones_would() -> anyhow::Result<()> {
     let shown = kantctl.ok(&["nodes"])?;
     assert_eq!(shown.matches("emulated").count(), 50, "{shown}");
 
-    // Over at once; one that exits with 3; one over all nodes; one that takes its time.
+    // A job that ends at once, one that exits with 3, one on all nodes, and a long one.
     let instant = kantctl.submit(&["--array=1-500", "--gpus=1"], "#!/bin/sh\ntrue\n")?;
     let failing = kantctl.submit(&["--gpus=1"], "#!/bin/sh\nsleep 0.1\nexit 3\n")?;
     let gang = kantctl.submit(&["-N", "50", "--gpus-per-node=4"], "#!/bin/sh\nsleep 0.1\n")?;
@@ -51,7 +51,7 @@ fn fifty_emulated_nodes_run_jobs_as_real_ones_would() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_node_whose_power_was_cut_comes_back_with_nothing_left() -> anyhow::Result<()> {
+fn a_node_after_a_power_failure_returns_without_jobs() -> anyhow::Result<()> {
     let cluster = cluster(vec![], true)?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let _emulator = cluster.emulate(&["--nodes", "3", "--fail-node", "em2=2s+1s"])?;
@@ -62,13 +62,13 @@ fn a_node_whose_power_was_cut_comes_back_with_nothing_left() -> anyhow::Result<(
             node.map(|node| node.inventory.boot_id.clone()).unwrap_or_default()
         };
         let came_back = boot("em2") == "emulated 2";
-        assert!(!came_back || boot("em1") == "emulated 1", "only who was named is cut off");
+        assert!(!came_back || boot("em1") == "emulated 1", "only the named node is cut off");
         Ok(came_back.then_some(()))
     })
 }
 
 #[test]
-fn emulated_nodes_and_real_ones_are_never_in_one_cluster() -> anyhow::Result<()> {
+fn a_cluster_has_either_emulated_or_real_nodes() -> anyhow::Result<()> {
     let real = cluster(vec![("n1", Machine::cpu())], false)?;
     let kantctl = real.kantctl(Person::plain())?;
     let _emulator = real.emulate(&["--nodes", "1"])?;

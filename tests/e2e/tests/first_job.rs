@@ -1,4 +1,4 @@
-//! A job runs: from `kantctl submit` to its exit code, as the person who submitted it.
+//! A first job, from `kantctl submit` to its exit code, as its user.
 
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Machine, Person};
@@ -26,10 +26,10 @@ fn a_script_runs_and_its_exit_code_comes_back() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_jobs_story_tells_its_whole_life() -> anyhow::Result<()> {
+fn a_jobs_timeline_has_all_its_events() -> anyhow::Result<()> {
     let cluster = Cluster::start(one_node())?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    // A job that is over before its first report has no line for running: this one waits.
+    // A job that ends before its first report has no line for running, so this one waits.
     let script = "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.05; done\n";
     let id = kantctl.submit(&[], script)?;
     e2e::wait_for("the job to run", || Ok(kantctl.job(&id)?.started_at.map(|_| ())))?;
@@ -44,9 +44,9 @@ fn a_jobs_story_tells_its_whole_life() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_job_runs_as_its_owner_with_their_groups_files_and_directory() -> anyhow::Result<()> {
+fn a_job_runs_as_its_owner_with_the_owners_groups_files_and_directory() -> anyhow::Result<()> {
     let Some(_) = Person::other() else {
-        eprintln!("skipped: only root can submit as somebody else");
+        eprintln!("skipped: only root can submit as another user");
         return Ok(());
     };
     let cluster = Cluster::start(one_node())?;
@@ -69,9 +69,9 @@ fn a_job_runs_as_its_owner_with_their_groups_files_and_directory() -> anyhow::Re
 }
 
 #[test]
-fn nobody_cancels_or_reads_anothers_job_and_operators_may() -> anyhow::Result<()> {
+fn only_operators_cancel_and_read_jobs_of_other_users() -> anyhow::Result<()> {
     let Some(other) = Person::other() else {
-        eprintln!("skipped: only root can submit as somebody else");
+        eprintln!("skipped: only root can submit as another user");
         return Ok(());
     };
     let cluster = Cluster::start(one_node())?;
@@ -105,13 +105,13 @@ fn jobs_of_root_are_refused_by_default() -> anyhow::Result<()> {
 }
 
 #[test]
-fn kantctl_on_a_node_reaches_the_controller_as_the_same_person() -> anyhow::Result<()> {
+fn kantctl_on_a_node_reaches_the_controller_as_the_same_user() -> anyhow::Result<()> {
     let cluster = Cluster::start(one_node())?;
     let person = Person::plain();
     let kantctl = cluster.kantctl(person)?.on(&cluster.node_socket("n1"));
     let id = kantctl.submit(&[], "#!/bin/sh\ntrue\n")?;
     let job = kantctl.finished(&id)?;
-    assert_eq!(job.owner.uid.0, person.uid, "the node vouched for who we are");
+    assert_eq!(job.owner.uid.0, person.uid, "the node vouches for the user");
     Ok(())
 }
 
@@ -127,13 +127,13 @@ fn logs_follow_a_job_to_its_end() -> anyhow::Result<()> {
 }
 
 #[test]
-fn hold_release_requeue_and_array_tasks_do_what_they_say() -> anyhow::Result<()> {
+fn hold_release_requeue_and_array_tasks_work() -> anyhow::Result<()> {
     let cluster = Cluster::start(one_node())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let held = kantctl.submit(&["--hold"], "#!/bin/sh\ntrue\n")?;
     let job = kantctl.job(&held)?;
     assert_eq!(job.phase, Phase::Pending);
-    assert!(kantctl.ok(&["explain", &held])?.contains("release"), "explain says what to do");
+    assert!(kantctl.ok(&["explain", &held])?.contains("release"), "explain gives advice");
     kantctl.ok(&["release", &held])?;
     assert_eq!(kantctl.finished(&held)?.outcome, Some(Outcome::Completed));
 

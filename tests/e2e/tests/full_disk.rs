@@ -1,5 +1,5 @@
-//! A controller whose disk is full acknowledges nothing, answers readers, and goes on by itself
-//! when there is room again. Needs root, for a small file system of its own.
+//! A controller with a full disk acknowledges nothing, answers queries, and continues by itself
+//! when there is space again. Needs root, to mount a small file system.
 
 use common::config::ControllerConfig;
 use common::job::Outcome;
@@ -8,7 +8,8 @@ use e2e::{Cluster, ClusterOptions, Machine, Person, SmallDisk, wait_for};
 use std::process::Stdio;
 
 #[test]
-fn a_full_disk_acknowledges_nothing_loses_nothing_and_heals_by_itself() -> anyhow::Result<()> {
+fn with_a_full_disk_nothing_is_acknowledged_or_lost_and_service_resumes_by_itself()
+-> anyhow::Result<()> {
     if Person::other().is_none() {
         eprintln!("skipped: only root can mount a small file system");
         return Ok(());
@@ -16,7 +17,7 @@ fn a_full_disk_acknowledges_nothing_loses_nothing_and_heals_by_itself() -> anyho
     let dir = tempfile::Builder::new().prefix("kant-full-").tempdir()?;
     let disk = SmallDisk::mount(&dir.path().join("state"), "80m")?;
     let nodes = vec![("n1", Machine::cpu())];
-    // To the last byte: what is kept free is another test's matter.
+    // Without a reserve: another test covers the reserve.
     let to_the_last = |config: &mut ControllerConfig| config.disk_reserve_mib = 0;
     let options =
         ClusterOptions { nodes, controller: Some(to_the_last), ..ClusterOptions::default() };
@@ -24,12 +25,12 @@ fn a_full_disk_acknowledges_nothing_loses_nothing_and_heals_by_itself() -> anyho
     let kantctl = cluster.kantctl(Person::plain())?;
     let ballast = disk.fill("ballast")?;
 
-    // Scripts of 3 MiB use up the segments made ahead; then a submit hangs, unacknowledged.
+    // Scripts of 3 MiB use up the preallocated segments; then a submission blocks unacknowledged.
     let script = kantctl.dir().join("large.sh");
     let mut acknowledged: Vec<String> = Vec::new();
     let stuck = loop {
         anyhow::ensure!(acknowledged.len() < 40, "the disk never got full");
-        // Different each time, or the state would keep one text for all.
+        // Different each time, since the state stores equal scripts once.
         let text = format!("#!/bin/sh\n#{}{}\n", "x".repeat(3 << 20), acknowledged.len());
         std::fs::write(&script, text)?;
         let mut command = kantctl.command();
@@ -47,11 +48,15 @@ fn a_full_disk_acknowledges_nothing_loses_nothing_and_heals_by_itself() -> anyho
         acknowledged.push(String::from_utf8(output.stdout)?.trim().to_owned());
     };
     let list: JobList = kantctl.json(&["queue"])?;
-    assert_eq!(list.jobs.len(), acknowledged.len(), "readers are served; nothing unsaid is there");
+    assert_eq!(
+        list.jobs.len(),
+        acknowledged.len(),
+        "queries are answered, and no unacknowledged job exists"
+    );
 
     std::fs::remove_file(&ballast)?;
     let output = stuck.wait_with_output()?;
-    assert!(output.status.success(), "the stuck submit is acknowledged once there is room");
+    assert!(output.status.success(), "the blocked submission is acknowledged once there is space");
     acknowledged.push(String::from_utf8(output.stdout)?.trim().to_owned());
 
     cluster.kill_controller()?;

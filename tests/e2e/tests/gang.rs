@@ -1,4 +1,4 @@
-//! A job over two nodes starts on both or on none, and every task knows its rank and peers.
+//! A job on two nodes starts on both or on none, and every task knows its rank and peers.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Machine, Person};
@@ -43,7 +43,7 @@ fn a_failing_task_ends_the_whole_gang_with_its_code() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_gang_waits_until_both_nodes_have_room_and_says_so() -> anyhow::Result<()> {
+fn a_gang_waits_until_both_nodes_are_free_and_shows_the_reason() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let first = kantctl.submit(&["--gpus=2", "--mem=16M"], "#!/bin/sh\nsleep 600\n")?;

@@ -1,13 +1,12 @@
-//! A job that asked to grow, on real daemons: it starts on one node, takes others as they come
-//! free, is told of them, has programs there, and gives them up for those who come. Never who gets
-//! what: tests/scenarios/explain/grown.txt has that.
+//! A growing job on real daemons: it starts on one node, takes others as they become free, is
+//! notified, starts programs on them, and gives them up for new jobs.
 
 use common::config::{ControllerConfig, QosTable, QueueTable};
 use common::id::{QosName, QueueName};
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
 
-/// Says what it is told of its size; runs until there is a file.
+/// A script that records its resize notifications and runs until a file exists.
 const SCRIPT: &str = "#!/bin/sh\n\
     trap '. \"$KANT_ENV_FILE\"\n\
     echo \"$SLURM_NNODES $SLURM_NTASKS $SLURM_JOB_NODELIST $KANT_RESIZED\" >> told' USR1\n\
@@ -25,7 +24,7 @@ const GROWS: [&str; 7] = [
     "--time=1:00:00",
 ];
 
-/// One job for a whole node, until there is a file of its name.
+/// A job on a whole node that runs until the file of its name exists.
 const HOLDS: [&str; 3] = ["--gpus-per-node=2", "--mem=16M", "--time=30"];
 
 fn three_nodes() -> ClusterOptions {
@@ -60,14 +59,14 @@ fn write(kantctl: &Kantctl, file: &str) -> anyhow::Result<()> {
     Ok(std::fs::write(kantctl.dir().join(file), "")?)
 }
 
-/// A job that holds a whole node until there is this file.
+/// Starts a job that holds a whole node until this file exists.
 fn holds(kantctl: &Kantctl, until: &str, flags: &[&str]) -> anyhow::Result<String> {
     let script = format!("#!/bin/sh\nwhile [ ! -e {until} ]; do sleep 0.1; done\n");
     let id = kantctl.submit(&[&HOLDS[..], flags].concat(), &script)?;
     Ok(id)
 }
 
-/// A job that runs on the one node that two others leave.
+/// Starts a growing job on the one node that two other jobs leave free.
 fn runs_on_one(kantctl: &Kantctl, flags: &[&str]) -> anyhow::Result<String> {
     for (until, node) in [("free-2", "g2"), ("free-3", "g3")] {
         let id = holds(kantctl, until, &["--nodelist", node])?;
@@ -88,7 +87,7 @@ fn told(kantctl: &Kantctl, lines: &[&str]) -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_job_takes_nodes_as_they_come_free_and_gives_them_up_again() -> anyhow::Result<()> {
+fn a_job_grows_onto_free_nodes_and_gives_them_up_again() -> anyhow::Result<()> {
     let cluster = Cluster::start(three_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let refused = kantctl.run(&["submit", "--wrap", "true", "--grow"])?;
@@ -98,7 +97,7 @@ fn a_job_takes_nodes_as_they_come_free_and_gives_them_up_again() -> anyhow::Resu
     told(&kantctl, &["2 2 g[1,3] 1"])?;
     let job = kantctl.job(&id)?;
     assert_eq!((job.phase, job.gpus.0, job.joining.len()), (Phase::Running, 4, 0), "{job:?}");
-    // A program on the node that joined.
+    // A program on the added node.
     let there = kantctl.ok(&["launch", "--job", &id, "g3", "echo $KANT_NODE $SLURM_NNODES"])?;
     assert_eq!(there.trim(), "g3 2");
     write(&kantctl, "free-2")?;
@@ -107,7 +106,7 @@ fn a_job_takes_nodes_as_they_come_free_and_gives_them_up_again() -> anyhow::Resu
     let urgent = holds(&kantctl, "free-4", &["--qos=urgent"])?;
     phase(&kantctl, &urgent, Phase::Running)?;
     told(&kantctl, &["2 2 g[1,3] 1", "3 3 g[1,3,2] 2", "2 2 g[1,3] 3"])?;
-    // It gave that node up: it is not given it back.
+    // A node that the job gave up is not added again.
     write(&kantctl, "free-4")?;
     assert_eq!(kantctl.finished(&urgent)?.outcome, Some(Outcome::Completed));
     let shown = kantctl.ok(&["show", "job", &id])?;
@@ -120,11 +119,11 @@ fn a_job_takes_nodes_as_they_come_free_and_gives_them_up_again() -> anyhow::Resu
 }
 
 #[test]
-fn killed_daemons_neither_lose_a_node_that_joins_nor_tell_of_it_twice() -> anyhow::Result<()> {
+fn killed_daemons_neither_lose_nor_repeat_the_growth_of_a_job() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(three_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = runs_on_one(&kantctl, &[])?;
-    // The job's own node hears of nothing; then the controller dies as well.
+    // The job's first node is down; then the controller is killed as well.
     cluster.kill_node("g1")?;
     write(&kantctl, "free-3")?;
     wait_for("g3 to run it", || {

@@ -1,5 +1,5 @@
-//! A node that is not well takes no more jobs, says why, and is in use again when it is well or an
-//! operator has looked at it.
+//! A node with a health problem is drained with the reason, and returns to service when the problem
+//! is gone or an operator resumes it.
 
 use common::health::{Check, DrainCause};
 use common::job::Phase;
@@ -12,7 +12,7 @@ fn node(kantctl: &Kantctl, name: &str) -> anyhow::Result<NodeView> {
     node.ok_or_else(|| anyhow::anyhow!("no node {name}"))
 }
 
-/// Changes the machine that a node's stand-in shows.
+/// Changes the machine that a node's simulated NVML shows.
 fn change(cluster: &Cluster, node: &str, change: impl FnOnce(&mut toml::Table)) {
     let file = cluster.dir().join(format!("machine-{node}.toml"));
     let text = std::fs::read_to_string(&file).expect("the cluster wrote it");
@@ -52,7 +52,7 @@ fn broken_gpus_drain_their_nodes_with_the_reason_and_jobs_start_elsewhere() -> a
     assert!(reason.starts_with("gpu_xid: GPU 1 (GPU-"), "{reason}");
     assert!(reason.ends_with("XID 79: fallen off the bus"), "{reason}");
     assert_eq!(g1.status, NodeStatus::Draining);
-    assert_eq!(kantctl.job(&running)?.phase, Phase::Running, "it is not disturbed");
+    assert_eq!(kantctl.job(&running)?.phase, Phase::Running, "a running job is not disturbed");
 
     change(&cluster, "g2", |machine| {
         let every = machine["every_gpu"].as_table_mut().expect("a table");
@@ -72,13 +72,13 @@ fn broken_gpus_drain_their_nodes_with_the_reason_and_jobs_start_elsewhere() -> a
     std::fs::write(kantctl.dir().join("over"), "")?;
     kantctl.finished(&running)?;
 
-    // The GPU was changed: the operator says so, and it is not drained for what is over.
+    // The GPU was replaced and the operator resumes the node: old errors do not drain it again.
     cluster.kantctl(Person::me())?.ok(&["resume", "g1"])?;
     assert_eq!(node(&kantctl, "g1")?.status, NodeStatus::Idle);
     let next = kantctl.submit(&["-w", "g1"], "#!/bin/sh\ntrue\n")?;
     kantctl.finished(&next)?;
 
-    // It was not the GPU.
+    // The problem returns.
     change(&cluster, "g1", |machine| {
         let xids = machine["xid"].as_array_mut().expect("a list");
         xids.extend(xids.first().cloned());

@@ -1,5 +1,4 @@
-//! What is over stays in accounting: over a crash of the controller, and where its file is lost.
-//! Never how it is written: the unit tests of kantctld have that.
+//! Accounting keeps ended runs over a crash of the controller, and after the loss of its file.
 
 use anyhow::Context as _;
 use common::job::Phase;
@@ -26,7 +25,7 @@ fn cluster() -> anyhow::Result<Cluster> {
 }
 
 #[test]
-fn what_is_over_outlives_a_crash_once_each_with_its_earlier_runs() -> anyhow::Result<()> {
+fn ended_runs_survive_a_crash_each_once() -> anyhow::Result<()> {
     let mut cluster = cluster()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let short = kantctl.submit(&["--gpus=2"], "#!/bin/sh\nexit 3\n")?;
@@ -60,7 +59,7 @@ fn what_is_over_outlives_a_crash_once_each_with_its_earlier_runs() -> anyhow::Re
 }
 
 #[test]
-fn a_file_that_is_lost_is_filled_again_from_what_the_state_keeps() -> anyhow::Result<()> {
+fn a_lost_file_is_filled_again_from_the_state() -> anyhow::Result<()> {
     let mut cluster = cluster()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = kantctl.submit(&[], "#!/bin/sh\n")?;
@@ -79,32 +78,35 @@ fn a_file_that_is_lost_is_filled_again_from_what_the_state_keeps() -> anyhow::Re
 }
 
 #[test]
-fn a_controller_that_lost_its_file_takes_what_another_one_keeps() -> anyhow::Result<()> {
-    let mut house = Controllers::three()?;
-    house.start_node("n1")?;
-    let (leader, _) = house.leader()?;
+fn a_controller_that_lost_its_file_copies_that_of_another() -> anyhow::Result<()> {
+    let mut controllers = Controllers::three()?;
+    controllers.start_node("n1")?;
+    let (leader, _) = controllers.leader()?;
     let other = ["a", "b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
-    let kantctl = house.kantctl(&leader)?;
+    let kantctl = controllers.kantctl(&leader)?;
     let id = kantctl.submit(&[], "#!/bin/sh\n")?;
     kantctl.finished(&id)?;
     let expected = [(id, 1, "COMPLETED".to_owned())];
     wait_for("the run to be written", || Ok((history(&kantctl)? == expected).then_some(())))?;
-    house.kill(other)?;
+    controllers.kill(other)?;
     for beside in ["", "-wal", "-shm"] {
-        let dir = Path::new(&house.config(other)?.state_dir);
+        let dir = Path::new(&controllers.config(other)?.state_dir);
         let file = dir.join(format!("accounting.sqlite{beside}"));
         assert!(file.exists() || !beside.is_empty(), "{}", file.display());
         let _ = std::fs::remove_file(file);
     }
-    house.start(other)?;
-    wait_for("what another one keeps", || {
-        Ok(house.log(other).contains("took in 1 runs that another controller kept").then_some(()))
+    controllers.start(other)?;
+    wait_for("the runs of the other controller", || {
+        Ok(controllers
+            .log(other)
+            .contains("took in 1 runs that another controller kept")
+            .then_some(()))
     })?;
-    let to = house.number(&leader, other)?.to_string();
+    let to = controllers.number(&leader, other)?.to_string();
     wait_for("it to lead", || {
         kantctl.run(&["admin", "controller", "transfer", &to])?;
-        Ok((house.leader()?.0 == other).then_some(()))
+        Ok((controllers.leader()?.0 == other).then_some(()))
     })?;
-    assert_eq!(history(&house.kantctl(other)?)?, expected);
+    assert_eq!(history(&controllers.kantctl(other)?)?, expected);
     Ok(())
 }

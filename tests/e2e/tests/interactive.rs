@@ -1,5 +1,4 @@
-//! A person at a terminal: a shell on a node, and nodes held for a shell here. Never the words of
-//! the shells themselves.
+//! Interactive use at a terminal: a shell on a node, and an allocation for a local shell.
 
 use anyhow::Context as _;
 use common::job::{Outcome, Phase};
@@ -43,13 +42,13 @@ fn a_shell_on_a_node_has_a_terminal_of_the_same_size_and_job_control() -> anyhow
     terminal.resize(40, 132)?;
     terminal.press("while [ \"$(stty size)\" != '40 132' ]; do :; done; echo resi''zed\n")?;
     terminal.see("resized\r\n", 1)?;
-    // Ctrl-C ends what runs there, and not kantctl.
+    // Ctrl-C ends the program on the node, and not kantctl.
     terminal.press("echo begun; sleep 600; echo not''reached\n")?;
     terminal.see("begun\r\n", 1)?;
     terminal.press("\u{3}")?;
     terminal.press("echo code $?\n")?;
     terminal.see("code 130\r\n", 1)?;
-    // Ctrl-Z stops it.
+    // Ctrl-Z stops the program.
     terminal.press("sh -c 'echo sta\"\"nds; exec sleep 600'\n")?;
     terminal.see("stands\r\n", 1)?;
     terminal.press("\u{1a}")?;
@@ -57,19 +56,19 @@ fn a_shell_on_a_node_has_a_terminal_of_the_same_size_and_job_control() -> anyhow
     terminal.see("afterwards\r\n", 1)?;
     let jobs = std::fs::read_to_string(kantctl.dir().join("jobs"))?;
     assert!(jobs.contains("Stopped") && jobs.contains("sleep 600"), "{jobs}");
-    // A shell says so once, and what it leaves behind ends with the step.
+    // The shell warns once about stopped jobs, which end with the step.
     terminal.press("exit 5\n")?;
     terminal.see("stopped jobs", 1)?;
     terminal.press("exit 5\n")?;
     assert_eq!(terminal.end()?.code(), Some(5));
-    assert_eq!(terminal.settings()?, before, "the terminal is as it was");
+    assert_eq!(terminal.settings()?, before, "the terminal's settings are restored");
     let job = kantctl.finished(&last_job(&kantctl)?)?;
     assert_eq!((job.outcome, job.exit.map(|e| e.code)), (Some(Outcome::Failed), Some(5)));
     Ok(())
 }
 
 #[test]
-fn a_terminal_is_put_right_when_the_job_is_cancelled() -> anyhow::Result<()> {
+fn the_terminal_is_restored_when_the_job_is_cancelled() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let mut terminal = at_a_terminal(&kantctl, &["run", "--pty", "sh", "-i"])?;
@@ -84,7 +83,7 @@ fn a_terminal_is_put_right_when_the_job_is_cancelled() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_shell_here_holds_nodes_and_its_end_gives_them_back() -> anyhow::Result<()> {
+fn a_local_shell_holds_an_allocation_that_ends_with_it() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let names = kantctl.dir().join("names");
@@ -114,15 +113,15 @@ fn a_shell_here_holds_nodes_and_its_end_gives_them_back() -> anyhow::Result<()> 
 }
 
 #[test]
-fn nodes_without_a_shell_stay_until_they_are_cancelled_and_others_may_join() -> anyhow::Result<()> {
+fn an_allocation_without_a_shell_stays_until_cancelled_and_accepts_steps() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     kantctl.ok(&["alloc", "-N1", "--no-shell"])?;
     let id = last_job(&kantctl)?;
     assert_eq!(kantctl.job(&id)?.phase, Phase::Running);
-    let told = kantctl.ok(&["run", "--in", &id, "sh", "-c", "echo $SLURM_JOB_ID"])?;
-    assert_eq!(told.trim(), id);
-    assert_eq!(kantctl.job(&id)?.phase, Phase::Running, "a program's end is not the job's");
+    let output = kantctl.ok(&["run", "--in", &id, "sh", "-c", "echo $SLURM_JOB_ID"])?;
+    assert_eq!(output.trim(), id);
+    assert_eq!(kantctl.job(&id)?.phase, Phase::Running, "the job continues after a step ends");
     kantctl.ok(&["cancel", &id])?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Cancelled));
     let refused = kantctl.run(&["run", "--in", &id, "true"])?;

@@ -1,5 +1,5 @@
-//! Thirty leaders are killed under a steady load, each at a moment of its own: nothing that was
-//! acknowledged is lost, nothing runs twice. Prints how long nobody could submit; never judges it.
+//! Thirty leaders are killed at random moments under a steady load: no acknowledged job is lost,
+//! and no job runs twice. The durations of the outages are printed and not checked.
 
 use common::id::JobId;
 use e2e::{Controllers, probe, under_load};
@@ -10,50 +10,50 @@ use std::time::{Duration, Instant};
 const KILLS: usize = 30;
 const STEP: Duration = Duration::from_millis(250);
 
-/// Runs through all of it; a second start would say so where the judge looks.
+/// A job that runs during the whole test; the check would find a second start.
 const LONG: &str = "#!/bin/sh\necho begin $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n\
     for i in $(seq 3000); do\n[ -e stop ] && break\nsleep 0.1\ndone\n\
     echo end $KANT_JOB_ATTEMPT >> ran/$KANT_JOB_ID\n";
 
 #[test]
-fn thirty_killed_leaders_lose_no_acknowledged_job_and_double_none() -> anyhow::Result<()> {
-    // Snapshots and cuts of the log all the time, so that they are hit too.
-    let mut house = Controllers::three_with(|config| config.snapshot_every_entries = 200)?;
+fn thirty_killed_leaders_lose_and_duplicate_no_acknowledged_job() -> anyhow::Result<()> {
+    // Frequent snapshots and log truncations, so that kills hit them too.
+    let mut controllers = Controllers::three_with(|config| config.snapshot_every_entries = 200)?;
     let nodes = ["n1", "n2"];
-    nodes.iter().try_for_each(|node| house.start_node(node))?;
-    house.wait_for_nodes("a")?;
+    nodes.iter().try_for_each(|node| controllers.start_node(node))?;
+    controllers.wait_for_nodes("a")?;
 
     let seed = fastrand::u64(..);
     eprintln!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    let (spans, record) = under_load(&mut house, &nodes, |house, load| {
-        let long = house.kantctl("a")?.submit(&["-o", "/dev/null"], LONG)?;
+    let (spans, record) = under_load(&mut controllers, &nodes, |controllers, load| {
+        let long = controllers.kantctl("a")?.submit(&["-o", "/dev/null"], LONG)?;
         load.note(JobId(long.parse()?));
-        let mut client = probe(house, "kills")?;
+        let mut client = probe(controllers, "kills")?;
         let mut spans = Vec::new();
         for _ in 0..KILLS {
-            let (leader, _) = house.leader()?;
+            let (leader, _) = controllers.leader()?;
             load.wait_for_more(random.usize(1..6))?;
             let blow = Instant::now();
-            house.kill(&leader)?;
+            controllers.kill(&leader)?;
             load.note(client.submit()?);
             spans.push(blow.elapsed());
-            house.start(&leader)?;
+            controllers.start(&leader)?;
         }
         Ok(spans)
     })?;
-    std::fs::write(house.dir().join("stop"), "")?;
-    // Past the capture of tests' output: this is what operators want to see.
+    std::fs::write(controllers.dir().join("stop"), "")?;
+    // Written past the test harness's capture, since operators want to see it.
     std::io::stderr().write_all(histogram(&spans).as_bytes())?;
 
-    let (leader, _) = house.leader()?;
-    let jobs = record.judge(&house, &leader)?;
-    let wishes = record.wishes.len();
-    writeln!(std::io::stderr(), "{jobs} jobs, {wishes} cancelled or requeued: 0 lost, 0 doubled")?;
+    let (leader, _) = controllers.leader()?;
+    let jobs = record.judge(&controllers, &leader)?;
+    let actions = record.actions.len();
+    writeln!(std::io::stderr(), "{jobs} jobs, {actions} cancelled or requeued: 0 lost, 0 doubled")?;
     Ok(())
 }
 
-/// From the death of a leader to the next acknowledged submit.
+/// The times from a leader's death to the next acknowledged submission.
 fn histogram(spans: &[Duration]) -> String {
     let mut sorted = spans.to_vec();
     sorted.sort();

@@ -1,5 +1,5 @@
-//! Files that other users may change stop the daemons that obey or run them, and what the daemons
-//! make is closed to others, but for what jobs write.
+//! File permissions: daemons refuse configuration files and programs that other users may change,
+//! and their own files are private, except the output of jobs.
 
 use common::config::NodeConfig;
 use e2e::{Cluster, ClusterOptions, Daemon, Machine, Person, wait_for};
@@ -20,28 +20,28 @@ fn set_mode(path: &Path, mode: u32) -> anyhow::Result<()> {
     Ok(fs::set_permissions(path, Permissions::from_mode(mode))?)
 }
 
-/// Starts a daemon that is to end by itself, and gives what it says.
+/// Starts a daemon that must end by itself and returns its log.
 fn said_at_start(program: &Path, config: &Path) -> anyhow::Result<String> {
     let mut command = Command::new(program);
     command.arg("--config").arg(config).env_remove("RUST_LOG");
     let mut daemon = Daemon::start(command, &config.with_extension("refused"))?;
     let status = wait_for("a refusal of files that others may change", || daemon.ended())?;
     assert!(!status.success(), "{}", daemon.log());
-    let said = daemon.log();
+    let startup_log = daemon.log();
     fs::remove_file(config.with_extension("refused"))?;
-    Ok(said)
+    Ok(startup_log)
 }
 
-/// Opens a file to others, asserts that the daemon does not start, and closes the file again.
+/// Makes a file writable for others, asserts that the daemon does not start, and restores the mode.
 fn assert_refused_while_open(
     (program, config): (&Path, &Path),
     file: &Path,
     (open, closed): (u32, u32),
 ) -> anyhow::Result<()> {
     set_mode(file, open)?;
-    let said = said_at_start(program, config)?;
+    let startup_log = said_at_start(program, config)?;
     for words in [format!("{open:04o}"), format!("chmod go-w {}", file.display())] {
-        assert!(said.contains(&words), "no `{words}` in: {said}");
+        assert!(startup_log.contains(&words), "no `{words}` in: {startup_log}");
     }
     set_mode(file, closed)
 }
@@ -92,7 +92,7 @@ fn with_prolog(config: &mut NodeConfig) {
 }
 
 #[test]
-fn a_prolog_that_is_opened_to_others_later_is_not_run() -> anyhow::Result<()> {
+fn a_prolog_that_becomes_writable_for_others_is_not_run() -> anyhow::Result<()> {
     if !e2e::is_root() {
         eprintln!("skipped: prologs need root and cgroups");
         return Ok(());
@@ -109,7 +109,7 @@ fn a_prolog_that_is_opened_to_others_later_is_not_run() -> anyhow::Result<()> {
     wait_for("the node to be drained with the reason", || {
         Ok(kantctl.ok(&["show", "node", "n1"])?.contains("chmod go-w").then_some(()))
     })?;
-    assert!(!ran.exists(), "root ran what anyone could have written");
+    assert!(!ran.exists(), "root ran a program that other users can change");
     Ok(())
 }
 
@@ -127,13 +127,17 @@ fn files(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 #[test]
-fn what_daemons_keep_is_closed_to_others_and_a_jobs_files_have_its_umask() -> anyhow::Result<()> {
+fn files_of_daemons_are_private_and_a_jobs_files_have_its_umask() -> anyhow::Result<()> {
     let cluster = Cluster::start(options(vec![("n1", Machine::cpu())]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = kantctl.submit(&["--output=said.out"], "#!/bin/sh\ntouch made; umask\n")?;
     kantctl.finished(&id)?;
     for file in ["said.out", "made"] {
-        assert_eq!(mode(&kantctl.dir().join(file))?, 0o644, "{file}: as the shell's umask says");
+        assert_eq!(
+            mode(&kantctl.dir().join(file))?,
+            0o644,
+            "{file}: the mode of the shell's umask"
+        );
     }
     let accounting = cluster.dir().join("state/accounting.sqlite");
     wait_for("the accounting file", || Ok(accounting.exists().then_some(())))?;

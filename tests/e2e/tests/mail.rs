@@ -1,5 +1,4 @@
-//! `--mail-type` on real daemons, with a stand-in for the site's mail program that writes letters
-//! down. Never which event means which letter in all its forms: kantctld/lead has that.
+//! `--mail-type` on real daemons, with a mail program that records the mail.
 
 use anyhow::Context as _;
 use common::config::ControllerConfig;
@@ -14,11 +13,11 @@ fn with_mailer(config: &mut ControllerConfig) {
     config.mail_domain = "example.org".to_owned();
 }
 
-/// Makes the program in this directory, and where it puts letters.
+/// Writes the mail program, and makes the directory for recorded mail.
 fn mailer(dir: &Path) -> anyhow::Result<PathBuf> {
     let letters = dir.join("letters");
     fs::create_dir(&letters)?;
-    // Whoever the program runs as writes there.
+    // The program writes there as any user.
     fs::set_permissions(&letters, fs::Permissions::from_mode(0o777))?;
     let program = dir.join("mailer");
     let script = format!(
@@ -31,7 +30,7 @@ fn mailer(dir: &Path) -> anyhow::Result<PathBuf> {
     Ok(letters)
 }
 
-/// A cluster of one node, and where its letters come to.
+/// A cluster with one node, and the directory of its recorded mail.
 fn cluster() -> anyhow::Result<(Cluster, PathBuf)> {
     let nodes = vec![("n1", Machine::cpu())];
     let controller: Option<fn(&mut ControllerConfig)> = Some(with_mailer);
@@ -40,7 +39,7 @@ fn cluster() -> anyhow::Result<(Cluster, PathBuf)> {
     Ok((cluster, letters))
 }
 
-/// The letters that came, by their subjects.
+/// The recorded mail, by subject.
 fn letters(dir: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let mut letters = Vec::new();
     for entry in fs::read_dir(dir)? {
@@ -60,14 +59,14 @@ fn wait_for_letters(dir: &Path, count: usize) -> anyhow::Result<Vec<(String, Str
 }
 
 #[test]
-fn users_are_written_to_once_also_by_a_controller_that_reads_its_log_again() -> anyhow::Result<()> {
+fn each_mail_is_sent_once_also_by_a_controller_that_replays_its_log() -> anyhow::Result<()> {
     let (mut cluster, dir) = cluster()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = "#!/bin/sh\n#SBATCH --mail-type=BEGIN,END,FAIL --mail-user=ada\nexit 3\n";
     let id = kantctl.submit(&["--job-name=bad $(id)", "--mem=16M"], script)?;
     kantctl.finished(&id)?;
-    let told = wait_for_letters(&dir, 2)?;
-    let [(began, _), (failed, text)] = told.as_slice() else { anyhow::bail!("{told:?}") };
+    let mails = wait_for_letters(&dir, 2)?;
+    let [(began, _), (failed, text)] = mails.as_slice() else { anyhow::bail!("{mails:?}") };
     assert!(began.starts_with(&format!("kant Job_id={id} Name=bad $(id) Began, Queued time 00:")));
     assert!(failed.starts_with(&format!("kant Job_id={id} Name=bad $(id) Failed, Run time 00:")));
     assert!(failed.ends_with(", FAILED, ExitCode 3"), "{failed}");
@@ -79,7 +78,7 @@ fn users_are_written_to_once_also_by_a_controller_that_reads_its_log_again() -> 
     }
     assert!(!text.contains("as 0\n"), "never root: {text}");
 
-    // Its letters were written when that happened, and not by whoever reads of it.
+    // Mail is sent when the event happens and not when the log is replayed.
     cluster.kill_controller()?;
     cluster.start_controller()?;
     let array = kantctl.submit(
@@ -87,8 +86,8 @@ fn users_are_written_to_once_also_by_a_controller_that_reads_its_log_again() -> 
         "#!/bin/sh\ntrue\n",
     )?;
     kantctl.finished(&format!("{array}_3"))?;
-    let told = wait_for_letters(&dir, 4)?;
-    let subjects: Vec<&str> = told.iter().map(|(subject, _)| subject.as_str()).collect();
+    let mails = wait_for_letters(&dir, 4)?;
+    let subjects: Vec<&str> = mails.iter().map(|(subject, _)| subject.as_str()).collect();
     let summary = format!("kant Array Summary Job_id={array}_* ({array}) Name=script.sh");
     assert_eq!(subjects.len(), 4, "{subjects:?}");
     assert!(subjects[0].starts_with(&format!("{summary} Began, ")), "{subjects:?}");
@@ -98,30 +97,29 @@ fn users_are_written_to_once_also_by_a_controller_that_reads_its_log_again() -> 
 }
 
 #[test]
-fn of_several_controllers_the_one_that_leads_writes_and_the_next_one_nothing_again()
--> anyhow::Result<()> {
-    let mut house = Controllers::three_with(with_mailer)?;
-    // Whoever the program runs as walks in.
-    fs::set_permissions(house.dir(), fs::Permissions::from_mode(0o755))?;
-    let dir = mailer(house.dir())?;
-    house.start_node("n1")?;
-    let (leader, _) = house.leader()?;
+fn only_the_leader_sends_mail_and_its_successor_repeats_none() -> anyhow::Result<()> {
+    let mut controllers = Controllers::three_with(with_mailer)?;
+    // The program accesses it as any user.
+    fs::set_permissions(controllers.dir(), fs::Permissions::from_mode(0o755))?;
+    let dir = mailer(controllers.dir())?;
+    controllers.start_node("n1")?;
+    let (leader, _) = controllers.leader()?;
     let other = ["a", "b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
-    let kantctl = house.kantctl(other)?;
+    let kantctl = controllers.kantctl(other)?;
     let script = "#!/bin/sh\nwhile [ ! -e stop ]; do sleep 0.1; done\n";
     let asked = ["--mail-type=ALL", "--mail-user=ada", "--mem=16M"];
     let id = kantctl.submit(&asked, script)?;
     wait_for_letters(&dir, 1)?;
-    house.kill(&leader)?;
-    house.leader()?;
-    fs::write(house.dir().join("stop"), "")?;
+    controllers.kill(&leader)?;
+    controllers.leader()?;
+    fs::write(controllers.dir().join("stop"), "")?;
     kantctl.finished(&id)?;
     wait_for_letters(&dir, 2)?;
-    // One more job: whatever another controller had to say of the first would have come by then.
+    // Another job: by its end, repeated mail about the first would have been sent.
     let last = kantctl.submit(&["--mail-type=END", "--mail-user=ada", "--mem=16M"], script)?;
     kantctl.finished(&last)?;
-    let told = wait_for_letters(&dir, 3)?;
-    let subjects: Vec<&str> = told.iter().map(|(subject, _)| subject.as_str()).collect();
+    let mails = wait_for_letters(&dir, 3)?;
+    let subjects: Vec<&str> = mails.iter().map(|(subject, _)| subject.as_str()).collect();
     let begins = |place: usize, text: String| subjects[place].starts_with(&text);
     assert_eq!(subjects.len(), 3, "{subjects:?}");
     assert!(begins(0, format!("kant Job_id={id} Name=script.sh Began, ")), "{subjects:?}");
@@ -131,7 +129,7 @@ fn of_several_controllers_the_one_that_leads_writes_and_the_next_one_nothing_aga
 }
 
 #[test]
-fn a_program_that_fails_holds_nothing_up_and_one_that_is_not_there_is_told_of_at_submit()
+fn a_failing_mail_program_delays_nothing_and_a_missing_one_is_reported_at_submission()
 -> anyhow::Result<()> {
     let (cluster, _) = cluster()?;
     fs::remove_file(cluster.dir().join("mailer"))?;

@@ -1,6 +1,6 @@
-//! Programs of MPI over two nodes, started by a plain `mpirun` or `mpiexec` in a job's script, as
-//! Open MPI and MPICH come. Needs root, for hosts of their own, and both kinds of MPI; what is
-//! missing is named.
+//! MPI programs on two nodes, started with an unmodified `mpirun` (Open MPI) or `mpiexec` (MPICH)
+//! in a job's script. Needs root, for two network hosts, and both MPI implementations; missing ones
+//! are reported.
 
 use anyhow::{Context as _, ensure};
 use common::config::{ControllerConfig, VouchedFor};
@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// One kind of MPI, as Debian names its programs.
+/// An MPI implementation with Debian's names of its programs.
 struct Mpi {
     compiler: &'static str,
     starter: &'static str,
@@ -31,17 +31,17 @@ const KINDS: [Mpi; 2] = [
 /// Two nodes with two tasks each.
 const FLAGS: [&str; 4] = ["-N", "2", "--ntasks-per-node=2", "--mem=1G"];
 
-/// Open MPI starts nothing for a user without an entry in the database.
+/// Open MPI requires a user with an entry in the user database.
 const NOBODY: Person = Person { uid: 65_534 };
 
-/// Past the capture of tests' output, for who reads what CI printed.
+/// Prints past the test harness's capture, for readers of the CI output.
 fn say(text: &str) {
-    // Whoever closed it does not want to know.
+    // A closed output is no failure.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// A cluster of two hosts, and the kinds of MPI there are; `None` where there can be none.
-fn house() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
+/// A cluster on two hosts, and the installed MPI implementations; `None` if the test cannot run.
+fn cluster() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
     let is_there = |mpi: &&Mpi| {
         let found = Command::new(mpi.compiler).arg("-show").output();
         let found = found.is_ok_and(|output| output.status.success());
@@ -59,7 +59,7 @@ fn house() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
         return Ok(None);
     };
     let nodes = vec![("g1", Machine::cpu()), ("g2", Machine::cpu())];
-    // For `NOBODY`.
+    // The user `nobody` submits.
     let options = ClusterOptions {
         nodes,
         controller: Some(|config| config.uid_min = 0),
@@ -69,7 +69,7 @@ fn house() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
     Ok(Some((Cluster::start_on(network, options)?, kinds)))
 }
 
-/// The program, for one kind.
+/// Compiles the program for one implementation.
 fn compiled(mpi: &Mpi, dir: &Path) -> anyhow::Result<String> {
     let (program, source) = (dir.join("ranks"), workspace().join("tests/e2e/tests/mpi/ranks.c"));
     let output = Command::new(mpi.compiler).arg(source).arg("-o").arg(&program).output()?;
@@ -79,7 +79,7 @@ fn compiled(mpi: &Mpi, dir: &Path) -> anyhow::Result<String> {
 
 #[test]
 fn every_rank_runs_once_and_on_its_node() -> anyhow::Result<()> {
-    let Some((cluster, kinds)) = house()? else { return Ok(()) };
+    let Some((cluster, kinds)) = cluster()? else { return Ok(()) };
     let kantctl = cluster.kantctl(NOBODY)?;
     for mpi in kinds {
         let program = compiled(mpi, cluster.dir())?;
@@ -99,8 +99,8 @@ fn every_rank_runs_once_and_on_its_node() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_cancelled_job_leaves_no_rank_and_no_starter_behind() -> anyhow::Result<()> {
-    let Some((cluster, kinds)) = house()? else { return Ok(()) };
+fn a_cancelled_job_leaves_no_rank_and_no_launcher_behind() -> anyhow::Result<()> {
+    let Some((cluster, kinds)) = cluster()? else { return Ok(()) };
     let kantctl = cluster.kantctl(NOBODY)?;
     for mpi in kinds {
         let before = mounts()?;
@@ -113,7 +113,7 @@ fn a_cancelled_job_leaves_no_rank_and_no_starter_behind() -> anyhow::Result<()> 
             ensure!(job.outcome.is_none(), "{job:?}");
             Ok((0..4).all(|rank| ranks(rank).exists()).then_some(()))
         })?;
-        // 4 ranks, a starter on each node, the script.
+        // 4 ranks, a launcher on each node, the script.
         assert!(processes_of(&cluster, &id)?.len() >= 7, "{:?}", processes_of(&cluster, &id)?);
         kantctl.ok(&["cancel", &id])?;
         let job = kantctl.finished(&id)?;
@@ -130,7 +130,7 @@ fn a_cancelled_job_leaves_no_rank_and_no_starter_behind() -> anyhow::Result<()> 
 
 #[test]
 fn a_rank_that_aborts_ends_the_job_with_its_code() -> anyhow::Result<()> {
-    let Some((cluster, kinds)) = house()? else { return Ok(()) };
+    let Some((cluster, kinds)) = cluster()? else { return Ok(()) };
     let kantctl = cluster.kantctl(NOBODY)?;
     for mpi in kinds {
         let program = compiled(mpi, cluster.dir())?;
@@ -147,13 +147,13 @@ fn nodes_speak_for_operators(config: &mut ControllerConfig) {
     config.nodes_may_vouch_for = VouchedFor::Operators;
 }
 
-/// Where something is mounted, but for the networks of other tests.
+/// All mount points except the network namespaces of other tests.
 fn mounts() -> anyhow::Result<Vec<String>> {
     let all = std::fs::read_to_string("/proc/self/mounts")?;
     Ok(all.lines().filter(|line| !line.contains("/run/netns")).map(str::to_owned).collect())
 }
 
-/// Of a job's first attempt, by what its nodes wrote into their environment.
+/// The processes of a job's first attempt, found by their environment.
 fn processes_of(cluster: &Cluster, job: &str) -> anyhow::Result<Vec<String>> {
     let mark = format!("KANT_STEP={job}.1");
     let sockets =
@@ -161,7 +161,7 @@ fn processes_of(cluster: &Cluster, job: &str) -> anyhow::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc")? {
         let path = entry?.path();
-        // It may end meanwhile.
+        // The process may end meanwhile.
         let Ok(environment) = std::fs::read(path.join("environ")) else { continue };
         let has = |wanted: &String| {
             environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
@@ -174,7 +174,7 @@ fn processes_of(cluster: &Cluster, job: &str) -> anyhow::Result<Vec<String>> {
     Ok(found)
 }
 
-/// The groups of a job's first attempt that are there.
+/// The existing cgroups of a job's first attempt.
 fn groups_of(root: &str, job: &str) -> Vec<String> {
     let mounts = std::fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
     let all = mounts.map(|entry| entry.path()).chain(["/sys/fs/cgroup".into()]);
@@ -182,7 +182,7 @@ fn groups_of(root: &str, job: &str) -> Vec<String> {
     all.filter(|group| group.exists()).map(|group| group.display().to_string()).collect()
 }
 
-/// A job that stays, on both nodes, and runs.
+/// Starts a long job on both nodes.
 fn staying(kantctl: &Kantctl) -> anyhow::Result<JobView> {
     let flags = ["-N", "2", "--mem=64M", "-o", "/dev/null"];
     let id = kantctl.submit(&flags, "#!/bin/sh\nsleep 600\n")?;
@@ -198,7 +198,7 @@ fn two_nodes() -> ClusterOptions {
 }
 
 #[test]
-fn a_launch_is_as_ssh_would_be_and_says_why_it_cannot() -> anyhow::Result<()> {
+fn launch_behaves_like_ssh_and_explains_failures() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = staying(&kantctl)?.key.to_string();
@@ -207,14 +207,14 @@ fn a_launch_is_as_ssh_would_be_and_says_why_it_cannot() -> anyhow::Result<()> {
     assert_eq!((answer.code, answer.stdout.trim(), answer.stderr.trim()), (7, "g2", "oh"));
     let many = launch(&["g1", "seq 1 300000"])?;
     assert_eq!((many.code, many.stdout.lines().count()), (0, 300_000));
-    // SIGTERM to kantctl is the program's to answer.
+    // SIGTERM to kantctl is forwarded to the program.
     let trap = "trap 'echo asked; exit 9' TERM; touch up; while :; do sleep 0.02; done";
     let mut command = kantctl.command();
     command.args(["launch", "--job", &id, "g2", trap]).stdout(Stdio::piped());
     let child = command.spawn()?;
     let up = kantctl.dir().join("up");
     wait_for("the program", || Ok(up.exists().then_some(())))?;
-    // By its user: what root sends, kantd has sent to all of a job.
+    // Sent by the user: kantd forwards root's signals to all processes of a job.
     let mut kill = Command::new("kill");
     Person::plain().dress(&mut kill);
     ensure!(kill.arg(child.id().to_string()).status()?.success(), "kantctl has ended");
@@ -238,17 +238,17 @@ fn a_launch_is_as_ssh_would_be_and_says_why_it_cannot() -> anyhow::Result<()> {
 }
 
 #[test]
-fn nobody_but_its_owner_starts_programs_in_a_job() -> anyhow::Result<()> {
+fn only_its_owner_starts_programs_in_a_job() -> anyhow::Result<()> {
     let Some(other) = Person::other() else {
         say("skipped: only root can play two people");
         return Ok(());
     };
-    // An operator is let through, and may not either.
+    // An operator passes the node's check and is refused, too.
     let controller = Some(nodes_speak_for_operators as fn(&mut ControllerConfig));
     let cluster = Cluster::start(ClusterOptions { controller, ..two_nodes() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = staying(&kantctl)?.key.to_string();
-    // A stranger, and an operator.
+    // Another user, and an operator.
     for person in [other, Person::me()] {
         let by_them = cluster.kantctl(person)?.on(&cluster.node_socket("g1"));
         let answer = by_them.run(&["launch", "--job", &id, "g1", "touch", "/tmp/of-a-stranger"])?;

@@ -1,5 +1,5 @@
-//! kill -9 and restart of kantd while jobs run: no job is disturbed, and an end during the absence
-//! comes back with the right code.
+//! SIGKILL and restart of kantd while jobs run: no job is disturbed, and a job that ends meanwhile
+//! is reported with the right exit code.
 
 use common::config::ControllerConfig;
 use common::job::{Outcome, Phase};
@@ -8,13 +8,13 @@ use common::wire::api::NodeView;
 use e2e::{Cluster, ClusterOptions, Machine, Person};
 use std::time::Duration;
 
-/// Ends with the code it finds in a file, once that file is there.
+/// A script that exits with the code in a file, once the file exists.
 const SCRIPT: &str = "#!/bin/sh\necho begin $$ >> log-$SLURM_JOB_ID\n\
     while [ ! -e code-$SLURM_JOB_ID ]; do sleep 0.05; done\n\
     echo end $$ >> log-$SLURM_JOB_ID\nexit $(cat code-$SLURM_JOB_ID)\n";
 
 #[test]
-fn jobs_outlive_their_node_daemon_and_their_ends_are_told_afterwards() -> anyhow::Result<()> {
+fn jobs_survive_their_node_daemon_and_their_ends_are_reported_afterwards() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -29,7 +29,7 @@ fn jobs_outlive_their_node_daemon_and_their_ends_are_told_afterwards() -> anyhow
 
     cluster.kill_node("n1")?;
     let end = |id: &str, code: &str| -> anyhow::Result<()> {
-        // Complete in one step, for the job may look at any moment.
+        // Renamed into place, since the job may read it at any moment.
         let path = kantctl.dir().join(format!("code-{id}"));
         std::fs::write(path.with_extension("new"), code)?;
         Ok(std::fs::rename(path.with_extension("new"), path)?)
@@ -39,7 +39,11 @@ fn jobs_outlive_their_node_daemon_and_their_ends_are_told_afterwards() -> anyhow
     e2e::wait_for("the job to end without its daemon", || {
         Ok(std::fs::read_to_string(&log)?.contains("end").then_some(()))
     })?;
-    assert_eq!(kantctl.job(&during)?.phase, Phase::Running, "nobody could tell the controller");
+    assert_eq!(
+        kantctl.job(&during)?.phase,
+        Phase::Running,
+        "the controller cannot know of the end yet"
+    );
 
     cluster.start_node("n1")?;
     let job = kantctl.finished(&during)?;
@@ -57,7 +61,7 @@ fn jobs_outlive_their_node_daemon_and_their_ends_are_told_afterwards() -> anyhow
 }
 
 #[test]
-fn kill_storms_on_the_node_daemon_disturb_nothing() -> anyhow::Result<()> {
+fn repeated_kills_of_the_node_daemon_disturb_no_job() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -81,10 +85,10 @@ fn kill_storms_on_the_node_daemon_disturb_nothing() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Silence while nobody listened does not count against a node.
+/// A node's silence during an outage of the controller does not count.
 #[test]
-fn a_node_that_was_silent_when_the_controller_died_gets_its_full_time_again() -> anyhow::Result<()>
-{
+fn a_node_that_was_silent_when_the_controller_died_gets_the_full_timeout_again()
+-> anyhow::Result<()> {
     const LOST_AFTER: Duration = Duration::from_secs(6);
     let nodes = vec![("n1", Machine::cpu())];
     let soon = |config: &mut ControllerConfig| config.node_lost_after_seconds = 6;
@@ -100,7 +104,7 @@ fn a_node_that_was_silent_when_the_controller_died_gets_its_full_time_again() ->
         Ok(kantctl.nodes()?.nodes.iter().any(silent).then_some(()))
     })?;
     cluster.kill_controller()?;
-    // The silence itself is what is tested: longer than a node is waited for.
+    // The silence itself is tested: longer than the timeout of a node.
     std::thread::sleep(LOST_AFTER + Duration::from_secs(1));
     cluster.start_controller()?;
     cluster.start_node("n1")?;
@@ -112,7 +116,7 @@ fn a_node_that_was_silent_when_the_controller_died_gets_its_full_time_again() ->
 }
 
 #[test]
-fn a_node_that_stays_away_is_lost_and_its_job_starts_again_elsewhere() -> anyhow::Result<()> {
+fn a_node_that_stays_silent_is_lost_and_its_job_restarts_elsewhere() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
     let soon = |config: &mut ControllerConfig| config.node_lost_after_seconds = 1;
     let options = ClusterOptions { nodes, controller: Some(soon), ..ClusterOptions::default() };
@@ -129,7 +133,7 @@ fn a_node_that_stays_away_is_lost_and_its_job_starts_again_elsewhere() -> anyhow
         let elsewhere = job.allocation.is_some_and(|a| a.shares()[0].node.as_str() != first);
         Ok((job.attempt == 2 && job.phase == Phase::Running && elsewhere).then_some(()))
     })?;
-    // The lost node comes back and is told to end what it still runs.
+    // The lost node reconnects and must end its old job.
     cluster.start_node(&first)?;
     cluster.wait_for_nodes()?;
     std::fs::write(kantctl.dir().join(format!("code-{id}")), "3")?;

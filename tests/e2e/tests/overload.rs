@@ -1,5 +1,5 @@
-//! Clients that ask for too much, too often, or never listen: what they are told, that others are
-//! served meanwhile, and that the controller's memory stays bounded. Never measures speed.
+//! Clients that send too many or too large requests, or do not read answers: they get errors, other
+//! users are served meanwhile, and the controller's memory stays bounded.
 
 mod overload {
     pub mod crowd;
@@ -14,10 +14,10 @@ use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, connect_chan
 use overload::crowd::{Crowd, memory_mib};
 use std::io::Write as _;
 
-/// What a controller may grow by under any of this: a quarter of it is what one user may have lie
-/// there as answers. All lists that are asked for here would be three times as much.
+/// The bound on the growth of the controller's memory. One user's pending answers may take a
+/// quarter of it; all requested lists together would take three times as much.
 const GROWTH_MIB: u64 = 256;
-/// Waiting jobs, whose list is most of a megabyte.
+/// Waiting jobs, whose list takes almost a megabyte.
 const JOBS: usize = 1000;
 const CLIENTS: usize = 1000;
 
@@ -26,7 +26,7 @@ fn many_jobs(kantctl: &Kantctl) -> anyhow::Result<()> {
     kantctl.submit(&["--hold", &tasks], "#!/bin/sh\ntrue\n").map(drop)
 }
 
-/// Somebody who asks for nothing special, while others do.
+/// Checks that another user is served meanwhile.
 fn is_served(kantctl: &Kantctl) -> anyhow::Result<()> {
     let listed: common::wire::api::JobList = kantctl.json(&["queue"])?;
     assert!(listed.jobs.len() >= JOBS);
@@ -35,23 +35,26 @@ fn is_served(kantctl: &Kantctl) -> anyhow::Result<()> {
 }
 
 #[test]
-fn who_asks_for_everything_or_never_listens_waits_for_themselves_alone() -> anyhow::Result<()> {
+fn a_client_that_asks_for_too_much_or_does_not_read_delays_only_itself() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(ClusterOptions::default())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     many_jobs(&kantctl)?;
     let before = memory_mib(&mut cluster)?;
     let mut crowd = Crowd::new(&cluster)?;
 
-    // Some never read what they asked for. Only root can play two users.
+    // Some clients do not read their answers. Only root can act as two users.
     let deaf = crowd.ask(CLIENTS, "GET /v1/jobs HTTP/1.1\r\n")?;
     if e2e::is_root() {
         is_served(&kantctl)?;
     }
-    assert!(memory_mib(&mut cluster)? < before + GROWTH_MIB, "those who do not read cost memory");
+    assert!(
+        memory_mib(&mut cluster)? < before + GROWTH_MIB,
+        "clients that do not read cost memory"
+    );
     drop(deaf);
     is_served(&kantctl)?;
 
-    // All at once: each is answered in full, or told that they are too many.
+    // All at once: each gets a full answer or an error.
     let hungry = crowd.ask(CLIENTS, "GET /v1/jobs HTTP/1.1\r\nConnection: close\r\n")?;
     let answers = crowd.read(hungry)?;
     let served = answers.iter().filter(|answer| answer.status == 200);
@@ -61,8 +64,8 @@ fn who_asks_for_everything_or_never_listens_waits_for_themselves_alone() -> anyh
     }
     for answer in answers.iter().filter(|answer| answer.status != 200) {
         assert_eq!(answer.status, 429, "{answer:?}");
-        let told = answer.text();
-        assert!(told.contains("too_many_requests") && told.contains("hint"), "{told}");
+        let text = answer.text();
+        assert!(text.contains("too_many_requests") && text.contains("hint"), "{text}");
     }
     is_served(&kantctl)?;
     assert!(memory_mib(&mut cluster)? < before + GROWTH_MIB, "lists for many cost memory");
@@ -70,7 +73,7 @@ fn who_asks_for_everything_or_never_listens_waits_for_themselves_alone() -> anyh
 }
 
 #[test]
-fn ten_thousand_connections_that_say_nothing_keep_nobody_else_out() -> anyhow::Result<()> {
+fn ten_thousand_idle_connections_do_not_keep_other_users_out() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(ClusterOptions::default())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     many_jobs(&kantctl)?;
@@ -81,7 +84,7 @@ fn ten_thousand_connections_that_say_nothing_keep_nobody_else_out() -> anyhow::R
         is_served(&kantctl)?;
     }
     assert!(memory_mib(&mut cluster)? < before + GROWTH_MIB, "connections cost memory");
-    // Those beyond a user's part were told so, and a program can read it.
+    // Connections beyond the user's limit got an error that a program can parse.
     for refused in crowd.refused(&idle)? {
         assert_eq!(refused.status, 429);
         assert!(refused.text().contains("too_many_connections"), "{refused:?}");
@@ -91,7 +94,7 @@ fn ten_thousand_connections_that_say_nothing_keep_nobody_else_out() -> anyhow::R
 }
 
 #[test]
-fn scripts_that_take_too_much_are_refused_and_what_they_took_goes_back() -> anyhow::Result<()> {
+fn scripts_beyond_the_memory_limit_are_refused_and_memory_is_freed_later() -> anyhow::Result<()> {
     let controller: Option<fn(&mut common::config::ControllerConfig)> =
         Some(|config| config.user_text_mib = 128);
     let mut cluster = Cluster::start(ClusterOptions { controller, ..Default::default() })?;
@@ -107,18 +110,21 @@ fn scripts_that_take_too_much_are_refused_and_what_they_took_goes_back() -> anyh
         assert!(jobs.len() < 40, "nothing is refused");
     };
     assert!(refused.contains("of your jobs that are not done take"), "{refused}");
-    assert!(memory_mib(&mut cluster)? >= before + 100, "else nothing is shown here");
+    assert!(
+        memory_mib(&mut cluster)? >= before + 100,
+        "the scripts must take memory for this test to mean anything"
+    );
     let words: Vec<&str> = ["cancel"].into_iter().chain(jobs.iter().map(String::as_str)).collect();
     kantctl.ok(&words)?;
-    // What is over is forgotten once a minute.
+    // Ended jobs are removed once a minute.
     let until = std::time::Instant::now() + 3 * e2e::DEADLINE;
-    e2e::wait_until(until, "the memory to go back", || {
+    e2e::wait_until(until, "the memory to be freed", || {
         Ok((memory_mib(&mut cluster)? < before + 50).then_some(()))
     })
 }
 
 #[test]
-fn a_request_of_a_hundred_megabytes_is_refused_by_what_its_head_says() -> anyhow::Result<()> {
+fn a_request_of_a_hundred_megabytes_is_refused_by_its_content_length() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(ClusterOptions::default())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     many_jobs(&kantctl)?;
@@ -126,10 +132,10 @@ fn a_request_of_a_hundred_megabytes_is_refused_by_what_its_head_says() -> anyhow
     let mut crowd = Crowd::new(&cluster)?;
     let head = "POST /v1/jobs HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\n";
     let mut asked = crowd.ask(1, &format!("{head}Content-Length: 100000000\r\n"))?;
-    // One that does not say how much it sends is stopped when it has sent too much.
+    // A request without a length is stopped once it has sent too much.
     asked.extend(crowd.ask(1, &format!("{head}Transfer-Encoding: chunked\r\n"))?);
     let chunk = [&b"100000\r\n"[..], &vec![b' '; 1 << 20], b"\r\n"].concat();
-    // The controller may hang up before all of it is sent.
+    // The controller may close the connection before everything is sent.
     let _ = (0..100).try_for_each(|_| asked[1].write_all(&chunk));
     for answer in crowd.read(asked)? {
         assert_eq!(answer.status, 413, "{answer:?}");
@@ -140,13 +146,13 @@ fn a_request_of_a_hundred_megabytes_is_refused_by_what_its_head_says() -> anyhow
 }
 
 #[test]
-fn a_node_that_floods_reports_is_cut_off_or_borne_and_others_are_served() -> anyhow::Result<()> {
+fn a_node_that_floods_the_controller_with_reports_does_not_disturb_others() -> anyhow::Result<()> {
     let controller: Option<fn(&mut common::config::ControllerConfig)> =
         Some(|config| config.emulated = true);
     let mut cluster = Cluster::start(ClusterOptions { controller, ..Default::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
     many_jobs(&kantctl)?;
-    // One that behaves, to take the inventory of.
+    // A regular node, whose inventory is copied.
     let _emulator = cluster.emulate(&["--nodes", "1"])?;
     let node = e2e::wait_for("a node", || Ok(kantctl.nodes()?.nodes.into_iter().next()))?;
     let before = memory_mib(&mut cluster)?;

@@ -1,5 +1,5 @@
-//! What comes to the port of controllers with the cluster's own key, and is no controller of this
-//! cluster all the same, or one that must not be let in. Never harms the one that is asked.
+//! Connections to the controllers' port with the cluster key that do not come from a controller of
+//! the cluster, or from one that must be refused.
 
 use anyhow::Context as _;
 use common::id::{ClusterId, ControllerId};
@@ -17,11 +17,11 @@ fn now() -> anyhow::Result<Time> {
     Ok(Time(u64::try_from(since.as_millis())?))
 }
 
-/// The port of `a`, for one with the cluster's key.
-fn endpoint(house: &Controllers) -> anyhow::Result<Endpoint> {
-    let key = ClusterKey::load(Path::new(&house.config("a")?.cluster_key))?;
+/// The port of `a`, with the cluster key.
+fn endpoint(controllers: &Controllers) -> anyhow::Result<Endpoint> {
+    let key = ClusterKey::load(Path::new(&controllers.config("a")?.cluster_key))?;
     let identity = Identity::new(&key, Role::Controller)?;
-    Ok(Endpoint::Tls { addr: house.address("a"), identity })
+    Ok(Endpoint::Tls { addr: controllers.address("a"), identity })
 }
 
 async fn greet(
@@ -37,11 +37,11 @@ async fn greet(
 }
 
 #[test]
-fn who_must_not_be_let_in_is_told_why_and_what_to_do() -> anyhow::Result<()> {
-    let mut house = Controllers::new()?;
-    house.add("a")?;
-    house.start("a")?;
-    let (endpoint, before) = (endpoint(&house)?, house.list("a")?);
+fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
+    let mut controllers = Controllers::new()?;
+    controllers.add("a")?;
+    controllers.start("a")?;
+    let (endpoint, before) = (endpoint(&controllers)?, controllers.list("a")?);
     let cluster = before.cluster;
     let other = ClusterId(cluster.0 ^ 1);
     let hour = Span::from_seconds(3600);
@@ -51,7 +51,7 @@ fn who_must_not_be_let_in_is_told_why_and_what_to_do() -> anyhow::Result<()> {
         name: "x".to_owned(),
         address: "127.0.0.1:1".to_owned(),
         learner: true,
-        invitation: house.invite("a")?,
+        invitation: controllers.invite("a")?,
         replaces: None,
         cluster: None,
         now: now()?,
@@ -98,25 +98,25 @@ fn who_must_not_be_let_in_is_told_why_and_what_to_do() -> anyhow::Result<()> {
                 FromPeer::Refused { reason, .. } => assert!(reason.contains(words), "{reason}"),
                 answer => anyhow::bail!("let in: {answer:?}, {hello:?}"),
             }
-            // The one that refuses has it in its log too, for who looks there.
-            let log = house.log("a");
+            // The refusal is also logged by the refusing controller.
+            let log = controllers.log("a");
             assert!(log.contains(words), "{words}: {log}");
         }
         Ok(())
     })?;
-    // How far its log is goes on meanwhile.
+    // The length of its log changes meanwhile.
     let members = |list: ControllerList| list.controllers.into_iter().map(|c| (c.id, c.name));
-    let (now, then) = (members(house.list("a")?), members(before));
-    assert_eq!(now.collect::<Vec<_>>(), then.collect::<Vec<_>>(), "nobody came in");
+    let (now, then) = (members(controllers.list("a")?), members(before));
+    assert_eq!(now.collect::<Vec<_>>(), then.collect::<Vec<_>>(), "no controller was added");
     Ok(())
 }
 
 #[test]
-fn who_has_only_the_clusters_key_joins_once_by_an_operators_invitation() -> anyhow::Result<()> {
-    let mut house = Controllers::new()?;
-    house.add("a")?;
-    house.start("a")?;
-    let endpoint = endpoint(&house)?;
+fn a_controller_with_only_the_cluster_key_joins_once_with_an_invitation() -> anyhow::Result<()> {
+    let mut controllers = Controllers::new()?;
+    controllers.add("a")?;
+    controllers.start("a")?;
+    let endpoint = endpoint(&controllers)?;
     let join = |number: u16, invitation: &str| -> anyhow::Result<JoinRequest> {
         Ok(JoinRequest {
             protocol: PEER_PROTOCOL,
@@ -130,7 +130,7 @@ fn who_has_only_the_clusters_key_joins_once_by_an_operators_invitation() -> anyh
             now: now()?,
         })
     };
-    let secret = house.invite("a")?;
+    let secret = controllers.invite("a")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let client = Client::new(endpoint).with_answer_limit(Some(e2e::DEADLINE));
@@ -139,7 +139,7 @@ fn who_has_only_the_clusters_key_joins_once_by_an_operators_invitation() -> anyh
         };
         let assert_refused = |answer: Result<JoinAnswer, ClientError>, code: &str| {
             let Err(ClientError::Refused { status, error }) = answer else {
-                panic!("let in: {answer:?}");
+                panic!("not refused: {answer:?}");
             };
             assert_eq!((status, error.code.as_str()), (403, code), "{error:?}");
             assert!(error.message.contains("kantctl admin controller invite"), "{error:?}");
@@ -147,7 +147,7 @@ fn who_has_only_the_clusters_key_joins_once_by_an_operators_invitation() -> anyh
         for guessed in ["", "kant-invitation-00"] {
             assert_refused(ask(join(1, guessed)?).await, "no_invitation");
         }
-        // Who speaks as a controller may say that an operator asks. That is not believed here.
+        // A peer may claim to forward an operator's request. The claim is not accepted here.
         for (method, path) in [
             ("POST", "/v1/controllers/invite"),
             ("POST", "/v1/controllers/1/promote"),
@@ -166,59 +166,58 @@ fn who_has_only_the_clusters_key_joins_once_by_an_operators_invitation() -> anyh
             }
         }
         let given = ask(join(1, &secret)?).await?;
-        // An answer that was lost.
+        // A repeated request after a lost answer.
         assert_eq!(ask(join(1, &secret)?).await?.id, given.id);
         assert_refused(ask(join(2, &secret)?).await, "invitation_used");
         anyhow::Ok(())
     })?;
-    // Of one that is to vote, too, and without asking a cluster at all.
-    house.add("b")?;
-    let answer = house.try_verb("b", &["join"])?;
+    // Also for a voter, and without a request to the cluster.
+    controllers.add("b")?;
+    let answer = controllers.try_verb("b", &["join"])?;
     assert!(answer.code != 0 && answer.stderr.contains("controller invite"), "{answer:?}");
-    let to = house.address("a");
-    let used = house.try_verb("b", &["join", "--to", &to, "--invitation", &secret])?;
+    let to = controllers.address("a");
+    let used = controllers.try_verb("b", &["join", "--to", &to, "--invitation", &secret])?;
     assert!(used.code != 0 && used.stderr.contains("was used already"), "{used:?}");
-    assert_eq!(house.list("a")?.controllers.len(), 2, "a, and the one that was invited");
+    assert_eq!(controllers.list("a")?.controllers.len(), 2, "a, and the invited controller");
     Ok(())
 }
 
 #[test]
-fn an_invitation_outlives_the_leader_that_made_it_and_those_who_are_in_need_none()
--> anyhow::Result<()> {
-    let mut house = Controllers::three()?;
-    let (leader, id) = house.leader()?;
-    let invitation = house.invite(&leader)?;
+fn an_invitation_survives_its_leader_and_members_need_none() -> anyhow::Result<()> {
+    let mut controllers = Controllers::three()?;
+    let (leader, id) = controllers.leader()?;
+    let invitation = controllers.invite(&leader)?;
     let follower = ["a", "b", "c"].into_iter().find(|name| *name != leader).context("none")?;
-    let told = house.kantctl(follower)?.run(&["admin", "controller", "invite"])?;
-    assert!(told.code == 1 && told.stderr.contains(&format!("controller {id} ")), "{told:?}");
-    house.kill(&leader)?;
-    let next = house.wait_for_another_leader(follower, &leader)?;
-    house.add("d")?;
-    house.verb("d", &["join", "--to", &house.address(&next), "--invitation", &invitation])?;
-    house.start("d")?;
-    house.start(&leader)?;
-    house.wait_for_voters(&next, 4)?;
+    let answer = controllers.kantctl(follower)?.run(&["admin", "controller", "invite"])?;
+    assert!(answer.code == 1 && answer.stderr.contains(&format!("controller {id} ")), "{answer:?}");
+    controllers.kill(&leader)?;
+    let next = controllers.wait_for_another_leader(follower, &leader)?;
+    controllers.add("d")?;
+    controllers
+        .verb("d", &["join", "--to", &controllers.address(&next), "--invitation", &invitation])?;
+    controllers.start("d")?;
+    controllers.start(&leader)?;
+    controllers.wait_for_voters(&next, 4)?;
     Ok(())
 }
 
 #[test]
-fn letters_that_no_controller_would_write_are_dropped_and_the_one_asked_goes_on()
--> anyhow::Result<()> {
-    let mut house = Controllers::new()?;
-    house.add("a")?;
-    house.start("a")?;
-    let endpoint = endpoint(&house)?;
+fn invalid_raft_messages_are_dropped_without_harm_to_the_receiver() -> anyhow::Result<()> {
+    let mut controllers = Controllers::new()?;
+    controllers.add("a")?;
+    controllers.start("a")?;
+    let endpoint = endpoint(&controllers)?;
     let hello = PeerHello {
         protocol: PEER_PROTOCOL,
         release: "0.0.1".to_owned(),
-        cluster: house.list("a")?.cluster,
+        cluster: controllers.list("a")?.cluster,
         from: ControllerId(2),
         to: ControllerId(1),
         address: String::new(),
         now: now()?,
         snapshot: None,
     };
-    // An empty proposal, and an endless one: the consensus library would panic at the first.
+    // An empty and an oversized proposal: the consensus library would panic on the first.
     let proposal = vec![0x08, 0x02, 0x10, 0x01, 0x18, 0x02];
     let letters = [Vec::new(), vec![0xff; 4096], b"GET / HTTP/1.1".to_vec(), proposal];
     let runtime =
@@ -229,19 +228,19 @@ fn letters_that_no_controller_would_write_are_dropped_and_the_one_asked_goes_on(
         let letters = letters.into_iter().map(ByteBuf::from).collect();
         channel.send(&ToPeer::Letters(letters)).await?;
         wait_for("the letters to be dropped", || {
-            let log = house.log("a");
+            let log = controllers.log("a");
             Ok((log.matches("dropped a letter").count() >= 4).then_some(()))
         })?;
-        // A frame that is no message at all ends the connection, in words.
+        // A frame that is not a message closes the connection and is logged.
         let (channel, _) = greet(&endpoint, hello.clone()).await?;
         channel.send(&ToPeer::Chunk(ByteBuf::from(vec![0; 10]))).await?;
         wait_for("the connection to be closed", || {
-            Ok(house.log("a").contains("sent no letters").then_some(()))
+            Ok(controllers.log("a").contains("sent no letters").then_some(()))
         })?;
         anyhow::Ok(())
     })?;
-    let list = house.list("a")?;
+    let list = controllers.list("a")?;
     assert_eq!((list.controllers.len(), list.controllers[0].role), (1, ControllerRole::Leader));
-    house.kantctl("a")?.ok(&["submit", "--hold", "--wrap", "true"])?;
+    controllers.kantctl("a")?.ok(&["submit", "--hold", "--wrap", "true"])?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Policies on real daemons: who yields, what is kept for a booking, what misses its deadline,
-//! and what the cluster says of it all. Never a policy's fine points: the engine's tests do that.
+//! Scheduling policies on real daemons: preemption, reservations, deadlines, accounts, and how the
+//! cluster reports them.
 
 use anyhow::{Context as _, ensure};
 use common::config::{AccountTable, ControllerConfig, QosTable, QueueTable};
@@ -26,7 +26,7 @@ fn runs_on(kantctl: &Kantctl, id: &str) -> anyhow::Result<Vec<String>> {
     Ok(nodes.shares().iter().map(|share| share.node.to_string()).collect())
 }
 
-/// Waits until a round says why the job waits, and that is of the kind asked for.
+/// Waits until a round has set a wait reason of the expected kind.
 fn reason(
     kantctl: &Kantctl,
     id: &str,
@@ -45,21 +45,21 @@ fn story(kantctl: &Kantctl, id: &str) -> anyhow::Result<String> {
     Ok(lines.join("\n"))
 }
 
-/// In the owner's home; true once the job's script has made it.
+/// Whether a file that the job's script makes exists in the owner's home.
 fn is_there(kantctl: &Kantctl, file: &str) -> bool {
     kantctl.dir().join(file).exists()
 }
 
 const UNTIL_TOLD: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
 
-/// The second attempt is content with having begun.
+/// A script whose second attempt ends at once.
 const TELLS_OF_ITS_END: &str = "#!/bin/sh\n\
     [ -e first ] && exec touch second\n\
     trap 'touch got-sigterm; exit 1' TERM\n\
     touch first\n\
     while :; do sleep 0.1; done\n";
 
-/// One node of two GPUs, a queue whose jobs make others yield, and a QoS for the urgent ones.
+/// One node with two GPUs, a queue with preemption, and a QoS for urgent jobs.
 fn urgent_jobs_and_others() -> anyhow::Result<Cluster> {
     let policy = |config: &mut ControllerConfig| {
         let name = QueueName::new("main").ok();
@@ -67,7 +67,7 @@ fn urgent_jobs_and_others() -> anyhow::Result<Cluster> {
         config.queue = vec![QueueTable { name, preempt_by_priority, ..QueueTable::default() }];
         let name = QosName::new("high").ok();
         config.qos = vec![QosTable { name, priority: 10, ..QosTable::default() }];
-        // A trap takes what it takes on a busy machine; nobody waits for the end of this.
+        // Long enough for a trap on a busy machine; no test waits for its end.
         config.kill_grace_seconds = 60;
     };
     Cluster::start(ClusterOptions {
@@ -78,8 +78,7 @@ fn urgent_jobs_and_others() -> anyhow::Result<Cluster> {
 }
 
 #[test]
-fn a_preemptible_job_yields_to_an_urgent_one_is_told_so_and_runs_again_later() -> anyhow::Result<()>
-{
+fn a_preemptible_job_is_preempted_by_an_urgent_one_and_runs_again_later() -> anyhow::Result<()> {
     let cluster = urgent_jobs_and_others()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let both = ["--gpus=2", "--mem=16M", "--time=10"];
@@ -87,7 +86,7 @@ fn a_preemptible_job_yields_to_an_urgent_one_is_told_so_and_runs_again_later() -
     e2e::wait_for("its processes", || Ok(is_there(&kantctl, "first").then_some(())))?;
     let calm = kantctl.submit(&both, "#!/bin/sh\ntrue\n")?;
     reason(&kantctl, &calm, |reason| matches!(reason, WaitReason::Resources { .. }))?;
-    assert!(!is_there(&kantctl, "got-sigterm"), "nobody yields to an equal");
+    assert!(!is_there(&kantctl, "got-sigterm"), "a job does not preempt one of equal priority");
 
     let urgent = kantctl.submit(&[&both[..], &["--qos=high"]].concat(), UNTIL_TOLD)?;
     phase_is(&kantctl, &urgent, Phase::Running)?;
@@ -95,8 +94,8 @@ fn a_preemptible_job_yields_to_an_urgent_one_is_told_so_and_runs_again_later() -
     let waits = phase_is(&kantctl, &spot, Phase::Pending)?;
     assert_eq!((waits.attempt, waits.outcome), (1, None));
     assert!(!is_there(&kantctl, "second"));
-    let told: Explanation = kantctl.json(&["explain", &spot])?;
-    let lines = told.lines.join("\n");
+    let explanation: Explanation = kantctl.json(&["explain", &spot])?;
+    let lines = explanation.lines.join("\n");
     assert!(lines.contains(&format!("job {urgent}")), "{lines}");
 
     std::fs::write(kantctl.dir().join("enough"), "")?;
@@ -134,13 +133,13 @@ fn a_maintenance_window_keeps_long_jobs_off_its_node_until_it_is_deleted() -> an
     assert!(again.code == 1 && again.stderr.contains("fans"), "{again:?}");
 
     let short = kantctl.submit(&["-wn1", "--mem=16M", "--time=10"], UNTIL_TOLD)?;
-    assert_eq!(runs_on(&kantctl, &short)?, ["n1"], "it is over before the window begins");
+    assert_eq!(runs_on(&kantctl, &short)?, ["n1"], "it ends before the window begins");
     let long = kantctl.submit(&["-wn1", "--mem=16M", "--time=2:00:00"], UNTIL_TOLD)?;
     let is_kept = |reason: &WaitReason| matches!(reason, WaitReason::NodesReserved { .. });
     let (_, sentence) = reason(&kantctl, &long, is_kept)?;
     assert!(sentence.contains("reservation fans"), "{sentence}");
-    let told: Explanation = kantctl.json(&["explain", &long])?;
-    assert!(told.advice.is_some_and(|advice| !advice.is_empty()));
+    let explanation: Explanation = kantctl.json(&["explain", &long])?;
+    assert!(explanation.advice.is_some_and(|advice| !advice.is_empty()));
     let elsewhere = kantctl.submit(&["--mem=16M", "--time=2:00:00"], UNTIL_TOLD)?;
     assert_eq!(runs_on(&kantctl, &elsewhere)?, ["n2"]);
     assert_eq!(kantctl.job(&long)?.phase, Phase::Pending);
@@ -159,14 +158,14 @@ fn a_maintenance_window_keeps_long_jobs_off_its_node_until_it_is_deleted() -> an
 }
 
 #[test]
-fn only_operators_book_and_a_booking_of_unknown_nodes_is_refused() -> anyhow::Result<()> {
+fn only_operators_reserve_and_a_reservation_of_unknown_nodes_is_refused() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let operator = cluster.kantctl(Person::me())?;
     let on = |nodes| ["reservations", "create", "fans", nodes, "--for=1h", "--maintenance"];
     let answer = operator.run(&on("--nodes=n9"))?;
     assert!(answer.code == 1 && answer.stderr.contains("n9"), "{answer:?}");
     let Some(other) = Person::other() else {
-        eprintln!("half of it skipped: not root, so nobody here is no operator");
+        eprintln!("partly skipped: only root can act as a user who is not an operator");
         return Ok(());
     };
     let answer = cluster.kantctl(other)?.run(&on("--nodes=n1"))?;
@@ -193,7 +192,7 @@ fn a_job_that_cannot_start_before_its_deadline_ends_as_deadline_missed() -> anyh
     assert!(!is_there(&kantctl, "ran"));
     assert!(story(&kantctl, &late)?.contains("DEADLINE"), "{}", story(&kantctl, &late)?);
     let code = kantctl.run(&["wait", &late])?.code;
-    assert_ne!(code, 0, "who waits for it is told that it did not run");
+    assert_ne!(code, 0, "wait reports that the job did not run");
     Ok(())
 }
 
@@ -212,7 +211,7 @@ fn two_gpu_nodes() -> anyhow::Result<Cluster> {
 }
 
 #[test]
-fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Result<()> {
+fn metrics_priority_queues_and_what_if_agree_about_the_cluster() -> anyhow::Result<()> {
     let cluster = two_gpu_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let small = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_TOLD)?;
@@ -258,7 +257,11 @@ fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Re
     let smaller = changed("nodes=1 gpus-per-node=2 time=1")?;
     let other = if home == ["g1"] { "g2" } else { "g1" };
     assert_eq!(smaller.changed.starts_now, Some(vec![NodeName::new(other)?]), "{smaller:?}");
-    assert_eq!(kantctl.job(&head)?.ask.request.nodes.map(|nodes| nodes.0), Some(2), "only asked");
+    assert_eq!(
+        kantctl.job(&head)?.ask.request.nodes.map(|nodes| nodes.0),
+        Some(2),
+        "the job is unchanged"
+    );
     let solved: SolveView = kantctl.json(&["explain", &head, "--solve"])?;
     let in_short = (solved.answer, solved.by.as_str(), solved.movable);
     assert_eq!(in_short, (SolveAnswer::Impossible, "counts", 0), "{solved:?}");
@@ -281,7 +284,7 @@ fn metrics_priority_queues_and_what_if_speak_of_the_same_cluster() -> anyhow::Re
 }
 
 #[test]
-fn test_only_says_when_and_where_a_job_would_start_and_submits_none() -> anyhow::Result<()> {
+fn test_only_reports_when_and_where_a_job_would_start_and_submits_nothing() -> anyhow::Result<()> {
     let cluster = two_gpu_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let trial = |words: &[&str]| -> anyhow::Result<TrialView> {
@@ -294,7 +297,7 @@ fn test_only_says_when_and_where_a_job_would_start_and_submits_none() -> anyhow:
 
     let running = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_TOLD)?;
     runs_on(&kantctl, &running)?;
-    assert_eq!(running, "1", "the trial took no number");
+    assert_eq!(running, "1", "the trial used no job id");
     let later = trial(&["-N2", "--gpus-per-node=2"])?;
     assert!(later.outlook.starts_now.is_none() && later.job.0 == 2, "{later:?}");
     let freed = kantctl.job(&running)?.started_at.context("it runs")?.0 + 3_600_000;
@@ -306,7 +309,11 @@ fn test_only_says_when_and_where_a_job_would_start_and_submits_none() -> anyhow:
     for words in [&["--gpus-per-node=64"][..], &["--queue=nowhere"], &["--nice=-5"]] {
         let words = [&["submit", "--mem=16M", "--wrap=true"], words].concat();
         let refused = kantctl.run(&[&words[..], &["--test-only"]].concat())?;
-        assert_eq!(refused.stderr, kantctl.run(&words)?.stderr, "as when it is submitted");
+        assert_eq!(
+            refused.stderr,
+            kantctl.run(&words)?.stderr,
+            "the same error as for a submission"
+        );
         assert_eq!(refused.code, 1, "{refused:?}");
     }
     let jobs = kantctl.json::<JobList>(&["queue", "--all"])?.jobs;
@@ -315,7 +322,7 @@ fn test_only_says_when_and_where_a_job_would_start_and_submits_none() -> anyhow:
 }
 
 #[test]
-fn a_queue_of_an_account_lets_in_its_members_and_nobody_who_only_names_it() -> anyhow::Result<()> {
+fn a_queue_of_an_account_accepts_only_jobs_of_its_members() -> anyhow::Result<()> {
     let of_visions_members = |config: &mut ControllerConfig| {
         let account = AccountName::new("vision").ok();
         let (name, accounts) = (QueueName::new("main").ok(), account.iter().cloned().collect());
@@ -331,7 +338,7 @@ fn a_queue_of_an_account_lets_in_its_members_and_nobody_who_only_names_it() -> a
     let view = member.finished(&job)?;
     assert_eq!(view.ask.account, AccountName::new("vision").ok(), "the member's default");
     assert!(!cluster.controller_log().contains("keeps NOBODY out"));
-    // Only root can play two people.
+    // Only root can act as two users.
     let Some(other) = Person::other() else { return Ok(()) };
     let stranger = cluster.kantctl(other)?;
     let refused = stranger.run(&["submit", "--account=vision", "--wrap=true"])?;

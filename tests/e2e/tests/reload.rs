@@ -1,5 +1,5 @@
-//! A running controller reads its configuration again: the next round obeys the new one, a bad one
-//! changes nothing, and nothing is restarted.
+//! Reloading the configuration of a running controller: the next round uses the new one, an invalid
+//! one changes nothing, and nothing is restarted.
 
 use anyhow::Context as _;
 use common::config::{ControllerConfig, QueueTable, read};
@@ -26,7 +26,7 @@ fn file(cluster: &Cluster) -> PathBuf {
     cluster.dir().join("kantctld.toml")
 }
 
-/// Changes the file; the controller does not know yet.
+/// Changes the file without a reload.
 fn change(cluster: &Cluster, change: impl FnOnce(&mut ControllerConfig)) -> anyhow::Result<()> {
     let mut config = read("kantctld.toml", &std::fs::read_to_string(file(cluster))?)?;
     change(&mut config);
@@ -41,7 +41,7 @@ fn phase_is(kantctl: &Kantctl, id: &str, phase: Phase) -> anyhow::Result<()> {
 const UNTIL_TOLD: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
 
 #[test]
-fn the_round_after_a_reload_obeys_the_new_configuration_without_a_restart() -> anyhow::Result<()> {
+fn the_round_after_a_reload_uses_the_new_configuration_without_a_restart() -> anyhow::Result<()> {
     let mut cluster = two_nodes_one_queue()?;
     let pid = cluster.controller()?.pid();
     let (kantctl, operator) = (cluster.kantctl(Person::plain())?, cluster.kantctl(Person::me())?);
@@ -49,13 +49,17 @@ fn the_round_after_a_reload_obeys_the_new_configuration_without_a_restart() -> a
     phase_is(&kantctl, &first, Phase::Running)?;
     let second = kantctl.submit(&["--exclusive"], UNTIL_TOLD)?;
     let waits = || Ok(kantctl.job(&second)?.reason.is_some().then_some(()));
-    e2e::wait_for("a round to say why the second job waits", waits)?;
+    e2e::wait_for("a round to set the second job's wait reason", waits)?;
 
     change(&cluster, |config| {
         config.queue[0].nodes = "n[1-2]".to_owned();
         config.snapshot_every_entries = 77;
     })?;
-    assert_eq!(kantctl.job(&second)?.phase, Phase::Pending, "a file is not read by itself");
+    assert_eq!(
+        kantctl.job(&second)?.phase,
+        Phase::Pending,
+        "a changed file is not read without a reload"
+    );
     let answer = operator.run(&["reload"])?;
     assert_eq!(answer.code, 0, "{answer:?}");
     assert!(answer.stdout.contains("queue.main.nodes: \"n1\" -> \"n[1-2]\""), "{answer:?}");
@@ -74,7 +78,7 @@ fn the_round_after_a_reload_obeys_the_new_configuration_without_a_restart() -> a
 }
 
 #[test]
-fn a_bad_configuration_is_refused_in_full_and_the_old_one_stays() -> anyhow::Result<()> {
+fn an_invalid_configuration_is_refused_as_a_whole_and_the_old_one_stays() -> anyhow::Result<()> {
     let cluster = two_nodes_one_queue()?;
     let operator = cluster.kantctl(Person::me())?;
     let good = std::fs::read_to_string(file(&cluster))?;
@@ -105,7 +109,7 @@ fn a_bad_configuration_is_refused_in_full_and_the_old_one_stays() -> anyhow::Res
 }
 
 #[test]
-fn sighup_reads_the_configuration_again_and_the_log_says_what_changed() -> anyhow::Result<()> {
+fn sighup_reloads_the_configuration_and_logs_the_changes() -> anyhow::Result<()> {
     let mut cluster = two_nodes_one_queue()?;
     let operator = cluster.kantctl(Person::me())?;
     change(&cluster, |config| config.queue[0].priority = 7)?;
@@ -127,9 +131,9 @@ fn sighup_reads_the_configuration_again_and_the_log_says_what_changed() -> anyho
 }
 
 #[test]
-fn only_operators_reload_and_a_reload_can_make_one() -> anyhow::Result<()> {
+fn only_operators_reload_and_a_reload_can_add_an_operator() -> anyhow::Result<()> {
     let Some(other) = Person::other() else {
-        eprintln!("skipped: not root, so nobody here is no operator");
+        eprintln!("skipped: only root can act as a user who is not an operator");
         return Ok(());
     };
     let cluster = two_nodes_one_queue()?;
@@ -142,8 +146,8 @@ fn only_operators_reload_and_a_reload_can_make_one() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Two GPU nodes and two queues: a strict one that spreads, and a small isolated one. No round but
-/// those that something causes: a switch that waits for the next one by the clock would not pass.
+/// Two GPU nodes and two queues: a strict one that spreads, and a small isolated one. There are no
+/// periodic rounds: a change that took effect only in the next periodic round would fail the test.
 fn strict_spread_and_isolated() -> anyhow::Result<Cluster> {
     let nodes = vec![("g1", Machine::with_gpus("pcie-2")), ("g2", Machine::with_gpus("pcie-2"))];
     let two_queues = |config: &mut ControllerConfig| {
@@ -159,7 +163,7 @@ fn strict_spread_and_isolated() -> anyhow::Result<Cluster> {
     Cluster::start(ClusterOptions { nodes, controller, ..ClusterOptions::default() })
 }
 
-/// Changes the file and has it read; the answer names the one key that changed.
+/// Changes the file and reloads it; the answer must name the changed key.
 fn switch(
     cluster: &Cluster,
     told: &str,
@@ -171,7 +175,7 @@ fn switch(
     Ok(())
 }
 
-/// Waits until it runs; on which node.
+/// Waits until the job runs and returns its node.
 fn runs_on(kantctl: &Kantctl, id: &str) -> anyhow::Result<NodeName> {
     phase_is(kantctl, id, Phase::Running)?;
     let allocation = kantctl.job(id)?.allocation.context("it runs somewhere")?;
@@ -179,7 +183,7 @@ fn runs_on(kantctl: &Kantctl, id: &str) -> anyhow::Result<NodeName> {
     Ok(allocation.shares()[0].node.clone())
 }
 
-/// Waits until a round has said why the job waits: in Slurm's word.
+/// Waits until a round has set this wait reason, as a Slurm name.
 fn waits_for(kantctl: &Kantctl, id: &str, code: &str) -> anyhow::Result<()> {
     let last = e2e::wait_for(&format!("job {id} to wait for {code}"), || {
         Ok(kantctl.job(id)?.reason.filter(|reason| reason.code == code).map(|_| ()))
@@ -193,13 +197,13 @@ fn placement_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<()
     let first = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
     let home = runs_on(kantctl, &first)?;
     let spread = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
-    assert_ne!(runs_on(kantctl, &spread)?, home, "spread: beside an empty node, not here");
+    assert_ne!(runs_on(kantctl, &spread)?, home, "spread: the empty node");
     kantctl.ok(&["cancel", &spread])?;
     kantctl.finished(&spread)?;
-    let told = "queue.main.placement: \"spread\" -> \"ebinpack\"";
-    switch(cluster, told, |config| config.queue[0].placement = Placement::EBinpack)?;
+    let change = "queue.main.placement: \"spread\" -> \"ebinpack\"";
+    switch(cluster, change, |config| config.queue[0].placement = Placement::EBinpack)?;
     let packed = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
-    assert_eq!(runs_on(kantctl, &packed)?, home, "ebinpack: the node that is open already");
+    assert_eq!(runs_on(kantctl, &packed)?, home, "ebinpack: the node in use");
     kantctl.ok(&["cancel", &first, &packed])?;
     kantctl.finished(&first)?;
     kantctl.finished(&packed)?;
@@ -213,10 +217,10 @@ fn order_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<Vec<St
     let small = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
     waits_for(kantctl, &head, "Resources")?;
     waits_for(kantctl, &small, "Priority")?;
-    let told = "queue.main.behind: \"wait\" -> \"backfill\"";
-    switch(cluster, told, |config| config.queue[0].behind = Behind::Backfill)?;
+    let change = "queue.main.behind: \"wait\" -> \"backfill\"";
+    switch(cluster, change, |config| config.queue[0].behind = Behind::Backfill)?;
     runs_on(kantctl, &small)?;
-    assert_eq!(kantctl.job(&head)?.phase, Phase::Pending, "it was passed");
+    assert_eq!(kantctl.job(&head)?.phase, Phase::Pending, "another job passed it");
     Ok(vec![long, head, small])
 }
 
@@ -226,8 +230,8 @@ fn quota_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<Vec<St
     runs_on(kantctl, &first)?;
     let second = kantctl.submit(&in_small, UNTIL_TOLD)?;
     waits_for(kantctl, &second, "AssocGrpGRES")?;
-    let told = "queue.small.quota.gpus: 1 -> 2";
-    switch(cluster, told, |config| config.queue[1].quota.0.gpus_any = Some(Gpus(2)))?;
+    let change = "queue.small.quota.gpus: 1 -> 2";
+    switch(cluster, change, |config| config.queue[1].quota.0.gpus_any = Some(Gpus(2)))?;
     runs_on(kantctl, &second)?;
     Ok(vec![first, second])
 }

@@ -1,20 +1,20 @@
-//! Programs of torch's kind over two hosts: each task finds its rank and where all of them meet,
-//! and they do meet there. Needs root, for hosts of their own, and python3. Never a library of
-//! torch's: what `env://` reads is read by hand.
+//! The rendezvous of distributed programs, as in PyTorch, on two hosts: each task finds its rank
+//! and the rendezvous address in the environment, and all tasks connect. Needs root, for two
+//! network hosts, and python3. The script reads the variables of `env://` itself, without PyTorch.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Machine, Network, Person};
 use std::io::Write as _;
 use std::process::Command;
 
-/// Past the capture of tests' output, for who reads what CI printed.
+/// Prints past the test harness's capture, for readers of the CI output.
 fn say(text: &str) {
-    // Whoever closed it does not want to know.
+    // A closed output is no failure.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Rank 0 waits at the meeting place until all others have said who they are and where, and then
-/// writes that down.
+/// Rank 0 listens at the rendezvous address until all other ranks have sent their rank and host,
+/// and then writes them to a file.
 const SCRIPT: &str = r#"#!/usr/bin/env python3
 import os, socket, time
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -36,7 +36,7 @@ else:
 "#;
 
 #[test]
-fn tasks_on_two_hosts_meet_where_their_environment_says() -> anyhow::Result<()> {
+fn tasks_on_two_hosts_connect_at_the_address_in_their_environment() -> anyhow::Result<()> {
     if Command::new("python3").arg("--version").output().is_err() {
         say("skipped: python3 is missing: apt-get install python3");
         return Ok(());

@@ -1,12 +1,12 @@
-//! `kantctl resize` on real daemons: a job gives a node up and runs on, and is told once, whatever
-//! daemon dies meanwhile. Never all that is refused: tests/scenarios/resize.txt has that.
+//! `kantctl resize` on real daemons: a job gives up a node, continues, and is notified exactly
+//! once, also if daemons are killed meanwhile.
 
 use common::config::{ControllerConfig, QosTable, QueueTable};
 use common::id::{QosName, QueueName};
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
 
-/// Says what it is told of its size, and that it was ended; runs until there is a file.
+/// A script that records its resize notifications and its SIGTERM, and runs until a file exists.
 const SCRIPT: &str = "#!/bin/sh\n\
     trap '. \"$KANT_ENV_FILE\"\n\
     echo \"$SLURM_NNODES $SLURM_NTASKS $SLURM_JOB_NODELIST $KANT_RESIZED\" >> told-$KANT_NODE' USR1\n\
@@ -55,7 +55,7 @@ fn runs_on_two(kantctl: &Kantctl) -> anyhow::Result<String> {
 }
 
 #[test]
-fn a_job_gives_a_node_to_one_that_waits_and_runs_on() -> anyhow::Result<()> {
+fn a_job_gives_up_a_node_to_a_waiting_job_and_continues() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = runs_on_two(&kantctl)?;
@@ -84,7 +84,7 @@ fn a_job_gives_a_node_to_one_that_waits_and_runs_on() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_job_gives_a_node_to_one_of_higher_priority_and_runs_on() -> anyhow::Result<()> {
+fn a_job_gives_up_a_node_to_a_job_of_higher_priority_and_continues() -> anyhow::Result<()> {
     let policy = |config: &mut ControllerConfig| {
         let name = QueueName::new("main").ok();
         let (preempt_by_priority, preemptible) = (true, true);
@@ -104,8 +104,8 @@ fn a_job_gives_a_node_to_one_of_higher_priority_and_runs_on() -> anyhow::Result<
     assert_eq!(says(&kantctl, "left-g2").as_deref(), Some("ended"), "it got SIGTERM");
     wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
     assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"));
-    let told = kantctl.ok(&["explain", &id])?;
-    assert!(told.contains("it has 1 of 2 tasks, and is content with 1"), "{told}");
+    let explanation = kantctl.ok(&["explain", &id])?;
+    assert!(explanation.contains("it has 1 of 2 tasks, and is content with 1"), "{explanation}");
     std::fs::write(kantctl.dir().join("enough"), "")?;
     let job = kantctl.finished(&id)?;
     assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
@@ -113,11 +113,11 @@ fn a_job_gives_a_node_to_one_of_higher_priority_and_runs_on() -> anyhow::Result<
 }
 
 #[test]
-fn killed_daemons_neither_lose_a_resize_nor_tell_it_twice() -> anyhow::Result<()> {
+fn killed_daemons_neither_lose_nor_repeat_a_resize() -> anyhow::Result<()> {
     let mut cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = runs_on_two(&kantctl)?;
-    // Neither node hears of it, and the controller that decided it dies.
+    // Both nodes are down, and the controller that decided the resize is killed.
     cluster.kill_node("g1")?;
     cluster.kill_node("g2")?;
     kantctl.ok(&["resize", &id, "--nodes=1"])?;
@@ -129,7 +129,7 @@ fn killed_daemons_neither_lose_a_resize_nor_tell_it_twice() -> anyhow::Result<()
     cluster.start_node("g1")?;
     wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
     cluster.start_node("g2")?;
-    wait_for("the other node to let go", || {
+    wait_for("the other node to end its tasks", || {
         Ok(kantctl.job(&id)?.leaving.is_empty().then_some(()))
     })?;
     assert_eq!(says(&kantctl, "left-g2").as_deref(), Some("ended"));

@@ -1,5 +1,5 @@
-//! `kantctl run`: a program on nodes of its own, its input and output here, its signals, its exit
-//! code; and what becomes of the job when kantctl dies. Never the options' fine points.
+//! `kantctl run`: a program on allocated nodes with local input and output, signals and exit code,
+//! and the end of the job when kantctl dies.
 
 use anyhow::Context as _;
 use common::job::{Outcome, Phase};
@@ -24,7 +24,7 @@ fn spawned(kantctl: &Kantctl, words: &[&str]) -> anyhow::Result<Child> {
     Ok(command.spawn()?)
 }
 
-/// The only job that there is.
+/// The only job.
 fn the_job(kantctl: &Kantctl) -> anyhow::Result<String> {
     wait_for("a job", || {
         let list: JobList = kantctl.json(&["queue"])?;
@@ -44,12 +44,12 @@ fn is_alive(pid: &str) -> bool {
 }
 
 #[test]
-fn tasks_run_on_all_nodes_and_the_job_ends_with_the_worst_exit_code() -> anyhow::Result<()> {
+fn tasks_run_on_all_nodes_and_the_job_ends_with_the_largest_exit_code() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let told = "echo $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME step $SLURM_STEP_ID; \
+    let script = "echo $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME step $SLURM_STEP_ID; \
                 echo oops >&2; exit $((SLURM_PROCID * 7))";
-    let words = ["run", "-N2", "--ntasks-per-node=1", "--label", "sh", "-c", told];
+    let words = ["run", "-N2", "--ntasks-per-node=1", "--label", "sh", "-c", script];
     let answer = kantctl.run(&words)?;
     assert_eq!(answer.code, 7, "{answer:?}");
     let mut lines: Vec<&str> = answer.stdout.lines().collect();
@@ -65,7 +65,7 @@ fn tasks_run_on_all_nodes_and_the_job_ends_with_the_worst_exit_code() -> anyhow:
 }
 
 #[test]
-fn what_is_typed_goes_to_all_tasks_whatever_its_size() -> anyhow::Result<()> {
+fn large_input_goes_to_all_tasks() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let words = ["run", "-N2", "--ntasks-per-node=1", "-l", "sh", "-c", "wc -c; exit 0"];
@@ -83,7 +83,7 @@ fn what_is_typed_goes_to_all_tasks_whatever_its_size() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_job_whose_kantctl_was_killed_is_over_soon_and_so_are_its_programs() -> anyhow::Result<()> {
+fn a_job_and_its_programs_end_soon_after_kantctl_is_killed() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let stubborn = "trap '' TERM HUP; echo $$ > pid-$SLURM_PROCID; while :; do sleep 1; done";
@@ -102,7 +102,7 @@ fn a_job_whose_kantctl_was_killed_is_over_soon_and_so_are_its_programs() -> anyh
 }
 
 #[test]
-fn a_job_that_waits_for_a_kantctl_that_was_killed_never_starts() -> anyhow::Result<()> {
+fn a_waiting_job_whose_kantctl_was_killed_does_not_start() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let blocker = kantctl.submit(&["-N2", "--exclusive"], "#!/bin/sh\nsleep 600\n")?;
@@ -122,7 +122,7 @@ fn a_job_that_waits_for_a_kantctl_that_was_killed_never_starts() -> anyhow::Resu
 }
 
 #[test]
-fn a_run_outlives_its_controller() -> anyhow::Result<()> {
+fn a_run_survives_a_crash_of_the_controller() -> anyhow::Result<()> {
     let mut cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = "echo up > up; while [ ! -e go ]; do sleep 0.1; done; cat; exit 3";
@@ -130,18 +130,18 @@ fn a_run_outlives_its_controller() -> anyhow::Result<()> {
     read(&kantctl, "up")?;
     cluster.kill_controller()?;
     let mut input = child.stdin.take().context("no input")?;
-    input.write_all(b"typed while nobody led\n")?;
+    input.write_all(b"typed without a leader\n")?;
     drop(input);
     cluster.start_controller()?;
     std::fs::write(kantctl.dir().join("go"), "")?;
     let output = child.wait_with_output()?;
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "typed while nobody led\n");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "typed without a leader\n");
     Ok(())
 }
 
 #[test]
-fn signals_reach_the_tasks_and_the_job_says_how_it_ended() -> anyhow::Result<()> {
+fn signals_reach_the_tasks_and_the_exit_code_is_reported() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = "trap 'echo got it > got; exit 9' USR1; echo up > up; \

@@ -1,5 +1,5 @@
-//! What is typed after a disaster, or by mistake: a backup restored, a controller rebuilt, both as
-//! root. Never harms a cluster that lives, and never mixes two.
+//! Disaster recovery and operator mistakes: restoring a backup and rebuilding a controller neither
+//! damage a running cluster nor mix two clusters.
 
 use anyhow::Context as _;
 use common::id::{ClusterId, ControllerId};
@@ -11,147 +11,147 @@ use std::path::Path;
 
 const HELD: [&str; 5] = ["submit", "--parsable", "--hold", "--wrap", "true"];
 
-fn numbers(house: &Controllers, asked: &str) -> anyhow::Result<BTreeSet<ControllerId>> {
-    Ok(house.list(asked)?.controllers.iter().map(|one| one.id).collect())
+fn numbers(controllers: &Controllers, asked: &str) -> anyhow::Result<BTreeSet<ControllerId>> {
+    Ok(controllers.list(asked)?.controllers.iter().map(|one| one.id).collect())
 }
 
 #[test]
-fn a_backup_is_not_restored_beside_a_cluster_that_lives() -> anyhow::Result<()> {
-    let mut house = Controllers::three()?;
-    let (leader, _) = house.leader()?;
+fn a_backup_is_not_restored_while_the_cluster_is_running() -> anyhow::Result<()> {
+    let mut controllers = Controllers::three()?;
+    let (leader, _) = controllers.leader()?;
     let lost = ["b", "c"].into_iter().find(|name| *name != leader).context("no other")?;
-    let kantctl = house.kantctl(&leader)?;
+    let kantctl = controllers.kantctl(&leader)?;
     kantctl.ok(&HELD)?;
-    let saved = house.dir().join("saved").display().to_string();
+    let saved = controllers.dir().join("saved").display().to_string();
     kantctl.ok(&["admin", "backup", &saved])?;
     let again = kantctl.run(&["admin", "backup", &saved])?;
     assert!(again.code == 1 && again.stderr.contains("not overwritten"), "{again:?}");
-    let before = numbers(&house, &leader)?;
-    house.kill(lost)?;
-    let state = house.config(lost)?.state_dir.clone();
+    let before = numbers(&controllers, &leader)?;
+    controllers.kill(lost)?;
+    let state = controllers.config(lost)?.state_dir.clone();
     std::fs::remove_dir_all(&state)?;
-    // The backup knows where they are, also where the configuration does not.
+    // The backup has the addresses of the controllers, even if the configuration does not.
     for forgets in [false, true] {
         if forgets {
-            house.reconfigure(lost, |config| config.peers.clear())?;
+            controllers.reconfigure(lost, |config| config.peers.clear())?;
         }
-        let answer = house.try_verb(lost, &["restore", &saved])?;
+        let answer = controllers.try_verb(lost, &["restore", &saved])?;
         assert_ne!(answer.code, 0);
         for words in ["answers at 127.0.0.1:", "controller ", "kantctld join", "--force"] {
             assert!(answer.stderr.contains(words), "{words}: {}", answer.stderr);
         }
         assert!(!Path::new(&state).join("controller.toml").exists());
     }
-    assert_eq!(numbers(&house, &leader)?, before);
+    assert_eq!(numbers(&controllers, &leader)?, before);
     kantctl.ok(&HELD)?;
     Ok(())
 }
 
 #[test]
-fn each_restoring_of_one_backup_is_a_cluster_of_its_own_with_new_job_numbers() -> anyhow::Result<()>
-{
-    let mut house = Controllers::new()?;
-    house.add("a")?;
-    house.start("a")?;
-    let kantctl = house.kantctl("a")?;
+fn each_restore_of_a_backup_is_a_new_cluster_with_new_job_ids() -> anyhow::Result<()> {
+    let mut controllers = Controllers::new()?;
+    controllers.add("a")?;
+    controllers.start("a")?;
+    let kantctl = controllers.kantctl("a")?;
     let number = || -> anyhow::Result<u32> { Ok(kantctl.ok(&HELD)?.trim().parse()?) };
     let first = number()?;
-    let saved = house.dir().join("saved").display().to_string();
+    let saved = controllers.dir().join("saved").display().to_string();
     kantctl.ok(&["admin", "backup", &saved])?;
     let forgotten = number()?;
-    let old = house.list("a")?;
-    let state = house.config("a")?.state_dir.clone();
+    let old = controllers.list("a")?;
+    let state = controllers.config("a")?.state_dir.clone();
     let mut clusters: BTreeSet<ClusterId> = [old.cluster].into();
     for turn in 1..=2 {
-        house.kill("a")?;
-        std::fs::rename(&state, house.dir().join(format!("old-{turn}")))?;
-        house.verb("a", &["restore", &saved])?;
-        house.start("a")?;
-        house.leader()?;
-        let list = house.list("a")?;
+        controllers.kill("a")?;
+        std::fs::rename(&state, controllers.dir().join(format!("old-{turn}")))?;
+        controllers.verb("a", &["restore", &saved])?;
+        controllers.start("a")?;
+        controllers.leader()?;
+        let list = controllers.list("a")?;
         assert!(clusters.insert(list.cluster), "a new id each time: {list:?}");
         assert!(list.answering.0 > old.answering.0 + 10, "{list:?}");
         assert_eq!(kantctl.job(&first.to_string())?.outcome, None);
         assert_eq!(kantctl.run(&["show", "job", &forgotten.to_string()])?.code, 1);
-        assert!(number()? > forgotten + 1_000_000, "no node has heard of it");
+        assert!(number()? > forgotten + 1_000_000, "no node knows this job id");
     }
-    // One of the first restoring does not slip into the second.
-    house.add("b")?;
-    std::fs::rename(house.dir().join("old-2"), &house.config("b")?.state_dir)?;
-    let (to, invitation) = (house.address("a"), house.invite("a")?);
-    let answer = house.try_verb("b", &["rebuild", "--to", &to, "--invitation", &invitation])?;
+    // A controller of the first restore cannot join the second.
+    controllers.add("b")?;
+    std::fs::rename(controllers.dir().join("old-2"), &controllers.config("b")?.state_dir)?;
+    let (to, invitation) = (controllers.address("a"), controllers.invite("a")?);
+    let answer =
+        controllers.try_verb("b", &["rebuild", "--to", &to, "--invitation", &invitation])?;
     assert!(answer.code != 0 && answer.stderr.contains("it was of cluster"), "{answer:?}");
-    assert_eq!(house.list("a")?.controllers.len(), 1);
+    assert_eq!(controllers.list("a")?.controllers.len(), 1);
     Ok(())
 }
 
 #[test]
-fn a_rebuild_removes_nobody_but_its_own_silent_number_and_may_come_again() -> anyhow::Result<()> {
-    let mut house = Controllers::three()?;
-    let (leader, _) = house.leader()?;
+fn a_rebuild_removes_only_its_own_unresponsive_id_and_can_be_repeated() -> anyhow::Result<()> {
+    let mut controllers = Controllers::three()?;
+    let (leader, _) = controllers.leader()?;
     let mut others = ["a", "b", "c"].into_iter().filter(|name| *name != leader);
     let (lost, other) = (others.next().context("b")?, others.next().context("c")?);
-    let (old, before) = (house.number(&leader, lost)?, numbers(&house, &leader)?);
-    let to = house.address(&leader);
-    // One for all: what is refused does not use it up.
-    let invitation = house.invite(&leader)?;
+    let (old, before) = (controllers.number(&leader, lost)?, numbers(&controllers, &leader)?);
+    let to = controllers.address(&leader);
+    // One invitation for all attempts: a refusal does not use it up.
+    let invitation = controllers.invite(&leader)?;
     let rebuild = ["rebuild", "--to", &to, "--invitation", &invitation];
 
-    // A state directory copied from one that lives.
-    house.add("d")?;
-    let copy = house.config("d")?.state_dir.clone();
+    // A state directory copied from a running controller.
+    controllers.add("d")?;
+    let copy = controllers.config("d")?.state_dir.clone();
     std::fs::create_dir(&copy)?;
-    let membership = Path::new(&house.config(other)?.state_dir).join("controller.toml");
+    let membership = Path::new(&controllers.config(other)?.state_dir).join("controller.toml");
     std::fs::copy(membership, Path::new(&copy).join("controller.toml"))?;
-    let answer = house.try_verb("d", &rebuild)?;
+    let answer = controllers.try_verb("d", &rebuild)?;
     assert!(answer.code != 0 && answer.stderr.contains("lives"), "{answer:?}");
-    assert_eq!(numbers(&house, &leader)?, before);
+    assert_eq!(numbers(&controllers, &leader)?, before);
 
-    // An address that is another's: nobody is removed for one who cannot come.
-    house.kill(lost)?;
-    let own = house.address(lost);
-    let taken = house.address(other);
-    house.reconfigure(lost, |config| config.advertise = taken)?;
-    let answer = house.try_verb(lost, &rebuild)?;
+    // An address of another controller: no controller is removed for one that cannot join.
+    controllers.kill(lost)?;
+    let own = controllers.address(lost);
+    let taken = controllers.address(other);
+    controllers.reconfigure(lost, |config| config.advertise = taken)?;
+    let answer = controllers.try_verb(lost, &rebuild)?;
     assert!(answer.code != 0 && answer.stderr.contains("already"), "{answer:?}");
-    assert_eq!(numbers(&house, &leader)?, before);
-    house.reconfigure(lost, |config| config.advertise = own)?;
+    assert_eq!(numbers(&controllers, &leader)?, before);
+    controllers.reconfigure(lost, |config| config.advertise = own)?;
 
-    // It fails after the cluster has answered.
-    let state = house.config(lost)?.state_dir.clone();
+    // The rebuild fails after the cluster has answered.
+    let state = controllers.config(lost)?.state_dir.clone();
     let in_the_way = Path::new(&state).join("log.lost-1");
     std::os::unix::fs::symlink("nowhere", &in_the_way)?;
-    let answer = house.try_verb(lost, &rebuild)?;
+    let answer = controllers.try_verb(lost, &rebuild)?;
     assert!(answer.code != 0 && answer.stderr.contains("move aside"), "{answer:?}");
-    // In force at once; who left is named until the joint configuration is over.
-    let half = wait_for("the change to be over", || {
-        let list = house.list(&leader)?;
+    // The change takes effect at once; the removed id is listed until the joint configuration ends.
+    let half = wait_for("the change to end", || {
+        let list = controllers.list(&leader)?;
         Ok((!list.changing).then(|| list.controllers.iter().map(|one| one.id).collect()))
     });
     let half: BTreeSet<ControllerId> = half?;
     assert!(half.len() == 3 && !half.contains(&old), "{half:?}");
-    let joins = house.list(&leader)?.controllers.into_iter().find(|one| one.name == lost);
+    let joins = controllers.list(&leader)?.controllers.into_iter().find(|one| one.name == lost);
     assert_eq!(joins.context("it is known")?.role, ControllerRole::Joining);
-    house.kantctl(&leader)?.ok(&HELD)?;
+    controllers.kantctl(&leader)?.ok(&HELD)?;
 
     std::fs::remove_file(&in_the_way)?;
-    house.verb(lost, &rebuild)?;
-    house.start(lost)?;
-    house.wait_for_voters(&leader, 3)?;
-    assert_eq!(numbers(&house, &leader)?, half, "the number it was given, and no fourth");
+    controllers.verb(lost, &rebuild)?;
+    controllers.start(lost)?;
+    controllers.wait_for_voters(&leader, 3)?;
+    assert_eq!(numbers(&controllers, &leader)?, half, "the assigned id, and no fourth");
     Ok(())
 }
 
 #[test]
-fn one_that_was_restarted_is_waited_for() -> anyhow::Result<()> {
-    let mut house = Controllers::three()?;
+fn status_with_wait_waits_for_a_restarted_controller() -> anyhow::Result<()> {
+    let mut controllers = Controllers::three()?;
     for name in ["a", "b", "c"] {
-        house.stop(name)?;
-        house.launch(name)?;
-        let kantctl = house.kantctl(name)?;
-        let told = kantctl.run(&["admin", "controller", "status", "--wait"])?;
-        assert_eq!(told.code, 0, "{told:?}");
-        let list = house.list(name)?;
+        controllers.stop(name)?;
+        controllers.launch(name)?;
+        let kantctl = controllers.kantctl(name)?;
+        let answer = kantctl.run(&["admin", "controller", "status", "--wait"])?;
+        assert_eq!(answer.code, 0, "{answer:?}");
+        let list = controllers.list(name)?;
         assert_eq!(list.leader, Some(list.answering), "as the leader sees it");
         let is_there = |role| matches!(role, ControllerRole::Leader | ControllerRole::Voter);
         assert!(list.controllers.iter().all(|one| is_there(one.role)), "{list:?}");
@@ -159,31 +159,31 @@ fn one_that_was_restarted_is_waited_for() -> anyhow::Result<()> {
         let status = kantctl.ok(&["status"])?;
         assert!(status.contains("leads") || status.contains("follows controller"), "{status}");
     }
-    // Which file was read is said, where there are several.
-    let (leader, _) = house.leader()?;
-    let told = house.kantctl(&leader)?.ok(&["reload"])?;
-    assert!(told.contains(", which leads: nothing changed"), "{told}");
+    // With several configuration files, the one that was read is named.
+    let (leader, _) = controllers.leader()?;
+    let output = controllers.kantctl(&leader)?.ok(&["reload"])?;
+    assert!(output.contains(", which leads: nothing changed"), "{output}");
     Ok(())
 }
 
 #[test]
-fn what_root_types_belongs_to_the_owner_of_the_state_directory() -> anyhow::Result<()> {
+fn files_written_by_root_belong_to_the_owner_of_the_state_directory() -> anyhow::Result<()> {
     if !is_root() {
         eprintln!("skipped: only root can act for another");
         return Ok(());
     }
-    let mut house = Controllers::new()?;
-    std::fs::set_permissions(house.dir(), std::fs::Permissions::from_mode(0o711))?;
-    house.add("a")?;
-    let state = house.config("a")?.state_dir.clone();
+    let mut controllers = Controllers::new()?;
+    std::fs::set_permissions(controllers.dir(), std::fs::Permissions::from_mode(0o711))?;
+    controllers.add("a")?;
+    let state = controllers.config("a")?.state_dir.clone();
     let state = Path::new(&state);
     std::fs::create_dir(state)?;
     Person::plain().own(state)?;
     let owner = std::fs::metadata(state)?.uid();
     assert_ne!(owner, 0);
     let key = state.join("key");
-    house.reconfigure("a", |config| config.cluster_key = key.display().to_string())?;
-    house.verb("a", &["found"])?;
+    controllers.reconfigure("a", |config| config.cluster_key = key.display().to_string())?;
+    controllers.verb("a", &["found"])?;
     for made in [&key, &state.join("controller.toml")] {
         assert_eq!(std::fs::metadata(made)?.uid(), owner, "{}", made.display());
     }

@@ -1,5 +1,5 @@
-//! Sets of jobs on two real nodes: a script in the first component starts programs in the others,
-//! and whatever happens to one happens to all. Never the command line's fine points.
+//! Heterogeneous jobs on two real nodes: a script in the first component starts programs in the
+//! others, and all components start, end and are requeued together.
 
 use common::config::ControllerConfig;
 use common::job::{Outcome, Phase};
@@ -12,7 +12,7 @@ fn two_nodes() -> ClusterOptions {
     }
 }
 
-/// The script may call `srun` by its name; it asks for a component on each node.
+/// Submits a script with a component on each node. The script may call `srun`.
 fn script(kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
     let names = kantctl.dir().join("names");
     let shown = names.to_string_lossy().into_owned();
@@ -42,8 +42,7 @@ fn second(first: &str) -> anyhow::Result<String> {
 }
 
 #[test]
-fn a_script_starts_programs_in_each_component_and_its_end_is_the_end_of_all() -> anyhow::Result<()>
-{
+fn a_script_starts_programs_in_each_component_and_its_end_ends_all() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = script(
@@ -73,7 +72,7 @@ fn a_script_starts_programs_in_each_component_and_its_end_is_the_end_of_all() ->
     assert_eq!(line(&kantctl, "second")?, both, "{out}");
     assert_eq!(line(&kantctl, "first")?, "first on n1");
     assert_eq!(line(&kantctl, "beside")?, "beside on n2");
-    assert_eq!(line(&kantctl, "code")?, "5", "the worst of both");
+    assert_eq!(line(&kantctl, "code")?, "5", "the larger of both codes");
     assert!(line(&kantctl, "none")?.contains("has 2 components"));
     gone(&line(&kantctl, "pid")?)?;
     let shown = kantctl.ok(&["queue", "--all"])?;
@@ -82,7 +81,7 @@ fn a_script_starts_programs_in_each_component_and_its_end_is_the_end_of_all() ->
 }
 
 #[test]
-fn a_set_is_cancelled_whole_and_its_components_only_with_it() -> anyhow::Result<()> {
+fn a_heterogeneous_job_is_cancelled_only_as_a_whole() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let text =
@@ -99,7 +98,7 @@ fn a_set_is_cancelled_whole_and_its_components_only_with_it() -> anyhow::Result<
 }
 
 #[test]
-fn a_lost_node_sends_the_whole_set_back_to_its_queue() -> anyhow::Result<()> {
+fn a_lost_node_requeues_the_whole_heterogeneous_job() -> anyhow::Result<()> {
     let soon = |config: &mut ControllerConfig| config.node_lost_after_seconds = 2;
     let mut cluster = Cluster::start(ClusterOptions { controller: Some(soon), ..two_nodes() })?;
     let kantctl = cluster.kantctl(Person::plain())?;

@@ -1,5 +1,4 @@
-//! Signals to running jobs on real daemons: who gets one, and who may send it.
-//! Never the signal that warns of the time limit: warning.rs has that.
+//! Signals to running jobs on real daemons: which processes get one, and which users may send it.
 
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
@@ -13,13 +12,14 @@ fn is_there(kantctl: &Kantctl, name: &str) -> bool {
     kantctl.dir().join(name).exists()
 }
 
-/// It does what this file tells, and the controller, who signals what runs, has heard that it runs.
+/// Waits until the script has written this file and the controller, which signals only running
+/// jobs, knows that the job runs.
 fn is_up(kantctl: &Kantctl, id: &str, name: &str) -> anyhow::Result<()> {
     there(kantctl, name)?;
     wait_for("it to run", || Ok((kantctl.job(id)?.phase == Phase::Running).then_some(())))
 }
 
-/// Runs until there is a file `enough`.
+/// A script that runs until the file `enough` exists.
 fn waits(trap: &str, up: &str) -> String {
     format!("{trap}; touch {up}; while [ ! -e enough ]; do sleep 0.05; done")
 }
@@ -32,18 +32,18 @@ fn scancel(cluster: &Cluster, kantctl: &Kantctl, words: &[&str]) -> anyhow::Resu
 }
 
 #[test]
-fn a_signal_is_for_the_work_or_the_script_and_ends_no_job() -> anyhow::Result<()> {
+fn a_signal_goes_to_the_tasks_or_the_script_and_does_not_end_the_job() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
 
-    // The shell has no handler and waits for one that has.
+    // The shell has no handler and waits for a process that has one.
     let script =
         format!("#!/bin/sh\n(\n{}\n)\necho on >after\n", waits("trap 'touch hit' USR1", "up"));
     let id = kantctl.submit(&["--mem=16M"], &script)?;
     is_up(&kantctl, &id, "up")?;
-    let said = kantctl.ok(&["cancel", "--signal", "usr1", &id])?;
-    assert_eq!(said.trim(), format!("Signalled {id}"));
+    let output = kantctl.ok(&["cancel", "--signal", "usr1", &id])?;
+    assert_eq!(output.trim(), format!("Signalled {id}"));
     there(&kantctl, "hit")?;
     assert_eq!(kantctl.job(&id)?.phase, Phase::Running);
 
@@ -58,10 +58,10 @@ fn a_signal_is_for_the_work_or_the_script_and_ends_no_job() -> anyhow::Result<()
         assert!(refused.code == 1 && refused.stderr.contains("belongs to"), "{refused:?}");
         cluster.kantctl(Person::me())?.ok(&["cancel", "-s", "CONT", "--full", &id])?;
     }
-    // Of many, those that run: the one that waits is passed over.
+    // With a filter, only running jobs are signalled.
     std::fs::remove_file(kantctl.dir().join("hit"))?;
-    let said = kantctl.ok(&["cancel", "-s", "USR1", "--me"])?;
-    assert_eq!(said.trim(), format!("Signalled {id}"));
+    let output = kantctl.ok(&["cancel", "-s", "USR1", "--me"])?;
+    assert_eq!(output.trim(), format!("Signalled {id}"));
     there(&kantctl, "hit")?;
 
     cluster.kill_node("n1")?;
@@ -76,7 +76,7 @@ fn a_signal_is_for_the_work_or_the_script_and_ends_no_job() -> anyhow::Result<()
 }
 
 #[test]
-fn steps_get_it_before_the_script_and_tasks_of_an_array_each() -> anyhow::Result<()> {
+fn steps_are_signalled_before_the_script_and_array_tasks_individually() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -84,7 +84,7 @@ fn steps_get_it_before_the_script_and_tasks_of_an_array_each() -> anyhow::Result
     let names = names.to_string_lossy().into_owned();
     kantctl.ok(&["install-slurm-names", &names])?;
 
-    // A step on the second node alone: the script on the first gets nothing.
+    // A step on the second node only: the script on the first gets no signal.
     let step = waits("trap \"touch step\" USR1", "step-up");
     let script = format!(
         "#!/bin/sh\nPATH={names}:$PATH\ntrap 'touch script' USR1\n\
@@ -97,11 +97,11 @@ fn steps_get_it_before_the_script_and_tasks_of_an_array_each() -> anyhow::Result
     let done = scancel(&cluster, &kantctl, &["-s", "USR1", &id])?;
     assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
     there(&kantctl, "step")?;
-    assert!(!is_there(&kantctl, "script"), "it was for the steps");
+    assert!(!is_there(&kantctl, "script"), "only steps are signalled");
     std::fs::remove_file(kantctl.dir().join("step"))?;
     assert!(scancel(&cluster, &kantctl, &["--signal=SIGUSR1", "-b", &id])?.status.success());
     there(&kantctl, "script")?;
-    assert!(!is_there(&kantctl, "step"), "it was for the script");
+    assert!(!is_there(&kantctl, "step"), "only the script is signalled");
     std::fs::remove_file(kantctl.dir().join("script"))?;
     assert!(scancel(&cluster, &kantctl, &["--signal=10", "--full", &id])?.status.success());
     there(&kantctl, "script")?;
@@ -120,8 +120,8 @@ fn steps_get_it_before_the_script_and_tasks_of_an_array_each() -> anyhow::Result
     assert!(scancel(&cluster, &kantctl, &["-s", "USR2", &format!("{id}_1")])?.status.success());
     there(&kantctl, "task-1")?;
     assert!(!is_there(&kantctl, "task-0") && !is_there(&kantctl, "task-2"));
-    let said = kantctl.ok(&["cancel", "-s", "USR2", &id])?;
-    assert_eq!(said.trim(), format!("Signalled {id}"));
+    let output = kantctl.ok(&["cancel", "-s", "USR2", &id])?;
+    assert_eq!(output.trim(), format!("Signalled {id}"));
     there(&kantctl, "task-0")?;
     there(&kantctl, "task-2")?;
     assert!(scancel(&cluster, &kantctl, &["-s", "KILL", &id])?.status.success());

@@ -1,6 +1,6 @@
-//! Programs made for Slurm by others, unchanged, on real daemons: submitit, dask-jobqueue,
-//! simple-slurm and parsl, installed from their registry into an environment of their own.
-//! Never a stand-in for them; where they cannot be installed, the test says so and is skipped.
+//! Unmodified third-party Slurm clients on real daemons: submitit, dask-jobqueue, simple-slurm and
+//! parsl, installed from the package index into a virtual environment. If they cannot be installed,
+//! the test is skipped.
 
 use anyhow::{Context as _, ensure};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
@@ -8,18 +8,18 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Debian's Python: one under a home directory cannot be run by those whose jobs these are.
+/// Debian's Python: one under a home directory cannot be run by other users.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// What one flow may take: dask and parsl look for changes every few seconds.
+/// The time limit of one flow: dask and parsl poll every few seconds.
 const PATIENCE_SECONDS: &str = "240";
 
 fn sources() -> PathBuf {
     e2e::workspace().join("tests/slurm-clients")
 }
 
-/// An environment with the clients, made once for a set of versions; why not, where it cannot be.
-/// Kept with what is built, or, where people cannot get at that, in `fresh`.
+/// A virtual environment with the clients, or why it cannot be made. It is made once for a set of
+/// versions and kept in the target folder, or in `fresh` if other users cannot access that.
 fn environment(fresh: &Path) -> anyhow::Result<Result<PathBuf, String>> {
     let wanted = std::fs::read_to_string(sources().join("requirements.txt"))?;
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -35,8 +35,8 @@ fn environment(fresh: &Path) -> anyhow::Result<Result<PathBuf, String>> {
     let run = |command: &mut Command| -> anyhow::Result<Result<(), String>> {
         let shown = format!("{command:?}");
         let Ok(output) = command.output() else { return Ok(Err(format!("no {shown}"))) };
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(if output.status.success() { Ok(()) } else { Err(format!("{shown}: {told}")) })
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(if output.status.success() { Ok(()) } else { Err(format!("{shown}: {stderr}")) })
     };
     let venv = run(Command::new(PYTHON).args(["-m", "venv", "--clear"]).arg(&home))?;
     if let Err(why) = venv {
@@ -51,7 +51,7 @@ fn environment(fresh: &Path) -> anyhow::Result<Result<PathBuf, String>> {
     Ok(Ok(home))
 }
 
-/// Runs a client's flow as a person of the cluster, with kant behind Slurm's names.
+/// Runs a client's flow as a user of the cluster, with kant's Slurm commands.
 fn flow(cluster: &Cluster, kantctl: &Kantctl, home: &Path, script: &str) -> anyhow::Result<()> {
     let folder = kantctl.dir().join(script.trim_end_matches(".py"));
     std::fs::create_dir(&folder)?;
@@ -60,7 +60,7 @@ fn flow(cluster: &Cluster, kantctl: &Kantctl, home: &Path, script: &str) -> anyh
     std::fs::copy(sources().join(script), &file)?;
     let names = cluster.dir().join("slurm-names");
     let path = format!("{}:{}/bin:/usr/local/bin:/usr/bin:/bin", names.display(), home.display());
-    // What is given to kantctl (its socket, the person), for another program.
+    // kantctl's environment and user, for another program.
     let given = kantctl.command();
     let mut command = Command::new("/usr/bin/timeout");
     command.arg(PATIENCE_SECONDS).arg(home.join("bin/python")).arg(&file).arg(&folder);
@@ -71,13 +71,13 @@ fn flow(cluster: &Cluster, kantctl: &Kantctl, home: &Path, script: &str) -> anyh
     command.env("PATH", path).env("HOME", kantctl.dir()).env("USER", "somebody");
     Person::plain().dress(&mut command);
     let output = command.output()?;
-    let told = format!(
+    let outcome = format!(
         "{}\n{}\n{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr),
         kantctl.ok(&["queue", "--all"])?
     );
-    ensure!(output.status.success(), "{script}: {}\n{told}", output.status);
+    ensure!(output.status.success(), "{script}: {}\n{outcome}", output.status);
     Ok(())
 }
 
@@ -90,7 +90,7 @@ fn clients_of_slurm_run_unchanged() -> anyhow::Result<()> {
     let home = match environment(cluster.dir())? {
         Ok(home) => home,
         Err(why) => {
-            eprintln!("SKIPPED: clients of Slurm: {why}");
+            eprintln!("SKIPPED: Slurm clients: {why}");
             return Ok(());
         }
     };

@@ -1,5 +1,5 @@
-//! srun inside a job of two nodes: tasks on both, with their places, files and exit codes, gone
-//! with the job. Never the options' fine points: kantctl's own tests have those.
+//! srun inside a job on two nodes: tasks run on both, with their ranks, files and exit codes, and
+//! end with the job.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
@@ -13,7 +13,7 @@ fn two_nodes() -> ClusterOptions {
     }
 }
 
-/// The script may call `srun` by its name.
+/// Submits a script that may call `srun`.
 fn with_names(kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
     let names = kantctl.dir().join("names");
     let shown = names.to_string_lossy().into_owned();
@@ -26,7 +26,7 @@ fn read(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
 }
 
 #[test]
-fn tasks_stand_on_all_nodes_of_the_job_and_the_worst_exit_code_is_sruns() -> anyhow::Result<()> {
+fn tasks_run_on_all_nodes_of_the_job_and_srun_has_the_largest_exit_code() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = with_names(
@@ -50,7 +50,7 @@ fn tasks_stand_on_all_nodes_of_the_job_and_the_worst_exit_code_is_sruns() -> any
     );
     assert_eq!(read(&kantctl, "told")?, expected, "{out}");
     let first = read(&kantctl, "task-0-n1")?;
-    assert_eq!(read(&kantctl, "task-1-n2")?, first, "they meet at one port");
+    assert_eq!(read(&kantctl, "task-1-n2")?, first, "all tasks have the same port");
     assert!(first.starts_with("2 2"), "{first}");
     assert_eq!(read(&kantctl, "alone")?, "alone 1\n");
     assert_eq!(read(&kantctl, "code")?, "7\n", "{out}");

@@ -1,6 +1,6 @@
-//! What tasks read and write, where one side is slow or gone: nothing piles up on the way, and a
-//! step is signalled and ended all the same. Also what comes before and instead of a task: the
-//! site's prolog, and a program that is not there.
+//! The input and output of tasks with a slow or missing reader: buffers are bounded, and the step
+//! can still be signalled and ended. Also the site's task prolog, and a program that does not
+//! exist.
 
 use anyhow::Context as _;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
@@ -24,7 +24,7 @@ fn spawned(kantctl: &Kantctl, words: &[&str]) -> anyhow::Result<Child> {
     Ok(command.spawn()?)
 }
 
-/// The name of the file that says which job it is.
+/// Waits for a file and returns its text.
 fn told(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
     let file = kantctl.dir().join(name);
     let text = wait_for(name, || {
@@ -33,7 +33,7 @@ fn told(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// The most that a program's file in a spool takes of its disk.
+/// The largest output file in a spool.
 fn largest_output(spool: &Path) -> u64 {
     let steps = std::fs::read_dir(spool.join("steps")).into_iter().flatten().flatten();
     let files =
@@ -43,7 +43,7 @@ fn largest_output(spool: &Path) -> u64 {
 }
 
 #[test]
-fn a_step_whose_output_nobody_reads_waits_and_is_ended_by_its_number() -> anyhow::Result<()> {
+fn a_step_whose_output_is_not_read_blocks_and_can_be_ended() -> anyhow::Result<()> {
     const WRITES: usize = 64;
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -60,7 +60,7 @@ fn a_step_whose_output_nobody_reads_waits_and_is_ended_by_its_number() -> anyhow
     let spools = ["n1", "n2"].map(|node| cluster.dir().join(format!("spool-{node}")));
     let waiting = || spools.iter().map(|spool| largest_output(spool)).max().unwrap_or(0);
     wait_for("what waits", || Ok((waiting() >= 4 * MIB as u64).then_some(())))?;
-    assert!(waiting() < 16 * MIB as u64, "{} lie in a spool", waiting());
+    assert!(waiting() < 16 * MIB as u64, "{} bytes are in a spool", waiting());
     let names = kantctl.dir().join("names");
     kantctl.ok(&["install-slurm-names", &names.to_string_lossy()])?;
     let mut scancel = Command::new(names.join("scancel"));
@@ -72,15 +72,15 @@ fn a_step_whose_output_nobody_reads_waits_and_is_ended_by_its_number() -> anyhow
     stdout.read_to_end(&mut came)?;
     let status = child.wait()?;
     assert_eq!(status.code(), Some(128 + 15), "{status:?}");
-    assert!(came.len() < WRITES * MIB, "{} came", came.len());
+    assert!(came.len() < WRITES * MIB, "{} bytes arrived", came.len());
     for rank in 0..2 {
-        assert!(!kantctl.dir().join(format!("over.{rank}")).exists(), "task {rank} did not wait");
+        assert!(!kantctl.dir().join(format!("over.{rank}")).exists(), "task {rank} did not block");
     }
     Ok(())
 }
 
 #[test]
-fn all_that_tasks_write_comes_also_when_it_is_read_late() -> anyhow::Result<()> {
+fn all_output_of_tasks_arrives_even_when_read_late() -> anyhow::Result<()> {
     const WRITES: usize = 24;
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -101,7 +101,7 @@ fn all_that_tasks_write_comes_also_when_it_is_read_late() -> anyhow::Result<()> 
 }
 
 #[test]
-fn what_a_task_does_not_read_is_not_taken_from_whoever_writes_it() -> anyhow::Result<()> {
+fn input_that_a_task_does_not_read_blocks_its_writer() -> anyhow::Result<()> {
     const SENT: usize = 32 * MIB;
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -118,10 +118,12 @@ fn what_a_task_does_not_read_is_not_taken_from_whoever_writes_it() -> anyhow::Re
         std::io::Result::Ok(())
     });
     told(&kantctl, "up")?;
-    wait_for("a part of it", || Ok((taken.load(Ordering::Acquire) >= MIB).then_some(())))?;
+    wait_for("a part of the input to be taken", || {
+        Ok((taken.load(Ordering::Acquire) >= MIB).then_some(()))
+    })?;
     let so_far = taken.load(Ordering::Acquire);
     std::fs::write(kantctl.dir().join("go"), "")?;
-    assert!(so_far < 8 * MIB, "{so_far} bytes were taken, and nobody read");
+    assert!(so_far < 8 * MIB, "{so_far} bytes were taken without a reader");
     let output = child.wait_with_output()?;
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), SENT.to_string(), "{output:?}");
     writer.join().expect("it does not panic")?;
@@ -129,7 +131,7 @@ fn what_a_task_does_not_read_is_not_taken_from_whoever_writes_it() -> anyhow::Re
 }
 
 #[test]
-fn a_program_that_is_not_there_has_sruns_code_under_that_name() -> anyhow::Result<()> {
+fn a_missing_program_has_the_exit_code_of_srun_or_of_a_shell() -> anyhow::Result<()> {
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let names = kantctl.dir().join("names").to_string_lossy().into_owned();
@@ -141,15 +143,15 @@ fn a_program_that_is_not_there_has_sruns_code_under_that_name() -> anyhow::Resul
     let id = kantctl.submit(&["-N2", "--ntasks-per-node=1"], &script)?;
     kantctl.finished(&id)?;
     let codes = std::fs::read_to_string(kantctl.dir().join("codes"))?;
-    let said = kantctl.ok(&["logs", &id])?;
-    // ENOENT and EACCES, as slurmstepd ends with; and a shell's.
-    assert_eq!(codes, "2\n13\n127\n", "{said}");
-    assert!(said.contains("failed to start /no/such: No such file"), "{said}");
+    let log = kantctl.ok(&["logs", &id])?;
+    // ENOENT and EACCES, as in Slurm; and a shell's code.
+    assert_eq!(codes, "2\n13\n127\n", "{log}");
+    assert!(log.contains("failed to start /no/such: No such file"), "{log}");
     Ok(())
 }
 
 #[test]
-fn the_sites_task_prolog_runs_before_each_task_of_srun_too() -> anyhow::Result<()> {
+fn the_sites_task_prolog_also_runs_before_each_task_of_srun() -> anyhow::Result<()> {
     let with_prolog = |config: &mut common::config::NodeConfig| {
         let file = format!("{}-prolog", config.spool_dir);
         let text = "#!/bin/sh\necho export FROM_PROLOG=$SLURM_PROCID\n";

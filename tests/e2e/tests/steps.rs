@@ -1,5 +1,5 @@
-//! Steps of a job: their numbers, parts of the job for each, their ends from outside, and what
-//! becomes of their tasks on other nodes. Never the table that lists them.
+//! Steps of a job: their numbers, their resources, ending them from outside, and their tasks on
+//! other nodes.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
@@ -13,7 +13,7 @@ fn two_nodes() -> anyhow::Result<Cluster> {
     cluster(vec![("n1", Machine::cpu()), ("n2", Machine::cpu())])
 }
 
-/// The script may call Slurm's commands by their names.
+/// Submits a script that may call Slurm's commands.
 fn with_names(kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
     let names = kantctl.dir().join("names");
     let shown = names.to_string_lossy().into_owned();
@@ -36,7 +36,7 @@ fn gone(pid: &str) -> anyhow::Result<()> {
 }
 
 #[test]
-fn steps_are_numbered_and_side_by_side_have_parts_of_their_own() -> anyhow::Result<()> {
+fn steps_are_numbered_and_parallel_exclusive_steps_have_separate_resources() -> anyhow::Result<()> {
     let cluster = cluster(vec![("n1", Machine::with_gpus("pcie-2"))])?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = with_names(
@@ -68,17 +68,17 @@ fn steps_are_numbered_and_side_by_side_have_parts_of_their_own() -> anyhow::Resu
     std::fs::write(kantctl.dir().join(format!("go-{}", both[0])), "")?;
     let last = ["a", "b", "c"].into_iter().find(|name| !both.contains(name)).unwrap_or("c");
     let third = words(last)?;
-    assert_eq!((&third[0], third.last()), (&one[0], one.last()), "what the first had");
+    assert_eq!((&third[0], third.last()), (&one[0], one.last()), "the resources of the first");
     for name in ["a", "b", "c"] {
         std::fs::write(kantctl.dir().join(format!("go-{name}")), "")?;
     }
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
-    assert_eq!(line(&kantctl, "seen")?, "2", "each task one of the two");
+    assert_eq!(line(&kantctl, "seen")?, "2", "each task sees one of the two");
     Ok(())
 }
 
 #[test]
-fn a_step_is_ended_by_its_number_and_the_job_goes_on() -> anyhow::Result<()> {
+fn a_step_can_be_ended_by_its_number_and_the_job_continues() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = with_names(
@@ -99,7 +99,7 @@ fn a_step_is_ended_by_its_number_and_the_job_goes_on() -> anyhow::Result<()> {
 }
 
 #[test]
-fn tasks_on_other_nodes_outlive_neither_a_failed_step_nor_a_killed_srun() -> anyhow::Result<()> {
+fn tasks_on_other_nodes_end_with_a_failed_step_and_with_a_killed_srun() -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let stubborn = "trap \"\" TERM HUP INT; echo $$ >PID; while :; do sleep 1; done";
@@ -129,8 +129,8 @@ fn tasks_on_other_nodes_outlive_neither_a_failed_step_nor_a_killed_srun() -> any
 }
 
 #[test]
-fn steps_of_one_node_spread_over_the_jobs_and_hear_ctrl_c_in_the_background() -> anyhow::Result<()>
-{
+fn single_node_steps_spread_over_the_jobs_nodes_and_get_ctrl_c_in_the_background()
+-> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = with_names(
@@ -159,13 +159,13 @@ fn steps_of_one_node_spread_over_the_jobs_and_hear_ctrl_c_in_the_background() ->
     assert!(line(&kantctl, "at-5").is_ok(), "the fifth waited for one");
     assert_eq!(line(&kantctl, "heard")?, "heard");
     assert!(line(&kantctl, "gpus")?.contains("the job has 0 there"));
-    let told = std::fs::read_to_string(kantctl.dir().join("limit"))?;
-    assert!(told.contains("DUE TO TIME LIMIT ***"), "{told}");
+    let text = std::fs::read_to_string(kantctl.dir().join("limit"))?;
+    assert!(text.contains("DUE TO TIME LIMIT ***"), "{text}");
     Ok(())
 }
 
 #[test]
-fn a_job_out_of_time_says_so_in_its_output_and_nodes_that_are_named_are_all_taken()
+fn a_job_at_its_time_limit_has_a_note_in_its_output_and_all_named_nodes_are_used()
 -> anyhow::Result<()> {
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -187,11 +187,11 @@ fn a_job_out_of_time_says_so_in_its_output_and_nodes_that_are_named_are_all_take
     assert_eq!(srun(&["scontrol", "ping"])?.trim(), "Slurmctld(primary) is UP");
     let id = kantctl.submit(&["-t", "1s", "-o", "out"], "#!/bin/sh\nsleep 600\n")?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::TimedOut));
-    let told = std::fs::read_to_string(kantctl.dir().join("out"))?;
+    let text = std::fs::read_to_string(kantctl.dir().join("out"))?;
     let start = format!("kantd: error: *** JOB {id} ON n1 CANCELLED AT ");
     assert!(
-        told.lines().any(|l| l.starts_with(&start) && l.contains("DUE TO TIME LIMIT")),
-        "{told}"
+        text.lines().any(|l| l.starts_with(&start) && l.contains("DUE TO TIME LIMIT")),
+        "{text}"
     );
     Ok(())
 }

@@ -1,6 +1,5 @@
-//! `kantctl suspend` and `resume` on real daemons: a job stands still and keeps what it holds,
-//! whatever becomes of the daemons meanwhile. Never how a node does it in all its ways:
-//! kantd/tests/step_suspend.rs has that.
+//! `kantctl suspend` and `resume` on real daemons: a suspended job does not run and keeps its
+//! allocation, also over restarts of the daemons.
 
 use common::job::{Outcome, Phase};
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
@@ -11,14 +10,14 @@ fn dots(kantctl: &Kantctl) -> anyhow::Result<u64> {
     Ok(std::fs::metadata(kantctl.dir().join("dots"))?.len())
 }
 
-/// The node carries a wish out some moments after it was granted.
+/// Waits until the job does not run: the node acts some moments after the request is granted.
 fn stands_still(kantctl: &Kantctl) -> anyhow::Result<()> {
     let mut before = u64::MAX;
-    wait_for("the job to stand still", || {
+    wait_for("the job to be suspended", || {
         let now = dots(kantctl)?;
         let is_still = now == before;
         before = now;
-        // Between two looks a job that goes on makes several dots.
+        // A running job writes several dots between two polls.
         std::thread::sleep(std::time::Duration::from_millis(300));
         Ok((is_still && dots(kantctl)? == now).then_some(()))
     })
@@ -30,7 +29,7 @@ fn goes_on(kantctl: &Kantctl) -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_suspended_job_keeps_its_gpu_over_crashes_of_both_daemons_and_then_goes_on()
+fn a_suspended_job_keeps_its_gpu_over_crashes_of_both_daemons_and_then_continues()
 -> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
@@ -52,9 +51,9 @@ fn a_suspended_job_keeps_its_gpu_over_crashes_of_both_daemons_and_then_goes_on()
     cluster.wait_for_nodes()?;
     let other = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1"], "#!/bin/sh\n")?;
     stands_still(&kantctl)?;
-    assert_eq!(kantctl.job(&other)?.phase, Phase::Pending, "the GPUs are not free");
-    let said = kantctl.ok(&["explain", &id])?;
-    assert!(said.contains(&format!("kantctl resume {id}")), "{said}");
+    assert_eq!(kantctl.job(&other)?.phase, Phase::Pending, "the GPUs stay allocated");
+    let explanation = kantctl.ok(&["explain", &id])?;
+    assert!(explanation.contains(&format!("kantctl resume {id}")), "{explanation}");
 
     operator.ok(&["resume", &id])?;
     goes_on(&kantctl)?;

@@ -1,5 +1,5 @@
-//! Whose jobs are taken: of users that are in the host's user database, with groups that it gives
-//! them, on the controller and again on the node.
+//! The check of users and groups against the host's user database, on the controller and again on
+//! the node.
 
 use common::config::{ControllerConfig, NodeConfig};
 use common::job::Phase;
@@ -15,17 +15,17 @@ fn only_known_here(config: &mut NodeConfig) {
     config.allow_unknown_users = false;
 }
 
-/// What a submission says that is refused.
+/// The standard error of a refused submission.
 fn refused(kantctl: &Kantctl, gid: u32) -> anyhow::Result<String> {
     let mut command = kantctl.command();
     let output = command.gid(gid).args(["submit", "--hold", "--wrap", "true"]).output()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    anyhow::ensure!(output.status.code() == Some(1), "{}: {said}", output.status);
-    Ok(said)
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    anyhow::ensure!(output.status.code() == Some(1), "{}: {stderr}", output.status);
+    Ok(stderr)
 }
 
 #[test]
-fn a_controller_refuses_unknown_and_system_users_and_groups_of_others() -> anyhow::Result<()> {
+fn a_controller_refuses_unknown_users_system_users_and_foreign_groups() -> anyhow::Result<()> {
     if !is_root() {
         eprintln!("skipped: only root can submit as another user");
         return Ok(());
@@ -38,15 +38,15 @@ fn a_controller_refuses_unknown_and_system_users_and_groups_of_others() -> anyho
         (65_534, 65_534, ["uid 65534", "uid_min"]),
         (0, 23_001, ["group 23001", "`id`"]),
     ] {
-        let said = refused(&cluster.kantctl(Person { uid })?, gid)?;
-        assert!(words.iter().all(|word| said.contains(word)), "{uid}:{gid}: {said}");
+        let stderr = refused(&cluster.kantctl(Person { uid })?, gid)?;
+        assert!(words.iter().all(|word| stderr.contains(word)), "{uid}:{gid}: {stderr}");
     }
     cluster.kantctl(Person::me())?.ok(&["submit", "--hold", "--wrap", "true"])?;
     Ok(())
 }
 
 #[test]
-fn a_controller_that_allows_unknown_users_gives_them_no_group_of_others() -> anyhow::Result<()> {
+fn a_controller_that_allows_unknown_users_refuses_foreign_groups() -> anyhow::Result<()> {
     if !is_root() {
         eprintln!("skipped: only root can submit as another user");
         return Ok(());
@@ -59,8 +59,8 @@ fn a_controller_that_allows_unknown_users_gives_them_no_group_of_others() -> any
 }
 
 #[test]
-fn a_node_that_does_not_know_users_passes_their_jobs_on_and_is_drained_after_two()
--> anyhow::Result<()> {
+fn a_node_that_does_not_know_a_user_returns_the_job_and_is_drained_after_two() -> anyhow::Result<()>
+{
     let Some(other) = Person::other() else {
         eprintln!("skipped: only root can submit as another user");
         return Ok(());
@@ -85,7 +85,7 @@ fn a_node_that_does_not_know_users_passes_their_jobs_on_and_is_drained_after_two
             let says = |text: &str| words.iter().all(|word| text.contains(word));
             Ok(job.story.iter().any(|line| says(&line.text)).then_some(job))
         })?;
-        assert_eq!(job.phase, Phase::Pending, "it is for another node: {job:?}");
+        assert_eq!(job.phase, Phase::Pending, "the job waits for another node: {job:?}");
         assert!(!kantctl.dir().join("ran").exists());
         assert_eq!(drain()?.is_some(), is_last, "{:?}", drain()?);
     }

@@ -1,5 +1,5 @@
-//! `kantctl update` on real daemons: a job that waits starts as it was changed. Never what can be
-//! changed and by whom in all its forms: tests/scenarios/update.txt has that.
+//! `kantctl update` on real daemons: a waiting job starts with its changes, and a running job gets
+//! a new time limit.
 
 use common::job::{Outcome, Phase};
 use common::reason::WaitReason;
@@ -10,7 +10,7 @@ use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
 const UNTIL_TOLD: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
 
 #[test]
-fn a_waiting_job_that_is_changed_starts_as_it_is_then() -> anyhow::Result<()> {
+fn a_changed_waiting_job_starts_with_its_changes() -> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
@@ -20,7 +20,7 @@ fn a_waiting_job_that_is_changed_starts_as_it_is_then() -> anyhow::Result<()> {
     })?;
     let tells = "#!/bin/sh\necho \"$CUDA_VISIBLE_DEVICES\" > given\n";
     let waits = kantctl.submit(&["--gpus=2", "--mem=16M", "--time=1:00:00"], tells)?;
-    wait_for("a round to say why the other waits", || {
+    wait_for("a round to set the other job's wait reason", || {
         let reason = kantctl.job(&waits)?.reason.map(|reason| reason.detail);
         Ok(reason.filter(|reason| matches!(reason, WaitReason::Resources { .. })).map(drop))
     })?;
@@ -50,8 +50,7 @@ fn a_waiting_job_that_is_changed_starts_as_it_is_then() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_job_that_runs_obeys_its_new_time_limit_also_over_a_restart_of_its_node() -> anyhow::Result<()>
-{
+fn a_running_job_gets_a_new_time_limit_also_over_a_restart_of_its_node() -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let (kantctl, operator) = (cluster.kantctl(Person::plain())?, cluster.kantctl(Person::me())?);
@@ -67,7 +66,7 @@ fn a_job_that_runs_obeys_its_new_time_limit_also_over_a_restart_of_its_node() ->
         (job.ask.name.as_str(), job.ask.comment.as_deref()),
         ("short", Some("it is enough"))
     );
-    // Its supervisor outlives kantd, and hears of it from the next.
+    // The supervisor survives kantd, and gets the limit from the next one.
     cluster.start_node("n1")?;
     let job = kantctl.finished(&id)?;
     assert_eq!(job.outcome, Some(Outcome::TimedOut), "{job:?}");

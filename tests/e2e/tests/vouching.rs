@@ -1,5 +1,5 @@
-//! Which users a node speaks for: for those who ask there, and not for those who operate the
-//! cluster, unless the configuration says so.
+//! The users that a node may vouch for: users on the node, but not operators unless the
+//! configuration allows it.
 
 use common::config::{ControllerConfig, VouchedFor};
 use e2e::{Cluster, ClusterOptions, Controllers, Machine, Person, is_root, wait_for};
@@ -13,7 +13,7 @@ fn lines(path: &Path) -> anyhow::Result<Vec<Value>> {
     whole.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-/// As it is by default, also where this is not root.
+/// The default, also without root.
 fn users(config: &mut ControllerConfig) {
     config.nodes_may_vouch_for = VouchedFor::Users;
     config.admins = vec!["23002".to_owned()];
@@ -30,10 +30,10 @@ fn with(controller: fn(&mut ControllerConfig)) -> ClusterOptions {
 }
 
 #[test]
-fn a_node_speaks_for_no_root_and_no_operator() -> anyhow::Result<()> {
+fn a_node_may_not_vouch_for_root_or_operators() -> anyhow::Result<()> {
     let cluster = Cluster::start(with(users))?;
     let node = cluster.node_socket("n1");
-    // Who runs this operates the cluster: root, or the user of its daemons.
+    // The user of this test is an operator: root, or the user of the daemons.
     for operator in [Some(Person::me()), Person::other()].into_iter().flatten() {
         for words in
             [&["drain", "n1", "--reason", "x"][..], &["queue"], &["submit", "--wrap", "id"]]
@@ -50,9 +50,9 @@ fn a_node_speaks_for_no_root_and_no_operator() -> anyhow::Result<()> {
         let is_it = |line: &Value| line["verb"] == "nodes/drain" && line["uid"] == operator.uid;
         let refused =
             wait_for("the line of the refusal", || Ok(lines(&log)?.into_iter().find(is_it)))?;
-        let said =
+        let path =
             ["via", "result", "code"].map(|field| refused[field].as_str().unwrap_or_default());
-        assert_eq!(said, ["node n1", "refused", "voucher_refused"], "{refused}");
+        assert_eq!(path, ["node n1", "refused", "voucher_refused"], "{refused}");
         cluster.kantctl(operator)?.ok(&["drain", "n1", "--reason", "x"])?;
         cluster.kantctl(operator)?.ok(&["resume", "n1"])?;
     }
@@ -67,7 +67,7 @@ fn a_node_speaks_for_no_root_and_no_operator() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_node_speaks_for_operators_where_the_configuration_says_so() -> anyhow::Result<()> {
+fn a_node_vouches_for_operators_if_the_configuration_allows_it() -> anyhow::Result<()> {
     let cluster = Cluster::start(with(operators))?;
     let by_node = cluster.kantctl(Person::me())?.on(&cluster.node_socket("n1"));
     by_node.ok(&["drain", "n1", "--reason", "x"])?;
@@ -76,18 +76,18 @@ fn a_node_speaks_for_operators_where_the_configuration_says_so() -> anyhow::Resu
 }
 
 #[test]
-fn the_leader_does_not_rely_on_what_another_controller_lets_nodes_say() -> anyhow::Result<()> {
-    let mut house = Controllers::new()?;
-    house.add("a")?;
-    house.reconfigure("a", |config| config.nodes_may_vouch_for = VouchedFor::Users)?;
-    house.start("a")?;
-    // Configured otherwise, and it never leads.
-    house.add("b")?;
-    house.verb("b", &["join", "--learner", "--invitation", &house.invite("a")?])?;
-    house.start("b")?;
-    let at_b = house.kantctl("b")?;
+fn the_leader_applies_its_own_rule_to_forwarded_requests() -> anyhow::Result<()> {
+    let mut controllers = Controllers::new()?;
+    controllers.add("a")?;
+    controllers.reconfigure("a", |config| config.nodes_may_vouch_for = VouchedFor::Users)?;
+    controllers.start("a")?;
+    // A controller with another configuration, which never leads.
+    controllers.add("b")?;
+    controllers.verb("b", &["join", "--learner", "--invitation", &controllers.invite("a")?])?;
+    controllers.start("b")?;
+    let at_b = controllers.kantctl("b")?;
     wait_for("b to pass on", || Ok((at_b.run(&["nodes"])?.code == 0).then_some(())))?;
-    let key = ClusterKey::load(Path::new(&house.config("a")?.cluster_key))?;
+    let key = ClusterKey::load(Path::new(&controllers.config("a")?.cluster_key))?;
     let identity = Identity::new(&key, Role::Node("n1".to_owned()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let drain = || {
@@ -97,7 +97,7 @@ fn the_leader_does_not_rely_on_what_another_controller_lets_nodes_say() -> anyho
             .body("{\"reason\":\"x\"}".into())
     };
     runtime.block_on(async {
-        let at_b = Endpoint::Tls { addr: house.address("b"), identity };
+        let at_b = Endpoint::Tls { addr: controllers.address("b"), identity };
         let client = Client::new(at_b).with_answer_limit(Some(e2e::DEADLINE));
         let answer = client.send(drain()?).await?;
         let (head, body) = answer.into_parts();
@@ -105,16 +105,16 @@ fn the_leader_does_not_rely_on_what_another_controller_lets_nodes_say() -> anyho
         assert_eq!(head.status, 403, "{}", String::from_utf8_lossy(&body));
         anyhow::Ok(())
     })?;
-    let log = Path::new(&house.config("a")?.state_dir).join("audit.log");
+    let log = Path::new(&controllers.config("a")?.state_dir).join("audit.log");
     let is_it = |line: &Value| line["verb"] == "nodes/drain";
     let refused = wait_for("the leader's line", || Ok(lines(&log)?.into_iter().find(is_it)))?;
-    let said = ["via", "through", "code"].map(|field| refused[field].as_str().unwrap_or_default());
-    assert_eq!(said, ["node n1", "controller 2", "voucher_refused"], "{refused}");
+    let path = ["via", "through", "code"].map(|field| refused[field].as_str().unwrap_or_default());
+    assert_eq!(path, ["node n1", "controller 2", "voucher_refused"], "{refused}");
     Ok(())
 }
 
 #[test]
-fn a_node_gives_no_user_a_group_of_others() -> anyhow::Result<()> {
+fn a_node_may_not_vouch_for_foreign_groups() -> anyhow::Result<()> {
     if !is_root() {
         eprintln!("skipped: only root can submit with a group of others");
         return Ok(());
@@ -124,7 +124,7 @@ fn a_node_gives_no_user_a_group_of_others() -> anyhow::Result<()> {
     let by_node = cluster.kantctl(Person::plain())?.on(&cluster.node_socket("n1"));
     let mut command = by_node.command();
     let output = command.gid(0).args(["submit", "--hold", "--wrap", "true"]).output()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(1) && said.contains("group 0"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && stderr.contains("group 0"), "{stderr}");
     Ok(())
 }

@@ -1,11 +1,10 @@
-//! `--signal` on real daemons: a script that asked for it saves its work before its time is up.
-//! Never who is warned in all its forms: kantd/tests/step_warning.rs has that.
+//! `--signal` on real daemons: a script is warned before its time limit and saves its work.
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
 
 #[test]
-fn a_script_is_warned_in_time_to_save_its_work_also_after_both_daemons_were_killed()
+fn a_script_is_warned_before_its_time_limit_also_after_both_daemons_were_killed()
 -> anyhow::Result<()> {
     let nodes = vec![("n1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;

@@ -1,5 +1,5 @@
-//! One controller and one node on loopback, optimised builds, everything durable. Measures what a
-//! user feels. Never leaves the cluster behind.
+//! The benchmark of one controller and one node on loopback, with optimised builds and durable
+//! storage: latencies and rates as seen by a user.
 
 use super::figures::Figures;
 use anyhow::Context as _;
@@ -62,7 +62,7 @@ fn rss_mib(pid: u32) -> anyhow::Result<f64> {
     Ok(kib / 1024.0)
 }
 
-/// From before kantctl is started to the clock the job's first command reads.
+/// The time from before kantctl is started to the clock that the job's first command reads.
 fn start_latencies(kantctl: &Kantctl) -> anyhow::Result<Vec<f64>> {
     let script = "#!/bin/sh\ndate +%s%N > began\n";
     let began = kantctl.dir().join("began");
@@ -78,7 +78,7 @@ fn start_latencies(kantctl: &Kantctl) -> anyhow::Result<Vec<f64>> {
     Ok(samples)
 }
 
-/// Held jobs, so that only the accepting is measured; cancelled afterwards.
+/// Submissions per second. The jobs are held, so that only their acceptance is measured.
 fn submit_rate(kantctl: &Kantctl, clients: usize) -> anyhow::Result<f64> {
     let begin = Instant::now();
     std::thread::scope(|scope| {
@@ -97,7 +97,7 @@ fn submit_rate(kantctl: &Kantctl, clients: usize) -> anyhow::Result<f64> {
     Ok(rate)
 }
 
-/// One array, so that submitting is one request; from before it to the end of the last task.
+/// Jobs per second, from before the submission of one array to the end of its last task.
 fn job_rate(kantctl: &Kantctl) -> anyhow::Result<f64> {
     let array = format!("--array=1-{TRIVIAL_JOBS}");
     let begin = Instant::now();

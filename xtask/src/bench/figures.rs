@@ -1,5 +1,4 @@
-//! Measured figures with their unit and spread, and the machine they were made on. Never rounds
-//! before showing.
+//! Measured figures with their unit and spread, and the machine they were measured on.
 
 use super::targets;
 use serde_json::{Value, json};
@@ -25,7 +24,7 @@ impl Figure {
 pub struct Figures(Vec<Figure>);
 
 impl Figures {
-    /// Adds samples of one thing; samples of a thing already there join it.
+    /// Adds samples to a figure, which is created if it does not exist.
     pub fn add(&mut self, what: &str, unit: &str, samples: impl IntoIterator<Item = f64>) {
         if let Some(known) = self.0.iter_mut().find(|f| f.what == what) {
             return known.samples.extend(samples);
@@ -49,8 +48,8 @@ impl Figures {
         json!({ "machine": machine(), "figures": figures })
     }
 
-    /// Of two systems put through the same, whose figures begin with these words: the medians,
-    /// and how many times better the first is.
+    /// A table of the medians of two systems, whose figures begin with these prefixes, and how many
+    /// times better the first is.
     pub fn to_ratios(&self, one: &str, other: &str) -> String {
         let mut text = format!("{}\n\n", machine());
         let (a, b) = (one.trim_end_matches(": "), other.trim_end_matches(": "));
@@ -68,13 +67,13 @@ impl Figures {
                 text,
                 "| {what} | {mine:.1} | {theirs:.1} | {} | {better:.1} | {} |",
                 figure.unit,
-                targets::told(what, &figure.unit, mine)
+                targets::verdict(what, &figure.unit, mine)
             );
         }
         text
     }
 
-    /// For people, and for docs: a Markdown table.
+    /// A Markdown table.
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n\n", machine());
         text.push_str(
@@ -90,20 +89,19 @@ impl Figures {
                 figure.what,
                 figure.unit,
                 figure.samples.len(),
-                targets::told(&figure.what, &figure.unit, median)
+                targets::verdict(&figure.what, &figure.unit, median)
             );
         }
         text
     }
 }
 
-/// How many times better one is than the other: rates the higher, times the lower.
+/// How many times better one is than the other: for rates higher is better, for times lower.
 fn ratio(unit: &str, one: f64, other: f64) -> f64 {
     if targets::is_rate(unit) { one / other } else { other / one }
 }
 
-/// Cores, load and kernel, so that a figure is never read without them.
-/// The machine, in words.
+/// The machine's cores, load and kernel.
 pub fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
@@ -118,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_says_how_many_times_better_the_first_is_whatever_the_unit() {
+    fn a_ratio_is_how_many_times_better_the_first_is_for_every_unit() {
         let mut figures = Figures::default();
         for (what, unit, sample) in [
             ("kant: jobs", "1/s", 300.0),

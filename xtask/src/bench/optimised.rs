@@ -1,22 +1,22 @@
-//! The benchmarks that need an optimised build: `tests/bench`, built with the `measure` profile and
-//! run; its tables go into docs/ between markers. Never measures anything itself.
+//! The benchmarks with an optimised build: builds `tests/bench` with the `measure` profile, runs
+//! it, and writes its tables into docs/ between markers.
 
 use super::figures::Figures;
 use anyhow::{Context, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A machine of 8 GPUs.
+/// A machine with 8 GPUs.
 const STANDIN: &str = "tests/nvml-standin/machines/dgx-h100.toml";
 
-/// Runs `bench engine`, and answers with its rows: all, or those that are named.
+/// Runs `bench engine` and returns its rows: all, or the named ones.
 pub fn engine(only: &[String]) -> anyhow::Result<Vec<serde_json::Value>> {
     let only = only.iter().map(|row| format!("--only={row}"));
     let text = bench(&std::iter::once("engine".to_owned()).chain(only).collect::<Vec<_>>())?;
     serde_json::from_str(&text).context("failed to read what the benchmark printed")
 }
 
-/// Runs `bench quality` on the traces in a folder, and answers with its tables.
+/// Runs `bench quality` on the traces in a folder and returns its tables.
 pub fn quality(traces: &Path) -> anyhow::Result<String> {
     ensure!(
         traces.join("kth-sp2.jobs.csv.gz").exists(),
@@ -28,8 +28,7 @@ pub fn quality(traces: &Path) -> anyhow::Result<String> {
     bench(&["quality".to_owned(), format!("--traces={}", traces.display())])
 }
 
-/// Runs `bench raft`, `bench node` or `bench cli`, and answers with what each measured thing's
-/// samples are.
+/// Runs `bench raft`, `bench node` or `bench cli` and adds its samples to `figures`.
 pub fn sampled(name: &str, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
     let text = bench(&[name.to_owned(), format!("--rounds={rounds}")])?;
     let rows: Vec<serde_json::Value> =
@@ -43,41 +42,41 @@ pub fn sampled(name: &str, rounds: u32, figures: &mut Figures) -> anyhow::Result
     Ok(())
 }
 
-/// Runs `bench growth`, and answers with its points.
+/// Runs `bench growth` and returns its points.
 pub fn growth() -> anyhow::Result<Vec<serde_json::Value>> {
     let text = bench(&["growth".to_owned()])?;
     serde_json::from_str(&text).context("failed to read what the benchmark printed")
 }
 
-/// Runs the engine's example `share`, and answers with its table.
+/// Runs the engine's example `share` and returns its table.
 pub fn share() -> anyhow::Result<String> {
-    built(&["-p", "engine", "--example", "share"])?;
-    printed(&target_dir()?.join("measure/examples/share"), &[])
+    build(&["-p", "engine", "--example", "share"])?;
+    run(&target_dir()?.join("measure/examples/share"), &[])
 }
 
 fn bench(arguments: &[String]) -> anyhow::Result<String> {
-    // In one go: each selection of packages has features of its own, and what one has built the
-    // next would build again, within what is measured.
+    // In one command: cargo unifies features per selection of packages, and a second build with
+    // another selection would rebuild crates during the measurement.
     let daemons = ["-p", "kantctld", "-p", "kantd", "-p", "kantctl", "-p", "nvml-standin"];
-    built(&[&["-p", "bench"], &daemons[..]].concat())?;
-    printed(&target_dir()?.join("measure/bench"), arguments)
+    build(&[&["-p", "bench"], &daemons[..]].concat())?;
+    run(&target_dir()?.join("measure/bench"), arguments)
 }
 
-fn built(what: &[&str]) -> anyhow::Result<()> {
+fn build(what: &[&str]) -> anyhow::Result<()> {
     let mut cargo = crate::programs::cargo();
     cargo.args(["build", "--profile", "measure", "--locked"]).args(what);
     let cargo = cargo.arg("--target-dir").arg(target_dir()?).current_dir(e2e::workspace());
     let status = cargo.status().context("failed to start cargo")?;
-    ensure!(status.success(), "failed to build what measures: cargo ended with {status}");
+    ensure!(status.success(), "failed to build the benchmark: cargo ended with {status}");
     Ok(())
 }
 
-fn printed(program: &Path, arguments: &[String]) -> anyhow::Result<String> {
+fn run(program: &Path, arguments: &[String]) -> anyhow::Result<String> {
     let mut command = Command::new(program);
     e2e::forget_the_outer_cargo(&mut command);
     let run = command
         .args(arguments)
-        // What the stand-in for the GPU library shows to who loads it there.
+        // The machine that the simulated NVML library shows.
         .env("KANT_NVML_STANDIN", e2e::workspace().join(STANDIN))
         .env(e2e::PREBUILT, "1")
         .stderr(Stdio::inherit())
@@ -89,11 +88,11 @@ fn printed(program: &Path, arguments: &[String]) -> anyhow::Result<String> {
     String::from_utf8(run.stdout).context("failed to read what the benchmark printed")
 }
 
-/// Cargo's: this program lies in a profile's directory below it.
+/// Cargo's target directory: this program is in a profile's directory below it.
 fn target_dir() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe().context("failed to find this program")?;
     let dir = program.parent().and_then(Path::parent);
-    Ok(dir.context("this program lies in no target directory")?.to_owned())
+    Ok(dir.context("this program is not in a target directory")?.to_owned())
 }
 
 /// The engine's rows as a Markdown table.
@@ -124,7 +123,7 @@ pub fn engine_table(rows: &[serde_json::Value]) -> String {
     text
 }
 
-/// Puts a text between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` of a page.
+/// Writes a text between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` of a page.
 pub fn write_into(page: &str, name: &str, text: &str) -> anyhow::Result<()> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(page);
     let before =

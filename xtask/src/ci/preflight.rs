@@ -1,10 +1,10 @@
-//! What the gate needs from the machine, asked before anything is built, so that a missing package
-//! is named by its name and not by the linker's last words. Never installs anything.
+//! The check for required programs before the first step, so that a missing package is reported by
+//! its name and not by a linker error.
 
 use crate::programs::{has_subcommand, is_program};
 use anyhow::{Result, bail};
 
-/// Programs that must be found: the program, what for, and where it comes from.
+/// Required programs: name, purpose, and package.
 const PROGRAMS: &[(&str, &str, &str)] = &[
     (
         "cc",
@@ -14,28 +14,28 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("git", "lists the project's files for tidy", "the package is called `git` everywhere"),
 ];
 
-/// Parts of the Rust toolchain: the subcommand and its component.
+/// Required parts of the Rust toolchain: subcommand and component.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 
-/// Checks that everything is there.
+/// Checks for all required programs.
 ///
 /// # Errors
-/// Names each missing program and how to get it.
+/// Names each missing program and its package.
 pub fn check() -> Result<()> {
     let missing = missing(has_program, has_subcommand);
     if !missing.is_empty() {
-        bail!("failed to begin, something is missing:\n{}", missing.join("\n"));
+        bail!("failed to start: programs are missing:\n{}", missing.join("\n"));
     }
     Ok(())
 }
 
-/// Does the PATH find this program?
+/// Whether PATH contains this program.
 fn has_program(name: &str) -> bool {
     let search = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&search).any(|folder| is_program(&folder.join(name)))
 }
 
-/// A sentence for each thing that is not there.
+/// A line for each missing program or component.
 fn missing(
     has_program: impl Fn(&str) -> bool,
     has_subcommand: impl Fn(&str) -> bool,
@@ -54,19 +54,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_missing_says_nothing() {
+    fn with_all_programs_nothing_is_reported() {
         assert_eq!(missing(|_| true, |_| true), [""; 0]);
     }
 
     #[test]
-    fn a_missing_compiler_is_named_with_its_package() {
+    fn a_missing_compiler_is_reported_with_its_package() {
         let found = missing(|name| name != "cc", |_| true);
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("cc:") && found[0].contains("apt-get install gcc"), "{found:?}");
     }
 
     #[test]
-    fn a_missing_component_is_named() {
+    fn a_missing_component_is_reported() {
         assert_eq!(
             missing(|_| true, |name| name != "clippy"),
             ["  cargo clippy: `rustup component add clippy`"]

@@ -1,5 +1,5 @@
-//! One step of the gate: a cargo command whose output passes through, its test results counted on
-//! the way. Never hides a line.
+//! One step of the checks: a cargo command whose output is passed through while its test results
+//! are counted.
 
 use super::totals::Totals;
 use crate::programs::cargo;
@@ -15,22 +15,22 @@ const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
 /// A named cargo command.
 pub struct Step {
-    /// What the summary calls it.
+    /// The name in the summary.
     pub name: &'static str,
     arguments: &'static [&'static str],
-    /// Why it cannot be done here, if it cannot.
-    hindered: fn() -> Option<String>,
+    /// Returns why the step cannot run on this machine, if it cannot.
+    blocked: fn() -> Option<String>,
 }
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
-    /// Badly; how the command ended.
+    /// How the command ended.
     Failed(String),
-    /// Not begun, because this machine lacks something; what, and how to get it.
+    /// What this machine lacks, and how to install it.
     Skipped(String),
-    /// Not begun, because an earlier step failed.
+    /// An earlier step failed.
     NotRun,
 }
 
@@ -48,40 +48,40 @@ impl fmt::Display for Outcome {
 impl Step {
     /// A step that always runs.
     pub const fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
-        Step { name, arguments, hindered: || None }
+        Step { name, arguments, blocked: || None }
     }
 
-    /// A step that is skipped where something hinders it, which is said.
+    /// A step that is skipped if `blocked` returns a reason.
     pub const fn unless(
-        hindered: fn() -> Option<String>,
+        blocked: fn() -> Option<String>,
         name: &'static str,
         arguments: &'static [&'static str],
     ) -> Step {
-        Step { name, arguments, hindered }
+        Step { name, arguments, blocked }
     }
 
-    /// The command as one would type it.
+    /// The command line.
     pub fn shown(&self) -> String {
         format!("cargo {}", self.arguments.join(" "))
     }
 
-    /// Runs it to its end.
+    /// Runs the step to its end.
     ///
     /// # Errors
-    /// When cargo cannot be started at all; a command that fails is an [`Outcome`].
+    /// When cargo cannot be started; a command that fails is an [`Outcome`].
     pub fn run(&self, root: &Path, totals: &mut Totals) -> Result<Outcome> {
-        if let Some(why) = (self.hindered)() {
+        if let Some(why) = (self.blocked)() {
             return Ok(Outcome::Skipped(why));
         }
         let mut command = cargo();
         command.args(self.arguments).current_dir(root).stdout(Stdio::piped());
-        // The step `build` came before; tests that start daemons need not build them again.
+        // The step `build` has built the daemons that tests start.
         command.env(e2e::PREBUILT, "1");
         if std::env::var_os(PROPERTY_SEED).is_none() {
             command.env(PROPERTY_SEED, "1");
         }
         if std::env::var_os("CI").is_some() {
-            // A build machine throws its target folder away; there is nothing to be incremental to.
+            // A build machine discards its target folder, so incremental builds do not pay off.
             command.env("CARGO_INCREMENTAL", "0");
         }
         let shown = self.shown();
@@ -93,7 +93,7 @@ impl Step {
     }
 }
 
-/// Copies bytes as they are (a test may print anything) and counts the closing lines of tests.
+/// Copies bytes unchanged (a test may print anything) and counts the result lines of tests.
 fn pass_through(mut from: impl BufRead, to: &mut impl Write, totals: &mut Totals) -> Result<()> {
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).context("failed to read the output")? > 0 {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_ends_as_its_command_does() {
+    fn a_step_has_the_outcome_of_its_command() {
         let run = |arguments| {
             Step::cargo("x", arguments).run(&crate::tree::root(), &mut Totals::default()).unwrap()
         };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hindered_step_is_skipped_with_its_reason() {
+    fn a_blocked_step_is_skipped_with_its_reason() {
         let step = Step::unless(|| Some("no machine".to_owned()), "x", &["--version"]);
         let outcome = step.run(&crate::tree::root(), &mut Totals::default()).unwrap();
         assert_eq!(outcome.to_string(), "skipped: no machine");

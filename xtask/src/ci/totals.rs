@@ -1,11 +1,11 @@
-//! Sums the closing lines of test programs, `test result: ok. 3 passed; 0 failed; 1 ignored; ...`.
-//! Never guesses: what does not read like one is no result.
+//! The totals of the result lines of test programs, `test result: ok. 3 passed; 0 failed; 1
+//! ignored`.
 
 use std::fmt;
 
 const MARK: &str = "test result: ";
 
-/// Tests by how they ended, over all test programs.
+/// Numbers of tests by outcome, over all test programs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     passed: u64,
@@ -14,7 +14,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds a line's numbers, if it is a closing line.
+    /// Adds a line's numbers, if it is a result line.
     pub fn count(&mut self, line: &str) {
         let Some((_, result)) = line.split_once(MARK) else { return };
         for part in result.split([';', '.']) {
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_lines_are_summed() {
+    fn result_lines_are_summed() {
         let ok = "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; \
                   finished in 0.42s\n";
         let bad = "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out";
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_skipped_is_not_mentioned_and_no_result_is_zero() {
+    fn zero_skipped_tests_are_not_mentioned_and_other_lines_do_not_count() {
         assert_eq!(totals(&["test a ... ok", "5 passed"]), "0 passed, 0 failed");
     }
 }

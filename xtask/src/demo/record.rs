@@ -1,16 +1,16 @@
-//! Which demo cluster is up: its directory, in a file under target. Its processes are found by that
-//! directory in their command lines, for somebody may have restarted one. Never ends a process of
-//! anything else.
+//! The record of the running demo cluster: its directory, in a file under target. Its processes are
+//! found by that directory in their command lines, since the user may have restarted one, and no
+//! other process is ended.
 
 use anyhow::Context as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::path::{Path, PathBuf};
 
-/// A cluster that was left up.
+/// A running demo cluster.
 pub struct Record {
     pub dir: String,
-    /// The groups under which its nodes' jobs have theirs.
+    /// The parent cgroups of its nodes' jobs.
     pub groups: Vec<String>,
 }
 
@@ -19,7 +19,7 @@ fn file() -> PathBuf {
 }
 
 impl Record {
-    /// The cluster that is up, if its directory still is there.
+    /// The running cluster, if its directory still exists.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -39,7 +39,7 @@ impl Record {
         Ok(there.then_some(record))
     }
 
-    /// Notes a cluster that stays up.
+    /// Records a running cluster.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -48,7 +48,7 @@ impl Record {
         std::fs::write(file(), value.to_string()).context("failed to write the demo's record")
     }
 
-    /// The processes that were started with a file of this cluster.
+    /// The processes started with a file of this cluster.
     fn processes(&self) -> Vec<Pid> {
         let within = format!("{}/", self.dir);
         let mut found = Vec::new();
@@ -64,14 +64,14 @@ impl Record {
         found
     }
 
-    /// Cancels what runs, ends the daemons, removes the directory.
+    /// Cancels all jobs, ends the daemons and removes the directory.
     ///
     /// # Errors
-    /// The system's.
+    /// When a process does not end, or the directory cannot be removed.
     pub fn end(&self) -> anyhow::Result<()> {
         self.cancel_all();
         self.signal_all(Signal::SIGTERM);
-        // Daemons go; supervisors of jobs that nobody could cancel stay, and with them their jobs.
+        // The supervisors of jobs that could not be cancelled ignore SIGTERM.
         if self.wait_for_end().is_err() {
             self.signal_all(Signal::SIGKILL);
             self.wait_for_end()?;
@@ -85,7 +85,7 @@ impl Record {
 
     fn signal_all(&self, signal: Signal) {
         for pid in self.processes() {
-            // It may have ended meanwhile.
+            // The process may have ended in the meantime.
             let _ = kill(pid, signal);
         }
     }
@@ -97,12 +97,12 @@ impl Record {
         })
     }
 
-    /// Best effort: a controller that is gone has no jobs to cancel.
+    /// Best effort: without a running controller, jobs are killed instead.
     fn cancel_all(&self) {
         let dir = Path::new(&self.dir);
         let kantctl = e2e::Kantctl::at(&dir.join("kantctl"), &dir.join("kantctld.sock"), dir);
         if let Err(error) = kantctl.cancel_everything() {
-            eprintln!("the controller could not cancel the jobs, they are killed: {error:#}");
+            eprintln!("failed to cancel the jobs, killing them: {error:#}");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The diagram of a job's states in docs/ARCHITECTURE.md, from the one table of transitions.
-//! Never changes the page outside its markers.
+//! The diagram of a job's states in docs/ARCHITECTURE.md, generated from the table of transitions.
 
 use super::Page;
 use crate::tree::Tree;
@@ -10,7 +9,7 @@ const PATH: &str = "docs/ARCHITECTURE.md";
 const BEGIN: &str = "<!-- gen:job-states -->\n";
 const END: &str = "<!-- /gen:job-states -->";
 
-/// The page with the diagram of today.
+/// The page with the current diagram.
 pub fn page(tree: &Tree) -> Result<Page> {
     let text = tree.file(PATH).map_or("", |file| file.text.as_str());
     let between = text.split_once(BEGIN).and_then(|(before, rest)| {
@@ -20,14 +19,14 @@ pub fn page(tree: &Tree) -> Result<Page> {
     let (before, after) = between.with_context(|| {
         format!(
             "failed to place the diagram of job states: {PATH} has no lines `{}` and `{END}`; add \
-             them where it should stand",
+             them where the diagram belongs",
             BEGIN.trim_end()
         )
     })?;
     Ok(Page { path: PATH.to_owned(), text: format!("{before}{BEGIN}{}{END}{after}", diagram()) })
 }
 
-/// The table as a diagram; changes between the same two states share an arrow.
+/// The table as a diagram; transitions between the same two states share an arrow.
 fn diagram() -> String {
     let mut arrows: Vec<(Phase, Phase, Vec<String>)> = Vec::new();
     for (from, change, to) in TRANSITIONS {
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_between_the_markers_changes() {
+    fn only_the_text_between_the_markers_changes() {
         let tree = Tree::of(&[(PATH, &format!("before\n{BEGIN}old\n{END}\nafter\n"))]);
         let text = page(&tree).unwrap().text;
         assert!(text.starts_with(&format!("before\n{BEGIN}```mermaid\n")), "{text}");

@@ -1,5 +1,5 @@
-//! kantctl's manual pages and shell completions, as kantctl itself prints them.
-//! Never links kantctl: the gate must start, and say so, when kantctl does not compile.
+//! kantctl's manual pages and shell completions, as printed by kantctl. kantctl is run and not
+//! linked, so that the checks can start and report it when kantctl does not compile.
 
 use super::Page;
 use crate::programs::cargo;
@@ -9,20 +9,20 @@ use std::path::Path;
 const MAN: &str = "docs/man";
 const COMPLETIONS: &str = "docs/completions";
 
-/// What of Slurm's commands works.
+/// The page on Slurm compatibility.
 const SLURM: &str = "docs/slurm-compatibility.md";
 
-/// The folders that hold nothing else.
+/// The folders that contain only generated files.
 pub const FOLDERS: &[&str] = &[MAN, COMPLETIONS];
 
-/// Each shell and the name its file has where the shell looks for it.
+/// Each shell and the file name that it looks for.
 const SHELLS: &[(&str, &str)] =
     &[("bash", "kantctl"), ("zsh", "_kantctl"), ("fish", "kantctl.fish")];
 
-/// All pages of the manual, and the completions of each shell.
+/// The manual pages, the completions of each shell, and the page on Slurm compatibility.
 ///
 /// # Errors
-/// When kantctl does not build, or refuses.
+/// When kantctl does not build, or fails.
 pub fn pages(root: &Path) -> Result<Vec<Page>> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let path = folder.path().to_str().context("failed to use a temporary folder: not UTF-8")?;
@@ -54,7 +54,7 @@ fn kantctl(root: &Path, arguments: &[&str]) -> Result<String> {
         .output()
         .with_context(|| format!("failed to start `{shown}`"))?;
     if !output.status.success() {
-        bail!("failed to run `{shown}`: {}; its words are above", output.status);
+        bail!("failed to run `{shown}`: {}; see its output above", output.status);
     }
     String::from_utf8(output.stdout).with_context(|| format!("failed to read `{shown}`: not UTF-8"))
 }

@@ -1,45 +1,43 @@
-//! One text file of the tree, and what can be asked about it. Never touches the disk.
+//! A text file of the source tree, in memory.
 
 use super::source::Source;
 
 #[derive(Clone)]
 pub struct File {
-    /// Its path from the root.
+    /// The path from the root.
     pub path: String,
     pub text: String,
-    /// For a Rust file, its text seen as code, comments and tests.
+    /// The tokens, comments and tests of a Rust file.
     source: Source,
 }
 
 impl File {
-    /// A file of this path and text.
     pub fn new(path: &str, text: &str) -> File {
         let source = if path.ends_with(".rs") { Source::of(text) } else { Source::default() };
         File { path: path.to_owned(), text: text.to_owned(), source }
     }
 
-    /// The file as Rust; without any token if it is something else.
+    /// The file as Rust source; without tokens if it is not a Rust file.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Is it below this folder?
+    /// Whether it is below this folder.
     pub fn is_in(&self, folder: &str) -> bool {
         self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// Its name without folder.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// Is it test code by its place: `tests.rs`, or in a folder `tests` or `benches`?
+    /// Whether its path makes it test code: `tests.rs`, or in a folder `tests` or `benches`.
     pub fn is_test_by_place(&self) -> bool {
         self.name() == "tests.rs"
             || self.path.split('/').rev().skip(1).any(|part| part == "tests" || part == "benches")
     }
 
-    /// Where the modules lie that it declares for tests only, without the `.rs`.
+    /// The paths, without `.rs`, of the modules that it declares for tests only.
     pub fn test_modules(&self) -> impl Iterator<Item = String> {
         let is_root = ["lib.rs", "main.rs", "mod.rs"].contains(&self.name());
         let folder = match is_root {
@@ -49,18 +47,18 @@ impl File {
         self.source.test_modules().map(move |name| format!("{folder}{name}"))
     }
 
-    /// Its lines with their numbers, from 1.
+    /// The lines with their numbers, from 1.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 
-    /// The `//!` comment it begins with, without the marks.
+    /// The leading `//!` comment, without the markers.
     pub fn head(&self) -> String {
         let marked = self.text.lines().map_while(|line| line.strip_prefix("//!"));
         marked.map(str::trim).collect::<Vec<_>>().join("\n")
     }
 
-    /// The first line that holds this text, or line 1.
+    /// The first line that contains this text, or line 1.
     pub fn line_of(&self, needle: &str) -> usize {
         self.lines().find(|(_, line)| line.contains(needle)).map_or(1, |(number, _)| number)
     }
@@ -71,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_files_are_known_by_their_place() {
+    fn test_files_are_recognized_by_their_path() {
         for path in ["a/src/b/tests.rs", "a/tests/b.rs", "tests/e2e/src/lib.rs", "a/benches/b.rs"] {
             assert!(File::new(path, "").is_test_by_place(), "{path}");
         }

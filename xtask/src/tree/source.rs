@@ -1,5 +1,5 @@
-//! A Rust file as the rules see it: its code as tokens, tests marked, comments and literals apart.
-//! Never a parser: words, brackets and lines are enough for every rule, and quick to read.
+//! A Rust file as the rules see it: tokens with tests marked, comments and literals. There is no
+//! parser: words, brackets and lines are enough for the rules and fast.
 
 mod mask;
 mod test_items;
@@ -10,7 +10,7 @@ pub use token::{Token, first_of_each};
 
 use mask::{Kind, keep, kinds};
 
-/// What can be asked about a Rust file's text.
+/// The tokens, comments and literals of a Rust file.
 #[derive(Clone, Default)]
 pub struct Source {
     tokens: Vec<Token>,
@@ -23,14 +23,13 @@ pub struct Source {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     pub name: String,
-    /// The line of its `fn`, from 1.
+    /// The line of `fn`, from 1.
     pub line: usize,
-    /// Lines from its `fn` to its closing brace.
+    /// The number of lines from `fn` to the closing brace.
     pub lines: usize,
 }
 
 impl Source {
-    /// Reads a file's text.
     pub fn of(text: &str) -> Source {
         let kinds = kinds(text);
         let mut tokens = token::tokens(&keep(text, &kinds, &[Kind::Code]));
@@ -38,13 +37,13 @@ impl Source {
         let comments = keep(text, &kinds, &[Kind::Comment]);
         let comments = comments.lines().map(|line| line.trim().to_owned()).collect();
         let literals = literals(text, &kinds);
-        // A newline inside a literal belongs to it, so the line after it begins inside.
+        // A newline inside a literal belongs to it, so the next line begins inside the literal.
         let ends = text.match_indices('\n').map(|(at, _)| kinds[at] == Kind::Literal);
         let literal_begins_line = std::iter::once(false).chain(ends).collect();
         Source { tokens, comments, literals, literal_begins_line }
     }
 
-    /// All tokens, those of tests included.
+    /// All tokens, including those of tests.
     pub fn tokens(&self) -> &[Token] {
         &self.tokens
     }
@@ -54,10 +53,10 @@ impl Source {
         self.tokens.iter().filter(|token| !token.in_test).cloned().collect()
     }
 
-    /// The string and character literals outside tests, quotes included.
+    /// The string and character literals outside tests, with quotes.
     pub fn literals_outside_tests(&self) -> impl Iterator<Item = &str> {
         let outside = self.literals.iter().filter(|(offset, _)| {
-            // A literal belongs to what the code just before it belongs to.
+            // A literal belongs to a test if the token before it does.
             let before = self.tokens.partition_point(|token| token.offset < *offset);
             !before.checked_sub(1).is_some_and(|index| self.tokens[index].in_test)
         });
@@ -86,12 +85,12 @@ impl Source {
         before.checked_sub(1).map_or(1, |index| self.tokens[index].line)
     }
 
-    /// Does this line (from 1) begin inside a string that began on an earlier one?
+    /// Whether this line (from 1) begins inside a string that began on an earlier line.
     pub fn begins_in_literal(&self, line: usize) -> bool {
         self.literal_begins_line.get(line.wrapping_sub(1)).copied().unwrap_or(false)
     }
 
-    /// The names of modules in files of their own that exist only under test.
+    /// The names of modules in files of their own that exist only in tests.
     pub fn test_modules(&self) -> impl Iterator<Item = &str> {
         let declared = self
             .tokens
@@ -100,7 +99,7 @@ impl Source {
         declared.map(|window| window[1].text.as_str())
     }
 
-    /// How many of the file's lines belong to tests.
+    /// The number of lines that belong to tests.
     pub fn test_lines(&self) -> usize {
         let mut count = 0;
         let mut rest = self.tokens.as_slice();
@@ -113,7 +112,7 @@ impl Source {
         count
     }
 
-    /// The functions outside tests, inner ones included.
+    /// The functions outside tests, including nested ones.
     pub fn functions(&self) -> Vec<Function> {
         let tokens = self.tokens_outside_tests();
         let starts = (0..tokens.len()).filter(|at| tokens[*at].text == "fn");
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_inside_a_long_string_are_known() {
+    fn lines_inside_a_multiline_string_are_recognized() {
         let source = Source::of("let a = \"b\nc\nd\";\n\"e\";\n");
         let inside: Vec<bool> = (1..=4).map(|line| source.begins_in_literal(line)).collect();
         assert_eq!(inside, [false, true, true, false]);

@@ -1,4 +1,4 @@
-//! The queue's table and a job's record, letter by letter. Never a controller.
+//! Tests of the table of jobs and of a job's record.
 
 use super::*;
 use common::cpuset::CpuSet;
@@ -12,7 +12,7 @@ use common::topology::{Level, Nearness};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use common::wire::api::{ReasonView, StoryLine};
 
-/// The moment all samples are looked at: 2023-11-14 22:13:20 UTC.
+/// The current time of all samples: 2023-11-14 22:13:20 UTC.
 const NOW: Time = Time(1_700_000_000_000);
 
 fn ago(seconds: u64) -> Time {
@@ -120,7 +120,7 @@ fn samples() -> Vec<JobView> {
 }
 
 #[test]
-fn jobs_that_come_one_by_one_make_the_table_of_all() {
+fn jobs_added_one_by_one_make_the_same_table() {
     let jobs = ["7_1", "7_2", "8", "9_1", "9_3", "10_1"].map(waiting);
     let jobs = [&[running()], &jobs[..], &[failed()]].concat();
     let utc = &TimeZone::UTC;
@@ -135,7 +135,7 @@ fn jobs_that_come_one_by_one_make_the_table_of_all() {
 }
 
 #[test]
-fn the_queue_is_shown_whole_without_a_terminal() {
+fn the_table_is_not_shortened_without_a_terminal() {
     let expected = "\
 ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODES  GPUS  WHERE/WHY
 41          llama-pretrain-large  ada   gpu    RUNNING  01:01:01  02:00:00      2     4  g-[001-002]
@@ -147,7 +147,7 @@ ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODE
 }
 
 #[test]
-fn the_queue_fits_120_columns() {
+fn the_table_fits_120_columns() {
     let expected = "\
 ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODES  GPUS  WHERE/WHY
 41          llama-pretrain-large  ada   gpu    RUNNING  01:01:01  02:00:00      2     4  g-[001-002]
@@ -159,7 +159,7 @@ ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODE
 }
 
 #[test]
-fn the_queue_fits_80_columns() {
+fn the_table_fits_80_columns() {
     let expected = "\
 ID          NAME           USER  ST      TIME  NODES  GPUS  WHERE/WHY
 41          llama-pretra…  ada   R   01:01:01      2     4  g-[001-002]
@@ -181,7 +181,7 @@ fn no_width_breaks_the_table() {
 }
 
 #[test]
-fn an_empty_queue_is_a_header() {
+fn an_empty_table_is_a_header() {
     let text = table(&[], NOW, &TimeZone::UTC).render(Some(80), false);
     assert_eq!(text.lines().count(), 1);
     assert!(text.starts_with("ID"), "{text}");
@@ -192,7 +192,7 @@ fn shown(job: &JobView) -> String {
 }
 
 #[test]
-fn a_running_jobs_record_tells_all() {
+fn a_running_jobs_record_is_complete() {
     let expected = "\
 job         41
 name        llama-pretrain-large
@@ -202,21 +202,21 @@ queue       gpu
 submitted   2023-11-14 21:06:40 on login1
 started     2023-11-14 21:12:19
 time        01:01:01 of 02:00:00
-asked       2 nodes, 4 tasks, 1 CPU a task, 2 GPUs a node
+request     2 nodes, 4 tasks, 1 CPU per task, 2 GPUs per node
 runs        once, on the first node
 directory   /home/ada
 output      /home/ada/kant-41.out
 allocation
   g-001: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1
   g-002: 2 tasks, CPUs 0-3, 8G memory, GPUs 0,1
-story
+timeline
   2023-11-14 21:12:19  started on g-[001-002]
 ";
     assert_eq!(shown(&running()), expected);
 }
 
 #[test]
-fn a_waiting_job_says_why_and_an_ended_one_how() {
+fn a_record_shows_why_a_job_waits_and_how_it_ended() {
     let text = shown(&waiting("43"));
     assert!(
         text.contains(
@@ -230,7 +230,7 @@ fn a_waiting_job_says_why_and_an_ended_one_how() {
 }
 
 #[test]
-fn an_ending_is_told_by_what_is_known() {
+fn an_ending_shows_the_most_specific_cause() {
     let mut job = failed();
     assert_eq!(ending(&job), "exit code 3");
     job.exit = Some(ExitStatus { code: 0, signal: Some(9) });
@@ -242,7 +242,7 @@ fn an_ending_is_told_by_what_is_known() {
 }
 
 #[test]
-fn who_ran_and_was_cancelled_shows_where() {
+fn a_cancelled_job_that_ran_shows_its_nodes() {
     let mut job = running();
     (job.phase, job.outcome) = (Phase::Done, Some(Outcome::Cancelled));
     assert_eq!(where_or_why(&job), "g-[001-002]");
@@ -252,7 +252,7 @@ fn who_ran_and_was_cancelled_shows_where() {
 }
 
 #[test]
-fn the_files_of_a_job_are_named_as_far_as_they_are_known() {
+fn file_names_are_filled_in_as_far_as_they_are_known() {
     let mut job = running();
     for (asked, shown) in [
         ("logs/%x-%j.out", "/home/ada/logs/llama-pretrain-large-41.out"),
@@ -261,14 +261,14 @@ fn the_files_of_a_job_are_named_as_far_as_they_are_known() {
         ("%j-%t.out", "/home/ada/%j-%t.out"),
     ] {
         job.ask.stdout = Some(asked.to_owned());
-        assert_eq!(facts::path(&job, asked), shown);
+        assert_eq!(job_record::path(&job, asked), shown);
     }
     let text = record(&job, NOW, &TimeZone::UTC);
     assert!(text.contains("/home/ada/%j-%t.out\n"), "{text}");
 }
 
 #[test]
-fn a_share_of_a_gpu_is_shown_as_that_share() {
+fn a_share_of_a_gpu_is_shown_as_a_fraction() {
     let mut job = waiting("44");
     job.gpus = Gpus(1);
     job.ask.request.gpus = Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(500))));
@@ -293,7 +293,7 @@ fn a_share_of_a_gpu_is_shown_as_that_share() {
 }
 
 #[test]
-fn a_record_shows_all_that_was_asked_of_the_engine() {
+fn a_record_shows_the_scheduling_options_of_a_job() {
     let mut job = waiting("44");
     let ask = &mut job.ask;
     ask.qos = QosName::new("high").ok();
@@ -308,9 +308,9 @@ fn a_record_shows_all_that_was_asked_of_the_engine() {
         "qos         high\n",
         "reservation exam\n",
         "near        leaf:required\n",
-        "apart       at most 2 jobs of group 7/chat on a node\n",
+        "spread      at most 2 jobs of group 7/chat per node\n",
         "as a service\n",
-        "yields      to nobody\n",
+        "preemptible no\n",
         "deadline    ",
     ] {
         assert!(text.contains(line), "{line}: {text}");
@@ -318,7 +318,7 @@ fn a_record_shows_all_that_was_asked_of_the_engine() {
 }
 
 #[test]
-fn the_time_that_a_job_stood_still_is_not_its_own() {
+fn suspended_time_does_not_count_as_run_time() {
     let mut job = running();
     assert!(table(&[job.clone()], NOW, &TimeZone::UTC).render(None, false).contains(" 01:01:01 "));
     job.suspended = Span::from_minutes(1);

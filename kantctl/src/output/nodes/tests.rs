@@ -1,4 +1,4 @@
-//! The nodes' table and a node's record. Never a controller.
+//! Tests of the nodes' table and a node's record.
 
 use super::*;
 use common::cpuset::CpuSet;
@@ -68,7 +68,7 @@ fn drained() -> NodeView {
 }
 
 #[test]
-fn nodes_show_what_is_used_and_why_nothing_starts() {
+fn the_table_shows_usage_and_why_no_job_starts() {
     let expected = "\
 NODE   STATE  CPUS    MEMORY  GPUS  KIND  JOBS  REASON
 g-001  mixed  4/16  1.5G/64G   1/2  h100     1
@@ -91,15 +91,15 @@ fn a_nodes_record_lists_its_gpus() {
 }
 
 #[test]
-fn a_nodes_record_says_who_drained_it_and_who_put_it_in_use_again() {
-    let told =
+fn a_nodes_record_names_the_operators_who_drained_and_resumed_it() {
+    let text =
         |node: &NodeView| anstream::adapter::strip_str(&record(node, &TimeZone::UTC)).to_string();
     let mut node = drained();
-    assert!(told(&node).contains("drained     2023-11-14 22:13:20 by root\n"), "{}", told(&node));
+    assert!(text(&node).contains("drained     2023-11-14 22:13:20 by root\n"), "{}", text(&node));
     node.resumed = Some(Resumed { by: Uid(4_000_000_123), at: Time(1_700_000_060_000) });
     let resumed = "resumed     2023-11-14 22:14:20 by 4000000123\n";
-    assert!(told(&node).contains(resumed), "{}", told(&node));
-    // The controller's own doing is no user's.
+    assert!(text(&node).contains(resumed), "{}", text(&node));
+    // A drain by the controller names no user.
     node.drain.as_mut().unwrap().cause = DrainCause::FailedStarts;
-    assert!(told(&node).contains("drained     2023-11-14 22:13:20\n"), "{}", told(&node));
+    assert!(text(&node).contains("drained     2023-11-14 22:13:20\n"), "{}", text(&node));
 }

@@ -1,4 +1,4 @@
-//! How queues are shown. Never asks a controller for them.
+//! Tests of the queues' table and a queue's record.
 
 use super::*;
 use common::gpu::GpuKind;
@@ -24,7 +24,7 @@ fn list(queues: Vec<Queue>) -> QueueList {
     QueueList { queues, held: BTreeMap::new() }
 }
 
-/// Two levels, every column filled.
+/// Queues in two levels, with every column filled.
 fn cluster() -> QueueList {
     let mut research = Queue::plain(name("research"));
     research.quota.amounts.gpus = BTreeMap::from([(h100(), Gpus(16))]);
@@ -68,7 +68,7 @@ debug         0  wait/fifo                ebinpack   0.5/- GPUs           -     
 }
 
 #[test]
-fn they_fit_a_hundred_columns_and_keep_what_matters() {
+fn the_table_fits_a_hundred_columns_and_keeps_the_important_ones() {
     let text = table(&cluster()).render(Some(100), false);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     for kept in ["  vision*", "12.5/16 h100", "isolated", "user 8 GPUs", "bf(8)/multi"] {
@@ -86,21 +86,21 @@ fn every_queue_is_shown_once_whatever_its_parent() {
 }
 
 #[test]
-fn one_queue_is_told_whole() {
+fn a_queues_record_is_complete() {
     let list = cluster();
     let vision = &list.queues[0];
     let text = record(vision, &list.held[&name("research")]);
     let text = anstream::adapter::strip_str(&text).to_string();
     for line in [
         "queue       vision (the default)\n",
-        "below       research\n",
+        "parent      research\n",
         "policy      backfill(8)/multifactor\n",
-        "users       everybody\n",
+        "users       all\n",
         "quota       12/64 CPUs, isolated\n",
-        "a user      8 GPUs\n",
-        "time limit  - unless a job asks, at most 01:30:00\n",
-        "jobs        4 run, 3 wait\n",
-        "holds       12.5 h100, 12 CPUs, 0B memory\n",
+        "per user    8 GPUs\n",
+        "time limit  default -, at most 01:30:00\n",
+        "jobs        4 running, 3 waiting\n",
+        "allocated   12.5 h100, 12 CPUs, 0B memory\n",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }

@@ -1,9 +1,8 @@
-//! What stands in one place of a table, on one line. Never where.
+//! A cell of a table: one line of text, its short form and its colour.
 
 use common::text::{is_all_shown, shown};
 use owo_colors::AnsiColors;
 
-/// How a cell is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tint {
     #[default]
@@ -32,7 +31,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// With a shorter way to say it, for columns that have [`Column::short`].
+    /// Sets the short form, for columns with [`Column::short`].
     #[must_use]
     pub fn short(mut self, short: &str) -> Self {
         self.short = Some(one_line(short.to_owned()));
@@ -52,7 +51,7 @@ impl<T: ToString> From<T> for Cell {
     }
 }
 
-/// Characters that are not seen as what they are would break the table, or have it say otherwise.
+/// Escapes invisible characters, which would break or falsify the table.
 fn one_line(text: String) -> String {
     if is_all_shown(&text) { text } else { shown(&text).into_owned() }
 }

@@ -1,19 +1,19 @@
-//! A column of a table: its title, and how it gives way. Never what stands in it.
+//! A column of a table: its title, alignment, and how it shrinks.
 
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     pub(super) title: &'static str,
     pub(super) short: Option<&'static str>,
     pub(super) right: bool,
-    pub(super) least: Option<usize>,
-    pub(super) drops: Option<u8>,
+    pub(super) min_width: Option<usize>,
+    pub(super) drop_order: Option<u8>,
 }
 
 impl Column {
     /// A column that keeps its width.
     #[must_use]
     pub const fn new(title: &'static str) -> Self {
-        Self { title, short: None, right: false, least: None, drops: None }
+        Self { title, short: None, right: false, min_width: None, drop_order: None }
     }
 
     #[must_use]
@@ -22,24 +22,24 @@ impl Column {
         self
     }
 
-    /// Its cells have a shorter form, under this title.
+    /// The cells have a short form, under this title.
     #[must_use]
     pub const fn short(mut self, title: &'static str) -> Self {
         self.short = Some(title);
         self
     }
 
-    /// May be cut down to so many letters.
+    /// The column may be cut to this width.
     #[must_use]
-    pub const fn least(mut self, letters: usize) -> Self {
-        self.least = Some(letters);
+    pub const fn min_width(mut self, letters: usize) -> Self {
+        self.min_width = Some(letters);
         self
     }
 
-    /// May be left out; the lowest number goes first.
+    /// The column may be omitted; the lowest number is omitted first.
     #[must_use]
-    pub const fn drops(mut self, order: u8) -> Self {
-        self.drops = Some(order);
+    pub const fn drop_order(mut self, order: u8) -> Self {
+        self.drop_order = Some(order);
         self
     }
 }

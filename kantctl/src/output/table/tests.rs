@@ -1,14 +1,14 @@
-//! Tables, letter by letter. Never what is in them.
+//! Tests of the layout of tables.
 
 use super::*;
 
 fn table() -> Table {
     let columns = [
         Column::new("ID").right(),
-        Column::new("NAME").least(6),
+        Column::new("NAME").min_width(6),
         Column::new("STATE").short("ST"),
-        Column::new("LIMIT").drops(1),
-        Column::new("WHY").least(8),
+        Column::new("LIMIT").drop_order(1),
+        Column::new("WHY").min_width(8),
     ];
     let mut table = Table::new(&columns, &["WHY", "NAME"]);
     table.row(vec![
@@ -38,7 +38,7 @@ fn without_a_terminal_everything_is_shown() {
 }
 
 #[test]
-fn what_matters_least_gives_way_first() {
+fn the_least_important_columns_shrink_first() {
     let why_cut = "  ID  NAME          STATE    LIMIT     WHY
    7  training-run  RUNNING  02:00:00  needs eig…
 1234  x\\ny          PENDING  -

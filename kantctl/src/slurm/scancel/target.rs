@@ -1,4 +1,4 @@
-//! What scancel is to end: jobs, or steps of jobs that run. Never whether there are any.
+//! The arguments of scancel: jobs, or steps of running jobs.
 
 use crate::failure::Failure;
 use crate::keys::{self, Keys, KeysError};
@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     Jobs(Keys),
-    /// A step: `42.0`.
+    /// `42.0`.
     Step(JobKey, u32),
 }
 
@@ -24,7 +24,7 @@ impl FromStr for Target {
     }
 }
 
-/// The jobs among them, each once.
+/// The jobs among the arguments, each once.
 pub fn jobs(words: &[Target]) -> Vec<JobKey> {
     let jobs = words.iter().filter_map(|word| match word {
         Target::Jobs(keys) => Some(keys.clone()),
@@ -33,7 +33,7 @@ pub fn jobs(words: &[Target]) -> Vec<JobKey> {
     keys::all(&jobs.collect::<Vec<_>>())
 }
 
-/// The steps among them.
+/// The steps among the arguments.
 pub fn steps(words: &[Target]) -> impl Iterator<Item = (JobKey, u32)> + '_ {
     words.iter().filter_map(|word| match word {
         Target::Jobs(_) => None,
@@ -41,7 +41,7 @@ pub fn steps(words: &[Target]) -> impl Iterator<Item = (JobKey, u32)> + '_ {
     })
 }
 
-/// What a step is told: by name or number; SIGTERM where nobody says, after which SIGKILL comes.
+/// The signal for a step, by name or number; by default SIGTERM, which SIGKILL follows.
 ///
 /// # Errors
 /// [`Failure`] when there is no such signal.
@@ -60,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_point_makes_a_step_of_a_job() {
+    fn an_argument_with_a_dot_is_a_step() {
         let words: Vec<Target> =
             ["42.1", "43", "44_[0-1]", "42_7.0"].map(|word| word.parse().unwrap()).into();
-        let told: Vec<String> = jobs(&words).iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["43", "44_0", "44_1"]);
-        let told: Vec<String> = steps(&words).map(|(key, n)| format!("{key} {n}")).collect();
-        assert_eq!(told, ["42 1", "42_7 0"]);
+        let names: Vec<String> = jobs(&words).iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["43", "44_0", "44_1"]);
+        let names: Vec<String> = steps(&words).map(|(key, n)| format!("{key} {n}")).collect();
+        assert_eq!(names, ["42 1", "42_7 0"]);
         assert!("42.x".parse::<Target>().is_err());
         assert_eq!(signal(None).unwrap(), SignalNumber(15));
         assert_eq!(signal(Some("sigusr1")).unwrap(), SignalNumber(10));

@@ -1,12 +1,11 @@
-//! `scontrol show job`: a job's record in Slurm's fields. Never shows what is not known as if it
-//! were.
+//! `scontrol show job`: a job's record in Slurm's fields.
 
 use super::super::calendar::{long_span, moment};
-use super::super::job_field::{Line, Page, Part, size};
-use super::super::{json, name};
+use super::super::job_line::{Line, LinePart, Page, size};
+use super::super::{command, json};
 use super::{Args, Record, jobs};
 use crate::failure::{Failure, OK};
-use crate::output::{Screen, people};
+use crate::output::{Screen, user_names};
 use crate::server::Server;
 use common::id::{JobKey, NodeName};
 use common::job::Launch;
@@ -16,10 +15,10 @@ use common::time::Time;
 use common::wire::api::{JobList, JobView, PriorityList};
 use std::collections::BTreeMap;
 
-/// Shows these jobs, or all that the controller knows.
+/// Shows these jobs, or all that the controller keeps.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer, or does not know one of them.
+/// [`Failure`] when the controller does not answer, or a job is unknown.
 pub async fn show(
     args: &Args,
     names: &[&str],
@@ -35,7 +34,7 @@ pub async fn show(
             }
             _ => failure,
         })?;
-        // A set is shown component by component.
+        // A heterogeneous job is shown component by component.
         let behind: Vec<JobKey> = match key.offset() {
             None => list.jobs.iter().flat_map(JobView::components_behind).collect(),
             Some(_) => Vec::new(),
@@ -53,7 +52,7 @@ pub async fn show(
     let waiting: PriorityList = server.get("/v1/priority").await?;
     let priorities: BTreeMap<JobKey, i64> =
         waiting.jobs.into_iter().map(|view| (view.key, view.total)).collect();
-    let cluster = if args.json { name::cluster(server).await? } else { String::new() };
+    let cluster = if args.json { command::cluster_name(server).await? } else { String::new() };
     let mut shown = Vec::new();
     for list in &lists {
         let page = Page {
@@ -68,7 +67,7 @@ pub async fn show(
         }
         for job in &list.jobs {
             let line =
-                Line { alike: std::slice::from_ref(job), job, part: Part::Whole, page: &page };
+                Line { jobs: std::slice::from_ref(job), job, part: LinePart::Whole, page: &page };
             screen.print(&record(&line, args.details, screen).text(args.oneliner))?;
         }
     }
@@ -97,9 +96,9 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
     }
     first.push(("JobName", ask.name.clone()));
     record.line(first);
-    let group = people::group(owner.gid.0);
+    let group = user_names::group(owner.gid.0);
     record.line(vec![
-        ("UserId", format!("{}({})", people::owner(owner), owner.uid)),
+        ("UserId", format!("{}({})", user_names::owner(owner), owner.uid)),
         ("GroupId", format!("{group}({})", owner.gid)),
     ]);
     let priority = line.page.priorities.get(&job.key).copied().unwrap_or(0);
@@ -121,7 +120,7 @@ fn record(line: &Line<'_>, details: bool, screen: &Screen) -> Record {
         ("ExitCode", line.exit().to_string()),
     ]);
     times(&mut record, line, screen);
-    places(&mut record, line);
+    resource_fields(&mut record, line);
     if details {
         for share in job.allocation.iter().flat_map(|given| given.shares()) {
             record.line(share_fields(share));
@@ -154,7 +153,7 @@ fn times(record: &mut Record, line: &Line<'_>, screen: &Screen) {
     ]);
 }
 
-fn places(record: &mut Record, line: &Line<'_>) {
+fn resource_fields(record: &mut Record, line: &Line<'_>) {
     let (job, request) = (line.job, &line.job.ask.request);
     let or_none = |text: String| if text.is_empty() { "(null)".to_owned() } else { text };
     let queue = job.ask.queue.as_ref().map(ToString::to_string);
@@ -230,7 +229,7 @@ fn files(record: &mut Record, job: &JobView) {
     }
 }
 
-/// Where a file is: `%N` and the like become the first node's, as Slurm shows them.
+/// The path of a file. Patterns such as `%N` are filled in for the first node, as in Slurm.
 fn path(job: &JobView, pattern: &str) -> String {
     let first = job.allocation.as_ref().and_then(|given| given.shares().first());
     let filled = |node: &NodeName, rank| {
@@ -247,7 +246,7 @@ fn path(job: &JobView, pattern: &str) -> String {
     };
     let text = match first {
         Some(share) => filled(&share.node, 0),
-        // Before it has nodes, what does not depend on them is known.
+        // Without nodes, the path is known only if it does not depend on the node.
         None => match (NodeName::new("a"), NodeName::new("b")) {
             (Ok(one), Ok(other)) if filled(&one, 0) == filled(&other, 1) => filled(&one, 0),
             _ => pattern.to_owned(),

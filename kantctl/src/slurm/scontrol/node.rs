@@ -1,4 +1,4 @@
-//! `scontrol show node`: a node's record in Slurm's fields. Never shows a measure that nobody took.
+//! `scontrol show node`: a node's record in Slurm's fields. What is not measured is `N/A`.
 
 use super::super::calendar::moment;
 use super::super::node_field::{features, gres, state, why};
@@ -6,7 +6,7 @@ use super::super::sinfo::{holds, partitions};
 use super::super::{json, json_node};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
-use crate::output::{Screen, people::user};
+use crate::output::{Screen, user_names::user};
 use crate::server::Server;
 use common::hostlist::expand;
 use common::id::NodeName;
@@ -16,7 +16,7 @@ use common::wire::api::{NodeList, NodeView, QueueList};
 /// Shows these nodes, or all.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer, or there is no such node.
+/// [`Failure`] when the controller does not answer, or a list does not parse.
 pub async fn show(
     args: &Args,
     names: &[&str],
@@ -105,7 +105,7 @@ fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
     record
 }
 
-/// A drained node's state is that of its jobs, and a flag.
+/// The state in upper case; for a drained node the base state and a flag.
 fn state_flags(node: &NodeView) -> String {
     let bare = match node.status {
         NodeStatus::Drained => "IDLE+DRAIN".to_owned(),

@@ -1,5 +1,4 @@
-//! `scontrol show partition`: a queue's record in Slurm's fields. Never lists queues that only have
-//! others below them.
+//! `scontrol show partition`: a queue's record in Slurm's fields. Only leaf queues are partitions.
 
 use super::super::calendar::long_span;
 use super::super::sinfo::{holds, partitions};

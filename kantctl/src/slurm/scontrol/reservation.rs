@@ -1,6 +1,6 @@
-//! `scontrol create`, `update` and `delete` of reservations, as `kantctl reservations` does them.
-//! A field or flag without a meaning here is refused by name: a booking that is not what was asked
-//! for is worse than none.
+//! `scontrol create`, `update` and `delete` of reservations, as `kantctl reservations` does them. A
+//! field or flag without a meaning here is refused by name: a reservation other than the requested
+//! one is worse than none.
 //! Source: man scontrol, RESERVATIONS.
 
 use super::Args;
@@ -21,14 +21,14 @@ use common::wire::api::{NodeList, ReservationList, ReservationPatch, Reservation
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// What Slurm takes for a booking without an end.
-const ENDLESS: Span = Span::from_minutes(365 * 24 * 60);
+/// The duration that Slurm uses for `infinite`.
+const UNLIMITED_DURATION: Span = Span::from_minutes(365 * 24 * 60);
 
-/// The fields that were given.
+/// The given fields.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wish {
+struct ReservationFields {
     name: Option<ReservationName>,
-    /// All nodes that there are, or these.
+    /// `Nodes=ALL`.
     all_nodes: bool,
     nodes: Option<Vec<NodeName>>,
     node_count: Option<u32>,
@@ -44,64 +44,75 @@ struct Wish {
     comment: Option<String>,
 }
 
-impl Wish {
-    fn read(fields: &[(String, &str)], now: Time, zone: &TimeZone) -> Result<Self, Failure> {
-        let mut wish = Self::default();
-        for (field, value) in fields {
-            wish.take(field, value, now, zone)
+impl ReservationFields {
+    fn parse(words: &[(String, &str)], now: Time, zone: &TimeZone) -> Result<Self, Failure> {
+        let mut fields = Self::default();
+        for (field, value) in words {
+            fields
+                .set(field, value, now, zone)
                 .map_err(|why| Failure::usage(anyhow::anyhow!("{field}={value}: {why}")))?;
         }
-        if wish.maintenance == Some(true)
-            && (wish.users.is_some() || wish.groups.is_some() || wish.accounts.is_some())
+        if fields.maintenance == Some(true)
+            && (fields.users.is_some() || fields.groups.is_some() || fields.accounts.is_some())
         {
-            note("with Flags=MAINT no job runs there: Users, Groups and Accounts are left out");
-            (wish.users, wish.groups, wish.accounts) = (None, None, None);
+            note("Users, Groups and Accounts are ignored: with Flags=MAINT no job runs there");
+            (fields.users, fields.groups, fields.accounts) = (None, None, None);
         }
-        Ok(wish)
+        Ok(fields)
     }
 
-    fn take(&mut self, field: &str, value: &str, now: Time, zone: &TimeZone) -> Result<(), String> {
+    fn set(&mut self, field: &str, value: &str, now: Time, zone: &TimeZone) -> Result<(), String> {
         let list = || value.split(',').filter(|one| !one.is_empty()).map(str::to_owned).collect();
         let at = || calendar::read(value, now, zone).map(Some);
         match field {
-            "reservationname" | "reservation" => self.name = Some(value.parse().map_err(text)?),
+            "reservationname" | "reservation" => {
+                self.name = Some(value.parse().map_err(error_text)?)
+            }
             "starttime" => self.from = at()?,
             "endtime" => self.to = at()?,
             "duration" => {
-                let endless = ["infinite", "unlimited"].contains(&&*value.to_ascii_lowercase());
-                self.span =
-                    Some(if endless { ENDLESS } else { value.parse::<Span>().map_err(text)? });
+                let is_unlimited =
+                    ["infinite", "unlimited"].contains(&&*value.to_ascii_lowercase());
+                self.span = Some(if is_unlimited {
+                    UNLIMITED_DURATION
+                } else {
+                    value.parse::<Span>().map_err(error_text)?
+                });
             }
             "nodes" if value.eq_ignore_ascii_case("all") => self.all_nodes = true,
-            "nodes" => self.nodes = Some(expand(value).map_err(text)?),
-            "nodecnt" | "nodecount" => self.node_count = Some(read_count(value).map_err(text)?),
+            "nodes" => self.nodes = Some(expand(value).map_err(error_text)?),
+            "nodecnt" | "nodecount" => {
+                self.node_count = Some(read_count(value).map_err(error_text)?)
+            }
             "tres" => value.split(',').try_for_each(|one| self.resource(one))?,
             "users" | "user" => self.users = Some(list()),
             "groups" | "group" => self.groups = Some(list()),
             "accounts" | "account" => {
                 let names: Vec<String> = list();
                 let names = names.into_iter().map(AccountName::new);
-                self.accounts = Some(names.collect::<Result<_, _>>().map_err(text)?);
+                self.accounts = Some(names.collect::<Result<_, _>>().map_err(error_text)?);
             }
             "flags" => value.split(',').try_for_each(|one| self.flag(one))?,
             "comment" => self.comment = Some(value.to_owned()),
             _ => {
-                return Err("no such field here: ReservationName, StartTime, EndTime, Duration, \
-                            Nodes, NodeCnt, TRES, Users, Groups, Accounts, Flags and Comment are"
+                return Err("no such field: fields are ReservationName, StartTime, EndTime, \
+                            Duration, Nodes, NodeCnt, TRES, Users, Groups, Accounts, Flags and \
+                            Comment"
                     .to_owned());
             }
         }
         Ok(())
     }
 
-    /// What runs there goes on, and nodes are whole, whether it is said or not.
+    /// `IGNORE_JOBS` and `SPEC_NODES` have no effect: running jobs always continue, and a
+    /// reservation always has whole nodes.
     fn flag(&mut self, flag: &str) -> Result<(), String> {
         match flag.to_ascii_uppercase().as_str() {
             "MAINT" => self.maintenance = Some(true),
             "IGNORE_JOBS" | "SPEC_NODES" | "" => {}
             _ => {
                 return Err(format!(
-                    "{flag} is not supported: MAINT, IGNORE_JOBS and SPEC_NODES are"
+                    "{flag} is not supported: flags are MAINT, IGNORE_JOBS and SPEC_NODES"
                 ));
             }
         }
@@ -109,23 +120,23 @@ impl Wish {
     }
 
     /// `node=4`, `gres/gpu=8`, `gres/gpu:h100=8`.
-    fn resource(&mut self, text_of: &str) -> Result<(), String> {
-        let (name, count) = text_of.split_once('=').ok_or("write gres/gpu=8 or node=4")?;
-        let count = read_count(count).map_err(text)?;
+    fn resource(&mut self, text: &str) -> Result<(), String> {
+        let (name, count) = text.split_once('=').ok_or("write gres/gpu=8 or node=4")?;
+        let count = read_count(count).map_err(error_text)?;
         match name.split_once(':') {
             None if name == "node" => self.node_count = Some(count),
             None if name == "gres/gpu" => self.gpus = Some(count),
             Some(("gres/gpu", kind)) => {
-                self.gpu_kind = read_kinds(kind).map_err(text)?.into_iter().next();
+                self.gpu_kind = read_kinds(kind).map_err(error_text)?.into_iter().next();
                 self.gpus = Some(count);
             }
-            _ => return Err(format!("{name} cannot be booked: write gres/gpu=8 or node=4")),
+            _ => return Err(format!("{name} cannot be reserved: write gres/gpu=8 or node=4")),
         }
         Ok(())
     }
 
-    /// The nodes that are named, each by its name.
-    async fn named(&self, server: &Server) -> Result<Option<Vec<NodeName>>, Failure> {
+    /// The names of the requested nodes.
+    async fn node_names(&self, server: &Server) -> Result<Option<Vec<NodeName>>, Failure> {
         if !self.all_nodes {
             return Ok(self.nodes.clone());
         }
@@ -133,8 +144,8 @@ impl Wish {
         Ok(Some(list.nodes.into_iter().map(|node| node.name).collect()))
     }
 
-    /// What Slurm calls a booking without a name: after the first that may use it, and a number.
-    fn usual_name(&self, known: &ReservationList) -> Result<ReservationName, Failure> {
+    /// Slurm's name for an unnamed reservation: the first user or account, and a number.
+    fn default_name(&self, known: &ReservationList) -> Result<ReservationName, Failure> {
         let account = self.accounts.iter().flatten().next().map(ToString::to_string);
         let user = self.users.iter().flatten().next().cloned();
         let first = user.or(account).unwrap_or_else(|| "resv".to_owned());
@@ -147,7 +158,7 @@ impl Wish {
     }
 }
 
-fn text(error: impl ToString) -> String {
+fn error_text(error: impl ToString) -> String {
     error.to_string()
 }
 
@@ -156,14 +167,14 @@ fn now() -> Time {
 }
 
 /// `reservation NAME=VALUE...`, or the fields alone.
-fn fields<'a>(words: &[&'a str]) -> Result<Vec<(String, &'a str)>, Failure> {
+fn read_fields<'a>(words: &[&'a str]) -> Result<Vec<(String, &'a str)>, Failure> {
     let bare = |word: &&&str| ["reservation", "res"].contains(&&*word.to_ascii_lowercase());
     let words = if words.first().as_ref().is_some_and(bare) { &words[1..] } else { words };
     let field = |word: &&'a str| match word.split_once('=') {
         Some((name, value)) => Ok((name.to_ascii_lowercase(), value)),
         None => Err(Failure::usage(anyhow::anyhow!(
-            "`{word}`: write NAME=VALUE; reservations can be made and deleted here, what else \
-             there is stands in kantctld.toml"
+            "`{word}`: write NAME=VALUE; only reservations can be created and deleted, everything \
+             else is configured in kantctld.toml"
         ))),
     };
     words.iter().map(field).collect()
@@ -172,7 +183,7 @@ fn fields<'a>(words: &[&'a str]) -> Result<Vec<(String, &'a str)>, Failure> {
 /// `scontrol create reservation NAME=VALUE...`
 ///
 /// # Errors
-/// [`Failure`] when a field is not known, or the controller refuses.
+/// [`Failure`] when a field is unknown, or the controller refuses.
 pub(super) async fn create(
     args: &Args,
     words: &[&str],
@@ -180,29 +191,29 @@ pub(super) async fn create(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let now = now();
-    let wish = Wish::read(&fields(words)?, now, &screen.zone)?;
-    let from = wish.from.unwrap_or(now);
-    let Some(to) = wish.to.or(wish.span.map(|span| from + span)) else {
+    let fields = ReservationFields::parse(&read_fields(words)?, now, &screen.zone)?;
+    let from = fields.from.unwrap_or(now);
+    let Some(to) = fields.to.or(fields.span.map(|span| from + span)) else {
         return Err(Failure::usage(anyhow::anyhow!("write Duration=MINUTES or EndTime=TIME")));
     };
-    let name = match &wish.name {
+    let name = match &fields.name {
         Some(name) => name.clone(),
-        None => wish.usual_name(&server.get("/v1/reservations").await?)?,
+        None => fields.default_name(&server.get("/v1/reservations").await?)?,
     };
     let request = ReservationRequest {
         name,
-        nodes: wish.named(server).await?.unwrap_or_default(),
-        node_count: wish.node_count.map(Nodes),
-        gpus: wish.gpus.map(Gpus),
-        gpu_kind: wish.gpu_kind,
+        nodes: fields.node_names(server).await?.unwrap_or_default(),
+        node_count: fields.node_count.map(Nodes),
+        gpus: fields.gpus.map(Gpus),
+        gpu_kind: fields.gpu_kind,
         from,
         to,
         flexible_until: None,
-        users: wish.users.unwrap_or_default(),
-        groups: wish.groups.unwrap_or_default(),
-        accounts: wish.accounts.unwrap_or_default(),
-        maintenance: wish.maintenance.unwrap_or_default(),
-        comment: wish.comment.unwrap_or_default(),
+        users: fields.users.unwrap_or_default(),
+        groups: fields.groups.unwrap_or_default(),
+        accounts: fields.accounts.unwrap_or_default(),
+        maintenance: fields.maintenance.unwrap_or_default(),
+        comment: fields.comment.unwrap_or_default(),
     };
     let made: ReservationList = server.post("/v1/reservations", &request, Again::IfUnsent).await?;
     if !args.quiet {
@@ -222,27 +233,28 @@ pub(super) async fn update(
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    let wish = Wish::read(fields, now(), &screen.zone)?;
-    let unnamed = || Failure::usage(anyhow::anyhow!("which one? Write ReservationName=NAME"));
-    let name = wish.name.clone().ok_or_else(unnamed)?;
-    if wish.node_count.is_some() || wish.gpus.is_some() {
+    let fields = ReservationFields::parse(fields, now(), &screen.zone)?;
+    let unnamed =
+        || Failure::usage(anyhow::anyhow!("no reservation given: write ReservationName=NAME"));
+    let name = fields.name.clone().ok_or_else(unnamed)?;
+    if fields.node_count.is_some() || fields.gpus.is_some() {
         let refused = anyhow::anyhow!("NodeCnt and TRES cannot be changed: name the nodes, Nodes=");
         return Err(Failure::usage(refused));
     }
     let patch = ReservationPatch {
-        nodes: wish.named(server).await?,
-        from: wish.from,
-        to: wish.to,
-        users: wish.users,
-        groups: wish.groups,
-        accounts: wish.accounts,
-        maintenance: wish.maintenance,
-        comment: wish.comment,
+        nodes: fields.node_names(server).await?,
+        from: fields.from,
+        to: fields.to,
+        users: fields.users,
+        groups: fields.groups,
+        accounts: fields.accounts,
+        maintenance: fields.maintenance,
+        comment: fields.comment,
     };
-    if patch == ReservationPatch::default() && wish.span.is_none() {
-        return Err(Failure::usage(anyhow::anyhow!("no change is named: write NAME=VALUE")));
+    if patch == ReservationPatch::default() && fields.span.is_none() {
+        return Err(Failure::usage(anyhow::anyhow!("no change given: write NAME=VALUE")));
     }
-    let changed = change(&name, patch, wish.span, server).await?;
+    let changed = change(&name, patch, fields.span, server).await?;
     if !args.quiet {
         screen.line("Reservation updated.")?;
     }
@@ -260,7 +272,8 @@ pub(super) async fn delete(words: &[&str], server: &Server) -> Result<u8, Failur
     let is_booking =
         ["reservation", "reservationname", "res"].contains(&&*what.to_ascii_lowercase());
     if !is_booking || names.is_empty() {
-        let unknown = "delete what? Write `scontrol delete ReservationName=NAME`";
+        let unknown = "only reservations can be deleted: write `scontrol delete \
+                       ReservationName=NAME`";
         return Err(Failure::usage(anyhow::anyhow!(unknown)));
     }
     for name in names.iter().flat_map(|names| names.split(',')) {
@@ -277,19 +290,20 @@ mod tests {
 
     const NOW: Time = Time(1_700_000_000_000);
 
-    fn read(words: &str) -> Result<Wish, String> {
+    fn read(words: &str) -> Result<ReservationFields, String> {
         let words: Vec<&str> = words.split(' ').collect();
-        let fields = fields(&words).map_err(|failure| failure.to_string())?;
-        Wish::read(&fields, NOW, &TimeZone::UTC).map_err(|failure| failure.to_string())
+        let fields = read_fields(&words).map_err(|failure| failure.to_string())?;
+        ReservationFields::parse(&fields, NOW, &TimeZone::UTC)
+            .map_err(|failure| failure.to_string())
     }
 
     #[test]
-    fn fields_of_a_reservation_are_read_as_slurm_writes_them() {
-        let wish = read(
+    fn fields_of_a_reservation_are_parsed_as_slurm_writes_them() {
+        let fields = read(
             "reservation ReservationName=exam StartTime=now+60 Duration=1-00:00:00 \
              TRES=gres/gpu:h100=8 Users=ada,bob Accounts=vision Flags=IGNORE_JOBS Comment=finals",
         );
-        let expected = Wish {
+        let expected = ReservationFields {
             name: ReservationName::new("exam").ok(),
             gpus: Some(8),
             gpu_kind: read_kinds("h100").unwrap().pop(),
@@ -298,29 +312,29 @@ mod tests {
             users: Some(vec!["ada".to_owned(), "bob".to_owned()]),
             accounts: Some(vec![AccountName::new("vision").unwrap()]),
             comment: Some("finals".to_owned()),
-            ..Wish::default()
+            ..ReservationFields::default()
         };
-        assert_eq!(wish, Ok(expected));
-        let wish =
+        assert_eq!(fields, Ok(expected));
+        let fields =
             read("starttime=2030-01-01T00:00:00 duration=infinite nodes=ALL flags=maint user=root");
-        let wish = wish.unwrap();
-        assert_eq!((wish.all_nodes, wish.maintenance, wish.users), (true, Some(true), None));
-        assert_eq!(wish.span, Some(ENDLESS));
+        let fields = fields.unwrap();
+        assert_eq!((fields.all_nodes, fields.maintenance, fields.users), (true, Some(true), None));
+        assert_eq!(fields.span, Some(UNLIMITED_DURATION));
         let known = ReservationList { reservations: Vec::new(), as_of: NOW, warnings: Vec::new() };
-        let wish = read("Users=ada NodeCnt=2 EndTime=tomorrow").unwrap();
-        assert_eq!(wish.usual_name(&known).unwrap().as_str(), "ada_1");
+        let fields = read("Users=ada NodeCnt=2 EndTime=tomorrow").unwrap();
+        assert_eq!(fields.default_name(&known).unwrap().as_str(), "ada_1");
     }
 
     #[test]
-    fn what_has_no_meaning_here_is_refused_by_name() {
+    fn unsupported_fields_and_values_are_refused_by_name() {
         for (words, word) in [
             ("Flags=DAILY", "DAILY is not supported"),
             ("Licenses=matlab:1", "licenses=matlab:1: no such field"),
             ("CoreCnt=4", "NodeCnt"),
-            ("TRES=cpu=4", "cpu cannot be booked"),
+            ("TRES=cpu=4", "cpu cannot be reserved"),
             ("partition", "write NAME=VALUE"),
             ("Users+=eve", "no such field"),
-            ("StartTime=soon", "no time"),
+            ("StartTime=soon", "not a time"),
             ("Duration=x", "duration=x"),
             ("ReservationName=a/b", "valid reservation name"),
         ] {

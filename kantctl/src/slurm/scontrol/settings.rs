@@ -1,8 +1,7 @@
-//! `scontrol show config`, `show reservation` and `ping`: what clients ask of the cluster itself.
-//! Never lists settings of Slurm that kant does not have.
+//! `scontrol show config`, `show reservation` and `ping`.
 
 use super::super::calendar::{long_span, moment};
-use super::super::name::VERSION;
+use super::super::command::VERSION;
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -11,7 +10,7 @@ use common::hostlist::fold;
 use common::job::array::ARRAY_TASKS_MAX;
 use common::wire::api::{ControllerList, ReservationList, Status};
 
-/// The settings that clients of Slurm look for.
+/// Shows the settings that Slurm clients look up.
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer.
@@ -30,13 +29,13 @@ pub async fn config(server: &Server, screen: &Screen) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-/// Whether controllers answer.
+/// Shows whether the controllers answer.
 ///
 /// # Errors
 /// [`Failure`] when none does.
 pub async fn ping(server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let list: ControllerList = match server.get("/v1/controllers").await {
-        // Which there are is the operators' business; that one answers is everybody's.
+        // Only operators may list controllers; any user may see that one answers.
         Err(failure) if failure.code() == Some("operators_only") => {
             let _: Status = server.get("/v1/status").await?;
             screen.line("Slurmctld(primary) is UP")?;
@@ -52,10 +51,10 @@ pub async fn ping(server: &Server, screen: &Screen) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-/// Shows these bookings, or all.
+/// Shows these reservations, or all.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer, or there is no such booking.
+/// [`Failure`] when the controller does not answer, or there is no such reservation.
 pub async fn reservations(
     args: &Args,
     names: &[&str],

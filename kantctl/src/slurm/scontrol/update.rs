@@ -1,5 +1,5 @@
-//! `scontrol update`: changes jobs, drains and resumes nodes. Never passes over a field in
-//! silence: one that cannot be changed is named.
+//! `scontrol update`: changes jobs and reservations, drains and resumes nodes. A field that cannot
+//! be changed is refused by name.
 
 use super::{Args, jobs, reservation};
 use crate::failure::{Failure, OK};
@@ -16,10 +16,10 @@ use common::unit::Nodes;
 use common::wire::api::{DrainRequest, JobList, ResizeRequest, UpdateRequest};
 use serde_json::Value;
 
-/// Changes what the first word names.
+/// Changes the object that the first field names.
 ///
 /// # Errors
-/// [`Failure`] when a field is not known, or the controller refuses.
+/// [`Failure`] when a field is unknown, or the controller refuses.
 pub(super) async fn run(
     args: &Args,
     words: &[&str],
@@ -28,7 +28,7 @@ pub(super) async fn run(
 ) -> Result<u8, Failure> {
     let mut fields: Vec<(String, &str)> = Vec::new();
     for word in words {
-        // `scontrol update job 42 TimeLimit=60` is written as well.
+        // `scontrol update job 42 TimeLimit=60` is accepted as well.
         match (word.split_once('='), fields.last()) {
             (Some((name, value)), _) => fields.push((name.to_ascii_lowercase(), value)),
             (None, None) => fields.push((word.to_ascii_lowercase(), "")),
@@ -43,7 +43,9 @@ pub(super) async fn run(
         }
     }
     let Some(((what, which), rest)) = fields.split_first() else {
-        return Err(Failure::usage(anyhow::anyhow!("update what? See `scontrol --help`")));
+        return Err(Failure::usage(anyhow::anyhow!(
+            "`scontrol update` needs an argument: see `scontrol --help`"
+        )));
     };
     match what.as_str() {
         "jobid" | "job" => job(which, rest, server).await,
@@ -59,7 +61,7 @@ pub(super) async fn run(
     }
 }
 
-/// The word of `kantctl update` for a field of scontrol's.
+/// The option of `kantctl update` for a field of scontrol.
 fn key(field: &str) -> Option<&'static str> {
     Some(match field {
         "timelimit" => "time",
@@ -91,14 +93,14 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
     let keyed = |(field, value): &(String, _)| {
         let refused = || {
             Failure::usage(anyhow::anyhow!(
-                "{field} cannot be changed: TimeLimit, Partition, QOS, NumNodes, NumTasks, \
-                 CPUs/Task, MinMemoryNode, StartTime, Deadline, Dependency, Reservation, \
+                "{field} cannot be changed: fields are TimeLimit, Partition, QOS, NumNodes, \
+                 NumTasks, CPUs/Task, MinMemoryNode, StartTime, Deadline, Dependency, Reservation, \
                  ArrayTaskThrottle, Features, ReqNodeList, ExcNodeList, Account, Nice, JobName, \
-                 Comment, MailType and MailUser can"
+                 Comment, MailType and MailUser"
             ))
         };
         let key = key(field).ok_or_else(refused)?;
-        // Slurm takes a booking, a deadline or a throttle away by an empty value or 0.
+        // In Slurm, an empty value or 0 removes a reservation, deadline, dependency or throttle.
         let value = match (key, *value) {
             ("reservation" | "deadline" | "dependency", "") | ("array-limit", "0") => "none",
             ("nice", "") => "100",
@@ -108,7 +110,7 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
     };
     let changes: Vec<(&'static str, &str)> = fields.iter().map(keyed).collect::<Result<_, _>>()?;
     if changes.is_empty() {
-        return Err(Failure::usage(anyhow::anyhow!("no change is named: write NAME=VALUE")));
+        return Err(Failure::usage(anyhow::anyhow!("no change given: write NAME=VALUE")));
     }
     for key in jobs(&[which])? {
         if let [("nodes", count)] = changes.as_slice()
@@ -126,23 +128,23 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
             *given = &time;
         }
         let patch = patch_of(changes.into_iter()).map_err(Failure::usage)?;
-        let wish = UpdateRequest { patch };
+        let request = UpdateRequest { patch };
         let path = format!("/v1/jobs/{key}/update");
-        server.post::<_, Value>(&path, &wish, Again::IfUnanswered).await?;
+        server.post::<_, Value>(&path, &request, Again::IfUnanswered).await?;
     }
     Ok(OK)
 }
 
-/// A job that runs gives nodes up (man scontrol, NumNodes). False: it does not run.
+/// Shrinks a running job (man scontrol, NumNodes). Returns whether the job was running.
 async fn resize(key: JobKey, count: &str, server: &Server) -> Result<bool, Failure> {
     let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
     if !list.jobs.iter().any(|job| job.phase == Phase::Running) {
         return Ok(false);
     }
     let nodes = Nodes(read_count(count).map_err(Failure::usage)?);
-    let wish = ResizeRequest { size: JobSize::Nodes(nodes) };
+    let request = ResizeRequest { size: JobSize::Nodes(nodes) };
     let path = format!("/v1/jobs/{key}/resize");
-    server.post::<_, Value>(&path, &wish, Again::IfUnanswered).await?;
+    server.post::<_, Value>(&path, &request, Again::IfUnanswered).await?;
     Ok(true)
 }
 
@@ -154,19 +156,19 @@ async fn node(which: &str, fields: &[(String, &str)], server: &Server) -> Result
             "reason" => reason = Some((*value).to_owned()),
             other => {
                 return Err(Failure::usage(anyhow::anyhow!(
-                    "{other} cannot be changed: State and Reason can"
+                    "{other} cannot be changed: fields are State and Reason"
                 )));
             }
         }
     }
-    let (verb, wish) = match (state.as_deref(), reason) {
+    let (verb, request) = match (state.as_deref(), reason) {
         (Some("DRAIN" | "DOWN" | "FAIL"), None) => {
             let why = "a reason is needed: Reason=\"why\"";
             return Err(Failure::usage(anyhow::anyhow!(why)));
         }
         (Some("DRAIN"), Some(reason)) => {
-            let wish = serde_json::to_value(DrainRequest { reason });
-            ("drain", wish.context("failed to write the request")?)
+            let request = serde_json::to_value(DrainRequest { reason });
+            ("drain", request.context("failed to write the request")?)
         }
         (Some("RESUME" | "UNDRAIN" | "IDLE"), _) => ("resume", Value::Null),
         _ => {
@@ -177,7 +179,7 @@ async fn node(which: &str, fields: &[(String, &str)], server: &Server) -> Result
     };
     for name in expand(which).map_err(Failure::usage)? {
         let path = format!("/v1/nodes/{name}/{verb}");
-        server.post::<Value, Value>(&path, &wish, Again::IfUnanswered).await?;
+        server.post::<Value, Value>(&path, &request, Again::IfUnanswered).await?;
     }
     Ok(OK)
 }

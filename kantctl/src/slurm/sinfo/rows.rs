@@ -1,5 +1,5 @@
-//! The lines of sinfo: nodes that are equal in every field that is shown of a node or a partition,
-//! each node once in a line, so that a format without a field of partitions counts none twice.
+//! The lines of sinfo. Nodes share a line if all shown node and partition fields are equal. A node
+//! is in a line once, so a format without partition fields does not count it twice.
 //! Source: man sinfo (--format, --exact).
 
 use crate::slurm::format::Piece;
@@ -11,28 +11,28 @@ use common::wire::api::NodeView;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 
-/// The nodes of a partition; without one, all that are asked for.
+/// The nodes of a partition; without a partition, all selected nodes.
 #[derive(Debug)]
-pub struct Part<'a> {
+pub struct PartitionNodes<'a> {
     pub queue: Option<&'a Queue>,
     pub nodes: Vec<&'a NodeView>,
 }
 
-/// What a line's nodes have in common: values of fields of the partition, and of fields of nodes.
+/// The values that the nodes of a line share: of partition fields, and of node fields.
 type Key = (Vec<String>, Vec<String>);
 
 struct Group<'a> {
-    /// The place of the first partition, and of the state among others.
+    /// The position of the first partition, and the rank of the state.
     order: (usize, u8),
     queue: Option<&'a Queue>,
     nodes: BTreeMap<&'a NodeName, &'a NodeView>,
 }
 
-/// The lines; with `exact`, nodes of different sizes apart; with `empty`, also of partitions that
-/// have no nodes and are shown in no other.
+/// The lines. With `exact`, nodes of different sizes are on separate lines; with `empty`, partitions
+/// without nodes that are not in another line have one too.
 pub fn grouped<'a>(
     pieces: &[Piece<&'static NodeField>],
-    parts: &[Part<'a>],
+    parts: &[PartitionNodes<'a>],
     zone: &'a TimeZone,
     (exact, empty): (bool, bool),
 ) -> Vec<Line<'a>> {
@@ -49,7 +49,7 @@ pub fn grouped<'a>(
         fields.iter().map(|field| (field.value)(line)).collect()
     };
     let mut groups: BTreeMap<Key, Group<'a>> = BTreeMap::new();
-    for (place, Part { queue, nodes }) in parts.iter().enumerate() {
+    for (place, PartitionNodes { queue, nodes }) in parts.iter().enumerate() {
         let queue = *queue;
         let of_part = shown(&of_parts, &Line { queue, nodes: Vec::new(), zone });
         for node in nodes {
@@ -79,7 +79,7 @@ pub fn grouped<'a>(
     groups.into_iter().map(line).collect()
 }
 
-/// Where a state stands among others, as in Slurm's lists (`--sort=-t`, its default).
+/// The rank of a node's state in Slurm's default order (`--sort=-t`).
 fn rank(node: &NodeView) -> u8 {
     match node.status {
         _ if node.contact != Contact::Connected => 0,

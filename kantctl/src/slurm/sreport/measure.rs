@@ -1,28 +1,28 @@
-//! What sreport shows amounts in (`-t`, `-T`). Never adds up.
+//! The resource and unit of a report (`-t`, `-T`).
 
 use super::Args;
 use crate::failure::Failure;
 use crate::output::report::{Amounts, Sums};
 use common::wire::api::{ReportRow, ReportView};
 
-/// What amounts are shown in.
+/// The resource and unit that amounts are shown in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measure {
     pub unit: &'static str,
-    /// Milliseconds of one; `None`: percent.
+    /// Milliseconds per unit; `None`: percent.
     pub milliseconds: Option<u64>,
     pub gpus: bool,
 }
 
 impl Measure {
-    pub fn of(args: &Args) -> Result<Self, Failure> {
+    pub fn from_args(args: &Args) -> Result<Self, Failure> {
         let (unit, milliseconds) = match args.unit.to_ascii_lowercase().as_str() {
             "seconds" | "secper" => ("Seconds", Some(1000)),
             "minutes" | "minper" => ("Minutes", Some(60_000)),
             "hours" | "hourper" => ("Hours", Some(3_600_000)),
             "percent" => ("Percentage of Total", None),
             other => {
-                let refused = Failure::usage(anyhow::anyhow!("-t {other}: there is no such unit"));
+                let refused = Failure::usage(anyhow::anyhow!("-t {other}: unknown unit"));
                 return Err(refused.hint("units are Seconds, Minutes, Hours and Percent"));
             }
         };
@@ -30,8 +30,8 @@ impl Measure {
             "cpu" => false,
             "gres/gpu" | "gpu" => true,
             other => {
-                let refused = Failure::usage(anyhow::anyhow!("-T {other} is not accounted for"));
-                return Err(refused.hint("cpu and gres/gpu are"));
+                let refused = Failure::usage(anyhow::anyhow!("-T {other}: unknown resource"));
+                return Err(refused.hint("resources are cpu and gres/gpu"));
             }
         };
         Ok(Self { unit, milliseconds, gpus })

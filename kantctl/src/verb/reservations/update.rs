@@ -100,7 +100,7 @@ pub(super) async fn run(args: &Update, server: &Server, screen: &Screen) -> Resu
         return Ok(OK);
     }
     typed.reservations.iter().try_for_each(|changed| {
-        screen.line(&format!("Reserved {}", reservations::told(changed, &screen.zone)))
+        screen.line(&format!("Reserved {}", reservations::summary(changed, &screen.zone)))
     })?;
     warn_of(&typed, server).await;
     Ok(OK)

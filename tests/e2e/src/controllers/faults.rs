@@ -1,5 +1,5 @@
-//! What may befall controllers: started without waiting, stalled, asked one by one. Never decides
-//! what that may cost.
+//! Fault injection for the test controllers: start without waiting, signals, network hosts, and
+//! queries to single controllers.
 
 use super::Controllers;
 use crate::daemon::Daemon;
@@ -15,42 +15,42 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 impl Controllers {
-    /// Three that vote, each with a change to its configuration: the first is named `a`.
+    /// Starts three voting controllers, `a`, `b` and `c`, each with a change to its configuration.
     ///
     /// # Errors
-    /// When they do not come to vote.
+    /// When they do not become voters.
     pub fn three_with(change: fn(&mut ControllerConfig)) -> anyhow::Result<Self> {
         Self::of(&["a", "b", "c"], change)
     }
 
-    /// Three that vote, each on the host of its name, which this network must have.
+    /// Starts three voting controllers, each on the network host of its name.
     ///
     /// # Errors
-    /// When they do not come to vote.
+    /// When they do not become voters.
     pub fn three_on(network: Network) -> anyhow::Result<Self> {
-        let mut house = Self::new()?;
+        let mut controllers = Self::new()?;
         for name in ["a", "b", "c"] {
-            house.add(name)?;
+            controllers.add(name)?;
             let listen = format!("{}:7600", network.address(name)?);
-            house.reconfigure(name, |config| config.listen = listen)?;
+            controllers.reconfigure(name, |config| config.listen = listen)?;
         }
-        house.network = Some(network);
-        house.reconfigure("a", |config| config.peers.clear())?;
-        house.start("a")?;
+        controllers.network = Some(network);
+        controllers.reconfigure("a", |config| config.peers.clear())?;
+        controllers.start("a")?;
         for name in ["b", "c"] {
-            house.admit(name, "join", "a")?;
-            house.start(name)?;
+            controllers.admit(name, "join", "a")?;
+            controllers.start(name)?;
         }
-        house.wait_for_voters("a", 3)?;
-        Ok(house)
+        controllers.wait_for_voters("a", 3)?;
+        Ok(controllers)
     }
 
-    /// The network that its hosts are on.
+    /// The network of the hosts.
     ///
     /// # Errors
-    /// When all is on loopback.
+    /// When all daemons are on loopback.
     pub fn network(&self) -> anyhow::Result<&Network> {
-        self.network.as_ref().context("all is on loopback")
+        self.network.as_ref().context("all daemons are on loopback")
     }
 
     pub(super) fn on_host(&self, host: &str, program: &Path) -> Command {
@@ -60,7 +60,7 @@ impl Controllers {
         }
     }
 
-    /// Starts a controller and does not wait.
+    /// Starts a controller without waiting for it.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -71,13 +71,13 @@ impl Controllers {
         Ok(())
     }
 
-    /// Waits until a controller answers that was started.
+    /// Waits until a started controller answers.
     ///
     /// # Errors
     /// When it ends instead, with its log.
     pub fn wait_for_answer(&mut self, name: &str) -> anyhow::Result<()> {
         let kantctl = self.kantctl(name)?;
-        let daemon = self.running.get_mut(name).context("it was not started")?;
+        let daemon = self.running.get_mut(name).context("the controller was not started")?;
         let answered = wait_for(&format!("controller {name}"), || {
             if let Some(status) = daemon.ended()? {
                 bail!("kantctld of {name} ended with {status}:\n{}", daemon.log());
@@ -93,34 +93,34 @@ impl Controllers {
     /// Sends a controller a signal.
     ///
     /// # Errors
-    /// When it does not run.
+    /// When it is not running.
     pub fn signal(&self, name: &str, signal: Signal) -> anyhow::Result<()> {
-        self.running.get(name).context("it does not run")?.signal(signal)
+        self.running.get(name).context("the controller is not running")?.signal(signal)
     }
 
-    /// Where kantctl finds each controller, in order of their names.
+    /// The socket of each controller, in order of their names.
     #[must_use]
     pub fn sockets(&self) -> Vec<PathBuf> {
         self.configs.values().map(|config| PathBuf::from(&config.socket)).collect()
     }
 
-    /// kantctl on a node, which passes on what it is asked.
+    /// kantctl on a node, whose daemon forwards requests.
     #[must_use]
     pub fn kantctl_on_node(&self, node: &str) -> Kantctl {
         let socket = self.path(&format!("kantd-{node}.sock"));
         Kantctl::at(&self.binaries.kantctl, &socket, self.dir())
     }
 
-    /// The number of the controller of a name, as another knows it.
+    /// The id of a named controller, as known by another.
     ///
     /// # Errors
-    /// When that one does not answer, or knows none.
+    /// When the other does not answer, or does not know the name.
     pub fn number(&self, asked: &str, name: &str) -> anyhow::Result<ControllerId> {
         let known = self.list(asked)?.controllers.into_iter().find(|one| one.name == name);
         Ok(known.with_context(|| format!("{asked} knows no controller {name}"))?.id)
     }
 
-    /// Waits until one controller says that another leads than `old`; gives its name.
+    /// Waits until one controller reports another leader than `old`; returns the leader's name.
     ///
     /// # Errors
     /// When it takes too long.
@@ -132,7 +132,7 @@ impl Controllers {
         })
     }
 
-    /// Waits until the leader hears from all nodes that were started.
+    /// Waits until all started nodes are connected to the leader.
     ///
     /// # Errors
     /// When it takes too long.

@@ -1,35 +1,35 @@
-//! What measurements need of a house besides what tests do: as many controllers as asked for, an
-//! end that does not take as long as what was measured. Never measures.
+//! Extensions of the test controllers for benchmarks: any number of controllers, and a fast stop of
+//! node daemons.
 
 use super::Controllers;
 use anyhow::Context as _;
 use common::config::ControllerConfig;
 
 impl Controllers {
-    /// Controllers of these names that all vote, each with a change to its configuration.
+    /// Starts voting controllers with these names, each with a change to its configuration.
     ///
     /// # Errors
-    /// When they do not come to vote, or no name is given.
+    /// When they do not become voters, or no name is given.
     pub fn of(names: &[&str], change: fn(&mut ControllerConfig)) -> anyhow::Result<Self> {
-        let (first, others) = names.split_first().context("a cluster of no controllers")?;
-        let mut house = Self::new()?;
-        house.add(first)?;
-        house.reconfigure(first, change)?;
-        house.start(first)?;
+        let (first, others) = names.split_first().context("no name of a controller is given")?;
+        let mut controllers = Self::new()?;
+        controllers.add(first)?;
+        controllers.reconfigure(first, change)?;
+        controllers.start(first)?;
         for name in others {
-            house.add(name)?;
-            house.reconfigure(name, change)?;
-            house.admit(name, "join", first)?;
-            house.start(name)?;
+            controllers.add(name)?;
+            controllers.reconfigure(name, change)?;
+            controllers.admit(name, "join", first)?;
+            controllers.start(name)?;
         }
-        house.wait_for_voters(first, names.len())?;
-        Ok(house)
+        controllers.wait_for_voters(first, names.len())?;
+        Ok(controllers)
     }
 
-    /// Stops a node's daemon for good; whoever does this has seen to it that nothing runs there.
+    /// Stops a node's daemon. The caller must have ensured that no job runs on the node.
     ///
     /// # Errors
-    /// The system's.
+    /// When a system call fails.
     pub fn stop_node(&mut self, name: &str) -> anyhow::Result<()> {
         self.nodes.remove(name).map_or(Ok(()), |daemon| daemon.stop().map(|_| ()))
     }

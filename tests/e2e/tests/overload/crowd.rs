@@ -1,4 +1,4 @@
-//! Many connections of one user at once, that of whoever runs this. Never reads unless told to.
+//! Many concurrent connections of the current user, which read only on request.
 
 use anyhow::{Context as _, ensure};
 use common::wire::api::JobList;
@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-/// Files that this process needs beside connections.
+/// The number of files that this process needs in addition to connections.
 const FILES_BESIDE: u64 = 500;
 
 pub struct Crowd {
@@ -16,7 +16,7 @@ pub struct Crowd {
     files: usize,
 }
 
-/// What one was told.
+/// The answer on one connection.
 pub struct Answer {
     pub status: u16,
     bytes: Vec<u8>,
@@ -35,12 +35,12 @@ impl Answer {
         Ok(Self { status: status.with_context(|| format!("no answer: {text}"))?, bytes })
     }
 
-    /// The first of it, head and all.
+    /// The beginning of the answer, including the head.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes[..self.bytes.len().min(1000)]).into_owned()
     }
 
-    /// The whole of it, as a list of jobs.
+    /// The whole answer as a list of jobs.
     pub fn list(&self) -> anyhow::Result<JobList> {
         let head = self.bytes.windows(4).position(|bytes| bytes == b"\r\n\r\n");
         Ok(serde_json::from_slice(&self.bytes[head.context("no body")? + 4..])?)
@@ -48,7 +48,7 @@ impl Answer {
 }
 
 impl Crowd {
-    /// Allows this process as many files as it may have.
+    /// Raises this process's limit of open files to the maximum.
     pub fn new(cluster: &Cluster) -> anyhow::Result<Self> {
         let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
         let files = hard.min(1 << 20);
@@ -58,13 +58,13 @@ impl Crowd {
         Ok(Self { socket: cluster.dir().join("kantctld.sock"), files })
     }
 
-    /// So many, or as many as this process may have.
+    /// Opens N connections, or as many as this process may have.
     pub fn connect(&mut self, count: usize) -> anyhow::Result<Vec<UnixStream>> {
         let connect = |_| Ok(UnixStream::connect(&self.socket)?);
         (0..count.min(self.files)).map(connect).collect()
     }
 
-    /// So many that ask this; a head without its last line.
+    /// Opens N connections that send this request head, given without its last line.
     pub fn ask(&mut self, count: usize, head: &str) -> anyhow::Result<Vec<UnixStream>> {
         let mut streams = self.connect(count)?;
         for stream in &mut streams {
@@ -73,12 +73,12 @@ impl Crowd {
         Ok(streams)
     }
 
-    /// What each was told, all of it; they read at the same time.
+    /// Reads all answers concurrently.
     pub fn read(&self, streams: Vec<UnixStream>) -> anyhow::Result<Vec<Answer>> {
         std::thread::scope(|scope| {
             let read = |mut stream: UnixStream| {
                 let mut bytes = Vec::new();
-                // One that was hung up on has what it was told before.
+                // A closed connection may have an answer from before.
                 let hung_up = stream.read_to_end(&mut bytes);
                 Answer::new(bytes).with_context(|| format!("{hung_up:?}"))
             };
@@ -91,22 +91,22 @@ impl Crowd {
         })
     }
 
-    /// Of those that asked for nothing: what those were told that were told anything.
+    /// The answers on connections without a request, where there are any.
     pub fn refused(&self, streams: &[UnixStream]) -> anyhow::Result<Vec<Answer>> {
-        let mut told = Vec::new();
+        let mut received = Vec::new();
         for mut stream in streams {
             stream.set_nonblocking(true)?;
             let mut bytes = vec![0; 1000];
             if let Ok(length) = stream.read(&mut bytes) {
                 bytes.truncate(length);
-                told.push(Answer::new(bytes)?);
+                received.push(Answer::new(bytes)?);
             }
         }
-        Ok(told)
+        Ok(received)
     }
 }
 
-/// What the controller's process holds of the memory.
+/// The memory of the controller's process.
 pub fn memory_mib(cluster: &mut Cluster) -> anyhow::Result<u64> {
     let pid = cluster.controller()?.pid();
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;

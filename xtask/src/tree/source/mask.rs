@@ -1,15 +1,14 @@
-//! Tells the code of a Rust file from its comments and from the insides of its string literals, so
-//! that a rule never stumbles over a word in a sentence. Never parses: it knows only where comments
-//! and literals begin and end.
+//! Separation of a Rust file's code from comments and literals, so that a rule does not mistake a
+//! word in a sentence for code. It is not a parser: it knows only where comments and literals begin
+//! and end.
 
 /// What a byte belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Something the compiler acts on.
     Code,
-    /// A comment with its marks.
+    /// A comment with its markers.
     Comment,
-    /// The inside of a string or character literal, with its quotes.
+    /// A string or character literal, with its quotes.
     Literal,
 }
 
@@ -25,7 +24,7 @@ pub fn kinds(text: &str) -> Vec<Kind> {
     kinds
 }
 
-/// The text with every byte of another kind replaced by a blank; lines and offsets stay.
+/// Replaces every byte of another kind with a blank; lines and offsets stay.
 pub fn keep(text: &str, kinds: &[Kind], wanted: &[Kind]) -> String {
     let keeps = |byte: u8, kind: &Kind| byte == b'\n' || wanted.contains(kind);
     let bytes = text.bytes().zip(kinds).map(|(byte, kind)| match keeps(byte, kind) {
@@ -54,7 +53,7 @@ fn piece(bytes: &[u8], at: usize) -> (Kind, usize) {
     }
 }
 
-/// Does a literal's prefix begin here? True also after the `b` or `c` of `br"` and `cr"`.
+/// Whether a literal's prefix begins here; also true after the `b` or `c` of `br"` and `cr"`.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let before = |steps: usize| at.checked_sub(steps).map(|index| bytes[index]);
@@ -84,7 +83,7 @@ fn block_comment(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// From one quote to the next that no backslash hides.
+/// The length from one quote to the next unescaped one.
 fn quoted(rest: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while at < rest.len() {
@@ -102,12 +101,12 @@ fn character(rest: &[u8]) -> Option<usize> {
     if rest.get(1) == Some(&b'\\') {
         return Some(quoted(rest, b'\''));
     }
-    // One character of UTF-8 has one first byte and up to three that continue it.
+    // A UTF-8 character has one leading byte and up to three continuation bytes.
     let continued = rest.iter().skip(2).take_while(|byte| **byte & 0xC0 == 0x80).count();
     (rest.get(2 + continued) == Some(&b'\'')).then_some(3 + continued)
 }
 
-/// A raw string's length; `None` for anything else that begins with `r`, as `r#type` does.
+/// A raw string's length; `None` for anything else that begins with `r`, such as `r#type`.
 fn raw_string(rest: &[u8]) -> Option<usize> {
     let hashes = rest.iter().skip(1).take_while(|byte| **byte == b'#').count();
     if rest.get(1 + hashes) != Some(&b'"') {
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn words_with_r_are_no_raw_strings() {
+    fn words_with_r_are_not_raw_strings() {
         assert_eq!(code("for r in r#type { var }"), "for r in r#type { var }");
         assert_eq!(code("expr\"a\""), "expr");
     }

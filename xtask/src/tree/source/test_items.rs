@@ -1,5 +1,5 @@
-//! Finds the parts of a file that exist only under test: items behind `#[cfg(test)]` or `#[test]`.
-//! Never looks at file names; a whole file of tests is known by its place.
+//! The parts of a file that exist only in tests: items with `#[cfg(test)]` or `#[test]`. Files of
+//! tests are recognized by their path, elsewhere.
 
 use super::token::Token;
 
@@ -22,7 +22,7 @@ pub fn mark(tokens: &mut [Token]) {
     }
 }
 
-/// `#![cfg(test)]` makes a test of the whole file.
+/// Whether `#![cfg(test)]` makes the whole file test code.
 fn begins_inner_test(tokens: &[Token]) -> bool {
     tokens.len() > 3 && tokens[0].text == "#" && tokens[1].text == "!" && is_test(&tokens[2..])
 }
@@ -33,8 +33,8 @@ fn test_attribute(tokens: &[Token]) -> Option<usize> {
     begins.then(|| 1 + balanced(&tokens[1..]))
 }
 
-/// Is this `[cfg(test)]`, `[cfg(all(test, ...))]` or `[test]`? `any(test, ...)` is not: such an
-/// item also exists outside tests.
+/// Whether this is `[cfg(test)]`, `[cfg(all(test, ...))]` or `[test]`; not `any(test, ...)`, since
+/// such an item also exists outside tests.
 fn is_test(tokens: &[Token]) -> bool {
     let begins_with = |parts: &[&str]| {
         tokens.len() >= parts.len() && parts.iter().zip(tokens).all(|(p, t)| *p == t.text)
@@ -44,7 +44,7 @@ fn is_test(tokens: &[Token]) -> bool {
         || begins_with(&["[", "test", "]"])
 }
 
-/// The number of tokens of the item that begins here, further attributes first.
+/// The number of tokens of the item that begins here, including further attributes.
 fn item(tokens: &[Token]) -> usize {
     let mut at = 0;
     while tokens.get(at).is_some_and(|token| token.text == "#") {
@@ -55,7 +55,7 @@ fn item(tokens: &[Token]) -> usize {
             ";" => return at + 1,
             "{" => return at + balanced(&tokens[at..]),
             "(" | "[" => at += balanced(&tokens[at..]),
-            // The end of what surrounds the item: it was a field or a match arm.
+            // The end of the enclosing block: the item was a field or a match arm.
             "}" | ")" | "]" => return at,
             _ => at += 1,
         }
@@ -63,7 +63,7 @@ fn item(tokens: &[Token]) -> usize {
     at
 }
 
-/// The number of tokens from an opening bracket to the one that closes it.
+/// The number of tokens from an opening bracket to its closing one.
 pub fn balanced(tokens: &[Token]) -> usize {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate() {
@@ -84,7 +84,7 @@ mod tests {
     use super::super::token::tokens;
     use super::*;
 
-    /// The words left outside tests.
+    /// The tokens outside tests.
     fn outside(code: &str) -> String {
         let mut tokens = tokens(code);
         mark(&mut tokens);

@@ -1,25 +1,23 @@
-//! Rust code as words and signs, each with its line. Never sees comments or the insides of
-//! literals; they are blanked before.
+//! Tokens of Rust code: words and punctuation, each with its line. Comments and literals are
+//! blanked before.
 
-/// A word, a number, `::`, or a single sign.
+/// A word, a number, `::`, or a single punctuation character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     pub text: String,
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// Where it begins, in bytes.
+    /// The start, in bytes.
     pub offset: usize,
-    /// Is it part of a test?
     pub in_test: bool,
 }
 
 impl Token {
-    /// Is it a number?
     pub fn is_number(&self) -> bool {
         self.text.starts_with(|first: char| first.is_ascii_digit())
     }
 
-    /// Is it a number with a fraction, or a float by its suffix?
+    /// Whether it is a number with a fraction or a float suffix.
     pub fn is_float(&self) -> bool {
         let float_suffix = self.text.ends_with("f32") || self.text.ends_with("f64");
         let hex = self.text.starts_with("0x");
@@ -78,7 +76,7 @@ pub fn first_of_each(braced: &[Token]) -> Vec<(&str, usize)> {
     words
 }
 
-/// Every byte beyond ASCII counts as part of a word, so that none is cut in two.
+/// Every byte beyond ASCII counts as part of a word, so that no character is split.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
@@ -87,7 +85,7 @@ fn word(rest: &[u8]) -> usize {
     rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len())
 }
 
-/// A number with its fraction: `1.5`, but `1` of `1..5` and of `1.max(2)`.
+/// The length of a number with its fraction: `1.5`, but `1` in `1..5` and in `1.max(2)`.
 fn number(rest: &[u8]) -> usize {
     let whole = word(rest);
     match (rest.get(whole), rest.get(whole + 1)) {
@@ -105,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_calls_fall_into_their_parts() {
+    fn paths_and_calls_are_split_into_tokens() {
         assert_eq!(texts("std::fs::read(a)"), ["std", "::", "fs", "::", "read", "(", "a", ")"]);
     }
 

@@ -1,0 +1,149 @@
+//! A job as a record.
+
+use super::{ending, run_time, why};
+use crate::output::record::Record;
+use crate::output::time::{limit, local, localized};
+use crate::output::{sizes, user_names};
+use common::hostlist::fold;
+use common::id::NodeName;
+use common::job::pattern::{PatternFacts, absolute, fill};
+use common::job::{Ask, Phase};
+use common::time::Time;
+use common::wire::api::JobView;
+use jiff::tz::TimeZone;
+
+/// The full record of a job.
+#[must_use]
+pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
+    let ask = &job.ask;
+    let mut record = Record::default();
+    record.fact("job", job.key);
+    record.maybe(
+        "part of",
+        job.set.map(|set| {
+            format!("job {}: {}, one of {} components", set.first, set.name(), set.size)
+        }),
+    );
+    record.fact("name", &ask.name);
+    let attempt =
+        if job.attempt > 1 { format!(", attempt {}", job.attempt) } else { String::new() };
+    record.fact("state", format!("{}{attempt}", job.state));
+    record.maybe("reason", why(job).map(|why| localized(&why, zone)));
+    record.maybe("position", job.position.map(|place| format!("{place} of the waiting jobs")));
+    record.fact(
+        "owner",
+        format!("{} (uid {}, gid {})", user_names::owner(&job.owner), job.owner.uid, job.owner.gid),
+    );
+    record.maybe("queue", ask.queue.as_ref());
+    record.maybe("account", ask.account.as_ref());
+    record.maybe("qos", ask.qos.as_ref());
+    record.maybe("reservation", ask.reservation.as_ref());
+    record.maybe("comment", ask.comment.as_ref());
+    if ask.nice != 0 {
+        record.fact("nice", ask.nice);
+    }
+    times(&mut record, job, as_of, zone);
+    record.fact("request", sizes::request(&ask.request));
+    record.maybe("near", sizes::nearness(&ask.request));
+    record.maybe("spread", ask.request.per_node_max.as_ref().map(sizes::per_node_max));
+    record.maybe("features", ask.request.constraint.as_ref());
+    record.maybe("only on", Some(fold(&ask.request.only_nodes)).filter(|n| !n.is_empty()));
+    record.maybe("not on", Some(fold(&ask.request.not_nodes)).filter(|n| !n.is_empty()));
+    let service = if ask.service { ", as a service" } else { "" };
+    record.fact("runs", format!("{}{service}", sizes::launch(ask.launch)));
+    let yes_no = |preemptible| if preemptible { "yes" } else { "no" };
+    record.maybe("preemptible", ask.preemptible.map(yes_no));
+    record.maybe("container", ask.container.as_ref());
+    record.maybe("warning", ask.warning.as_ref().map(sizes::warning));
+    record.maybe("mail", ask.mail.as_ref().map(sizes::mail));
+    record.maybe("if resized", ask.resize_signal.as_ref().map(sizes::resize_signal));
+    record.maybe("array", ask.array.as_ref());
+    files(&mut record, job);
+    let ended_by = Some(ending(job))
+        .filter(|how| job.phase == Phase::Done && job.exit.is_none() && !how.is_empty());
+    let note = job.message.as_ref().filter(|note| ended_by.as_ref() != Some(*note));
+    record.maybe("ended by", ended_by.as_ref().map(|how| localized(how, zone)));
+    if job.phase == Phase::Done {
+        record.maybe("exit", job.exit.map(|exit| format!("{exit} (code:signal)")));
+    }
+    record.maybe("note", note.map(|note| localized(note, zone)));
+    record.maybe("used", job.usage.map(sizes::usage));
+    record.maybe("GPUs used", job.usage.and_then(|usage| usage.gpu).map(sizes::gpu_usage));
+    let shares = job.allocation.iter().flat_map(|a| a.shares());
+    record.list("allocation", shares.map(sizes::share));
+    record.maybe("joined by", Some(fold(&job.joining)).filter(|nodes| !nodes.is_empty()));
+    record.maybe("gives up", Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty()));
+    let timeline = job
+        .story
+        .iter()
+        .map(|line| format!("{}  {}", local(line.at, zone), localized(&line.text, zone)));
+    record.list("timeline", timeline);
+    record.text()
+}
+
+fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {
+    let host = match job.ask.submit_host.as_str() {
+        "" => String::new(),
+        host => format!(" on {host}"),
+    };
+    record.fact("submitted", format!("{}{host}", local(job.submitted_at, zone)));
+    record.maybe("not before", job.ask.begin_at.map(|at| local(at, zone)));
+    record.maybe("waits for", job.dependency.as_ref());
+    record.maybe("deadline", job.ask.deadline.map(|at| local(at, zone)));
+    record.maybe("started", job.started_at.map(|at| local(at, zone)));
+    record.maybe("ended", job.ended_at.map(|at| local(at, zone)));
+    let before = Some(job.suspended).filter(|span| !span.is_zero());
+    record.maybe(
+        "suspended",
+        match (job.suspended_at, before) {
+            (Some(at), None) => Some(format!("since {}", local(at, zone))),
+            (Some(at), Some(before)) => Some(format!("since {}, {before} before", local(at, zone))),
+            (None, before) => before.map(|before| format!("for {before}")),
+        },
+    );
+    record.maybe("work saved", job.checkpoint_at.map(|at| local(at, zone)));
+    let none = if job.phase == Phase::Done { "none" } else { "none yet" };
+    let time = job.started_at.map_or_else(|| none.to_owned(), |_| run_time(job, as_of));
+    let limit = job
+        .ask
+        .time_limit
+        .map_or_else(|| ", no time limit".to_owned(), |at| format!(" of {}", limit(Some(at))));
+    record.fact("time", format!("{time}{limit}"));
+}
+
+fn files(record: &mut Record, job: &JobView) {
+    let ask = &job.ask;
+    record.maybe("command", ask.command.as_ref());
+    record.fact("directory", &ask.work_dir);
+    record.maybe("arguments", arguments(ask));
+    record.maybe("input", ask.stdin.as_ref().map(|pattern| path(job, pattern)));
+    record.fact("output", path(job, ask.stdout_pattern()));
+    record.maybe("errors", ask.stderr.as_ref().map(|pattern| path(job, pattern)));
+}
+
+/// The arguments, unless the command line, which may be cut, already ends with them.
+fn arguments(ask: &Ask) -> Option<String> {
+    let args = ask.args.join(" ");
+    let is_shown = ask.command.as_ref().is_some_and(|command| command.ends_with(&args));
+    (!is_shown && !args.is_empty()).then_some(args)
+}
+
+/// The path of a file. A pattern that differs between nodes or tasks (%N, %n, %t) stands for
+/// several files and is shown as it is.
+pub(super) fn path(job: &JobView, pattern: &str) -> String {
+    let of = |node: &str, rank| {
+        let node = NodeName::new(node).ok()?;
+        let facts = PatternFacts {
+            key: job.key,
+            number: job.number,
+            job_name: &job.ask.name,
+            user: &job.owner.name,
+            node: &node,
+            node_rank: rank,
+            task_rank: rank,
+        };
+        Some(fill(pattern, &facts))
+    };
+    let filled = of("a", 0).filter(|one| of("b", 1).as_ref() == Some(one));
+    absolute(&job.ask.work_dir, filled.as_deref().unwrap_or(pattern))
+}

@@ -1,0 +1,290 @@
+//! The answers of a controller of a small sample cluster, for golden tests. It has no state:
+//! requests change nothing.
+
+use crate::sample_cluster::{
+    accounts, booking, controllers, happened, metrics, nodes, queues, report, shares, status,
+};
+use crate::support::{NOW, ReceivedRequest, TestController, job, jobs, json, output, refused_as};
+use axum::response::{IntoResponse, Response};
+use common::cpuset::CpuSet;
+use common::id::{AccountName, Gid, GpuIndex, NodeName, Uid};
+use common::job::{Outcome, Phase, Usage};
+use common::reason::WaitReason;
+use common::resource::{Allocation, GpuRequest, Share};
+use common::time::Span;
+use common::unit::{Bytes, Cpus, Gpus, Tasks};
+use common::wire::api::{JobView, StoryLine};
+use serde_json::{Value, json as value};
+
+const HOUR: u64 = 3_600_000;
+
+const WRITTEN: &[u8] = b"epoch 1: loss 2.31\nepoch 2: loss 1.98\n";
+
+/// Job 41 runs on two nodes, 42 waits for GPUs, 43 is an array, 40 has failed.
+pub fn controller() -> TestController {
+    TestController::answering(|request, _| answer(request))
+}
+
+/// The sample controller's answer to a request.
+pub fn answer(request: &ReceivedRequest) -> Response {
+    let what = request.line.split('?').next().unwrap_or_default();
+    match what.split_once(' ') {
+        Some(("GET", path)) => get(path, &request.line),
+        Some(("POST", path)) => post(path, request),
+        _ => unknown(),
+    }
+}
+
+fn unknown() -> Response {
+    refused_as("unknown", 404, "no such path")
+}
+
+fn get(path: &str, line: &str) -> Response {
+    let of_job = path.strip_prefix("/v1/jobs/").unwrap_or_default();
+    let (key, of_job) = of_job.split_once('/').unwrap_or((of_job, ""));
+    match (path, of_job) {
+        ("/v1/status", _) => json(status()),
+        ("/v1/metrics", _) => json(metrics()),
+        ("/v1/jobs", _) => json(jobs(listed(line.contains("all=true")))),
+        (_, "output") if line.contains("offset=0") => output(WRITTEN, true),
+        (_, "output") => output(b"", true),
+        (_, "explain") if key == "42" => json(explanation()),
+        (_, "steps") => json(value!({ "steps": [step(0, None), step(1, Some(0))] })),
+        ("/v1/history", _) => json(history(line.contains("steps=true"))),
+        ("/v1/report", _) => json(report(line)),
+        ("/v1/share", _) => json(shares()),
+        ("/v1/priority", _) => json(priorities()),
+        ("/v1/accounts", _) => json(accounts()),
+        ("/v1/nodes", _) => json(value!({ "nodes": nodes(), "as_of": NOW })),
+        ("/v1/nodes/g-001", _) => json(value!({ "nodes": [nodes()[0]], "as_of": NOW })),
+        ("/v1/nodes/g-009", _) => no_node(),
+        ("/v1/queues", _) => json(queues()),
+        ("/v1/reservations", _) => json(value!({ "reservations": [booking()], "as_of": NOW })),
+        ("/v1/controllers", _) => json(controllers()),
+        ("/v1/watch", _) => happened().into_response(),
+        ("/v1/accounting/jobs", _) => ([("x-kant-jobs", "1")], "job_id\n40\n").into_response(),
+        ("/v1/accounting/nodes", _) => ([("x-kant-nodes", "1")], "name\ng-001\n").into_response(),
+        ("/v1/backup", _) => output(b"a backup", true),
+        _ => match key {
+            "40" => json(jobs(vec![failed()])),
+            "41" => json(jobs(vec![running()])),
+            "42" => json(jobs(vec![waiting()])),
+            "43" => json(jobs(tasks())),
+            "" => unknown(),
+            other => no_job(other),
+        },
+    }
+}
+
+fn post(path: &str, request: &ReceivedRequest) -> Response {
+    let mut words = path.trim_start_matches("/v1/").split('/');
+    match (words.next(), words.next(), words.next()) {
+        (Some("jobs"), None, _) => submitted(&request.body),
+        (Some("jobs"), Some("trial"), None) => trial(&request.body),
+        (Some("jobs"), Some("42"), Some("what-if")) => json(value!({
+            "key": "42", "starts_now": ["g-002"], "expected_at": null, "reason": null,
+            "compared_with": { "expected_at": NOW + Span::from_minutes(60) }, "as_of": NOW
+        })),
+        (Some("jobs"), Some("40"), Some("cancel" | "hold")) => {
+            refused_as("already_done", 409, "job 40 has ended: it is FAILED")
+        }
+        (Some("jobs"), Some("44"), _) => {
+            refused_as("not_owner", 403, "job 44 belongs to bob, and you are ada")
+        }
+        (Some("jobs"), Some("41"), Some("checkpoint")) => {
+            json(value!({ "jobs": ["41"], "checkpoint_at": NOW }))
+        }
+        (Some("jobs"), Some(key @ ("40" | "41" | "42" | "43")), _) => {
+            json(value!({ "jobs": [key] }))
+        }
+        (Some("jobs"), Some(key), _) => no_job(key),
+        (Some("nodes"), Some("g-009"), _) => no_node(),
+        (Some("nodes"), ..) => json(value!({ "jobs": [] })),
+        (Some("reservations"), None, _) | (Some("reservations"), _, Some("update")) => {
+            json(value!({ "reservations": [booking()], "as_of": NOW }))
+        }
+        (Some("reservations"), ..) => json(value!({ "jobs": [] })),
+        (Some("reload"), ..) => json(value!({
+            "file": "/etc/kant/kantctld.toml",
+            "changed": ["queue.train.placement: \"ebinpack\" -> \"spread\""],
+            "restart": ["listen"], "warnings": ["queue debug has no nodes"]
+        })),
+        (Some("controllers"), ..) => json(controllers()),
+        _ => unknown(),
+    }
+}
+
+fn no_job(key: &str) -> Response {
+    refused_as("unknown_job", 404, &format!("there is no job {key}"))
+}
+
+fn no_node() -> Response {
+    refused_as("unknown_node", 404, "there is no node g-009")
+}
+
+/// A job that requests GPUs waits for them.
+fn trial(request: &Value) -> Response {
+    let ask = &request["ask"];
+    if ask["queue"] == "vip" || ask["request"]["gpus"]["total"].as_u64() > Some(64) {
+        return submitted(request);
+    }
+    let outlook = match ask["request"]["gpus"].is_null() {
+        true => value!({ "starts_now": ["g-001", "g-002"] }),
+        false => value!({
+            "expected_at": NOW + Span::from_minutes(60),
+            "expected_on": ["g-003"],
+            "reason": {
+                "code": "Resources", "sentence": "it waits for 2 GPUs", "detail": WaitReason::Held
+            }
+        }),
+    };
+    let mut view = value!({ "job": 45, "tasks": 0, "queue": "main", "cpus": 4, "as_of": NOW });
+    view.as_object_mut().unwrap().extend(outlook.as_object().unwrap().clone());
+    json(view)
+}
+
+fn submitted(request: &Value) -> Response {
+    let ask = &request["ask"];
+    if ask["queue"] == "vip" {
+        return refused_as("no_access", 403, "queue vip does not take jobs of ada");
+    }
+    if ask["request"]["gpus"]["total"].as_u64() > Some(64) {
+        let text = "no node of queue main ever has what it asks: 128 GPUs; the most is 8 on g-001";
+        return refused_as("never_fits", 422, text);
+    }
+    json(value!({ "job": 45, "tasks": if ask["array"].is_null() { 0 } else { 3 } }))
+}
+
+fn share(node: &str) -> Share {
+    Share {
+        gpu_milli: None,
+        node: NodeName::new(node).unwrap(),
+        tasks: Tasks(1),
+        cpus: CpuSet::first(4),
+        memory: Bytes::from_mib(8192),
+        gpus: vec![GpuIndex(0), GpuIndex(1)],
+    }
+}
+
+/// A job of ada's, of a group that no host knows.
+fn of_ada(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
+    let mut job = job(key, phase, outcome);
+    job.owner.gid = Gid(4_000_000);
+    job
+}
+
+fn running() -> JobView {
+    let mut job = of_ada("41", Phase::Running, None);
+    job.ask.name = "llama-pretrain".to_owned();
+    job.ask.command = Some("/home/ada/pretrain.sh --lr 0.1".to_owned());
+    job.ask.account = Some(AccountName::new("vision").unwrap());
+    job.ask.time_limit = Some(Span::from_minutes(120));
+    job.started_at = Some(NOW - Span::from_seconds(3661));
+    job.submitted_at = NOW - Span::from_seconds(4000);
+    job.allocation = Some(Allocation::new(vec![share("g-001"), share("g-002")]).unwrap());
+    (job.cpus, job.gpus, job.memory) = (Cpus(8), Gpus(4), Bytes::from_mib(16_384));
+    let line = |at, text: &str| StoryLine { at, text: text.to_owned() };
+    job.story = vec![
+        line(job.submitted_at, "ada submitted job 41 to queue main"),
+        line(NOW - Span::from_seconds(3661), "job 41 started on g-[001-002], attempt 1"),
+    ];
+    job
+}
+
+fn waiting() -> JobView {
+    let mut waiting = of_ada("42", Phase::Pending, None);
+    (waiting.gpus, waiting.ask.name) = (Gpus(8), "a, \"quoted\" name".to_owned());
+    waiting.position = Some(1);
+    waiting.ask.request.gpus = Some(GpuRequest::PerNode(Gpus(8)));
+    waiting
+}
+
+fn failed() -> JobView {
+    let mut job = of_ada("40", Phase::Done, Some(Outcome::Failed));
+    job.allocation = running().allocation;
+    (job.cpus, job.gpus) = (Cpus(8), Gpus(4));
+    job.started_at = Some(NOW - Span::from_seconds(7200));
+    job.ended_at = Some(NOW - Span::from_seconds(3600));
+    let (cpu, memory_peak) = (Span::from_seconds(4), Bytes::from_mib(300));
+    job.usage = Some(Usage { cpu, memory_peak, ..Usage::default() });
+    job.attempt = 1;
+    job.message = Some("it said \"no\", and left".to_owned());
+    job
+}
+
+fn tasks() -> Vec<JobView> {
+    let mut done = of_ada("43_0", Phase::Done, Some(Outcome::Cancelled));
+    done.cancelled_by = Some(Uid(0));
+    let mut tasks =
+        vec![of_ada("43_1", Phase::Running, None), of_ada("43_2", Phase::Pending, None), done];
+    tasks[0].allocation = Some(Allocation::new(vec![share("g-002")]).unwrap());
+    tasks.iter_mut().for_each(|task| task.ask.name = "sweep".to_owned());
+    tasks
+}
+
+fn listed(all: bool) -> Vec<JobView> {
+    let mut listed = vec![running(), waiting()];
+    if all {
+        listed.push(failed());
+    }
+    listed.iter_mut().for_each(|job| job.story.clear());
+    listed
+}
+
+fn step(number: u32, exit: Option<u8>) -> Value {
+    let ended = exit.map(|_| NOW - Span::from_seconds(60));
+    value!({ "number": number, "name": "train", "exclusive": false,
+             "shares": [{ "node": "g-001", "tasks": 2, "cpus": "0-3", "gpus": null },
+                        { "node": "g-002", "tasks": 2, "cpus": "0-3", "gpus": [1] }],
+             "opened_at": NOW - Span::from_seconds(600), "ended_at": ended,
+             "exit": exit.map(|code| value!({ "code": code, "signal": null })) })
+}
+
+fn explanation() -> Value {
+    value!({
+        "job": waiting(),
+        "lines": ["It waits for 8 GPUs on one node; g-002 has the most free: 6.",
+                  "2 jobs are ahead of it in queue main."],
+        "advice": "ask for fewer GPUs on a node, or wait for job 41",
+        "expected_at": NOW + Span::from_minutes(60)
+    })
+}
+
+fn history(with_steps: bool) -> Value {
+    let mut run = value!({
+        "job": failed(), "run": 1, "allocated_at": NOW - Span::from_seconds(7200),
+        "gpu_milliseconds": 4 * HOUR, "cpu_milliseconds": 8 * HOUR, "requeued": false
+    });
+    let step = |number: u32, name: &str, exit: Value, cut_off: bool| {
+        value!({ "number": number, "name": name, "nodes": "g-[001-002]", "node_count": 2,
+                 "tasks": 4, "cpus": 8, "gpus": (number > 0).then_some(2), "cut_off": cut_off,
+                 "started_at": NOW - Span::from_seconds(7000),
+                 "ended_at": NOW - Span::from_seconds(3600), "exit": exit })
+    };
+    if with_steps {
+        run["steps"] = value!([
+            step(0, "prepare", value!({ "code": 0, "signal": null }), false),
+            step(1, "train", value!({ "code": 0, "signal": 9 }), true),
+            step(2, "a-step-with-a-very-long-name", value!({ "code": 3, "signal": null }), false),
+        ]);
+    }
+    value!({ "as_of": NOW, "next": null, "runs": [run] })
+}
+
+fn priorities() -> Value {
+    let factors = [
+        ("age", 1000, 0.5, 500),
+        ("size", 100, 0.25, 25),
+        ("queue", 1000, 0.0, 0),
+        ("qos", 10_000, 1.0, 10_000),
+        ("fair-share", 2000, 0.75, 1500),
+        ("nice", -1, 10.0, -10),
+    ];
+    let shown = factors.map(|(name, weight, part, points)| {
+        value!({ "name": name, "weight": weight, "value": part, "points": points })
+    });
+    value!({ "as_of": NOW, "jobs": [{
+        "key": "42", "user": "ada", "queue": "main", "order": "multifactor", "total": 12_015,
+        "position": 1, "factors": shown.to_vec()
+    }] })
+}
