@@ -11,8 +11,8 @@ use crate::job::Record;
 use crate::remembered::State;
 use crate::story::{self, StoryEvent};
 use common::id::{JobId, JobKey};
-use common::job::dependency::Term;
 use common::job::Phase;
+use common::job::dependency::Term;
 use std::sync::Arc;
 
 /// Whom what became of a term is about.
