@@ -542,7 +542,7 @@ async fn an_explanation_ends_with_what_to_do() {
 
 #[tokio::test]
 async fn a_task_that_is_named_by_its_own_number_is_explained_as_a_task() {
-    let house = House::answering(|_, _| {
+    let controller = TestController::answering(|_, _| {
         let task = job("4_0", Phase::Running, None);
         json(value!({ "job": task, "lines": ["it is RUNNING on n1"], "advice": null }))
     });
@@ -551,21 +551,21 @@ async fn a_task_that_is_named_by_its_own_number_is_explained_as_a_task() {
         ("4_0", "Job 4_0 (job) is RUNNING.\n"),
         ("4", "Job 4 (job) is an array.\n"),
     ] {
-        let done = house.kantctl(&["explain", asked]).await;
+        let done = controller.kantctl(&["explain", asked]).await;
         assert!(done.good().starts_with(head), "{}", done.out);
     }
 }
 
 #[tokio::test]
 async fn a_job_that_failed_to_start_shows_the_cause_once() {
-    let house = House::answering(|_, _| {
+    let controller = TestController::answering(|_, _| {
         let mut failed = job("7", Phase::Done, Some(Outcome::LaunchFailed));
         failed.message = Some("failed to open out.txt".to_owned());
         failed.exit = None;
         failed.started_at = None;
         json(jobs(vec![failed]))
     });
-    let done = house.kantctl(&["show", "job", "7"]).await;
+    let done = controller.kantctl(&["show", "job", "7"]).await;
     assert_eq!(done.good().matches("failed to open out.txt").count(), 1, "{}", done.out);
     assert!(done.out.contains("time        none, "), "{}", done.out);
 }

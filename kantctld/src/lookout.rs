@@ -14,6 +14,12 @@ use state::Command;
 use state::snapshot::Keeper;
 use state::view::Waits;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+/// So many jobs that hold nothing are taken up while nobody can look.
+const TAKEN_UP_AT_ONCE: usize = 1000;
+/// Others look for so long between two parts of what is taken up.
+const BETWEEN_PARTS: Duration = Duration::from_micros(200);
 
 /// Tells terms of leading apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -139,11 +145,21 @@ impl Lookout {
         let seen = self.read();
         let told = state.tell_but_settings(|state, events| seen.rounds.told(state, events, now));
         drop(seen);
-        let mut seen = self.write();
-        match told {
-            Some(told) => seen.rounds.take_up(told, now),
+        let Some(told) = told else {
             // Nobody glances at the old ones from the moment that they are told.
-            None => state.tell(|state, events| seen.rounds.catch_up(state, events, now)),
+            let mut seen = self.write();
+            state.tell(|state, events| seen.rounds.catch_up(state, events, now));
+            return seen;
+        };
+        let mut seen = self.write();
+        for (place, part) in told.in_parts(TAKEN_UP_AT_ONCE).enumerate() {
+            if place > 0 {
+                drop(seen);
+                // Who waits to look is woken, and would find it locked again.
+                std::thread::sleep(BETWEEN_PARTS);
+                seen = self.write();
+            }
+            seen.rounds.take_up(part, now);
         }
         seen
     }

@@ -195,7 +195,7 @@ impl Machine for StateMachine {
                     SMALL * (preempts.len() + shrinks.len() + starts.len() + grows.len())
                 }
                 // One to an entry: it takes about as long as an entry may.
-                Command::SteerTasks { .. } => SMALL << 13,
+                Command::SteerTasks { .. } | Command::EndHopeless => SMALL << 13,
                 _ => 0,
             }
     }

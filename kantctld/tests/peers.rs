@@ -15,8 +15,9 @@ use kantctld::peers::{self, Book, Lines, Me, Peers};
 use kantctld::raft::{Beginning, Change, LogThread, Member, Opening, Shell, Status, start};
 use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, connect_channel};
 use serde_bytes::ByteBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wal::{Options, RealDisk};
 use words::Words;
 
@@ -32,6 +33,16 @@ struct Running {
 
 /// A controller on a port of its own.
 async fn run(key: &ClusterKey, id: u64, beginning: impl FnOnce(String) -> Beginning) -> Running {
+    run_by(wall_clock, key, id, beginning).await
+}
+
+/// The same, on a host whose wall clock is this.
+async fn run_by(
+    wall: fn() -> Time,
+    key: &ClusterKey,
+    id: u64,
+    beginning: impl FnOnce(String) -> Beginning,
+) -> Running {
     let dir = tempfile::tempdir().unwrap();
     let identity = Identity::new(key, Role::Controller).unwrap();
     let listener = TlsListener::bind("127.0.0.1:0", &identity).await.unwrap();
@@ -50,7 +61,7 @@ async fn run(key: &ClusterKey, id: u64, beginning: impl FnOnce(String) -> Beginn
     let disk = RealDisk::open(dir.path()).unwrap();
     let (log, thread) = start(disk, &opening, words.clone(), shell).unwrap();
     let me = Me { cluster: CLUSTER, id: ControllerId(id), address };
-    let (book, clock) = (Book::default(), Arc::new(SteadyClock::new(wall_clock)));
+    let (book, clock) = (Book::default(), Arc::new(SteadyClock::new(wall)));
     let unfinished_join = Mutex::default();
     let peers = Arc::new(Peers { me, log, lines, book, identity, clock, unfinished_join });
     let door = peers.clone();
@@ -62,8 +73,12 @@ async fn run(key: &ClusterKey, id: u64, beginning: impl FnOnce(String) -> Beginn
 }
 
 async fn founder(key: &ClusterKey) -> Running {
+    founder_by(wall_clock, key).await
+}
+
+async fn founder_by(wall: fn() -> Time, key: &ClusterKey) -> Running {
     let member = |address| Member { name: "a".to_owned(), address, becomes_voter: false };
-    let founder = run(key, 1, |address| Beginning::Found(member(address))).await;
+    let founder = run_by(wall, key, 1, |address| Beginning::Found(member(address))).await;
     until(&founder, |status| status.leads).await;
     founder
 }
@@ -128,6 +143,46 @@ async fn one_that_joins_is_caught_up_by_a_snapshot_and_comes_to_vote() {
     assert_eq!(second.peers.log.propose("last".to_owned()).await, Ok(3));
     second.stop();
     first.stop();
+}
+
+/// How far the walls of the first and the second of three controllers are ahead.
+static AHEAD: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+const HOUR: Span = Span::from_minutes(60);
+
+fn wall_of(place: usize) -> Time {
+    wall_clock() + Span(AHEAD[place].load(Ordering::SeqCst))
+}
+
+/// Waits until a controller's cluster time is about an hour ahead.
+async fn until_an_hour_ahead(controller: &Running) {
+    let deadline = Instant::now() + LIMIT;
+    while controller.peers.clock.now() < wall_clock() + Span(HOUR.0 / 2) {
+        assert!(Instant::now() < deadline, "{}", controller.peers.clock.now());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_leap_is_believed_once_another_controller_shows_it_and_the_rest_follow() {
+    let key = ClusterKey::generate().unwrap();
+    let first = founder_by(|| wall_of(0), &key).await;
+    let second = run_by(|| wall_of(1), &key, 2, |_| Beginning::Join).await;
+    let third = run(&key, 3, |_| Beginning::Join).await;
+    for (name, joins) in [("b", &second), ("c", &third)] {
+        let address = joins.peers.me.address.clone();
+        let member = Member { name: name.to_owned(), address, becomes_voter: true };
+        let id = first.peers.log.change(vec![Change::Add(member)]).await.unwrap().unwrap();
+        until(&first, |status| status.members.votes(id)).await;
+    }
+    let is_near = |time: Time| time < wall_clock() + Span(HOUR.0 / 2);
+    assert!([&first, &second, &third].iter().all(|one| is_near(one.peers.clock.now())));
+
+    AHEAD[0].store(HOUR.0, Ordering::SeqCst);
+    assert!(is_near(first.peers.clock.now()), "no other clock shows it");
+    AHEAD[1].store(HOUR.0, Ordering::SeqCst);
+    until_an_hour_ahead(&first).await;
+    until_an_hour_ahead(&third).await;
+    [third, second, first].into_iter().for_each(Running::stop);
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ pub struct Args {
     /// For quality: folder with the traces
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
-    /// For engine, quality, share, raft, scale, growth, node and cli: write the tables into docs/
+    /// For engine, quality, share, raft, scale, growth, node, cli and arrays: write the tables into docs/
     #[arg(long, conflicts_with = "only")]
     write: bool,
     /// For e2e: run the same benchmark on this system, alternately, and print ratios (as root)
@@ -70,6 +70,8 @@ enum Name {
     Node,
     /// kantctl commands: lists of 10,000 and 99,000 jobs, submissions, an array of 100,000
     Cli,
+    /// An array of 99,990 tasks: what each action on all of it takes, and how long others wait
+    Arrays,
 }
 
 /// Runs a benchmark.
@@ -124,13 +126,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Name::Scale => sampled("scale", &args),
         Name::Node => sampled("node", &args),
         Name::Cli => sampled("cli", &args),
+        Name::Arrays => sampled("arrays", &args),
     }
 }
 
 /// The benchmarks of `all`, fast ones first.
-const ALL: [Name; 7] = {
-    use Name::{Cli, E2e, Engine, Growth, Node, Raft, Scale};
-    [Node, Cli, Scale, Raft, Growth, E2e, Engine]
+const ALL: [Name; 8] = {
+    use Name::{Arrays, Cli, E2e, Engine, Growth, Node, Raft, Scale};
+    [Node, Cli, Arrays, Scale, Raft, Growth, E2e, Engine]
 };
 
 /// Runs all benchmarks, also after one has failed.

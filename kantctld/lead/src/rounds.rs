@@ -38,6 +38,20 @@ pub struct Told {
     usage: Option<UsedSoFar>,
 }
 
+impl Told {
+    /// The same in parts, each of at most so many jobs that hold nothing, to be taken up one after
+    /// the other; others may look between.
+    pub fn in_parts(self, jobs_max: usize) -> impl Iterator<Item = Self> {
+        let (some, rest) = match self.news {
+            Some(News::Some(news)) => (news.in_parts(jobs_max), None),
+            rest => (Vec::new(), Some(Self { news: rest, usage: None })),
+        };
+        let some = some.into_iter().map(|news| Self { news: Some(News::Some(news)), usage: None });
+        let usage = self.usage.map(|usage| Self { news: None, usage: Some(usage) });
+        some.chain(rest).chain(usage)
+    }
+}
+
 #[derive(Debug)]
 enum News {
     Some(snapshot::News),

@@ -113,6 +113,9 @@ impl Watch {
             let overdue = state::overdue(state, now).into_iter();
             due.extend(overdue.map(|id| Due::Propose(Command::StartOverdue { id })));
         }
+        if state.has_hopeless() {
+            due.push(Due::Propose(Command::EndHopeless));
+        }
         let (_, is_much) = state.old(now);
         if is_much || self.has_passed(self.forgot_at, FORGET_EVERY) {
             self.forgot_at = self.watched;

@@ -264,6 +264,9 @@ impl Cluster {
             other => matches!(other, Event::JobRunning { .. }),
         });
         self.told.extend(events.iter().map(|event| (self.now, event.clone())));
+        if self.state.has_hopeless() {
+            self.apply(Command::EndHopeless)?;
+        }
         Ok(events)
     }
 

@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 /// The most commands that wait for the log at once.
 const TOGETHER_MAX: usize = 256;
 
+/// Until the next tasks of a large array are ended that cannot start any more: others have their
+/// turn meanwhile.
+const BETWEEN_PARTS: Duration = Duration::from_millis(5);
+
 /// Runs for one term of leading; ends when it is dropped.
 pub async fn run(core: &Core, limits: Limits) -> Infallible {
     let mut watch = Watch::new(limits);
@@ -27,7 +31,11 @@ pub async fn run(core: &Core, limits: Limits) -> Infallible {
             // than that, or others would wait behind all tasks of an array whose time is over.
             join_all(due.by_ref().take(TOGETHER_MAX).map(|due| act(core, due))).await;
         }
-        tokio::time::sleep(Duration::from_millis(LOOK_PERIOD.0)).await;
+        let pause = match core.state.read().has_hopeless() {
+            true => BETWEEN_PARTS,
+            false => Duration::from_millis(LOOK_PERIOD.0),
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 

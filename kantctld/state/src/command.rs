@@ -207,4 +207,6 @@ pub enum Command {
     /// Forgets finished jobs, request keys, bookings and usage that are old enough; some of the
     /// jobs, where they are many.
     ForgetDone,
+    /// Ends tasks that cannot start any more and asked for that; some of them, where they are many.
+    EndHopeless,
 }

@@ -9,6 +9,7 @@
 mod admit;
 mod each;
 mod follow;
+mod hopeless;
 mod look;
 mod tell;
 mod ties;
@@ -16,6 +17,8 @@ mod told;
 
 pub(crate) use admit::{check_circle, meant, standing};
 pub(crate) use follow::{follow, renamed};
+pub use hopeless::ENDED_AT_ONCE;
+pub(crate) use hopeless::end_some;
 pub(crate) use tell::{reason, remaining};
 pub(crate) use ties::Ties;
 

@@ -41,7 +41,7 @@ pub use command::{
     Settings, SomeTasks, Stamped, Steering, Target, UserBounds,
 };
 pub use deadline::missed;
-pub use dependency::{TermState, Verdict, verdict};
+pub use dependency::{ENDED_AT_ONCE, TermState, Verdict, verdict};
 pub use event::Event;
 pub use lease::leased;
 pub use overdue::overdue;

@@ -47,6 +47,9 @@ pub struct State {
     /// The last end of a job that was forgotten because its user had too many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forgot_until: Option<Time>,
+    /// Jobs of which tasks are left that cannot start and are to end for that.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) hopeless: BTreeSet<JobId>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -1,7 +1,8 @@
 //! Measurements that need an optimised build: `cargo xtask bench engine`, `quality`, `raft`,
-//! `scale`, `growth`, `node`, `cli` and `e2e --compare` run this. Never a test: nothing here
-//! passes or fails.
+//! `scale`, `growth`, `node`, `cli`, `arrays` and `e2e --compare` run this. Never a test: nothing
+//! here passes or fails.
 
+mod arrays;
 mod cli;
 mod cluster;
 mod compare;
@@ -41,6 +42,8 @@ enum Command {
     Node(node::Args),
     /// kantctl as it is typed: lists, submits, arrays
     Cli(cli::Args),
+    /// An array of very many tasks, and who works beside it
+    Arrays(arrays::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -56,5 +59,6 @@ fn main() -> anyhow::Result<()> {
         Command::Compare(args) => compare::run(&args),
         Command::Node(args) => node::run(&args),
         Command::Cli(args) => cli::run(&args),
+        Command::Arrays(args) => arrays::run(&args),
     }
 }

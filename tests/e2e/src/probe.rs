@@ -7,7 +7,7 @@ use common::id::{JobId, RequestKey};
 use common::job::Ask;
 use common::resource::{MemoryRequest, Request};
 use common::unit::Bytes;
-use common::wire::api::{JobList, SubmitAnswer, SubmitRequest};
+use common::wire::api::{Changed, JobList, SubmitAnswer, SubmitRequest};
 use net::{Client, ClientError, Endpoint};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -71,6 +71,17 @@ impl Probe {
         let asked = async |client: &Client| client.post("/v1/jobs", &request).await;
         let answer: SubmitAnswer = self.insist(asked)?;
         Ok(answer.job)
+    }
+
+    /// Cancels a job that this client submitted.
+    ///
+    /// # Errors
+    /// A refusal, or no acknowledgement within [`DEADLINE`].
+    pub fn cancel(&mut self, job: JobId) -> anyhow::Result<()> {
+        let path = format!("/v1/jobs/{job}/cancel");
+        let answer: Changed = self.insist(async |client: &Client| client.post(&path, &()).await)?;
+        ensure!(answer.jobs.len() == 1, "job {job} is not cancelled");
+        Ok(())
     }
 
     /// Asks without pauses until a controller shows a job.

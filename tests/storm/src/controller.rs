@@ -22,6 +22,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// Between two tellings of the time, in milliseconds; as the daemon's.
+const CLOCK_PERIOD_MS: u64 = 1_000;
 /// Segments are this small, so that a short history has many.
 const SEGMENT_BYTES: u64 = 16 << 10;
 
@@ -54,6 +56,8 @@ pub struct Process {
     watch: Option<lead::Watch>,
     /// What users asked of large arrays, on its way into the log part by part.
     parts: BTreeMap<AskId, lead::Parts>,
+    /// The others are shown its clocks then, in milliseconds.
+    tells_time_at_ms: u64,
 }
 
 /// What the clocks of its machine show.
@@ -93,7 +97,8 @@ impl Process {
         let replica = Replica::open(disk, &opening, machine)?;
         let (outputs, again) = (Vec::new(), Vec::new());
         let (lead, saved, watch, parts) = (None, None, None, BTreeMap::new());
-        Ok(Self { replica, lead, saved, is_stuck: false, outputs, again, watch, parts })
+        let (is_stuck, tells_time_at_ms) = (false, 0);
+        Ok(Self { replica, lead, saved, is_stuck, outputs, again, watch, parts, tells_time_at_ms })
     }
 
     /// The replica, to look at.
@@ -133,6 +138,7 @@ impl Process {
         inputs: Vec<Input>,
         house: &House,
     ) -> (Vec<Output>, Vec<Input>, Result<(), LogError>) {
+        let leads = self.replica.leads();
         self.replica.machine_mut().clock.set(clocks.wall, clocks.now_ms);
         let (mut wishes, mut reads) = (Wishes::default(), Vec::new());
         let (mut is_ticked, mut heard) = (false, Ok(()));
@@ -144,6 +150,9 @@ impl Process {
                 Input::Unreachable(id) => self.replica.note_unreachable(id),
                 Input::SnapshotCarried(id, arrived) => {
                     self.replica.note_snapshot_carried(id, arrived);
+                }
+                Input::Clock(from, clock) => {
+                    self.replica.machine_mut().clock.hear(from, clock, leads);
                 }
                 Input::Ask(id, body) => self.ask(id, body, house, &mut wishes, &mut reads),
                 Input::Propose(command, ticket) => wishes.commands.push((*command, ticket)),
@@ -162,6 +171,7 @@ impl Process {
         }
         if is_ticked {
             self.replica.tick();
+            self.tell_time(clocks.now_ms);
             if let Some(saved) = self.saved.take() {
                 self.replica.note_saved(saved);
             }
@@ -179,6 +189,16 @@ impl Process {
             self.outputs.push(Output::Wake(lead.next_at_ms()));
         }
         (std::mem::take(&mut self.outputs), std::mem::take(&mut self.again), result)
+    }
+
+    /// Shows the others what the clocks here show, from time to time.
+    fn tell_time(&mut self, now_ms: u64) {
+        if now_ms >= self.tells_time_at_ms {
+            self.tells_time_at_ms = now_ms + CLOCK_PERIOD_MS;
+            let leads = self.replica.leads();
+            let shown = self.replica.machine_mut().clock.shown(leads);
+            self.outputs.push(Output::Clock(shown));
+        }
     }
 
     fn hear(&mut self, link: LinkId, message: FromNode, house: &House, wishes: &mut Wishes) {

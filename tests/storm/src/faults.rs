@@ -141,6 +141,7 @@ impl Fault {
             Kind::NodeCut => dice.between(500, 8_000),
             Kind::LongCut => dice.between(24_000, 45_000),
             Kind::Sick => dice.between(500, 8_000),
+            Kind::Clock => dice.between(500, 20_000),
             _ => dice.between(100, 3_000),
         };
         let at_ms = dice.below(within_ms);

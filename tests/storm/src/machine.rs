@@ -38,9 +38,10 @@ pub struct SimMachine {
 impl SimMachine {
     /// An empty one.
     pub fn new(me: ControllerId, judge: Rc<RefCell<LogJudge>>, sabotage: Option<Sabotage>) -> Self {
+        let is_credulous = sabotage == Some(Sabotage::BelieveWall);
         Self {
             state: State::default(),
-            clock: Steady::default(),
+            clock: Steady::new(is_credulous),
             applied: Vec::new(),
             is_restored: false,
             leading: false,
@@ -112,6 +113,7 @@ impl Machine for SimMachine {
     fn pack(&mut self, commands: Vec<Command>) -> Vec<u8> {
         self.clock.not_before(self.state.now());
         let at = self.clock.now();
+        self.judge.borrow_mut().time.note_given(self.clock.uptime_ms(), self.me, at);
         let mut batch: Vec<Stamped<Command>> =
             commands.into_iter().map(|command| Stamped { at, command }).collect();
         if self.has(Sabotage::ForgetKeys) {
@@ -143,6 +145,9 @@ impl Machine for SimMachine {
             order.reverse();
         }
         let mut answers = vec![Vec::new(); batch.len()];
+        if is_first {
+            batch.iter().for_each(|stamped| judge.time.note_logged(stamped.at));
+        }
         for place in order {
             let events = self.apply_one(&batch[place]);
             if is_first {

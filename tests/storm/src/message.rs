@@ -4,6 +4,7 @@
 use common::id::{AttemptId, ControllerId, JobId, JobKey};
 use common::time::Span;
 use common::wire::node::{FromNode, ToNode};
+use common::wire::peer::PeerClock;
 use replica::{Change, Letter, ProposeError, Told};
 use state::{Command, Event};
 
@@ -93,6 +94,8 @@ pub enum Input {
     Change(Vec<Change>),
     /// The operator has the lead handed on.
     Transfer,
+    /// Another controller's clocks.
+    Clock(ControllerId, PeerClock),
     /// A node says something.
     Up(LinkId, Box<FromNode>),
     /// A node's connection ended.
@@ -110,6 +113,8 @@ pub enum Output {
     Close(LinkId),
     Reply(AskId, Reply),
     Changed(Result<Told<Vec<Event>>, ProposeError>),
+    /// What its clocks show, for all other controllers.
+    Clock(PeerClock),
     /// It wants to be woken then, in milliseconds.
     Wake(u64),
 }

@@ -38,6 +38,8 @@ pub enum Sabotage {
     AckChange,
     /// Who was promised a start waits on when its time has come.
     BreakPromises,
+    /// Cluster time is what the leader's wall clock shows.
+    BelieveWall,
 }
 
 impl Sabotage {
@@ -60,6 +62,7 @@ impl Sabotage {
         Self::StaleRead,
         Self::AckChange,
         Self::BreakPromises,
+        Self::BelieveWall,
     ];
 
     /// Its name on the command line, and what it does.
@@ -99,6 +102,7 @@ impl Sabotage {
             Self::BreakPromises => {
                 ("break-promises", "who was promised a start waits on when its time has come")
             }
+            Self::BelieveWall => ("believe-wall", "cluster time is what the leader's wall shows"),
         }
     }
 

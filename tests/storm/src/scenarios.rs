@@ -16,6 +16,7 @@ pub fn all() -> Vec<Scenario> {
         ("a node comes back after it was given up", comes_back()),
         ("the lead goes round while kantd of every node restarts", goes_round()),
         ("a damaged controller is replaced while another stands still", replaced()),
+        ("a controller starts while its clock is ahead, which is set right then", set_right()),
     ]
 }
 
@@ -67,4 +68,9 @@ fn goes_round() -> Plan {
 
 fn replaced() -> Plan {
     plan(3, 4, 30, vec![fault(6_000, Kind::Rot, 100), fault(9_000, Kind::Pause, 3_000)])
+}
+
+fn set_right() -> Plan {
+    // Alone it takes a minute until the clock is believed, and time is ahead for longer than that.
+    plan(1, 3, 200, vec![fault(4_000, Kind::Clock, 12_000), fault(8_000, Kind::Kill, 700)])
 }

@@ -21,7 +21,7 @@ use crate::judge::nodes::NodeJudge;
 use crate::judge::promises::PromiseJudge;
 use crate::judge::register::RegisterJudge;
 use crate::judge::users::UserJudge;
-use crate::message::LinkId;
+use crate::message::{Input, LinkId};
 use crate::net::{Links, Net};
 use crate::node::{Node, Surroundings};
 use crate::plan::Plan;
@@ -176,6 +176,7 @@ impl World {
             Event::Letter { from, to, has_snapshot, bytes } => {
                 self.letter_arrives(from, to, has_snapshot, bytes);
             }
+            Event::Clock(from, to, clock) => drop(self.input(to, Input::Clock(from, clock))),
             Event::Work(work) => self.begin_work(work),
             Event::Ask(to, id, body) => self.ask_arrives(to, id, body),
             Event::AskTimeout(id) => self.ask_timed_out(id),
@@ -207,6 +208,7 @@ impl World {
             self.promise_judge.read(&event);
         }
         self.complaints.append(&mut log.complaints);
+        self.complaints.append(&mut log.time.complaints);
         self.complaints.append(&mut self.node_judge.complaints);
         self.complaints.append(&mut self.user_judge.complaints);
         self.complaints.append(&mut self.promise_judge.complaints);

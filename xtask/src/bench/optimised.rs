@@ -28,7 +28,7 @@ pub fn quality(traces: &Path) -> anyhow::Result<String> {
     bench(&["quality".to_owned(), format!("--traces={}", traces.display())])
 }
 
-/// Runs `bench raft`, `bench node` or `bench cli` and adds its samples to `figures`.
+/// Runs a benchmark that prints samples, and adds them to `figures`.
 pub fn sampled(name: &str, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
     let text = bench(&[name.to_owned(), format!("--rounds={rounds}")])?;
     let rows: Vec<serde_json::Value> =

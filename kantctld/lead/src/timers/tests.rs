@@ -139,6 +139,26 @@ fn old_things_are_forgotten_once_a_minute() {
 }
 
 #[test]
+fn tasks_that_cannot_start_any_more_are_ended_until_none_is_left() {
+    let mut house = House::of(&["a"]);
+    let mut guard = Guard::new(Standing::InSession);
+    let first = house.job();
+    let array = Ask {
+        array: Some(format!("0-{}", state::ENDED_AT_ONCE).parse().unwrap()),
+        dependency: Some(format!("afterok:{first}").parse().unwrap()),
+        kill_on_invalid_dependency: true,
+        ..Ask::default()
+    };
+    house.submit(array, "#!/bin/sh\n".to_owned());
+    assert_eq!(guard.look(&house), []);
+    let actor = state::Actor { uid: common::id::Uid(0), operator: true };
+    house.apply(Command::CancelJob { actor, target: state::Target { key: first } });
+    assert_eq!(guard.look(&house), [Due::Propose(Command::EndHopeless)]);
+    house.apply(Command::EndHopeless);
+    assert_eq!((guard.look(&house), house.state.live().count()), (vec![], 0));
+}
+
+#[test]
 fn a_lease_runs_out_when_nobody_speaks_for_its_job_and_begins_anew_with_each_leader() {
     let mut house = House::of(&["a"]);
     let mut guard = Guard::new(Standing::InSession);

@@ -12,6 +12,7 @@ mod deadline_over;
 mod delete_reservation;
 mod drain_node;
 mod enact_round;
+mod end_hopeless;
 mod finish_job;
 mod forget_done;
 mod hold_job;
@@ -114,6 +115,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         }
         Command::StartOverdue { id } => start_overdue::apply(state, out, *id),
         Command::ForgetDone => forget_done::apply(state, out),
+        Command::EndHopeless => end_hopeless::apply(state, out),
     };
     dependency::follow(state, &mut events);
     if let Err(refusal) = result {

@@ -1,19 +1,18 @@
 //! What a job's start, end or requeue means for those that wait for it. Goes by the events of a
 //! command, and by those it adds: a chain of any length takes no depth. Never moves a job, but for
-//! cancelling those that asked for it should what they wait for not come any more.
+//! the hopeless.
 
 use super::look::look;
 use super::ties::Counts;
 use super::told::{Move, Told};
-use super::{Judge, TermState, Verdict, each, tell, verdict};
+use super::{TermState, Verdict, each, hopeless, verdict};
 use crate::event::Event;
 use crate::job::Record;
-use crate::life;
 use crate::remembered::State;
 use crate::story::{self, StoryEvent};
 use common::id::{JobId, JobKey};
+use common::job::Phase;
 use common::job::dependency::Term;
-use common::job::{Outcome, Phase};
 use std::sync::Arc;
 
 /// Whom what became of a term is about.
@@ -29,29 +28,30 @@ pub(super) enum Change {
 pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
     let mut at = 0;
     let mut told = Told::default();
+    let mut left = hopeless::ENDED_AT_ONCE;
     while let Some(event) = events.get(at) {
         at += 1;
         match event {
             Event::JobStarted { id, .. } => {
                 let key = id.key;
                 let counts = told.counting(state, key.job, Move::Start);
-                stir(state, events, key, counts);
+                stir(state, events, key, counts, &mut left);
             }
             Event::JobDone { key, .. } => {
                 let key = *key;
                 let counts = told.counting(state, key.job, Move::End);
-                stir(state, events, key, counts);
+                stir(state, events, key, counts, &mut left);
             }
             Event::JobRequeued { key, .. } => {
                 let key = *key;
                 let counts = told.counting(state, key.job, Move::Requeue);
-                stir(state, events, key, counts);
-                end_hopeless(state, events, key);
+                stir(state, events, key, counts, &mut left);
+                hopeless::end_one(state, events, key);
             }
             Event::JobUpdated { key: JobKey { job, .. }, .. }
             | Event::JobSubmitted { job, repeated: false, .. } => {
                 let job = *job;
-                end_all_hopeless(state, events, job);
+                hopeless::end_all(state, events, job, &mut left);
             }
             _ => {}
         }
@@ -59,9 +59,20 @@ pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
 }
 
 /// A job or array task moved, by which this counts of the whole job.
-fn stir(state: &mut State, events: &mut Vec<Event>, moved: JobKey, counts: &[Counts]) {
+fn stir(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    moved: JobKey,
+    counts: &[Counts],
+    left: &mut usize,
+) {
     for id in state.ties.dependents(moved, counts) {
-        advance(state, events, id, moved, counts);
+        if let Some(key) = advance(state, events, id, moved, counts) {
+            match key.index {
+                Some(_) => hopeless::end_one(state, events, key),
+                None => hopeless::end_all(state, events, id, left),
+            }
+        }
     }
     if state.ties.has_singletons()
         && let Some(record) = state.job(moved.job)
@@ -88,15 +99,16 @@ fn stir_name(state: &State, events: &mut Vec<Event>, moved: &Record) {
     events.extend(first.map(|id| Event::DependencyMoved { key: JobKey::single(id) }));
 }
 
-/// Looks again at each term of a job that names the one that moved.
+/// Looks again at each term of a job that names the one that moved; answers whom that is about, if
+/// anything is otherwise than before.
 fn advance(
     state: &mut State,
     events: &mut Vec<Event>,
     id: JobId,
     moved: JobKey,
     counts: &[Counts],
-) {
-    let Some(record) = state.job(id) else { return };
+) -> Option<JobKey> {
+    let record = state.job(id)?;
     let own = JobKey::single(id);
     let before = verdict_of(state, own);
     let mut change = Change::Nothing;
@@ -120,7 +132,7 @@ fn advance(
         });
     }
     let key = match change {
-        Change::Nothing => return,
+        Change::Nothing => return None,
         Change::OneTask => JobKey { index: moved.index, ..own },
         Change::All => own,
     };
@@ -134,10 +146,7 @@ fn advance(
     {
         story::add(&mut element.story, now, StoryEvent::Unblocked { by: moved });
     }
-    match key.index {
-        Some(_) => end_hopeless(state, events, key),
-        None => end_all_hopeless(state, events, id),
-    }
+    Some(key)
 }
 
 /// The terms that name the job that moved, with their places.
@@ -162,50 +171,4 @@ pub(super) fn put(state: &mut State, place: (JobId, usize), now: TermState) -> C
         *standing = now;
     }
     Change::All
-}
-
-/// The same for all elements of a job. What they share is judged and told once.
-fn end_all_hopeless(state: &mut State, events: &mut Vec<Event>, job: JobId) {
-    let Some(record) = state.jobs.get(&job).filter(|r| r.spec.ask.kill_on_invalid_dependency)
-    else {
-        return;
-    };
-    let judge = Judge::new(state, record);
-    let hopeless = state.living.of(job).filter(|key| judge.of(key.index) == Verdict::Never);
-    let hopeless: Vec<JobKey> = hopeless.collect();
-    let shared = (!judge.is_task_for_task())
-        .then(|| hopeless.first().map(|key| why(state, record, *key)))
-        .flatten();
-    for key in hopeless {
-        let why = match (&shared, state.job(job)) {
-            (Some(why), _) => why.clone(),
-            (None, Some(record)) => why(state, record, key),
-            (None, None) => return,
-        };
-        end(state, events, key, why);
-    }
-}
-
-/// Cancels what cannot start any more, if it asked for that.
-fn end_hopeless(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
-    let Some((record, _)) = state.element(key) else { return };
-    let asked = record.spec.ask.kill_on_invalid_dependency;
-    if asked && verdict(state, record, key.index) == Verdict::Never {
-        let why = why(state, record, key);
-        end(state, events, key, why);
-    }
-}
-
-fn why(state: &State, record: &Record, key: JobKey) -> String {
-    let reason = tell::reason(state, record, key.index);
-    reason.map(|reason| reason.to_string()).unwrap_or_default()
-}
-
-fn end(state: &mut State, events: &mut Vec<Event>, key: JobKey, why: String) {
-    let now = state.now;
-    let Some(element) = state.element_mut(key).filter(|e| e.phase == Phase::Pending) else {
-        return;
-    };
-    story::add(&mut element.story, now, StoryEvent::Hopeless { why });
-    life::drop_waiting(state, events, key, Outcome::Cancelled, None);
 }

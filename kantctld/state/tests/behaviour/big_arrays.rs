@@ -3,7 +3,7 @@
 
 use crate::house::{House, USER, settings, share};
 use common::id::{ArrayIndex, JobId, JobKey};
-use common::job::{Ask, Patch, Replaced};
+use common::job::{Ask, Outcome, Patch, Phase, Replaced};
 use common::time::{Span, Time};
 use state::{Command, Event, Stamped, Target};
 
@@ -182,4 +182,53 @@ fn requests_of_a_user_who_submits_and_cancels_without_end_are_kept_up_to_a_numbe
     }
     assert!(requests(&house) <= 1501 + 1, "{}", requests(&house));
     assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
+}
+
+/// A job, and an array that is to end should that not go well; the job is cancelled.
+fn hopeless(house: &mut House, tasks: u32) -> (JobKey, JobId) {
+    let first = JobKey::single(house.submit(Ask::default()));
+    let array = house.submit(Ask {
+        dependency: Some(format!("afterok:{first}").parse().unwrap()),
+        kill_on_invalid_dependency: true,
+        ..array(tasks)
+    });
+    let cancel = house.cancel(first);
+    quietly(house, cancel);
+    (first, array)
+}
+
+/// How many of its tasks wait.
+fn waiting(house: &House, job: JobId) -> usize {
+    let elements = house.state.job(job).unwrap().elements.values();
+    elements.filter(|element| element.phase == Phase::Pending).count()
+}
+
+#[test]
+fn tasks_that_cannot_start_any_more_end_in_bounded_parts() {
+    let mut house = House::empty();
+    let (_, array) = hopeless(&mut house, 2500);
+    for left in [1500, 500, 0] {
+        assert_eq!(waiting(&house, array), left);
+        assert_eq!(house.state.has_hopeless(), left > 0);
+        assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
+        // Another leads, with no more than a snapshot.
+        let bytes = state::persist::to_bytes(&house.state).unwrap();
+        house.state = state::persist::from_bytes(&bytes).unwrap();
+        let events = quietly(&mut house, Command::EndHopeless);
+        assert!(events.len() <= state::ENDED_AT_ONCE, "{} events", events.len());
+    }
+    let last = JobKey { job: array, index: Some(ArrayIndex(2499)) };
+    assert_eq!(house.outcome(last), Some(Outcome::Cancelled));
+    assert!(story(&house, last).iter().any(|line| line.contains("kill-on-invalid-dep")));
+}
+
+#[test]
+fn tasks_that_can_start_again_meanwhile_are_not_ended() {
+    let mut house = House::empty();
+    let (first, array) = hopeless(&mut house, 2500);
+    assert_eq!(waiting(&house, array), 1500);
+    let requeue = house.requeue(first);
+    quietly(&mut house, requeue);
+    quietly(&mut house, Command::EndHopeless);
+    assert_eq!((waiting(&house, array), house.state.has_hopeless()), (1500, false));
 }

@@ -196,6 +196,9 @@ fn what_cannot_come_waits_for_ever_or_is_cancelled_down_the_chain() {
         })
         .collect();
     run(&mut house, first, 7);
+    assert!(house.state.has_hopeless(), "one command ends some of them");
+    house.apply(Command::EndHopeless);
+    assert!(!house.state.has_hopeless());
     assert_eq!(house.phase(stays), Phase::Pending);
     let all_cancelled = chain.iter().all(|key| house.outcome(*key) == Some(Outcome::Cancelled));
     assert!(all_cancelled);

@@ -2,6 +2,7 @@
 //! state's own invariants after each command. Never applies anything itself.
 
 use super::Complaint;
+use super::time::TimeJudge;
 use common::id::{ControllerId, LogIndex};
 use state::invariant::Judge;
 use state::{Command, Event, State};
@@ -19,6 +20,7 @@ pub struct LogJudge {
     pub fresh: Vec<Event>,
     /// The state of the highest index that was applied anywhere.
     pub frontier: State,
+    pub time: TimeJudge,
     entries: BTreeMap<u64, (u32, ControllerId)>,
     states: BTreeMap<u64, (u32, ControllerId)>,
     highest: u64,
@@ -31,6 +33,7 @@ impl Default for LogJudge {
             complaints: Vec::new(),
             fresh: Vec::new(),
             frontier: State::default(),
+            time: TimeJudge::default(),
             entries: BTreeMap::new(),
             states: BTreeMap::new(),
             highest: 0,

@@ -7,6 +7,7 @@ pub mod log;
 pub mod nodes;
 pub mod promises;
 pub mod register;
+pub mod time;
 pub mod users;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

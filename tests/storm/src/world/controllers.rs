@@ -9,6 +9,7 @@ use crate::controller::Process;
 use crate::message::{Host as At, Input, Output};
 use crate::sabotage::Sabotage;
 use common::id::ControllerId;
+use common::wire::peer::PeerClock;
 use replica::{Beginning, Letter, LogError, Member, StoreError};
 
 /// Between two ticks of a controller, in milliseconds; as the daemon's.
@@ -26,7 +27,18 @@ impl World {
     pub(super) fn add_host(&mut self, id: ControllerId, beginning: Beginning) {
         let lies = self.plan.has(Sabotage::AckBeforeFsync);
         self.hosts.insert(id, Host::new(beginning, lies));
+        self.log.borrow_mut().time.note_wall(self.now_ms, id, 0);
         self.start_soon(id, 1);
+    }
+
+    /// A machine's wall clock is set so far ahead of the true time.
+    pub(super) fn set_wall(&mut self, id: ControllerId, skew_ms: i64) {
+        let Some(host) = self.hosts.get_mut(&id).filter(|host| host.skew_ms != skew_ms) else {
+            return;
+        };
+        host.skew_ms = skew_ms;
+        self.log.borrow_mut().time.note_wall(self.now_ms, id, skew_ms);
+        self.story.tell(self.now_ms, || format!("the wall of c{id} is {skew_ms} ms ahead"));
     }
 
     /// The process is started after so many milliseconds, unless it runs or is about to.
@@ -46,6 +58,7 @@ impl World {
         }
         host.life += 1;
         let life = host.life;
+        self.log.borrow_mut().time.note_start(self.now_ms, host.skew_ms);
         let disk = host.disk.clone();
         let started = Process::start(id, &host.beginning, disk, life, &self.house);
         match started {
@@ -237,6 +250,7 @@ impl World {
             Output::Changed(result) => {
                 self.story.tell(self.now_ms, || format!("operator is told {result:?}"));
             }
+            Output::Clock(clock) => self.carry_clock(id, clock, at_ms),
             Output::Wake(at_ms) => self.run_at(id, at_ms.max(self.now_ms + 1)),
         }
     }
@@ -256,6 +270,18 @@ impl World {
                 bytes: letter.bytes.clone(),
             };
             self.agenda.add(at_ms + delay_ms + large_ms, letter);
+        }
+    }
+
+    /// Shows all others what a controller's clocks show.
+    fn carry_clock(&mut self, id: ControllerId, clock: PeerClock, at_ms: u64) {
+        let others: Vec<ControllerId> =
+            self.hosts.keys().copied().filter(|other| *other != id).collect();
+        for other in others {
+            let (from, to) = (At::Controller(id), At::Controller(other));
+            for delay_ms in self.net.carry(self.now_ms, from, to) {
+                self.agenda.add(at_ms + delay_ms, Event::Clock(id, other, clock));
+            }
         }
     }
 

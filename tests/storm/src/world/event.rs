@@ -3,6 +3,7 @@
 use crate::message::{AskId, Body, LinkId, Reply, StepChange};
 use common::id::{AttemptId, ControllerId};
 use common::wire::node::{FromNode, ToNode};
+use common::wire::peer::PeerClock;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -22,6 +23,8 @@ pub enum Event {
         has_snapshot: bool,
         bytes: Vec<u8>,
     },
+    /// What another controller's clocks showed arrives.
+    Clock(ControllerId, ControllerId, PeerClock),
     /// A user begins a work.
     Work(usize),
     /// A user's request arrives at a controller.

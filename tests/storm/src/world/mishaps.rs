@@ -112,7 +112,7 @@ impl World {
             }
             Kind::Clock => {
                 let far_ms = i64::try_from(dice.below(3_600_000)).unwrap_or(0);
-                host.skew_ms = if dice.percent(50) { far_ms } else { -far_ms };
+                self.set_wall(id, if dice.percent(50) { far_ms } else { -far_ms });
             }
             Kind::SlowDisk => host.slow_until_ms = self.now_ms + fault.lasts_ms,
             Kind::FullDisk => {
@@ -215,6 +215,8 @@ impl World {
                 let place = self.node_of(fault);
                 self.with_node(place, |node, around, _| node.find(None, around));
             }
+            // Others stay as they are until all is mended.
+            Kind::Clock if fault.salt.is_multiple_of(2) => self.set_walls_right(),
             Kind::FullDisk => {
                 for host in self.hosts.values() {
                     host.disk.memory.set_capacity_bytes(None);
@@ -222,5 +224,16 @@ impl World {
             }
             _ => {}
         }
+        let ready_ms = self.ready_ms.unwrap_or(0);
+        let is_over = |fault: &Fault| ready_ms + fault.at_ms + fault.lasts_ms <= self.now_ms;
+        let are_right = self.hosts.values().all(|host| host.skew_ms == 0);
+        if are_right && self.plan.faults.iter().all(is_over) {
+            self.log.borrow_mut().time.note_calm(self.now_ms);
+        }
+    }
+
+    pub(super) fn set_walls_right(&mut self) {
+        let ids: Vec<ControllerId> = self.hosts.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.set_wall(id, 0));
     }
 }

@@ -54,6 +54,7 @@ impl World {
         self.is_healed = true;
         self.story.tell(self.now_ms, || "the trouble is over".to_owned());
         self.net.heal();
+        self.set_walls_right();
         let ids: Vec<ControllerId> = self.hosts.keys().copied().collect();
         for id in ids {
             let Some(host) = self.hosts.get_mut(&id) else { continue };
@@ -65,6 +66,7 @@ impl World {
             }
             self.start_soon(id, 100);
         }
+        self.log.borrow_mut().time.note_calm(self.now_ms);
         for node in 0..self.nodes.len() {
             self.with_node(node, |node, around, _| node.find(None, around));
             self.agenda.add(self.now_ms + 1_000, Event::Kantd(node));

@@ -45,6 +45,31 @@ pub struct News {
     pub(super) reservations: Option<Vec<Reservation>>,
 }
 
+impl News {
+    /// The same in parts, to be kept one after the other with looks at the snapshot between: jobs
+    /// that hold nothing, some at a time, and in the last part those that run.
+    #[must_use]
+    pub fn in_parts(mut self, jobs_max: usize) -> Vec<Self> {
+        if self.jobs.len() <= jobs_max {
+            return vec![self];
+        }
+        let (running, others): (Vec<_>, Vec<_>) =
+            self.jobs.into_iter().partition(|job| matches!(job.is, Is::Running(_)));
+        let mut asking: BTreeSet<JobKey> = self.asking.into_iter().collect();
+        let (policy, nodes) = (self.policy.take(), std::mem::take(&mut self.nodes));
+        let mut parts = vec![Self { policy, nodes, ..Self::default() }];
+        let mut others = others.into_iter().peekable();
+        while others.peek().is_some() {
+            let jobs: Vec<JobNews> = others.by_ref().take(jobs_max).collect();
+            let asking = jobs.iter().filter_map(|job| asking.take(&job.key)).collect();
+            parts.push(Self { asking, jobs, ..Self::default() });
+        }
+        let asking = asking.into_iter().collect();
+        parts.push(Self { asking, jobs: running, ..self });
+        parts
+    }
+}
+
 /// What a job, or a task of an array, is now.
 #[derive(Debug)]
 pub(super) struct JobNews {

@@ -49,7 +49,13 @@ impl World {
 
     /// The kept snapshot is the one made from nothing.
     pub(super) fn keep(&mut self) -> Result<(), TestCaseError> {
-        self.keeper.update(&self.state, &std::mem::take(&mut self.untold));
+        let told = std::mem::take(&mut self.untold);
+        let mut by_parts = self.keeper.clone();
+        for part in self.keeper.news(&self.state, &told).in_parts(1) {
+            by_parts.keep(part);
+        }
+        self.keeper.update(&self.state, &told);
+        prop_assert_eq!(by_parts.snapshot(), self.keeper.snapshot(), "kept in parts");
         prop_assert_eq!(self.keeper.snapshot(), &snapshot(&self.state));
         Ok(())
     }

@@ -1,0 +1,91 @@
+//! The end of jobs that asked to be cancelled should what they wait for not come any more. One
+//! command ends some tasks, and further ones the rest: while it is applied, all others wait, and an
+//! array may have a hundred thousand tasks.
+
+use super::{Judge, Verdict, tell, verdict};
+use crate::event::Event;
+use crate::job::Record;
+use crate::life;
+use crate::remembered::State;
+use crate::story::{self, StoryEvent};
+use common::id::{JobId, JobKey};
+use common::job::{Outcome, Phase};
+
+/// The most tasks that one command ends because of what it means for whole jobs.
+pub const ENDED_AT_ONCE: usize = 1000;
+
+impl State {
+    /// Are tasks left that an `EndHopeless` ends?
+    #[must_use]
+    pub fn has_hopeless(&self) -> bool {
+        !self.hopeless.is_empty()
+    }
+}
+
+/// Ends what earlier commands left, as much as one command may.
+pub(crate) fn end_some(state: &mut State, events: &mut Vec<Event>) {
+    let mut left = ENDED_AT_ONCE;
+    while left > 0
+        && let Some(job) = state.hopeless.first().copied()
+    {
+        end_all(state, events, job, &mut left);
+    }
+}
+
+/// Cancels those elements of a job that cannot start any more, if it asked for that: at most so
+/// many as are left to this command. What they share is judged and told once.
+pub(super) fn end_all(state: &mut State, events: &mut Vec<Event>, job: JobId, left: &mut usize) {
+    state.hopeless.remove(&job);
+    let Some(record) = state.jobs.get(&job).filter(|r| r.spec.ask.kill_on_invalid_dependency)
+    else {
+        return;
+    };
+    let judge = Judge::new(state, record);
+    let waits = |key: &JobKey| {
+        let element = record.elements.get(&key.index);
+        element.is_some_and(|element| element.phase == Phase::Pending)
+    };
+    let is_hopeless = |key: &JobKey| judge.of(key.index) == Verdict::Never && waits(key);
+    let mut hopeless: Vec<JobKey> =
+        state.living.of(job).filter(is_hopeless).take(*left + 1).collect();
+    let shared = (!judge.is_task_for_task())
+        .then(|| hopeless.first().map(|key| why(state, record, *key)))
+        .flatten();
+    if hopeless.len() > *left {
+        hopeless.truncate(*left);
+        state.hopeless.insert(job);
+    }
+    *left -= hopeless.len();
+    for key in hopeless {
+        let why = match (&shared, state.job(job)) {
+            (Some(why), _) => why.clone(),
+            (None, Some(record)) => why(state, record, key),
+            (None, None) => return,
+        };
+        end(state, events, key, why);
+    }
+}
+
+/// The same for one element.
+pub(super) fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
+    let Some((record, _)) = state.element(key) else { return };
+    let asked = record.spec.ask.kill_on_invalid_dependency;
+    if asked && verdict(state, record, key.index) == Verdict::Never {
+        let why = why(state, record, key);
+        end(state, events, key, why);
+    }
+}
+
+fn why(state: &State, record: &Record, key: JobKey) -> String {
+    let reason = tell::reason(state, record, key.index);
+    reason.map(|reason| reason.to_string()).unwrap_or_default()
+}
+
+fn end(state: &mut State, events: &mut Vec<Event>, key: JobKey, why: String) {
+    let now = state.now;
+    let Some(element) = state.element_mut(key).filter(|e| e.phase == Phase::Pending) else {
+        return;
+    };
+    story::add(&mut element.story, now, StoryEvent::Hopeless { why });
+    life::drop_waiting(state, events, key, Outcome::Cancelled, None);
+}

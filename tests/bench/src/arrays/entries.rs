@@ -1,0 +1,199 @@
+//! How long the log entries of an action on a whole array take to apply, in this process: a
+//! machine's other work blurs that less than what a client waits.
+
+use crate::figures::Figures;
+use crate::machine;
+use crate::policy::Rules;
+use anyhow::{Context as _, bail, ensure};
+use common::cpuset::CpuSet;
+use common::id::{ArrayIndex, AttemptId, Gid, JobId, JobKey, RequestKey, Uid};
+use common::job::{Ask, JobSize, Owner, Patch};
+use common::resource::{Allocation, Request, Share};
+use common::time::{Span, Time};
+use common::unit::{Bytes, Cpus, Nodes, Tasks};
+use common::wire::node::{StepPhase, StepStatus};
+use lead::Parts;
+use lead::steering::TASKS_MAX;
+use state::{Actor, Command, Event, RoundStart, Settings, Stamped, State, Target};
+use std::time::{Duration, Instant};
+
+const USER: Uid = Uid(1000);
+/// CPUs of a node, and tasks that run on each pair of nodes.
+const CPUS: u32 = 96;
+
+struct House {
+    state: State,
+    now: Time,
+    /// What the last command did.
+    events: Vec<Event>,
+}
+
+/// Measures each action once, on an array of so many tasks.
+pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
+    let mut house = House::new()?;
+    let of = |verb: &str| format!("longest entry: {verb} an array of {tasks}");
+    let (array, took) = house.submit(tasks, "")?;
+    figures.time(&of("submit"), took);
+    let (actor, target) = (operator(), Target { key: array });
+    let verbs = [
+        ("hold", Command::HoldJob { actor: actor.clone(), target }),
+        ("release", Command::ReleaseJob { actor: actor.clone(), target }),
+        ("update", update(target)),
+        ("cancel", Command::CancelJob { actor: actor.clone(), target }),
+        ("requeue", Command::RequeueJob { actor: actor.clone(), target }),
+    ];
+    for (verb, command) in verbs {
+        figures.time(&of(verb), house.steer(command)?);
+    }
+    house.run(array, tasks)?;
+    let size = JobSize::Nodes(Nodes(1));
+    figures.time(&of("resize"), house.steer(Command::ResizeJob { actor, target, size })?);
+    let ended = house.steer(Command::CancelJob { actor: operator(), target })?;
+    figures.time(&of("cancel, all running,"), ended);
+    drop(house);
+    let mut house = House::new()?;
+    let (first, _) = house.submit(1, "")?;
+    house.submit(tasks, &format!("afterok:{}", first.job))?;
+    let target = Target { key: first };
+    let ended = house.steer(Command::CancelJob { actor: operator(), target })?;
+    let mut longest = ended;
+    while house.state.has_hopeless() {
+        longest = longest.max(house.apply(Command::EndHopeless)?);
+    }
+    figures.time(&of("end what waits in vain:"), longest);
+    house.now = house.now + Span::from_minutes(24 * 60 * 400);
+    figures.time(&of("forget"), house.apply(Command::ForgetDone)?);
+    Ok(())
+}
+
+const fn operator() -> Actor {
+    Actor { uid: Uid(0), operator: true }
+}
+
+fn update(target: Target) -> Command {
+    let patch = Patch { time_limit: Some(Span::from_minutes(5)), ..Patch::default() };
+    Command::UpdateJob { actor: operator(), target, patch: Box::new(patch), living: true }
+}
+
+impl House {
+    fn new() -> anyhow::Result<Self> {
+        let now = Time(1_800_000_000_000);
+        let mut house = Self { state: State::default(), now, events: Vec::new() };
+        let kept = Span::from_minutes(24 * 60);
+        house.apply(Command::Configure(Settings {
+            done_jobs_kept: kept,
+            ..Rules::Plain.settings(0)
+        }))?;
+        Ok(house)
+    }
+
+    /// How long a command took. A copy of the state is kept while it runs, as a controller that
+    /// writes a snapshot or looks at much keeps one.
+    fn apply(&mut self, command: Command) -> anyhow::Result<Duration> {
+        let copy = self.state.clone();
+        let took = self.prepare(command);
+        drop(copy);
+        took
+    }
+
+    /// The same without a copy: what is not measured.
+    fn prepare(&mut self, command: Command) -> anyhow::Result<Duration> {
+        let stamped = Stamped { at: self.now, command };
+        let began = Instant::now();
+        self.events = state::apply(&mut self.state, &stamped);
+        let took = began.elapsed();
+        let refused = |event: &&Event| {
+            matches!(event, Event::CommandRefused(_) | Event::RoundEntryRefused { .. })
+        };
+        match self.events.iter().find(refused) {
+            Some(refused) => bail!("failed to measure arrays: {refused}"),
+            None => Ok(took),
+        }
+    }
+
+    /// The longest entry of what is asked of an array, in parts as a controller has it.
+    fn steer(&mut self, command: Command) -> anyhow::Result<Duration> {
+        let mut parts = Parts::new(&self.state, command, TASKS_MAX);
+        let mut longest = Duration::ZERO;
+        while let Some(part) = parts.next_part() {
+            longest = longest.max(self.apply(part)?);
+            parts.note(state::event::changed(&self.events));
+        }
+        ensure!(parts.outcome().is_ok(), "failed to measure arrays: nothing was changed");
+        Ok(longest)
+    }
+
+    fn submit(&mut self, tasks: u32, dependency: &str) -> anyhow::Result<(JobKey, Duration)> {
+        let number = self.state.last_job().0 + 1;
+        let array = (tasks > 1).then(|| format!("0-{}", tasks - 1).parse()).transpose()?;
+        let dependency = (!dependency.is_empty()).then(|| dependency.parse()).transpose()?;
+        let ask = Ask {
+            array,
+            dependency,
+            kill_on_invalid_dependency: true,
+            requeue: true,
+            time_limit: Some(Span::from_minutes(60)),
+            request: Request {
+                nodes: Some(Nodes(2)),
+                tasks: Tasks(2),
+                cpus_per_task: Cpus(1),
+                ..Request::default()
+            },
+            ..Ask::default()
+        };
+        let took = self.apply(Command::SubmitJob {
+            request_key: RequestKey(format!("job-{number}")),
+            owner: Owner { uid: USER, gid: Gid(100), name: "ada".to_owned() },
+            groups: Vec::new(),
+            operator: false,
+            via: None,
+            ask: Box::new(ask),
+            script: "#!/bin/sh\n".to_owned(),
+            environment: String::new(),
+        })?;
+        Ok((JobKey::single(JobId(number)), took))
+    }
+
+    /// All tasks run, each on two nodes.
+    fn run(&mut self, array: JobKey, tasks: u32) -> anyhow::Result<()> {
+        for pair in 0..tasks.div_ceil(CPUS) {
+            let names = [pair * 2, pair * 2 + 1].map(machine::name);
+            for name in &names {
+                self.prepare(Command::RegisterNode {
+                    identity: name.to_string(),
+                    address: name.to_string(),
+                    name: name.clone(),
+                    version: "1".to_owned(),
+                    inventory: Box::new(machine::inventory()),
+                    steps: Vec::new(),
+                })?;
+            }
+            let mut starts = Vec::new();
+            for index in pair * CPUS..tasks.min((pair + 1) * CPUS) {
+                let key = JobKey { index: Some(ArrayIndex(index)), ..array };
+                let (_, element) = self.state.element(key).context("a task is gone")?;
+                let share = |node: &common::id::NodeName| Share {
+                    node: node.clone(),
+                    tasks: Tasks(1),
+                    cpus: CpuSet::from_iter([index % CPUS]),
+                    memory: Bytes(1 << 20),
+                    gpus: Vec::new(),
+                    gpu_milli: None,
+                };
+                let allocation = Allocation::new(names.iter().map(share).collect())?;
+                let id = AttemptId { key, attempt: element.next_attempt() };
+                starts.push(RoundStart { id, allocation, group: None });
+            }
+            let phase = StepPhase::Running { since: self.now, suspended: false };
+            let steps =
+                starts.iter().map(|start| StepStatus { id: start.id, phase: phase.clone() });
+            let steps: Vec<StepStatus> = steps.collect();
+            let (preempts, shrinks, grows) = (Vec::new(), Vec::new(), Vec::new());
+            self.prepare(Command::EnactRound { preempts, shrinks, starts, grows })?;
+            for node in names {
+                self.prepare(Command::ReportSteps { node, steps: steps.clone() })?;
+            }
+        }
+        Ok(())
+    }
+}
