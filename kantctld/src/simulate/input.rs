@@ -1,5 +1,5 @@
-//! The trace and the nodes of a simulation, from their files. Never guesses a format: `.swf` is the
-//! Standard Workload Format, everything else CSV.
+//! The trace and the nodes of a simulation, read from files. A name with `.swf` means the Standard
+//! Workload Format, anything else CSV.
 
 use super::{Arguments, SimulateError};
 use common::unit::Gpus;
@@ -7,7 +7,7 @@ use sim::trace::{Job, Node, read_jobs, read_nodes, read_swf};
 use std::path::Path;
 
 pub(super) struct Input {
-    /// What the trace is called: its file's name up to the first dot.
+    /// The trace file's name up to the first dot.
     pub name: String,
     pub jobs: Vec<Job>,
     pub nodes: Vec<Node>,
@@ -40,7 +40,7 @@ pub(super) fn read(arguments: &Arguments) -> Result<Input, SimulateError> {
     Ok(Input { name: trace_name(&arguments.jobs), jobs, nodes })
 }
 
-/// The slots of each node, if all have as many.
+/// The slots of each node, if all nodes have the same number.
 fn slots(file: &str, nodes: &[Node]) -> Result<Gpus, SimulateError> {
     let first = nodes.first().map_or(Gpus::ZERO, |node| node.gpus);
     if first == Gpus::ZERO || nodes.iter().any(|node| node.gpus != first) {
