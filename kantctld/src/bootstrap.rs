@@ -1,19 +1,15 @@
-//! ReplicaConfig of this controller's log and of its connections to other controllers, according to its
+//! Opening of this controller's log and of its connections to other controllers, according to its
 //! membership file.
 
-use crate::membership::{LogStage, Membership, MembershipError, Start, advertised, check_adopted};
+use crate::membership::{Membership, MembershipError, Start, advertised};
 use crate::peers::{AddressBook, Links, LocalController, Peers};
 use crate::raft::{self, Hooks, LogError, LogThread, ReplicaConfig, StoreError};
 use crate::state_machine::StateMachine;
 use common::config::ControllerConfig;
-use common::id::ControllerId;
 use net::Identity;
 use std::io;
 use std::sync::{Arc, Mutex};
 use wal::{Options, RealDisk};
-
-/// The owner of a log that has no membership yet.
-const LONE_CONTROLLER: ControllerId = ControllerId(1);
 
 #[derive(Debug, thiserror::Error)]
 pub enum BootstrapError {
@@ -58,35 +54,26 @@ pub fn open_log(
     machine: StateMachine,
 ) -> Result<OpenedLog, BootstrapError> {
     let clock = machine.clock().clone();
-    let log_dir = start.file.log_dir();
+    let Start { file, membership, bootstrap } = start;
+    let log_dir = file.log_dir();
     let path = log_dir.display().to_string();
     let disk = RealDisk::open(&log_dir)
         .map_err(|source| BootstrapError::Directory { path: path.clone(), source })?;
+    let Membership { cluster, id, .. } = membership;
     let replica_config = ReplicaConfig {
-        id: start.membership.map_or(LONE_CONTROLLER, |membership| membership.id),
-        cluster: start.membership.map(|membership| membership.cluster),
-        bootstrap: start.bootstrap,
+        id,
+        cluster,
+        bootstrap,
         snapshot_every: config.snapshot_every_entries,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
         seed: fastrand::u64(..),
         options: Options { salt: fastrand::u64(..), ..Options::default() },
     };
     let links = Arc::new(Links::default());
-    let (file, membership) = (start.file.clone(), start.membership);
-    let began = move || membership.map_or(Ok(()), |membership| file.note_began(&membership));
+    let began = move || file.note_began(&membership);
     let hooks = Hooks { transport: links.transport(), began: Box::new(began) };
     let (log, thread) =
         raft::start(disk, &replica_config, machine, hooks).map_err(|error| explain(path, error))?;
-    let status = log.status().borrow().clone();
-    let membership = match start.membership {
-        Some(membership) => membership,
-        None => {
-            let adopted = check_adopted(&start.file, &status.members)?;
-            start.file.write(&Membership { log: LogStage::Began, ..adopted })?;
-            adopted
-        }
-    };
-    let Membership { cluster, id, .. } = membership;
     tracing::info!("controller {id} of cluster {cluster}");
     let local = LocalController { cluster, id, address: advertised(config).to_owned() };
     let (addresses, unfinished_join) = (AddressBook::default(), Mutex::default());

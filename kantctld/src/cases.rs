@@ -84,7 +84,7 @@ const fn verdict_index(verdict: &Verdict) -> usize {
     }
 }
 
-fn word(verdict: &Verdict) -> (&'static str, &str) {
+fn verdict_words(verdict: &Verdict) -> (&'static str, &str) {
     match verdict {
         Verdict::Pass => ("pass", ""),
         Verdict::Fail(why) => ("fail", why),
@@ -93,14 +93,14 @@ fn word(verdict: &Verdict) -> (&'static str, &str) {
 }
 
 fn as_text(judged: &Judged) -> String {
-    match word(&judged.verdict) {
+    match verdict_words(&judged.verdict) {
         (word, "") => format!("{word:<11} {}", judged.id),
         (word, why) => format!("{word:<11} {}: {why}", judged.id),
     }
 }
 
 fn as_json(judged: &Judged) -> serde_json::Value {
-    match word(&judged.verdict) {
+    match verdict_words(&judged.verdict) {
         (word, "") => json!({ "id": judged.id, "outcome": word }),
         (word, why) => json!({ "id": judged.id, "outcome": word, "difference": why }),
     }
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_list_of_cases_is_refused_with_its_name() {
-        let (told, result) = played("{}", false);
-        assert_eq!(told, "");
+        let (output, result) = played("{}", false);
+        assert_eq!(output, "");
         let error = result.unwrap_err().to_string();
         assert!(error.contains("cases.json") && error.contains("JSON array"), "{error}");
     }

@@ -18,7 +18,7 @@ pub use found::found;
 pub use join::{JoinOptions, join};
 pub use owner::act_as_owner;
 pub use rebuild::rebuild;
-pub use start::{Start, at_start, check_adopted};
+pub use start::{Start, at_start};
 
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId, Uid};
@@ -55,12 +55,12 @@ pub enum MembershipError {
          invitation from `kantctl admin controller invite`"
     )]
     Undecided { path: String },
-    /// A log of several controllers without the file that names this one.
+    /// A log without the file that identifies its controller.
     #[error(
-        "the log in {path} is shared by {count} controllers, and {file}, which identifies this \
-         one, is missing: restore that file, or give up this log with `kantctld rebuild`"
+        "there is a log in {path}, and {file}, which identifies its controller, is missing: restore \
+         that file, or give up this log with `kantctld rebuild`"
     )]
-    NoMembershipFile { path: String, count: usize, file: String },
+    NoMembershipFile { path: String, file: String },
     /// Other members rely on entries that this log no longer has.
     #[error(
         "a part of the log in {path} was lost, so this controller must not vote with the rest: \

@@ -39,7 +39,7 @@ pub fn metrics(state: &State, snapshot: &Snapshot, now: Time) -> MetricsView {
         gpus_used_milli: cluster.used,
         kinds: kinds.collect(),
         gar: cluster.gar().unwrap_or(0.0),
-        sor: measure::sor(held(state, from, now), there_was).unwrap_or(0.0),
+        sor: measure::sor(gpu_time_held(state, from, now), there_was).unwrap_or(0.0),
         sor_from: from,
         gfr: cluster.gfr().unwrap_or(0.0),
         gfr_of_used: cluster.gfr_of_used().unwrap_or(0.0),
@@ -65,7 +65,7 @@ fn window_from(state: &State, now: Time) -> Time {
 }
 
 /// GPU-time held by jobs since the start of an hour.
-fn held(state: &State, from: Time, now: Time) -> GpuTime {
+fn gpu_time_held(state: &State, from: Time, now: Time) -> GpuTime {
     let running = running(state, now);
     let all = state.usage().iter().chain(running.iter()).flat_map(|(_, hours)| hours);
     let mut sum = GpuTime::default();
@@ -92,10 +92,10 @@ impl OfSize {
             gpus: name.to_owned(),
             started: count(waits.jobs),
             waiting: self.waiting,
-            mean_seconds: waits.mean.map(whole),
-            p50_seconds: waits.p50.map(whole),
-            p90_seconds: waits.p90.map(whole),
-            p99_seconds: waits.p99.map(whole),
+            mean_seconds: waits.mean.map(rounded_seconds),
+            p50_seconds: waits.p50.map(rounded_seconds),
+            p90_seconds: waits.p90.map(rounded_seconds),
+            p99_seconds: waits.p99.map(rounded_seconds),
         }
     }
 
@@ -123,7 +123,7 @@ impl<'a> Jobs<'a> {
     fn new(state: &'a State) -> Self {
         let mut sizes: BTreeMap<&SwitchName, Gpus> = BTreeMap::new();
         for (name, node) in state.nodes() {
-            if let Some(leaf) = leaf_of(state, name) {
+            if let Some(leaf) = leaf_switch(state, name) {
                 *sizes.entry(leaf).or_default() += node.inventory.gpu_count();
             }
         }
@@ -175,7 +175,7 @@ impl<'a> Jobs<'a> {
     }
 
     fn dev_group(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
-        let leafs = shares.iter().map(|share| leaf_of(self.state, &share.node));
+        let leafs = shares.iter().map(|share| leaf_switch(self.state, &share.node));
         let leafs = leafs.collect::<Option<BTreeSet<&SwitchName>>>()?;
         measure::dev_group(count(leafs.len()), gpus, &self.leaf_sizes)
     }
@@ -185,7 +185,7 @@ impl<'a> Jobs<'a> {
     }
 }
 
-fn leaf_of<'a>(state: &'a State, node: &NodeName) -> Option<&'a SwitchName> {
+fn leaf_switch<'a>(state: &'a State, node: &NodeName) -> Option<&'a SwitchName> {
     state.settings()?.topology.0.get(node)?.leaf.as_ref()
 }
 
@@ -202,7 +202,7 @@ fn first_start(element: &Element) -> Option<Time> {
 
 /// Rounded seconds; waits are not negative.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn whole(seconds: f64) -> u64 {
+fn rounded_seconds(seconds: f64) -> u64 {
     seconds.round() as u64
 }
 

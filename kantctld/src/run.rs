@@ -260,8 +260,8 @@ async fn listen(
     if let Some(parent) = Path::new(&config.socket).parent() {
         make_dir(parent)?;
     }
-    let (local, who) = (LocalListener::bind(Path::new(&config.socket))?, core.clone());
-    let local = local.trusting(move |uid| who.actor(Uid(uid)).operator);
+    let (local, users) = (LocalListener::bind(Path::new(&config.socket))?, core.clone());
+    let local = local.trusting(move |uid| users.actor(Uid(uid)).operator);
     tracing::info!("listening on {}", config.socket);
     let router = api::router(core.clone(), peers.clone()).layer(Extension(reloader));
     let router = router.layer(Extension(Arc::new(DiskGuard::new(config))));

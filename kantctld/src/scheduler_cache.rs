@@ -24,7 +24,7 @@ pub struct Term(u64);
 pub struct SchedulerCache {
     /// Held while catching up with the state, and by a round from start to end, so that a round
     /// decides on what it caught up with. Always locked before `seen`.
-    turn: Mutex<()>,
+    rounds_lock: Mutex<()>,
     seen: RwLock<Seen>,
     /// With the number of the round they come from.
     waits: Mutex<(u64, Arc<Waits>)>,
@@ -42,7 +42,7 @@ impl SchedulerCache {
     /// Starts a term: drops everything seen before. Blocks while a round runs, so it is not for a
     /// thread that serves sockets.
     pub fn restart(&self, state: &SharedState, now: Time) -> Term {
-        let _turn = self.turn();
+        let _rounds = self.lock_rounds();
         // Not on a copy of the state: nothing is served until this is done, and it reads few nodes.
         let mut outline = state.take_events(|state, _| Keeper::outline(state)).into_snapshot();
         outline.settle(now);
@@ -57,7 +57,7 @@ impl SchedulerCache {
     /// term has ended, or if nothing happened or is due that could change the last round's result.
     /// Uses a core for a while, so it is not for a thread that serves sockets.
     pub fn round(&self, term: Term, state: &SharedState, now: Time) -> Option<Command> {
-        let _turn = self.turn();
+        let _rounds = self.lock_rounds();
         // A late caller's decisions would not be proposed.
         if self.read().term != term {
             return None;
@@ -80,7 +80,7 @@ impl SchedulerCache {
     /// Applies pending events, so that the next round has fewer to apply. Does nothing after the
     /// term.
     pub fn update(&self, term: Term, state: &SharedState, now: Time) {
-        let _turn = self.turn();
+        let _rounds = self.lock_rounds();
         if self.read().term == term {
             drop(self.catch_up(state, now));
         }
@@ -112,7 +112,7 @@ impl SchedulerCache {
         now: Time,
         look: impl FnOnce(&Snapshot) -> T,
     ) -> T {
-        let _turn = self.turn();
+        let _rounds = self.lock_rounds();
         let mut seen = self.catch_up(state, now);
         look(seen.rounds.settled_snapshot(now))
     }
@@ -127,7 +127,7 @@ impl SchedulerCache {
         waits.1.clone()
     }
 
-    /// Applies pending events. The caller must hold `turn`.
+    /// Applies pending events. The caller must hold `rounds_lock`.
     fn catch_up(&self, state: &SharedState, now: Time) -> RwLockWriteGuard<'_, Seen> {
         if !state.knows_all_events() || !self.read().rounds.is_begun() {
             let copy = state.take_events(|state, _| state.clone());
@@ -138,7 +138,7 @@ impl SchedulerCache {
             seen.rounds.adopt(begun);
             seen.outline = None;
         }
-        // Only the holder of `turn` writes. Readers continue while this reads the state, and entries
+        // Only the holder of `rounds_lock` writes. Readers continue while this reads the state, and entries
         // are applied while it stores what it read. The state is locked second, as always.
         let seen = self.read();
         let changes = state.take_events_unless_configured(|state, events| {
@@ -154,8 +154,8 @@ impl SchedulerCache {
         seen
     }
 
-    fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_rounds(&self) -> MutexGuard<'_, ()> {
+        self.rounds_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Seen> {
@@ -227,7 +227,7 @@ mod tests {
         let term = cache.restart(&state, Time(1));
         let _ = cache.round(term, &state, Time(1));
         // As while a round decides.
-        let (_turn, _seen) = (cache.turn(), cache.read());
+        let (_rounds, _seen) = (cache.lock_rounds(), cache.read());
         assert!(cache.peek(&state, |_| ()).is_some());
     }
 
@@ -243,7 +243,7 @@ mod tests {
         let nodes = |snapshot: &Snapshot| snapshot.nodes().len();
         {
             // As while the first rebuild runs.
-            let _turn = cache.turn();
+            let _rounds = cache.lock_rounds();
             assert_eq!(cache.peek(&state, nodes), Some(1));
             assert!(!cache.read().rounds.is_begun());
         }

@@ -169,7 +169,7 @@ impl Session {
     /// Runs until the connection ends or is replaced; returns why.
     async fn run(&mut self, up: &mut Up, inbox: SessionInbox) -> End {
         match self.begin().await {
-            Ok(()) => self.talk(up, inbox).await,
+            Ok(()) => self.exchange_messages(up, inbox).await,
             Err(error) => error.into(),
         }
     }
@@ -180,7 +180,7 @@ impl Session {
         self.send_desired(true).await
     }
 
-    async fn talk(&mut self, up: &mut Up, inbox: SessionInbox) -> End {
+    async fn exchange_messages(&mut self, up: &mut Up, inbox: SessionInbox) -> End {
         let SessionInbox { mut wakeups, questions: mut asked } = inbox;
         // Reports have their own queue: a full disk must stop reports, but not reads of output.
         // Boxed, because a channel allocates space for 32 of its items.
@@ -234,7 +234,7 @@ impl Session {
     /// Sends the whole desired state, or the difference to what was last sent, in several messages
     /// because all orders together may be large.
     async fn send_desired(&mut self, full: bool) -> Result<(), ChannelError> {
-        self.known.look(full);
+        self.known.request_comparison(full);
         loop {
             let message = self.known.next_message(&self.core.state.read());
             match message {
@@ -254,7 +254,7 @@ impl Session {
         if was_last {
             tracing::info!("node {node} disconnected: {reason}");
             // On shutdown the next start notes it.
-            let _ = self.core.command(self.known.silent()).await;
+            let _ = self.core.command(self.known.silence_command()).await;
         }
         self.down.close(&reason).await;
     }

@@ -183,7 +183,7 @@ fn report_left_out(outcome: &Outcome) {
             "{policy}: {} of {all} jobs ask for more than the nodes have when empty and are left \
              out: {}",
             never_fit.len(),
-            few(never_fit.iter().copied())
+            format_first(never_fit.iter().copied())
         );
     }
     // The reason is about one job; the first one stands for the rest.
@@ -193,13 +193,13 @@ fn report_left_out(outcome: &Outcome) {
             "{policy}: {} of {all} jobs are rejected by the policy and are left out: {}; job {id}: \
              {why}",
             refused.len(),
-            few(numbers)
+            format_first(numbers)
         );
     }
 }
 
 /// The first of these numbers, for example `1, 2, 3, 4, 5, ...`.
-fn few(numbers: impl ExactSizeIterator<Item = u64>) -> String {
+fn format_first(numbers: impl ExactSizeIterator<Item = u64>) -> String {
     const SHOWN: usize = 5;
     let more = if numbers.len() > SHOWN { ", ..." } else { "" };
     let few: Vec<String> = numbers.take(SHOWN).map(|number| number.to_string()).collect();

@@ -5,7 +5,7 @@
 
 mod words;
 
-use common::id::ControllerId;
+use common::id::{ClusterId, ControllerId};
 use kantctld::raft::{Bootstrap, Hooks, LogHandle, Member, ReplicaConfig, start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ fn run(dir: &std::path::Path, snapshot_every: u64) -> Running {
     let words = Words::default();
     let replica_config = ReplicaConfig {
         id: ControllerId(1),
-        cluster: None,
+        cluster: ClusterId(7),
         bootstrap: Bootstrap::Found(Member::default()),
         snapshot_every,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,

@@ -38,7 +38,7 @@ async fn run(key: &ClusterKey, id: u64, bootstrap: impl FnOnce(String) -> Bootst
     let address = listener.local_addr().to_string();
     let replica_config = ReplicaConfig {
         id: ControllerId(id),
-        cluster: Some(CLUSTER),
+        cluster: CLUSTER,
         bootstrap: bootstrap(address.clone()),
         snapshot_every: 1_000_000,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,

@@ -80,15 +80,15 @@ impl Notifier {
             }
             _ => None,
         })?;
-        let record = state.job(key.job).filter(|record| wants(record, None))?;
+        let record = state.job(key.job).filter(|record| is_requested(record, None))?;
         let occasion = match event {
             Event::JobRunning { .. } => began(record, key, events),
             Event::JobEnded { outcome: Outcome::TimedOut, .. } => {
-                wants(record, Some(MailEvent::TimeLimit)).then_some(Occasion::TimeUp)
+                is_requested(record, Some(MailEvent::TimeLimit)).then_some(Occasion::TimeUp)
             }
             Event::JobEnded { .. } => began_unreported(record, key),
             Event::JobDone { outcome, .. } => ended_occasion(state, record, key, *outcome),
-            Event::JobRequeued { .. } => (wants(record, Some(MailEvent::Requeue))
+            Event::JobRequeued { .. } => (is_requested(record, Some(MailEvent::Requeue))
                 && is_reported_alone(record, key))
             .then_some(Occasion::Requeued),
             Event::JobUpdated { .. } => {
@@ -96,7 +96,7 @@ impl Notifier {
                 None
             }
             Event::JobSubmitted { .. } | Event::DependencyMoved { .. } => {
-                return self.never(state, record, key);
+                return self.impossible_dependency(state, record, key);
             }
             _ => None,
         }?;
@@ -104,8 +104,13 @@ impl Notifier {
     }
 
     /// Reports an impossible dependency once for a job, or for an array as a whole.
-    fn never(&mut self, state: &State, record: &Record, key: JobKey) -> Option<Notification> {
-        if !wants(record, Some(MailEvent::InvalidDepend)) {
+    fn impossible_dependency(
+        &mut self,
+        state: &State,
+        record: &Record,
+        key: JobKey,
+    ) -> Option<Notification> {
+        if !is_requested(record, Some(MailEvent::InvalidDepend)) {
             return None;
         }
         let index = key.index.or_else(|| record.elements.keys().next().copied().flatten());
@@ -125,19 +130,19 @@ impl Notifier {
 }
 
 /// Whether the job asks for mail about this event, or about any event.
-fn wants(record: &Record, event: Option<MailEvent>) -> bool {
+fn is_requested(record: &Record, event: Option<MailEvent>) -> bool {
     let on = record.spec.ask.mail.as_ref().map(|mail| &mail.on);
     on.is_some_and(|on| event.map_or(!on.is_none(), |event| on.has(event)))
 }
 
 /// Whether this element has messages of its own, and not as part of its array.
 fn is_reported_alone(record: &Record, key: JobKey) -> bool {
-    key.index.is_none() || wants(record, Some(MailEvent::ArrayTasks))
+    key.index.is_none() || is_requested(record, Some(MailEvent::ArrayTasks))
 }
 
 /// The job runs or, for an array reported as a whole, its first task does.
 fn began(record: &Record, key: JobKey, events: &[Event]) -> Option<Occasion> {
-    if !wants(record, Some(MailEvent::Begin)) {
+    if !is_requested(record, Some(MailEvent::Begin)) {
         return None;
     }
     if is_reported_alone(record, key) {
@@ -165,7 +170,7 @@ fn began_unreported(record: &Record, key: JobKey) -> Option<Occasion> {
     let mut this_attempt =
         this_attempt.take_while(|line| !matches!(line.what, StoryEvent::Started { .. }));
     let is_told = this_attempt.any(|line| matches!(line.what, StoryEvent::Running));
-    if !ran || is_told || !wants(record, Some(MailEvent::Begin)) {
+    if !ran || is_told || !is_requested(record, Some(MailEvent::Begin)) {
         return None;
     }
     let has_run = |(index, element): (&Option<ArrayIndex>, &Element)| {
@@ -188,31 +193,32 @@ fn ended_occasion(
         lines.into_iter().any(|line| matches!(line.what, StoryEvent::Hopeless { .. }))
     };
     if is_reported_alone(record, key) {
-        if wants(record, Some(MailEvent::InvalidDepend))
+        if is_requested(record, Some(MailEvent::InvalidDepend))
             && record.elements.get(&key.index).is_some_and(is_hopeless)
         {
             return Some(Occasion::Never);
         }
-        return end_or_fail(record, is_good(outcome));
+        return end_or_fail(record, is_success(outcome));
     }
-    let is_wanted = [MailEvent::End, MailEvent::Fail].map(|event| wants(record, Some(event)));
+    let is_wanted =
+        [MailEvent::End, MailEvent::Fail].map(|event| is_requested(record, Some(event)));
     if is_wanted == [false; 2] || !state.is_all_done(key.job) {
         return None;
     }
-    let all_good = record.elements.values().filter_map(|element| element.outcome).all(is_good);
+    let all_good = record.elements.values().filter_map(|element| element.outcome).all(is_success);
     end_or_fail(record, all_good)
 }
 
-const fn is_good(outcome: Outcome) -> bool {
+const fn is_success(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Completed | Outcome::Cancelled)
 }
 
 /// As in Slurm, END alone also reports failures.
 fn end_or_fail(record: &Record, good: bool) -> Option<Occasion> {
-    if !good && wants(record, Some(MailEvent::Fail)) {
+    if !good && is_requested(record, Some(MailEvent::Fail)) {
         return Some(Occasion::Failed);
     }
-    wants(record, Some(MailEvent::End)).then_some(Occasion::Ended)
+    is_requested(record, Some(MailEvent::End)).then_some(Occasion::Ended)
 }
 
 fn write(state: &State, record: &Record, key: JobKey, occasion: &Occasion) -> Option<Notification> {

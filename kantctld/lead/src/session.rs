@@ -105,7 +105,7 @@ impl NodeSession {
 
     /// Requests a comparison with the desired state; `full` sends all steps instead of the
     /// difference. [`Self::next_message`] returns the messages.
-    pub fn look(&mut self, full: bool) {
+    pub fn request_comparison(&mut self, full: bool) {
         self.comparison_due = Some(full || self.comparison_due == Some(true));
     }
 
@@ -127,7 +127,7 @@ impl NodeSession {
 
     /// Compares and returns all messages at once, for callers without flow control.
     pub fn desired(&mut self, state: &State, full: bool) -> Vec<ToNode> {
-        self.look(full);
+        self.request_comparison(full);
         std::iter::from_fn(|| self.next_message(state)).collect()
     }
 
@@ -146,7 +146,7 @@ impl NodeSession {
 
     /// The command for a node whose last session ended.
     #[must_use]
-    pub fn silent(&self) -> Command {
+    pub fn silence_command(&self) -> Command {
         Command::NodeSilent { name: self.node.clone() }
     }
 

@@ -20,7 +20,7 @@ pub fn check<S: Storage>(raft: &Raft<S>, message: &Message) -> Result<(), Loss> 
             Err(Loss::End { held: message.commit, last })
         }
         MessageType::MsgAppend if is_leaders => check_decided(raft, message),
-        MessageType::MsgAppendResponse if leads_in(raft, message.term) => {
+        MessageType::MsgAppendResponse if is_leader_in(raft, message.term) => {
             match !message.reject && message.index > last {
                 true => {
                     let by = ControllerId(message.from);
@@ -33,7 +33,7 @@ pub fn check<S: Storage>(raft: &Raft<S>, message: &Message) -> Result<(), Loss> 
     }
 }
 
-fn leads_in<S: Storage>(raft: &Raft<S>, term: u64) -> bool {
+fn is_leader_in<S: Storage>(raft: &Raft<S>, term: u64) -> bool {
     raft.state == StateRole::Leader && raft.term == term
 }
 

@@ -14,32 +14,24 @@ pub struct Member {
     /// Host and port for other controllers and nodes.
     pub address: String,
     /// Whether it is promoted automatically once it has caught up.
-    #[serde(default)]
     pub becomes_voter: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Members {
     /// 0 before a member knows its cluster.
-    #[serde(default)]
     pub cluster: ClusterId,
     /// The highest id assigned so far.
-    #[serde(default)]
     pub last: ControllerId,
     /// All members, including those that only leave a joint configuration.
-    #[serde(default)]
     pub known: BTreeMap<ControllerId, Member>,
     pub voters: Vec<u64>,
-    #[serde(default)]
     pub learners: Vec<u64>,
     /// The voters of the old configuration during a joint one, which needs both majorities.
-    #[serde(default)]
     pub voters_outgoing: Vec<u64>,
     /// Voters that become learners when the joint configuration ends.
-    #[serde(default)]
     pub learners_next: Vec<u64>,
     /// Whether the joint configuration ends automatically.
-    #[serde(default)]
     pub auto_leave: bool,
 }
 

@@ -1,4 +1,4 @@
-//! ReplicaConfig of a log: an existing one, or a new one for a founded, restored or joining controller. A
+//! Opens a log: an existing one, or a new one for a founded, restored or joining controller. A
 //! log is not overwritten, and is created only on request.
 
 use crate::error::{LogError, StoreError, decode_error};
@@ -20,7 +20,7 @@ pub const SNAPSHOT_BYTES_MIN: u64 = 32 << 20;
 pub enum Bootstrap {
     /// A log must exist.
     None,
-    /// RestoredState a cluster with this voter, unless a log exists.
+    /// Found a cluster with this voter, unless a log exists.
     Found(Member),
     /// Restore a saved state with this voter; a log must not exist.
     Restore { member: Member, state: Vec<u8> },
@@ -32,8 +32,7 @@ pub enum Bootstrap {
 #[derive(Debug, Clone)]
 pub struct ReplicaConfig {
     pub id: ControllerId,
-    /// The expected cluster; `None` accepts any.
-    pub cluster: Option<ClusterId>,
+    pub cluster: ClusterId,
     pub bootstrap: Bootstrap,
     /// The number of entries after which a snapshot is taken.
     pub snapshot_every: u64,
@@ -92,13 +91,10 @@ impl ReplicaConfig {
         }
         let snapshot_bytes = snapshot.as_ref().map_or(0, |snapshot| snapshot.payload.len() as u64);
         let (members, found) = match &snapshot {
-            None => {
-                let cluster = self.cluster.unwrap_or_default();
-                (
-                    Members { cluster, ..Members::default() },
-                    RestoredState { index: 0, state: Vec::new() },
-                )
-            }
+            None => (
+                Members { cluster: self.cluster, ..Members::default() },
+                RestoredState { index: 0, state: Vec::new() },
+            ),
             Some(snapshot) => {
                 hard_state.commit = hard_state.commit.max(snapshot.index.0);
                 hard_state.term = hard_state.term.max(snapshot.term.0);
@@ -106,8 +102,9 @@ impl ReplicaConfig {
                 (members, RestoredState { index: snapshot.index.0, state: state.to_vec() })
             }
         };
-        if let Some(expected) = self.cluster.filter(|expected| *expected != members.cluster) {
-            return Err(StoreError::Foreign { place, found: members.cluster, expected });
+        if members.cluster != self.cluster {
+            let (found, expected) = (members.cluster, self.cluster);
+            return Err(StoreError::Foreign { place, found, expected });
         }
         let (snapshot_index, wants_snapshot) = (found.index, Cell::new(false));
         let store =
@@ -122,8 +119,7 @@ impl ReplicaConfig {
         member: &Member,
         state: &[u8],
     ) -> Result<wal::Snapshot, StoreError> {
-        let cluster = self.cluster.unwrap_or_default();
-        let members = Members::founding(cluster, self.id, member.clone());
+        let members = Members::founding(self.cluster, self.id, member.clone());
         let payload = snapshot_payload::join(&members, state)?;
         let snapshot = wal::Snapshot { index: Index(1), term: Term(1), payload };
         wal.install_snapshot(&snapshot)?;

@@ -58,8 +58,9 @@ impl<T> PendingEntries<T> {
             }
             match (entry.callers, outcome) {
                 (Callers::Commands(tickets), Outcome::Answers(answers)) => {
-                    let told = answers.into_iter().map(|answer| Ok(Completion::Applied(answer)));
-                    outbox.answers.extend(tickets.into_iter().zip(told));
+                    let completions =
+                        answers.into_iter().map(|answer| Ok(Completion::Applied(answer)));
+                    outbox.answers.extend(tickets.into_iter().zip(completions));
                 }
                 (Callers::Change(ticket, given), Outcome::Changed) => {
                     outbox.answers.push((ticket, Ok(Completion::Changed(given))));

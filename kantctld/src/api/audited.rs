@@ -44,7 +44,7 @@ impl Remark {
         self.with_content(|content| content.detail = detail.to_string());
     }
 
-    /// TimeLimitMarks a repeated request, for which only a refusal is written.
+    /// Marks a repeated request, for which only a refusal is written.
     pub(super) fn mark_repeated(&self) {
         self.with_content(|content| content.is_repeated = true);
     }

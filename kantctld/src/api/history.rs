@@ -46,7 +46,7 @@ pub async fn kept(
     let gap = *core.history.gap().borrow();
     // Only with the first page; the following ones continue it.
     let since = query.since.filter(|_| query.every_run && query.after.is_none());
-    let told = async {
+    let answer = async {
         let list = page(&core, CONTROLLERS, query).await?;
         let history = core.history.clone();
         let nodes = slow_query::run(&core, CONTROLLERS, move |_| match since {
@@ -55,7 +55,7 @@ pub async fn kept(
         });
         Ok(HistoryPage { list, nodes: nodes.await?.map_err(refused)?, gap })
     };
-    told.await.map(Json).map_err(|failure: ApiFailure| failure.into_response())
+    answer.await.map(Json).map_err(|failure: ApiFailure| failure.into_response())
 }
 
 /// GET /v1/accounts

@@ -188,7 +188,7 @@ enum Until {
 }
 
 impl Until {
-    const fn has_come(self, phase: Phase) -> bool {
+    const fn includes(self, phase: Phase) -> bool {
         match self {
             Self::Over => matches!(phase, Phase::Done),
             Self::Started => !matches!(phase, Phase::Pending | Phase::Starting),
@@ -209,7 +209,7 @@ pub async fn wait(
     let mut applied = core.applied.clone();
     loop {
         applied.mark_unchanged();
-        if is_so(&core, key, query.until)? {
+        if has_reached(&core, key, query.until)? {
             return Ok(Json(detail(&core, key)?));
         }
         match tokio::time::timeout_at(deadline, applied.changed()).await {
@@ -221,17 +221,17 @@ pub async fn wait(
 }
 
 /// Whether all tasks of a job have reached this point. Cheap, because many clients may wait.
-fn is_so(core: &Core, key: JobKey, until: Until) -> Result<bool, Refusal> {
+fn has_reached(core: &Core, key: JobKey, until: Until) -> Result<bool, Refusal> {
     let state = core.state.read();
     let unknown = Refusal::UnknownJob { key };
     match key.index {
         Some(_) => {
             let (_, element) = state.element(key).ok_or(unknown)?;
-            Ok(until.has_come(element.phase))
+            Ok(until.includes(element.phase))
         }
         None => {
             let record = state.job(key.job).ok_or(unknown)?;
-            Ok(record.elements.values().all(|element| until.has_come(element.phase)))
+            Ok(record.elements.values().all(|element| until.includes(element.phase)))
         }
     }
 }

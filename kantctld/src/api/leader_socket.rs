@@ -21,11 +21,11 @@ pub async fn check(
     match caller {
         Caller::Local { .. } if core.serves() => next.run(request).await,
         Caller::Local { .. } if core.leader().is_none() => no_leader().into_response(),
-        Caller::Local { .. } | Caller::Peer(_) => elsewhere(&core).into_response(),
+        Caller::Local { .. } | Caller::Peer(_) => not_leader(&core).into_response(),
     }
 }
 
-fn elsewhere(core: &Core) -> net::Refusal {
+fn not_leader(core: &Core) -> net::Refusal {
     let standing = core.standing.borrow();
     let leader = standing.leader.and_then(|id| Some((id, standing.members.known.get(&id)?)));
     let on = match leader {

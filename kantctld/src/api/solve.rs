@@ -51,12 +51,16 @@ pub async fn solve(
     let looked = slow_query::run_with_permit(&core, permit, move |core| {
         let until = Instant::now() + TIME_MAX;
         let is_stopped = || is_abandoned.load(Ordering::Relaxed) || Instant::now() >= until;
-        searched(core, key, &Effort { trials, is_stopped: &is_stopped })
+        search_placement(core, key, &Effort { trials, is_stopped: &is_stopped })
     });
     looked.await?.map(Json)
 }
 
-fn searched(core: &Core, key: JobKey, effort: &Effort<'_>) -> Result<SolveView, ApiFailure> {
+fn search_placement(
+    core: &Core,
+    key: JobKey,
+    effort: &Effort<'_>,
+) -> Result<SolveView, ApiFailure> {
     let (state, now) = (core.state.read().clone(), core.now());
     let key = waiting(&state, key)?;
     // A copy: rounds continue meanwhile.

@@ -37,7 +37,7 @@ pub async fn update(
             record.elements.values().any(|element| element.phase != Phase::Pending)
         });
         let asked = ask.map(|ask| Ask { hold: held, ..ask });
-        let set = asked.as_ref().map(|ask| whole_set(&state, key, ask)).unwrap_or_default();
+        let set = asked.as_ref().map(|ask| changed_set(&state, key, ask)).unwrap_or_default();
         (asked, set, started)
     };
     let is_known_to_fit = is_known_to_fit || patch.is_for_the_array_alone();
@@ -57,7 +57,7 @@ pub async fn update(
 
 /// The requests of all components, with this one changed; empty if the job is not a component of a
 /// heterogeneous job.
-fn whole_set(state: &state::State, key: JobKey, changed: &Ask) -> Vec<Ask> {
+fn changed_set(state: &state::State, key: JobKey, changed: &Ask) -> Vec<Ask> {
     let set = state.job(key.job).and_then(|record| record.set);
     let keys = set.into_iter().flat_map(|set| set.keys());
     let of = |one: JobKey| match one.job == key.job {

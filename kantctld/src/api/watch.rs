@@ -59,8 +59,8 @@ fn append_lines(
         let entries = part.iter().filter_map(|event| {
             let job = job(event);
             let user = job.and_then(|key| owners.get(&key.job)).cloned();
-            wanted.iter().any(|wanted| wanted.takes(job, user.as_deref())).then(|| {
-                let line = line(&happened(event, at, job, user.as_deref())).into();
+            wanted.iter().any(|wanted| wanted.matches(job, user.as_deref())).then(|| {
+                let line = line(&event_line(event, at, job, user.as_deref())).into();
                 Entry { job, user, line }
             })
         });
@@ -76,7 +76,7 @@ fn job(event: &Event) -> Option<JobKey> {
     })
 }
 
-fn happened(event: &Event, at: Time, job: Option<JobKey>, user: Option<&str>) -> Happened {
+fn event_line(event: &Event, at: Time, job: Option<JobKey>, user: Option<&str>) -> Happened {
     let line = serde_json::to_value(event).unwrap_or_default();
     let (name, detail) = match line {
         serde_json::Value::Object(fields) => fields.into_iter().next().unwrap_or_default(),
@@ -96,7 +96,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn takes(&self, about: Option<JobKey>, user: Option<&str>) -> bool {
+    fn matches(&self, about: Option<JobKey>, user: Option<&str>) -> bool {
         let job = |key: JobKey| {
             self.jobs.contains(&key) || self.whole.contains(&key.job) || {
                 // An event of the whole array also concerns each of its tasks.

@@ -24,10 +24,12 @@ pub async fn what_if(
 ) -> Result<Json<WhatIfView>, ApiFailure> {
     let (Json(request), key) = (body?, core.key(&key)?);
     let now = core.now();
-    forecast(&core, user.uid, move |core| asked(core, key, &request, now)).await?.map(Json)
+    forecast(&core, user.uid, move |core| forecast_changed(core, key, &request, now))
+        .await?
+        .map(Json)
 }
 
-fn asked(
+fn forecast_changed(
     core: &Core,
     key: JobKey,
     request: &WhatIfRequest,
@@ -50,7 +52,7 @@ fn asked(
             Outlook { reason: Some(*reason), ..Outlook::default() }
         }
         Some(refusal) => return Err(refusal.into()),
-        None => engine::what_if(&snapshot, now, laid_over(job, ask, element.released_at)),
+        None => engine::what_if(&snapshot, now, with_changes(job, ask, element.released_at)),
     };
     let as_it_is = engine::outlook(&snapshot, now, key).ok_or(Refusal::UnknownJob { key })?;
     Ok(WhatIfView { key, changed: view(changed), compared_with: view(as_it_is), as_of: now })
@@ -72,7 +74,7 @@ pub(super) fn waiting(state: &state::State, key: JobKey) -> Result<JobKey, Refus
 
 /// The job with a changed request. A held job takes its queue position from its release time in the
 /// snapshot.
-fn laid_over(job: &WaitingJob, ask: Ask, released_at: Option<Time>) -> WaitingJob {
+fn with_changes(job: &WaitingJob, ask: Ask, released_at: Option<Time>) -> WaitingJob {
     WaitingJob {
         queue: ask.queue.unwrap_or_else(|| job.queue.clone()),
         qos: ask.qos,

@@ -27,7 +27,7 @@ impl AuditFile {
         let mut length = file.metadata()?.len();
         let added = text.len() as u64;
         if self.bytes_max > 0 && length > 0 && length.saturating_add(added) > self.bytes_max {
-            std::fs::rename(&self.path, self.aside())?;
+            std::fs::rename(&self.path, self.rotated_path())?;
             file = self.open()?;
             length = file.metadata()?.len();
         }
@@ -58,7 +58,7 @@ impl AuditFile {
         Ok(file)
     }
 
-    fn aside(&self) -> PathBuf {
+    fn rotated_path(&self) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".1");
         name.into()

@@ -64,12 +64,12 @@ impl Writer {
         batch.extend(queue.lines.drain(..room));
         let (lost, stops) = (queue.lost, queue.stops);
         drop(queue);
-        self.look_up(batch);
+        self.look_up_names(batch);
         (lost, stops)
     }
 
     /// Looks up user names; this may be slow.
-    fn look_up(&mut self, batch: &[AuditLine]) {
+    fn look_up_names(&mut self, batch: &[AuditLine]) {
         self.names.retain(|_, (at, _)| at.elapsed() < NAMES_CACHED_FOR);
         for uid in batch.iter().filter_map(|line| line.uid) {
             let found = || (Instant::now(), crate::api::user_name(uid));

@@ -42,7 +42,7 @@ pub fn report(
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
     let mut rows: BTreeMap<ReportRow, Sum> = BTreeMap::new();
     add_ended(connection, query, &by, (since, until, as_of), &mut rows).map_err(failed)?;
-    for run in running.filter(|run| takes(query, run)) {
+    for run in running.filter(|run| is_included(query, run)) {
         let allocated = run.allocated_at.unwrap_or(now).max(since);
         let whole = now.since(run.allocated_at.unwrap_or(now)).0;
         let part = until.since(allocated).0;
@@ -159,7 +159,7 @@ fn read_key(row: &Row<'_>, columns: &[&str]) -> rusqlite::Result<ReportRow> {
     Ok(key)
 }
 
-fn takes(query: &ReportQuery, run: &HistoryRun) -> bool {
+fn is_included(query: &ReportQuery, run: &HistoryRun) -> bool {
     let one_of = |words: &str, own: &[&str]| {
         let mut words = words.split(',').map(str::trim).filter(|w| !w.is_empty()).peekable();
         words.peek().is_none() || words.any(|word| own.contains(&word))

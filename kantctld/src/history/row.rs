@@ -28,11 +28,8 @@ pub(super) const READ: &str = "r.job, r.task, r.run, r.state, r.requeued, r.subm
 #[derive(Serialize, Deserialize)]
 struct Detail {
     number: Option<JobId>,
-    #[serde(default)]
     set: Option<SetPlace>,
-    #[serde(default)]
     cancelled_by: Option<Uid>,
-    #[serde(default)]
     array_limit: Option<u32>,
     owner: Owner,
     outcome: Option<Outcome>,
@@ -45,8 +42,7 @@ struct Detail {
     exit: Option<ExitStatus>,
     usage: Option<Usage>,
     /// What an update may change between the runs of a job.
-    #[serde(default)]
-    changing: Option<Changing>,
+    changing: Changing,
 }
 
 /// The request at the end of this run. The rest of a request is stored once for each job.
@@ -90,12 +86,12 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
         gpus: job.gpus,
         exit: job.exit,
         usage: job.usage,
-        changing: Some(Changing {
+        changing: Changing {
             queue: job.ask.queue.clone(),
             qos: job.ask.qos.clone(),
             account: job.ask.account.clone(),
             time_limit: job.ask.time_limit,
-        }),
+        },
     };
     let name = |name: Option<&str>| name.unwrap_or_default().to_owned();
     let shares = job.allocation.iter().flat_map(|given| given.shares());
@@ -139,7 +135,7 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
 }
 
 /// The standing of a node as stored.
-pub(super) const fn standing(standing: Standing) -> &'static str {
+pub(super) const fn standing_word(standing: Standing) -> &'static str {
     match standing {
         Standing::Up => "up",
         Standing::Drained => "drained",
@@ -175,9 +171,8 @@ impl Reader {
     fn whole(&mut self, row: &Row<'_>, job: i64) -> Result<HistoryRun, String> {
         let detail: Detail = decode(&bytes(row, 13)?)?;
         let mut ask = self.ask(row, job)?.as_ref().clone();
-        if let Some(Changing { queue, qos, account, time_limit }) = detail.changing {
-            (ask.queue, ask.qos, ask.account, ask.time_limit) = (queue, qos, account, time_limit);
-        }
+        let Changing { queue, qos, account, time_limit } = detail.changing;
+        (ask.queue, ask.qos, ask.account, ask.time_limit) = (queue, qos, account, time_limit);
         let task: i64 = get(row, 1)?;
         let index = u32::try_from(task).ok().map(ArrayIndex);
         let id = u32::try_from(job).map_err(|error| error.to_string())?;
@@ -245,7 +240,7 @@ impl Reader {
 pub(super) fn node_change(row: &Row<'_>) -> rusqlite::Result<Option<NodeChange>> {
     let (name, word): (String, String) = (row.get(0)?, row.get(4)?);
     let all = [Standing::Up, Standing::Drained, Standing::Down];
-    let known = all.into_iter().find(|one| standing(*one) == word);
+    let known = all.into_iter().find(|one| standing_word(*one) == word);
     let Some((name, standing)) = NodeName::new(name).ok().zip(known) else { return Ok(None) };
     let at = Time(row.get::<_, i64>(1)?.max(0).cast_unsigned());
     let (cpus, gpus) = (Cpus(row.get(2)?), Gpus(row.get(3)?));

@@ -250,7 +250,7 @@ fn put_node(
     change: &NodeChange,
 ) -> rusqlite::Result<()> {
     let NodeChange { name, at, cpus, gpus, standing } = change;
-    let standing = row::standing(*standing);
+    let standing = row::standing_word(*standing);
     let values = params![name.as_str(), signed(at.0), cpus.0, gpus.0, standing];
     let insert = format!("INSERT OR {clash} INTO node_changes VALUES (?1, ?2, ?3, ?4, ?5)");
     transaction.prepare_cached(&insert)?.execute(values).map(drop)

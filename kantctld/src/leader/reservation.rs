@@ -54,7 +54,8 @@ pub fn choose(state: &State, asked: &ReservationRequest, now: Time) -> Result<Ch
     }
     let candidates: Vec<&NodeName> = match asked.nodes.as_slice() {
         [] => {
-            let fit = state.nodes().filter(|(_, n)| n.is_usable() && suits(&n.inventory, asked));
+            let fit =
+                state.nodes().filter(|(_, n)| n.is_usable() && is_suitable(&n.inventory, asked));
             fit.map(|(name, _)| name).collect()
         }
         named => named.iter().collect::<BTreeSet<_>>().into_iter().collect(),
@@ -64,7 +65,7 @@ pub fn choose(state: &State, asked: &ReservationRequest, now: Time) -> Result<Ch
         candidates.iter().copied().filter(move |node| !reserved.contains(node))
     };
     let until = |node: &NodeName| busy.get(node).copied().unwrap_or_default();
-    for begin in moments(state, &busy, from, asked.flexible_until) {
+    for begin in candidate_times(state, &busy, from, asked.flexible_until) {
         let mut nodes: Vec<&NodeName> = match asked.flexible_until {
             Some(_) => free(begin).filter(|node| until(node) <= begin).collect(),
             // Whether named nodes are reserved already is checked by the command.
@@ -146,7 +147,7 @@ fn of_kind(inventory: &Inventory, asked: &ReservationRequest) -> Gpus {
     Gpus(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-fn suits(inventory: &Inventory, asked: &ReservationRequest) -> bool {
+fn is_suitable(inventory: &Inventory, asked: &ReservationRequest) -> bool {
     asked.gpu_kind.is_none() || of_kind(inventory, asked) > Gpus(0)
 }
 
@@ -174,7 +175,7 @@ fn reserved(state: &State, from: Time, to: Time) -> BTreeSet<&NodeName> {
 
 /// The times to try: `from` and, with a flexible start, each end of a job or reservation. No node
 /// becomes free between two of them.
-fn moments(
+fn candidate_times(
     state: &State,
     busy: &BTreeMap<&NodeName, Time>,
     from: Time,

@@ -234,12 +234,12 @@ mod tests {
 
     #[tokio::test]
     async fn the_program_gets_the_message_as_data_and_no_shell_reads_it() {
-        let told = "{ printf '%s\\n' \"$@\"; cat; env | grep -v ^PWD= | grep -v ^_= | \
-                    grep -v ^SHLVL= | grep -v ^OLDPWD= | sort; id -u; } >told";
-        let (dir, mailer) = program(told);
+        let script = "{ printf '%s\\n' \"$@\"; cat; env | grep -v ^PWD= | grep -v ^_= | \
+                    grep -v ^SHLVL= | grep -v ^OLDPWD= | sort; id -u; } >output";
+        let (dir, mailer) = program(script);
         mailer.send(&notification()).await.unwrap();
-        let told = std::fs::read_to_string(dir.path().join("told")).unwrap();
-        let (said, uid) = told.trim_end().rsplit_once('\n').unwrap();
+        let output = std::fs::read_to_string(dir.path().join("output")).unwrap();
+        let (said, uid) = output.trim_end().rsplit_once('\n').unwrap();
         assert_eq!(
             said,
             "-s\nkant Job_id=1 Name=$(id) `id` Began\nada@example.org\nbob@x\nJob:  1\n\
@@ -253,14 +253,14 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_quoted_and_a_hanging_program_is_killed_with_its_children() {
         let (_dir, mailer) = program("echo 'no such host' >&2; exit 3");
-        let told = mailer.send(&notification()).await.unwrap_err().to_string();
-        assert!(told.contains("exit status: 3: no such host"), "{told}");
+        let error = mailer.send(&notification()).await.unwrap_err().to_string();
+        assert!(error.contains("exit status: 3: no such host"), "{error}");
 
         let (dir, mailer) = program("exec >/dev/null; sleep 600 & echo $! >child; wait");
         let mailer = Mailer { timeout: Duration::from_millis(500), ..mailer };
         let begun = Instant::now();
-        let told = mailer.send(&notification()).await.unwrap_err().to_string();
-        assert!(told.contains("did not end within"), "{told}");
+        let error = mailer.send(&notification()).await.unwrap_err().to_string();
+        assert!(error.contains("did not end within"), "{error}");
         assert!(begun.elapsed() < Duration::from_secs(20));
         let child = std::fs::read_to_string(dir.path().join("child")).unwrap();
         let stat = format!("/proc/{}/stat", child.trim());
@@ -271,8 +271,8 @@ mod tests {
 
         let (dir, mailer) = program("");
         std::fs::remove_file(dir.path().join("mailer")).unwrap();
-        let told = mailer.send(&notification()).await.unwrap_err();
-        assert!(matches!(told, SendError::Start { .. }), "{told}");
+        let error = mailer.send(&notification()).await.unwrap_err();
+        assert!(matches!(error, SendError::Start { .. }), "{error}");
     }
 
     #[tokio::test]

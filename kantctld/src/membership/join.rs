@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// The leader removes and adds members through the log before it answers.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// JoinOptions long to retry while no controller runs, or none leads: they may be starting or electing.
+/// How long to retry while no controller runs, or none leads: they may be starting or electing.
 const RETRY_FOR: Duration = Duration::from_secs(15);
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_CAP: Duration = Duration::from_secs(2);
@@ -178,9 +178,9 @@ mod tests {
         };
         let error = ApiError { code: String::new(), message: "no".to_owned(), hint: None };
         let refused = ("c:3".to_owned(), ClientError::Refused { status: 503, error });
-        let told = MembershipError::Ask(vec![closed("a:1"), closed("b:2"), refused]).to_string();
+        let message = MembershipError::Ask(vec![closed("a:1"), closed("b:2"), refused]).to_string();
         for words in ["connect to a:1", "connect to b:2", "c:3 says: no"] {
-            assert!(told.contains(words), "{told}");
+            assert!(message.contains(words), "{message}");
         }
     }
 }

@@ -66,7 +66,7 @@ pub fn restore(
     let address = advertised(config).to_owned();
     let replica_config = ReplicaConfig {
         id,
-        cluster: Some(drawn),
+        cluster: drawn,
         bootstrap: Bootstrap::Restore {
             member: Member { name: name(config), address, becomes_voter: false },
             state,

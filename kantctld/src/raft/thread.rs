@@ -90,7 +90,7 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
         loop {
             let stops = self.stopping.load(Ordering::SeqCst);
             let until_tick = self.next_tick.saturating_duration_since(Instant::now());
-            let taken = self.take_in(if stops { Duration::ZERO } else { until_tick })?;
+            let taken = self.receive(if stops { Duration::ZERO } else { until_tick })?;
             if taken == 0 {
                 self.replica.prepare()?;
             }
@@ -117,7 +117,7 @@ impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
 
     /// Waits for a message, then takes all others that are queued: the group that shares one fsync.
     /// Returns the number of requests taken.
-    fn take_in(&mut self, wait: Duration) -> Result<usize, LogError> {
+    fn receive(&mut self, wait: Duration) -> Result<usize, LogError> {
         let mut batch =
             Batch { proposals: Vec::new(), reads: Vec::new(), bytes: 0, peer_messages: 0 };
         let mut next = match self.inbox.recv_timeout(wait) {

@@ -68,7 +68,9 @@ fn compare(path: &str, old: &Table, new: &Table, sentences: &mut Vec<String>) {
             {
                 compare_named(&path, old, new, sentences);
             }
-            (old, new) => sentences.push(format!("{path}: {} -> {}", show(old), show(new))),
+            (old, new) => {
+                sentences.push(format!("{path}: {} -> {}", format_value(old), format_value(new)))
+            }
         }
     }
 }
@@ -92,7 +94,7 @@ fn compare_named(path: &str, old: &[Value], new: &[Value], sentences: &mut Vec<S
     }
 }
 
-fn show(value: Option<&Value>) -> String {
+fn format_value(value: Option<&Value>) -> String {
     value.map_or_else(|| "none".to_owned(), ToString::to_string)
 }
 

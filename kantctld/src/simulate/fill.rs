@@ -37,9 +37,9 @@ pub(super) fn run(
     let mut documents = Vec::new();
     for choice in choices {
         let seeds: Vec<u64> = (arguments.seed..).take(arguments.seeds as usize).collect();
-        let runs = all(arguments, input, choice, &seeds)?;
+        let runs = fill_for_seeds(arguments, input, choice, &seeds)?;
         let document = document(arguments, input, choice, (seeds, runs));
-        show(&document);
+        print_document(&document);
         documents.push(document);
     }
     if let Some(file) = &arguments.json {
@@ -57,7 +57,7 @@ pub(super) fn run(
 }
 
 /// Runs all seeds, spread over the CPUs.
-fn all(
+fn fill_for_seeds(
     arguments: &Arguments,
     input: &Input,
     choice: &Choice,
@@ -68,7 +68,7 @@ fn all(
     let work = || {
         let mut done = Vec::new();
         while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push((*seed, one(arguments, input, choice, *seed)));
+            done.push((*seed, fill_for_seed(arguments, input, choice, *seed)));
         }
         done
     };
@@ -80,7 +80,7 @@ fn all(
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-fn one(
+fn fill_for_seed(
     arguments: &Arguments,
     input: &Input,
     choice: &Choice,
@@ -116,7 +116,7 @@ fn document<'a>(
     }
 }
 
-fn show(document: &Document<'_>) {
+fn print_document(document: &Document<'_>) {
     println!("{}, {}: GPUs allocated", document.policy, document.placement);
     for (seed, ratio) in document.seeds.iter().zip(&document.allocated_ratio) {
         println!("  seed {seed:<4} {:6.2} %", ratio * 100.0);

@@ -20,8 +20,8 @@ pub(super) fn read(arguments: &Arguments) -> Result<Input, SimulateError> {
     };
     let divisor = factor("--submit-scale", arguments.submit_scale, "1.2")?;
     factor("--arrivals", arguments.arrivals, "1.3")?;
-    let nodes = read_nodes(&shown(&arguments.nodes), &bytes(&arguments.nodes)?)?;
-    let file = shown(&arguments.jobs);
+    let nodes = read_nodes(&path_text(&arguments.nodes), &bytes(&arguments.nodes)?)?;
+    let file = path_text(&arguments.jobs);
     let content = bytes(&arguments.jobs)?;
     let is_swf = file.ends_with(".swf") || file.ends_with(".swf.gz");
     let mut jobs = if is_swf {
@@ -50,10 +50,10 @@ fn slots(file: &str, nodes: &[Node]) -> Result<Gpus, SimulateError> {
 }
 
 fn bytes(file: &Path) -> Result<Vec<u8>, SimulateError> {
-    std::fs::read(file).map_err(|source| SimulateError::Read { file: shown(file), source })
+    std::fs::read(file).map_err(|source| SimulateError::Read { file: path_text(file), source })
 }
 
-fn shown(file: &Path) -> String {
+fn path_text(file: &Path) -> String {
     file.display().to_string()
 }
 

@@ -226,7 +226,7 @@ fn check_end<F>(last: &Read<F>) -> Result<Option<FilePosition>> {
     if last.scan.next == last.head.first {
         return Err(place.corrupt("the first record of the segment is damaged"));
     }
-    if let Some(at) = segment::witness(&last.bytes, &last.head, &last.scan) {
+    if let Some(at) = segment::later_proof_of_sync(&last.bytes, &last.head, &last.scan) {
         let reason =
             format!("a record is damaged, and a later one at byte {at} proves it complete");
         return Err(place.corrupt(reason));

@@ -186,14 +186,14 @@ pub(crate) fn scan(bytes: &[u8], head: &Head, file: &str) -> Result<Scan> {
 
 /// Where, past the end of the scan, a valid record reports that the next one was synced. Then the end
 /// of the run is damage, not a torn write.
-pub(crate) fn witness(bytes: &[u8], head: &Head, scan: &Scan) -> Option<u64> {
+pub(crate) fn later_proof_of_sync(bytes: &[u8], head: &Head, scan: &Scan) -> Option<u64> {
     let seed = head.seed();
     let past = scan.end + record::ALIGN_BYTES..bytes.len() as u64;
     past.step_by(record::ALIGN_BYTES as usize).find(|&at| {
         let rest = tail_of(bytes, at);
         // The stamp is checked first because that is cheap and excludes nearly every offset.
-        let swears = |stamp: Stamp| stamp.durable >= scan.next;
-        record::claimed_stamp(rest).is_some_and(swears) && record::decode(rest, &seed).is_some()
+        let proves = |stamp: Stamp| stamp.durable >= scan.next;
+        record::claimed_stamp(rest).is_some_and(proves) && record::decode(rest, &seed).is_some()
     })
 }
 

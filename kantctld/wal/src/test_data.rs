@@ -10,7 +10,7 @@ use crate::snapshot::Snapshot;
 use crate::wal::Wal;
 use std::borrow::Cow;
 
-/// SegmentSet that a few entries fill, and memory for two or three entries.
+/// Segments that a few entries fill, and memory for two or three entries.
 pub(crate) const SMALL: Options = Options { segment_bytes: 512, salt: 0x5a17, memory_bytes: 50 };
 
 /// An entry whose payload has its index and term.

@@ -35,7 +35,12 @@ fn a_full_disk_acknowledges_nothing_loses_nothing_and_heals_by_itself() -> anyho
         let mut command = kantctl.command();
         command.args(["submit", "--parsable", "--hold", "large.sh"]).stdout(Stdio::piped());
         let mut child = command.spawn()?;
-        let full = || cluster.controller_log().contains("until there is room").then_some(true);
+        let full = || {
+            cluster
+                .controller_log()
+                .contains("all changes wait until there is free space")
+                .then_some(true)
+        };
         let is_full = wait_for("an answer, or a full disk", || {
             Ok(child.try_wait()?.map(|_| false).or_else(full))
         })?;

@@ -59,11 +59,11 @@ fn who_must_not_be_let_in_is_told_why_and_what_to_do() -> anyhow::Result<()> {
     let joins = [
         (
             JoinRequest { protocol: PEER_PROTOCOL + 1, ..join.clone() },
-            "install one release on both",
+            "install the same release on both",
         ),
         (JoinRequest { cluster: Some(other), ..join.clone() }, "ask one of its own"),
-        (JoinRequest { now: now()? + hour, ..join.clone() }, "mend NTP"),
-        (JoinRequest { now: now()? - hour, ..join.clone() }, "mend NTP"),
+        (JoinRequest { now: now()? + hour, ..join.clone() }, "correct NTP"),
+        (JoinRequest { now: now()? - hour, ..join.clone() }, "correct NTP"),
         (JoinRequest { address: "0.0.0.0:7600".to_owned(), ..join }, "`advertise`"),
     ];
     let hello = PeerHello {
@@ -77,11 +77,14 @@ fn who_must_not_be_let_in_is_told_why_and_what_to_do() -> anyhow::Result<()> {
         snapshot: None,
     };
     let hellos = [
-        (PeerHello { protocol: PEER_PROTOCOL + 1, ..hello.clone() }, "install one release on both"),
-        (PeerHello { cluster: other, ..hello.clone() }, "a key of its own"),
+        (
+            PeerHello { protocol: PEER_PROTOCOL + 1, ..hello.clone() },
+            "install the same release on both",
+        ),
+        (PeerHello { cluster: other, ..hello.clone() }, "its own key"),
         (PeerHello { to: ControllerId(9), ..hello.clone() }, "reached controller 1"),
-        (PeerHello { now: now()? + hour, ..hello.clone() }, "mend NTP"),
-        (PeerHello { now: now()? - hour, ..hello }, "mend NTP"),
+        (PeerHello { now: now()? + hour, ..hello.clone() }, "correct NTP"),
+        (PeerHello { now: now()? - hour, ..hello }, "correct NTP"),
     ];
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -230,13 +233,13 @@ fn letters_that_no_controller_would_write_are_dropped_and_the_one_asked_goes_on(
         channel.send(&ToPeer::Letters(letters)).await?;
         wait_for("the letters to be dropped", || {
             let log = house.log("a");
-            Ok((log.matches("dropped a letter").count() >= 4).then_some(()))
+            Ok((log.matches("dropped a message").count() >= 4).then_some(()))
         })?;
         // A frame that is no message at all ends the connection, in words.
         let (channel, _) = greet(&endpoint, hello.clone()).await?;
         channel.send(&ToPeer::Chunk(ByteBuf::from(vec![0; 10]))).await?;
         wait_for("the connection to be closed", || {
-            Ok(house.log("a").contains("sent no letters").then_some(()))
+            Ok(house.log("a").contains("sent an unexpected message").then_some(()))
         })?;
         anyhow::Ok(())
     })?;

@@ -120,7 +120,10 @@ fn sighup_reads_the_configuration_again_and_the_log_says_what_changed() -> anyho
     std::fs::write(file(&cluster), "x = [\n")?;
     cluster.controller()?.signal(Signal::SIGHUP)?;
     e2e::wait_for("the complaint", || {
-        Ok(cluster.controller_log().contains("is not taken up, the old one stays").then_some(()))
+        Ok(cluster
+            .controller_log()
+            .contains("the configuration was not reloaded, the old one stays")
+            .then_some(()))
     })?;
     assert!(cluster.controller()?.ended()?.is_none());
     Ok(())

@@ -78,7 +78,7 @@ impl Process {
     ) -> Result<Self, LogError> {
         let opening = ReplicaConfig {
             id,
-            cluster: Some(house.cluster),
+            cluster: house.cluster,
             bootstrap: bootstrap.clone(),
             snapshot_every: house.snapshot_every,
             snapshot_bytes_min: house.snapshot_bytes_min,

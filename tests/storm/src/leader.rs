@@ -205,7 +205,7 @@ impl Lead {
     pub fn closed(&mut self, link: LinkId, wishes: &mut Wishes) {
         let Some(session) = self.sessions.remove(&link) else { return };
         if self.seats.leave(&session.hello.name, session.seat) {
-            let silent = NodeSession::new(&session.hello, ORDERS_BYTES).silent();
+            let silent = NodeSession::new(&session.hello, ORDERS_BYTES).silence_command();
             wishes.commands.push((silent, Ticket::Nobody));
         }
     }

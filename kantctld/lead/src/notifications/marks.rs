@@ -4,7 +4,7 @@
 //! one; one that passed before a term's first check was the previous leader's to report.
 
 use super::occasion::Occasion;
-use super::{Notification, wants, write};
+use super::{Notification, is_requested, write};
 use common::id::{AttemptId, JobKey};
 use common::job::{Ask, MailEvent, Phase};
 use common::time::{Span, Time};
@@ -41,12 +41,12 @@ fn passed(state: &State, key: JobKey, since: Time, now: Time) -> Option<Notifica
     let is_due = |percent: &u8| {
         mark(run, &record.spec.ask, *percent).is_some_and(|at| since < at && at <= now)
     };
-    let percent = wanted(record).filter(is_due).max()?;
+    let percent = requested_percents(record).filter(is_due).max()?;
     write(state, record, key, &Occasion::Part(percent))
 }
 
-fn wanted(record: &Record) -> impl Iterator<Item = u8> + '_ {
-    let wanted = |(event, _): &(MailEvent, u8)| wants(record, Some(*event));
+fn requested_percents(record: &Record) -> impl Iterator<Item = u8> + '_ {
+    let wanted = |(event, _): &(MailEvent, u8)| is_requested(record, Some(*event));
     MARKS.into_iter().filter(wanted).map(|(_, percent)| percent)
 }
 

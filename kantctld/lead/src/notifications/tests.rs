@@ -25,7 +25,7 @@ impl MailTest {
         Self { cluster, rounds, notifications: Notifier::default(), subjects: Vec::new() }
     }
 
-    fn tell(&mut self, events: &[Event]) -> Vec<Notification> {
+    fn notify(&mut self, events: &[Event]) -> Vec<Notification> {
         let notifications = self.notifications.after(&self.cluster.state, events);
         self.subjects.extend(notifications.iter().map(|notification| notification.subject.clone()));
         notifications
@@ -33,14 +33,14 @@ impl MailTest {
 
     fn apply(&mut self, command: Command) -> Vec<Notification> {
         let events = self.cluster.apply(command);
-        self.tell(&events)
+        self.notify(&events)
     }
 
     fn submit(&mut self, on: &str, ask: Ask) -> JobKey {
         let mail = Some(Mail { on: on.parse().unwrap(), to: None });
         let name = "train".to_owned();
         let key = self.cluster.submit(Ask { mail, name, ..ask }, "#!/bin/sh\n".to_owned());
-        self.tell(&[Event::JobSubmitted { job: key.job, tasks: 1, repeated: false }]);
+        self.notify(&[Event::JobSubmitted { job: key.job, tasks: 1, repeated: false }]);
         key
     }
 
@@ -106,15 +106,17 @@ fn each_end_causes_the_message_that_slurm_would_send() {
         ("FAIL", EndCause::TimedOut, 0, Some("Failed, Run time 00:01:30, TIMEOUT, ExitCode 0")),
         ("REQUEUE", EndCause::Exited, 1, None),
     ];
-    for (on, cause, code, told) in ends {
+    for (on, cause, code, expected) in ends {
         let mut mail_test = MailTest::new();
         let key = mail_test.submit(on, Ask::default());
         mail_test.run(&[key]);
         mail_test.cluster.wait(90);
         mail_test.end(&[key], cause, code);
-        let told: Vec<String> =
-            told.iter().map(|told| format!("kant Job_id={key} Name=train {told}")).collect();
-        assert_eq!(mail_test.subjects(), told, "{on} {cause:?} {code}");
+        let expected: Vec<String> = expected
+            .iter()
+            .map(|expected| format!("kant Job_id={key} Name=train {expected}"))
+            .collect();
+        assert_eq!(mail_test.subjects(), expected, "{on} {cause:?} {code}");
     }
 }
 
@@ -126,8 +128,8 @@ fn a_cancelled_job_ended_and_a_requeued_one_was_requeued() {
         mail_test.submit("ALL", Ask::default()),
     );
     mail_test.apply(Command::CancelJob { actor: ADA, target: target(waits) });
-    let told = format!("kant Job_id={waits} Name=train Ended, Run time 00:00:00, CANCELLED");
-    assert_eq!(mail_test.subjects(), [told]);
+    let expected = format!("kant Job_id={waits} Name=train Ended, Run time 00:00:00, CANCELLED");
+    assert_eq!(mail_test.subjects(), [expected]);
     mail_test.run(&[runs]);
     let _ = mail_test.subjects();
     mail_test.apply(Command::RequeueJob { actor: ADA, target: target(runs) });
@@ -171,8 +173,8 @@ fn an_array_is_reported_as_a_whole_and_with_array_tasks_task_by_task() {
     mail_test.end(&all[1..2], EndCause::Exited, 0);
     let number = key.job.0 + 2;
     let of_task = format!("kant Array Task Job_id={}_2 ({number}) Name=train", key.job);
-    let told = format!("{of_task} Ended, Run time 00:00:00, COMPLETED, ExitCode 0");
-    assert_eq!(mail_test.subjects(), [told]);
+    let expected = format!("{of_task} Ended, Run time 00:00:00, COMPLETED, ExitCode 0");
+    assert_eq!(mail_test.subjects(), [expected]);
 }
 
 #[test]
@@ -189,11 +191,11 @@ fn an_impossible_dependency_is_reported_once() {
         let silent = mail_test.submit("BEGIN", waits_for(first, kills));
         mail_test.run(&[first]);
         let notifications = mail_test.end(&[first], EndCause::Exited, 1);
-        let told = format!("kant Job_id={second} Name=train Invalid dependency");
-        assert_eq!(mail_test.subjects(), [told], "{kills}, and nothing of {silent}");
+        let expected = format!("kant Job_id={second} Name=train Invalid dependency");
+        assert_eq!(mail_test.subjects(), [expected], "{kills}, and nothing of {silent}");
         assert!(notifications[0].body.contains("Submitted:"), "{}", notifications[0].body);
         let moved = [Event::DependencyMoved { key: second }];
-        assert_eq!(mail_test.tell(&moved), [], "once");
+        assert_eq!(mail_test.notify(&moved), [], "once");
     }
 }
 
@@ -206,20 +208,21 @@ fn parts_of_the_time_limit_are_reported_as_they_pass_but_not_by_a_new_leader() {
     let plain = mail_test.submit("END", Ask { time_limit: limit, ..Ask::default() });
     mail_test.run(&[key, plain]);
     let mut marks = TimeLimitMarks::default();
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     for minute in 0..=10 {
         let notifications = marks.check(&mail_test.cluster.state, mail_test.cluster.now);
-        told.extend(notifications.into_iter().map(|notification| (minute, notification.subject)));
+        reports
+            .extend(notifications.into_iter().map(|notification| (minute, notification.subject)));
         if minute == 5 {
             let late =
-                TimeLimitMarks::default().look(&mail_test.cluster.state, mail_test.cluster.now);
+                TimeLimitMarks::default().check(&mail_test.cluster.state, mail_test.cluster.now);
             assert_eq!(late, [], "the previous leader's to report");
         }
         mail_test.cluster.wait(60);
     }
     let subject =
         |percent: u8| format!("kant Job_id={key} Name=train Reached {percent}% of time limit");
-    assert_eq!(told, [(5, subject(50)), (8, subject(80)), (9, subject(90))]);
+    assert_eq!(reports, [(5, subject(50)), (8, subject(80)), (9, subject(90))]);
 }
 
 #[test]

@@ -55,13 +55,13 @@ impl Facts<'_> {
     fn subject(&self) -> String {
         let (key, name) = (self.job.key, &self.job.ask.name);
         let number = self.job.number.map(|number| format!(" ({number})")).unwrap_or_default();
-        let who = match (key.index, self.is_whole) {
+        let job = match (key.index, self.is_whole) {
             (None, _) => format!("Job_id={}", key.job),
             (Some(_), true) => format!("Array Summary Job_id={}_* ({})", key.job, key.job),
             (Some(_), false) => format!("Array Task Job_id={key}{number}"),
         };
         let details = self.details().map(|details| format!(", {details}")).unwrap_or_default();
-        format!("kant {who} Name={name} {}{details}", self.occasion)
+        format!("kant {job} Name={name} {}{details}", self.occasion)
     }
 
     /// The details after the occasion.
@@ -73,7 +73,7 @@ impl Facts<'_> {
                 Some(format!("{}, ExitCode [{least}-{most}]", self.outcome()))
             }
             Occasion::Ended | Occasion::Failed => {
-                let ran = clock(self.ran());
+                let ran = clock(self.run_time());
                 Some(format!("Run time {ran}, {}{}", self.outcome(), exit_text(self.job.exit)))
             }
             _ => None,
@@ -122,7 +122,7 @@ impl Facts<'_> {
     }
 
     /// The run time without suspension.
-    fn ran(&self) -> Span {
+    fn run_time(&self) -> Span {
         let Some(begun) = self.job.started_at else { return Span(0) };
         let until = self.job.ended_at.unwrap_or_else(|| self.state.now());
         Span(until.since(begun).0.saturating_sub(self.job.suspended.0))
@@ -147,21 +147,24 @@ impl Facts<'_> {
             lines.line("Exit", &exit_code_text(exit));
         }
         let note = job.message.as_ref().filter(|_| job.outcome != Some(Outcome::Completed));
-        lines.maybe("Note", note.filter(|_| !self.is_whole).map(String::as_str));
+        lines.line_if_some("Note", note.filter(|_| !self.is_whole).map(String::as_str));
         if matches!(self.occasion, Occasion::Never) {
             let why = job.reason.as_ref().map(|reason| reason.sentence.as_str());
-            lines.maybe("Reason", why);
+            lines.line_if_some("Reason", why);
         }
-        lines.maybe("Queue", ask.queue.as_ref().map(|queue| queue.as_str()));
+        lines.line_if_some("Queue", ask.queue.as_ref().map(|queue| queue.as_str()));
         if let Some(allocation) = job.allocation.as_ref().filter(|_| !self.is_whole) {
             let nodes = fold(allocation.shares().iter().map(|share| &share.node));
             lines.line("Nodes", &nodes);
         }
         lines.line("Submitted", &job.submitted_at.to_string());
         if !self.is_whole {
-            lines.maybe("Started", job.started_at.map(|at| at.to_string()).as_deref());
-            lines.maybe("Ended", job.ended_at.map(|at| at.to_string()).as_deref());
-            lines.maybe("Run time", job.started_at.map(|_| clock(self.ran())).as_deref());
+            lines.line_if_some("Started", job.started_at.map(|at| at.to_string()).as_deref());
+            lines.line_if_some("Ended", job.ended_at.map(|at| at.to_string()).as_deref());
+            lines.line_if_some(
+                "Run time",
+                job.started_at.map(|_| clock(self.run_time())).as_deref(),
+            );
         }
         let limit = ask.time_limit.map_or_else(|| "none".to_owned(), clock);
         lines.line("Time limit", &limit);
@@ -205,7 +208,7 @@ impl Facts<'_> {
             ("SLURM_JOB_STATE", self.outcome()),
             ("SLURM_JOB_USER", job.owner.name.clone()),
             ("SLURM_JOB_WORK_DIR", ask.work_dir.clone()),
-            ("SLURM_JOB_RUN_TIME", clock(self.ran())),
+            ("SLURM_JOB_RUN_TIME", clock(self.run_time())),
         ];
         variables
             .extend(ask.queue.as_ref().map(|queue| ("SLURM_JOB_PARTITION", queue.to_string())));
@@ -232,7 +235,7 @@ impl Lines {
         let _ = writeln!(self.0, "{:<12}{value}", format!("{word}:"));
     }
 
-    fn maybe(&mut self, word: &str, value: Option<&str>) {
+    fn line_if_some(&mut self, word: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.line(word, value);
         }

@@ -7,8 +7,8 @@ use state::RoundStart;
 
 /// Catches up with the cluster as kantctld does, and runs a round.
 fn round(rounds: &mut Rounds, cluster: &mut TestCluster) -> Outcome {
-    let told = std::mem::take(&mut cluster.untold);
-    rounds.catch_up(&cluster.state, Some(&told), cluster.now);
+    let events = std::mem::take(&mut cluster.untold);
+    rounds.catch_up(&cluster.state, Some(&events), cluster.now);
     rounds.round(cluster.now)
 }
 

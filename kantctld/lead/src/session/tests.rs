@@ -68,7 +68,7 @@ fn a_hello_of_another_protocol_name_or_machine_is_refused_with_the_reason() {
 #[test]
 fn a_machine_may_take_the_name_of_a_silent_node() {
     let mut cluster = TestCluster::of(&["a"]);
-    cluster.apply(session("a", Vec::new()).silent());
+    cluster.apply(session("a", Vec::new()).silence_command());
     let twin = Hello { identity: "another machine".to_owned(), ..hello("a", Vec::new()) };
     assert_eq!(check_hello(&cluster.state, &name("a"), &twin), Ok(()));
 }
@@ -84,20 +84,20 @@ fn a_full_comparison_sends_everything_and_later_ones_the_difference() {
     let key = cluster.job();
     start_all(&mut cluster);
     let id = cluster.attempt(key);
-    let told = updates(session.desired(&cluster.state, false));
-    assert_eq!(told.iter().map(named).collect::<Vec<_>>(), [vec![(id, Want::Run, true)]]);
-    assert!(!told[0].full);
+    let sent = updates(session.desired(&cluster.state, false));
+    assert_eq!(sent.iter().map(named).collect::<Vec<_>>(), [vec![(id, Want::Run, true)]]);
+    assert!(!sent[0].full);
     assert_eq!(session.desired(&cluster.state, false), [], "it was sent");
 
     cluster.apply(session.report(vec![status(id, RUNNING)]));
     let actor = Actor { uid: common::id::Uid(0), operator: true };
     cluster.apply(Command::CancelJob { actor, target: Target { key } });
-    let told = updates(session.desired(&cluster.state, false));
-    assert_eq!(named(&told[0]), [(id, Want::Stop, false)], "it has the order");
+    let sent = updates(session.desired(&cluster.state, false));
+    assert_eq!(named(&sent[0]), [(id, Want::Stop, false)], "it has the order");
 
     cluster.apply(session.report(vec![status(id, ended())]));
-    let told = updates(session.desired(&cluster.state, false));
-    assert_eq!((named(&told[0]), &told[0].gone), (vec![], &vec![id]));
+    let sent = updates(session.desired(&cluster.state, false));
+    assert_eq!((named(&sent[0]), &sent[0].gone), (vec![], &vec![id]));
     assert_eq!(session.desired(&cluster.state, false), []);
 }
 
@@ -108,10 +108,10 @@ fn a_step_that_the_node_has_is_not_ordered_again() {
     start_all(&mut cluster);
     let (held, lacking) = (cluster.attempt(held), cluster.attempt(lacking));
     let mut session = session("a", vec![status(held, RUNNING)]);
-    let told = updates(session.desired(&cluster.state, true));
-    assert_eq!((told[0].full, named(&told[0])), (true, vec![(held, Want::Run, false)]));
-    assert_eq!((told[1].full, named(&told[1])), (false, vec![(lacking, Want::Run, true)]));
-    assert_eq!(told.len(), 2);
+    let sent = updates(session.desired(&cluster.state, true));
+    assert_eq!((sent[0].full, named(&sent[0])), (true, vec![(held, Want::Run, false)]));
+    assert_eq!((sent[1].full, named(&sent[1])), (false, vec![(lacking, Want::Run, true)]));
+    assert_eq!(sent.len(), 2);
 }
 
 /// Jobs with scripts of this size, started on one node.
@@ -132,16 +132,16 @@ fn large_orders_are_sent_in_several_messages_of_bounded_size() {
     // 72 MB, and a channel accepts 64 MiB in one message.
     let ids = large_jobs(&mut cluster, 24, 3_000_000);
     let mut session = session("a", Vec::new());
-    let told = updates(session.desired(&cluster.state, true));
+    let sent = updates(session.desired(&cluster.state, true));
     let size = |update: &DesiredUpdate| {
         let orders = update.steps.iter().filter_map(|step| step.order.as_ref());
         orders.map(|order| order.script.len()).sum::<usize>()
     };
-    let sizes: Vec<usize> = told.iter().map(size).collect();
+    let sizes: Vec<usize> = sent.iter().map(size).collect();
     assert!(sizes.iter().sum::<usize>() > 64 << 20, "{sizes:?}");
     assert!(sizes.iter().all(|bytes| *bytes < ORDERS_BYTES + 3_100_000), "{sizes:?}");
-    assert_eq!(told.iter().filter(|update| update.full).count(), 1, "only the first is full");
-    let ordered: Vec<AttemptId> = told.iter().flat_map(named).map(|(id, _, _)| id).collect();
+    assert_eq!(sent.iter().filter(|update| update.full).count(), 1, "only the first is full");
+    let ordered: Vec<AttemptId> = sent.iter().flat_map(named).map(|(id, _, _)| id).collect();
     assert_eq!(ordered, ids, "each once, in order");
     assert_eq!(session.desired(&cluster.state, false), []);
 }
@@ -152,8 +152,8 @@ fn a_message_is_full_at_its_limit_and_has_at_least_one_order() {
     large_jobs(&mut cluster, 4, 1000);
     let counts = |orders_bytes: usize| -> Vec<usize> {
         let mut session = NodeSession::new(&hello("a", Vec::new()), orders_bytes);
-        let told = updates(session.desired(&cluster.state, true));
-        told[1..].iter().map(|update| update.steps.len()).collect()
+        let sent = updates(session.desired(&cluster.state, true));
+        sent[1..].iter().map(|update| update.steps.len()).collect()
     };
     assert_eq!(counts(1), [1, 1, 1, 1]);
     assert_eq!(counts(2000), [2, 2]);
@@ -165,20 +165,20 @@ fn a_comparison_between_two_messages_loses_nothing() {
     let mut cluster = TestCluster::of(&["a"]);
     let ids = large_jobs(&mut cluster, 3, 1000);
     let mut session = NodeSession::new(&hello("a", Vec::new()), 1);
-    session.look(true);
-    session.look(false);
+    session.request_comparison(true);
+    session.request_comparison(false);
     let first = updates(session.next_message(&cluster.state).into_iter().collect());
     assert!(first[0].full, "a full comparison is not replaced by a later one");
-    let mut told = updates(session.next_message(&cluster.state).into_iter().collect());
+    let mut sent = updates(session.next_message(&cluster.state).into_iter().collect());
     // The last of them ends before its order is sent.
     let actor = Actor { uid: common::id::Uid(0), operator: true };
     let target = Target { key: ids[2].key };
     cluster.apply(Command::CancelJob { actor, target });
     cluster.apply(Command::ReportSteps { node: name("a"), steps: vec![status(ids[2], ended())] });
-    told.extend(updates(session.desired(&cluster.state, false)));
-    let ordered: Vec<AttemptId> = told.iter().flat_map(named).map(|(id, _, _)| id).collect();
+    sent.extend(updates(session.desired(&cluster.state, false)));
+    let ordered: Vec<AttemptId> = sent.iter().flat_map(named).map(|(id, _, _)| id).collect();
     assert_eq!(ordered, ids[..2]);
-    assert!(told.iter().any(|update| update.gone == [ids[2]]));
+    assert!(sent.iter().any(|update| update.gone == [ids[2]]));
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn an_order_whose_attempt_has_ended_is_left_out() {
     let mut cluster = TestCluster::of(&["a"]);
     let ids = large_jobs(&mut cluster, 2, 1000);
     let mut session = NodeSession::new(&hello("a", Vec::new()), 1);
-    session.look(true);
+    session.request_comparison(true);
     let _ = session.next_message(&cluster.state);
     let over = Command::ReportSteps { node: name("a"), steps: vec![status(ids[0], ended())] };
     cluster.apply(over);

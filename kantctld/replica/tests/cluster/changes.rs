@@ -112,8 +112,11 @@ fn a_learner_that_lacks_much_is_not_promoted() {
     }
     cluster.run(30);
     assert!(cluster.status(1).members.learns(ControllerId(2)), "it never answered");
-    let told = cluster.change(&[Change::Promote(ControllerId(2))]);
-    assert!(matches!(told, Err(ProposeError::Change(ChangeRefusal::Behind { .. }))), "{told:?}");
+    let result = cluster.change(&[Change::Promote(ControllerId(2))]);
+    assert!(
+        matches!(result, Err(ProposeError::Change(ChangeRefusal::Behind { .. }))),
+        "{result:?}"
+    );
 }
 
 #[test]

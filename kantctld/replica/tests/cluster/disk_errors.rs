@@ -75,10 +75,8 @@ fn an_empty_directory_is_not_used_unless_requested() {
 fn the_log_of_another_cluster_is_not_opened() {
     let mut cluster = TestCluster::found();
     cluster.kill(1);
-    let replica_config = ReplicaConfig {
-        cluster: Some(ClusterId(0xbeef)),
-        ..cluster.replica_config(1, Bootstrap::None)
-    };
+    let replica_config =
+        ReplicaConfig { cluster: ClusterId(0xbeef), ..cluster.replica_config(1, Bootstrap::None) };
     let error = open(&cluster.disks[&1], &replica_config).unwrap_err();
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
     assert_eq!(

@@ -103,16 +103,16 @@ fn leadership_is_transferred_only_to_a_voter() {
 fn equal_seeds_give_equal_histories() {
     let history = || {
         let mut cluster = TestCluster::of(3);
-        let mut told = Vec::new();
+        let mut outcomes = Vec::new();
         for turn in 0..6 {
             let leader = cluster.leader();
-            told.push((leader, cluster.status(leader).term, cluster.propose_at(leader, turn)));
+            outcomes.push((leader, cluster.status(leader).term, cluster.propose_at(leader, turn)));
             cluster.kill(leader);
             cluster.run(40);
             cluster.start(leader);
             cluster.run(5);
         }
-        (told, cluster.status(1), cluster.status(2), cluster.status(3))
+        (outcomes, cluster.status(1), cluster.status(2), cluster.status(3))
     };
     assert_eq!(history(), history());
 }

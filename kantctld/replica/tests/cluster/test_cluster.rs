@@ -120,7 +120,7 @@ impl TestCluster {
     pub fn replica_config(&self, id: u64, bootstrap: Bootstrap) -> ReplicaConfig {
         ReplicaConfig {
             id: ControllerId(id),
-            cluster: Some(ClusterId(0xcafe)),
+            cluster: ClusterId(0xcafe),
             bootstrap,
             snapshot_every: self.snapshot_every,
             snapshot_bytes_min: self.snapshot_bytes_min,

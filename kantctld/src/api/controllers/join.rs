@@ -153,9 +153,9 @@ fn new_member(status: &Status, address: &str) -> Option<ControllerId> {
 async fn check_silent(peers: &Peers<StateMachine>, old: ControllerId) -> Result<(), ApiFailure> {
     let mut status = peers.log.status();
     let silent = status.wait_for(|status| {
-        let heard = status.followers.iter().any(|one| one.id == old && one.is_active);
+        let is_active = status.followers.iter().any(|one| one.id == old && one.is_active);
         // The leader does not count itself as active.
-        !heard && status.leader != Some(old)
+        !is_active && status.leader != Some(old)
     });
     match tokio::time::timeout(CHANGE_LIMIT, silent).await {
         Ok(Ok(_)) => Ok(()),

@@ -29,7 +29,7 @@ fn router(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 'static) -> 
         .layer(map_response(marked))
 }
 
-/// TimeLimitMarks answers whose audit line another controller writes.
+/// Marks answers whose audit line another controller writes.
 async fn marked(mut response: Response) -> Response {
     if response.extensions().get::<AuditedElsewhere>().is_some() {
         response.headers_mut().insert(MARK, HeaderValue::from_static("elsewhere"));

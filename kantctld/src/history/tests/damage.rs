@@ -22,8 +22,9 @@ async fn a_damaged_page_is_found_by_a_write_and_a_new_file_is_started() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
     let (feed, history, keeper) = opened(dir.path(), None);
-    let told = |job| HistoryRecords { runs: vec![run(job, 1, 2)], ..HistoryRecords::default() };
-    feed.applied(LogIndex(1), told(1));
+    let records_of =
+        |job| HistoryRecords { runs: vec![run(job, 1, 2)], ..HistoryRecords::default() };
+    feed.applied(LogIndex(1), records_of(1));
     assert!(history.flush().await);
     keeper.stop();
     damage(&path);
@@ -32,7 +33,7 @@ async fn a_damaged_page_is_found_by_a_write_and_a_new_file_is_started() {
     let stamped = state::Stamped { at: Time(HOUR), command: state::Command::ForgetDone };
     state::apply(&mut state, &stamped);
     let (feed, history, keeper) = opened_on(dir.path(), None, state.into());
-    feed.applied(LogIndex(2), told(2));
+    feed.applied(LogIndex(2), records_of(2));
     assert!(!history.flush().await, "a damaged file accepts no run");
     assert!(dir.path().join("accounting.sqlite.damaged").exists());
     // On exit it tries again.

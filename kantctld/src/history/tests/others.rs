@@ -50,14 +50,6 @@ async fn node_changes_are_received_with_the_runs_and_existing_ones_stay() {
 }
 
 #[tokio::test]
-async fn a_page_of_an_older_release_is_read() {
-    let list = HistoryList { runs: vec![run(1, 1, 2)], ..HistoryList::default() };
-    let older = serde_json::to_vec(&list).unwrap();
-    let read: HistoryPage = serde_json::from_slice(&older).unwrap();
-    assert_eq!((read.list, read.nodes, read.gap), (list, Vec::new(), None));
-}
-
-#[tokio::test]
 async fn a_query_may_name_thousands_of_jobs_and_tasks() {
     let accounting = TestAccounting::new();
     let mut task = run(3, 1, 2);

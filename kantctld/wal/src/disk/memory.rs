@@ -96,7 +96,7 @@ impl MemDisk {
         }
         for inode in &mut state.inodes {
             for write in std::mem::take(&mut inode.unsynced) {
-                survive(&mut inode.durable, &write, pick);
+                apply_surviving(&mut inode.durable, &write, pick);
             }
             inode.current = inode.durable.clone();
         }
@@ -202,7 +202,7 @@ fn put(content: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
 }
 
 /// Applies what survives of one unsynced write in a power failure.
-fn survive(durable: &mut Vec<u8>, write: &Write, pick: &mut dyn FnMut(usize) -> usize) {
+fn apply_surviving(durable: &mut Vec<u8>, write: &Write, pick: &mut dyn FnMut(usize) -> usize) {
     match pick(4) {
         0 => {}
         1 => put(durable, write.offset, &write.bytes),

@@ -11,7 +11,7 @@ use super::{Disk, DiskFile};
 #[derive(Debug)]
 pub struct RealDisk {
     path: PathBuf,
-    /// LogSlot open for `sync_dir`.
+    /// Kept open for `sync_dir`.
     directory: File,
 }
 

@@ -72,7 +72,7 @@ fn a_later_record_without_a_claim_of_a_sync_is_no_witness() {
     bytes[(HEAD_BYTES + step() + 30) as usize] ^= 1;
     let cut = scan(&bytes, &HEAD, "s").unwrap();
     assert_eq!(cut.records.len(), 1);
-    assert_eq!(witness(&bytes, &HEAD, &cut), None);
+    assert_eq!(later_proof_of_sync(&bytes, &HEAD, &cut), None);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_later_record_that_claims_a_sync_is_a_witness() {
     let mut bytes = segment(&[9, 10, 11]);
     bytes[(HEAD_BYTES + step() + 30) as usize] ^= 1;
     let cut = scan(&bytes, &HEAD, "s").unwrap();
-    assert_eq!(witness(&bytes, &HEAD, &cut), Some(HEAD_BYTES + 2 * step()));
+    assert_eq!(later_proof_of_sync(&bytes, &HEAD, &cut), Some(HEAD_BYTES + 2 * step()));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_witness_is_found_even_behind_a_damaged_length() {
     let at = (HEAD_BYTES + step()) as usize;
     bytes[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
     let cut = scan(&bytes, &HEAD, "s").unwrap();
-    assert_eq!(witness(&bytes, &HEAD, &cut), Some(HEAD_BYTES + 2 * step()));
+    assert_eq!(later_proof_of_sync(&bytes, &HEAD, &cut), Some(HEAD_BYTES + 2 * step()));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn records_of_the_files_earlier_use_are_ignored() {
     bytes[HEAD_BYTES as usize..][..first.len()].copy_from_slice(&first);
     let found = scan(&bytes, &later, "s").unwrap();
     assert_eq!(said(&found), [items(10)]);
-    assert_eq!(witness(&bytes, &later, &found), None);
+    assert_eq!(later_proof_of_sync(&bytes, &later, &found), None);
 }
 
 #[test]
