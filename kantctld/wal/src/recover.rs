@@ -12,7 +12,7 @@ use crate::log_slot::RecordLocation;
 use crate::options::Options;
 use crate::record::{Item, Sequence};
 use crate::segment::{self, FilePosition, Head, Scan, SegmentId};
-use crate::segment_set::{Active, Sealed, SegmentSet};
+use crate::segment_set::{Active, Sealed, SegmentSet, note_highest};
 use crate::snapshot::Snapshot;
 use crate::snapshot_files::SnapshotFiles;
 use crate::spare_files::SpareFiles;

@@ -146,7 +146,7 @@ impl Content {
 
     fn add(&mut self, entry: Entry) {
         for reader in self.readers.values_mut() {
-            reader.came += u64::from(reader.wanted.takes(entry.job, entry.user.as_deref()));
+            reader.came += u64::from(reader.wanted.matches(entry.job, entry.user.as_deref()));
         }
         self.bytes += entry.bytes();
         self.entries.push_back(entry);
@@ -172,8 +172,9 @@ impl Content {
     fn take(&mut self, id: u64) -> Taken {
         let Some(reader) = self.readers.get_mut(&id) else { return Taken::Ended };
         reader.behind_since = None;
-        let takes =
-            |reader: &Reader, entry: &Entry| reader.wanted.takes(entry.job, entry.user.as_deref());
+        let takes = |reader: &Reader, entry: &Entry| {
+            reader.wanted.matches(entry.job, entry.user.as_deref())
+        };
         if reader.at < self.first {
             reader.at = self.first;
             let left = self.entries.iter().filter(|entry| takes(reader, entry)).count() as u64;
