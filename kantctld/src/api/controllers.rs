@@ -164,7 +164,7 @@ pub async fn transfer(
         return Err(refused(ChangeRefusal::Unknown(to)));
     }
     if !votes {
-        let localssage = format!("controller {to} does not vote and cannot lead: promote it first");
+        let message = format!("controller {to} does not vote and cannot lead: promote it first");
         return Err(ApiFailure::Http(net::Refusal::new(StatusCode::CONFLICT, "no_vote", message)));
     }
     peers.log.transfer(Some(to)).await;
@@ -174,7 +174,7 @@ pub async fn transfer(
         Ok(Ok(status)) => Ok(Json(leaders_view(&peers, &status).await)),
         Ok(Err(_)) => Err(CommandError::NotTaken(ProposeError::Stopped).into()),
         Err(_) => {
-            let localssage =
+            let message =
                 format!("controller {to} did not take over leadership: is it up and caught up?");
             let refusal = net::Refusal::new(StatusCode::CONFLICT, "not_taken_over", message);
             Err(ApiFailure::Http(refusal.hint("`kantctl admin controller status` shows it")))
@@ -188,7 +188,7 @@ fn is_controller(caller: &Caller, headers: &HeaderMap) -> bool {
 }
 
 fn not_a_controller() -> net::Refusal {
-    let localssage = "this is for controllers, which authenticate by TLS";
+    let message = "this is for controllers, which authenticate by TLS";
     net::Refusal::new(StatusCode::FORBIDDEN, "not_a_controller", message)
 }
 
@@ -196,7 +196,7 @@ fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
     match core.actor(Uid(user.uid)).operator {
         true => Ok(()),
         false => {
-            let localssage = "only operators may manage controllers: ask one of those listed in \
+            let message = "only operators may manage controllers: ask one of those listed in \
                            `admins` in kantctld.toml";
             let refusal = net::Refusal::new(StatusCode::FORBIDDEN, "operators_only", message);
             Err(ApiFailure::Http(refusal))
@@ -205,7 +205,7 @@ fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
 }
 
 fn leader(peers: &Peers<StateMachine>, status: &Status, limit: Duration) -> Option<Client> {
-    let localmber = status.members.known.get(&status.leader.filter(|id| *id != status.id)?)?;
+    let member = status.members.known.get(&status.leader.filter(|id| *id != status.id)?)?;
     let endpoint = Endpoint::Tls { addr: member.address.clone(), identity: peers.identity.clone() };
     Some(Client::new(endpoint).with_connect_limit(LEADER_LIMIT).with_answer_limit(Some(limit)))
 }
@@ -218,7 +218,7 @@ fn relayed_refusal(error: net::ClientError) -> net::Refusal {
             net::Refusal { status, error }
         }
         error => {
-            let localssage = crate::settings::with_causes(&error);
+            let message = crate::settings::with_causes(&error);
             net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, super::leader::NO_LEADER, message)
         }
     }

@@ -5,7 +5,7 @@ use super::{ConfigFile, FileError, SettingsError, changes, needing_restart, sett
 use crate::access::Access;
 use crate::core::{CommandError, Core};
 use common::config::ControllerConfig;
-use common::config::policy::{Capacity, no_locks, warnings};
+use common::config::policy::{Capacity, no_locks, warnings as policy_warnings};
 use common::queue::Queue;
 use common::wire::api::{QueueHeld, QueueList, ReloadAnswer};
 use state::{Command, Settings, State, view};
@@ -159,7 +159,7 @@ impl Reloader {
         let Some(policy) = state.settings().map(Settings::policy) else { return Vec::new() };
         let mut warnings = closing(&state);
         warnings.extend(no_locks(&policy, state.reservations()));
-        warnings.extend(warnings(&policy, &capacity));
+        warnings.extend(policy_warnings(&policy, &capacity));
         warnings
     }
 }

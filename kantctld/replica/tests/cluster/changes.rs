@@ -1,6 +1,6 @@
 //! Tests of online changes of members.
 
-use crate::test_test_cluster::{TestCluster, member};
+use crate::test_cluster::{TestCluster, member};
 use common::id::ControllerId;
 use replica::{Change, ChangeRefusal, Completion, Member, ProposeError};
 

@@ -1,6 +1,6 @@
 //! Tests of full, empty, foreign and damaged disks, and of invalid messages.
 
-use crate::test_test_cluster::{Adder, TestCluster, member};
+use crate::test_cluster::{Adder, TestCluster, member};
 use common::id::ClusterId;
 use replica::{
     Bootstrap, Completion, LogError, ProposeError, Replica, ReplicaConfig, Settled, StoreError,

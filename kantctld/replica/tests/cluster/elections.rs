@@ -1,6 +1,6 @@
 //! Tests of elections and leadership, and of requests whose leader steps down.
 
-use crate::test_test_cluster::{TestCluster, member};
+use crate::test_cluster::{TestCluster, member};
 use replica::{Change, Completion, Member, ProposeError, Role, Settled};
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests of a lost part of a log that was synced. Its own disk does not show the loss, but messages
 //! of other members do. The replica must stop, without a panic and without another vote.
 
-use crate::test_test_cluster::TestCluster;
+use crate::test_cluster::TestCluster;
 use replica::{Completion, LogError, Loss};
 use wal::Disk as _;
 

@@ -1,6 +1,6 @@
 //! Tests of snapshots for members that are far behind or new.
 
-use crate::test_test_cluster::TestCluster;
+use crate::test_cluster::TestCluster;
 use replica::Completion;
 use std::collections::BTreeMap;
 
