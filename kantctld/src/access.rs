@@ -1,6 +1,6 @@
-//! Who operates the cluster, whose jobs are taken, and which users a node speaks for: by this
-//! controller's configuration and its host's user database. Never replicated: each controller has
-//! its own.
+//! Access rules: which users are operators, which may own jobs, and which a node may vouch for.
+//! They come from this controller's configuration and its host's user database, not from the
+//! replicated state.
 
 use crate::settings::{HostNames, SettingsError};
 use axum::http::StatusCode;
@@ -11,7 +11,7 @@ use common::job::Owner;
 use net::{OwnerRules, Refusal, UserRecord};
 use std::collections::BTreeSet;
 
-/// As configured; a reload may change it.
+/// The rules; a reload may change them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     operators: BTreeSet<Uid>,
@@ -20,7 +20,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// As configured. Operators are root, the user this process runs as, and those in `admins`.
+    /// Reads the configuration. Operators are root, this process's user, and the `admins`.
     ///
     /// # Errors
     /// [`SettingsError::UnknownAdmin`].
@@ -35,22 +35,22 @@ impl Access {
         Ok(Self { operators, owners, vouched_for: config.nodes_may_vouch_for })
     }
 
-    /// May this user do everything?
+    /// Whether this user may do everything.
     #[must_use]
     pub fn is_operator(&self, uid: Uid) -> bool {
         self.operators.contains(&uid)
     }
 
-    /// Whose a job of this user is, by the kernel's numbers; the name is for people. And all groups
-    /// of theirs: queues and QoS may be open to a group. May block.
+    /// The owner of a job submitted by this user, and all groups of theirs: queues and QoS may be
+    /// open to a group. The name is only for display. May block.
     ///
     /// # Errors
-    /// Why this user may have no jobs.
+    /// Why this user may not own jobs.
     pub fn owner(&self, uid: u32, gid: u32) -> Result<(Owner, Vec<Gid>), Refusal> {
         let record = UserRecord::look_up(uid, gid).map_err(|error| {
             let message = format!("failed to look up uid {uid} in the user database: {error}");
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "no_user_database", message)
-                .hint("try again; if it lasts, an operator must look at the controller's host")
+                .hint("try again; if it persists, an operator must check the controller's host")
         })?;
         self.owners.check(uid, gid, &record).map_err(|error| {
             Refusal::new(StatusCode::FORBIDDEN, "owner_refused", error.to_string())
@@ -60,21 +60,22 @@ impl Access {
         Ok((Owner { uid: Uid(uid), gid: Gid(gid), name }, groups.into_iter().collect()))
     }
 
-    /// May the node speak for this user? Root on a node can make it say anything, and is by that
-    /// no operator of the cluster.
+    /// Checks that the node may vouch for this user. Root on a node can make it vouch for any user,
+    /// so nodes do not vouch for operators unless configured.
     ///
     /// # Errors
-    /// Who must ask elsewhere, and where.
+    /// A refusal that names where to ask instead.
     pub fn check_voucher(&self, node: &str, uid: u32) -> Result<(), Refusal> {
         if self.vouched_for == VouchedFor::Operators || !self.is_operator(Uid(uid)) {
             return Ok(());
         }
         let kind = if uid == 0 { "root" } else { "operators" };
         let message =
-            format!("node {node} may not speak for {kind} (uid {uid}): ask on a controller's host");
-        let hint = "there kantctl finds kantctld's own socket (`socket` in kantctld.toml); to let \
-                    nodes speak for operators, set `nodes_may_vouch_for = \"operators\"` in \
-                    kantctld.toml of each controller: then root on any node operates the cluster";
+            format!("node {node} may not act for {kind} (uid {uid}): ask on a controller's host");
+        let hint = "there kantctl uses kantctld's own socket (`socket` in kantctld.toml); to let \
+                    nodes act for operators, set `nodes_may_vouch_for = \"operators\"` in \
+                    kantctld.toml of each controller, which lets root on any node operate the \
+                    cluster";
         Err(Refusal::new(StatusCode::FORBIDDEN, "voucher_refused", message).hint(hint))
     }
 }
@@ -88,12 +89,12 @@ mod tests {
     }
 
     #[test]
-    fn a_node_speaks_for_users_and_for_operators_only_where_that_is_configured() {
+    fn a_node_vouches_for_users_and_for_operators_only_where_that_is_configured() {
         let admins = vec!["4711".to_owned()];
         let strict = access(ControllerConfig { admins: admins.clone(), ..Default::default() });
         for uid in [0, 4711] {
             let refusal = strict.check_voucher("n1", uid).unwrap_err();
-            assert!(refusal.error.message.contains("node n1 may not speak for"), "{refusal:?}");
+            assert!(refusal.error.message.contains("node n1 may not act for"), "{refusal:?}");
             assert!(refusal.error.hint.unwrap().contains("nodes_may_vouch_for"));
         }
         assert!(strict.check_voucher("n1", 4712).is_ok());
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_taken_of_known_users_with_groups_of_their_own() {
+    fn known_users_own_jobs_with_their_own_groups() {
         let strict = access(ControllerConfig::default());
         let refused = strict.owner(3_999_999_999, 3_999_999_999).unwrap_err();
         assert!(refused.error.message.contains("allow_unknown_users"), "{refused:?}");

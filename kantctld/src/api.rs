@@ -1,30 +1,30 @@
-//! The API: who asks (the kernel or a node's certificate says so), what they may, and answers as
-//! JSON. A controller that does not lead passes on what it is asked. Never writes to the state but
-//! by a command in the log; never believes a name in a body.
+//! The HTTP API: authentication by the kernel or a node's certificate, authorization, and JSON
+//! answers. A controller that does not lead forwards requests to the leader. The state changes only
+//! through commands in the log, and an identity in a request body is not trusted.
 
 mod accounting;
 mod audited;
 mod backup;
 mod batch;
+mod body_limit;
 mod controllers;
 mod error;
-mod held;
 mod history;
 mod jobs;
-mod large;
 mod leader;
-mod look;
+mod leader_socket;
+mod lease;
 mod metrics;
 mod nodes;
-mod on_the_leader;
 mod origin;
 mod output;
 mod priority;
 mod reload;
 mod reservations;
+mod response_spool;
 mod share;
-mod shelf;
 mod signal;
+mod slow_query;
 mod solve;
 mod steps;
 mod submit;
@@ -32,17 +32,17 @@ mod submit_set;
 mod tasks;
 mod trial;
 mod update;
-mod vouched;
+mod voucher_check;
 mod watch;
 mod what_if;
 
 pub use jobs::user_name;
-pub use watch::Watched;
+pub use watch::EventFeed;
 
 use crate::core::Core;
 use crate::history::KEPT_PATH;
-use crate::machine::StateMachine;
 use crate::peers::Peers;
+use crate::state_machine::StateMachine;
 use audited::Auditor;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
@@ -53,27 +53,27 @@ use common::wire::peer::PEER_PATH;
 use leader::Relay;
 use std::sync::Arc;
 
-/// All routes, for the local socket and the TLS port alike. `peers` are the other controllers: what
-/// only the leader can answer is passed on to that one.
+/// All routes, for the local socket and the TLS port. Requests that only the leader can answer are
+/// forwarded to it.
 pub fn router(core: Arc<Core>, peers: Arc<Peers<StateMachine>>) -> Router {
     let auditor = Auditor { audit: core.audit.clone(), clock: core.clock.clone() };
     let relay = Arc::new(Relay::new(core.clone(), peers.identity.clone()));
-    let on_the_leader = from_fn_with_state(core.clone(), on_the_leader::check);
+    let leader_socket = from_fn_with_state(core.clone(), leader_socket::check);
     Router::new()
-        .merge(of_leader().route_layer(from_fn_with_state(relay, leader::answers_or_passes_on)))
-        .merge(of_leaders_socket().route_layer(on_the_leader))
-        .merge(of_anyone())
+        .merge(leader_routes().route_layer(from_fn_with_state(relay, leader::answer_or_forward)))
+        .merge(leader_socket_routes().route_layer(leader_socket))
+        .merge(local_routes())
         .fallback(error::no_such_path)
         .layer(Extension(peers))
-        .layer(from_fn_with_state(core.clone(), large::in_turn))
-        .layer(from_fn_with_state(core.clone(), vouched::check))
+        .layer(from_fn_with_state(core.clone(), body_limit::limit_body))
+        .layer(from_fn_with_state(core.clone(), voucher_check::check))
         .layer(from_fn_with_state(auditor, audited::audited))
-        .layer(DefaultBodyLimit::max(large::BODY_BYTES_MAX))
+        .layer(DefaultBodyLimit::max(body_limit::BODY_BYTES_MAX))
         .with_state(core)
 }
 
-/// What the leader answers, whoever is asked.
-fn of_leader() -> Router<Arc<Core>> {
+/// Routes that the leader answers; another controller forwards them.
+fn leader_routes() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/jobs", post(submit::submit).get(jobs::list))
         .route("/v1/jobs/batch", post(batch::submit))
@@ -104,8 +104,8 @@ fn of_leader() -> Router<Arc<Core>> {
             post(tasks::feed).layer(DefaultBodyLimit::max(tasks::FEED_BYTES_MAX)),
         )
         .route("/v1/jobs/{key}/steps", get(steps::list).post(steps::wish))
-        .route("/v1/jobs/{key}/attend", post(held::attend))
-        .route("/v1/jobs/{key}/finish", post(held::finish))
+        .route("/v1/jobs/{key}/attend", post(lease::attend))
+        .route("/v1/jobs/{key}/finish", post(lease::finish))
         .route("/v1/nodes", get(nodes::list))
         .route("/v1/nodes/{name}", get(nodes::show))
         .route("/v1/nodes/{name}/drain", post(nodes::drain))
@@ -125,8 +125,8 @@ fn of_leader() -> Router<Arc<Core>> {
         .route("/v1/report", get(history::report))
 }
 
-/// What the leader answers on its own socket, and is not passed on to it.
-fn of_leaders_socket() -> Router<Arc<Core>> {
+/// Routes that the leader answers on its local socket only; they are not forwarded.
+fn leader_socket_routes() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/backup", get(backup::show))
         .route("/v1/reload", post(reload::reload))
@@ -136,8 +136,8 @@ fn of_leaders_socket() -> Router<Arc<Core>> {
         .route("/v1/controllers/{id}/transfer", post(controllers::transfer))
 }
 
-/// What every controller answers for itself. A node is told there who leads.
-fn of_anyone() -> Router<Arc<Core>> {
+/// Routes that every controller answers itself. Nodes that connect are redirected to the leader.
+fn local_routes() -> Router<Arc<Core>> {
     Router::new()
         .route("/v1/status", get(nodes::status))
         .route(KEPT_PATH, get(history::kept))

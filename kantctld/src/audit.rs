@@ -1,7 +1,7 @@
-//! The audit log: one line of JSON for each request that changes something and each refusal of one:
-//! when, which user, by which way, what, on what, with what result. A queue with a bound and a
-//! thread that writes: a request never waits for the disk, and what cannot be written is counted,
-//! shown by `kantctl status` and said in the file once it can be.
+//! The audit log: one JSON line for each request that changes something, and for each refused one,
+//! with time, user, origin, verb, target and result. Requests put lines into a bounded queue, and a
+//! thread writes them, so that no request waits for the disk. Lines that cannot be written are
+//! counted; `kantctl status` shows the failure, and the file gets the count afterwards.
 
 mod file;
 mod refusals;
@@ -19,56 +19,55 @@ use std::thread::JoinHandle;
 use std::{io, thread};
 use writer::Writer;
 
-/// Lines that wait to be written: some seconds of a busy controller, and a few MiB.
+/// The most queued lines: a few seconds of a busy controller, and a few MiB.
 const WAITING_MAX: usize = 16_384;
-/// The longest text in a line, in bytes: a user chooses some of them.
+/// The longest text in a line in bytes, because users choose some of them.
 const TEXT_BYTES_MAX: usize = 512;
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditResult {
-    /// It was carried out.
     Done,
-    /// It was not: the code says why.
+    /// Not carried out; the code gives the reason.
     Refused,
-    /// The controller or a node could not.
+    /// The controller or a node failed.
     Failed,
-    /// The client left before there was an answer: it may have been carried out.
+    /// The client disconnected before the answer; it may have been carried out.
     Unknown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditLine {
-    /// When it was asked, by the controller's clock.
+    /// When the request came, by the controller's clock.
     #[serde(serialize_with = "rfc3339")]
     pub at: Time,
-    /// The user; none where a daemon asks for itself.
+    /// None if a daemon acts for itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<u32>,
-    /// The user's name as this host knows it.
+    /// The name on this host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// `socket`, `node NAME`, `controller`; `signal` or `kantctld` of what is no request.
+    /// `socket`, `node NAME` or `controller`; `signal` or `kantctld` if there was no request.
     pub via: String,
-    /// The controller that passed the request on.
+    /// The controller that forwarded the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub through: Option<String>,
-    /// What was asked: `jobs/cancel`.
+    /// For example `jobs/cancel`.
     pub verb: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub target: String,
-    /// What else is known of it: a reason, a signal, a size.
+    /// Details, for example a reason, a signal or a size.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
     pub result: AuditResult,
-    /// The stable word of a refusal.
+    /// The code of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }
 
 impl AuditLine {
-    /// What this controller does itself.
+    /// A line for an action of this controller.
     #[must_use]
     pub fn own(at: Time, via: &str, verb: &str, result: AuditResult) -> Self {
         Self {
@@ -100,7 +99,7 @@ fn rfc3339<S: serde::Serializer>(at: &Time, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&format_args!("{}.{:03}Z", seconds.trim_end_matches('Z'), at.0 % 1000))
 }
 
-/// Where lines go. Cheap to clone; without a file they go nowhere.
+/// The audit log. Cheap to clone; without a file it drops all lines.
 #[derive(Clone, Default)]
 pub struct Audit(Option<Arc<Shared>>);
 
@@ -114,15 +113,15 @@ struct Shared {
 struct Queue {
     lines: VecDeque<AuditLine>,
     refusals: Refusals,
-    /// Lines that found no room since the last that was written.
+    /// Lines dropped since the last write.
     lost: u64,
-    /// Why nothing can be written, while that is so.
+    /// Why the last write failed, if it did.
     trouble: Option<String>,
     stops: bool,
 }
 
 impl Queue {
-    /// Takes a line. The second half of the room is kept for what was carried out.
+    /// Queues a line. Half of the queue is reserved for actions that were carried out.
     fn push(&mut self, line: AuditLine) {
         let is_refusal = line.result == AuditResult::Refused;
         let room = if is_refusal { WAITING_MAX / 2 } else { WAITING_MAX };
@@ -133,8 +132,8 @@ impl Queue {
         }
     }
 
-    fn push_over(&mut self, now: Time) {
-        self.refusals.over(now).into_iter().for_each(|line| self.push(line));
+    fn push_elapsed(&mut self, now: Time) {
+        self.refusals.take_elapsed(now).into_iter().for_each(|line| self.push(line));
     }
 }
 
@@ -145,12 +144,12 @@ impl Shared {
 }
 
 impl Audit {
-    /// Takes a line, to be written soon. Never waits for the disk.
+    /// Queues a line; does not wait for the disk.
     pub fn note(&self, mut line: AuditLine) {
         let Some(shared) = &self.0 else { return };
         line.bound();
         let mut queue = shared.lock();
-        queue.push_over(line.at);
+        queue.push_elapsed(line.at);
         if queue.refusals.admit(&line) {
             queue.push(line);
         }
@@ -158,55 +157,55 @@ impl Audit {
         shared.changed.notify_one();
     }
 
-    /// Why the file lacks lines, if it does.
+    /// Why lines are missing in the file, if any are.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         let queue = self.0.as_ref()?.lock();
         let why = queue.trouble.as_ref()?;
-        Some(format!("{why}; {} lines wait, {} are lost", queue.lines.len(), queue.lost))
+        Some(format!("{why}; {} lines are queued, {} are lost", queue.lines.len(), queue.lost))
     }
 }
 
-/// The thread that writes.
-pub struct AuditKeeper {
+/// The writing thread.
+pub struct AuditThread {
     audit: Audit,
     thread: Option<JoinHandle<()>>,
 }
 
-impl AuditKeeper {
-    /// Writes what waits, and ends.
+impl AuditThread {
+    /// Writes the queued lines and ends.
     pub fn stop(mut self) {
         if let Some(shared) = &self.audit.0 {
             let mut queue = shared.lock();
-            queue.push_over(Time(u64::MAX));
+            queue.push_elapsed(Time(u64::MAX));
             queue.stops = true;
             drop(queue);
             shared.changed.notify_one();
         }
-        // An error is a panic, of which it tells itself.
+        // An error is a panic, which has already been printed.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// Begins the audit log as configured.
+/// Starts the audit log as configured.
 ///
 /// # Errors
-/// When others may write the file's directory, it is not there, or there is no thread to be had.
-pub fn start(config: &ControllerConfig) -> io::Result<(Audit, AuditKeeper)> {
+/// If other users may write to the file's directory, it is missing, or no thread can be started.
+pub fn start(config: &ControllerConfig) -> io::Result<(Audit, AuditThread)> {
     let Some(path) = path(config) else {
-        return Ok((Audit::default(), AuditKeeper { audit: Audit::default(), thread: None }));
+        return Ok((Audit::default(), AuditThread { audit: Audit::default(), thread: None }));
     };
-    // Who may write there could put another file in this one's place.
+    // A user with write access there could replace the file.
     net::check_trusted("audit_log", path.parent().unwrap_or(&path)).map_err(io::Error::other)?;
     let shared = Arc::new(Shared::default());
     let audit = Audit(Some(shared.clone()));
     let file = AuditFile::new(path, config.audit_log_mib << 20);
     let mut writer = Writer::new(shared, file);
     let thread = thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run())?;
-    Ok((audit.clone(), AuditKeeper { audit, thread: Some(thread) }))
+    Ok((audit.clone(), AuditThread { audit, thread: Some(thread) }))
 }
 
-/// The file, if there is to be one; a plain name is one in the state directory.
+/// The path of the file, if configured; a file name is relative to the state directory.
 fn path(config: &ControllerConfig) -> Option<PathBuf> {
     let named = Some(&config.audit_log).filter(|name| !name.is_empty())?;
     Some(Path::new(&config.state_dir).join(named))

@@ -1,12 +1,12 @@
-//! A backup: the whole replicated state in one file, made while the cluster runs, read by
-//! `kantctld restore`. Never holds a job's output, a key, or what nodes have on their disks.
+//! A backup: the whole replicated state in one file, made while the cluster runs, and read by
+//! `kantctld restore`. It has no job output, no keys and no files of nodes.
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 0..8 | `kantback` |
 //! | 8..12 | format version, little endian |
 //! | 12..16 | length of the head, little endian |
-//! | .. | the head: JSON, for people too |
+//! | .. | the head: JSON, readable by people |
 //! | .. | the state, as `state::persist` writes it |
 //! | last 4 | CRC-32 of everything before, little endian |
 
@@ -14,55 +14,52 @@ use common::id::{ClusterId, ControllerId, LogIndex};
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// The version written. Versions read: this one; a later release reads its predecessor's too.
+/// The version written, and the only one read.
 pub const FORMAT: u32 = 1;
 
 const MARK: &[u8; 8] = b"kantback";
-/// A head is small; a length beyond this is no head.
+/// The largest valid head.
 const HEAD_BYTES_MAX: usize = 1 << 20;
 
-/// What a backup is of.
+/// The origin of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// The cluster's id; what is restored from it gets another.
+    /// A restored cluster gets a new id.
     pub cluster: ClusterId,
     pub name: String,
-    /// The highest id of a controller given so far.
+    /// The highest controller id assigned so far.
     pub last_controller: ControllerId,
-    /// Where its controllers are reached; whoever restores it asks there first.
+    /// The addresses of the controllers; a restore first checks that none of them runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controllers: Vec<String>,
-    /// The last log entry in it, or an earlier one.
+    /// The last entry in the backup; it may have later ones.
     pub applied: LogIndex,
-    /// When, by the cluster's clock.
+    /// The cluster time of the backup.
     pub at: Time,
     pub release: String,
 }
 
-/// A file that is no backup, or cannot be used.
+/// Why a backup cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// Not written by `kantctl admin backup`.
-    #[error("failed to read the backup: it does not begin like one; was another file meant?")]
+    #[error("failed to read the backup: the file is no backup of kant; check its name")]
     NoBackup,
-    /// Written by another version.
     #[error(
         "failed to read the backup: it has format {found}, this release reads {FORMAT}: restore it \
-         with the release that made it, or the one between"
+         with the release that made it"
     )]
     Format { found: u32 },
-    /// Bytes are missing or were changed.
-    #[error("failed to read the backup: it is damaged or cut off; use another one")]
+    /// Bytes are missing or changed.
+    #[error("failed to read the backup: it is damaged or truncated; use another one")]
     Damaged,
-    /// The state inside does not read.
     #[error("failed to read the state in the backup")]
     State(#[from] state::persist::PersistError),
-    /// Cannot happen with what a head holds.
+    /// Does not happen with the fields of a head.
     #[error("failed to write the backup's head")]
     Head(#[source] serde_json::Error),
 }
 
-/// A backup as bytes.
+/// Encodes a backup.
 ///
 /// # Errors
 /// [`BackupError::State`] and [`BackupError::Head`], in theory.
@@ -80,10 +77,10 @@ pub fn to_bytes(head: &Head, state: &state::State) -> Result<Vec<u8>, BackupErro
     Ok(bytes)
 }
 
-/// What is in a backup: its head, and the bytes of a state that reads.
+/// Decodes a backup: its head, and the bytes of a valid state.
 ///
 /// # Errors
-/// [`BackupError`] for anything else than what [`to_bytes`] gave.
+/// [`BackupError`] for anything that [`to_bytes`] did not write.
 pub fn from_bytes(bytes: &[u8]) -> Result<(Head, Vec<u8>), BackupError> {
     let rest = bytes.strip_prefix(MARK).ok_or(BackupError::NoBackup)?;
     let (version, rest) = rest.split_first_chunk::<4>().ok_or(BackupError::NoBackup)?;
@@ -97,7 +94,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<(Head, Vec<u8>), BackupError> {
     }
     let (length, _) = rest.split_first_chunk::<4>().ok_or(BackupError::Damaged)?;
     let length = u32::from_le_bytes(*length) as usize;
-    // Mark, version and length are 16 bytes; the sum is not in `whole`.
+    // Mark, version and length take 16 bytes; `whole` excludes the checksum.
     let body = whole.get(16..).filter(|_| length <= HEAD_BYTES_MAX).ok_or(BackupError::Damaged)?;
     let (head, state) = body.split_at_checked(length).ok_or(BackupError::Damaged)?;
     let head = serde_json::from_slice(head).map_err(|_| BackupError::Damaged)?;
@@ -122,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_saved_is_read_back() {
+    fn a_backup_can_be_read_back() {
         let bytes = to_bytes(&head(), &state::State::default()).unwrap();
         let (read, state) = from_bytes(&bytes).unwrap();
         assert_eq!(read, head());
@@ -130,16 +127,16 @@ mod tests {
     }
 
     #[test]
-    fn every_damage_is_seen_and_named() {
+    fn all_damage_is_detected_and_described() {
         let bytes = to_bytes(&head(), &state::State::default()).unwrap();
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x40;
             assert!(from_bytes(&damaged).is_err(), "byte {at}");
-            assert!(from_bytes(&bytes[..at]).is_err(), "cut off at {at}");
+            assert!(from_bytes(&bytes[..at]).is_err(), "truncated at {at}");
         }
         let message = |bytes: &[u8]| from_bytes(bytes).unwrap_err().to_string();
-        assert!(message(b"#!/bin/sh").contains("another file"));
+        assert!(message(b"#!/bin/sh").contains("no backup of kant"));
         assert!(message(b"kantback\x09\0\0\0....").contains("format 9"));
         assert!(message(&bytes[..bytes.len() - 1]).contains("damaged"));
     }

@@ -1,5 +1,5 @@
-//! The controller's clock: [`lead::ClusterClock`] over what this host's clocks show. All parts of
-//! one controller share it. Never read in `apply`.
+//! The controller's clock: [`lead::ClusterClock`] fed by this host's clocks, shared by all parts of
+//! one controller.
 
 use common::id::ControllerId;
 use common::time::{Span, Time};
@@ -8,26 +8,26 @@ use nix::time::{ClockId, clock_gettime};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// Cluster time, as this controller has it.
+/// Cluster time as this controller knows it.
 pub struct SteadyClock {
     wall: fn() -> Time,
     clock: Mutex<ClusterClock>,
 }
 
 impl SteadyClock {
-    /// Over a wall clock; [`wall_clock`] but in tests.
+    /// `wall` is [`wall_clock`] except in tests.
     #[must_use]
     pub fn new(wall: fn() -> Time) -> Self {
         Self { wall, clock: Mutex::default() }
     }
 
-    /// What this host's wall clock shows, whatever is thought of it.
+    /// What this host's wall clock shows, believed or not.
     #[must_use]
     pub fn wall(&self) -> Time {
         (self.wall)()
     }
 
-    /// Now. Never before what was said before, while this controller leads.
+    /// The cluster time; never goes back while this controller leads.
     #[must_use]
     pub fn now(&self) -> Time {
         let mut clock = self.clock();
@@ -35,27 +35,27 @@ impl SteadyClock {
         let now = clock.now(Reading { wall, uptime: uptime() });
         match (did_doubt, clock.doubts()) {
             (false, true) => tracing::warn!(
-                "this host's clock says {wall}, and by what has passed since it was last looked at \
-                 it is {now}: it is not believed unless another controller's clock agrees, or, of \
-                 a lone controller, it says so for a minute. Mend NTP on this host"
+                "this host's clock shows {wall}, but by the time elapsed it should be {now}: it is \
+                 not used until another controller's clock agrees or, with a single controller, \
+                 until it has shown this for a minute. Correct NTP on this host"
             ),
-            (true, false) => tracing::info!("this host's clock is believed again: it says {wall}"),
+            (true, false) => tracing::info!("this host's clock is used again: it shows {wall}"),
             _ => {}
         }
         now
     }
 
-    /// The log holds this time: it is never earlier from now on.
+    /// The log contains this time: never return an earlier one.
     pub fn not_before(&self, time: Time) {
         self.clock().not_before(time);
     }
 
-    /// Another controller's wall clock shows this.
+    /// Notes another controller's wall clock.
     pub fn hear(&self, from: ControllerId, wall: Time) {
         self.clock().hear(from, wall, uptime());
     }
 
-    /// The controller that leads says that this is the time; this one does not lead.
+    /// Notes the leader's cluster time; this controller does not lead.
     pub fn follow(&self, leader: Time) {
         self.clock().follow(leader, uptime());
     }
@@ -72,10 +72,10 @@ pub fn wall_clock() -> Time {
     Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// How long the host is up, the time it slept included: `Instant` leaves that out, and a wall clock
-/// that went on meanwhile would look as if it had leapt.
+/// The host's uptime including suspend. `Instant` leaves suspend out, and the wall clock would then
+/// seem to leap.
 fn uptime() -> Span {
-    // There is none without this clock since Linux 2.6.39.
+    // This clock exists on every kernel since Linux 2.6.39.
     let up = clock_gettime(ClockId::CLOCK_BOOTTIME)
         .map_or(0, |up| i128::from(up.tv_sec()) * 1000 + i128::from(up.tv_nsec()) / 1_000_000);
     Span(u64::try_from(up).unwrap_or_default())
@@ -95,19 +95,19 @@ mod tests {
         assert!(first >= Time(5_000_000));
         let deadline = Instant::now() + Duration::from_secs(10);
         while clock.now() <= first {
-            assert!(Instant::now() < deadline, "time stood still");
+            assert!(Instant::now() < deadline, "the clock stands still");
         }
     }
 
     #[test]
-    fn ahead_of_the_log_the_wall_counts() {
+    fn ahead_of_the_log_the_wall_clock_counts() {
         let clock = SteadyClock::new(wall_clock);
         clock.not_before(Time(5));
         assert!(clock.now() >= wall_clock() - Span(1000));
     }
 
     #[test]
-    fn a_wall_that_leaps_an_hour_ahead_and_back_moves_nothing() {
+    fn a_wall_clock_that_leaps_an_hour_ahead_and_back_moves_nothing() {
         static AHEAD: AtomicU64 = AtomicU64::new(0);
         let clock = SteadyClock::new(|| wall_clock() + Span(AHEAD.load(Ordering::SeqCst)));
         let before = clock.now();

@@ -1,17 +1,17 @@
-//! What all parts of the controller share: the state to read, the log to write, the sessions to
-//! reach nodes by, and what the last round said. Never decides anything.
+//! The parts of the controller that all modules share: state, log, sessions with nodes, and the
+//! outcome of the last round.
 
 use crate::access::Access;
-use crate::api::Watched;
+use crate::admission_limits::AdmissionLimits;
+use crate::api::EventFeed;
 use crate::audit::Audit;
 use crate::clock::SteadyClock;
 use crate::history::History;
-use crate::hub::Hub;
-use crate::lookout::Lookout;
-use crate::machine::{SharedState, StateMachine};
-use crate::mail::Postbox;
-use crate::places::Places;
+use crate::mail::MailQueue;
 use crate::raft::{LogHandle, ProposeError, Status};
+use crate::scheduler_cache::SchedulerCache;
+use crate::session_registry::SessionRegistry;
+use crate::state_machine::{SharedState, StateMachine};
 use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
 use common::time::Time;
@@ -22,10 +22,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
 
-/// A command came to nothing.
+/// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The log did not take it.
+    /// The log did not accept it.
     #[error(transparent)]
     NotTaken(#[from] ProposeError),
     /// The state refused it.
@@ -33,72 +33,72 @@ pub enum CommandError {
     Refused(#[from] Refusal),
 }
 
-/// The controller that leads, as far as this one knows.
+/// The current leader, as far as this controller knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderHint {
     pub id: ControllerId,
-    /// Where it is reached, `host:port`.
+    /// `host:port`.
     pub address: String,
 }
 
-/// The controller's shared parts.
+/// The shared parts.
 pub struct Core {
     pub state: SharedState,
     pub log: LogHandle<StateMachine>,
-    pub hub: Hub,
+    pub sessions: SessionRegistry,
     pub wake: Notify,
-    /// Held by a round until what it decided is carried out, and by whoever changes what a round
-    /// decides on and must not be overtaken by one.
+    /// Held by a round until its decisions are enacted, and by changes to what a round reads that
+    /// must not run concurrently with one.
     pub between_rounds: tokio::sync::Mutex<()>,
-    /// Held while a part of what is asked of a large array is on its way: one at a time, so that
-    /// no other command waits behind more than one.
+    /// Held while one part of a command on a large array is in the log. One part at a time, so
+    /// that other commands wait behind at most one.
     one_part: tokio::sync::Mutex<()>,
     /// The last applied index.
     pub applied: watch::Receiver<LogIndex>,
     pub leading: watch::Receiver<bool>,
-    /// How this controller stands among the others.
+    /// This controller's raft status.
     pub standing: watch::Receiver<Status>,
-    /// Leading, and with settings in force.
+    /// Leading, with settings in force.
     serving: watch::Sender<bool>,
-    /// Who operates the cluster, and more of that kind; a reload may change it.
+    /// A reload may replace it.
     access: RwLock<Arc<Access>>,
     pub clock: Arc<SteadyClock>,
-    /// What the scheduler sees, and what the last round said.
-    pub lookout: Lookout,
-    /// How many look at once.
-    pub places: Places,
-    /// Jobs on a lease that were spoken for since the timers last looked.
-    pub spoken_for: Mutex<BTreeSet<JobKey>>,
-    /// What is over, for good.
+    /// The snapshot that the scheduler works on, and the wait reasons of the last round.
+    pub scheduler_cache: SchedulerCache,
+    /// Limits on concurrent expensive requests.
+    pub admission: AdmissionLimits,
+    /// Jobs with a lease that were renewed since the timers last ran.
+    pub renewed_leases: Mutex<BTreeSet<JobKey>>,
+    /// Accounting of finished jobs.
     pub history: History,
-    pub mail: Postbox,
-    /// Who changed what, in a file.
+    pub mail: MailQueue,
+    /// The audit log.
     pub audit: Audit,
-    /// What happens, for those who watch.
-    pub watched: Watched,
+    /// Events for `watch` requests.
+    pub event_feed: EventFeed,
 }
 
 impl Core {
-    /// The job or task that a text names: `42`, `42_7`, the plain number of an array's task, or a
-    /// component of a set, `42+1`.
+    /// Parses a job or task id: `42`, `42_7`, the plain number of an array task, or a component of
+    /// a heterogeneous job, `42+1`.
     ///
     /// # Errors
-    /// [`IdError`] of a text that names none; whether there is such a job is not asked.
+    /// [`IdError`] if the text is no id. Whether the job exists is not checked.
     pub fn key(&self, text: &str) -> Result<JobKey, IdError> {
         Ok(self.state.read().meant(text.parse()?))
     }
 
-    /// The same for a command, which tells a set (`42`) from its first component (`42+0`).
+    /// The same for a command, which distinguishes a heterogeneous job (`42`) from its first
+    /// component (`42+0`).
     ///
     /// # Errors
-    /// As of [`Core::key`].
+    /// As for [`Core::key`].
     pub fn target(&self, text: &str) -> Result<Target, IdError> {
         let named: JobKey = text.parse()?;
         let key = if named.offset().is_some() { named } else { self.state.read().meant(named) };
         Ok(Target { key })
     }
 
-    /// Puts the parts together.
     pub fn new(
         state: SharedState,
         log: LogHandle<StateMachine>,
@@ -106,13 +106,13 @@ impl Core {
         leading: watch::Receiver<bool>,
         access: Access,
         clock: Arc<SteadyClock>,
-        (history, mail, audit): (History, Postbox, Audit),
+        (history, mail, audit): (History, MailQueue, Audit),
     ) -> Arc<Self> {
         Arc::new(Self {
             state,
             standing: log.status(),
             log,
-            hub: Hub::default(),
+            sessions: SessionRegistry::default(),
             wake: Notify::new(),
             between_rounds: tokio::sync::Mutex::new(()),
             one_part: tokio::sync::Mutex::new(()),
@@ -121,13 +121,13 @@ impl Core {
             serving: watch::channel(false).0,
             access: RwLock::new(Arc::new(access)),
             clock,
-            lookout: Lookout::default(),
-            places: Places::default(),
-            spoken_for: Mutex::default(),
+            scheduler_cache: SchedulerCache::default(),
+            admission: AdmissionLimits::default(),
+            renewed_leases: Mutex::default(),
             history,
             mail,
             audit,
-            watched: Watched::default(),
+            event_feed: EventFeed::default(),
         })
     }
 
@@ -145,16 +145,16 @@ impl Core {
         Ok(events)
     }
 
-    /// Proposes what is asked of a job, of a large array in parts, and returns what it changed once
-    /// all of that is durable and applied. Goes on to its end, also where the client leaves.
+    /// Proposes a command on a job, in parts for a large array, and returns the jobs it changed
+    /// once all parts are durable and applied. Runs to its end even if the client disconnects.
     ///
     /// # Errors
-    /// [`CommandError`]; of one that came to nothing halfway too: then it is to be asked again.
+    /// [`CommandError`]; also if a later part fails, and then the command is to be repeated.
     pub async fn steer(self: &Arc<Self>, command: Command) -> Result<Vec<JobKey>, CommandError> {
         let parts = Parts::new(&self.state.read(), command, lead::steering::TASKS_MAX);
         let core = self.clone();
         let steered = tokio::spawn(async move { core.carry_out(parts).await });
-        // It does not panic; the runtime ends with the process.
+        // The task does not panic; the runtime ends with the process.
         steered.await.unwrap_or(Err(CommandError::NotTaken(ProposeError::Stopped)))
     }
 
@@ -174,57 +174,57 @@ impl Core {
         Ok(parts.outcome()?)
     }
 
-    /// Waits until a look at the state shows all that was acknowledged before, by any controller.
+    /// Waits until a read of the state reflects everything acknowledged before, by any controller.
     ///
     /// # Errors
-    /// [`CommandError::NotTaken`] where this controller leads no more.
+    /// [`CommandError::NotTaken`] if this controller no longer leads.
     pub async fn refresh(&self) -> Result<(), CommandError> {
-        // Alone, nobody else can have acknowledged anything.
+        // With a single controller there is no other that could have acknowledged anything.
         if self.is_lone() { Ok(()) } else { Ok(self.log.read().await?) }
     }
 
-    /// Does this controller serve: does it lead, with settings in force?
+    /// Whether this controller leads, with settings in force.
     pub fn serves(&self) -> bool {
         *self.leading.borrow() && *self.serving.borrow()
     }
 
-    /// Returns once this controller serves; also when it has done so and does no more.
+    /// Returns once this controller serves, or has served.
     pub async fn wait_to_serve(&self) {
-        // The sender is here, so there is no error.
+        // The sender lives in `self`, so there is no error.
         let _ = self.serving.subscribe().wait_for(|serves| *serves).await;
     }
 
-    /// A term of leading begins to serve, or is over.
+    /// Notes that a term of leadership starts or stops serving.
     pub fn note_serving(&self, serves: bool) {
         self.serving.send_replace(serves);
     }
 
-    /// Is this controller alone, so that what its file says is the cluster's?
+    /// Whether this controller is the only one, so that its configuration file is the cluster's.
     pub fn is_lone(&self) -> bool {
         let standing = self.standing.borrow();
         standing.members.voters == [standing.id.0] && !standing.members.is_joint()
     }
 
-    /// Another controller that leads, if one is known to.
+    /// The leader, if it is another controller and known.
     pub fn leader(&self) -> Option<LeaderHint> {
         let standing = self.standing.borrow();
         let id = standing.leader.filter(|leader| *leader != standing.id)?;
         let address = standing.members.known.get(&id)?.address.clone();
-        // A lone controller was founded without one; there is nobody to tell it to.
+        // A single controller has no address.
         (!address.is_empty()).then_some(LeaderHint { id, address })
     }
 
-    /// Who asks, and what they may do.
+    /// The user of a request, with their rights.
     pub fn actor(&self, uid: Uid) -> Actor {
         Actor { uid, operator: self.access().is_operator(uid) }
     }
 
-    /// Who operates the cluster, and whose jobs are taken.
+    /// The access rules.
     pub fn access(&self) -> Arc<Access> {
         self.access.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on as this says.
+    /// Replaces the access rules.
     pub fn set_access(&self, access: Access) {
         *self.access.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(access);
     }
@@ -239,8 +239,8 @@ impl Core {
         self.clock.now()
     }
 
-    /// What the last round said of waiting jobs.
+    /// The wait reasons found by the last round.
     pub fn last_waits(&self) -> Arc<Waits> {
-        self.lookout.waits()
+        self.scheduler_cache.waits()
     }
 }

@@ -1,4 +1,4 @@
-//! How many files kantctld may have open, and that what it makes is its own. Never lowers a limit.
+//! Process limits for files: the number of open files, and the mode of new ones.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::stat::{Mode, umask};
@@ -6,10 +6,10 @@ use nix::sys::stat::{Mode, umask};
 /// More than any cluster has nodes and clients.
 const FILES_MAX: u64 = 1 << 20;
 
-/// Every node, and everybody who asks, is a connection: as many as the system lets this process
-/// have, where a shell or a service manager gave it fewer to begin with.
+/// Raises the soft limit of open files as far as the system allows: every node and every client is
+/// a connection.
 pub fn allow_all() {
-    // A system that does not tell has no such limit.
+    // Without an answer there is no such limit.
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
     let wanted = hard.min(FILES_MAX);
     if soft >= wanted {
@@ -20,7 +20,7 @@ pub fn allow_all() {
     }
 }
 
-/// What this process makes from now on is for its user alone, where no mode says otherwise.
+/// Makes new files private to this process's user unless a mode says otherwise.
 pub fn keep_private() {
     umask(Mode::from_bits_truncate(0o077));
 }

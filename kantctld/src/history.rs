@@ -1,6 +1,6 @@
-//! Accounting: every run that is over, in this controller's own SQLite file, for as long as the
-//! configuration says. Written from applied events by a thread of its own; never in the way of the
-//! log, and never the truth about a job that still lives: that is the state.
+//! Accounting: all finished runs, in this controller's own SQLite file, kept as long as configured.
+//! A thread of its own writes it from applied events, so that the log does not wait. Live jobs are
+//! in the state, not here.
 //!
 //! ```text
 //! log's thread: apply ──> Feed ──> thread: batches, each one transaction ──> accounting.sqlite
@@ -8,8 +8,8 @@
 //! API: flush, then a connection that only reads  <────────────────────────────────────────┘
 //! ```
 //!
-//! A run is written under its job, array task and number, so one that is told twice (the log is
-//! read again after a restart) is there once. The schema: docs/operating/accounting.md.
+//! A run has its job, array task and number as key, so one that is written twice (the log is replayed
+//! after a restart) is stored once. The schema: docs/operating/accounting.md.
 
 mod catch_up;
 mod feed;
@@ -21,16 +21,16 @@ mod steps;
 mod thread;
 mod write;
 
-pub use catch_up::{KEPT_PATH, Kept, keep_up};
-pub use feed::{Feed, Inbox, News, feed};
+pub use catch_up::{HistoryPage, KEPT_PATH, fill_gaps};
+pub use feed::{Feed, HistoryRecords, Inbox, feed};
 pub use read::{node_changes, runs};
 pub use report::report;
 pub use schema::{FILE, HistoryError, adopt};
-pub use thread::{Keeper, Wanted, start};
+pub use thread::{HistoryOptions, HistoryThread, start};
 
 use common::time::Time;
 use common::wire::api::HistoryRun;
-use feed::Told;
+use feed::HistoryMessage;
 use rusqlite::{Connection, OpenFlags};
 use state::history::NodeChange;
 use std::path::PathBuf;
@@ -38,24 +38,23 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use tokio::sync::{oneshot, watch};
 
-/// What the rest of the controller holds of its accounting. Cloning is cheap.
+/// The handle of the accounting. Cheap to clone.
 #[derive(Clone)]
 pub struct History {
     path: Arc<PathBuf>,
-    told: Sender<Told>,
-    /// Since when it lacks what others may have.
+    sender: Sender<HistoryMessage>,
+    /// Since when this controller lacks runs that another one may have.
     gap: watch::Receiver<Option<Time>>,
 }
 
 impl History {
-    /// Returns once all that was applied before is in the file; `false`: it cannot be written now,
-    /// and the file is behind.
+    /// Returns once everything applied before is in the file; `false` if it cannot be written now.
     pub async fn flush(&self) -> bool {
         let (answer, answered) = oneshot::channel();
-        self.told.send(Told::Flush(answer)).is_ok() && answered.await.unwrap_or(false)
+        self.sender.send(HistoryMessage::Flush(answer)).is_ok() && answered.await.unwrap_or(false)
     }
 
-    /// A connection that only reads.
+    /// A read-only connection.
     ///
     /// # Errors
     /// [`HistoryError`].
@@ -68,22 +67,26 @@ impl History {
         Ok(connection)
     }
 
-    /// Since when this controller lacks runs that another may have: it was away for longer than
-    /// the state remembers. Changes when that does.
+    /// Since when this controller lacks runs that another one may have, because it was away for
+    /// longer than the state keeps finished jobs. Changes are published.
     #[must_use]
     pub fn gap(&self) -> watch::Receiver<Option<Time>> {
         self.gap.clone()
     }
 
-    /// Takes in what another controller has kept: runs, and how nodes were.
-    pub fn give(&self, runs: Vec<HistoryRun>, nodes: Vec<NodeChange>) {
-        // Nobody listens while the controller stops.
-        let _ = self.told.send(Told::Given(News { runs, nodes, ..News::default() }));
+    /// Adds records of another controller: runs and node changes.
+    pub fn add_received(&self, runs: Vec<HistoryRun>, nodes: Vec<NodeChange>) {
+        // The receiver is gone while the controller stops.
+        let _ = self.sender.send(HistoryMessage::Received(HistoryRecords {
+            runs,
+            nodes,
+            ..HistoryRecords::default()
+        }));
     }
 
-    /// Nothing is lacking any more.
+    /// Notes that nothing is missing any more.
     pub fn close_gap(&self) {
-        let _ = self.told.send(Told::GapClosed);
+        let _ = self.sender.send(HistoryMessage::GapClosed);
     }
 }
 

@@ -1,14 +1,14 @@
-//! What only a leader does: rounds, and the clock's consequences. All of it follows from the state
-//! and the sessions, so a new leader needs no handing over. Never changes the state but by the log.
+//! The tasks of the leader: rounds, timers and effects. All follow from the state and the sessions,
+//! so a new leader needs no handover.
 
-mod booking;
 mod effects;
-mod letters;
+mod notifications;
+mod reservation;
 mod scheduler;
 mod term;
 mod timers;
 
-pub use booking::{Choice, choose as choose_booking};
-pub use effects::pass_on;
+pub use effects::forward_effects;
 pub use lead::Limits;
+pub use reservation::{Choice, choose as choose_reservation};
 pub use term::{Pace, run as run_terms};

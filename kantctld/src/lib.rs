@@ -1,31 +1,31 @@
-//! kantctld, the controller: keeps the replicated state, decides rounds, speaks to clients and
-//! nodes. A shell: it never decides anything itself (that is `engine`), never changes the state but
-//! through the log (that is `state`), and never trusts a client about who they are.
+//! kantctld, the controller: keeps the replicated state, runs scheduling rounds, serves clients and
+//! nodes. It is the shell around pure crates: `engine` decides, `state` changes (only through the
+//! log), and a client's identity comes from the kernel or a certificate, not from the client.
 
 pub mod access;
+pub mod admission_limits;
 pub mod api;
 pub mod audit;
 pub mod backup;
+pub mod bootstrap;
 pub mod cases;
 pub mod clock;
+pub mod concurrency_limit;
 pub mod core;
+pub mod disk_guard;
 pub mod files;
 pub mod history;
-pub mod hub;
 pub mod leader;
-pub mod lookout;
-pub mod machine;
 pub mod mail;
 pub mod membership;
 pub mod memory;
 pub mod metrics;
-pub mod opening;
 pub mod peers;
-pub mod places;
 pub mod raft;
-pub mod room;
 pub mod run;
+pub mod scheduler_cache;
 pub mod session;
+pub mod session_registry;
 pub mod settings;
 pub mod simulate;
-pub mod turns;
+pub mod state_machine;

@@ -1,118 +1,126 @@
-//! Sends letters to users through the site's program (`mailer`): as Slurm's MailProg is called,
-//! `-s SUBJECT ADDRESS...`, the letter on its standard input; no shell. Never writes one: `lead`
-//! does, and never waits for one: what there is no room for, and what a program does not take in
-//! its time, is dropped, counted, and told in the log.
+//! Mail to users through the site's program (`mailer`), called like Slurm's MailProg: the arguments
+//! `-s SUBJECT ADDRESS...`, the text on standard input, no shell. `lead` writes the messages. Nothing
+//! waits for mail: a message that does not fit the queue, or that the program does not accept in
+//! time, is dropped, counted and logged.
 
 mod send;
 
 pub use send::Mailer;
 
 use common::job::Ask;
-use lead::Letter;
-use send::deliver;
+use lead::Notification;
+use send::send_all;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-/// So many letters wait to be sent: an array of thousands may end at once.
+/// The most queued messages: an array of thousands of tasks may end at once.
 const WAITING_MAX: usize = 4096;
 
-/// What became of letters since the start.
+/// The number of messages since the start, by outcome.
 #[derive(Debug, Default)]
-pub struct Tally {
-    /// The program took them.
+pub struct MailCounts {
+    /// Accepted by the program.
     pub sent: AtomicU64,
-    /// It did not, or there was no room for them.
+    /// Not accepted, or not queued.
     pub lost: AtomicU64,
 }
 
-/// Where letters are put; one that leads nowhere where no program is configured.
+/// The queue of outgoing mail; without a mail program it drops everything.
 #[derive(Debug, Clone, Default)]
-pub struct Postbox {
-    letters: Option<Sender<Letter>>,
-    tally: Arc<Tally>,
+pub struct MailQueue {
+    notifications: Option<Sender<Notification>>,
+    counts: Arc<MailCounts>,
 }
 
-/// Letters to be sent, and the count of them.
-pub type Mailbag = (Receiver<Letter>, Arc<Tally>);
+/// The receiving end of the queue, and the counters.
+pub type MailReceiver = (Receiver<Notification>, Arc<MailCounts>);
 
-impl Postbox {
-    /// One that somebody empties.
+impl MailQueue {
+    /// A queue with its receiver.
     #[must_use]
-    pub fn open() -> (Self, Mailbag) {
-        let (letters, bag) = mpsc::channel(WAITING_MAX);
-        let tally = Arc::<Tally>::default();
-        (Self { letters: Some(letters), tally: tally.clone() }, (bag, tally))
+    pub fn open() -> (Self, MailReceiver) {
+        let (notifications, receiver) = mpsc::channel(WAITING_MAX);
+        let counts = Arc::<MailCounts>::default();
+        (Self { notifications: Some(notifications), counts: counts.clone() }, (receiver, counts))
     }
 
-    /// Does it lead anywhere?
+    /// Whether mail is sent at all.
     #[must_use]
     pub const fn is_open(&self) -> bool {
-        self.letters.is_some()
+        self.notifications.is_some()
     }
 
-    /// Puts letters in. Never waits.
-    pub fn put(&self, letters: Vec<Letter>) {
-        let Some(box_) = &self.letters else { return };
-        let lost = letters.into_iter().filter_map(|letter| box_.try_send(letter).err()).count();
+    /// Queues messages without waiting.
+    pub fn enqueue(&self, notifications: Vec<Notification>) {
+        let Some(sender) = &self.notifications else { return };
+        let lost = notifications
+            .into_iter()
+            .filter_map(|notification| sender.try_send(notification).err())
+            .count();
         if lost > 0 {
-            let all = self.tally.lost.fetch_add(lost as u64, Ordering::Relaxed) + lost as u64;
-            tracing::warn!("{lost} letters were dropped, {all} since the start: too many wait");
+            let all = self.counts.lost.fetch_add(lost as u64, Ordering::Relaxed) + lost as u64;
+            tracing::warn!(
+                "dropped {lost} mail messages, {all} since the start: the queue is full"
+            );
         }
     }
 
-    /// What whoever asks for letters should know, in a sentence.
+    /// A warning for a job that asks for mail where none is sent.
     #[must_use]
-    pub fn note(&self, ask: &Ask) -> Option<String> {
+    pub fn warning(&self, ask: &Ask) -> Option<String> {
         let asks = ask.mail.as_ref().is_some_and(|mail| !mail.on.is_none());
         (asks && !self.is_open()).then(|| {
-            "--mail-type changes nothing: kant sends no mail here, since its operators named no \
-             `mailer` in kantctld.toml"
+            "--mail-type has no effect: this cluster sends no mail, because `mailer` is not set in \
+             kantctld.toml"
                 .to_owned()
         })
     }
 }
 
-/// Where letters are put; and, with a program, somebody who empties it until this process ends:
-/// what is not sent by then is not sent. Only within a runtime.
+/// Starts sending if a mail program is configured, within a runtime. Messages still queued when the
+/// process ends are lost.
 #[must_use]
-pub fn open(mailer: Option<Mailer>) -> Postbox {
-    let Some(mailer) = mailer else { return Postbox::default() };
-    tracing::info!("letters to users go through {}", mailer.program().display());
-    let (postbox, bag) = Postbox::open();
-    tokio::spawn(deliver(mailer, bag));
-    postbox
+pub fn open(mailer: Option<Mailer>) -> MailQueue {
+    let Some(mailer) = mailer else { return MailQueue::default() };
+    tracing::info!("mail to users is sent with {}", mailer.program().display());
+    let (queue, receiver) = MailQueue::open();
+    tokio::spawn(send_all(mailer, receiver));
+    queue
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn letter() -> Letter {
+    fn notification() -> Notification {
         let (to, subject) = (vec!["ada".to_owned()], "s".to_owned());
-        Letter { to, subject, body: String::new(), variables: Vec::new() }
+        Notification { to, subject, body: String::new(), variables: Vec::new() }
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_dropped_and_counted() {
-        let (postbox, (mut bag, tally)) = Postbox::open();
-        postbox.put(vec![letter(); WAITING_MAX + 3]);
-        assert_eq!(tally.lost.load(Ordering::Relaxed), 3);
-        assert_eq!(bag.try_recv(), Ok(letter()));
-        postbox.put(vec![letter()]);
-        assert_eq!(tally.lost.load(Ordering::Relaxed), 3, "there is room again");
-        Postbox::default().put(vec![letter()]);
+    fn messages_beyond_the_queue_are_dropped_and_counted() {
+        let (queue, (mut receiver, counts)) = MailQueue::open();
+        queue.enqueue(vec![notification(); WAITING_MAX + 3]);
+        assert_eq!(counts.lost.load(Ordering::Relaxed), 3);
+        assert_eq!(receiver.try_recv(), Ok(notification()));
+        queue.enqueue(vec![notification()]);
+        assert_eq!(counts.lost.load(Ordering::Relaxed), 3, "the queue has space again");
+        MailQueue::default().enqueue(vec![notification()]);
     }
 
     #[test]
-    fn who_asks_for_letters_that_nobody_sends_is_told() {
+    fn a_job_that_asks_for_mail_where_none_is_sent_gets_a_warning() {
         let asks = |on: &str| Ask {
             mail: Some(common::job::Mail { on: on.parse().unwrap(), to: None }),
             ..Ask::default()
         };
-        let nowhere = Postbox::default();
-        assert!(nowhere.note(&asks("END")).unwrap().contains("`mailer`"));
-        assert_eq!((nowhere.note(&asks("NONE")), nowhere.note(&Ask::default())), (None, None));
-        assert_eq!(Postbox::open().0.note(&asks("END")), None);
+        let nowhere = MailQueue::default();
+        assert!(nowhere.warning(&asks("END")).unwrap().contains("`mailer`"));
+        assert_eq!(
+            (nowhere.warning(&asks("NONE")), nowhere.warning(&Ask::default())),
+            (None, None)
+        );
+        assert_eq!(MailQueue::open().0.warning(&asks("END")), None);
     }
 }

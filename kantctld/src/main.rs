@@ -1,4 +1,4 @@
-//! kantctld's command line. Never does more than read the configuration and start.
+//! kantctld's command line: reads the configuration and starts what the command names.
 
 use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;
@@ -14,9 +14,9 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The kant controller: queues, schedules and remembers jobs.
+/// The kant controller: queues, schedules and records jobs.
 ///
-/// Without a command it runs, in the foreground, and logs to standard error.
+/// Without a command it runs in the foreground and logs to standard error.
 #[derive(Parser)]
 #[command(version, about, long_about)]
 struct Arguments {
@@ -29,49 +29,48 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Read the configuration, say what is wrong with it, and end
+    /// Check the configuration, report what is wrong with it, and exit
     CheckConfig {
-        /// The file [default: that of --config]
+        /// The file [default: the one given by --config]
         file: Option<PathBuf>,
     },
-    /// Begin a new cluster with this controller as its first
+    /// Start a new cluster with this controller as its first member
     Found,
-    /// Make this controller one of a cluster that runs
-    Join(Joining),
-    /// Give up a lost or damaged log, and join again under a new number
-    Rebuild(Joining),
-    /// Begin again from a file of `kantctl admin backup`, where every log is lost
+    /// Add this controller to a running cluster
+    Join(JoinArguments),
+    /// Set a lost or damaged log aside and join again as a new member
+    Rebuild(JoinArguments),
+    /// Start again from a file of `kantctl admin backup`, after all logs are lost
     Restore {
-        /// The backup
+        /// The backup file
         file: PathBuf,
-        /// Do not ask first whether a controller that `peers` or the backup name still runs: two
-        /// that think they are the cluster would both command its nodes
+        /// Do not check first whether a controller named in `peers` or in the backup still runs.
+        /// Two controllers that both lead would send conflicting orders to the nodes
         #[arg(long)]
         force: bool,
     },
-    /// Try policies on a recorded workload, in virtual time
+    /// Evaluate policies on a recorded workload, in virtual time
     Simulate(Box<simulate::Arguments>),
-    /// Play cases of fair sharing against the engine
+    /// Run fair-sharing test cases against the engine
     #[command(subcommand)]
     Scenario(cases::Verb),
 }
 
-/// How to join.
 #[derive(clap::Args)]
-struct Joining {
-    /// A controller of the cluster [default: those named in `peers`]
+struct JoinArguments {
+    /// A controller of the cluster [default: those listed in `peers`]
     #[arg(long, value_name = "HOST:PORT")]
     to: Option<String>,
-    /// Keep a copy without ever voting
+    /// Join as a learner: replicate the state, never vote
     #[arg(long)]
     learner: bool,
-    /// What `kantctl admin controller invite` printed, on the host of the controller that leads
+    /// The secret printed by `kantctl admin controller invite` on the leader's host
     #[arg(long, value_name = "SECRET", env = "KANT_INVITATION", hide_env_values = true)]
     invitation: Option<String>,
 }
 
-impl From<Joining> for membership::How {
-    fn from(Joining { to, learner, invitation }: Joining) -> Self {
+impl From<JoinArguments> for membership::JoinOptions {
+    fn from(JoinArguments { to, learner, invitation }: JoinArguments) -> Self {
         Self { to, learner, invitation }
     }
 }
@@ -80,22 +79,22 @@ fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("kantctld: {}", told(&error));
+            eprintln!("kantctld: {}", one_line(&error));
             ExitCode::FAILURE
         }
     }
 }
 
-/// What failed and why, in one line: without a backtrace, which tells a user nothing, and without a
-/// cause that the message before it names already.
-fn told(error: &anyhow::Error) -> String {
-    let mut told: Vec<String> = Vec::new();
+/// The error and its causes on one line, without a backtrace and without a cause that the message
+/// before it already contains.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut messages: Vec<String> = Vec::new();
     for cause in error.chain().map(ToString::to_string) {
-        if !told.last().is_some_and(|last| last.contains(&cause)) {
-            told.push(cause);
+        if !messages.last().is_some_and(|last| last.contains(&cause)) {
+            messages.push(cause);
         }
     }
-    told.join(": ")
+    messages.join(": ")
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -106,22 +105,22 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         Some(Verb::Found) => {
             let config = checked(arguments.config.as_deref())?;
-            let told = membership::run_found(&config)?;
-            // Made now, so that it can be copied before the start.
+            let message = membership::run_found(&config)?;
+            // Made now, so that it can be copied to the nodes before the first start.
             kantctld::run::identity(&config)?;
-            return say(&told);
+            return print(&message);
         }
         Some(Verb::Join(joining)) => {
             let config = checked(arguments.config.as_deref())?;
-            return say(&membership::run_join(&config, &joining.into())?);
+            return print(&membership::run_join(&config, &joining.into())?);
         }
         Some(Verb::Rebuild(joining)) => {
             let config = checked(arguments.config.as_deref())?;
-            return say(&membership::run_rebuild(&config, &joining.into())?);
+            return print(&membership::run_rebuild(&config, &joining.into())?);
         }
         Some(Verb::Restore { file, force }) => {
             let config = checked(arguments.config.as_deref())?;
-            return say(&membership::run_restore(&config, &file, force)?);
+            return print(&membership::run_restore(&config, &file, force)?);
         }
         Some(Verb::Simulate(plan)) => {
             anyhow::ensure!(
@@ -131,7 +130,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
             return Ok(simulate::run(&plan)?);
         }
         Some(Verb::Scenario(verb)) => {
-            return Ok(cases::play(&verb, &mut std::io::stdout().lock())?);
+            return Ok(cases::run(&verb, &mut std::io::stdout().lock())?);
         }
     }
     files::keep_private();
@@ -140,7 +139,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     files::allow_all();
     memory::return_large_blocks();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    // Half of the cores: fewer threads that look for work in vain while there is little of it.
+    // Half of the cores: with more threads, idle ones would spin looking for work.
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let nodes = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(cores.div_ceil(2))
@@ -150,13 +149,13 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     runtime.spawn(memory::return_the_rest());
     let threads = NodeThreads(nodes.handle().clone());
     let ended = runtime.block_on(kantctld::run::run(file, threads));
-    // Sessions that are left end with the process.
+    // Sessions still open end with the process.
     nodes.shutdown_background();
     ended?;
     Ok(())
 }
 
-/// A configuration that a controller could start with, for a verb that makes files of its own.
+/// Reads and checks the configuration, for a command that creates files.
 fn checked(file: Option<&Path>) -> anyhow::Result<ControllerConfig> {
     files::keep_private();
     let file = ConfigFile::read(file)?;
@@ -165,32 +164,31 @@ fn checked(file: Option<&Path>) -> anyhow::Result<ControllerConfig> {
     Ok(file.config)
 }
 
-fn say(told: &str) -> anyhow::Result<()> {
-    println!("{told}");
+fn print(message: &str) -> anyhow::Result<()> {
+    println!("{message}");
     Ok(())
 }
 
-/// All that can be said of a configuration without starting: what is wrong ends it, what is
-/// probably not meant is told.
+/// Checks everything that can be checked without starting: errors fail, likely mistakes are printed
+/// as warnings.
 fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
     let file = ConfigFile::read(file)?;
     settings::check(&file.config)?;
     let settings = settings::settings(&file)?;
     Access::configured(&file.config)?;
-    // It may be a draft that is to be put in its place later.
+    // Only a warning: the file may be a draft that is installed later.
     let loose = file.check_trusted().err().map(|error| error.to_string());
     for warning in settings::warnings(&settings).into_iter().chain(loose) {
         eprintln!("kantctld: warning: {warning}");
     }
     if file.found {
-        println!("the configuration {} is good", file.name());
+        println!("the configuration {} is valid", file.name());
     } else {
-        println!("there is no {}, so every key has its default, and that is good", file.name());
+        println!("{} does not exist; all keys have their defaults, which are valid", file.name());
     }
     Ok(())
 }
 
-/// Log lines go to standard error, where systemd or a terminal takes them.
 fn start_log(config: &ControllerConfig) -> anyhow::Result<()> {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| config.log.clone());
     tracing_subscriber::fmt()
@@ -206,19 +204,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn a_cause_is_printed_once() {
         let system = || std::io::Error::from(std::io::ErrorKind::NotFound);
         let named = anyhow::Error::new(system()).context(format!("failed to read x: {}", system()));
-        assert_eq!(told(&named), "failed to read x: entity not found");
+        assert_eq!(one_line(&named), "failed to read x: entity not found");
         let bare = anyhow::Error::new(system()).context("failed to read x");
-        assert_eq!(told(&bare), "failed to read x: entity not found");
+        assert_eq!(one_line(&bare), "failed to read x: entity not found");
     }
 
     #[test]
     fn simulate_takes_no_configuration_but_a_policy() {
         let words = "kantctld --config mine.toml simulate --jobs j --nodes n";
         let refused = run(Arguments::try_parse_from(words.split(' ')).unwrap()).unwrap_err();
-        assert!(told(&refused).contains("--policy FILE"), "{refused}");
+        assert!(one_line(&refused).contains("--policy FILE"), "{refused}");
     }
 
     #[test]

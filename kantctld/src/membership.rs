@@ -1,24 +1,24 @@
-//! Which controller a state directory belongs to: how that is written down, and the four ways to
-//! come by it: founding a cluster, joining one, joining again after the log was lost, and going on
-//! from a backup. Never overwrites a membership that has a log, and never removes a log.
+//! The membership of a state directory: the file that records which controller it belongs to, and
+//! the four ways to get one: found a cluster, join one, rebuild after a lost log, restore a backup.
+//! A membership that has a log is not overwritten, and a log is moved aside but never deleted.
 
+mod commands;
 mod file;
 mod found;
 mod join;
-mod living;
+mod liveness_check;
 mod owner;
 mod rebuild;
 mod restore;
 mod start;
-mod verbs;
 
+pub use commands::{run_found, run_join, run_rebuild, run_restore};
 pub use file::{FILE, LogStage, Membership, MembershipFile};
 pub use found::found;
-pub use join::{How, join};
+pub use join::{JoinOptions, join};
 pub use owner::act_as_owner;
 pub use rebuild::rebuild;
-pub use start::{Start, at_start, check_adopted};
-pub use verbs::{run_found, run_join, run_rebuild, run_restore};
+pub use start::{Start, at_start};
 
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId, Uid};
@@ -26,10 +26,9 @@ use net::{ClientError, Identity, IdentityError, KeyError, TrustError};
 use std::io;
 use std::path::Path;
 
-/// A controller cannot begin here, or not like this.
+/// Why a controller cannot start or change its membership.
 #[derive(Debug, thiserror::Error)]
 pub enum MembershipError {
-    /// The file, or a directory.
     #[error("failed to {action} {path}")]
     Io {
         action: &'static str,
@@ -37,105 +36,89 @@ pub enum MembershipError {
         #[source]
         source: io::Error,
     },
-    #[error("failed to read {path}: {message}. Put the file back as kantctld wrote it")]
-    Unreadable {
-        path: String,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// A second beginning.
+    #[error("failed to read {path}: {message}. Restore the file as kantctld wrote it")]
+    Unreadable { path: String, message: String },
     #[error(
-        "{path} belongs to controller {id} of cluster {cluster} already: start kantctld plainly to \
-         go on, or give the new one an empty directory"
+        "{path} already belongs to controller {id} of cluster {cluster}: start kantctld to \
+         continue, or give the new controller an empty directory"
     )]
     Taken { path: String, id: ControllerId, cluster: ClusterId },
-    /// A second beginning over a log.
     #[error(
-        "there is a log in {path} already: start kantctld plainly to go on with it, or give the \
-         new one an empty directory"
+        "{path} already has a log: start kantctld to continue with it, or give the new controller \
+         an empty directory"
     )]
     LogTaken { path: String },
-    /// Nobody said what an empty directory is to become.
+    /// An empty directory, and the configuration does not show whether to found or join.
     #[error(
-        "{path} is empty, and the configuration names other controllers in `peers`: on the first \
-         of them run `kantctld found`; on each other `kantctld join`, with an invitation of \
-         `kantctl admin controller invite`"
+        "{path} is empty, and the configuration lists other controllers in `peers`: run \
+         `kantctld found` on the first controller, and `kantctld join` on each other one with an \
+         invitation from `kantctl admin controller invite`"
     )]
-    Unsaid { path: String },
-    /// The log of several is there, and the file that says whose it is not.
+    Undecided { path: String },
+    /// A log without the file that identifies its controller.
     #[error(
-        "the log in {path} is of {count} controllers, and {file} is not there to say which this \
-         one is: put that file back, or give this controller's log up with `kantctld rebuild`"
+        "there is a log in {path}, and {file}, which identifies its controller, is missing: restore \
+         that file, or give up this log with `kantctld rebuild`"
     )]
-    Nameless { path: String, count: usize, file: String },
-    /// The others hold of the log what is not in it any more.
+    NoMembershipFile { path: String, file: String },
+    /// Other members rely on entries that this log no longer has.
     #[error(
-        "a part of the log in {path} was lost, so this controller must not vote with what is left: \
-         `kantctld rebuild --to HOST:PORT` makes it a new controller with a log from the others, \
-         and moves this one aside"
+        "a part of the log in {path} was lost, so this controller must not vote with the rest: \
+         `kantctld rebuild --to HOST:PORT` makes it a new member with a log from the others, and \
+         sets this log aside"
     )]
     LogLost { path: String },
-    #[error("{path} belongs to no controller yet: `kantctld join` makes it one")]
+    #[error("{path} belongs to no controller yet: run `kantctld join` first")]
     NothingToRebuild { path: String },
-    /// A kantctld has it open.
-    #[error("a kantctld runs on {path}: stop it first")]
+    #[error("kantctld is running on {path}: stop it first")]
     Running { path: String },
-    /// Others cannot reach it there.
     #[error(
-        "other controllers cannot reach this one at `{address}`: write its host and port in \
-         `advertise` in its configuration"
+        "other controllers cannot reach this one at `{address}`: set `advertise` in its \
+         configuration to its host and port"
     )]
     Unreachable { address: String },
-    /// The cluster's key alone lets no controller in.
+    /// The cluster key alone admits no controller.
     #[error(
-        "an operator has to invite this controller: `kantctl admin controller invite` on the host \
-         of the controller that leads prints what to give here as KANT_INVITATION"
+        "an operator must invite this controller: run `kantctl admin controller invite` on the \
+         leader's host, and set KANT_INVITATION here to what it prints"
     )]
     NotInvited,
-    /// No address to ask.
-    #[error("say which controller to ask: --to HOST:PORT, or `peers` in the configuration")]
-    NobodyToAsk,
-    /// There is no key.
+    #[error("no controller to ask: give --to HOST:PORT, or `peers` in the configuration")]
+    NoPeers,
     #[error(
         "there is no cluster key in {path}: copy it from a controller of the cluster, mode 0600"
     )]
-    NoKey {
-        /// Where it should be.
-        path: String,
-    },
-    /// Others may change what is in the state directory.
+    NoKey { path: String },
+    /// Other users may change the state directory.
     #[error(transparent)]
     Trust(#[from] TrustError),
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// A certificate from it.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// None of those asked took it in.
+    /// No controller accepted the request.
     #[error("failed to join the cluster: {}", answers(.0))]
     Ask(
-        /// What each said, by address.
+        /// The errors by address.
         Vec<(String, ClientError)>,
     ),
-    /// A backup is to take the place of a cluster that runs.
+    /// A backup must not replace a running cluster.
     #[error(
-        "{who} answers at {addr}, and two that think they are the cluster would both command its \
-         nodes. If it is to go on: `kantctld join` an empty directory to it, or `kantctld rebuild` \
-         this controller. If the backup is to go on: stop it there, and every other controller, \
-         then restore. (`--force` does not ask: only if it is no controller of these nodes)"
+        "{who} answers at {addr}, and two clusters must not command the same nodes. To keep that \
+         cluster, run `kantctld join` with an empty directory, or `kantctld rebuild`. To continue \
+         from the backup, stop that controller and every other one, then restore. Use `--force` to \
+         skip this check only if it is not a controller of these nodes"
     )]
-    Living { addr: String, who: String },
-    /// The directory was another cluster's.
+    OtherRunning { addr: String, who: String },
     #[error(
-        "{path} was of controller {id} of cluster {cluster}, and the backup is of cluster \
-         {theirs}: if it is the right one, move that directory aside first"
+        "{path} belonged to controller {id} of cluster {cluster}, and the backup is of cluster \
+         {theirs}: if it is the right backup, move that directory aside first"
     )]
     OtherBackup { path: String, id: ControllerId, cluster: ClusterId, theirs: ClusterId },
-    /// The numbers of jobs end.
-    #[error("failed to restore: of the job numbers there are none left to skip")]
+    #[error("failed to restore: too few job numbers are left to skip past those in use")]
     NoJobNumbers,
-    /// Root typed it, and cannot act for the owner.
-    #[error("failed to act as user {uid}, who owns {path}: type it as that user")]
+    /// Root ran the command and could not become the owner.
+    #[error("failed to act as user {uid}, who owns {path}: run the command as that user")]
     Owner {
         path: String,
         uid: Uid,
@@ -144,11 +127,9 @@ pub enum MembershipError {
     },
     #[error(transparent)]
     Backup(#[from] crate::backup::BackupError),
-    /// The log that is made from it.
     #[error("failed to make a log from the backup")]
     Log(#[from] crate::raft::LogError),
-    /// Nothing can be asked.
-    #[error("failed to start what asks the cluster")]
+    #[error("failed to start the runtime")]
     Runtime(#[source] io::Error),
 }
 
@@ -159,17 +140,17 @@ impl MembershipError {
     }
 }
 
-/// What each said, in one line.
-fn answers(said: &[(String, ClientError)]) -> String {
+/// The errors on one line.
+fn answers(errors: &[(String, ClientError)]) -> String {
     let one = |(addr, error): &(String, ClientError)| {
         let why = crate::settings::with_causes(error);
-        // The address is in most, and not in a refusal.
+        // Most errors contain the address; a refusal does not.
         if why.contains(addr.as_str()) { why } else { format!("{addr} says: {why}") }
     };
-    said.iter().map(one).collect::<Vec<_>>().join("; ")
+    errors.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// Where others reach this controller; empty: nowhere.
+/// The address for other controllers; may be empty.
 #[must_use]
 pub fn advertised(config: &ControllerConfig) -> &str {
     match config.advertise.as_str() {
@@ -188,14 +169,14 @@ pub fn name(config: &ControllerConfig) -> String {
     }
 }
 
-/// Can anybody else dial this?
+/// Whether another host can connect to this address.
 #[must_use]
 pub fn is_reachable(address: &str) -> bool {
     let (host, _) = address.rsplit_once(':').unwrap_or_default();
     !["", "0.0.0.0", "[::]", "*"].contains(&host)
 }
 
-/// The identity of a controller whose key must be there already.
+/// This controller's identity; the cluster key must exist.
 fn identity(config: &ControllerConfig) -> Result<Identity, MembershipError> {
     let path = Path::new(&config.cluster_key);
     if !path.exists() {

@@ -1,33 +1,33 @@
-//! Has freed memory go back to the system: a user who brought much and took it away must not leave
-//! a process that is as large for ever. Never decides what is freed.
+//! Return of freed memory to the system, so that one large request does not leave a process that
+//! stays large.
 
 use std::time::Duration;
 
-/// A block of this size is mapped by itself, and goes back once it is freed. Without a word the
-/// allocator of glibc raises that size to the largest block that was ever freed, and keeps smaller
-/// ones (man 3 mallopt, M_MMAP_THRESHOLD).
+/// Blocks of at least this size are mapped separately and returned when freed. By default glibc's
+/// allocator raises the threshold to the largest block ever freed, and keeps smaller ones (man 3
+/// mallopt, M_MMAP_THRESHOLD).
 #[cfg(target_env = "gnu")]
 const LARGE_BYTES: libc::c_int = 1 << 20;
-/// How often what small blocks left is given back.
+/// How often free memory of small blocks is returned.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// Large blocks go back when they are freed.
+/// Makes the allocator return large blocks when they are freed.
 pub fn return_large_blocks() {
     #[cfg(target_env = "gnu")]
     {
-        // SAFETY: it only sets a number of the allocator.
+        // SAFETY: this only sets a parameter of the allocator.
         let is_set = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) };
         if is_set == 0 {
-            tracing::warn!("failed to tell the allocator which blocks are large");
+            tracing::warn!("failed to set the allocator's threshold for large blocks");
         }
     }
 }
 
-/// Gives back what small blocks left, now and then.
+/// Returns the free memory of small blocks every minute.
 pub async fn return_the_rest() {
     loop {
         tokio::time::sleep(EVERY).await;
-        // It takes the allocator's locks, one after the other. An error: the process ends.
+        // It takes the allocator's locks one by one. An error means that the process ends.
         let _ = tokio::task::spawn_blocking(trim).await;
     }
 }
@@ -35,7 +35,7 @@ pub async fn return_the_rest() {
 fn trim() {
     #[cfg(target_env = "gnu")]
     {
-        // SAFETY: it gives back pages that hold nothing, and may be called by any thread.
+        // SAFETY: this returns free pages, and any thread may call it.
         let _gave_some = unsafe { libc::malloc_trim(0) };
     }
 }

@@ -1,6 +1,5 @@
-//! The metrics of Kant as users see them: the cluster now, by the engine's snapshot, and the last
-//! day by what the state remembers of jobs and usage. Never has a formula of its own:
-//! `engine::measure` has them all.
+//! The metrics of Kant for users: the cluster now, from the engine's snapshot, and the last day, from
+//! the jobs and usage in the state. All formulas are in `engine::measure`.
 
 use common::id::{NodeName, SwitchName};
 use common::job::Phase;
@@ -17,10 +16,10 @@ use state::story::StoryEvent;
 use state::usage::{Hour, Used, running};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is over for longer does not count.
+/// Jobs that ended earlier do not count.
 const WINDOW_HOURS: u64 = 24;
 
-/// What the metrics are at `now`, of a snapshot of this state. Takes as long as there are jobs.
+/// The metrics at `now`, for a snapshot of this state. Takes time linear in the number of jobs.
 #[must_use]
 pub fn metrics(state: &State, snapshot: &Snapshot, now: Time) -> MetricsView {
     let cluster = measure::cluster(snapshot);
@@ -40,7 +39,7 @@ pub fn metrics(state: &State, snapshot: &Snapshot, now: Time) -> MetricsView {
         gpus_used_milli: cluster.used,
         kinds: kinds.collect(),
         gar: cluster.gar().unwrap_or(0.0),
-        sor: measure::sor(held(state, from, now), there_was).unwrap_or(0.0),
+        sor: measure::sor(gpu_time_held(state, from, now), there_was).unwrap_or(0.0),
         sor_from: from,
         gfr: cluster.gfr().unwrap_or(0.0),
         gfr_of_used: cluster.gfr_of_used().unwrap_or(0.0),
@@ -55,8 +54,8 @@ pub fn metrics(state: &State, snapshot: &Snapshot, now: Time) -> MetricsView {
     }
 }
 
-/// The last day, to the full hour as usage is kept; of a cluster that was first used later, since
-/// its first job, or the hour of it if that is all that is remembered.
+/// The start of the window: a day ago, at a full hour because usage is kept by the hour. For a newer
+/// cluster its first job, or the hour of its first usage if the state has only that.
 fn window_from(state: &State, now: Time) -> Time {
     let day = Hour(Hour::of(now).0.saturating_sub(WINDOW_HOURS)).begin();
     let charged = state.usage().iter().filter_map(|(_, hours)| hours.keys().next().copied()).min();
@@ -65,8 +64,8 @@ fn window_from(state: &State, now: Time) -> Time {
     day.max(charged.unwrap_or(submitted))
 }
 
-/// GPU-time that jobs held from the begin of an hour, or of all use, until now.
-fn held(state: &State, from: Time, now: Time) -> GpuTime {
+/// GPU-time held by jobs since the start of an hour.
+fn gpu_time_held(state: &State, from: Time, now: Time) -> GpuTime {
     let running = running(state, now);
     let all = state.usage().iter().chain(running.iter()).flat_map(|(_, hours)| hours);
     let mut sum = GpuTime::default();
@@ -76,7 +75,7 @@ fn held(state: &State, from: Time, now: Time) -> GpuTime {
     sum
 }
 
-/// Jobs of about one size.
+/// The jobs of one size class.
 #[derive(Default)]
 struct OfSize {
     waiting: u32,
@@ -93,10 +92,10 @@ impl OfSize {
             gpus: name.to_owned(),
             started: count(waits.jobs),
             waiting: self.waiting,
-            mean_seconds: waits.mean.map(whole),
-            p50_seconds: waits.p50.map(whole),
-            p90_seconds: waits.p90.map(whole),
-            p99_seconds: waits.p99.map(whole),
+            mean_seconds: waits.mean.map(rounded_seconds),
+            p50_seconds: waits.p50.map(rounded_seconds),
+            p90_seconds: waits.p90.map(rounded_seconds),
+            p99_seconds: waits.p99.map(rounded_seconds),
         }
     }
 
@@ -111,11 +110,11 @@ impl OfSize {
     }
 }
 
-/// All jobs, by size.
+/// All jobs by size class.
 struct Jobs<'a> {
     state: &'a State,
     of_size: Vec<OfSize>,
-    /// What waits, runs, or started in the window, and how many such tasks.
+    /// Requests that wait, run or started within the window, with their number of tasks.
     requests: Vec<(&'a Request, usize)>,
     leaf_sizes: LeafSizes,
 }
@@ -124,7 +123,7 @@ impl<'a> Jobs<'a> {
     fn new(state: &'a State) -> Self {
         let mut sizes: BTreeMap<&SwitchName, Gpus> = BTreeMap::new();
         for (name, node) in state.nodes() {
-            if let Some(leaf) = leaf_of(state, name) {
+            if let Some(leaf) = leaf_switch(state, name) {
                 *sizes.entry(leaf).or_default() += node.inventory.gpu_count();
             }
         }
@@ -150,7 +149,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// A job that was started then, and where it was put last; nowhere while it waits again.
+    /// Adds a job that was started at this time, with its last placement; none while it waits again.
     fn add_start(&mut self, record: &Record, started: Time, run: Option<&Run>) {
         let shares = run.map_or(&[][..], |run| run.allocation.shares());
         let gpus = match shares {
@@ -176,7 +175,7 @@ impl<'a> Jobs<'a> {
     }
 
     fn dev_group(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
-        let leafs = shares.iter().map(|share| leaf_of(self.state, &share.node));
+        let leafs = shares.iter().map(|share| leaf_switch(self.state, &share.node));
         let leafs = leafs.collect::<Option<BTreeSet<&SwitchName>>>()?;
         measure::dev_group(count(leafs.len()), gpus, &self.leaf_sizes)
     }
@@ -186,24 +185,24 @@ impl<'a> Jobs<'a> {
     }
 }
 
-fn leaf_of<'a>(state: &'a State, node: &NodeName) -> Option<&'a SwitchName> {
+fn leaf_switch<'a>(state: &'a State, node: &NodeName) -> Option<&'a SwitchName> {
     state.settings()?.topology.0.get(node)?.leaf.as_ref()
 }
 
-/// What a job asks for in all; of nodes that it leaves open, on one.
+/// The GPUs that a job asks for in total; on one node if it leaves the number of nodes open.
 fn asked_gpus(request: &Request) -> GpuMilli {
     request.gpus_in_all(request.nodes.unwrap_or(Nodes(1)), request.tasks)
 }
 
-/// When it was first given nodes, as far as its story goes back.
+/// When it first got nodes, as far as its timeline goes back.
 fn first_start(element: &Element) -> Option<Time> {
     let is_start = |what: &StoryEvent| matches!(what, StoryEvent::Started { .. });
     element.story.iter().find(|line| is_start(&line.what)).map(|line| line.at)
 }
 
-/// Seconds to the next whole one; waits are not negative.
+/// Rounded seconds; waits are not negative.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn whole(seconds: f64) -> u64 {
+fn rounded_seconds(seconds: f64) -> u64 {
     seconds.round() as u64
 }
 

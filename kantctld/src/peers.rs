@@ -1,50 +1,49 @@
-//! The sockets between controllers: each dials every other one and sends its letters on what it
-//! dialled; what others dialled is read. Never looks into a letter, never keeps one for later: the
-//! log sends again what was lost.
+//! The connections between controllers. Each controller connects to every other one and sends its
+//! raft messages there; accepted connections are only read. Messages are opaque here, and a lost
+//! one is not kept: the log sends it again.
 //!
 //! ```text
-//! log thread ──post──> Lines ──> one dialler a controller ──hello──> door of the other ──> its log
-//!                                └── a snapshot: a connection of its own, in pieces
+//! log thread ──transport──> Links ──> one connector per controller ──hello──> listener ──> its log
+//!                                     └── a snapshot: on its own connection, in chunks
 //! ```
 
-mod book;
-mod dialler;
-mod door;
-mod hello;
-mod keeper;
-mod lines;
-mod parcel;
+mod address_book;
+mod chunked_transfer;
+mod connector;
+mod handshake;
+mod links;
+mod listener;
+mod registry;
 
-pub use book::Book;
-pub use door::serve;
-pub use hello::{Me, clocks_agree};
-pub use keeper::keep;
-pub use lines::Lines;
+pub use address_book::AddressBook;
+pub use handshake::{LocalController, clocks_agree};
+pub use links::Links;
+pub use listener::serve;
+pub use registry::maintain_connections;
 
 use crate::clock::SteadyClock;
-use crate::raft::{Driven, LogHandle};
+use crate::raft::{LogHandle, ThreadMachine};
 use net::{Identity, Keepalive};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What all sockets of one controller share.
-pub struct Peers<M: Driven> {
-    /// Who this controller is.
-    pub me: Me,
+/// The shared parts of all connections.
+pub struct Peers<M: ThreadMachine> {
+    pub local: LocalController,
     pub log: LogHandle<M>,
-    /// Where its letters go out.
-    pub lines: Arc<Lines>,
-    /// Who was heard from where.
-    pub book: Book,
-    /// What proves it to the others.
+    /// Where outgoing messages are queued.
+    pub links: Arc<Links>,
+    /// The addresses that other controllers announced.
+    pub addresses: AddressBook,
+    /// This controller's certificate.
     pub identity: Identity,
-    /// The clock, which others are told and hear of.
+    /// Exchanged with other controllers.
     pub clock: Arc<SteadyClock>,
-    /// The invitation, by its hash, that was used up by a join whose change of members has not come
-    /// about: that one may be asked for again.
+    /// The hash of an invitation that a join used up although its change of members did not
+    /// complete: the same join may be repeated.
     pub unfinished_join: Mutex<Option<String>>,
 }
 
-/// Half-open connections must be noticed in about the time of an election.
+/// Half-open connections must be noticed within about the time of an election.
 const KEEPALIVE: Keepalive =
     Keepalive { ping_interval: Duration::from_secs(1), silence_limit: Duration::from_secs(5) };

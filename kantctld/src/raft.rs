@@ -1,40 +1,39 @@
-//! The log's thread: drives this controller's [`replica::Replica`], and lends it what it has not: a
-//! clock to tick by, carriers for its letters, and others who ask. Never decides anything about the
-//! log; the replica does.
+//! The log's thread: drives this controller's [`replica::Replica`] and gives it a clock, a transport
+//! for its messages, and callers. The replica makes all decisions about the log.
 //!
 //! ```text
-//! propose, read, change ──> inbox ──> thread: Replica ──> Post: letters to the others
-//! letters from the others ──>              │
+//! propose, read, change ──> inbox ──> thread: Replica ──> Transport: messages to other controllers
+//! messages from others ───>                │
 //!                                          └──> answers, and a Status whenever it changes
 //! ```
 //!
-//! While the disk syncs one entry, proposals queue up; together they become the next entry. So a
-//! submit costs one fsync when idle, and a share of one under load.
+//! While the disk syncs one entry, proposals queue up, and together they become the next entry. A
+//! submission costs one fsync on an idle controller, and a share of one under load.
 
-mod aside;
+mod disk_full;
 mod handle;
 mod message;
-mod stuck;
-mod telling;
+mod snapshot_thread;
+mod status_publisher;
 mod thread;
 
 pub use handle::LogHandle;
 pub use replica::{
-    Beginning, Change, ChangeRefusal, Follower, Letter, LogError, Machine, Member, Members,
-    Opening, ProposeError, Role, Status, StoreError,
+    Bootstrap, Change, ChangeRefusal, Follower, LogError, Machine, Member, Members, PeerMessage,
+    ProposeError, ReplicaConfig, Role, Status, StoreError,
 };
-pub use thread::{LogThread, Shell, start};
+pub use thread::{Hooks, LogThread, start};
 
-/// A machine that a thread can drive.
-pub trait Driven:
+/// A machine that a thread can own.
+pub trait ThreadMachine:
     Machine<Command: Send + 'static, Answer: Send + 'static> + Send + 'static
 {
 }
 
-impl<M> Driven for M where
+impl<M> ThreadMachine for M where
     M: Machine<Command: Send + 'static, Answer: Send + 'static> + Send + 'static
 {
 }
 
-/// Carries a letter, or says at once that it cannot. Never waits.
-pub type Post = Box<dyn Fn(Letter) -> bool + Send>;
+/// Sends a message without waiting; false if it cannot be sent.
+pub type Transport = Box<dyn Fn(PeerMessage) -> bool + Send>;

@@ -1,12 +1,12 @@
-//! One node's connection: its Hello, then desired state down and reports up, until it ends or this
-//! controller leads no more. What is said is [`lead::NodeSession`]'s to know; this is its loop.
-//! Never remembers anything that a reconnect would not bring back.
+//! The session of one node: its Hello, then desired state down and reports up, until the connection
+//! ends or this controller no longer leads. [`lead::NodeSession`] decides what is sent; this is its
+//! loop. A reconnect restores everything that a session holds.
 
 mod questions;
 
 use crate::core::{CommandError, Core};
-use crate::hub::{Inbox, Nudge};
 use crate::raft::ProposeError;
+use crate::session_registry::{SessionInbox, Wakeup};
 use common::id::NodeName;
 use common::wire::node::{FromNode, Hello, ToNode};
 use lead::{NodeSession, SessionId, session};
@@ -20,22 +20,21 @@ use tokio::sync::{mpsc, watch};
 pub use questions::Question;
 use questions::Questions;
 
-/// A node that connects must say who it is within this time.
+/// The longest wait for a node's hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
 
-/// The most reports of one node that wait for the log.
+/// The most reports of one node queued for the log.
 const REPORTS_MAX: usize = 1024;
 
 type Down = ChannelSender<ToNode>;
 type Up = ChannelReceiver<FromNode>;
 
-/// Why a session ended, or did not begin.
+/// Why a session ended, or was not started.
 enum End {
-    /// This controller does not lead.
     NotLeader,
     Because(String),
-    /// The log did not take it this time, for example because the disk is full: the node is to
-    /// try again soon. In words.
+    /// The log did not accept the registration, for example because the disk is full: the node is
+    /// to try again soon.
     ForNow(String),
 }
 
@@ -45,48 +44,47 @@ impl From<ChannelError> for End {
     }
 }
 
-/// Threads for sessions with nodes alone: what thousands of nodes have to say at once keeps nobody
-/// waiting who asks something, since the kernel gives each of both sorts of threads its turn.
+/// The threads for node sessions. They are separate, so that thousands of busy nodes do not delay
+/// users' requests: the kernel shares the CPUs between both groups of threads.
 #[derive(Debug, Clone)]
 pub struct NodeThreads(pub Handle);
 
-/// Which nodes this controller takes: all of a cluster are real, or none is.
+/// The kind of nodes that this controller accepts; a cluster does not mix them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Make {
-    /// Machines that run what they are told.
+pub enum NodeKind {
+    /// Machines that run jobs.
     Real,
-    /// Those of `kantd emulate`.
+    /// Nodes of `kantd emulate`.
     Emulated,
 }
 
-impl Make {
-    /// As the configuration says.
+impl NodeKind {
     #[must_use]
     pub const fn wanted(emulated: bool) -> Self {
         if emulated { Self::Emulated } else { Self::Real }
     }
 
-    /// May a node of this make join?
+    /// Checks that the node is of this kind.
     fn check(self, hello: &Hello) -> Result<(), String> {
         match (self, hello.inventory.is_emulated()) {
             (Self::Real, true) => {
-                Err("it is emulated, and this cluster is real: a controller for \
-                emulated nodes has `emulated = true` in kantctld.toml"
+                Err("it is emulated, and this cluster has real nodes: a controller for \
+                emulated nodes needs `emulated = true` in kantctld.toml"
                     .to_owned())
             }
-            (Self::Emulated, false) => Err("it is real, and all nodes of this cluster are \
-                emulated: take `emulated = true` out of kantctld.toml to run jobs"
+            (Self::Emulated, false) => Err("it is a real node, and this cluster has only \
+                emulated ones: remove `emulated = true` from kantctld.toml to run jobs"
                 .to_owned()),
             _ => Ok(()),
         }
     }
 }
 
-/// Serves one connection of the node that its certificate names.
+/// Serves one connection of the node named by its certificate.
 pub async fn serve(
     core: Arc<Core>,
     certified: NodeName,
-    make: Make,
+    kind: NodeKind,
     channel: Channel<ToNode, FromNode>,
 ) {
     let (down, mut up) = channel.split();
@@ -94,42 +92,42 @@ pub async fn serve(
         Ok(Some(Ok(FromNode::Hello(hello)))) => hello,
         _ => return down.close("the first message must be a hello").await,
     };
-    // Seen before it is looked at: a term that ends at any moment from here on ends the session.
+    // Subscribed before `serves` is checked: the end of the term ends the session from here on.
     let mut leading = core.leading.clone();
     leading.mark_unchanged();
     if !core.serves() {
-        return go_elsewhere(&core, &down).await;
+        return redirect(&core, &down).await;
     }
     let name = hello.name.clone();
     let checked = session::check_hello(&core.state.read(), &certified, &hello);
-    if let Err(reason) = checked.and_then(|()| make.check(&hello)) {
+    if let Err(reason) = checked.and_then(|()| kind.check(&hello)) {
         return refuse(&name, &down, reason).await;
     }
-    // Seated before it is registered: from here on an older session of this node says nothing more.
-    let (id, inbox) = core.hub.join(&name);
+    // Joined before it is registered: from here on an older session of this node sends nothing.
+    let (id, inbox) = core.sessions.join(&name);
     if let Err(end) = register(&core, &hello).await {
-        core.hub.leave(&name, id);
+        core.sessions.leave(&name, id);
         return match end {
-            End::NotLeader => go_elsewhere(&core, &down).await,
+            End::NotLeader => redirect(&core, &down).await,
             End::Because(reason) => refuse(&name, &down, reason).await,
-            // Not a refusal: a node that is refused stays away for a minute or more.
+            // Not a refusal, after which a node would wait a minute or longer.
             End::ForNow(reason) => down.close(&reason).await,
         };
     }
-    core.hub.note_registered(&name, id);
-    tracing::info!("node {name} is in session (kantd {})", hello.version);
+    core.sessions.note_registered(&name, id);
+    tracing::info!("node {name} connected (kantd {})", hello.version);
     let known = NodeSession::new(&hello, session::ORDERS_BYTES);
-    let questions = Questions::of(&hello);
+    let questions = Questions::new(&hello);
     let mut session = Session { core: core.clone(), id, known, down, questions };
     let end = tokio::select! {
         end = session.run(&mut up, inbox) => end,
-        end = led_no_more(&mut leading) => end,
+        end = leadership_lost(&mut leading) => end,
     };
     session.end(end).await;
 }
 
-/// Returns when the term ends in which this was last looked at, even if another began since.
-async fn led_no_more(leading: &mut watch::Receiver<bool>) -> End {
+/// Returns when the current term ends, even if another has begun since.
+async fn leadership_lost(leading: &mut watch::Receiver<bool>) -> End {
     // An error means that the log ended.
     let _ = leading.changed().await;
     End::NotLeader
@@ -141,8 +139,8 @@ async fn refuse(name: &NodeName, down: &Down, reason: String) {
     down.close(&reason).await;
 }
 
-/// Sends a node to the leader, or on its way around.
-async fn go_elsewhere(core: &Core, down: &Down) {
+/// Redirects a node to the leader, if it is known.
+async fn redirect(core: &Core, down: &Down) {
     let leader = core.leader().map(|leader| leader.address);
     let _ = down.send(&ToNode::NotLeader { leader }).await;
     down.close("this controller does not lead").await;
@@ -168,10 +166,10 @@ struct Session {
 }
 
 impl Session {
-    /// Runs until the connection ends or is taken over; says why.
-    async fn run(&mut self, up: &mut Up, inbox: Inbox) -> End {
+    /// Runs until the connection ends or is replaced; returns why.
+    async fn run(&mut self, up: &mut Up, inbox: SessionInbox) -> End {
         match self.begin().await {
-            Ok(()) => self.talk(up, inbox).await,
+            Ok(()) => self.exchange_messages(up, inbox).await,
             Err(error) => error.into(),
         }
     }
@@ -182,13 +180,13 @@ impl Session {
         self.send_desired(true).await
     }
 
-    async fn talk(&mut self, up: &mut Up, inbox: Inbox) -> End {
-        let Inbox { mut nudges, questions: mut asked } = inbox;
-        // Apart from the rest: a full disk must stop reports, not the reading of output. In boxes:
-        // a channel keeps room for 32 of what it carries.
-        let (reports, told) = mpsc::channel(REPORTS_MAX);
+    async fn exchange_messages(&mut self, up: &mut Up, inbox: SessionInbox) -> End {
+        let SessionInbox { mut wakeups, questions: mut asked } = inbox;
+        // Reports have their own queue: a full disk must stop reports, but not reads of output.
+        // Boxed, because a channel allocates space for 32 of its items.
+        let (reports, reports_in) = mpsc::channel(REPORTS_MAX);
         let node = self.known.node().clone();
-        let reporter = report(self.core.clone(), node, self.id, told);
+        let reporter = report(self.core.clone(), node, self.id, reports_in);
         let mut reporter = std::pin::pin!(reporter);
         let because = |reason: &str| End::Because(reason.to_owned());
         loop {
@@ -197,30 +195,30 @@ impl Session {
                 message = up.recv() => match message {
                     Some(Ok(FromNode::Report(steps))) => {
                         if reports.try_send(Box::new(self.known.report(steps))).is_err() {
-                            return because("more reports wait than the log takes in");
+                            return because("too many reports wait for the log");
                         }
                     }
                     Some(Ok(FromNode::Health(findings))) => {
                         let command = self.known.health(&self.core.state.read(), findings);
-                        if command.is_some_and(|told| reports.try_send(Box::new(told)).is_err()) {
-                            return because("more reports wait than the log takes in");
+                        if command.is_some_and(|reports_in| reports.try_send(Box::new(reports_in)).is_err()) {
+                            return because("too many reports wait for the log");
                         }
                     }
-                    Some(Ok(FromNode::Output(chunk))) => self.questions.output(chunk),
-                    Some(Ok(FromNode::Task(news))) => self.questions.task(news),
-                    Some(Ok(FromNode::Steps(news))) => self.questions.steps(*news),
-                    Some(Ok(FromNode::Signalled(news))) => self.questions.signalled(news),
-                    Some(Ok(FromNode::Hello(_))) => return because("it said hello twice"),
+                    Some(Ok(FromNode::Output(chunk))) => self.questions.on_output(chunk),
+                    Some(Ok(FromNode::Task(news))) => self.questions.on_task(news),
+                    Some(Ok(FromNode::Steps(news))) => self.questions.on_steps(*news),
+                    Some(Ok(FromNode::Signalled(news))) => self.questions.on_signalled(news),
+                    Some(Ok(FromNode::Hello(_))) => return because("it sent a second hello"),
                     Some(Err(error)) => return error.into(),
                     None => return because("the connection ended"),
                 },
-                nudge = nudges.recv() => match nudge {
-                    Some(Nudge::Desired) => {
+                wakeup = wakeups.recv() => match wakeup {
+                    Some(Wakeup::Desired) => {
                         if let Err(error) = self.send_desired(false).await {
                             return error.into();
                         }
                     }
-                    Some(Nudge::Replaced) | None => return because("it connected anew"),
+                    Some(Wakeup::Replaced) | None => return because("it connected again"),
                 },
                 Some(question) = asked.recv() => {
                     if let Some(message) = self.questions.ask(question)
@@ -233,10 +231,10 @@ impl Session {
         }
     }
 
-    /// Sends everything, or the difference to what was last sent: one message at a time, for all
-    /// orders together may be large.
+    /// Sends the whole desired state, or the difference to what was last sent, in several messages
+    /// because all orders together may be large.
     async fn send_desired(&mut self, full: bool) -> Result<(), ChannelError> {
-        self.known.look(full);
+        self.known.request_comparison(full);
         loop {
             let message = self.known.next_message(&self.core.state.read());
             match message {
@@ -248,21 +246,21 @@ impl Session {
 
     async fn end(self, end: End) {
         let node = self.known.node();
-        let was_last = self.core.hub.leave(node, self.id);
+        let was_last = self.core.sessions.leave(node, self.id);
         let reason = match end {
-            End::NotLeader => return go_elsewhere(&self.core, &self.down).await,
+            End::NotLeader => return redirect(&self.core, &self.down).await,
             End::Because(reason) | End::ForNow(reason) => reason,
         };
         if was_last {
-            tracing::info!("node {node} is silent: {reason}");
-            // A controller that stops leaves this to the next start.
-            let _ = self.core.command(self.known.silent()).await;
+            tracing::info!("node {node} disconnected: {reason}");
+            // On shutdown the next start notes it.
+            let _ = self.core.command(self.known.silence_command()).await;
         }
         self.down.close(&reason).await;
     }
 }
 
-/// Puts a node's reports into the log, in their order; ends with the reason it cannot.
+/// Proposes a node's reports in order; returns why it stopped.
 async fn report(
     core: Arc<Core>,
     node: NodeName,
@@ -270,16 +268,16 @@ async fn report(
     mut inbox: mpsc::Receiver<Box<Command>>,
 ) -> End {
     while let Some(reported) = inbox.recv().await {
-        if !core.hub.is_seated(&node, id) {
-            return End::Because("it connected anew".to_owned());
+        if !core.sessions.is_current(&node, id) {
+            return End::Because("it connected again".to_owned());
         }
         match core.command(*reported).await {
             Ok(_) => {}
             Err(CommandError::NotTaken(ProposeError::NotLeader | ProposeError::Unknown)) => {
                 return End::NotLeader;
             }
-            // The node says it again on its next connect.
-            Err(error) => return End::Because(format!("its report was not taken: {error}")),
+            // The node repeats the report when it reconnects.
+            Err(error) => return End::Because(format!("failed to record its report: {error}")),
         }
     }
     End::Because("the session ended".to_owned())

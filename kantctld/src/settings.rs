@@ -1,5 +1,4 @@
-//! From the configuration file to what the replicas need to know, and to who may do what.
-//! Never replicates anything itself; `run` does at start, and a [`Reloader`] later.
+//! Settings for the replicas, and checks of the configuration, made from the configuration file.
 
 mod changes;
 mod file;
@@ -25,56 +24,45 @@ use std::path::Path;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-/// The parts of this program that log, as a filter may name them.
+/// The targets that a log filter may name.
 const LOGGING: &[&str] = &["kantctld", "net", "lead", "replica", "state", "engine", "wal", "raft"];
 
-/// A configuration that reads, but makes no sense.
+/// Why a configuration is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// In the tables of queues, QoS, accounts, priority or topology.
+    /// In the tables of queues, QoS, accounts, priorities or topology.
     #[error(transparent)]
     Policy(#[from] ConfigError),
-    /// Others may change the configuration, or what it names.
+    /// Other users may change the configuration or a file that it names.
     #[error(transparent)]
     Trust(#[from] net::TrustError),
-    /// An operator nobody knows.
-    #[error("admins: there is no user `{0}` on this host: write a user's name or uid")]
+    #[error("admins: user `{0}` does not exist on this host: give a user name or uid")]
     UnknownAdmin(String),
-    /// An address without host or port.
-    #[error("failed to use `{key}`: `{address}` is not host:port, like 10.0.0.1:7600")]
+    #[error("failed to use `{key}`: `{address}` is not HOST:PORT, for example 10.0.0.1:7600")]
     Address { key: &'static str, address: String },
-    /// A program that would be looked for elsewhere by each who starts it.
-    #[error("failed to use `mailer`: `{0}` is no absolute path, like /usr/bin/mail")]
+    /// The meaning of a relative path depends on the working directory.
+    #[error("failed to use `mailer`: `{0}` is not an absolute path, for example /usr/bin/mail")]
     MailerRelative(String),
-    /// Nobody a mail program could run as.
     #[error(
-        "failed to use `mailer_user`: kantctld runs as root, and there is no user `{0}` on this \
-         host who is not: name one that letters may be sent as"
+        "failed to use `mailer_user`: kantctld runs as root, and `{0}` is not an unprivileged user \
+         on this host: name one to send mail as"
     )]
     MailerUser(String),
-    /// Not what follows an address's @.
-    #[error("failed to use `mail_domain`: `{0}` is no domain, like example.org")]
+    #[error("failed to use `mail_domain`: `{0}` is not a domain, for example example.org")]
     MailDomain(String),
-    /// Not the name of a file.
     #[error(
-        "failed to use `audit_log`: `{0}` is neither a plain name, like audit.log, nor an absolute \
-         path, like /var/log/kant/audit.log"
+        "failed to use `audit_log`: `{0}` is neither a file name, for example audit.log, nor an \
+         absolute path, for example /var/log/kant/audit.log"
     )]
     AuditLog(String),
-    /// A bound within which nothing can be done.
-    #[error("failed to use `{key}`: it is 0, and {why}; write 1 or more")]
-    Zero {
-        key: &'static str,
-        /// What would come of it.
-        why: &'static str,
-    },
-    /// A word in the place of a level.
+    #[error("failed to use `{key}`: it is 0, so {why}; set 1 or more")]
+    Zero { key: &'static str, why: &'static str },
+    /// Neither a level nor a target.
     #[error(
-        "failed to use the log filter `{text}`: `{word}` is no level (error, warn, info, debug, \
-         trace, off), and no part of kantctld has that name"
+        "failed to use the log filter `{text}`: `{word}` is neither a level (error, warn, info, \
+         debug, trace, off) nor a log target of kantctld"
     )]
     LogWord { text: String, word: String },
-    /// A log filter that is none.
     #[error("failed to read the log filter `{text}`")]
     Log {
         text: String,
@@ -83,10 +71,10 @@ pub enum SettingsError {
     },
 }
 
-/// What the replicas need to know.
+/// The settings for the replicas.
 ///
 /// # Errors
-/// [`SettingsError`], which names file, line, table and key.
+/// [`SettingsError`], with file, line, table and key.
 pub fn settings(file: &ConfigFile) -> Result<Settings, SettingsError> {
     let (name, config) = (file.name(), &file.config);
     let topology = file.topology.as_ref();
@@ -112,7 +100,7 @@ pub fn settings(file: &ConfigFile) -> Result<Settings, SettingsError> {
     })
 }
 
-/// All that can be said of the other keys without using them.
+/// Checks the other keys without side effects.
 ///
 /// # Errors
 /// [`SettingsError`].
@@ -135,10 +123,10 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
         (
             "node_lost_after_seconds",
             config.node_lost_after_seconds,
-            "every node would be lost before it is heard from again",
+            "every node would be lost before its next report",
         ),
         ("round_period_seconds", config.round_period_seconds, "rounds would never pause"),
-        ("snapshot_every_entries", config.snapshot_every_entries, "nothing else would be done"),
+        ("snapshot_every_entries", config.snapshot_every_entries, "snapshots would never end"),
         ("user_text_mib", config.user_text_mib, "no job with a script would be accepted"),
     ] {
         if number == 0 {
@@ -148,20 +136,20 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
     log_filter(&config.log).map(drop)
 }
 
-/// What is probably not meant, as far as the file alone tells: a running controller knows its nodes
-/// and bookings, and says more at a reload.
+/// Likely mistakes, as far as the file alone shows them. At a reload, a running controller also
+/// checks against its nodes and reservations.
 #[must_use]
 pub fn warnings(settings: &Settings) -> Vec<String> {
     let policy = settings.policy();
-    let mut told = no_locks(&policy, std::iter::empty());
-    told.extend(policy_warnings(&policy, &Capacity::default()));
-    told
+    let mut warnings = no_locks(&policy, std::iter::empty());
+    warnings.extend(policy_warnings(&policy, &Capacity::default()));
+    warnings
 }
 
-/// The program that letters are sent with, if there is one.
+/// The configured mail program, if any.
 ///
 /// # Errors
-/// [`SettingsError`] of what makes no sense; whether there is such a program is not asked.
+/// [`SettingsError`] if its keys are invalid. Whether the program exists is not checked.
 pub fn mailer(config: &ControllerConfig) -> Result<Option<Mailer>, SettingsError> {
     if !config.mailer.is_empty() && !config.mailer.starts_with('/') {
         return Err(SettingsError::MailerRelative(config.mailer.clone()));
@@ -180,13 +168,13 @@ fn has_port(address: &str) -> bool {
     address.parse::<SocketAddr>().is_ok() || address.rsplit_once(':').is_some_and(named)
 }
 
-/// What to log.
+/// Parses a log filter.
 ///
 /// # Errors
 /// [`SettingsError::Log`].
 pub fn log_filter(text: &str) -> Result<EnvFilter, SettingsError> {
     let error = |source| SettingsError::Log { text: text.to_owned(), source };
-    // To the filter a single word is the name of a part of the program, and all others are silent.
+    // To the filter, a single unknown word is a target, and then everything else is silent.
     let is_word = |part: &&str| !part.contains(['=', '[', ':']) && !part.is_empty();
     let is_known = |word: &str| {
         let level = word.parse::<tracing::level_filters::LevelFilter>().is_ok();

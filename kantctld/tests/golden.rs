@@ -1,6 +1,6 @@
-//! Log entries and backups against files kept in `golden/`: `current/` is what this release writes,
-//! `previous/` what it must still read. Never rewrites `previous/`: golden/README.md says when that
-//! changes. UPDATE_GOLDEN writes `current/` anew.
+//! Log entries and backups compared with files in `golden/`: `current/` is what this release writes,
+//! `previous/` what it must read. UPDATE_GOLDEN rewrites `current/`; golden/README.md says when
+//! `previous/` changes.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -11,8 +11,8 @@ use common::job::{Ask, Owner};
 use common::time::Time;
 use kantctld::backup::{self, Head};
 use kantctld::clock::SteadyClock;
-use kantctld::machine::{ENTRY_FORMAT, Outlets, StateMachine, unpack};
 use kantctld::raft::Machine;
+use kantctld::state_machine::{ENTRY_FORMAT, Outlets, StateMachine, unpack};
 use state::{Actor, Command, Stamped, State, Target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn check_written(name: &str, written: &[u8]) {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&kept, written).unwrap();
     }
-    let says = "what is written has changed: see tests/golden/README.md";
+    let says = "the format has changed: see tests/golden/README.md";
     assert!(std::fs::read(kept).unwrap() == written, "{name}: {says}");
 }
 
@@ -57,7 +57,7 @@ fn commands() -> Vec<Command> {
     ]
 }
 
-/// Of a controller that starts, the first look alone counts.
+/// A clock that stands still.
 const fn still_clock() -> Time {
     Time(1_700_000_000_000)
 }
@@ -68,7 +68,7 @@ fn packed() -> Vec<u8> {
         applied: watch::channel(LogIndex(0)).0,
         leading: watch::channel(true).0,
         history: kantctld::history::feed().0,
-        mail: kantctld::mail::Postbox::default(),
+        mail: kantctld::mail::MailQueue::default(),
     };
     let clock = Arc::new(SteadyClock::new(still_clock));
     StateMachine::new(clock, outlets).0.pack(commands())
@@ -81,7 +81,7 @@ fn check_entry(entry: &[u8]) {
 }
 
 #[test]
-fn a_log_entry_is_written_as_the_kept_file_says_and_both_are_read() {
+fn a_log_entry_matches_the_golden_file_and_both_are_read() {
     let written = packed();
     check_written("entry", &written);
     check_entry(&written);
@@ -89,7 +89,7 @@ fn a_log_entry_is_written_as_the_kept_file_says_and_both_are_read() {
 }
 
 #[test]
-fn a_log_entry_of_another_format_is_refused_with_what_to_do() {
+fn a_log_entry_of_another_format_is_refused_with_the_remedy() {
     let mut entry = std::fs::read(golden("current", "entry")).unwrap();
     entry[0] = ENTRY_FORMAT + 1;
     let reason = unpack(&entry).unwrap_err();
@@ -115,7 +115,7 @@ fn check_backup(bytes: &[u8], head: &Head) {
 }
 
 #[test]
-fn a_backup_is_written_as_the_kept_file_says_and_both_are_read() {
+fn a_backup_matches_the_golden_file_and_both_are_read() {
     let written = backup::to_bytes(&head(), &State::default()).unwrap();
     check_written("backup", &written);
     check_backup(&written, &head());
@@ -125,7 +125,7 @@ fn a_backup_is_written_as_the_kept_file_says_and_both_are_read() {
 }
 
 #[test]
-fn what_is_kept_of_the_formats_before_is_at_most_one_behind() {
+fn the_previous_formats_are_at_most_one_version_behind() {
     let entry = |set| u32::from(std::fs::read(golden(set, "entry")).unwrap()[0]);
     let backup = |set| {
         let bytes = std::fs::read(golden(set, "backup")).unwrap();

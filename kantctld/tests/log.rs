@@ -1,12 +1,12 @@
-//! The log under a small machine: what was answered is there after a restart, from the log and
-//! from snapshots.
+//! Tests of the log under a small machine: answered requests are there after a restart, from the log
+//! and from snapshots.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod words;
 
-use common::id::ControllerId;
-use kantctld::raft::{Beginning, LogHandle, Member, Opening, Shell, start};
+use common::id::{ClusterId, ControllerId};
+use kantctld::raft::{Bootstrap, Hooks, LogHandle, Member, ReplicaConfig, start};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wal::{Options, RealDisk};
@@ -20,20 +20,20 @@ struct Running {
 
 fn run(dir: &std::path::Path, snapshot_every: u64) -> Running {
     let words = Words::default();
-    let opening = Opening {
+    let replica_config = ReplicaConfig {
         id: ControllerId(1),
-        cluster: None,
-        beginning: Beginning::Found(Member::default()),
+        cluster: ClusterId(7),
+        bootstrap: Bootstrap::Found(Member::default()),
         snapshot_every,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
         seed: 7,
-        options: Options { segment_bytes: 1 << 16, salt: 7, warm_bytes: 200 },
+        options: Options { segment_bytes: 1 << 16, salt: 7, memory_bytes: 200 },
     };
     let disk = RealDisk::open(dir).unwrap();
-    let (log, thread) = start(disk, &opening, words.clone(), Shell::alone()).unwrap();
+    let (log, thread) = start(disk, &replica_config, words.clone(), Hooks::alone()).unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
     while !*words.leading.lock().unwrap() {
-        assert!(Instant::now() < deadline, "a lone voter must come to lead");
+        assert!(Instant::now() < deadline, "a single voter must become leader");
         std::thread::yield_now();
     }
     Running { words, log, thread }
@@ -49,7 +49,7 @@ impl Running {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_there_after_a_restart() {
+async fn answered_requests_are_there_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let running = run(dir.path(), 1_000_000);
     for n in 0..100_usize {
@@ -64,13 +64,13 @@ async fn what_was_answered_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn snapshots_cut_the_log_and_carry_the_state() {
+async fn snapshots_truncate_the_log_and_carry_the_state() {
     let dir = tempfile::tempdir().unwrap();
     let running = run(dir.path(), 10);
     for n in 0..100_usize {
         running.log.propose(format!("w{n}")).await.unwrap();
     }
-    // They are saved aside, while a fast disk takes many more words.
+    // Snapshots are written by another thread, while a fast disk takes many more words.
     let mut status = running.log.status();
     let saved = status.wait_for(|status| status.snapshot.0 > 80);
     let saved = tokio::time::timeout(Duration::from_secs(10), saved).await;
@@ -78,12 +78,12 @@ async fn snapshots_cut_the_log_and_carry_the_state() {
     let before = running.stop();
     let again = run(dir.path(), 10);
     let restored = again.words.restored_at.lock().unwrap().expect("from a snapshot");
-    assert!(restored > 80, "from a late one: {restored}");
+    assert!(restored > 80, "not from a late snapshot: {restored}");
     assert_eq!(again.stop(), before);
 }
 
 #[tokio::test]
-async fn requests_made_at_once_share_entries_and_each_gets_its_own_answer() {
+async fn concurrent_requests_share_entries_and_each_gets_its_own_answer() {
     let dir = tempfile::tempdir().unwrap();
     let running = run(dir.path(), 1_000_000);
     let asks = (0..500).map(|n| {
@@ -101,7 +101,7 @@ async fn requests_made_at_once_share_entries_and_each_gets_its_own_answer() {
 }
 
 #[tokio::test]
-async fn after_a_stop_requests_are_refused_not_lost_in_silence() {
+async fn requests_after_a_stop_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let running = run(dir.path(), 1_000_000);
     let log = running.log.clone();

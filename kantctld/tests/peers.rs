@@ -1,5 +1,5 @@
-//! Controllers on real sockets: one that joins is caught up by a snapshot and votes; what is no
-//! controller of the cluster, or talks nonsense, is refused and harms nobody.
+//! Tests of controllers on real sockets: one that joins is caught up by a snapshot and votes;
+//! foreign controllers and invalid messages are refused without harm.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -11,8 +11,8 @@ use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
 use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerHello, ToPeer};
 use kantctld::clock::{SteadyClock, wall_clock};
-use kantctld::peers::{self, Book, Lines, Me, Peers};
-use kantctld::raft::{Beginning, Change, LogThread, Member, Opening, Shell, Status, start};
+use kantctld::peers::{self, AddressBook, Links, LocalController, Peers};
+use kantctld::raft::{Bootstrap, Change, Hooks, LogThread, Member, ReplicaConfig, Status, start};
 use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, connect_channel};
 use serde_bytes::ByteBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,44 +31,44 @@ struct Running {
     _dir: tempfile::TempDir,
 }
 
-/// A controller on a port of its own.
-async fn run(key: &ClusterKey, id: u64, beginning: impl FnOnce(String) -> Beginning) -> Running {
-    run_by(wall_clock, key, id, beginning).await
+/// A controller on its own port.
+async fn run(key: &ClusterKey, id: u64, bootstrap: impl FnOnce(String) -> Bootstrap) -> Running {
+    run_by(wall_clock, key, id, bootstrap).await
 }
 
-/// The same, on a host whose wall clock is this.
+/// The same, on a host with this wall clock.
 async fn run_by(
     wall: fn() -> Time,
     key: &ClusterKey,
     id: u64,
-    beginning: impl FnOnce(String) -> Beginning,
+    bootstrap: impl FnOnce(String) -> Bootstrap,
 ) -> Running {
     let dir = tempfile::tempdir().unwrap();
     let identity = Identity::new(key, Role::Controller).unwrap();
     let listener = TlsListener::bind("127.0.0.1:0", &identity).await.unwrap();
     let address = listener.local_addr().to_string();
-    let opening = Opening {
+    let replica_config = ReplicaConfig {
         id: ControllerId(id),
-        cluster: Some(CLUSTER),
-        beginning: beginning(address.clone()),
+        cluster: CLUSTER,
+        bootstrap: bootstrap(address.clone()),
         snapshot_every: 1_000_000,
         snapshot_bytes_min: replica::SNAPSHOT_BYTES_MIN,
         seed: id,
-        options: Options { segment_bytes: 1 << 16, salt: 7, warm_bytes: 200 },
+        options: Options { segment_bytes: 1 << 16, salt: 7, memory_bytes: 200 },
     };
-    let (words, lines) = (Words::default(), Arc::new(Lines::default()));
-    let shell = Shell { post: lines.post(), ..Shell::alone() };
+    let (words, links) = (Words::default(), Arc::new(Links::default()));
+    let hooks = Hooks { transport: links.transport(), ..Hooks::alone() };
     let disk = RealDisk::open(dir.path()).unwrap();
-    let (log, thread) = start(disk, &opening, words.clone(), shell).unwrap();
-    let me = Me { cluster: CLUSTER, id: ControllerId(id), address };
-    let (book, clock) = (Book::default(), Arc::new(SteadyClock::new(wall)));
+    let (log, thread) = start(disk, &replica_config, words.clone(), hooks).unwrap();
+    let local = LocalController { cluster: CLUSTER, id: ControllerId(id), address };
+    let (addresses, clock) = (AddressBook::default(), Arc::new(SteadyClock::new(wall)));
     let unfinished_join = Mutex::default();
-    let peers = Arc::new(Peers { me, log, lines, book, identity, clock, unfinished_join });
-    let door = peers.clone();
-    let serve = move |upgrade: WebSocketUpgrade| async move { peers::serve(door, upgrade) };
+    let peers = Arc::new(Peers { local, log, links, addresses, identity, clock, unfinished_join });
+    let server = peers.clone();
+    let serve = move |upgrade: WebSocketUpgrade| async move { peers::serve(server, upgrade) };
     let router = axum::Router::new().route(PEER_PATH, get(serve));
     tokio::spawn(net::serve(listener, router, std::future::pending()));
-    tokio::spawn(peers::keep(peers.clone()));
+    tokio::spawn(peers::maintain_connections(peers.clone()));
     Running { peers, words, thread, _dir: dir }
 }
 
@@ -78,7 +78,7 @@ async fn founder(key: &ClusterKey) -> Running {
 
 async fn founder_by(wall: fn() -> Time, key: &ClusterKey) -> Running {
     let member = |address| Member { name: "a".to_owned(), address, becomes_voter: false };
-    let founder = run_by(wall, key, 1, |address| Beginning::Found(member(address))).await;
+    let founder = run_by(wall, key, 1, |address| Bootstrap::Found(member(address))).await;
     until(&founder, |status| status.leads).await;
     founder
 }
@@ -95,10 +95,10 @@ impl Running {
         self.thread.join().unwrap().unwrap();
     }
 
-    /// A controller's certificate, and something of one's own to say.
+    /// Connects with a controller's certificate and a chosen message type.
     async fn dial<Out>(&self) -> Channel<Out, FromPeer> {
         let identity = self.peers.identity.clone();
-        let endpoint = Endpoint::Tls { addr: self.peers.me.address.clone(), identity };
+        let endpoint = Endpoint::Tls { addr: self.peers.local.address.clone(), identity };
         connect_channel(&endpoint, PEER_PATH, Keepalive::default()).await.unwrap()
     }
 
@@ -110,26 +110,26 @@ impl Running {
     }
 }
 
-/// What controller 2 says to controller 1.
+/// The hello of controller 2 to controller 1.
 fn hello(now: Time, snapshot: Option<LetterHead>) -> PeerHello {
-    let me = Me { cluster: CLUSTER, id: ControllerId(2), address: String::new() };
+    let me = LocalController { cluster: CLUSTER, id: ControllerId(2), address: String::new() };
     me.hello(ControllerId(1), now, snapshot)
 }
 
 #[tokio::test]
-async fn one_that_joins_is_caught_up_by_a_snapshot_and_comes_to_vote() {
+async fn a_new_controller_is_caught_up_by_a_snapshot_and_votes() {
     let key = ClusterKey::generate().unwrap();
     let first = founder(&key).await;
-    // More than one piece of a snapshot.
+    // More than one chunk.
     let large = "x".repeat(3 << 20);
     first.peers.log.propose(large.clone()).await.unwrap();
-    let second = run(&key, 2, |_| Beginning::Join).await;
-    let address = second.peers.me.address.clone();
+    let second = run(&key, 2, |_| Bootstrap::Join).await;
+    let address = second.peers.local.address.clone();
     let member = Member { name: "b".to_owned(), address, becomes_voter: true };
     let given = first.peers.log.change(vec![Change::Add(member)]).await.unwrap();
     assert_eq!(given, Some(ControllerId(2)));
     until(&first, |status| status.members.votes(ControllerId(2))).await;
-    assert!(second.words.restored_at.lock().unwrap().is_some(), "by a snapshot");
+    assert!(second.words.restored_at.lock().unwrap().is_some(), "not from a snapshot");
 
     first.peers.log.propose("next".to_owned()).await.unwrap();
     first.peers.log.read().await.unwrap();
@@ -166,10 +166,10 @@ async fn until_an_hour_ahead(controller: &Running) {
 async fn a_leap_is_believed_once_another_controller_shows_it_and_the_rest_follow() {
     let key = ClusterKey::generate().unwrap();
     let first = founder_by(|| wall_of(0), &key).await;
-    let second = run_by(|| wall_of(1), &key, 2, |_| Beginning::Join).await;
-    let third = run(&key, 3, |_| Beginning::Join).await;
+    let second = run_by(|| wall_of(1), &key, 2, |_| Bootstrap::Join).await;
+    let third = run(&key, 3, |_| Bootstrap::Join).await;
     for (name, joins) in [("b", &second), ("c", &third)] {
-        let address = joins.peers.me.address.clone();
+        let address = joins.peers.local.address.clone();
         let member = Member { name: name.to_owned(), address, becomes_voter: true };
         let id = first.peers.log.change(vec![Change::Add(member)]).await.unwrap().unwrap();
         until(&first, |status| status.members.votes(id)).await;
@@ -186,7 +186,7 @@ async fn a_leap_is_believed_once_another_controller_shows_it_and_the_rest_follow
 }
 
 #[tokio::test]
-async fn a_controller_that_says_hello_from_elsewhere_is_known_there_from_then_on() {
+async fn a_controller_that_announces_another_address_is_moved_there() {
     let key = ClusterKey::generate().unwrap();
     let first = founder(&key).await;
     let member = |address: &str| Member {
@@ -231,18 +231,18 @@ async fn a_hello_that_does_not_belong_here_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn nonsense_ends_its_connection_and_nothing_else() {
+async fn an_invalid_message_ends_its_connection_and_nothing_else() {
     let key = ClusterKey::generate().unwrap();
     let first = founder(&key).await;
     let mut garbage = first.dial::<Vec<u8>>().await;
     garbage.send(&vec![0x5a; 4096]).await.unwrap();
-    assert!(!matches!(garbage.recv().await, Some(Ok(_))), "no answer");
+    assert!(!matches!(garbage.recv().await, Some(Ok(_))), "it was answered");
 
-    // Letters that are none are as if lost.
+    // An invalid raft message is dropped.
     let (channel, _) = first.answer(hello(wall_clock(), None)).await;
     channel.send(&ToPeer::Letters(vec![ByteBuf::from(vec![0xff; 100])])).await.unwrap();
 
-    // A snapshot that was damaged on the way, and one that never ends.
+    // A damaged snapshot, and one that is too long.
     for chunk in [&b"abd"[..], b"abcabc"] {
         let head = LetterHead { bytes: 3, checksum: 0x3524_41c2 };
         let (mut channel, answer) = first.answer(hello(wall_clock(), Some(head))).await;

@@ -1,55 +1,55 @@
-//! Cluster time: what a leader stamps commands with. Goes by the wall clock as long as that does
-//! what time that passes explains; never back, never still, and never far ahead because one host's
-//! clock leapt. Reads no clock: it is stepped with what clocks show.
+//! Cluster time, with which a leader stamps commands. It follows the wall clock as long as that agrees
+//! with the time elapsed; it never goes back or stands still, and does not follow a leap of one host's
+//! clock. It is stepped with clock readings.
 //!
-//! | the wall, against where cluster time would be by now | cluster time |
+//! | the wall clock, compared with the expected cluster time | cluster time |
 //! |---|---|
-//! | ahead by up to [`LEAP_MAX`] | runs an eighth faster until it is there |
-//! | behind by up to [`LEAP_MAX`] | runs at half speed until the wall is there |
-//! | farther off, another controller's clock agrees | leaps ahead to it, or runs at half speed |
-//! | farther off for [`DOUBT_MAX`], and no other is heard | the same |
-//! | farther off otherwise | goes on as time passes: the wall is not believed |
+//! | ahead by up to [`LEAP_MAX`] | runs an eighth faster until it has caught up |
+//! | behind by up to [`LEAP_MAX`] | runs at half speed until the wall clock has caught up |
+//! | farther off, and another controller's clock agrees | leaps ahead, or runs at half speed |
+//! | farther off for [`DOUBT_MAX`], and no other controller is known | the same |
+//! | farther off otherwise | follows the time elapsed: the wall clock is not believed |
 //!
-//! A controller that starts knows nothing of the time before: there it takes the wall's word, if
-//! that is not before the last stamp in the log. A controller that follows another takes that one's
-//! time, so that a new leader goes on where the old one was, by what has passed since.
+//! A controller that starts takes the wall clock's time, if that is not before the last stamp in the
+//! log. A follower takes the leader's time, so that a new leader continues from there by the time
+//! elapsed.
 
 use common::id::ControllerId;
 use common::time::{Span, Time};
 use std::collections::BTreeMap;
 
-/// A wall clock that differs by more from where cluster time would be has leapt.
+/// A wall clock that differs by more from the expected cluster time has leapt.
 pub const LEAP_MAX: Span = Span::from_seconds(5);
-/// A lone controller believes a leap that has lasted for so long.
+/// How long a leap must last before a single controller believes it.
 pub const DOUBT_MAX: Span = Span::from_minutes(1);
-/// What another controller's clock showed counts for so long.
+/// How long another controller's clock reading counts.
 pub const HEARD_FOR: Span = Span::from_seconds(10);
 
-/// What the clocks of this host show.
+/// Readings of this host's clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     pub wall: Time,
-    /// Since the host began: goes on while the host sleeps, and is never set.
+    /// Since boot, including suspend; never set.
     pub uptime: Span,
 }
 
-/// Cluster time, as one controller has it.
+/// Cluster time as one controller knows it.
 #[derive(Debug, Clone, Default)]
 pub struct ClusterClock {
-    /// What was last given, or taken over from a leader; `None`: nothing since the start.
+    /// The last time returned or taken from a leader; `None` before the first.
     last: Option<(Time, Span)>,
     /// The latest stamp in the log.
     floor: Time,
-    /// Parts of a millisecond that were gained and not given yet, in eighths.
+    /// The rest of a millisecond gained and not returned yet, in eighths.
     eighths: u64,
-    /// How far the wall was ahead of the uptime when it leapt, and since when.
+    /// The difference of wall clock and uptime after a leap, and since when.
     doubt: Option<(i128, Span)>,
-    /// The walls of others, as they were by this host's uptime.
+    /// The other controllers' wall clocks, with this host's uptime.
     others: BTreeMap<ControllerId, (Time, Span)>,
 }
 
 impl ClusterClock {
-    /// The time now. Never before what was given before, nor before the last stamp in the log.
+    /// The time now; never before an earlier result or the last stamp in the log.
     pub fn now(&mut self, reading: Reading) -> Time {
         let Reading { wall, uptime } = reading;
         let next = match self.last {
@@ -72,23 +72,23 @@ impl ClusterClock {
         next
     }
 
-    /// The log holds this stamp.
+    /// Notes a stamp in the log.
     pub fn not_before(&mut self, stamp: Time) {
         self.floor = self.floor.max(stamp);
     }
 
-    /// The controller that leads says that this is the time. Not for one that leads itself.
+    /// Takes the leader's time. Not for a leader.
     pub fn follow(&mut self, leader: Time, uptime: Span) {
         (self.last, self.eighths) = (Some((leader, uptime)), 0);
     }
 
-    /// Another controller's wall clock shows this.
+    /// Notes another controller's wall clock.
     pub fn hear(&mut self, from: ControllerId, wall: Time, uptime: Span) {
         self.others.retain(|_, (_, at)| is_recent(*at, uptime));
         self.others.insert(from, (wall, uptime));
     }
 
-    /// Is the wall clock not believed?
+    /// Whether the wall clock is not believed.
     #[must_use]
     pub const fn doubts(&self) -> bool {
         self.doubt.is_some()
@@ -116,7 +116,7 @@ impl ClusterClock {
         }
     }
 
-    /// The time that a number of eighths of a millisecond adds, in whole milliseconds.
+    /// Converts eighths of a millisecond to whole milliseconds, keeping the rest.
     fn part(&mut self, eighths: u64) -> Span {
         let all = self.eighths.saturating_add(eighths);
         self.eighths = all % 8;
@@ -124,14 +124,14 @@ impl ClusterClock {
     }
 }
 
-/// What the wall clock's word is worth.
+/// How the wall clock compares with the expected time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Belief {
-    /// Time that passes explains it.
+    /// Close to it.
     Near,
-    /// It is farther off, and right.
+    /// Farther off, and correct.
     Agreed,
-    /// It is farther off.
+    /// Farther off, and not believed.
     Leapt,
 }
 

@@ -1,26 +1,25 @@
-//! What a leader does between the log and the nodes, as values that are stepped: rounds, timers,
-//! one node's session, who is seated, letters to users. The controller drives them with sockets
-//! and clocks, the simulation with virtual ones.
+//! The work of a leader between the log and the nodes, as values that are stepped: rounds, timers,
+//! sessions of nodes, mail to users. The controller drives them with sockets and clocks, a simulation
+//! with virtual ones.
 //!
-//! Never reads a clock, and never changes the state: it answers commands, and the log takes them
-//! or not. All of it follows from the state and the sessions, so a new leader begins with new
-//! values and needs no handing over.
+//! They read no clock and do not change the state: they return commands for the log. All of it follows
+//! from the state and the sessions, so a new leader starts with new values and needs no handover.
 
 pub mod clock;
-pub mod letters;
-pub mod parts;
+pub mod notifications;
+pub mod round_parts;
 pub mod rounds;
-pub mod seats;
 pub mod session;
+pub mod session_table;
 pub mod steering;
 pub mod timers;
 
 pub use clock::{ClusterClock, Reading};
-pub use letters::{Letter, Letters, Marks};
-pub use parts::in_parts;
+pub use notifications::{Notification, Notifier, TimeLimitMarks};
+pub use round_parts::split_round;
 pub use rounds::{Outcome, Rounds};
-pub use seats::{Seats, SessionId, Standing};
 pub use session::{NodeSession, check_hello, register};
+pub use session_table::{Presence, SessionId, SessionTable};
 pub use steering::Parts;
 pub use timers::{Due, Limits, Watch};
 

@@ -1,5 +1,5 @@
-//! The rounds of one leader: what its scheduler sees and what it last said. Not replicated: a new
-//! leader's first round says it anew. Never decides anything; the engine does.
+//! The rounds of one leader: the scheduler's snapshot and the last round's result. They are not
+//! replicated; a new leader makes them again. The engine decides.
 
 use common::id::JobKey;
 use common::time::{Span, Time};
@@ -10,130 +10,135 @@ use state::view::{self, Waits};
 use state::{Command, Event, State};
 use std::collections::BTreeSet;
 
-/// Usage is said anew so often: it fades by hours.
+/// How often usage is updated; it decays by the hour.
 const USAGE_EVERY: Span = Span::from_minutes(1);
 
-/// What a round came to.
+/// The outcome of a round.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// To be proposed; `None`: there is nothing to do.
+    /// The command to propose; `None` if there is nothing to do.
     pub command: Option<Command>,
-    /// What the judge found: defects of the engine. What they touch is not in the command.
+    /// Defects of the engine found by the judge. Their jobs are left out of the command.
     pub violations: Vec<Violation>,
 }
 
-/// What a round thought, before it is kept.
+/// The result of a round before it is stored.
 #[derive(Debug)]
-pub struct Thought {
+pub struct RoundResult {
     round: Round,
     violations: Vec<Violation>,
 }
 
-/// What happened, read from the state.
+/// Changes read from the state.
 #[derive(Debug)]
-pub struct Told {
-    /// `None`: nothing.
-    news: Option<News>,
-    /// Said anew, where that is due.
+pub struct PendingChanges {
+    /// `None` if there are none.
+    changes: Option<Changes>,
+    /// The new usage, if it is due.
     usage: Option<UsedSoFar>,
 }
 
-impl Told {
-    /// The same in parts, each of at most so many jobs that hold nothing, to be taken up one after
-    /// the other; others may look between.
+impl PendingChanges {
+    /// The same in parts, each with at most `jobs_max` jobs that hold nothing. They are to be applied
+    /// in order; the snapshot may be read in between.
     pub fn in_parts(self, jobs_max: usize) -> impl Iterator<Item = Self> {
-        let (some, rest) = match self.news {
-            Some(News::Some(news)) => (news.in_parts(jobs_max), None),
-            rest => (Vec::new(), Some(Self { news: rest, usage: None })),
+        let (some, rest) = match self.changes {
+            Some(Changes::Some(news)) => (news.in_parts(jobs_max), None),
+            rest => (Vec::new(), Some(Self { changes: rest, usage: None })),
         };
-        let some = some.into_iter().map(|news| Self { news: Some(News::Some(news)), usage: None });
-        let usage = self.usage.map(|usage| Self { news: None, usage: Some(usage) });
-        some.chain(rest).chain(usage)
+        let part = |news| Self { changes: Some(Changes::Some(news)), usage: None };
+        let usage = self.usage.map(|usage| Self { changes: None, usage: Some(usage) });
+        some.into_iter().map(part).chain(rest).chain(usage)
     }
 }
 
 #[derive(Debug)]
-enum News {
+enum Changes {
     Some(snapshot::News),
     All(Box<Keeper>),
 }
 
-/// What is seen, and what was said of it.
+/// The snapshot and the last round.
 #[derive(Debug, Default)]
 pub struct Rounds {
     keeper: Keeper,
-    /// Has the keeper seen a state since the restart?
+    /// Whether the snapshot was built since the restart.
     is_begun: bool,
     round: Round,
-    /// When that was; 0 before the first.
+    /// The time of the last round; 0 before the first.
     at: Time,
-    /// How many rounds there were.
+    /// The number of rounds.
     number: u64,
     is_stale: bool,
     usage_at: Time,
 }
 
 impl Rounds {
-    /// Takes up what happened: `events` are all those between the state of the last time and this
-    /// one; `None` if not all of them are known, and then everything is looked at again. To be
-    /// called before each [`Self::round`] and [`Self::fresh`].
+    /// Applies changes: `events` are all events since the state of the last call; `None` if some are
+    /// unknown, and then the snapshot is rebuilt. To be called before each [`Self::round`] and
+    /// [`Self::settled_snapshot`].
     pub fn catch_up(&mut self, state: &State, events: Option<&[Event]>, now: Time) {
-        let told = self.told(state, events, now);
-        self.take_up(told, now);
+        let pending = self.read_changes(state, events, now);
+        self.apply_changes(pending, now);
     }
 
-    /// The first half of [`Self::catch_up`], which needs the state and changes nothing. It holds
-    /// until something else is taken up.
+    /// The first half of [`Self::catch_up`], which reads the state and changes nothing. The result is
+    /// valid until other changes are applied.
     #[must_use]
-    pub fn told(&self, state: &State, events: Option<&[Event]>, now: Time) -> Told {
+    pub fn read_changes(
+        &self,
+        state: &State,
+        events: Option<&[Event]>,
+        now: Time,
+    ) -> PendingChanges {
         let known = events.filter(|_| self.is_begun);
-        let news = match known {
+        let changes = match known {
             Some(events) => {
-                (!events.is_empty()).then(|| News::Some(self.keeper.news(state, events)))
+                (!events.is_empty()).then(|| Changes::Some(self.keeper.news(state, events)))
             }
-            None => Some(News::All(Box::new(Keeper::new(state)))),
+            None => Some(Changes::All(Box::new(Keeper::new(state)))),
         };
         let is_due = known.is_none() || self.usage_at + USAGE_EVERY <= now;
-        Told { news, usage: is_due.then(|| UsedSoFar::by(state, now)) }
+        PendingChanges { changes, usage: is_due.then(|| UsedSoFar::by(state, now)) }
     }
 
-    /// The second half, which needs the state no more.
-    pub fn take_up(&mut self, told: Told, now: Time) {
-        self.is_stale |= told.news.is_some();
-        match told.news {
-            Some(News::Some(news)) => self.keeper.keep(news),
-            Some(News::All(keeper)) => (self.keeper, self.is_begun) = (*keeper, true),
+    /// The second half, which does not need the state.
+    pub fn apply_changes(&mut self, pending: PendingChanges, now: Time) {
+        self.is_stale |= pending.changes.is_some();
+        match pending.changes {
+            Some(Changes::Some(news)) => self.keeper.keep(news),
+            Some(Changes::All(keeper)) => (self.keeper, self.is_begun) = (*keeper, true),
             None => {}
         }
-        if let Some(usage) = told.usage {
+        if let Some(usage) = pending.usage {
             self.keeper.set_usage(usage);
             self.usage_at = now;
         }
     }
 
-    /// Has it seen the state since the restart?
+    /// Whether the snapshot was built since the restart.
     #[must_use]
     pub const fn is_begun(&self) -> bool {
         self.is_begun
     }
 
-    /// Takes over what another saw, which looked at everything meanwhile. What was said stays.
+    /// Adopts the snapshot of another value, which was rebuilt meanwhile. The last result stays.
     pub fn adopt(&mut self, begun: Self) {
         let Self { keeper, is_begun, usage_at, .. } = begun;
         (self.keeper, self.is_begun, self.usage_at) = (keeper, is_begun, usage_at);
         self.is_stale = true;
     }
 
-    /// Runs a round, unless nothing happened and nothing is due that could come to anything else
-    /// than the last one. Takes long where many jobs wait.
+    /// Runs a round, unless nothing happened or is due that could change the last result. Takes long
+    /// with many waiting jobs.
     pub fn round(&mut self, now: Time) -> Outcome {
         match self.prepare(now) {
-            true => self.keep(self.think(now), now),
+            true => self.finish(self.decide(now), now),
             false => Outcome::default(),
         }
     }
 
-    /// The first part of a round: is there to be one?
+    /// The first part of a round: whether there is to be one.
     pub fn prepare(&mut self, now: Time) -> bool {
         let is_due = self.round.next_look.is_some_and(|due| due <= now);
         if self.is_stale || is_due {
@@ -143,19 +148,20 @@ impl Rounds {
         false
     }
 
-    /// The second, which takes long where many jobs wait, and changes nothing: others may look
-    /// meanwhile.
+    /// The second part, which takes long with many waiting jobs. It changes nothing, so that others
+    /// can read meanwhile.
     #[must_use]
-    pub fn think(&self, now: Time) -> Thought {
+    pub fn decide(&self, now: Time) -> RoundResult {
         let mut round = engine::schedule(self.keeper.snapshot(), now);
         let violations;
-        (round.decisions, violations) = judged(self.keeper.snapshot(), now, round.decisions);
-        Thought { round, violations }
+        (round.decisions, violations) =
+            remove_violations(self.keeper.snapshot(), now, round.decisions);
+        RoundResult { round, violations }
     }
 
-    /// The third. Nothing may have been caught up with since the first.
-    pub fn keep(&mut self, thought: Thought, now: Time) -> Outcome {
-        let Thought { round, violations } = thought;
+    /// The third part. No changes may have been applied since the first.
+    pub fn finish(&mut self, result: RoundResult, now: Time) -> Outcome {
+        let RoundResult { round, violations } = result;
         let command = enactment(&round.decisions);
         self.keeper.snapshot_mut().set_promises(round.promises.clone());
         self.keeper.snapshot_mut().set_halfway(round.halfway.clone());
@@ -164,56 +170,56 @@ impl Rounds {
         Outcome { command, violations }
     }
 
-    /// What the last round decided came to nothing: the next one decides again.
-    pub fn look_again(&mut self) {
+    /// Makes the next round decide again, because the last one's command failed.
+    pub fn force_round(&mut self) {
         self.is_stale = true;
     }
 
-    /// A term of this leader begins: what was seen and said in an earlier one is void.
+    /// Starts a term: the snapshot and the result of an earlier one are dropped.
     pub fn restart(&mut self) {
         *self = Self { number: self.number + 1, ..Self::default() };
     }
 
-    /// How long nothing is due, if nothing happens; `None`: for ever.
+    /// The time until something is due without new events; `None` if nothing is.
     #[must_use]
     pub fn idle_for(&self, now: Time) -> Option<Span> {
         self.round.next_look.map(|due| due.since(now))
     }
 
-    /// The cluster as it was when last caught up with.
+    /// The snapshot as of the last changes.
     #[must_use]
-    pub fn seen(&self) -> &Snapshot {
+    pub fn snapshot(&self) -> &Snapshot {
         self.keeper.snapshot()
     }
 
-    /// The cluster as it was when last caught up with, settled for now.
-    pub fn fresh(&mut self, now: Time) -> &Snapshot {
+    /// The snapshot as of the last changes, settled for `now`.
+    pub fn settled_snapshot(&mut self, now: Time) -> &Snapshot {
         self.keeper.snapshot_mut().settle(now);
         self.keeper.snapshot()
     }
 
-    /// How many rounds there were, and restarts: while it stays, [`Self::waits`] does.
+    /// The number of rounds and restarts; [`Self::waits`] is the same while this is.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Why jobs wait, by the last round, in words. Takes long where many jobs wait.
+    /// The wait reasons of the last round as text. Takes long with many waiting jobs.
     #[must_use]
     pub fn waits(&self) -> Waits {
         view::waits(self.keeper.snapshot(), &self.round, self.at)
     }
 
-    /// The cluster as the last round saw it, what that said, and when.
+    /// The snapshot and the result of the last round, with its time.
     #[must_use]
     pub fn last(&self) -> (&Snapshot, &Round, Time) {
         (self.keeper.snapshot(), &self.round, self.at)
     }
 }
 
-/// The decisions without what the judge does not pass: a defect that costs the jobs it touches, and
-/// those that were to start with them, and nobody else.
-fn judged(
+/// Removes decisions that the judge rejects, with the rest of their gangs, so that a defect affects no
+/// other jobs.
+fn remove_violations(
     snapshot: &Snapshot,
     now: Time,
     mut decisions: Vec<Decision>,

@@ -1,5 +1,5 @@
-//! One node's session, without its connection: judging the Hello, desired state down in messages
-//! of bounded size, reports up. Never remembers anything that a reconnect would not bring back.
+//! One node's session without its connection: the check of the Hello, desired state down in messages
+//! of bounded size, reports up. A reconnect restores everything that it holds.
 
 use common::health::Finding;
 use common::id::{AttemptId, NodeName};
@@ -12,17 +12,17 @@ use common::wire::node::{
 use state::{Command, State};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Orders are sent in messages of about this many bytes.
+/// The approximate size of a message with launch orders.
 pub const ORDERS_BYTES: usize = 8 << 20;
 
-/// May this node begin a session? `certified` is the name its certificate proves.
+/// Checks whether a node may start a session. `certified` is the name in its certificate.
 ///
 /// # Errors
-/// A sentence for the node's log, when it may not.
+/// A sentence for the node's log, if it may not.
 pub fn check_hello(state: &State, certified: &NodeName, hello: &Hello) -> Result<(), String> {
     if hello.protocol != NODE_PROTOCOL {
         return Err(format!(
-            "kantd {} speaks protocol {}, this controller {NODE_PROTOCOL}: install one release",
+            "kantd {} uses protocol {}, this controller {NODE_PROTOCOL}: install the same release",
             hello.version, hello.protocol
         ));
     }
@@ -38,8 +38,8 @@ pub fn check_hello(state: &State, certified: &NodeName, hello: &Hello) -> Result
     Ok(())
 }
 
-/// The command that begins a node's session in the state. Only once it is applied may the session
-/// speak: whoever then reads the state knows everything decided before.
+/// The command that registers a node's session. The session may start only once it is applied, because
+/// the state then has everything decided before.
 #[must_use]
 pub fn register(hello: &Hello) -> Command {
     Command::RegisterNode {
@@ -52,70 +52,69 @@ pub fn register(hello: &Hello) -> Command {
     }
 }
 
-/// What a node is told of a step: what to make of it, whether to let it stand still, its time
-/// limit, and how often its job was given another size.
-type Said = (Want, bool, Option<Span>, u32);
+/// The part of a desired step that can change: what to do with it, whether it is suspended, its time
+/// limit, and the number of resizes of its job.
+type Sent = (Want, bool, Option<Span>, u32);
 
-fn said(step: &DesiredStep) -> Said {
+fn changeable(step: &DesiredStep) -> Sent {
     let resized = step.resized.as_ref().map_or(0, |resized| resized.number);
     (step.want, step.suspended, step.time_limit, resized)
 }
 
-/// What a session that the state has registered knows of its node.
+/// What a registered session knows about its node.
 #[derive(Debug, Clone)]
 pub struct NodeSession {
     node: NodeName,
     orders_bytes: usize,
-    /// A look is due; true: at everything.
-    asked: Option<bool>,
-    /// What the node was last told.
-    sent: BTreeMap<AttemptId, Said>,
+    /// Whether a comparison is due; `true` for all steps.
+    comparison_due: Option<bool>,
+    /// What was last sent.
+    sent: BTreeMap<AttemptId, Sent>,
     /// Attempts whose order the node has.
     known: BTreeSet<AttemptId>,
-    /// Wanted by the last look, and the node has no order for them yet.
+    /// Desired steps for which the node has no order yet.
     lacking: VecDeque<DesiredStep>,
 }
 
 impl NodeSession {
-    /// The session that this Hello began. `orders_bytes` is about how large a message with launch
-    /// orders may be, [`ORDERS_BYTES`] but in tests; one order is never split.
+    /// The session of this Hello. `orders_bytes` is about the size of a message with launch orders,
+    /// [`ORDERS_BYTES`] except in tests; one order is not split.
     #[must_use]
     pub fn new(hello: &Hello, orders_bytes: usize) -> Self {
         Self {
             node: hello.name.clone(),
             orders_bytes,
-            asked: None,
+            comparison_due: None,
             sent: BTreeMap::new(),
             known: hello.steps.iter().map(|step| step.id).collect(),
             lacking: VecDeque::new(),
         }
     }
 
-    /// Whose session it is.
     #[must_use]
     pub fn node(&self) -> &NodeName {
         &self.node
     }
 
-    /// The first message. After it comes a full look.
+    /// The first message, which a full comparison follows.
     #[must_use]
     pub fn welcome(state: &State) -> ToNode {
         let cluster = state.settings().map(|settings| settings.cluster.clone()).unwrap_or_default();
         ToNode::Welcome { protocol: NODE_PROTOCOL, cluster, hears_health: true }
     }
 
-    /// What the node should run may have changed; `full`: tell it everything, not the difference
-    /// to what it was last told. What to send, [`Self::next_message`] answers.
-    pub fn look(&mut self, full: bool) {
-        self.asked = Some(full || self.asked == Some(true));
+    /// Requests a comparison with the desired state; `full` sends all steps instead of the
+    /// difference. [`Self::next_message`] returns the messages.
+    pub fn request_comparison(&mut self, full: bool) {
+        self.comparison_due = Some(full || self.comparison_due == Some(true));
     }
 
-    /// The next message to send; `None`: the node was told everything. First what concerns attempts
-    /// that the node holds, then, each with its order, those it lacks: a few at a time, for one
-    /// message has a bound and scripts are large. An attempt that a node does not hold may be left
-    /// out of "everything": there is nothing it could end or forget.
+    /// The next message; `None` if everything was sent. Steps that the node has come first, then those
+    /// that it lacks with their orders, a few at a time, because messages are bounded and scripts are
+    /// large. A full update may leave out attempts that the node does not have: there is nothing to
+    /// end or forget.
     pub fn next_message(&mut self, state: &State) -> Option<ToNode> {
-        if let Some(full) = self.asked.take() {
+        if let Some(full) = self.comparison_due.take() {
             let update = self.update(state, full);
             if full || !update.steps.is_empty() || !update.gone.is_empty() {
                 return Some(ToNode::Desired(update));
@@ -126,53 +125,54 @@ impl NodeSession {
         (!update.steps.is_empty()).then_some(ToNode::Desired(update))
     }
 
-    /// A look, and all its messages at once: for who has no need to hold back.
+    /// Compares and returns all messages at once, for callers without flow control.
     pub fn desired(&mut self, state: &State, full: bool) -> Vec<ToNode> {
-        self.look(full);
+        self.request_comparison(full);
         std::iter::from_fn(|| self.next_message(state)).collect()
     }
 
-    /// What a node reported, for the log.
+    /// The command for a node's report.
     #[must_use]
     pub fn report(&self, steps: Vec<StepStatus>) -> Command {
         Command::ReportSteps { node: self.node.clone(), steps }
     }
 
-    /// All that the node finds wrong with itself; `None` if the state knows that already.
+    /// The command for a node's health findings; `None` if the state has them already.
     #[must_use]
     pub fn health(&self, state: &State, findings: Vec<Finding>) -> Option<Command> {
         let known = state.node(&self.node).is_some_and(|node| node.findings == findings);
         (!known).then(|| Command::ReportHealth { node: self.node.clone(), findings })
     }
 
-    /// The session ended, and the node has no other.
+    /// The command for a node whose last session ended.
     #[must_use]
-    pub fn silent(&self) -> Command {
+    pub fn silence_command(&self) -> Command {
         Command::NodeSilent { name: self.node.clone() }
     }
 
-    /// What is wanted of attempts that the node holds. The others are lacking from here on.
+    /// The update for attempts that the node has; the others are lacking from here on.
     fn update(&mut self, state: &State, full: bool) -> DesiredUpdate {
         let steps = state::desired::desired_for(state, &self.node);
-        let wanted: BTreeMap<_, _> = steps.iter().map(|step| (step.id, said(step))).collect();
+        let wanted: BTreeMap<_, _> = steps.iter().map(|step| (step.id, changeable(step))).collect();
         let gone = self.sent.keys().filter(|id| !wanted.contains_key(id)).copied();
         let gone = if full { Vec::new() } else { gone.collect() };
         self.known.retain(|id| wanted.contains_key(id));
         let (held, lacking): (Vec<_>, Vec<_>) =
             steps.into_iter().partition(|step| self.known.contains(&step.id));
         self.lacking = lacking.into();
-        let is_news = |step: &DesiredStep| full || self.sent.get(&step.id) != Some(&said(step));
-        let steps = held.into_iter().filter(is_news).collect();
+        let has_changed =
+            |step: &DesiredStep| full || self.sent.get(&step.id) != Some(&changeable(step));
+        let steps = held.into_iter().filter(has_changed).collect();
         self.sent = wanted;
         DesiredUpdate { full, steps, gone }
     }
 
-    /// As many of the lacking as fit one message, each with its order.
+    /// As many lacking steps as fit into a message, with their orders.
     fn next_orders(&mut self, state: &State) -> Vec<DesiredStep> {
         let (mut steps, mut bytes) = (Vec::new(), 0);
         while bytes < self.orders_bytes {
             let Some(mut step) = self.lacking.pop_front() else { break };
-            // Over already: the next look says that it is gone.
+            // It has ended already; the next comparison says so.
             let Some(order) = state::desired::launch_order(state, step.id, &self.node) else {
                 continue;
             };
@@ -185,7 +185,7 @@ impl NodeSession {
     }
 }
 
-/// Roughly what an order takes in a message.
+/// The approximate size of an order in a message.
 fn order_bytes(order: &LaunchOrder) -> usize {
     let environment: usize = order.environment.iter().map(|(k, v)| k.len() + v.len() + 2).sum();
     let arguments: usize = order.args.iter().map(|argument| argument.len() + 2).sum();

@@ -1,7 +1,6 @@
-//! What is asked of all tasks of an array, in parts that go into the log one after the other: while
-//! one is applied nobody else's command is, and an array may have a hundred thousand tasks. Every
-//! part is harmless if it is repeated, so what came to nothing halfway is asked again whole.
-//! Never divides what is asked of few.
+//! Commands on all tasks of a large array, split into parts that are logged one after the other: an
+//! array may have a hundred thousand tasks, and no other command is applied during one. Every part
+//! may be repeated without harm, so a command that failed halfway is simply given again.
 
 use common::id::{ArrayIndex, JobKey};
 use common::reason::Refusal;
@@ -9,10 +8,10 @@ use state::job::Record;
 use state::{Command, SomeTasks, State, Steering, Target};
 use std::collections::VecDeque;
 
-/// The most tasks that one entry changes: some milliseconds on one core of 2020.
+/// The most tasks that one entry changes: a few milliseconds on one core of 2020.
 pub const TASKS_MAX: usize = 1000;
 
-/// A command in parts, and what came of those that were carried out.
+/// A command in parts, with the outcome of those carried out.
 #[derive(Debug)]
 pub struct Parts {
     left: VecDeque<Command>,
@@ -23,7 +22,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Of a command, in parts of at most `tasks_max` tasks.
+    /// Splits a command into parts of at most `tasks_max` tasks.
     #[must_use]
     pub fn new(state: &State, command: Command, tasks_max: usize) -> Self {
         let left = divided(state, &command, tasks_max).unwrap_or_else(|| [command].into());
@@ -31,18 +30,18 @@ impl Parts {
         Self { left, is_whole, changed: Vec::new(), is_fine: false, refused: None }
     }
 
-    /// Is it one command, as it was asked?
+    /// Whether it is one command, not split.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// The next part, to be carried out before the one after it.
+    /// The next part, to be carried out before those after it.
     pub fn next_part(&mut self) -> Option<Command> {
         self.left.pop_front()
     }
 
-    /// The last part changed these, or was refused.
+    /// Notes the outcome of the last part.
     pub fn note(&mut self, outcome: Result<Vec<JobKey>, Refusal>) {
         match outcome {
             Ok(changed) => {
@@ -53,10 +52,10 @@ impl Parts {
         }
     }
 
-    /// All that was changed, once no part is left.
+    /// All changed jobs, once no part is left.
     ///
     /// # Errors
-    /// The reason, where every part was refused.
+    /// The reason, if every part was refused.
     pub fn outcome(self) -> Result<Vec<JobKey>, Refusal> {
         match self.refused.filter(|_| !self.is_fine) {
             Some(refusal) => Err(refusal),
@@ -70,12 +69,12 @@ impl Parts {
     }
 }
 
-/// The parts of what is asked of a large array; `None`: it is one.
+/// The parts of a command on a large array; `None` if it need not be split.
 fn divided(state: &State, command: &Command, tasks_max: usize) -> Option<VecDeque<Command>> {
     let (actor, Target { key }, how) = command.steering()?;
     let record = state.job(key.job).filter(|_| key.index.is_none())?;
     let is_divided = record.spec.ask.array.is_some() && record.elements.len() > tasks_max;
-    // What is refused whole is refused at once.
+    // A command that is refused as a whole is refused at once.
     let is_theirs = actor.operator || actor.uid == record.spec.owner.uid;
     if !is_divided || !is_theirs {
         return None;
@@ -87,13 +86,13 @@ fn divided(state: &State, command: &Command, tasks_max: usize) -> Option<VecDequ
     };
     let parts = bounds(record, tasks_max).into_iter().map(part);
     Some(match how {
-        // The last first: they wait, and must not start where those before them end.
+        // Last tasks first: they wait, and must not start where earlier ones end.
         Steering::Cancel => parts.rev().collect(),
         _ => parts.collect(),
     })
 }
 
-/// The first and the last task of each part.
+/// The first and last task of each part.
 fn bounds(record: &Record, tasks_max: usize) -> Vec<(ArrayIndex, ArrayIndex)> {
     let indices: Vec<ArrayIndex> = record.elements.keys().copied().flatten().collect();
     let chunks = indices.chunks(tasks_max.max(1));

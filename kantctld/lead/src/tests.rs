@@ -1,5 +1,4 @@
-//! A small cluster for this crate's tests, spoken to by commands alone. Never looked at outside
-//! of tests.
+//! A small cluster for this crate's tests, driven by commands.
 
 use common::cpuset::CpuSet;
 use common::gpu::GpuMatrix;
@@ -52,25 +51,25 @@ pub fn status(id: AttemptId, phase: StepPhase) -> StepStatus {
     StepStatus { id, phase }
 }
 
-pub struct House {
+pub struct TestCluster {
     pub state: State,
     pub now: Time,
-    /// All that no rounds were told yet.
+    /// Events that no rounds have read yet.
     pub untold: Vec<Event>,
     requests: u32,
 }
 
-impl House {
-    /// One queue, no node.
+impl TestCluster {
+    /// One queue and no node.
     pub fn new() -> Self {
         let queue = Queue {
             default: true,
             memory_per_cpu: Bytes::from_mib(1),
             ..Queue::plain(QueueName::new("main").unwrap())
         };
-        let mut house =
+        let mut cluster =
             Self { state: State::default(), now: Time(1_000_000), untold: Vec::new(), requests: 0 };
-        house.apply(Command::Configure(Settings {
+        cluster.apply(Command::Configure(Settings {
             cluster: "test".to_owned(),
             queues: vec![queue],
             allow_root_jobs: false,
@@ -85,16 +84,16 @@ impl House {
             moves: common::policy::Moves::default(),
             topology: common::topology::Topology::default(),
         }));
-        house
+        cluster
     }
 
     /// The same with these nodes.
     pub fn of(nodes: &[&str]) -> Self {
-        let mut house = Self::new();
+        let mut cluster = Self::new();
         for node in nodes {
-            house.apply(crate::register(&hello(node, Vec::new())));
+            cluster.apply(crate::register(&hello(node, Vec::new())));
         }
-        house
+        cluster
     }
 
     pub fn wait(&mut self, seconds: u64) {

@@ -1,9 +1,8 @@
-//! What follows from time alone: a node without a session is silent, one silent for too long is
-//! lost, an attempt that does not start is given up, a job ends at its deadline, one that nobody
-//! waits for any more when its lease is over, old finished jobs and bookings are forgotten. Never
-//! acts on a clock the log has not stamped: it only proposes, and `apply` judges by the stamp.
+//! Consequences of time: a node without a session is silent, and lost after a while; attempts that do
+//! not start are given up; jobs end at their deadline, or when their lease expires; old jobs and
+//! reservations are forgotten. Timers only propose commands, and `apply` judges by their stamp.
 
-use crate::seats::Standing;
+use crate::session_table::Presence;
 use common::id::{JobKey, NodeName};
 use common::node::Contact;
 use common::time::{Span, Time};
@@ -11,52 +10,52 @@ use state::{Command, State};
 use std::collections::BTreeMap;
 
 pub const LOOK_PERIOD: Span = Span::from_seconds(1);
-/// Between two clean-ups of finished jobs, unless one leaves some over.
+/// The time between two clean-ups of finished jobs, unless one leaves some.
 pub const FORGET_EVERY: Span = Span::from_minutes(1);
-/// A new leader looks for attempts that do not start only after so long: until its nodes have said
-/// hello, the state does not know what runs by now.
+/// How long a new leader waits before it looks for attempts that do not start: until its nodes have
+/// connected, the state does not know what runs.
 pub const OVERDUE_AFTER: Span = Span::from_minutes(1);
-/// A session whose node the state calls silent is ended after this time: its end and its beginning
-/// crossed, and it must say hello again.
+/// How long a session may last whose node is silent in the state: its start crossed the end of the
+/// previous one, and the node must register again.
 pub const CROSSED_AFTER: Span = Span::from_seconds(2);
-/// No more than this passes between two looks. A controller that was stopped for longer knows
-/// nothing of how long a node was silent meanwhile.
+/// The most time counted between two checks. A controller that was stopped for longer does not know
+/// how long nodes were silent meanwhile.
 pub const LOOK_GAP_MAX: Span = Span::from_seconds(10);
 
-/// The bounds that time is held against.
+/// Time limits for nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// A node silent for so long is lost.
+    /// When a silent node is lost.
     pub node_lost_after: Span,
 }
 
-/// What is to be done now.
+/// An action that is due.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Due {
     Propose(Command),
-    /// End this node's session: it must say hello again.
+    /// End this node's session, so that it registers again.
     EndSession(NodeName),
 }
 
-/// One term's watch: since when things are as they are, by this controller's own monotonic clock.
-/// What was seen in an earlier term says nothing about the time between, so a leader begins with a
-/// new one, and each start grants every node the full time.
+/// The timers of one term, by this controller's monotonic clock. Observations of an earlier term say
+/// nothing about the time between, so each term starts with new timers, which grant every node the
+/// full time.
 #[derive(Debug, Clone)]
 pub struct Watch {
     limits: Limits,
-    /// The monotonic clock at the last look; `None` before the first.
+    /// The monotonic clock at the last check; `None` before the first.
     looked_at: Option<Span>,
-    /// How long this controller has watched; the times below are of this clock.
+    /// The time observed so far, on which the times below are based.
     watched: Span,
     forgot_at: Span,
     silent: BTreeMap<NodeName, Span>,
     crossed: BTreeMap<NodeName, Span>,
-    /// When each job on a lease was last spoken for, or first seen.
-    spoken_for: BTreeMap<JobKey, Span>,
+    /// When the lease of each job was last renewed, or first seen.
+    lease_renewed: BTreeMap<JobKey, Span>,
 }
 
 impl Watch {
-    /// The watch of a term that begins now.
+    /// The timers of a term that starts now.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -66,26 +65,26 @@ impl Watch {
             forgot_at: Span(0),
             silent: BTreeMap::new(),
             crossed: BTreeMap::new(),
-            spoken_for: BTreeMap::new(),
+            lease_renewed: BTreeMap::new(),
         }
     }
 
-    /// Somebody waits for these jobs, and said so since the last look.
-    pub fn speak_for(&mut self, keys: impl IntoIterator<Item = JobKey>) {
+    /// Renews the leases of these jobs.
+    pub fn renew_leases(&mut self, keys: impl IntoIterator<Item = JobKey>) {
         for key in keys {
-            if let Some(at) = self.spoken_for.get_mut(&key) {
+            if let Some(at) = self.lease_renewed.get_mut(&key) {
                 *at = self.watched;
             }
         }
     }
 
-    /// Jobs for which nobody has spoken for as long as their lease is.
+    /// Jobs whose lease was not renewed in time.
     fn leases_over(&mut self, state: &State) -> Vec<Due> {
-        let known = std::mem::take(&mut self.spoken_for);
+        let known = std::mem::take(&mut self.lease_renewed);
         let mut due = Vec::new();
         for (key, lease) in state::leased(state) {
             let since = known.get(&key).copied().unwrap_or(self.watched);
-            self.spoken_for.insert(key, since);
+            self.lease_renewed.insert(key, since);
             if self.has_passed(since, lease) {
                 due.push(Due::Propose(Command::LeaseOver { key }));
             }
@@ -93,19 +92,18 @@ impl Watch {
         due
     }
 
-    /// Everything that is due. To be called about every [`LOOK_PERIOD`]. `now` is the time that
-    /// commands are stamped with, `uptime` a monotonic clock of any beginning. What was due and
-    /// came to nothing is due again at the next look.
+    /// Everything that is due; to be called about every [`LOOK_PERIOD`]. `now` is the time for
+    /// stamps, `uptime` a monotonic clock. An action that failed is due again at the next check.
     pub fn look(
         &mut self,
         state: &State,
-        standing: impl Fn(&NodeName) -> Standing,
+        presence: impl Fn(&NodeName) -> Presence,
         now: Time,
         uptime: Span,
     ) -> Vec<Due> {
         let last = self.looked_at.replace(uptime).unwrap_or(uptime);
         self.watched = self.watched + Span(uptime.0.saturating_sub(last.0)).min(LOOK_GAP_MAX);
-        let mut due = self.contacts(state, standing);
+        let mut due = self.contacts(state, presence);
         let missed = state::missed(state, now).into_iter();
         due.extend(missed.map(|key| Due::Propose(Command::DeadlineOver { key })));
         due.extend(self.leases_over(state));
@@ -128,22 +126,22 @@ impl Watch {
         self.watched >= since + limit
     }
 
-    /// What the state says of nodes against who is in session, and for how long.
-    fn contacts(&mut self, state: &State, standing: impl Fn(&NodeName) -> Standing) -> Vec<Due> {
+    /// Compares the contact of nodes in the state with their sessions.
+    fn contacts(&mut self, state: &State, presence: impl Fn(&NodeName) -> Presence) -> Vec<Due> {
         let mut due = Vec::new();
         for (name, node) in state.nodes() {
-            match (node.contact, standing(name)) {
-                (Contact::Connected, Standing::Absent) => {
+            match (node.contact, presence(name)) {
+                (Contact::Connected, Presence::Absent) => {
                     due.push(Due::Propose(Command::NodeSilent { name: name.clone() }));
                 }
-                (Contact::Silent { .. }, Standing::Absent) => {
+                (Contact::Silent { .. }, Presence::Absent) => {
                     self.crossed.remove(name);
                     let since = *self.silent.entry(name.clone()).or_insert(self.watched);
                     if self.has_passed(since, self.limits.node_lost_after) {
                         due.push(Due::Propose(Command::NodeLost { name: name.clone() }));
                     }
                 }
-                (Contact::Silent { .. } | Contact::Lost { .. }, Standing::InSession) => {
+                (Contact::Silent { .. } | Contact::Lost { .. }, Presence::InSession) => {
                     self.silent.remove(name);
                     let since = *self.crossed.entry(name.clone()).or_insert(self.watched);
                     if self.has_passed(since, CROSSED_AFTER) {
@@ -151,7 +149,7 @@ impl Watch {
                         due.push(Due::EndSession(name.clone()));
                     }
                 }
-                (Contact::Connected, _) | (_, Standing::Arriving | Standing::Absent) => {
+                (Contact::Connected, _) | (_, Presence::Arriving | Presence::Absent) => {
                     self.silent.remove(name);
                     self.crossed.remove(name);
                 }

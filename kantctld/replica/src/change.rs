@@ -1,5 +1,5 @@
-//! Changes of members, online: one at a time, each an entry in the log; several voters at once by
-//! joint consensus. Never leaves a cluster without a voter, and never gives an id twice.
+//! Online changes of members: one change at a time, each an entry in the log. Several voters change
+//! at once by joint consensus. A cluster always keeps a voter, and ids are not reused.
 //!
 //! Source: D. Ongaro and J. Ousterhout, "In search of an understandable consensus algorithm",
 //! USENIX ATC 2014, section 6.
@@ -7,8 +7,8 @@
 use crate::error::{LogError, ProposeError};
 use crate::machine::Machine;
 use crate::members::{Member, Members};
+use crate::pending::Callers;
 use crate::replica::Replica;
-use crate::waiting::Askers;
 use common::id::ControllerId;
 use protobuf::Message as _;
 use raft::StateRole;
@@ -17,70 +17,66 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use wal::Disk;
 
-/// A learner that lacks no more entries than this has caught up.
+/// A learner that lacks at most this many entries has caught up.
 const CAUGHT_UP_ENTRIES: u64 = 64;
 
-/// A change of one member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// One more, as a learner. It gets an id.
+    /// Adds a learner, which gets a new id.
     Add(Member),
-    /// A learner votes from now on.
+    /// Makes a learner a voter.
     Promote(ControllerId),
-    /// It has no part any more.
+    /// Removes a member.
     Remove(ControllerId),
-    /// It is reached by another address.
+    /// Changes a member's address.
     Move { id: ControllerId, address: String },
 }
 
-/// Why members do not change.
+/// Why a change of members is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeRefusal {
-    /// One at a time.
-    #[error("another change of controllers is under way: wait until it is over, then try again")]
+    #[error(
+        "another change of controllers is in progress: wait until it has ended, then try again"
+    )]
     UnderWay,
     #[error("there is no controller {0}: `kantctl admin controller status` lists them")]
     Unknown(ControllerId),
-    #[error("controller {0} votes already")]
+    #[error("controller {0} is already a voter")]
     Votes(ControllerId),
-    /// Nobody would be left.
-    #[error("without controller {0} nobody would be left to vote: add and promote another first")]
+    #[error("controller {0} is the last voter: add and promote another one first")]
     LastVoter(ControllerId),
-    /// The one who leads.
     #[error(
-        "controller {0} leads: `kantctl admin controller transfer` hands the lead to another, then \
-         it can be removed"
+        "controller {0} leads: transfer leadership with `kantctl admin controller transfer`, then \
+         remove it"
     )]
     Leads(ControllerId),
-    /// It lacks too much.
     #[error("controller {id} lacks {behind} entries of the log: wait until it has caught up")]
     Behind { id: ControllerId, behind: u64 },
     #[error(
-        "controller {id} is reached at {address} already: if that one is dead, `kantctl admin \
-         controller remove {id}` first; else give this one another address (`listen`, or \
+        "controller {id} already has the address {address}: if it is dead, run `kantctl admin \
+         controller remove {id}` first; otherwise give this one another address (`listen` or \
          `advertise`)"
     )]
     AddressTaken { id: ControllerId, address: String },
-    /// It would take the place of one that needs no successor.
+    /// A member to be replaced still runs.
     #[error(
-        "controller {0} lives, and is not replaced: stop it first, if it is that one whose log is \
-         lost; else this state directory is a copy of its, and must be an empty one"
+        "controller {0} is running and cannot be replaced: if its log is lost, stop it first; \
+         otherwise this state directory is a copy of its, and an empty one is needed"
     )]
     Lives(ControllerId),
-    /// No change was named.
-    #[error("no change of controllers was named")]
+    #[error("the request names no change of controllers")]
     Nothing,
 }
 
-/// What an entry says of the members beside what the library reads of it.
+/// What an entry says about members beyond the library's own data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Note {
     Known(ControllerId, Member),
 }
 
 impl<M: Machine, D: Disk, T> Replica<M, D, T> {
-    /// Changes members. [`crate::Told::Changed`] comes once that is in force; with several changes,
-    /// once the joint configuration is.
+    /// Changes members. [`crate::Completion::Changed`] follows once the change or, for several
+    /// changes, the joint configuration is in force.
     pub fn change(&mut self, changes: &[Change], ticket: T) {
         if let Err(why) = self.try_change(changes, ticket) {
             let (ticket, why) = *why;
@@ -92,7 +88,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         if !self.leading {
             return Err(Box::new((ticket, ProposeError::NotLeader)));
         }
-        if self.is_stuck() {
+        if self.is_blocked() {
             return Err(Box::new((ticket, ProposeError::Busy)));
         }
         let proposed = self.check(changes).map_err(ProposeError::from).and_then(|()| {
@@ -104,14 +100,14 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         match proposed {
             Ok(given) => {
                 let index = self.node.raft.raft_log.last_index();
-                self.waiting.push(index, self.node.raft.term, Askers::Change(ticket, given));
+                self.pending.push(index, self.node.raft.term, Callers::Change(ticket, given));
                 Ok(())
             }
             Err(why) => Err(Box::new((ticket, why))),
         }
     }
 
-    /// What a change comes to: judged by what is in force, not by what is under way.
+    /// Checks changes against the configuration in force.
     fn check(&self, changes: &[Change]) -> Result<(), ChangeRefusal> {
         let members = self.members();
         if self.node.raft.has_pending_conf() || members.is_joint() {
@@ -121,7 +117,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             return Err(ChangeRefusal::Nothing);
         }
         let mut voters: BTreeSet<u64> = members.voters.iter().copied().collect();
-        // An address that one gives up is free for the next: of one change, the order counts.
+        // Within one change the order counts: an address that a removal frees can be reused.
         let mut gone = BTreeSet::new();
         for change in changes {
             match change {
@@ -157,7 +153,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     fn check_caught_up(&self, id: ControllerId) -> Result<(), ChangeRefusal> {
         let holds = self.node.raft.prs().get(id.0).map_or(0, |progress| progress.matched);
         let behind = self.node.raft.raft_log.committed.saturating_sub(holds);
-        // Who never said a word holds nothing, however short the log is.
+        // A learner that never answered has nothing, however short the log is.
         match holds == 0 || behind > CAUGHT_UP_ENTRIES {
             true => Err(ChangeRefusal::Behind { id, behind }),
             false => Ok(()),
@@ -184,7 +180,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 Change::Promote(id) => add(ConfChangeType::AddNode, *id),
                 Change::Remove(id) => add(ConfChangeType::RemoveNode, *id),
                 Change::Move { id, address } => {
-                    // Says again what it is, so that the library changes nothing.
+                    // Repeats the current role, so that the library changes nothing.
                     let kind = match members.votes(*id) {
                         true => ConfChangeType::AddNode,
                         false => ConfChangeType::AddLearnerNode,
@@ -198,8 +194,8 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         (entry, notes, given)
     }
 
-    /// Takes an entry's change into force. One that the library does not take changes nothing, on
-    /// any replica: it reads nothing but the members, and those are the same everywhere.
+    /// Puts an entry's change in force. If the library refuses it, it changes nothing on any
+    /// replica, because the library looks only at the members, which are the same everywhere.
     pub(crate) fn apply_change(&mut self, entry: &Entry) -> Result<(), LogError> {
         let unreadable = |reason: String| LogError::Apply { index: entry.index, reason };
         let change = ConfChangeV2::parse_from_bytes(&entry.data)
@@ -218,26 +214,26 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 }
                 members.set_conf_state(conf);
                 tracing::info!("controllers {:?} vote now", members.voters);
-                self.give_way_if_out();
+                self.step_down_if_removed();
             }
-            Err(error) => tracing::warn!("a change of controllers came to nothing: {error}"),
+            Err(error) => tracing::warn!("a change of controllers failed: {error}"),
         }
         Ok(())
     }
 
-    /// A leader is elected with its own removal in its log, undecided, and so decides it: no leader
-    /// would propose that, but the one before did. The library goes on leading, and panics.
-    fn give_way_if_out(&mut self) {
+    /// Steps down a leader that applied its own removal. A leader does not propose that, but its
+    /// predecessor may have. The library would continue to lead, and panic.
+    fn step_down_if_removed(&mut self) {
         let raft = &mut self.node.raft;
         if raft.state == StateRole::Leader && !raft.promotable() {
-            tracing::info!("this controller votes no more: another is elected");
+            tracing::info!("this controller no longer votes: another one will be elected");
             raft.become_follower(raft.term, raft::INVALID_ID);
         }
     }
 
-    /// Makes voters of learners that asked for it, once they have caught up.
-    pub(crate) fn promote_who_caught_up(&mut self) {
-        let idle = self.leading && !self.is_stuck() && !self.node.raft.has_pending_conf();
+    /// Promotes a learner that is to become a voter, once it has caught up.
+    pub(crate) fn promote_caught_up(&mut self) {
+        let idle = self.leading && !self.is_blocked() && !self.node.raft.has_pending_conf();
         if !idle || self.node.raft.state != StateRole::Leader || self.members().is_joint() {
             return;
         }
@@ -252,7 +248,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         if let Some(id) = next {
             let (change, _, _) = self.entry_of(&[Change::Promote(id)]);
             if let Err(error) = self.node.propose_conf_change(Vec::new(), change) {
-                tracing::debug!("controller {id} has caught up, and is no voter yet: {error}");
+                tracing::debug!("controller {id} has caught up, but promoting it failed: {error}");
             }
         }
     }

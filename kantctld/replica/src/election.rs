@@ -1,19 +1,19 @@
-//! How long a replica waits before it stands for election: by seed, not by the library's own
-//! randomness, so that equal seeds give equal histories. Never counts; the library does.
+//! Election time-outs drawn from a seed instead of the library's own randomness, so that equal seeds
+//! give equal histories.
 
 use crate::machine::Machine;
 use crate::replica::Replica;
 use raft::StateRole;
 use wal::Disk;
 
-/// Ticks without a leader before an election, at least; at most twice as many.
+/// The shortest election time-out in ticks; the longest is less than twice as long.
 pub(crate) const ELECTION_TICKS: usize = 12;
-/// Ticks between two heartbeats.
+/// Ticks between heartbeats.
 pub(crate) const HEARTBEAT_TICKS: usize = 2;
 
 impl<M: Machine, D: Disk, T> Replica<M, D, T> {
-    /// The library draws anew with each term and role; this draw takes the place of its own.
-    pub(crate) fn set_patience(&mut self) {
+    /// Replaces the time-out that the library draws for each term and role.
+    pub(crate) fn set_election_timeout(&mut self) {
         let raft = &mut self.node.raft;
         let role = match raft.state {
             StateRole::Follower => 0,
@@ -26,7 +26,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         raft.set_randomized_election_timeout(ELECTION_TICKS + more);
     }
 
-    /// A lone voter need not wait for an election time-out.
+    /// Starts an election at once if this is the only voter.
     pub(crate) fn campaign_if_alone(&mut self) -> Result<(), raft::Error> {
         let members = &self.node.store().members;
         if members.voters == [self.node.raft.id] && !members.is_joint() {
@@ -36,7 +36,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     }
 }
 
-/// Spreads bits (the finalizer of splitmix64; G. Steele et al., OOPSLA 2014).
+/// Mixes bits (the finalizer of splitmix64; G. Steele et al., OOPSLA 2014).
 fn mix(seed: u64) -> u64 {
     let mut bits = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

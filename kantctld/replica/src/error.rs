@@ -1,104 +1,102 @@
-//! What can go wrong with the log. Never decides what to do about it.
+//! Errors of the log.
 
-/// A request was not accepted, or nobody can say whether it was.
+/// Why a request was not accepted, or why its outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProposeError {
-    /// Somebody else leads, or nobody. The request is in no log and never will be.
+    /// Another controller leads, or none. The request is in no log.
     #[error("this controller does not lead: try again in a moment")]
     NotLeader,
-    /// The lead was lost while the request was under way: whether it was accepted is unknown. A
-    /// repeated submit with the same request key is safe.
-    #[error("the lead changed hands meanwhile, it may have been accepted: try again in a moment")]
+    /// Leadership was lost while the request was in progress: it may have been accepted. A repeated
+    /// submission with the same request key is safe.
+    #[error("the leader changed, and the request may have been accepted: try again in a moment")]
     Unknown,
-    /// More waits already than the log takes in: the disk is full, or far too slow.
-    #[error("the controller is busy, its disk may be full: try again in a moment")]
+    /// Too many requests are queued: the disk is full or far too slow.
+    #[error("the controller is busy, and its disk may be full: try again in a moment")]
     Busy,
-    /// The log is closing or has failed. Whether the request was accepted is unknown; a repeated
-    /// submit with the same request key is safe.
+    /// The log is closing or failed: the request may have been accepted. A repeated submission with
+    /// the same request key is safe.
     #[error("the controller is stopping: try again in a moment")]
     Stopped,
-    /// A change of members makes no sense now.
+    /// The change of members is refused.
     #[error(transparent)]
     Change(#[from] crate::change::ChangeRefusal),
 }
 
-/// The log store could not be read or written.
+/// Errors of the log store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error(transparent)]
     Wal(#[from] wal::Error),
-    /// A record that passes its checksum but does not read.
-    #[error("failed to decode {what} of the log: written by another version?")]
+    /// A record with a valid checksum that cannot be decoded.
+    #[error("failed to decode {what} of the log: was it written by another version?")]
     Decode {
         what: &'static str,
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Nothing is here, and nobody said that a cluster begins here, or that this one joins.
-    #[error("failed to open the log in {place}: it began once, and nothing is left of it")]
+    /// The directory has no log, and none is to be created.
+    #[error("failed to open the log in {place}: the log that was there is missing")]
     Empty { place: String },
-    /// A log is here already, and a cluster was to begin or be joined.
+    /// A log exists where one was to be created.
     #[error(
-        "failed to begin a log in {place}: there is one already. Start kantctld plainly to go on \
-         with it, or give the new one an empty directory"
+        "failed to create a log in {place}: there already is one. Start kantctld to continue with \
+         it, or give the new controller an empty directory"
     )]
     Taken { place: String },
-    /// The log is of another cluster than the files beside it say.
-    #[error("failed to open the log in {place}: it is of cluster {found}, not {expected}")]
+    /// The log belongs to another cluster than the membership file.
+    #[error("failed to open the log in {place}: it belongs to cluster {found}, not {expected}")]
     Foreign { place: String, found: common::id::ClusterId, expected: common::id::ClusterId },
 }
 
-/// What shows that a part of the log is lost which others rest on.
+/// Evidence that a part of the log that other members rely on is lost.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Loss {
-    /// The end of the log rotted, and was taken for a write that a crash cut short.
+    /// The end of the log is damaged, and was taken for an interrupted write.
     #[error(
-        "this log ends at entry {last}, and the leader had it from here that entry {held} is on \
-         this disk"
+        "this log ends at entry {last}, but this controller told the leader that entry {held} is \
+         on this disk"
     )]
     End {
-        /// What was promised to be kept.
+        /// The last entry acknowledged.
         held: u64,
         last: u64,
     },
-    /// The same, found by a leader.
-    #[error("this log ends at entry {last}, and controller {by} had entry {held} from here")]
+    /// The same, found by the leader.
+    #[error("this log ends at entry {last}, but controller {by} received entry {held} from here")]
     Sent { by: common::id::ControllerId, held: u64, last: u64 },
     #[error(
-        "entry {index} was decided here, and the leader has another in its place: one of the two \
-         lost it"
+        "entry {index} was committed here, and the leader has a different one at this index: one of \
+         the two lost it"
     )]
     Other {
-        /// The first that differs.
+        /// The first index that differs.
         index: u64,
     },
 }
 
-/// The log cannot go on; the process must end.
+/// A fatal error: the process must end.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// Going on would break promises given.
+    /// Continuing would break promises given to other members.
     #[error(
-        "a part of the log that was on the disk is lost, so this controller must not vote any \
-         more: `kantctld rebuild --to HOST:PORT` makes it a new controller with a log from the \
-         others, and moves this one aside"
+        "a part of the log on disk was lost, so this controller must no longer vote: \
+         `kantctld rebuild --to HOST:PORT` makes it a new member with a log from the others, and \
+         sets this log aside"
     )]
     Lost(#[from] Loss),
-    #[error("failed to keep the log")]
+    #[error("failed to maintain the log")]
     Store(#[from] StoreError),
     #[error("failed to run consensus")]
     Raft(#[from] raft::Error),
-    /// The machine could not read an entry.
+    /// The machine could not decode an entry.
     #[error("failed to apply log entry {index}: {reason}")]
     Apply { index: u64, reason: String },
-    /// The machine could not be written down.
     #[error("failed to save the state at log entry {index}: {reason}")]
     Save {
-        /// The last entry in it.
+        /// The last entry included.
         index: u64,
         reason: String,
     },
-    /// The thread could not be started.
     #[error("failed to start the log's thread")]
     Thread(#[from] std::io::Error),
 }

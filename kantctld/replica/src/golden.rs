@@ -1,10 +1,10 @@
-//! What replicas say and keep against files kept in `tests/golden/`. Never rewrites `previous/`:
-//! the README there says when that changes.
+//! Tests of the formats of peer messages and snapshots against files in `tests/golden/`. The README
+//! there says when `previous/` changes.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-use crate::letter::Letter;
 use crate::members::{Member, Members};
-use crate::payload;
+use crate::peer_message::PeerMessage;
+use crate::snapshot_payload;
 use common::id::{ClusterId, ControllerId};
 use protobuf::Message as _;
 use raft::eraftpb::{Entry, Message, MessageType};
@@ -14,7 +14,7 @@ fn golden(set: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(set).join(name)
 }
 
-/// Both kept files; the current one is what is written now.
+/// The current and the previous file; what is written now must equal the current one.
 fn kept(name: &str, written: &[u8]) -> [Vec<u8>; 2] {
     let current = golden("current", name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -26,7 +26,7 @@ fn kept(name: &str, written: &[u8]) -> [Vec<u8>; 2] {
 }
 
 #[test]
-fn a_snapshot_is_written_as_the_kept_file_says_and_both_are_read() {
+fn a_snapshot_matches_the_golden_file_and_both_are_read() {
     let member = |name: &str| Member {
         name: name.to_owned(),
         address: format!("{name}:7600"),
@@ -36,23 +36,23 @@ fn a_snapshot_is_written_as_the_kept_file_says_and_both_are_read() {
     members.known.insert(ControllerId(2), member("ctl2"));
     members.last = ControllerId(4);
     members.learners = vec![2];
-    for bytes in kept("snapshot", &payload::join(&members, b"the state").unwrap()) {
-        let (read, state) = payload::split(&bytes).unwrap();
+    for bytes in kept("snapshot", &snapshot_payload::join(&members, b"the state").unwrap()) {
+        let (read, state) = snapshot_payload::split(&bytes).unwrap();
         assert_eq!((read, state), (members.clone(), b"the state".as_slice()));
     }
 }
 
 #[test]
-fn a_letter_is_written_as_the_kept_file_says_and_both_are_read() {
+fn a_peer_message_matches_the_golden_file_and_both_are_read() {
     let mut entry = Entry { term: 3, index: 9, ..Entry::default() };
     entry.data = b"commands".to_vec().into();
     let mut message = Message { from: 1, to: 2, term: 3, commit: 8, ..Message::default() };
     message.set_msg_type(MessageType::MsgAppend);
     (message.log_term, message.index) = (3, 8);
     message.set_entries(vec![entry].into());
-    let letter = Letter::seal(&message).unwrap();
-    assert_eq!((letter.to, letter.has_snapshot), (ControllerId(2), false));
-    for bytes in kept("letter", &letter.bytes) {
+    let encoded = PeerMessage::encode(&message).unwrap();
+    assert_eq!((encoded.to, encoded.has_snapshot), (ControllerId(2), false));
+    for bytes in kept("peer_message", &encoded.bytes) {
         assert_eq!(Message::parse_from_bytes(&bytes).unwrap(), message);
     }
 }

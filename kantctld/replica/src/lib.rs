@@ -1,46 +1,45 @@
 //! One controller's part of the replicated log, as a value that is stepped: raft over the store of
-//! crate `wal`. The one place that names the consensus library. Never reads a clock, opens a
-//! socket, starts a thread or draws a random number: a shell ticks it, carries its letters and
-//! gives it a seed; so a simulation drives the very same code.
+//! crate `wal`. Only this crate uses the consensus library. The caller supplies ticks, a transport
+//! and a seed, so that a simulation runs the same code as a daemon.
 //!
 //! ```text
-//! propose, letters, ticks ──> Replica ──> wal: append, one fsync ──> committed ──> Machine
-//!                                │                                                   │
-//!                                └── Outbox: letters to others, answers to askers <──┘
+//! propose, messages, ticks ──> Replica ──> wal: append, one fsync ──> committed ──> Machine
+//!                                 │                                                   │
+//!                                 └── Outbox: messages to peers, answers to callers <─┘
 //! ```
 //!
-//! A snapshot is written beside all that: see `saving`.
+//! Snapshots are written concurrently: see `snapshot_task`.
 //!
-//! Start reading at [`Replica`], then `ready` (the order in which things become true).
+//! Start reading at [`Replica`], then `ready` (the order of writes, messages and answers).
 
 mod change;
 mod election;
 mod error;
 #[cfg(test)]
 mod golden;
-mod letter;
 mod log;
+mod loss_check;
 mod machine;
 mod members;
 mod open;
 mod outbox;
-mod payload;
-mod proof;
-mod read;
+mod peer_message;
+mod pending;
+mod read_index;
 mod ready;
 mod replica;
-mod saving;
+mod snapshot_payload;
+mod snapshot_task;
 mod status;
 mod storage;
-mod waiting;
 
 pub use change::{Change, ChangeRefusal};
 pub use error::{LogError, Loss, ProposeError, StoreError};
-pub use letter::Letter;
 pub use machine::Machine;
 pub use members::{Member, Members};
-pub use open::{Beginning, Opening, SNAPSHOT_BYTES_MIN, begin};
-pub use outbox::{Outbox, Told};
+pub use open::{Bootstrap, ReplicaConfig, SNAPSHOT_BYTES_MIN, create_log};
+pub use outbox::{Completion, Outbox};
+pub use peer_message::PeerMessage;
 pub use replica::{Replica, Settled};
-pub use saving::{Saved, Saving};
+pub use snapshot_task::{SnapshotOutcome, SnapshotTask};
 pub use status::{Follower, Role, Status};

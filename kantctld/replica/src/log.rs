@@ -1,13 +1,12 @@
-//! Passes the consensus library's log lines on to `tracing`. Never filters; the subscriber does.
+//! Forwarding of the consensus library's log lines to `tracing`.
 
 use slog::{Drain, KV, Level, Logger, OwnedKVList, Record, Serializer, o};
 use std::fmt::{Arguments, Write as _};
 use tracing::Level as Tracing;
 
-/// What the lines are of.
+/// The target of these lines.
 const TARGET: &str = "kantctld::raft";
 
-/// A logger for the library.
 pub fn logger() -> Logger {
     Logger::root(ToTracing, o!())
 }
@@ -19,14 +18,14 @@ impl Drain for ToTracing {
     type Err = slog::Never;
 
     fn log(&self, record: &Record<'_>, values: &OwnedKVList) -> Result<(), slog::Never> {
-        let is_heard = match record.level() {
+        let is_enabled = match record.level() {
             Level::Critical | Level::Error => tracing::enabled!(target: TARGET, Tracing::ERROR),
             Level::Warning => tracing::enabled!(target: TARGET, Tracing::WARN),
             Level::Info | Level::Debug => tracing::enabled!(target: TARGET, Tracing::DEBUG),
             Level::Trace => tracing::enabled!(target: TARGET, Tracing::TRACE),
         };
-        // To put a message of the library into words takes longer than to handle it.
-        if !is_heard {
+        // The library formats a message more slowly than it handles it.
+        if !is_enabled {
             return Ok(());
         }
         let mut pairs = Pairs(String::new());
@@ -37,7 +36,7 @@ impl Drain for ToTracing {
         match record.level() {
             Level::Critical | Level::Error => tracing::error!(target: TARGET, "{text}"),
             Level::Warning => tracing::warn!(target: TARGET, "{text}"),
-            // The library tells every election as news; for operators that is detail.
+            // The library logs every election as info, which is a detail for operators.
             Level::Info | Level::Debug => tracing::debug!(target: TARGET, "{text}"),
             Level::Trace => tracing::trace!(target: TARGET, "{text}"),
         }

@@ -1,45 +1,44 @@
-//! What the log drives. Never knows that there are others: every replica's machine is told the
-//! same entries in the same order.
+//! The state machine that the log drives. All replicas apply the same entries in the same order.
 
 use common::id::LogIndex;
 
 /// The replicated state, or a stand-in in tests.
 pub trait Machine {
     type Command;
-    /// What it led to.
+    /// The result of a command.
     type Answer;
-    /// Everything, as it was at one entry.
+    /// A copy of the whole state at one entry.
     type Frozen: Send + 'static;
 
-    /// Roughly how many bytes a request takes in an entry.
-    fn weigh(command: &Self::Command) -> usize;
+    /// The approximate size of a command in an entry.
+    fn command_bytes(command: &Self::Command) -> usize;
 
-    /// Packs requests into the bytes of one entry, stamping the time.
+    /// Encodes commands into one entry, with a time stamp.
     fn pack(&mut self, commands: Vec<Self::Command>) -> Vec<u8>;
 
-    /// Applies a committed entry; one answer for each request packed into it. Must depend on
-    /// nothing but the entries before.
+    /// Applies a committed entry and returns one answer for each command in it. Must depend only on
+    /// the entries before.
     ///
     /// # Errors
-    /// A sentence, when the bytes cannot be read: the process must end, for it cannot go on
-    /// without knowing what was decided.
+    /// A sentence, if the entry cannot be decoded. The process must end, because it cannot continue
+    /// without knowing the decision.
     fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Self::Answer>, String>;
 
-    /// Everything as it is now, for a snapshot. To be quick: nothing is applied meanwhile.
+    /// Copies the state for a snapshot. Must be quick, because it blocks `apply`.
     fn freeze(&self) -> Self::Frozen;
 
-    /// Writes down what was frozen. May take long: entries are applied meanwhile.
+    /// Encodes such a copy. May take long: entries are applied meanwhile.
     ///
     /// # Errors
-    /// A sentence, when it cannot be written down.
-    fn write_down(frozen: &Self::Frozen) -> Result<Vec<u8>, String>;
+    /// A sentence, if it cannot be encoded.
+    fn encode_snapshot(frozen: &Self::Frozen) -> Result<Vec<u8>, String>;
 
-    /// Replaces everything by a snapshot.
+    /// Replaces the state by a snapshot.
     ///
     /// # Errors
-    /// A sentence, when the bytes cannot be read.
+    /// A sentence, if the bytes cannot be decoded.
     fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String>;
 
-    /// This controller leads and has applied everything decided before, or does so no more.
+    /// Notes whether this controller leads and has applied everything committed before its term.
     fn lead(&mut self, leading: bool);
 }

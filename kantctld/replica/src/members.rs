@@ -1,50 +1,42 @@
-//! Who takes part in the log: replicated by entries that change it, and kept in every snapshot.
-//! Never changed but by an applied entry or an installed snapshot.
+//! The members of the log. They change only by an applied entry or an installed snapshot, and every
+//! snapshot has a copy.
 
 use common::id::{ClusterId, ControllerId};
 use raft::eraftpb::ConfState;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One controller, as the others know it.
+/// A member as the others know it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Member {
-    /// Its host's name, for people.
+    /// The host's name, for display.
     pub name: String,
-    /// Host and port where the others, and nodes, reach it.
+    /// Host and port for other controllers and nodes.
     pub address: String,
-    /// It becomes a voter by itself once it has caught up.
-    #[serde(default)]
+    /// Whether it is promoted automatically once it has caught up.
     pub becomes_voter: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Members {
-    /// Which cluster; 0 for one founded before there were ids.
-    #[serde(default)]
+    /// 0 before a member knows its cluster.
     pub cluster: ClusterId,
-    /// The highest id ever given.
-    #[serde(default)]
+    /// The highest id assigned so far.
     pub last: ControllerId,
-    /// Those that take part; one that only leaves a joint configuration is still here.
-    #[serde(default)]
+    /// All members, including those that only leave a joint configuration.
     pub known: BTreeMap<ControllerId, Member>,
     pub voters: Vec<u64>,
-    #[serde(default)]
     pub learners: Vec<u64>,
-    /// Who voted before the change under way; both majorities decide until it is over.
-    #[serde(default)]
+    /// The voters of the old configuration during a joint one, which needs both majorities.
     pub voters_outgoing: Vec<u64>,
-    /// Who will only listen after the change under way.
-    #[serde(default)]
+    /// Voters that become learners when the joint configuration ends.
     pub learners_next: Vec<u64>,
-    /// The change under way ends by itself.
-    #[serde(default)]
+    /// Whether the joint configuration ends automatically.
     pub auto_leave: bool,
 }
 
 impl Members {
-    /// A cluster of one.
+    /// A cluster with one member.
     #[must_use]
     pub fn founding(cluster: ClusterId, id: ControllerId, member: Member) -> Self {
         Self {
@@ -56,31 +48,31 @@ impl Members {
         }
     }
 
-    /// Does this controller vote, or will it once the change under way is over?
+    /// Whether this member votes, or will after a joint configuration.
     #[must_use]
     pub fn votes(&self, id: ControllerId) -> bool {
         self.voters.contains(&id.0)
     }
 
-    /// Does it only listen?
+    /// Whether it is or becomes a learner.
     #[must_use]
     pub fn learns(&self, id: ControllerId) -> bool {
         self.learners.contains(&id.0) || self.learners_next.contains(&id.0)
     }
 
-    /// Is a change of voters under way?
+    /// Whether a change of voters is in progress.
     #[must_use]
     pub fn is_joint(&self) -> bool {
         !self.voters_outgoing.is_empty()
     }
 
-    /// Has it any part in this cluster?
+    /// Whether it is a member.
     #[must_use]
     pub fn has(&self, id: ControllerId) -> bool {
         self.votes(id) || self.learns(id) || self.voters_outgoing.contains(&id.0)
     }
 
-    /// What the library takes for granted of those who take part.
+    /// Checks what the library assumes about members.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let lists = [&self.voters, &self.learners, &self.voters_outgoing, &self.learners_next];
         let is_set = |list: &&Vec<u64>| {
@@ -89,19 +81,19 @@ impl Members {
         };
         let votes = |id: &u64| self.voters.contains(id) || self.voters_outgoing.contains(id);
         if !lists.iter().all(is_set) {
-            return Err("a member is named twice");
+            return Err("a member is listed twice");
         }
         if self.voters.is_empty() && !lists.iter().all(|list| list.is_empty()) {
-            return Err("nobody votes");
+            return Err("there is no voter");
         }
         if self.learners.iter().any(votes) {
-            return Err("a member votes and does not");
+            return Err("a member is both a voter and a learner");
         }
         if !self.learners_next.iter().all(|id| self.voters_outgoing.contains(id)) {
-            return Err("a member will only listen that never voted");
+            return Err("a future learner was never a voter");
         }
         let is_left = !self.is_joint() && (self.auto_leave || !self.learners_next.is_empty());
-        if is_left { Err("a change is over and not over") } else { Ok(()) }
+        if is_left { Err("a completed change has remains") } else { Ok(()) }
     }
 
     pub(crate) fn conf_state(&self) -> ConfState {
@@ -115,14 +107,14 @@ impl Members {
         }
     }
 
-    /// Takes over who votes; those who have no part any more are forgotten.
+    /// Replaces the configuration, and drops data of former members.
     pub(crate) fn set_conf_state(&mut self, conf: ConfState) {
         self.voters = conf.voters;
         self.learners = conf.learners;
         self.voters_outgoing = conf.voters_outgoing;
         self.learners_next = conf.learners_next;
         self.auto_leave = conf.auto_leave;
-        // The library gives them in the order of a hash table.
+        // The library returns them in the order of a hash table.
         for list in [
             &mut self.voters,
             &mut self.learners,
@@ -142,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_that_no_change_leads_to_are_not_believed() {
+    fn impossible_members_are_refused() {
         let founded = Members::founding(ClusterId(7), ControllerId(1), Member::default());
         let joint = Members { voters_outgoing: vec![2], auto_leave: true, ..founded.clone() };
         for fine in [Members::default(), founded.clone(), joint.clone()] {

@@ -1,32 +1,32 @@
-//! What a replica has for others: letters to send and answers to give. Never sends anything.
+//! The output of a replica: messages to send and answers to give.
 
 use crate::error::ProposeError;
-use crate::letter::Letter;
+use crate::peer_message::PeerMessage;
 use common::id::ControllerId;
 
-/// What somebody who asked is told.
+/// The successful outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told<A> {
-    /// A request was applied.
+pub enum Completion<A> {
+    /// A command was applied.
     Applied(A),
-    /// A change of members is in force. With the id that was given, if one was.
+    /// A change of members is in force; with the id of an added member.
     Changed(Option<ControllerId>),
-    /// Everything acknowledged before the question is applied here: a look at the state is true.
+    /// Everything acknowledged before the request is applied here.
     Fresh,
 }
 
-/// Letters and answers, in the order they came about. `T` is the asker's ticket.
+/// Messages and answers in order. `T` identifies a caller.
 #[derive(Debug)]
 pub struct Outbox<T, A> {
-    /// To carry; losing one is harmless.
-    pub letters: Vec<Letter>,
-    /// Each ticket is answered once.
-    pub answers: Vec<(T, Result<Told<A>, ProposeError>)>,
+    /// To be sent; losing one is harmless.
+    pub messages: Vec<PeerMessage>,
+    /// One answer for each ticket.
+    pub answers: Vec<(T, Result<Completion<A>, ProposeError>)>,
 }
 
 impl<T, A> Default for Outbox<T, A> {
     fn default() -> Self {
-        Self { letters: Vec::new(), answers: Vec::new() }
+        Self { messages: Vec::new(), answers: Vec::new() }
     }
 }
 

@@ -1,29 +1,27 @@
-//! The order in which things become true: letters of a leader, the disk, letters that promise what
-//! is on the disk, applied entries, answers. Never sends a promise or an answer before the sync it
-//! rests on.
+//! The order of a replica's effects: messages that need no sync, the disk, messages that promise
+//! what is on the disk, applied entries, answers. A promise or answer follows the sync it rests on.
 
 use crate::error::{LogError, ProposeError, StoreError};
-use crate::letter::Letter;
 use crate::machine::Machine;
-use crate::payload;
+use crate::peer_message::PeerMessage;
+use crate::pending::Outcome;
 use crate::replica::{Replica, Settled};
-use crate::waiting::Outcome;
+use crate::snapshot_payload;
 use common::id::LogIndex;
 use raft::eraftpb::{Entry, EntryType, HardState, Message, Snapshot};
 use raft::{LightReady, Ready, StateRole};
 use wal::Disk;
 
-/// What is left of one round through the library.
+/// The next step of a round with the library.
 pub(crate) enum Stage {
-    /// To be written and synced.
     Write(Box<Unwritten>),
-    /// To note how much is decided.
+    /// Note the commit index.
     Commit(LightReady),
 }
 
 pub(crate) struct Unwritten {
     ready: Ready,
-    /// Decided before; applied while the letters are on their way.
+    /// Committed before; applied while messages are being sent.
     decided: Vec<Entry>,
     snapshot: Option<Snapshot>,
     entries: Vec<Entry>,
@@ -31,16 +29,16 @@ pub(crate) struct Unwritten {
 }
 
 impl<M: Machine, D: Disk, T> Replica<M, D, T> {
-    /// Does all that follows from what it was told.
+    /// Makes all progress that follows from the input so far.
     ///
     /// # Errors
-    /// [`LogError`]: the process must end; what was not acknowledged may be lost.
+    /// [`LogError`]: the process must end, and unacknowledged entries may be lost.
     pub fn settle(&mut self) -> Result<Settled, LogError> {
         loop {
             let next = match self.stage.take() {
                 None if self.node.has_ready() => {
                     let unwritten = self.begin()?;
-                    if self.goes_out_at_once(&unwritten.ready) {
+                    if self.sends_before_sync(&unwritten.ready) {
                         self.stage = Some(Stage::Write(unwritten));
                         return Ok(Settled::Sending);
                     }
@@ -72,16 +70,16 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
                 Err((_, error)) => return Err(error.into()),
             }
         }
-        self.keep_members()?;
+        self.sync_members()?;
         self.note_role();
         self.reads.answer(self.applied, &mut self.outbox);
-        self.keep_snapshots()?;
+        self.advance_snapshot()?;
         Ok(Settled::Done)
     }
 
-    /// How much is decided need not be on the disk, but for a change of members: who forgets that
-    /// it was decided asks those who voted before, and they may be gone for good.
-    fn keep_members(&mut self) -> Result<(), LogError> {
+    /// Syncs after a change of members. In general the commit index need not be durable, but after
+    /// a restart without it this controller would ask the old voters, which may be gone for good.
+    fn sync_members(&mut self) -> Result<(), LogError> {
         if std::mem::take(&mut self.has_new_members) {
             self.node.mut_store().sync()?;
         }
@@ -98,18 +96,18 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         Ok(Box::new(Unwritten { ready, decided, snapshot, entries, hard }))
     }
 
-    /// Are there letters of a leader that need not wait for its own sync? It counts itself among
-    /// those that have an entry only after that. But its term must be on its disk: one that forgot
-    /// it could write other entries in the same term.
+    /// Whether a leader's messages can be sent before its own sync. It counts itself among those
+    /// that have an entry only after that. Its term must be durable: a leader that forgot it could
+    /// write other entries in the same term.
     ///
     /// Source: D. Ongaro, "Consensus: bridging theory and practice", 2014, section 10.2.1.
-    fn goes_out_at_once(&self, ready: &Ready) -> bool {
+    fn sends_before_sync(&self, ready: &Ready) -> bool {
         let kept = &self.node.store().hard_state;
         let is_new_term =
             ready.hs().is_some_and(|hard| (hard.term, hard.vote) != (kept.term, kept.vote));
-        // Nor is anybody told of new members before they are.
+        // Nor are messages sent before a change of members is durable.
         let is_held_up = is_new_term || self.has_new_members;
-        !self.outbox.letters.is_empty() && ready.must_sync() && !is_held_up
+        !self.outbox.messages.is_empty() && ready.must_sync() && !is_held_up
     }
 
     fn write(&mut self, unwritten: &mut Unwritten) -> Result<(), StoreError> {
@@ -117,7 +115,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         if let Some(snapshot) = &unwritten.snapshot {
             store.install_snapshot(snapshot)?;
             let index = snapshot.get_metadata().index;
-            let (_, state) = payload::split(&snapshot.data)?;
+            let (_, state) = snapshot_payload::split(&snapshot.data)?;
             self.machine.restore(LogIndex(index), state).map_err(|reason| {
                 crate::error::decode_error("a snapshot")(std::io::Error::other(reason))
             })?;
@@ -140,7 +138,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     }
 
     fn note_commit(&mut self, light: &LightReady) -> Result<(), StoreError> {
-        // Losing this loses nothing: it is found again from a majority's entries.
+        // Losing this is harmless: the commit index follows from a majority's entries.
         light.commit_index().map_or(Ok(()), |commit| self.node.mut_store().note_commit(commit))
     }
 
@@ -153,9 +151,9 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
 
     fn send(&mut self, messages: Vec<Message>) -> Result<(), LogError> {
         for message in messages {
-            let letter = Letter::seal(&message)
-                .map_err(|error| LogError::Store(crate::error::decode_error("a letter")(error)))?;
-            self.outbox.letters.push(letter);
+            let message = PeerMessage::encode(&message)
+                .map_err(|error| LogError::Store(crate::error::decode_error("a message")(error)))?;
+            self.outbox.messages.push(message);
         }
         Ok(())
     }
@@ -177,13 +175,13 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             };
             self.applied = entry.index;
             self.unsaved_bytes += entry.data.len() as u64;
-            self.waiting.answer(entry.index, entry.term, outcome, &mut self.outbox);
+            self.pending.answer(entry.index, entry.term, outcome, &mut self.outbox);
         }
         Ok(())
     }
 
-    /// Tells the machine when we lead and know all that was decided before us; and those who wait,
-    /// when we do no more.
+    /// Notifies the machine when this replica starts to lead, with everything committed before
+    /// applied, and refuses pending requests when it no longer leads.
     fn note_role(&mut self) {
         let raft = &self.node.raft;
         let leads = raft.state == StateRole::Leader;
@@ -200,6 +198,6 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             self.leading = leading;
             self.machine.lead(leading);
         }
-        self.set_patience();
+        self.set_election_timeout();
     }
 }

@@ -1,84 +1,84 @@
-//! The replica itself: what it holds, and what it may be told. Never does more than one thing at a
-//! time; after whatever it was told, [`Replica::settle`] does what follows.
+//! The replica: its state and its inputs. After any input, [`Replica::settle`] makes the progress
+//! that follows from it.
 
 use crate::election::{ELECTION_TICKS, HEARTBEAT_TICKS};
 use crate::error::{LogError, ProposeError};
-use crate::letter::Letter;
 use crate::log::logger;
+use crate::loss_check;
 use crate::machine::Machine;
-use crate::open::Opening;
+use crate::open::ReplicaConfig;
 use crate::outbox::Outbox;
-use crate::proof;
-use crate::read::Reads;
+use crate::peer_message::PeerMessage;
+use crate::pending::{Callers, PendingEntries};
+use crate::read_index::Reads;
 use crate::ready::Stage;
-use crate::saving::Turn;
+use crate::snapshot_task::SnapshotStage;
 use crate::storage::LogStore;
-use crate::waiting::{Askers, Waiting};
 use common::id::{ControllerId, LogIndex};
 use raft::{Config, RawNode, SnapshotStatus, StateRole};
 use wal::Disk;
 
-/// How far a replica got.
+/// How far [`Replica::settle`] got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// Nothing is left to do until it is told something.
+    /// Nothing is left to do until the next input.
     Done,
-    /// Letters that need not wait for this disk are in the outbox: send them, and settle again at
-    /// once. Until then it hears nothing.
+    /// The outbox has messages that need not wait for this disk: send them, and settle again at
+    /// once. Other input is ignored until then.
     Sending,
-    /// The disk is full: nothing was lost, nothing was acknowledged; settle again later. Until
-    /// then it hears nothing.
+    /// The disk is full; nothing was lost or acknowledged. Settle again later. Other input is
+    /// ignored until then.
     DiskFull(String),
 }
 
-/// What became of a letter. A lost one would never end the wait for a snapshot.
+/// The outcome of a message. Without a report of a lost snapshot, the library waits for ever.
 enum Report {
     Unreachable(u64),
     Snapshot(u64, SnapshotStatus),
 }
 
-/// One controller's part of the log. `T` is the ticket of somebody who asks.
+/// One controller's part of the log. `T` identifies a caller.
 pub struct Replica<M: Machine, D: Disk, T> {
     pub(crate) node: RawNode<LogStore<D>>,
     pub(crate) machine: M,
     pub(crate) seed: u64,
     pub(crate) snapshot_every: u64,
     pub(crate) snapshot_bytes_min: u64,
-    /// Put off to this index after the disk was full.
+    /// Postponed to this index because the disk was full.
     pub(crate) snapshot_not_before: u64,
-    pub(crate) waiting: Waiting<T>,
+    pub(crate) pending: PendingEntries<T>,
     pub(crate) reads: Reads<T>,
     pub(crate) applied: u64,
-    /// What the entries hold that were applied since the newest snapshot: a start replays them.
+    /// The size of the entries applied since the newest snapshot, which a start replays.
     pub(crate) unsaved_bytes: u64,
-    /// As a leader: our term, and its first entry. Once applied, everything before is known.
+    /// As leader: the term and its first entry. Once that is applied, everything before is known.
     pub(crate) term_began: Option<(u64, u64)>,
     pub(crate) leading: bool,
-    /// What a full disk holds up.
+    /// The step that a full disk blocks.
     pub(crate) stage: Option<Stage>,
-    /// What became of letters, told while it heard nothing.
+    /// Reports received while blocked.
     reports: Vec<Report>,
-    /// A change of members was applied, and is not known to be on the disk as decided.
+    /// A change of members was applied, and its commit may not be durable.
     pub(crate) has_new_members: bool,
-    pub(crate) turn: Turn<M, D>,
+    pub(crate) snapshot_stage: SnapshotStage<M, D>,
     pub(crate) outbox: Outbox<T, M::Answer>,
 }
 
 impl<M: Machine, D: Disk, T> Replica<M, D, T> {
-    /// Opens the log and brings `machine` to where its newest snapshot is; entries after it are
-    /// applied by [`Replica::settle`].
+    /// Opens the log and restores `machine` from its newest snapshot. Later entries are applied by
+    /// [`Replica::settle`].
     ///
     /// # Errors
-    /// [`LogError`] when the log cannot be read, is not there, or is another's.
-    pub fn open(disk: D, opening: &Opening, mut machine: M) -> Result<Self, LogError> {
-        let (store, found) = opening.open(disk)?;
+    /// [`LogError`] if the log cannot be read, is missing, or belongs to another controller.
+    pub fn open(disk: D, replica_config: &ReplicaConfig, mut machine: M) -> Result<Self, LogError> {
+        let (store, found) = replica_config.open(disk)?;
         if !found.state.is_empty() {
             machine
                 .restore(LogIndex(found.index), &found.state)
                 .map_err(|reason| LogError::Apply { index: found.index, reason })?;
         }
         let config = Config {
-            id: opening.id.0,
+            id: replica_config.id.0,
             election_tick: ELECTION_TICKS,
             heartbeat_tick: HEARTBEAT_TICKS,
             applied: found.index,
@@ -93,11 +93,11 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         let mut replica = Self {
             node: RawNode::new(&config, store, &logger())?,
             machine,
-            seed: opening.seed,
-            snapshot_every: opening.snapshot_every.max(1),
-            snapshot_bytes_min: opening.snapshot_bytes_min,
+            seed: replica_config.seed,
+            snapshot_every: replica_config.snapshot_every.max(1),
+            snapshot_bytes_min: replica_config.snapshot_bytes_min,
             snapshot_not_before: 0,
-            waiting: Waiting::default(),
+            pending: PendingEntries::default(),
             reads: Reads::default(),
             applied: found.index,
             unsaved_bytes: 0,
@@ -106,50 +106,50 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             stage: None,
             reports: Vec::new(),
             has_new_members: false,
-            turn: Turn::Idle,
+            snapshot_stage: SnapshotStage::Idle,
             outbox: Outbox::default(),
         };
         replica.campaign_if_alone()?;
-        replica.set_patience();
+        replica.set_election_timeout();
         Ok(replica)
     }
 
-    /// A moment has passed: a fixed one, of the shell's choice.
+    /// Advances the logical clock by one tick, of a fixed length that the caller chooses.
     pub fn tick(&mut self) {
-        if !self.is_stuck() {
+        if !self.is_blocked() {
             self.node.tick();
-            self.promote_who_caught_up();
-            self.set_patience();
+            self.promote_caught_up();
+            self.set_election_timeout();
         }
     }
 
-    /// A letter came from another replica. What does not read, or is stale, is as if lost.
+    /// Receives a message from another replica. Invalid and stale messages are dropped.
     ///
     /// # Errors
-    /// [`LogError::Lost`]: it proves that this log lacks what it must have; the process must end.
-    pub fn step(&mut self, letter: &[u8]) -> Result<(), LogError> {
-        if self.is_stuck() {
+    /// [`LogError::Lost`] if it proves that a part of this log is lost; the process must end.
+    pub fn step(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        if self.is_blocked() {
             return Ok(());
         }
-        let message = match Letter::open(letter, self.node.raft.id) {
+        let message = match PeerMessage::decode(bytes, self.node.raft.id) {
             Ok(message) => message,
             Err(error) => {
-                tracing::warn!("dropped a letter of another controller: {error}");
+                tracing::warn!("dropped a message of another controller: {error}");
                 return Ok(());
             }
         };
-        proof::check(&self.node.raft, &message)?;
+        loss_check::check(&self.node.raft, &message)?;
         if let Err(error) = self.node.step(message) {
-            tracing::debug!("dropped a letter: {error}");
+            tracing::debug!("dropped a message: {error}");
         }
-        self.set_patience();
+        self.set_election_timeout();
         Ok(())
     }
 
-    /// Puts requests into the log, together in one entry.
+    /// Proposes commands, together in one entry.
     pub fn propose(&mut self, batch: Vec<(M::Command, T)>) {
         let (commands, tickets): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-        if self.is_stuck() {
+        if self.is_blocked() {
             return self.outbox.refuse(tickets, &ProposeError::Busy);
         }
         if self.node.raft.state != StateRole::Leader {
@@ -159,10 +159,10 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         match self.node.propose(Vec::new(), bytes) {
             Ok(()) => {
                 let index = self.node.raft.raft_log.last_index();
-                self.waiting.push(index, self.node.raft.term, Askers::Commands(tickets));
+                self.pending.push(index, self.node.raft.term, Callers::Commands(tickets));
             }
             Err(raft::Error::ProposalDropped) if self.node.raft.lead_transferee.is_none() => {
-                // More is on its way to the others than they took so far.
+                // The library's limit on uncommitted entries is reached.
                 self.outbox.refuse(tickets, &ProposeError::Busy);
             }
             Err(error) => {
@@ -172,11 +172,11 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         }
     }
 
-    /// Hands the lead to another, or to the voter that lacks least. Whether it came to that, the
-    /// status says later; false if there is nobody, or this one does not lead.
+    /// Starts a transfer of leadership to a member, or to the most up-to-date voter. The status
+    /// shows the outcome; false if there is no target or this replica does not lead.
     pub fn transfer(&mut self, to: Option<ControllerId>) -> bool {
         let raft = &self.node.raft;
-        if raft.state != StateRole::Leader || self.is_stuck() {
+        if raft.state != StateRole::Leader || self.is_blocked() {
             return false;
         }
         let members = &self.node.store().members;
@@ -194,12 +194,12 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         to.is_some()
     }
 
-    /// A letter could not be carried: its receiver is away.
+    /// Reports that a message could not be sent.
     pub fn note_unreachable(&mut self, id: ControllerId) {
         self.report(Report::Unreachable(id.0));
     }
 
-    /// A letter with a snapshot was carried, or could not be.
+    /// Reports whether a message with a snapshot arrived.
     pub fn note_snapshot_carried(&mut self, to: ControllerId, arrived: bool) {
         let fate = if arrived { SnapshotStatus::Finish } else { SnapshotStatus::Failure };
         self.report(Report::Snapshot(to.0, fate));
@@ -207,12 +207,12 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
 
     fn report(&mut self, report: Report) {
         self.reports.push(report);
-        if !self.is_stuck() {
+        if !self.is_blocked() {
             self.take_reports();
         }
     }
 
-    /// Hears what became of letters meanwhile. False: nothing.
+    /// Passes reports to the library. False if there were none.
     pub(crate) fn take_reports(&mut self) -> bool {
         let reports = std::mem::take(&mut self.reports);
         for report in &reports {
@@ -224,30 +224,30 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         !reports.is_empty()
     }
 
-    /// Makes room for coming entries while there is nothing else to do.
+    /// Prepares space for coming entries while idle.
     ///
     /// # Errors
     /// [`LogError::Store`].
     pub fn prepare(&mut self) -> Result<(), LogError> {
         match self.node.mut_store().wal.prepare() {
-            // Appends will say so, if it still is so then.
+            // Appending will fail if the disk is still full then.
             Ok(()) | Err(wal::Error::NoSpace { .. }) => Ok(()),
             Err(error) => Err(crate::StoreError::from(error).into()),
         }
     }
 
-    /// Letters and answers since the last call.
+    /// Takes the messages and answers since the last call.
     pub fn take_outbox(&mut self) -> Outbox<T, M::Answer> {
         std::mem::take(&mut self.outbox)
     }
 
-    /// Tells everybody who still waits why there is no answer.
+    /// Refuses all pending requests.
     pub fn refuse_all(&mut self, why: &ProposeError) {
-        self.waiting.refuse_all(why, &mut self.outbox);
+        self.pending.refuse_all(why, &mut self.outbox);
         self.reads.refuse_all(why, &mut self.outbox);
     }
 
-    pub(crate) fn is_stuck(&self) -> bool {
+    pub(crate) fn is_blocked(&self) -> bool {
         self.stage.is_some()
     }
 }

@@ -1,4 +1,4 @@
-//! How a replica stands, for operators and for those who look for the leader. Never changes it.
+//! The status of a replica, for operators and for requests that need the leader.
 
 use crate::machine::Machine;
 use crate::members::Members;
@@ -7,55 +7,51 @@ use common::id::{ControllerId, LogIndex};
 use raft::StateRole;
 use wal::Disk;
 
-/// What a replica is at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It decides, with a majority.
+    /// It leads, with a majority.
     Leader,
-    /// It follows a leader, or waits for one.
+    /// It follows a leader or waits for one.
     Follower,
-    /// It stands for election.
+    /// It is a candidate in an election.
     Candidate,
 }
 
-/// How a leader sees another replica.
+/// A follower as the leader sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Follower {
     pub id: ControllerId,
-    /// The last entry it is known to hold.
+    /// The last entry it is known to have.
     pub holds: LogIndex,
-    /// It was heard of within the last election time-out.
-    pub is_heard: bool,
-    /// It is being sent a snapshot.
+    /// It was active within the last election time-out.
+    pub is_active: bool,
+    /// It is receiving a snapshot.
     pub gets_snapshot: bool,
 }
 
-/// How a replica stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     pub id: ControllerId,
     pub role: Role,
-    /// It leads, and knows everything decided before.
+    /// It leads and has applied everything committed before.
     pub leads: bool,
-    /// The election it knows of.
+    /// The latest term it knows.
     pub term: u64,
-    /// Who leads, as far as it knows.
+    /// The leader it knows.
     pub leader: Option<ControllerId>,
     /// The last entry in its log.
     pub last: LogIndex,
-    /// The last entry decided, as far as it knows.
+    /// The last entry known to be committed.
     pub committed: LogIndex,
-    /// The last entry applied.
     pub applied: LogIndex,
     /// The last entry in its newest snapshot.
     pub snapshot: LogIndex,
     pub members: Members,
-    /// The others, rising; empty unless it leads.
+    /// Sorted by id; empty unless it leads.
     pub followers: Vec<Follower>,
 }
 
 impl<M: Machine, D: Disk, T> Replica<M, D, T> {
-    /// How it stands now.
     pub fn status(&self) -> Status {
         let raft = &self.node.raft;
         let role = match raft.state {
@@ -68,7 +64,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             .map(|(id, progress)| Follower {
                 id: ControllerId(*id),
                 holds: LogIndex(progress.matched),
-                is_heard: progress.recent_active,
+                is_active: progress.recent_active,
                 gets_snapshot: progress.state == raft::ProgressState::Snapshot,
             })
             .collect();
@@ -88,7 +84,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         }
     }
 
-    /// Who leads, as far as it knows.
+    /// The leader it knows.
     pub fn leader(&self) -> Option<ControllerId> {
         let leader = self.node.raft.leader_id;
         (leader != raft::INVALID_ID).then_some(ControllerId(leader))
@@ -98,22 +94,19 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         &self.node.store().members
     }
 
-    /// It leads, and knows everything decided before.
+    /// Whether it leads and has applied everything committed before.
     pub fn leads(&self) -> bool {
         self.leading
     }
 
-    /// The last entry applied.
     pub fn applied(&self) -> LogIndex {
         LogIndex(self.applied)
     }
 
-    /// What the log drives.
     pub fn machine(&self) -> &M {
         &self.machine
     }
 
-    /// The same, to be told something that is not in the log.
     pub fn machine_mut(&mut self) -> &mut M {
         &mut self.machine
     }

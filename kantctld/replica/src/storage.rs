@@ -1,9 +1,8 @@
-//! The consensus library's view of the log store: entries, hard state and snapshots on a [`Wal`].
-//! Never decides when to write; `ready` does.
+//! The consensus library's view of the log store: entries, hard state and snapshots in a [`Wal`].
 
 use crate::error::{StoreError, decode_error};
 use crate::members::Members;
-use crate::payload;
+use crate::snapshot_payload;
 use common::id::ControllerId;
 use protobuf::Message as _;
 use raft::eraftpb::{Entry, HardState, Snapshot};
@@ -17,11 +16,11 @@ pub struct LogStore<D: Disk> {
     pub(crate) wal: Wal<D>,
     pub(crate) hard_state: HardState,
     pub(crate) members: Members,
-    /// The log position of the newest snapshot; 0 before the first.
+    /// The index of the newest snapshot; 0 before the first.
     pub(crate) snapshot_index: u64,
-    /// What it takes on the disk.
+    /// The size of the newest snapshot.
     pub(crate) snapshot_bytes: u64,
-    /// Somebody far behind, or new, needs a snapshot, and the newest will not do.
+    /// A member that is far behind or new needs a snapshot, and the newest one does not suffice.
     pub(crate) wants_snapshot: Cell<bool>,
 }
 
@@ -29,7 +28,7 @@ impl<D: Disk> LogStore<D> {
     /// Appends entries and a changed hard state; durable after [`LogStore::sync`].
     ///
     /// # Errors
-    /// [`StoreError::Wal`]; with `NoSpace` nothing has changed and it may be called again.
+    /// [`StoreError::Wal`]; after `NoSpace` nothing has changed, and the call may be repeated.
     pub fn append(
         &mut self,
         entries: &[Entry],
@@ -54,7 +53,7 @@ impl<D: Disk> LogStore<D> {
         Ok(())
     }
 
-    /// Notes a raised commit index; need not be durable at once.
+    /// Notes a higher commit index, which need not be durable at once.
     ///
     /// # Errors
     /// As [`LogStore::append`].
@@ -71,8 +70,8 @@ impl<D: Disk> LogStore<D> {
         Ok(self.wal.sync()?)
     }
 
-    /// Makes what was written aside the newest snapshot, and cuts the log up to the snapshot before
-    /// it, so that a damaged newest snapshot loses nothing. False: a newer one has come meanwhile.
+    /// Makes a written snapshot the newest, and removes the log before the previous snapshot, so
+    /// that a damaged newest snapshot loses nothing. False if a newer one was installed meanwhile.
     ///
     /// # Errors
     /// As [`LogStore::append`].
@@ -92,14 +91,13 @@ impl<D: Disk> LogStore<D> {
         Ok(true)
     }
 
-    /// Begins anew after a snapshot that the leader sent, durably. May be called again after
-    /// `NoSpace`.
+    /// Replaces the log by a snapshot from the leader, durably. May be repeated after `NoSpace`.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn install_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {
         let meta = snapshot.get_metadata();
-        let (members, _) = payload::split(&snapshot.data)?;
+        let (members, _) = snapshot_payload::split(&snapshot.data)?;
         let installed = wal::Snapshot {
             index: Index(meta.index),
             term: Term(meta.term),
@@ -135,8 +133,8 @@ impl<D: Disk> Storage for LogStore<D> {
         let bytes_max = bytes_max.into().unwrap_or(u64::MAX);
         let records = self.wal.entries(Index(low), Index(high), bytes_max).map_err(|error| {
             self.wants_snapshot.set(true);
-            // Who asks for entries that no longer can be read is sent a snapshot instead. On an
-            // error of another kind the library panics.
+            // The member that needs unreadable entries gets a snapshot instead. On any other error
+            // the library panics.
             tracing::error!("entries {low} to {high} of the log: {error}");
             raft::Error::Store(StorageError::Compacted)
         })?;
@@ -166,14 +164,14 @@ impl<D: Disk> Storage for LogStore<D> {
         Ok(self.wal.last_index().0)
     }
 
-    /// The newest snapshot, if it names the one who needs it: a follower ignores one that does not
-    /// (raft's own rule), and would wait for ever. Otherwise a new one is asked for.
+    /// The newest snapshot, if its members include the receiver: by a rule of raft a follower
+    /// ignores a snapshot without itself, and would wait for ever. Otherwise a new one is requested.
     fn snapshot(&self, request_index: u64, to: u64) -> raft::Result<Snapshot> {
         let unavailable = raft::Error::Store(StorageError::SnapshotTemporarilyUnavailable);
-        // Damaged since it was written: the next one will do. On another error the library panics.
+        // If it is damaged, a new one will be written. On any other error the library panics.
         let found = self.wal.snapshot().ok().flatten();
         let read = found.and_then(|found| {
-            let (members, _) = payload::split(&found.payload).ok()?;
+            let (members, _) = snapshot_payload::split(&found.payload).ok()?;
             Some((found, members))
         });
         let Some((found, members)) = read else {

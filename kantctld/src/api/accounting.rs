@@ -1,8 +1,8 @@
-//! The cluster's own record as files that `kantctld simulate` replays. Never more than the state
-//! still keeps of what ran.
+//! Export of the cluster's recent jobs and nodes as files that `kantctld simulate` replays, as far
+//! as the state still has them.
 
 use super::error::ApiFailure;
-use super::look;
+use super::slow_query;
 use crate::core::Core;
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
@@ -14,7 +14,7 @@ use sim::accounting;
 use sim::trace::{write_jobs, write_nodes};
 use std::sync::Arc;
 
-/// How many jobs or nodes the answer has, and how many jobs wait or never ran.
+/// The number of exported jobs or nodes, and of jobs left out because they never ran.
 const NODES: HeaderName = HeaderName::from_static("x-kant-nodes");
 const JOBS: HeaderName = HeaderName::from_static("x-kant-jobs");
 const LEFT_OUT: HeaderName = HeaderName::from_static("x-kant-left-out");
@@ -24,7 +24,7 @@ const CSV: HeaderValue = HeaderValue::from_static("text/csv; charset=utf-8");
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Since {
-    /// Submitted at this time or later; in milliseconds since 1970.
+    /// Only jobs submitted at this time or later, in milliseconds since 1970.
     since: Time,
 }
 
@@ -35,7 +35,7 @@ pub async fn jobs(
     Query(query): Query<Since>,
 ) -> Result<Response, ApiFailure> {
     let now = core.now();
-    look::written(&core, user.uid, move |state| {
+    slow_query::respond(&core, user.uid, move |state| {
         let export = accounting::jobs(state, query.since, now);
         let headers = HeaderMap::from_iter([
             (CONTENT_TYPE, CSV),
@@ -49,7 +49,7 @@ pub async fn jobs(
 
 /// GET /v1/accounting/nodes
 pub async fn nodes(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
-    look::written(&core, user.uid, |state| {
+    slow_query::respond(&core, user.uid, |state| {
         let nodes = accounting::nodes(state);
         let headers = [(CONTENT_TYPE, CSV), (NODES, HeaderValue::from(nodes.len()))];
         Ok((HeaderMap::from_iter(headers), write_nodes(&nodes).into()))

@@ -1,6 +1,6 @@
-//! The audit log's lines of requests. Stands before all routes, so that a new verb has its line
-//! without a word: whatever is no GET changes something, but for what is named here. Never decides
-//! what is allowed, and never keeps a request waiting.
+//! Audit lines for requests. This middleware precedes all routes, so that a new route is audited by
+//! default: every method but GET counts as a change, with the exceptions listed here. It neither
+//! authorizes nor delays requests.
 
 use super::origin::Origin;
 use crate::audit::{Audit, AuditLine, AuditResult};
@@ -15,64 +15,64 @@ use common::wire::peer::PEER_PATH;
 use net::{Caller, RefusalCode};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Questions with a body: nothing changes by them.
-const QUESTIONS: &[&str] = &["/v1/jobs/trial", "/v1/jobs/{key}/what-if", "/v1/jobs/{key}/solve"];
-/// What goes on again and again once a line stands for its beginning: only a refusal has one.
-const CONTINUED: &[&str] = &["/v1/jobs/{key}/attend", "/v1/jobs/{key}/tasks/{task}/input"];
-/// GETs that hand out everything, or let a daemon in.
-const WEIGHTY: &[&str] = &["/v1/backup", NODE_PATH, PEER_PATH];
+/// Queries with a body; they change nothing.
+const QUERIES: &[&str] = &["/v1/jobs/trial", "/v1/jobs/{key}/what-if", "/v1/jobs/{key}/solve"];
+/// Repeated requests whose start was audited already; only refusals are written.
+const REPEATED: &[&str] = &["/v1/jobs/{key}/attend", "/v1/jobs/{key}/tasks/{task}/input"];
+/// GETs that return everything, or open a daemon's channel.
+const AUDITED_GETS: &[&str] = &["/v1/backup", NODE_PATH, PEER_PATH];
 
-/// What a handler adds to its request's line.
+/// What a handler adds to the audit line of its request.
 #[derive(Clone, Default)]
-pub(super) struct Remark(Arc<Mutex<Said>>);
+pub(super) struct Remark(Arc<Mutex<RemarkContent>>);
 
 #[derive(Default)]
-struct Said {
+struct RemarkContent {
     target: Option<String>,
     detail: String,
-    is_continued: bool,
+    is_repeated: bool,
 }
 
 impl Remark {
-    /// What was made, or is meant, where the path does not say.
+    /// Sets the target where the path does not name it.
     pub(super) fn target(&self, target: impl ToString) {
-        self.said(|said| said.target = Some(target.to_string()));
+        self.with_content(|content| content.target = Some(target.to_string()));
     }
 
-    /// What else is known.
+    /// Adds details.
     pub(super) fn detail(&self, detail: impl ToString) {
-        self.said(|said| said.detail = detail.to_string());
+        self.with_content(|content| content.detail = detail.to_string());
     }
 
-    /// Nothing begins or ends by it: only a refusal is worth a line.
-    pub(super) fn continues(&self) {
-        self.said(|said| said.is_continued = true);
+    /// Marks a repeated request, for which only a refusal is written.
+    pub(super) fn mark_repeated(&self) {
+        self.with_content(|content| content.is_repeated = true);
     }
 
-    fn said<T>(&self, with: impl FnOnce(&mut Said) -> T) -> T {
+    fn with_content<T>(&self, with: impl FnOnce(&mut RemarkContent) -> T) -> T {
         with(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A mark on the answer of another controller, which has written the line.
+/// A mark on the answer of another controller, which wrote the audit line.
 #[derive(Clone, Copy)]
-pub(super) struct WrittenElsewhere;
+pub(super) struct AuditedElsewhere;
 
-/// Where the lines go, and their time.
+/// The audit log and the clock for its lines.
 #[derive(Clone)]
 pub struct Auditor {
     pub audit: Audit,
     pub clock: Arc<SteadyClock>,
 }
 
-/// Has a line written for a request that changes something.
+/// Writes an audit line for a request that changes something.
 pub async fn audited(State(auditor): State<Auditor>, mut request: Request, next: Next) -> Response {
     let Some(path) = audited_path(&request) else { return next.run(request).await };
     let remark = Remark::default();
-    remark.said(|said| said.is_continued = CONTINUED.contains(&path.as_str()));
+    remark.with_content(|content| content.is_repeated = REPEATED.contains(&path.as_str()));
     request.extensions_mut().insert(remark.clone());
     let line = begin(auditor.clock.now(), &path, &request);
-    // Written also where the client leaves: what it asked for may have been done.
+    // Written even if the client disconnects: the request may have been carried out.
     let pending = Pending { audit: auditor.audit, remark, line: Some(line) };
     let response = next.run(request).await;
     pending.end(&response);
@@ -82,8 +82,8 @@ pub async fn audited(State(auditor): State<Auditor>, mut request: Request, next:
 fn audited_path(request: &Request) -> Option<String> {
     let path = request.extensions().get::<MatchedPath>()?.as_str();
     let changes = match *request.method() {
-        Method::GET | Method::HEAD | Method::OPTIONS => WEIGHTY.contains(&path),
-        _ => !QUESTIONS.contains(&path),
+        Method::GET | Method::HEAD | Method::OPTIONS => AUDITED_GETS.contains(&path),
+        _ => !QUERIES.contains(&path),
     };
     changes.then(|| path.to_owned())
 }
@@ -104,7 +104,7 @@ fn begin(at: Time, path: &str, request: &Request) -> AuditLine {
     }
 }
 
-/// The user, also one whose claim to be another is refused.
+/// The caller's user, also if its claim to be another user is refused.
 fn uid(request: &Request) -> Option<u32> {
     let ConnectInfo(caller) = request.extensions().get::<ConnectInfo<Caller>>()?;
     let user = net::caller_identity(caller, request.headers()).ok().map(|user| user.uid);
@@ -114,7 +114,7 @@ fn uid(request: &Request) -> Option<u32> {
     }
 }
 
-/// `/v1/jobs/{key}/cancel`: `jobs/cancel`.
+/// The verb of a route; `/v1/jobs/{key}/cancel` becomes `jobs/cancel`.
 fn verb(path: &str) -> String {
     let words = path.split('/').skip(2).filter(|part| !part.starts_with('{'));
     let verb = words.collect::<Vec<_>>().join("/");
@@ -128,7 +128,7 @@ fn verb(path: &str) -> String {
     verb + made
 }
 
-/// What the path names.
+/// The objects named in the path.
 fn target(path: &str, uri: &Uri) -> String {
     let parts = path.split('/').zip(uri.path().split('/'));
     let named = parts.filter(|(part, _)| part.starts_with('{')).map(|(_, name)| name);
@@ -144,27 +144,27 @@ struct Pending {
 impl Pending {
     fn end(mut self, response: &Response) {
         let Some(line) = self.line.take() else { return };
-        if response.extensions().get::<WrittenElsewhere>().is_some() {
+        if response.extensions().get::<AuditedElsewhere>().is_some() {
             return;
         }
         let result = result(response.status());
-        let is_continued = self.remark.said(|said| said.is_continued);
-        if is_continued && result == AuditResult::Done {
+        let is_repeated = self.remark.with_content(|content| content.is_repeated);
+        if is_repeated && result == AuditResult::Done {
             return;
         }
         let code = response.extensions().get::<RefusalCode>().map(|RefusalCode(code)| code.clone());
-        // A request that does not even read as one of its route has no word of ours.
+        // A request that the router or an extractor refused has no code of ours.
         let unread = || format!("http_{}", response.status().as_u16());
         let code = (result != AuditResult::Done).then(|| code.unwrap_or_else(unread));
         self.write(AuditLine { result, code, ..line });
     }
 
     fn write(&self, mut line: AuditLine) {
-        self.remark.said(|said| {
-            if let Some(target) = said.target.take() {
+        self.remark.with_content(|content| {
+            if let Some(target) = content.target.take() {
                 line.target = target;
             }
-            line.detail = std::mem::take(&mut said.detail);
+            line.detail = std::mem::take(&mut content.detail);
         });
         self.audit.note(line);
     }
@@ -172,8 +172,8 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        let is_continued = self.remark.said(|said| said.is_continued);
-        if let Some(line) = self.line.take().filter(|_| !is_continued) {
+        let is_repeated = self.remark.with_content(|content| content.is_repeated);
+        if let Some(line) = self.line.take().filter(|_| !is_repeated) {
             self.write(line);
         }
     }

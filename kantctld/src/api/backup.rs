@@ -1,5 +1,5 @@
-//! GET /v1/backup: the whole state as one file, for operators: it holds every user's scripts and
-//! environments. Never waits for anything to stand still: a copy of the state is one moment's.
+//! GET /v1/backup: the whole state as one file, for operators, because it contains all users' scripts
+//! and environments. It is made from a consistent copy of the state and stops nothing.
 
 use super::error::ApiFailure;
 use crate::backup::{self, Head};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const BYTES: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
-/// The state as of now, with everything that was acknowledged before the question.
+/// The state, including everything acknowledged before the request.
 pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
     let actor = core.actor(Uid(user.uid));
     if !actor.operator {
@@ -23,7 +23,7 @@ pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Resp
     }
     core.log.read().await.map_err(crate::core::CommandError::from)?;
     let members = core.log.status().borrow().members.clone();
-    // Before the copy: what it names is in it.
+    // Read before the copy, so that the copy includes this index.
     let applied = *core.applied.borrow();
     let (state, now) = (core.state.read().clone(), core.now());
     let head = Head {
@@ -37,7 +37,7 @@ pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Resp
     };
     tracing::info!("user {} makes a backup", actor.uid);
     let written = tokio::task::spawn_blocking(move || backup::to_bytes(&head, &state)).await;
-    let stopping = || "the controller stops: ask again in a moment".to_owned();
+    let stopping = || "the controller is stopping: try again in a moment".to_owned();
     match written {
         Ok(Ok(bytes)) => Ok(([(CONTENT_TYPE, BYTES)], bytes).into_response()),
         Ok(Err(error)) => Err(failed(StatusCode::INTERNAL_SERVER_ERROR, with_causes(&error))),
@@ -46,5 +46,5 @@ pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Resp
 }
 
 fn failed(status: StatusCode, message: String) -> ApiFailure {
-    ApiFailure::Said(net::Refusal::new(status, "no_backup", message))
+    ApiFailure::Http(net::Refusal::new(status, "no_backup", message))
 }

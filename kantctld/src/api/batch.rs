@@ -1,15 +1,15 @@
-//! POST /v1/jobs/batch: many submits in one request. Each is checked, accepted or refused by
-//! itself, as POST /v1/jobs would; together they share entries of the log, and their syncs. Never
-//! answers before all that it accepted is on disk.
+//! POST /v1/jobs/batch: many submissions in one request. Each is checked and accepted or refused on
+//! its own, as by POST /v1/jobs. Together they share log entries and fsyncs. The answer is sent once
+//! all accepted jobs are durable.
 
-mod fitting;
+mod feasibility;
 
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
-use super::submit::{both, doubt, join_environment, owner};
+use super::submit::{dependency_warning, join_environment, join_warnings, owner};
 use crate::core::{CommandError, Core};
-use crate::room::Room;
+use crate::disk_guard::DiskGuard;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json};
@@ -20,21 +20,21 @@ use common::wire::api::{
     BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest,
     SubmitAnswer,
 };
-use fitting::{Last, never_fit};
+use feasibility::{LastChecked, never_fit};
 use state::{Command, Event, ManyJobs, OneOfMany};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// So many wait for the log at once, with so many bytes of scripts and environments: few enough
-/// that others still find room there.
-const AT_ONCE: usize = 512;
-const AT_ONCE_BYTES: usize = 8 << 20;
-/// So many are judged before rounds and other people's jobs have their turn again.
-const JUDGED_AT_ONCE: usize = 64;
+/// The most jobs, and bytes of their scripts and environments, that are in the log's queue at once,
+/// so that it has space for other requests.
+const CHUNK_JOBS_MAX: usize = 512;
+const CHUNK_BYTES_MAX: usize = 8 << 20;
+/// The number of jobs checked before the scheduler's cache is released for others.
+const CHECKED_AT_ONCE: usize = 64;
 
 pub async fn submit(
     State(core): State<Arc<Core>>,
-    Extension(room): Extension<Arc<Room>>,
+    Extension(disk_guard): Extension<Arc<DiskGuard>>,
     user: net::User,
     origin: Origin,
     Extension(remark): Extension<Remark>,
@@ -46,29 +46,29 @@ pub async fn submit(
     let texts = Texts { scripts: request.scripts, environments };
     check_size(&request.jobs, &texts)?;
     let known = known(&core, Uid(user.uid), &request.request_key, request.jobs.len());
-    let mut judged = judge(&core, request.jobs, &known, &texts).await;
+    let mut judged = check_jobs(&core, request.jobs, &known, &texts).await;
     let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(owner.uid).operator;
     let mut outcomes = Vec::with_capacity(judged.len());
     while !judged.is_empty() {
-        let later = judged.split_off(at_once(&judged, &texts));
+        let later = judged.split_off(chunk_len(&judged, &texts));
         let now = std::mem::replace(&mut judged, later);
         let place = outcomes.len();
-        // What was accepted before is answered again, also where there is no room for more.
+        // A repeated request for accepted jobs is answered even if the disk is nearly full.
         if !known[place..place + now.len()].iter().all(|known| *known) {
-            room.check()?;
+            disk_guard.check()?;
         }
-        let (now, failures) = parted(now);
-        let scripts = Brought::new(&texts.scripts, now.iter().map(|(_, job)| job.script));
+        let (now, failures) = split_refused(now);
+        let scripts = UsedTexts::new(&texts.scripts, now.iter().map(|(_, job)| job.script));
         let environments =
-            Brought::new(&texts.environments, now.iter().map(|(_, job)| job.environment));
-        let one = |(number, job): At<BatchJob>| OneOfMany {
+            UsedTexts::new(&texts.environments, now.iter().map(|(_, job)| job.environment));
+        let one = |(number, job): Indexed<BatchJob>| OneOfMany {
             request_key: key(&request.request_key, place + number),
             ask: job.ask,
             script: scripts.place(job.script),
             environment: environments.place(job.environment),
         };
-        let notes = now.iter().map(|(_, job)| core.mail.note(&job.ask)).collect();
+        let notes = now.iter().map(|(_, job)| core.mail.warning(&job.ask)).collect();
         let command = Command::SubmitJobs(ManyJobs {
             owner: owner.clone(),
             groups: groups.clone(),
@@ -79,14 +79,14 @@ pub async fn submit(
             environments: environments.texts,
         });
         let accepted = propose(&core, command, notes).await?;
-        outcomes.extend(in_order(accepted, failures));
+        outcomes.extend(merge_outcomes(accepted, failures));
     }
-    say(&remark, &outcomes);
+    note_accepted(&remark, &outcomes);
     Ok(Json(BatchAnswer { jobs: outcomes }))
 }
 
-/// Which were accepted: their numbers mostly follow each other.
-fn say(remark: &Remark, outcomes: &[BatchOutcome]) {
+/// Notes in the audit line which jobs were accepted; their ids are usually consecutive.
+fn note_accepted(remark: &Remark, outcomes: &[BatchOutcome]) {
     let accepted = outcomes.iter().filter_map(|outcome| match outcome {
         BatchOutcome::Accepted(answer) => Some(answer.job),
         BatchOutcome::Refused { .. } => None,
@@ -98,14 +98,14 @@ fn say(remark: &Remark, outcomes: &[BatchOutcome]) {
     remark.detail(format!("{} of {} accepted", accepted.count(), outcomes.len()));
 }
 
-/// What jobs of a request share.
+/// The scripts and environments that the jobs of a request share.
 struct Texts {
     scripts: Vec<String>,
     environments: Vec<String>,
 }
 
 impl Texts {
-    /// Empty where the request does not bring it: such a job is refused.
+    /// Empty if the request has no such script; the job is then refused.
     fn script(&self, job: &BatchJob) -> &str {
         self.scripts.get(job.script as usize).map_or("", String::as_str)
     }
@@ -119,13 +119,13 @@ impl Texts {
     }
 }
 
-/// The texts that some jobs of a request name, and their places among these.
-struct Brought {
+/// The texts that a part of the jobs uses, and their new positions.
+struct UsedTexts {
     texts: Vec<String>,
     places: BTreeMap<u32, u32>,
 }
 
-impl Brought {
+impl UsedTexts {
     fn new(all: &[String], named: impl Iterator<Item = u32>) -> Self {
         let named: BTreeSet<u32> = named.collect();
         let texts = named.iter().filter_map(|place| all.get(*place as usize)).cloned().collect();
@@ -137,49 +137,49 @@ impl Brought {
     }
 }
 
-/// Which of them an earlier try of the same request brought in. Nothing is asked of those again:
-/// what has changed since must not make a job that runs look refused.
+/// Which jobs an earlier attempt of the same request submitted. These are not checked again, because
+/// later changes must not make an accepted job look refused.
 fn known(core: &Core, uid: Uid, whole: &RequestKey, count: usize) -> Vec<bool> {
     let state = core.state.read();
     (0..count).map(|place| state.request(uid, &key(whole, place)).is_some()).collect()
 }
 
-/// How many of the first go to the log together.
-fn at_once(judged: &[Result<BatchJob, ApiFailure>], texts: &Texts) -> usize {
+/// How many of the first jobs are proposed together.
+fn chunk_len(judged: &[Result<BatchJob, ApiFailure>], texts: &Texts) -> usize {
     let mut bytes = 0;
     let fits = |job: &&Result<BatchJob, ApiFailure>| {
         bytes += job.as_ref().map_or(0, |job| texts.bytes(job));
-        bytes <= AT_ONCE_BYTES
+        bytes <= CHUNK_BYTES_MAX
     };
-    judged.iter().take(AT_ONCE).take_while(fits).count().max(1)
+    judged.iter().take(CHUNK_JOBS_MAX).take_while(fits).count().max(1)
 }
 
-/// What can be said of the whole.
+/// Checks the size of the whole batch.
 fn check_size(jobs: &[BatchJob], texts: &Texts) -> Result<(), Refusal> {
     let count = jobs.len();
     if !(1..=BATCH_JOBS_MAX).contains(&count) {
-        let message = format!("a batch of {count} jobs: send 1 to {BATCH_JOBS_MAX} in one request");
+        let message = format!("the batch has {count} jobs: send 1 to {BATCH_JOBS_MAX} per request");
         return Err(Refusal::BadAsk { message });
     }
     let bytes: usize = jobs.iter().map(|job| texts.bytes(job)).sum();
     if bytes > BATCH_BYTES_MAX {
         let (mib, most) = (bytes >> 20, BATCH_BYTES_MAX >> 20);
         let message = format!(
-            "a batch of {count} jobs whose scripts and environments are {mib} MiB, counted for \
-             each job: send at most {most} MiB in one request"
+            "the batch has {mib} MiB of scripts and environments, counted once for each of its \
+             {count} jobs: send at most {most} MiB per request"
         );
         return Err(Refusal::BadAsk { message });
     }
     Ok(())
 }
 
-/// Of the job at this place.
+/// The request key of the job at this position.
 fn key(whole: &RequestKey, place: usize) -> RequestKey {
     RequestKey(format!("{}.{place}", whole.0))
 }
 
-/// Refuses what makes no sense or never fits, but for those that are known.
-async fn judge(
+/// Refuses invalid jobs and jobs that can never run, except those submitted before.
+async fn check_jobs(
     core: &Arc<Core>,
     jobs: Vec<BatchJob>,
     known: &[bool],
@@ -188,10 +188,10 @@ async fn judge(
     let scripts: Vec<_> =
         texts.scripts.iter().map(|script| check_script(script.as_bytes()).map(drop)).collect();
     let checked = |(job, known): (BatchJob, &bool)| {
-        let is_brought = (job.environment as usize) < texts.environments.len();
-        match scripts.get(job.script as usize).filter(|_| is_brought) {
+        let has_environment = (job.environment as usize) < texts.environments.len();
+        match scripts.get(job.script as usize).filter(|_| has_environment) {
             None => {
-                let message = "it names a script or environment that the request does not bring";
+                let message = "it refers to a script or environment that is not in the request";
                 Err(Refusal::BadAsk { message: message.to_owned() })?
             }
             Some(_) if *known => Ok(job),
@@ -203,8 +203,8 @@ async fn judge(
         jobs.into_iter().zip(known).map(checked).collect();
     let (core, known) = (core.clone(), known.to_vec());
     let judged = tokio::task::spawn_blocking(move || {
-        let mut last = Last::default();
-        let pieces = checked.chunks(JUDGED_AT_ONCE).zip(known.chunks(JUDGED_AT_ONCE));
+        let mut last = LastChecked::default();
+        let pieces = checked.chunks(CHECKED_AT_ONCE).zip(known.chunks(CHECKED_AT_ONCE));
         let refused: Vec<Option<Refusal>> =
             pieces.flat_map(|(jobs, known)| never_fit(&core, jobs, known, &mut last)).collect();
         let judged = checked.into_iter().zip(refused);
@@ -214,15 +214,17 @@ async fn judge(
         };
         judged.map(judge).collect()
     });
-    // A controller that stops judges nothing; the log does not take the jobs either.
+    // The task fails only while the controller stops, and then the log accepts no jobs either.
     judged.await.unwrap_or_default()
 }
 
-/// Something with its place among the jobs.
-type At<T> = (usize, T);
+/// An item with its position among the jobs.
+type Indexed<T> = (usize, T);
 
-/// Those that are proposed, and the others.
-fn parted(judged: Vec<Result<BatchJob, ApiFailure>>) -> (Vec<At<BatchJob>>, Vec<At<ApiFailure>>) {
+/// Separates the jobs to propose from those refused.
+fn split_refused(
+    judged: Vec<Result<BatchJob, ApiFailure>>,
+) -> (Vec<Indexed<BatchJob>>, Vec<Indexed<ApiFailure>>) {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for (place, judged) in judged.into_iter().enumerate() {
         match judged {
@@ -233,8 +235,11 @@ fn parted(judged: Vec<Result<BatchJob, ApiFailure>>) -> (Vec<At<BatchJob>>, Vec<
     (good, bad)
 }
 
-/// All outcomes, those that were refused before at their places among the others.
-fn in_order(proposed: Vec<BatchOutcome>, failures: Vec<At<ApiFailure>>) -> Vec<BatchOutcome> {
+/// All outcomes in order, with the earlier refusals inserted at their positions.
+fn merge_outcomes(
+    proposed: Vec<BatchOutcome>,
+    failures: Vec<Indexed<ApiFailure>>,
+) -> Vec<BatchOutcome> {
     let mut outcomes = proposed;
     for (place, failure) in failures {
         outcomes.insert(place, refused(&failure));
@@ -242,8 +247,8 @@ fn in_order(proposed: Vec<BatchOutcome>, failures: Vec<At<ApiFailure>>) -> Vec<B
     outcomes
 }
 
-/// An outcome for each of the jobs; `notes` are what to tell the users of each that is accepted.
-/// Only what is nobody's fault here fails the whole request: then it is asked again.
+/// Proposes jobs and returns the outcome of each; `notes` are warnings for the accepted ones. Only a
+/// failure unrelated to the jobs fails the whole request, which can then be repeated.
 async fn propose(
     core: &Core,
     command: Command,
@@ -260,19 +265,20 @@ async fn propose(
         }
         Ok(events) => events,
     };
-    let mut said = events.into_iter().filter_map(|event| match event {
+    let mut reported = events.into_iter().filter_map(|event| match event {
         Event::JobSubmitted { job, tasks, .. } => Some(Ok((job, tasks))),
         Event::SubmitRefused { refusal, .. } => Some(Err(refusal)),
         _ => None,
     });
-    let unsaid = || Refusal::BadAsk {
-        message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
+    let no_outcome = || Refusal::BadAsk {
+        message: "the controller did not report the outcome: see `kantctl queue`".to_owned(),
     };
-    let outcome = |note: Option<String>| match said.next().unwrap_or_else(|| Err(unsaid())) {
+    let outcome = |note: Option<String>| match reported.next().unwrap_or_else(|| Err(no_outcome()))
+    {
         Ok((job, tasks)) => BatchOutcome::Accepted(SubmitAnswer {
             job,
             tasks,
-            warning: both(note, doubt(core, job)),
+            warning: join_warnings(note, dependency_warning(core, job)),
         }),
         Err(refusal) => refused(&refusal.into()),
     };

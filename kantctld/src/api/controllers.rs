@@ -1,5 +1,5 @@
-//! The controllers: how they stand, taking one in, and changing their parts; and the door for the
-//! others. Never lets anybody but an operator, or a controller by its certificate, in.
+//! Requests about controllers: their status, a join, changes of members, and the channel between
+//! controllers. Open to operators and to controllers with a certificate.
 
 mod invite;
 mod join;
@@ -8,9 +8,9 @@ mod view;
 use super::audited::Remark;
 use super::error::ApiFailure;
 use crate::core::{CommandError, Core};
-use crate::machine::StateMachine;
 use crate::peers::{self, Peers};
 use crate::raft::{Change, ChangeRefusal, Members, ProposeError, Status};
+use crate::state_machine::StateMachine;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, Query, State};
@@ -20,32 +20,32 @@ use axum::{Extension, Json};
 use common::id::{ControllerId, Uid};
 use common::wire::api::{ControllerList, ControllerView, JoinAnswer, JoinRequest};
 pub use invite::invite;
-use join::{check_join, take_in};
+use join::{accept, check_join};
 use net::{Caller, Client, Endpoint, Role, User};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use view::view;
 
-/// How long a change of members that is under way is waited for before another.
+/// How long to wait for a change of members in progress before another.
 const CHANGE_LIMIT: Duration = Duration::from_secs(5);
 const CHANGE_PAUSE: Duration = Duration::from_millis(100);
-/// How long the lead may take to change hands.
+/// The longest wait for a transfer of leadership.
 const TRANSFER_LIMIT: Duration = Duration::from_secs(3);
-/// The leader may be gone: then this controller says what it knows itself.
+/// If the leader does not answer within this time, this controller answers itself.
 const LEADER_LIMIT: Duration = Duration::from_secs(2);
 
 type OurPeers = Arc<Peers<StateMachine>>;
 
-/// Whether a question may be passed on.
+/// Whether a request may be forwarded.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Where {
-    /// Only this controller is asked.
+pub struct Scope {
+    /// Answer from this controller only.
     here: bool,
 }
 
-/// GET of the peers' channel: for controllers.
+/// GET of the channel between controllers.
 pub async fn channel(
     Extension(peers): Extension<OurPeers>,
     caller: Caller,
@@ -58,13 +58,13 @@ pub async fn channel(
     }
 }
 
-/// GET /v1/controllers: as the leader sees them if it answers, else as this one does.
+/// GET /v1/controllers: as seen by the leader, or by this controller if the leader does not answer.
 pub async fn list(
     State(core): State<Arc<Core>>,
     Extension(peers): Extension<OurPeers>,
     caller: Caller,
     headers: HeaderMap,
-    Query(asked): Query<Where>,
+    Query(asked): Query<Scope>,
 ) -> Result<Json<ControllerList>, Response> {
     if !is_controller(&caller, &headers) {
         let user = net::caller_identity(&caller, &headers).map_err(IntoResponse::into_response)?;
@@ -73,18 +73,18 @@ pub async fn list(
     let status = peers.log.status().borrow().clone();
     let mut list = match asked.here {
         true => view(&status),
-        false => as_led(&peers, &status).await,
+        false => leaders_view(&peers, &status).await,
     };
-    let me = &peers.me;
-    let is_moving = |one: &ControllerView| one.id == me.id && one.address != me.address;
-    if !me.address.is_empty() && list.controllers.iter().any(is_moving) {
-        list.moving.push(me.id);
+    let local = &peers.local;
+    let is_moving = |one: &ControllerView| one.id == local.id && one.address != local.address;
+    if !local.address.is_empty() && list.controllers.iter().any(is_moving) {
+        list.moving.push(local.id);
     }
     Ok(Json(list))
 }
 
-/// As the leader sees them if it answers, else as this one does.
-async fn as_led(peers: &Peers<StateMachine>, status: &Status) -> ControllerList {
+/// The controllers as seen by the leader, or by this controller if the leader does not answer.
+async fn leaders_view(peers: &Peers<StateMachine>, status: &Status) -> ControllerList {
     match leader(peers, status, LEADER_LIMIT).filter(|_| !status.leads) {
         Some(leader) => leader.get("/v1/controllers?here=true").await.ok(),
         None => None,
@@ -92,13 +92,13 @@ async fn as_led(peers: &Peers<StateMachine>, status: &Status) -> ControllerList 
     .unwrap_or_else(|| view(status))
 }
 
-/// POST /v1/controllers: another controller wants to be one of this cluster.
+/// POST /v1/controllers: another controller joins the cluster.
 pub async fn join(
     State(core): State<Arc<Core>>,
     Extension(peers): Extension<OurPeers>,
     caller: Caller,
     headers: HeaderMap,
-    Query(asked): Query<Where>,
+    Query(asked): Query<Scope>,
     Extension(remark): Extension<Remark>,
     body: Result<Json<JoinRequest>, JsonRejection>,
 ) -> Result<Json<JoinAnswer>, Response> {
@@ -112,12 +112,12 @@ pub async fn join(
         let leader = leader(&peers, &status, CHANGE_LIMIT * 4).filter(|_| !asked.here);
         let leader = leader.ok_or_else(|| super::leader::no_leader().into_response())?;
         let answer = leader.post("/v1/controllers?here=true", &request).await;
-        return answer.map(Json).map_err(|error| passed_back(error).into_response());
+        return answer.map(Json).map_err(|error| relayed_refusal(error).into_response());
     }
     check_join(&peers, &request).map_err(IntoResponse::into_response)?;
-    let id = take_in(&core, &peers, request).await.map_err(IntoResponse::into_response)?;
+    let id = accept(&core, &peers, request).await.map_err(IntoResponse::into_response)?;
     let release = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(Json(JoinAnswer { cluster: peers.me.cluster, id, release }))
+    Ok(Json(JoinAnswer { cluster: peers.local.cluster, id, release }))
 }
 
 /// POST /v1/controllers/{id}/promote
@@ -130,7 +130,7 @@ pub async fn promote(
     check_operator(&core, &user)?;
     let id = ControllerId(id);
     change(&peers, vec![Change::Promote(id)]).await?;
-    Ok(Json(seen(&peers, |members| members.votes(id)).await))
+    Ok(Json(after_change(&peers, |members| members.votes(id)).await))
 }
 
 /// POST /v1/controllers/{id}/remove
@@ -143,10 +143,10 @@ pub async fn remove(
     check_operator(&core, &user)?;
     let id = ControllerId(id);
     change(&peers, vec![Change::Remove(id)]).await?;
-    Ok(Json(seen(&peers, |members| !members.has(id)).await))
+    Ok(Json(after_change(&peers, |members| !members.has(id)).await))
 }
 
-/// POST /v1/controllers/{id}/transfer: that one is to lead.
+/// POST /v1/controllers/{id}/transfer: makes that controller the leader.
 pub async fn transfer(
     State(core): State<Arc<Core>>,
     Extension(peers): Extension<OurPeers>,
@@ -164,31 +164,31 @@ pub async fn transfer(
         return Err(refused(ChangeRefusal::Unknown(to)));
     }
     if !votes {
-        let message = format!("controller {to} does not vote, so it cannot lead: promote it first");
-        return Err(ApiFailure::Said(net::Refusal::new(StatusCode::CONFLICT, "no_vote", message)));
+        let message = format!("controller {to} does not vote and cannot lead: promote it first");
+        return Err(ApiFailure::Http(net::Refusal::new(StatusCode::CONFLICT, "no_vote", message)));
     }
     peers.log.transfer(Some(to)).await;
-    let took_over = status.wait_for(|status| status.leader == Some(to));
-    let took_over = tokio::time::timeout(TRANSFER_LIMIT, took_over).await;
-    match took_over.map(|status| status.map(|status| status.clone())) {
-        Ok(Ok(status)) => Ok(Json(as_led(&peers, &status).await)),
+    let transferred = status.wait_for(|status| status.leader == Some(to));
+    let transferred = tokio::time::timeout(TRANSFER_LIMIT, transferred).await;
+    match transferred.map(|status| status.map(|status| status.clone())) {
+        Ok(Ok(status)) => Ok(Json(leaders_view(&peers, &status).await)),
         Ok(Err(_)) => Err(CommandError::NotTaken(ProposeError::Stopped).into()),
         Err(_) => {
             let message =
-                format!("controller {to} did not take the lead: is it up, and caught up?");
+                format!("controller {to} did not take over leadership: is it up and caught up?");
             let refusal = net::Refusal::new(StatusCode::CONFLICT, "not_taken_over", message);
-            Err(ApiFailure::Said(refusal.hint("`kantctl admin controller status` shows it")))
+            Err(ApiFailure::Http(refusal.hint("`kantctl admin controller status` shows it")))
         }
     }
 }
 
-/// A certificate of a controller, and no user that it speaks for.
+/// Whether the caller is a controller that does not act for a user.
 fn is_controller(caller: &Caller, headers: &HeaderMap) -> bool {
     *caller == Caller::Peer(Role::Controller) && !headers.contains_key(net::USER_HEADER)
 }
 
 fn not_a_controller() -> net::Refusal {
-    let message = "this is for controllers, which prove themselves by TLS";
+    let message = "this is for controllers, which authenticate by TLS";
     net::Refusal::new(StatusCode::FORBIDDEN, "not_a_controller", message)
 }
 
@@ -196,10 +196,10 @@ fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
     match core.actor(Uid(user.uid)).operator {
         true => Ok(()),
         false => {
-            let message = "controllers are the operators' business: ask one of those named in \
+            let message = "only operators may manage controllers: ask one of those listed in \
                            `admins` in kantctld.toml";
             let refusal = net::Refusal::new(StatusCode::FORBIDDEN, "operators_only", message);
-            Err(ApiFailure::Said(refusal))
+            Err(ApiFailure::Http(refusal))
         }
     }
 }
@@ -210,8 +210,8 @@ fn leader(peers: &Peers<StateMachine>, status: &Status, limit: Duration) -> Opti
     Some(Client::new(endpoint).with_connect_limit(LEADER_LIMIT).with_answer_limit(Some(limit)))
 }
 
-/// The leader's refusal as it was given; no answer as a failure to reach it.
-fn passed_back(error: net::ClientError) -> net::Refusal {
+/// The leader's refusal unchanged; any other error as a failure to reach it.
+fn relayed_refusal(error: net::ClientError) -> net::Refusal {
     match error {
         net::ClientError::Refused { status, error } => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
@@ -224,7 +224,7 @@ fn passed_back(error: net::ClientError) -> net::Refusal {
     }
 }
 
-/// Makes changes, as one, after the one under way if there is one.
+/// Makes all changes at once, after a change in progress.
 async fn change(
     peers: &Peers<StateMachine>,
     changes: Vec<Change>,
@@ -242,12 +242,15 @@ async fn change(
     }
 }
 
-/// How the controllers stand once a change shows, and is over: whoever asked for it is not shown
-/// the members before, nor both majorities of a joint configuration.
-async fn seen(peers: &Peers<StateMachine>, shows: impl Fn(&Members) -> bool) -> ControllerList {
+/// The controllers once a change shows and is complete, so that the answer has neither the old
+/// members nor both majorities of a joint configuration.
+async fn after_change(
+    peers: &Peers<StateMachine>,
+    shows: impl Fn(&Members) -> bool,
+) -> ControllerList {
     let mut status = peers.log.status();
     let is_over = |status: &Status| shows(&status.members) && !status.members.is_joint();
-    // It is in force all the same.
+    // After the timeout the change is in force all the same.
     let _ = tokio::time::timeout(CHANGE_LIMIT, status.wait_for(is_over)).await;
     view(&status.borrow())
 }

@@ -1,5 +1,5 @@
-//! Refusals as HTTP answers: a status, a stable word, a sentence, and what to do. Never an inner
-//! detail that only a developer could use.
+//! Refusals as HTTP answers: a status, a stable code, a sentence, and a hint. Internal details are
+//! left out.
 
 use super::leader::{NO_LEADER, no_leader};
 use crate::core::CommandError;
@@ -11,34 +11,32 @@ use common::id::{IdError, JobKey};
 use common::job::check::AskError;
 use common::reason::Refusal;
 
-/// Why a request was not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiFailure {
-    /// A command came to nothing.
+    /// A command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The same, found before it was proposed.
+    /// A check before the proposal failed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// An id or name in the path does not read.
+    /// Invalid id or name in the path.
     #[error(transparent)]
     BadId(#[from] IdError),
-    /// The ask is wrong in itself.
+    /// The job request is invalid in itself.
     #[error(transparent)]
     BadAsk(#[from] AskError),
-    /// The body does not read.
+    /// Invalid body.
     #[error("failed to read the request: {0}")]
     BadBody(#[from] JsonRejection),
-    /// The disk is nearly full.
     #[error(transparent)]
-    NearlyFull(#[from] crate::room::NearlyFull),
-    /// As it was put.
+    NearlyFull(#[from] crate::disk_guard::NearlyFull),
+    /// A refusal to pass on unchanged.
     #[error("{}", .0.error)]
-    Said(net::Refusal),
-    /// Its output cannot be shown, or no program be started in it.
+    Http(net::Refusal),
+    /// A node's output could not be read, or a program not be started there.
     #[error("{message}")]
     Output {
-        /// 409 while it does not run, 502 when the node cannot be asked.
+        /// 409 if the job does not run, 502 if the node cannot be asked.
         status: StatusCode,
         code: &'static str,
         message: String,
@@ -46,9 +44,9 @@ pub enum ApiFailure {
 }
 
 impl ApiFailure {
-    /// The same of a job that is there already: it need not be submitted.
+    /// The failure as one of a change to an existing job.
     pub fn of_change(self, key: JobKey) -> Self {
-        let message = |reason| format!("{reason}: job {key} is left as it was");
+        let message = |reason| format!("{reason}: job {key} is unchanged");
         match self {
             Self::Refused(
                 Refusal::NeverFits { reason, .. } | Refusal::NeverAdmitted { reason },
@@ -57,7 +55,6 @@ impl ApiFailure {
         }
     }
 
-    /// The stable word for it.
     pub fn code(&self) -> &'static str {
         self.status_and_code().1
     }
@@ -87,7 +84,7 @@ impl ApiFailure {
             Self::BadBody(rejection) => (rejection.status(), "bad_body"),
             Self::Output { status, code, .. } => (*status, code),
             Self::NearlyFull(_) => (StatusCode::INSUFFICIENT_STORAGE, "disk_nearly_full"),
-            Self::Said(refusal) => (refusal.status, "said"),
+            Self::Http(refusal) => (refusal.status, "said"),
         }
     }
 }
@@ -134,7 +131,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
 
 impl IntoResponse for ApiFailure {
     fn into_response(self) -> Response {
-        if let Self::Said(refusal) = self {
+        if let Self::Http(refusal) = self {
             return refusal.into_response();
         }
         let (status, code) = self.status_and_code();
@@ -142,14 +139,14 @@ impl IntoResponse for ApiFailure {
             return no_leader().into_response();
         }
         if status == StatusCode::PAYLOAD_TOO_LARGE {
-            return super::large::too_large().into_response();
+            return super::body_limit::too_large().into_response();
         }
         net::Refusal::new(status, code, self.to_string()).into_response()
     }
 }
 
-/// A path this release does not serve.
+/// The answer for unknown paths.
 pub async fn no_such_path(uri: Uri) -> Response {
-    let message = format!("this controller has no {}: is kantctl of another release?", uri.path());
+    let message = format!("this controller has no {}: is kantctl another release?", uri.path());
     net::Refusal::new(StatusCode::NOT_FOUND, "no_such_path", message).into_response()
 }

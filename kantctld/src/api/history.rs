@@ -1,10 +1,9 @@
-//! Runs that are over, and what they add up to. Never waits for what is not applied yet; what is
-//! applied is in the file before it is looked at.
+//! Accounting of finished runs, and reports. A request sees everything applied before it.
 
 use super::error::ApiFailure;
-use super::look;
+use super::slow_query;
 use crate::core::Core;
-use crate::history::{self, HistoryError, Kept};
+use crate::history::{self, HistoryError, HistoryPage};
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
@@ -13,7 +12,7 @@ use common::wire::api::{AccountList, HistoryList, HistoryQuery, ReportQuery, Rep
 use net::{Caller, Role};
 use std::sync::Arc;
 
-/// For turns: other controllers, which are no user. The kernel has no user of this number.
+/// The user under which other controllers' requests count; no real user has this uid.
 const CONTROLLERS: u32 = u32::MAX;
 
 /// GET /v1/history
@@ -25,38 +24,38 @@ pub async fn list(
     core.refresh().await?;
     written(&core).await?;
     let (history, as_of) = (core.history.clone(), core.now());
-    look::answer(&core, user.uid, move |_| {
+    slow_query::respond_json(&core, user.uid, move |_| {
         let looked = history.reader().and_then(|reader| history::runs(&reader, &query));
         Ok(HistoryList { as_of, ..looked.map_err(refused)? })
     })
     .await
 }
 
-/// GET of [`history::KEPT_PATH`]: what this controller itself has, for another one.
+/// GET of [`history::KEPT_PATH`]: this controller's own records, for another controller.
 pub async fn kept(
     State(core): State<Arc<Core>>,
     caller: Caller,
     Query(query): Query<HistoryQuery>,
-) -> Result<Json<Kept>, Response> {
+) -> Result<Json<HistoryPage>, Response> {
     if caller != Caller::Peer(Role::Controller) {
-        let message = "only other controllers are told this: everybody else asks /v1/history";
+        let message = "this is for other controllers: users ask /v1/history";
         return Err(
             net::Refusal::new(StatusCode::FORBIDDEN, "not_a_controller", message).into_response()
         );
     }
     let gap = *core.history.gap().borrow();
-    // With the first page: the others go on from there.
+    // Only with the first page; the following ones continue it.
     let since = query.since.filter(|_| query.every_run && query.after.is_none());
-    let told = async {
+    let answer = async {
         let list = page(&core, CONTROLLERS, query).await?;
         let history = core.history.clone();
-        let nodes = look::list(&core, CONTROLLERS, move |_| match since {
+        let nodes = slow_query::run(&core, CONTROLLERS, move |_| match since {
             Some(since) => history::node_changes(&history.reader()?, since),
             None => Ok(Vec::new()),
         });
-        Ok(Kept { list, nodes: nodes.await?.map_err(refused)?, gap })
+        Ok(HistoryPage { list, nodes: nodes.await?.map_err(refused)?, gap })
     };
-    told.await.map(Json).map_err(|failure: ApiFailure| failure.into_response())
+    answer.await.map(Json).map_err(|failure: ApiFailure| failure.into_response())
 }
 
 /// GET /v1/accounts
@@ -76,12 +75,12 @@ pub async fn report(
     Query(query): Query<ReportQuery>,
 ) -> Result<Json<ReportView>, ApiFailure> {
     core.refresh().await?;
-    // The copy first, and then the file: what is over by the one is in the other, and what is over
-    // since is left out there.
+    // The copy first, then the file: runs finished by the time of the copy are in the file, and the
+    // report leaves out those finished later.
     let state = core.state.read().clone();
     written(&core).await?;
     let (now, history) = (core.now(), core.history.clone());
-    let looked = look::list(&core, user.uid, move |_| {
+    let looked = slow_query::run(&core, user.uid, move |_| {
         let running = state::history::running(&state, now);
         history::report(&history.reader()?, &query, running, (state.now(), now))
     });
@@ -91,20 +90,20 @@ pub async fn report(
 async fn page(core: &Arc<Core>, uid: u32, query: HistoryQuery) -> Result<HistoryList, ApiFailure> {
     written(core).await?;
     let history = core.history.clone();
-    let looked = look::list(core, uid, move |_| history::runs(&history.reader()?, &query));
+    let looked = slow_query::run(core, uid, move |_| history::runs(&history.reader()?, &query));
     let list = looked.await?.map_err(refused)?;
     Ok(HistoryList { as_of: core.now(), ..list })
 }
 
-/// Waits until all that was applied is in the file.
+/// Waits until everything applied is in the file.
 async fn written(core: &Core) -> Result<(), ApiFailure> {
     if core.history.flush().await {
         return Ok(());
     }
-    let message = "accounting cannot be written at the moment, so that what is over lately is \
-                   missing: see kantctld's log on the controller that leads (a full disk?)";
+    let message = "failed to write accounting, so recent runs are missing: see kantctld's log on \
+                   the leader (is the disk full?)";
     let refusal = net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "accounting", message);
-    Err(ApiFailure::Said(refusal))
+    Err(ApiFailure::Http(refusal))
 }
 
 fn refused(error: HistoryError) -> ApiFailure {
@@ -112,5 +111,5 @@ fn refused(error: HistoryError) -> ApiFailure {
         HistoryError::Question(_) => (StatusCode::BAD_REQUEST, "bad_question"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "accounting"),
     };
-    ApiFailure::Said(net::Refusal::new(status, code, error.to_string()))
+    ApiFailure::Http(net::Refusal::new(status, code, error.to_string()))
 }

@@ -1,9 +1,8 @@
-//! Looking at jobs and steering them. Never shows what the state does not hold; never waits for a
-//! node.
+//! Views of jobs, and commands on them.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
-use super::look;
+use super::slow_query;
 use crate::core::Core;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
@@ -21,10 +20,10 @@ use state::{Actor, Command, Target};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest one GET .../wait holds on.
+/// The longest time one GET .../wait blocks.
 const WAIT_LIMIT: Duration = Duration::from_secs(60);
 
-/// The name of a user, or the number as text. Asks the host's user database: may block.
+/// The name of a user, or the uid as text. Reads the host's user database and may block.
 pub fn user_name(uid: u32) -> String {
     let user = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid)).ok().flatten();
     user.map_or_else(|| uid.to_string(), |user| user.name)
@@ -39,19 +38,19 @@ pub async fn list(
     let (waits, now) = (core.last_waits(), core.now());
     if query.lines {
         let head = Looked { as_of: now };
-        return look::lines(&core, user.uid, move |state, lines| {
+        return slow_query::respond_lines(&core, user.uid, move |state, lines| {
             lines.add(&head)?;
             view::brief_jobs(state, &query, &waits).try_for_each(|job| lines.add(&job))
         })
         .await;
     }
-    look::answer(&core, user.uid, move |state| {
+    slow_query::respond_json(&core, user.uid, move |state| {
         Ok(JobList { as_of: now, ..view::job_list(state, &query, &waits) })
     })
     .await
 }
 
-/// A job, or all tasks of an array, with their stories.
+/// A job or all tasks of an array, with their timelines.
 ///
 /// # Errors
 /// [`Refusal::UnknownJob`].
@@ -70,14 +69,14 @@ pub async fn show(
 ) -> Result<Response, ApiFailure> {
     core.refresh().await?;
     let (key, waits, now) = (core.key(&key)?, core.last_waits(), core.now());
-    look::answer(&core, user.uid, move |state| {
+    slow_query::respond_json(&core, user.uid, move |state| {
         let list = view::job_detail(state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
         Ok(JobList { as_of: now, ..list })
     })
     .await
 }
 
-/// Proposes a command on a job and gathers what it changed.
+/// Proposes a command on a job and returns the jobs it changed.
 async fn steer(
     core: &Arc<Core>,
     user: &net::User,
@@ -152,7 +151,7 @@ pub async fn checkpoint(
     let (actor, target) = (core.actor(Uid(user.uid)), core.target(&key)?);
     let events = core.command(Command::CheckpointJob { actor, target }).await?;
     let jobs = state::event::changed(&events)?;
-    // What was granted told when.
+    // A granted request has the time in its event.
     let checkpoint_at = state::event::saved(&events).unwrap_or_else(|| core.now());
     Ok(Json(CheckpointAnswer { jobs, checkpoint_at }))
 }
@@ -170,28 +169,26 @@ pub async fn resize(
     steer(&core, &user, &key, |actor, target| Command::ResizeJob { actor, target, size }).await
 }
 
-/// How long to wait.
 #[derive(Debug, Deserialize)]
 pub struct WaitQuery {
-    /// At most so long; the server has a bound of its own.
+    /// At most this long; the server has a limit of its own.
     #[serde(default)]
     seconds: u64,
     #[serde(default)]
     until: Until,
 }
 
-/// What is waited for.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Until {
     #[default]
     Over,
-    /// That it runs, or is past that.
+    /// It runs, or has ended.
     Started,
 }
 
 impl Until {
-    const fn has_come(self, phase: Phase) -> bool {
+    const fn includes(self, phase: Phase) -> bool {
         match self {
             Self::Over => matches!(phase, Phase::Done),
             Self::Started => !matches!(phase, Phase::Pending | Phase::Starting),
@@ -212,29 +209,29 @@ pub async fn wait(
     let mut applied = core.applied.clone();
     loop {
         applied.mark_unchanged();
-        if is_so(&core, key, query.until)? {
+        if has_reached(&core, key, query.until)? {
             return Ok(Json(detail(&core, key)?));
         }
         match tokio::time::timeout_at(deadline, applied.changed()).await {
             Ok(Ok(())) => {}
-            // Time is up, or the controller stops: what is known is the answer.
+            // Timeout, or the controller stops: answer with what is known.
             Ok(Err(_)) | Err(_) => return Ok(Json(detail(&core, key)?)),
         }
     }
 }
 
-/// Have all tasks of a job come so far? Looks at no more than it must: many may wait for one job.
-fn is_so(core: &Core, key: JobKey, until: Until) -> Result<bool, Refusal> {
+/// Whether all tasks of a job have reached this point. Cheap, because many clients may wait.
+fn has_reached(core: &Core, key: JobKey, until: Until) -> Result<bool, Refusal> {
     let state = core.state.read();
     let unknown = Refusal::UnknownJob { key };
     match key.index {
         Some(_) => {
             let (_, element) = state.element(key).ok_or(unknown)?;
-            Ok(until.has_come(element.phase))
+            Ok(until.includes(element.phase))
         }
         None => {
             let record = state.job(key.job).ok_or(unknown)?;
-            Ok(record.elements.values().all(|element| until.has_come(element.phase)))
+            Ok(record.elements.values().all(|element| until.includes(element.phase)))
         }
     }
 }
@@ -247,10 +244,10 @@ pub async fn explain(
 ) -> Result<Json<Explanation>, ApiFailure> {
     core.refresh().await?;
     let key = core.key(&key)?;
-    let looked = look::forecast(&core, user.uid, move |core| {
+    let looked = slow_query::forecast(&core, user.uid, move |core| {
         let now = core.now();
         let (waits, state) = (core.last_waits(), core.state.read().clone());
-        let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+        let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
         view::explain(&state, key, &waits, &snapshot, now)
     });
     let explanation = looked.await?;

@@ -1,8 +1,7 @@
-//! GET /v1/metrics: how well the cluster is used, and how long jobs waited. Never computes any of
-//! it; `crate::metrics` and the engine do.
+//! GET /v1/metrics: utilization of the cluster and waiting times of jobs.
 
 use super::error::ApiFailure;
-use super::look::forecast;
+use super::slow_query::forecast;
 use crate::core::Core;
 use axum::Json;
 use axum::extract::State;
@@ -14,12 +13,12 @@ pub async fn show(
     State(core): State<Arc<Core>>,
     user: net::User,
 ) -> Result<Json<MetricsView>, ApiFailure> {
-    // All kept jobs are looked at.
-    let looked = forecast(&core, user.uid, |core| {
+    // It reads all jobs in the state.
+    let result = forecast(&core, user.uid, |core| {
         let now = core.now();
         let state = core.state.read().clone();
-        let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+        let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
         crate::metrics::metrics(&state, &snapshot, now)
     });
-    Ok(Json(looked.await?))
+    Ok(Json(result.await?))
 }

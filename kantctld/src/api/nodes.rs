@@ -1,11 +1,11 @@
-//! Looking at nodes, queues and the controller; draining; and the door for node daemons.
-//! Never opens the node channel to anything but a certificate of a node.
+//! Views of nodes, queues and the controller, drain and resume of nodes, and the channel of node
+//! daemons, which needs a node's certificate.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
-use super::look;
+use super::slow_query;
 use crate::core::Core;
-use crate::session::{self, Make, NodeThreads};
+use crate::session::{self, NodeKind, NodeThreads};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub async fn list(State(core): State<Arc<Core>>, user: net::User) -> Result<Response, ApiFailure> {
     let now = core.now();
     let view = move |state: &_| Ok(NodeList { as_of: now, ..view::node_list(state) });
-    look::answer(&core, user.uid, view).await
+    slow_query::respond_json(&core, user.uid, view).await
 }
 
 /// GET /v1/nodes/{name}
@@ -69,7 +69,7 @@ pub async fn queues(
     State(core): State<Arc<Core>>,
     user: net::User,
 ) -> Result<Json<QueueList>, ApiFailure> {
-    Ok(Json(look::list(&core, user.uid, view::queue_list).await?))
+    Ok(Json(slow_query::run(&core, user.uid, view::queue_list).await?))
 }
 
 /// GET /v1/status
@@ -90,20 +90,20 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
     })
 }
 
-/// GET of the node channel: for daemons with a node's certificate. Where this controller does not
-/// lead, the session says so, and who does.
+/// GET of the node channel, for daemons with a node's certificate. If this controller does not lead,
+/// the session redirects to the leader.
 pub async fn channel(
     State(core): State<Arc<Core>>,
-    Extension(make): Extension<Make>,
+    Extension(kind): Extension<NodeKind>,
     Extension(NodeThreads(on)): Extension<NodeThreads>,
     caller: Caller,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    // A request that a node passes on for a user is that user's, not the node's.
+    // A request that a node forwards for a user is the user's, not the node's.
     let vouched = headers.contains_key(net::USER_HEADER);
     let (Caller::Peer(Role::Node(name)), false) = (caller, vouched) else {
-        let message = "the node channel is for node daemons, which prove themselves by TLS";
+        let message = "the node channel is for node daemons, which authenticate by TLS";
         return net::Refusal::new(StatusCode::FORBIDDEN, "not_a_node", message).into_response();
     };
     let certified = match NodeName::new(name) {
@@ -111,6 +111,6 @@ pub async fn channel(
         Err(error) => return ApiFailure::BadId(error).into_response(),
     };
     net::accept_channel(upgrade, Keepalive::default(), on, move |channel| {
-        session::serve(core, certified, make, channel)
+        session::serve(core, certified, kind, channel)
     })
 }

@@ -1,5 +1,5 @@
-//! By which way a request came: the controller's own socket, a node that vouched for its user, or
-//! another controller, which says the same of what it passes on. Never decides what it may do.
+//! The origin of a request: the controller's local socket, a node that vouches for the user, or the
+//! origin that a forwarding controller reports.
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
@@ -9,14 +9,13 @@ use net::{Caller, Role};
 use std::convert::Infallible;
 use std::fmt;
 
-/// Says that a controller passed this request on, which, and the way by which it came there.
-pub(super) const PASSED_ON: &str = "x-kant-passed-on";
+/// The header of a forwarded request: the forwarding controller, and the request's origin there.
+pub(super) const FORWARDED: &str = "x-kant-passed-on";
 
-/// By which way a request came.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Origin {
     way: Way,
-    /// The controller that passed it on.
+    /// The controller that forwarded it.
     pub(super) through: Option<String>,
 }
 
@@ -30,13 +29,13 @@ enum Way {
 }
 
 impl Origin {
-    /// By what the listener has proved, and what a controller says of what it passes on.
+    /// As proved by the listener or, for a forwarded request, reported by the controller.
     pub(super) fn of(extensions: &Extensions, headers: &HeaderMap) -> Self {
         let caller = extensions.get::<ConnectInfo<Caller>>().map(|ConnectInfo(caller)| caller);
         let way = match caller {
             Some(Caller::Peer(Role::Node(name))) => Way::Node(name.clone()),
             Some(Caller::Peer(Role::Controller)) => {
-                return Self::passed_on(headers)
+                return Self::forwarded(headers)
                     .unwrap_or(Self { way: Way::Controller, through: None });
             }
             Some(Caller::Local { .. }) | None => Way::Socket,
@@ -44,8 +43,8 @@ impl Origin {
         Self { way, through: None }
     }
 
-    fn passed_on(headers: &HeaderMap) -> Option<Self> {
-        let (through, way) = headers.get(PASSED_ON)?.to_str().ok()?.split_once(' ')?;
+    fn forwarded(headers: &HeaderMap) -> Option<Self> {
+        let (through, way) = headers.get(FORWARDED)?.to_str().ok()?.split_once(' ')?;
         let way = match (way, way.strip_prefix("node ")) {
             ("socket", _) => Way::Socket,
             (_, Some(name)) => Way::Node(name.to_owned()),
@@ -54,15 +53,15 @@ impl Origin {
         Some(Self { way, through: Some(through.to_owned()) })
     }
 
-    /// What a controller says of a request that it passes on.
+    /// The header value for a request that this controller forwards.
     pub(super) fn header(&self, by: ControllerId) -> HeaderValue {
-        // A node's name in a certificate has letters, digits and dots; one that has not is a
-        // node's all the same.
+        // A node name in a certificate should have only letters, digits and dots. With any other
+        // name the request still counts as one of a node.
         let unnamed = HeaderValue::from_static("? node ?");
         HeaderValue::from_str(&format!("{by} {self}")).unwrap_or(unnamed)
     }
 
-    /// What the node that vouches for the user calls itself, also where that is no node's name.
+    /// The name in the certificate of the vouching node, even if it is no valid node name.
     pub(super) fn voucher(&self) -> Option<&str> {
         match &self.way {
             Way::Node(name) => Some(name),
@@ -70,7 +69,7 @@ impl Origin {
         }
     }
 
-    /// The node that vouches for the user.
+    /// The vouching node.
     pub(super) fn node(&self) -> Option<NodeName> {
         NodeName::new(self.voucher()?).ok()
     }
@@ -102,13 +101,13 @@ mod tests {
         let (mut extensions, mut headers) = (Extensions::new(), HeaderMap::new());
         extensions.insert(ConnectInfo(caller));
         headers.extend(header.map(|text| {
-            (PASSED_ON.parse::<axum::http::HeaderName>().unwrap(), HeaderValue::from_static(text))
+            (FORWARDED.parse::<axum::http::HeaderName>().unwrap(), HeaderValue::from_static(text))
         }));
         Origin::of(&extensions, &headers)
     }
 
     #[test]
-    fn only_a_controller_is_believed_where_a_request_came_from() {
+    fn the_reported_origin_counts_only_from_a_controller() {
         let node = || Caller::Peer(Role::Node("g-1".to_owned()));
         let local = Caller::Local { uid: 7, gid: 7, pid: None };
         assert_eq!(origin(local, Some("2 node g-9")).to_string(), "socket");
@@ -116,20 +115,20 @@ mod tests {
         let controller = || Caller::Peer(Role::Controller);
         assert_eq!(origin(controller(), None).to_string(), "controller");
         assert_eq!(origin(controller(), Some("2 nonsense")).to_string(), "controller");
-        let passed_on = origin(controller(), Some("2 node g-9"));
+        let forwarded = origin(controller(), Some("2 node g-9"));
         assert_eq!(
-            (passed_on.to_string().as_str(), passed_on.through.as_deref()),
+            (forwarded.to_string().as_str(), forwarded.through.as_deref()),
             ("node g-9", Some("2"))
         );
-        assert_eq!(passed_on.node(), Some(NodeName::new("g-9").unwrap()));
+        assert_eq!(forwarded.node(), Some(NodeName::new("g-9").unwrap()));
     }
 
     #[test]
-    fn what_is_passed_on_is_understood_by_the_next() {
+    fn the_header_of_a_forwarded_request_can_be_parsed() {
         let first = origin(Caller::Peer(Role::Node("g-1".to_owned())), None);
         let mut headers = HeaderMap::new();
-        headers.insert(PASSED_ON, first.header(ControllerId(3)));
-        let next = Origin::passed_on(&headers).unwrap();
+        headers.insert(FORWARDED, first.header(ControllerId(3)));
+        let next = Origin::forwarded(&headers).unwrap();
         assert_eq!((next.node(), next.through.as_deref()), (first.node(), Some("3")));
     }
 }

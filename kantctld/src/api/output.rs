@@ -1,5 +1,5 @@
-//! A job's script and its output, for its owner and for operators. Output stays on the nodes; it is
-//! read there as the owner and passed through. Never reads a file on this host.
+//! A job's script and output, for its owner and operators. Output is read on the job's node as the
+//! owner, and passed through.
 
 use super::error::ApiFailure;
 use crate::core::Core;
@@ -17,16 +17,16 @@ use state::view;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Set on an answer after which nothing more will come.
+/// Set on an answer once the output is complete.
 const ENDED: HeaderName = HeaderName::from_static("x-kant-ended");
 /// The most bytes in one answer.
 const CHUNK_BYTES_MAX: u32 = 1 << 20;
-/// The longest one question waits on the node, in seconds.
+/// The longest wait of one request on the node, in seconds.
 const WAIT_SECONDS_MAX: u64 = 30;
-/// How much longer a node may take than it was asked to wait.
+/// How much longer than that a node may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
-/// Which piece of output.
+/// The part of the output to read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct OutputQuery {
@@ -35,8 +35,8 @@ pub struct OutputQuery {
     wait_seconds: u64,
 }
 
-/// Where a job's output is.
-struct Place {
+/// The location of a job's output.
+struct OutputSource {
     node: NodeName,
     id: AttemptId,
     owner: Owner,
@@ -70,29 +70,29 @@ pub async fn read(
 ) -> Result<Response, ApiFailure> {
     let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
-    let place = find(&core, key, query.stream)?;
-    let wait_seconds = if place.over { 0 } else { query.wait_seconds.min(WAIT_SECONDS_MAX) };
+    let source = output_source(&core, key, query.stream)?;
+    let wait_seconds = if source.over { 0 } else { query.wait_seconds.min(WAIT_SECONDS_MAX) };
     let question = ReadOutput {
         question: 0,
-        id: place.id,
-        owner: place.owner,
-        path: place.path,
+        id: source.id,
+        owner: source.owner,
+        path: source.path,
         offset: query.offset,
         bytes_max: CHUNK_BYTES_MAX,
         wait: Span::from_seconds(wait_seconds),
     };
     let limit = Duration::from_secs(wait_seconds) + ANSWER_LIMIT;
-    let answer = tokio::time::timeout(limit, core.hub.read(&place.node, question)).await;
+    let answer = tokio::time::timeout(limit, core.sessions.read(&source.node, question)).await;
     let chunk = answer.ok().flatten().ok_or_else(|| ApiFailure::Output {
         status: StatusCode::BAD_GATEWAY,
         code: "node_silent",
-        message: format!("node {} holds the output and is not in contact", place.node),
+        message: format!("node {} has the output and does not answer", source.node),
     })?;
     if let Some(message) = chunk.error {
         let (status, code) = (StatusCode::UNPROCESSABLE_ENTITY, "output_unreadable");
         return Err(ApiFailure::Output { status, code, message });
     }
-    let ended = if place.over && chunk.bytes.is_empty() { "1" } else { "0" };
+    let ended = if source.over && chunk.bytes.is_empty() { "1" } else { "0" };
     Ok(([(ENDED, ended)], chunk.bytes).into_response())
 }
 
@@ -106,7 +106,11 @@ fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), Refusal
     Err(Refusal::NotYours { job: key.job, owner: record.spec.owner.name.clone() })
 }
 
-fn find(core: &Core, key: JobKey, stream: OutputStream) -> Result<Place, ApiFailure> {
+fn output_source(
+    core: &Core,
+    key: JobKey,
+    stream: OutputStream,
+) -> Result<OutputSource, ApiFailure> {
     let waits = core.last_waits();
     let job = view::job_view(&core.state.read(), key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let Some(share) = job.allocation.as_ref().and_then(|a| a.shares().first()) else {
@@ -130,7 +134,7 @@ fn find(core: &Core, key: JobKey, stream: OutputStream) -> Result<Place, ApiFail
         node_rank: 0,
         task_rank: 0,
     };
-    Ok(Place {
+    Ok(OutputSource {
         node: share.node.clone(),
         id: AttemptId { key, attempt: common::id::Attempt(job.attempt) },
         path: absolute(&job.ask.work_dir, &fill(pattern, &facts)),

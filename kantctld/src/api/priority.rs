@@ -1,8 +1,7 @@
-//! Where waiting jobs' priorities come from, factor by factor. Never orders anything; the engine
-//! does.
+//! The priorities of waiting jobs, factor by factor, as computed by the engine.
 
 use super::error::ApiFailure;
-use super::look::forecast;
+use super::slow_query::forecast;
 use crate::core::Core;
 use axum::Json;
 use axum::extract::{Query, State};
@@ -34,7 +33,7 @@ fn list_of(core: &Core, named: &[JobKey], now: Time) -> Result<Vec<PriorityView>
     if let Some(key) = named.iter().find(|key| state.job(key.job).is_none()) {
         return Err(Refusal::UnknownJob { key: *key });
     }
-    let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+    let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
     let places: Vec<(u32, JobKey)> = (1..).zip(engine::in_order(&snapshot, now)).collect();
     let wanted = |key: &JobKey| {
         named.is_empty() || named.contains(key) || named.contains(&JobKey::single(key.job))

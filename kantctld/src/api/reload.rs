@@ -1,5 +1,4 @@
-//! POST /v1/reload: an operator's wish that the configuration be read again. Never takes the
-//! configuration, or the name of its file, from the request.
+//! POST /v1/reload: reads the configuration again, for operators.
 
 use super::error::ApiFailure;
 use crate::core::Core;
@@ -13,7 +12,6 @@ use common::reason::Refusal;
 use common::wire::api::ReloadAnswer;
 use std::sync::Arc;
 
-/// Reads the configuration again.
 pub async fn reload(
     State(core): State<Arc<Core>>,
     Extension(reloader): Extension<Arc<Reloader>>,
@@ -25,9 +23,9 @@ pub async fn reload(
         return Err(ApiFailure::from(refusal).into_response());
     }
     tracing::info!("user {} asks to read the configuration again", actor.uid);
-    let of = whose(&core);
-    let told = reloader.reload().await.map(|answer| Json(ReloadAnswer { of, ..answer }));
-    told.map_err(|error| match error {
+    let of = controller_name(&core);
+    let reloaded = reloader.reload().await.map(|answer| Json(ReloadAnswer { of, ..answer }));
+    reloaded.map_err(|error| match error {
         ReloadError::Command(error) => ApiFailure::from(error).into_response(),
         other => {
             let message = with_causes(&other);
@@ -37,10 +35,10 @@ pub async fn reload(
     })
 }
 
-/// Which of several controllers this is: each has a file of its own, often of the same name.
-fn whose(core: &Core) -> Option<String> {
+/// Names this controller if there are several, because each has its own configuration file.
+fn controller_name(core: &Core) -> Option<String> {
     let standing = core.standing.borrow();
     let several = standing.members.known.len() > 1;
     let own = standing.members.known.get(&standing.id).filter(|_| several)?;
-    Some(format!("controller {} ({}), which leads", standing.id, own.name))
+    Some(format!("controller {} ({}), the leader", standing.id, own.name))
 }

@@ -1,12 +1,12 @@
-//! Bookings: what there is, making one, giving one up. Never chooses nodes or times itself
-//! (`leader::choose_booking` does) and never decides who may book; the state does.
+//! Reservations: list, create, update, delete. `leader::choose_reservation` chooses nodes and times
+//! left open; the state decides who may make one.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::jobs::user_name;
-use super::look;
+use super::slow_query;
 use crate::core::Core;
-use crate::leader::choose_booking;
+use crate::leader::choose_reservation;
 use crate::settings::HostNames;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
@@ -44,7 +44,7 @@ pub async fn create(
     if !actor.operator {
         return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
     }
-    let choice = choose_booking(&core.state.read(), &request, core.now())?;
+    let choice = choose_reservation(&core.state.read(), &request, core.now())?;
     let name = request.name.clone();
     let reservation = Reservation {
         name: request.name.clone(),
@@ -118,15 +118,15 @@ pub async fn delete(
     Ok(Json(Changed { jobs: waiting }))
 }
 
-/// What is probably not meant.
+/// Likely mistakes in a reservation.
 fn warnings(state: &state::State, name: &ReservationName) -> Vec<String> {
-    // Only the booking is asked about.
+    // Only the reservation is checked here.
     let accounts = state.settings().map(|settings| settings.accounts.clone());
     let policy = Policy { accounts: accounts.unwrap_or_default(), ..Policy::default() };
     no_locks(&policy, state.reservation(name))
 }
 
-/// Who may use it. Asks the host's user database.
+/// The access rules. Reads the host's user database.
 async fn access(
     users: Vec<String>,
     groups: Vec<String>,
@@ -135,7 +135,9 @@ async fn access(
     let accounts = accounts.into_iter().collect();
     let look = tokio::task::spawn_blocking(move || {
         let unknown = |what: &str, name: &str| Refusal::BadAsk {
-            message: format!("there is no {what} `{name}` on the controller's host: give a number"),
+            message: format!(
+                "{what} `{name}` does not exist on the controller's host: give a number"
+            ),
         };
         let user = |name: &String| match name.parse() {
             Ok(uid) => Ok(Uid(uid)),
@@ -149,12 +151,13 @@ async fn access(
         let groups = groups.iter().map(group).collect::<Result<BTreeSet<Gid>, Refusal>>()?;
         Ok::<_, Refusal>((users, groups))
     });
-    let stopped = |_| Refusal::BadAsk { message: "the controller stops: try again".to_owned() };
+    let stopped =
+        |_| Refusal::BadAsk { message: "the controller is stopping: try again".to_owned() };
     let (users, groups) = look.await.map_err(stopped)??;
     Ok(Access { users, groups, accounts })
 }
 
-/// The jobs that asked for a booking and are not over.
+/// The unfinished jobs that asked for a reservation.
 fn jobs_in(state: &state::State, name: &ReservationName) -> Vec<JobKey> {
     let asks = |key: &JobKey| {
         state.job(key.job).is_some_and(|record| record.spec.ask.reservation.as_ref() == Some(name))
@@ -168,7 +171,7 @@ async fn views(
     wanted: impl Fn(&ReservationName) -> bool + Send + 'static,
 ) -> Result<ReservationList, ApiFailure> {
     let as_of = core.now();
-    let list = look::list(core, uid, move |state| {
+    let list = slow_query::run(core, uid, move |state| {
         let here = state.reservations().filter(|r| r.to > as_of && wanted(&r.name));
         let mut views: Vec<ReservationView> = here.map(|r| view(state, r)).collect();
         views.sort_by(|a, b| (a.from, &a.name).cmp(&(b.from, &b.name)));

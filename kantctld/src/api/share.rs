@@ -1,7 +1,7 @@
-//! Who is owed what, who has it, and who borrows from whom. Never works it out; the engine does.
+//! GET /v1/share: each queue's entitlement and usage, as computed by the engine.
 
 use super::error::ApiFailure;
-use super::look::forecast;
+use super::slow_query::forecast;
 use crate::core::Core;
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ pub async fn list(
 ) -> Result<Json<ShareList>, ApiFailure> {
     let look = |core: &Core| {
         let now = core.now();
-        let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+        let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
         let queues = engine::fair::standings(&snapshot, now);
         ShareList { fair_sharing: snapshot.policy().fair_sharing, queues, as_of: now }
     };

@@ -1,10 +1,9 @@
-//! Signals for jobs that run: of the moment, passed to the job's nodes, and said to who asked when
-//! one of them could not be reached. Never written to the log, and never sent by itself again: a
-//! program may count them.
+//! Signals to running jobs. They are sent to the job's nodes at once, are not in the log, and are not
+//! repeated if a node cannot be reached, because a program may count them: the caller gets the error.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
-use super::tasks::{ANSWER_LIMIT, refused, silent};
+use super::tasks::{ANSWER_LIMIT, node_silent, refused};
 use crate::core::Core;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
@@ -17,9 +16,9 @@ use common::wire::node::{JobSignal, Reached, SignalJob};
 use futures_util::future::join_all;
 use std::sync::Arc;
 
-/// An attempt that runs, and where.
+/// A running attempt and its nodes.
 #[derive(Clone)]
-struct Place {
+struct RunningAttempt {
     id: AttemptId,
     nodes: Vec<NodeName>,
 }
@@ -40,48 +39,49 @@ pub async fn signal(
     let (target, key) = (core.target(&key)?, core.key(&key)?);
     let set = core.state.read().job(key.job).and_then(|record| record.set);
     let all = set.filter(|set| set.first == key.job && target.key.offset().is_none());
-    let of = |key| places(&core, key, Uid(user.uid), whom);
-    // Only the first component of a set has a script.
-    let places = match all.filter(|_| whom != Reached::Script) {
+    let of = |key| attempts(&core, key, Uid(user.uid), whom);
+    // Only the first component of a heterogeneous job has a script.
+    let attempts = match all.filter(|_| whom != Reached::Script) {
         None => of(key)?,
         Some(set) => set.keys().map(of).collect::<Result<Vec<_>, _>>()?.concat(),
     };
-    let sent = join_all(places.iter().map(|place| send(&core, place, signal, whom))).await;
+    let sent = join_all(attempts.iter().map(|attempt| send(&core, attempt, signal, whom))).await;
     let sent = sent.into_iter().collect::<Result<Vec<bool>, _>>()?;
-    let keys = || places.iter().map(|place| place.id.key).zip(&sent);
+    let keys = || attempts.iter().map(|attempt| attempt.id.key).zip(&sent);
     let jobs: Vec<JobKey> = keys().filter_map(|(key, got)| got.then_some(key)).collect();
-    // Some components may have nobody there to get it.
+    // Some components may have no process to signal.
     let is_enough = all.is_some() && !jobs.is_empty();
     match keys().find(|(_, got)| !**got).filter(|_| !is_enough) {
         None => Ok(Json(Changed { jobs })),
-        Some((key, _)) => {
-            Err(refused("not_signalled", format!("job {key} has nobody there to get {signal}")))
-        }
+        Some((key, _)) => Err(refused(
+            "not_signalled",
+            format!("job {key} has no running process to receive {signal}"),
+        )),
     }
 }
 
-/// To one job; false: it has nobody there. A plain signal is for its steps; where it has none, for
-/// its work.
+/// Signals one job; false if it has no such process. A plain signal goes to the steps or, if there
+/// are none, to the work.
 async fn send(
     core: &Core,
-    place: &Place,
+    attempt: &RunningAttempt,
     signal: SignalNumber,
     whom: Reached,
 ) -> Result<bool, ApiFailure> {
-    let got_it = ask(core, place, signal, whom).await?;
-    Ok(got_it || (whom == Reached::Steps && ask(core, place, signal, Reached::Work).await?))
+    let got_it = ask(core, attempt, signal, whom).await?;
+    Ok(got_it || (whom == Reached::Steps && ask(core, attempt, signal, Reached::Work).await?))
 }
 
-/// True: some of them got it. All are asked, whatever one answers.
+/// True if a process got the signal. All nodes are asked, whatever one answers.
 async fn ask(
     core: &Core,
-    place: &Place,
+    attempt: &RunningAttempt,
     signal: SignalNumber,
     whom: Reached,
 ) -> Result<bool, ApiFailure> {
-    let question = SignalJob { question: 0, id: place.id, signal, whom };
-    let asked = place.nodes.iter().map(|node| async move {
-        let answer = core.hub.signal_job(node, question);
+    let question = SignalJob { question: 0, id: attempt.id, signal, whom };
+    let asked = attempt.nodes.iter().map(|node| async move {
+        let answer = core.sessions.signal_job(node, question);
         match tokio::time::timeout(ANSWER_LIMIT, answer).await.ok().flatten() {
             Some(news) => (node, Some(news.signal)),
             None => (node, None),
@@ -90,9 +90,9 @@ async fn ask(
     let answers = join_all(asked).await;
     for (node, answer) in &answers {
         match answer {
-            None => return Err(silent(node)),
+            None => return Err(node_silent(node)),
             Some(JobSignal::Failed(why)) => {
-                let key = place.id.key;
+                let key = attempt.id.key;
                 let message = format!("failed to send job {key} {signal} on node {node}: {why}");
                 return Err(refused("not_signalled", message));
             }
@@ -102,8 +102,13 @@ async fn ask(
     Ok(answers.iter().any(|(_, answer)| *answer == Some(JobSignal::Sent)))
 }
 
-/// The job, or the tasks of an array that run.
-fn places(core: &Core, key: JobKey, uid: Uid, whom: Reached) -> Result<Vec<Place>, ApiFailure> {
+/// The job, or the running tasks of an array.
+fn attempts(
+    core: &Core,
+    key: JobKey,
+    uid: Uid,
+    whom: Reached,
+) -> Result<Vec<RunningAttempt>, ApiFailure> {
     let operator = core.actor(uid).operator;
     let state = core.state.read();
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
@@ -116,7 +121,7 @@ fn places(core: &Core, key: JobKey, uid: Uid, whom: Reached) -> Result<Vec<Place
         let message = format!("job {key} has no script: leave --batch out");
         return Err(Refusal::BadAsk { message }.into());
     }
-    let (mut places, mut other) = (Vec::new(), None);
+    let (mut attempts, mut other) = (Vec::new(), None);
     for (index, element) in &record.elements {
         let own = record.key(*index);
         if key.index.is_some() && key != own {
@@ -127,13 +132,14 @@ fn places(core: &Core, key: JobKey, uid: Uid, whom: Reached) -> Result<Vec<Place
             continue;
         };
         let shares = run.allocation.shares().iter().map(|share| share.node.clone());
-        // A script runs on the first of them, or on each.
+        // A script runs on the first node or on each.
         let first_only = whom == Reached::Script && launch == Launch::Once;
         let nodes = shares.take(if first_only { 1 } else { usize::MAX }).collect();
-        places.push(Place { id: AttemptId { key: own, attempt: element.attempt }, nodes });
+        attempts
+            .push(RunningAttempt { id: AttemptId { key: own, attempt: element.attempt }, nodes });
     }
-    match (places.is_empty(), other) {
-        (false, _) => Ok(places),
+    match (attempts.is_empty(), other) {
+        (false, _) => Ok(attempts),
         (true, Some((key, phase))) => {
             Err(Refusal::WrongPhase { key, verb: "signal".to_owned(), phase }.into())
         }

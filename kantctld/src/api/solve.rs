@@ -1,9 +1,8 @@
-//! POST /v1/jobs/{key}/solve: would a waiting job have room if others moved? Searched on a copy,
-//! away from the threads that serve sockets and from rounds; one search at a time in the house, and
-//! none longer than so many seconds. Never proposes anything: nobody moves by asking.
+//! POST /v1/jobs/{key}/solve: whether a waiting job could run if others moved. The search runs on a
+//! copy of the state, one search at a time, for a limited time. It changes nothing.
 
 use super::error::ApiFailure;
-use super::look;
+use super::slow_query;
 use super::what_if::waiting;
 use crate::core::Core;
 use axum::Json;
@@ -19,15 +18,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// So many places are looked at unless somebody says otherwise.
+/// The default number of placements to try.
 const TRIALS: u64 = 200_000;
-/// A search ends here at the latest, before kantctl gives up on it.
+/// The longest search; shorter than kantctl's timeout.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
-/// Whoever asked has gone when this is dropped.
-struct Asker(Arc<AtomicBool>);
+/// Stops the search when dropped, that is, when the client is gone.
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for Asker {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -42,61 +41,65 @@ pub async fn solve(
     let (Json(request), key) = (body?, core.key(&key)?);
     let trials = request.trials.unwrap_or(TRIALS);
     if trials == 0 {
-        let message = "a search that looks at no place finds nothing".to_owned();
+        let message = "a search needs at least one trial".to_owned();
         return Err(Refusal::BadAsk { message }.into());
     }
     core.refresh().await?;
-    let turn = core.places.searches.turn(user.uid).await.map_err(|_| another_runs())?;
-    let has_gone = Arc::new(AtomicBool::new(false));
-    let _asker = Asker(has_gone.clone());
-    let looked = look::away_for(&core, turn, move |core| {
+    let permit = core.admission.searches.acquire(user.uid).await.map_err(|_| search_running())?;
+    let is_abandoned = Arc::new(AtomicBool::new(false));
+    let _stop_on_drop = StopOnDrop(is_abandoned.clone());
+    let looked = slow_query::run_with_permit(&core, permit, move |core| {
         let until = Instant::now() + TIME_MAX;
-        let is_stopped = || has_gone.load(Ordering::Relaxed) || Instant::now() >= until;
-        searched(core, key, &Effort { trials, is_stopped: &is_stopped })
+        let is_stopped = || is_abandoned.load(Ordering::Relaxed) || Instant::now() >= until;
+        search_placement(core, key, &Effort { trials, is_stopped: &is_stopped })
     });
     looked.await?.map(Json)
 }
 
-fn searched(core: &Core, key: JobKey, effort: &Effort<'_>) -> Result<SolveView, ApiFailure> {
+fn search_placement(
+    core: &Core,
+    key: JobKey,
+    effort: &Effort<'_>,
+) -> Result<SolveView, ApiFailure> {
     let (state, now) = (core.state.read().clone(), core.now());
     let key = waiting(&state, key)?;
-    // A copy: rounds go on meanwhile.
-    let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+    // A copy: rounds continue meanwhile.
+    let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
     let solved = view::solve(&state, &snapshot, key, now, effort);
     Ok(solved.ok_or(Refusal::UnknownJob { key })?)
 }
 
-fn another_runs() -> ApiFailure {
-    let message = "another search for moves runs, and there is one at a time";
+fn search_running() -> ApiFailure {
+    let message = "another search for moves is running, and only one runs at a time";
     let refusal =
         net::Refusal::new(StatusCode::TOO_MANY_REQUESTS, "search_runs", message.to_owned());
     let seconds = TIME_MAX.as_secs();
-    ApiFailure::Said(refusal.hint(format!("ask again when it is over, in {seconds} s at most")))
+    ApiFailure::Http(refusal.hint(format!("try again when it has ended, within {seconds} s")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::places::Places;
+    use crate::admission_limits::AdmissionLimits;
 
     #[tokio::test]
-    async fn there_is_one_search_at_a_time_whoever_asks_and_the_next_hears_when_to_ask_again() {
-        let places = Places::default();
-        let first = places.searches.turn(1).await.unwrap();
+    async fn there_is_one_search_at_a_time_and_a_refusal_says_when_to_try_again() {
+        let admission = AdmissionLimits::default();
+        let first = admission.searches.acquire(1).await.unwrap();
         for uid in [1, 2] {
-            places.searches.turn(uid).await.unwrap_err();
+            admission.searches.acquire(uid).await.unwrap_err();
         }
-        let ApiFailure::Said(refusal) = another_runs() else { panic!("no refusal") };
+        let ApiFailure::Http(refusal) = search_running() else { panic!("no refusal") };
         assert_eq!(refusal.status, StatusCode::TOO_MANY_REQUESTS);
         assert!(refusal.error.hint.is_some_and(|hint| hint.contains("20 s")));
         drop(first);
-        places.searches.turn(2).await.unwrap();
+        admission.searches.acquire(2).await.unwrap();
     }
 
     #[test]
-    fn a_search_stops_when_whoever_asked_has_gone() {
-        let has_gone = Arc::new(AtomicBool::new(false));
-        drop(Asker(has_gone.clone()));
-        assert!(has_gone.load(Ordering::Relaxed));
+    fn a_search_stops_when_the_client_is_gone() {
+        let is_abandoned = Arc::new(AtomicBool::new(false));
+        drop(StopOnDrop(is_abandoned.clone()));
+        assert!(is_abandoned.load(Ordering::Relaxed));
     }
 }

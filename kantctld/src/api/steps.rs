@@ -1,11 +1,10 @@
-//! Steps of jobs that run: the first of a job's nodes keeps the book, and answers. Who may see a
-//! job may see its steps; only its owner opens and closes them, and they and operators may end
-//! one and see what it writes, as with a job's output.
-//! Never written to the log: a step is no state.
+//! Steps of running jobs. The first node of a job keeps the list of its steps and answers. Steps are
+//! visible to all who can see the job; only the owner opens and closes them; the owner and operators
+//! may signal them and read their output. Steps are not part of the replicated state.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
-use super::tasks::{ANSWER_LIMIT, check_owner, refused, silent};
+use super::tasks::{ANSWER_LIMIT, check_owner, node_silent, refused};
 use crate::core::Core;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
@@ -32,7 +31,7 @@ pub async fn list(
     match ask(&core, id, &node, StepWish::List).await? {
         StepAnswer::List(steps) => Ok(Json(StepList { steps })),
         StepAnswer::Refused(why) => Err(refused("no_steps", format!("node {node}: {why}"))),
-        _ => Err(silent(&node)),
+        _ => Err(node_silent(&node)),
     }
 }
 
@@ -45,7 +44,7 @@ pub async fn wish(
     body: Result<Json<StepWish>, JsonRejection>,
 ) -> Result<Json<StepAnswer>, ApiFailure> {
     let Json(wish) = body?;
-    say(&remark, &wish);
+    note_wish(&remark, &wish);
     let key = core.key(&key)?;
     let of_operators = matches!(wish, StepWish::Signal { .. } | StepWish::Listen { .. });
     let may = of_operators && core.actor(Uid(user.uid)).operator;
@@ -57,8 +56,8 @@ pub async fn wish(
     Ok(Json(ask(&core, id, &node, wish).await?))
 }
 
-/// Only the beginning and the end of a step, and signals, change anything.
-fn say(remark: &Remark, wish: &StepWish) {
+/// Writes an audit detail for wishes that change something: the start and end of a step, and signals.
+fn note_wish(remark: &Remark, wish: &StepWish) {
     match wish {
         StepWish::Open(ask) => remark.detail(format!("open {}", ask.name)),
         StepWish::Close { number, exit } => remark.detail(format!("close {number}: {exit}")),
@@ -67,12 +66,12 @@ fn say(remark: &Remark, wish: &StepWish) {
         | StepWish::Say { .. }
         | StepWish::Listen { .. }
         | StepWish::Speak { .. }
-        | StepWish::List => remark.continues(),
+        | StepWish::List => remark.mark_repeated(),
     }
 }
 
-/// A step stands on nodes of its job, each named once: what is kept of it on the first of them is
-/// no larger than the job.
+/// Checks that a step uses only nodes of its job, each once, which also bounds what the first node
+/// stores about it.
 fn check_size(core: &Core, key: JobKey, wish: &StepWish) -> Result<(), ApiFailure> {
     let StepWish::Open(ask) = wish else { return Ok(()) };
     let refuse = |message: String| Err(Refusal::BadAsk { message }.into());
@@ -104,12 +103,12 @@ async fn ask(
         }
         _ => Duration::ZERO,
     };
-    let asked = core.hub.ask_steps(node, AskSteps { question: 0, id, wish });
+    let asked = core.sessions.ask_steps(node, AskSteps { question: 0, id, wish });
     let news = tokio::time::timeout(wait + ANSWER_LIMIT, asked).await;
-    Ok(news.ok().flatten().ok_or_else(|| silent(node))?.answer)
+    Ok(news.ok().flatten().ok_or_else(|| node_silent(node))?.answer)
 }
 
-/// The attempt that lives, and the first of its nodes.
+/// The live attempt, and its first node.
 fn first_node(core: &Core, key: JobKey, verb: &str) -> Result<(AttemptId, NodeName), ApiFailure> {
     let waits = core.last_waits();
     let state = core.state.read();

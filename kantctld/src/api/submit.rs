@@ -1,12 +1,12 @@
-//! POST /v1/jobs: checks, resolves, proposes, and answers once the job is on disk. Never takes the
-//! owner from the body.
+//! POST /v1/jobs: checks, resolves and proposes a job, and answers once it is durable. The owner is
+//! the authenticated user.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
 use crate::core::{CommandError, Core};
+use crate::disk_guard::DiskGuard;
 use crate::raft::ProposeError;
-use crate::room::Room;
 use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json, extract};
 use common::id::{Gid, JobId, Uid};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub async fn submit(
     extract::State(core): extract::State<Arc<Core>>,
-    Extension(room): Extension<Arc<Room>>,
+    Extension(disk_guard): Extension<Arc<DiskGuard>>,
     user: net::User,
     origin: Origin,
     Extension(remark): Extension<Remark>,
@@ -34,12 +34,12 @@ pub async fn submit(
     let environment = join_environment(&request.environment)?;
     let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
     if !known {
-        room.check()?;
+        disk_guard.check()?;
         refuse_what_never_fits(&core, &request.ask).await?;
     }
     let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(owner.uid).operator;
-    let note = core.mail.note(&request.ask);
+    let note = core.mail.warning(&request.ask);
     let command = Command::SubmitJob {
         request_key: request.request_key,
         owner,
@@ -55,49 +55,49 @@ pub async fn submit(
         Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer {
             job: *job,
             tasks: *tasks,
-            warning: both(note.clone(), doubt(&core, *job)),
+            warning: join_warnings(note.clone(), dependency_warning(&core, *job)),
         }),
         _ => None,
     });
     let answer = accepted.ok_or(Refusal::BadAsk {
-        message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
+        message: "the controller did not report the outcome: see `kantctl queue`".to_owned(),
     })?;
     remark.target(answer.job);
     Ok(Json(answer))
 }
 
-/// Two sentences, or what there is of them.
-pub(super) fn both(one: Option<String>, other: Option<String>) -> Option<String> {
+/// Joins two optional warnings.
+pub(super) fn join_warnings(one: Option<String>, other: Option<String>) -> Option<String> {
     one.into_iter().chain(other).reduce(|one, other| format!("{one}; {other}"))
 }
 
-/// What it waits for may have failed before. As in Slurm it is accepted all the same.
-pub(super) fn doubt(core: &Core, job: JobId) -> Option<String> {
+/// A warning if the job's dependency can no longer be met. As in Slurm, the job is accepted.
+pub(super) fn dependency_warning(core: &Core, job: JobId) -> Option<String> {
     core.state.read().job(job).filter(|record| record.spec.ask.dependency.is_some())?;
     let waits = core.last_waits();
-    doubt_in(&core.state.read(), &waits, job)
+    dependency_warning_in(&core.state.read(), &waits, job)
 }
 
-/// The same of a job in this state.
-pub(super) fn doubt_in(state: &State, waits: &Waits, job: JobId) -> Option<String> {
+/// The same in a given state.
+pub(super) fn dependency_warning_in(state: &State, waits: &Waits, job: JobId) -> Option<String> {
     let record = state.job(job).filter(|record| record.spec.ask.dependency.is_some())?;
     let index = record.elements.keys().next().copied().flatten();
     let view = view::job_view(state, record.key(index), waits)?;
     if view.phase == Phase::Done && view.outcome == Some(Outcome::Cancelled) {
         return Some(format!(
-            "job {job} was cancelled at once: what it waits for cannot come any more, and it asked \
-             for that with --kill-on-invalid-dep"
+            "job {job} was cancelled at once: its dependency can no longer be met, and it was \
+             submitted with --kill-on-invalid-dep"
         ));
     }
     match view.reason?.detail {
         never @ WaitReason::DependencyNever { .. } => Some(format!(
-            "job {job} will never start: {never}. `kantctl update {job} --dependency=none` lets it"
+            "job {job} will never start: {never}. `kantctl update {job} --dependency=none` removes it"
         )),
         _ => None,
     }
 }
 
-/// `NAME=value`, each ended by NUL; a name or value that cannot be in an environment is refused.
+/// Encodes variables as `NAME=value`, each terminated by NUL; invalid names and values are refused.
 pub(super) fn join_environment(
     environment: &BTreeMap<String, String>,
 ) -> Result<String, ApiFailure> {
@@ -105,7 +105,7 @@ pub(super) fn join_environment(
     for (name, value) in environment {
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             let message =
-                format!("`{name}` cannot be passed: bad name, or a NUL byte in its value");
+                format!("`{name}` cannot be passed: invalid name, or a NUL byte in its value");
             return Err(Refusal::BadAsk { message }.into());
         }
         text.extend([name, "=", value, "\0"]);
@@ -116,9 +116,9 @@ pub(super) fn join_environment(
     Ok(text)
 }
 
-/// The engine's judgement, so it is the leader's to make, not `apply`'s: engines of two releases
-/// may differ, replicas may not. Whoever fits as the scheduler last saw the nodes is let in without
-/// waiting for a round that runs; nobody is refused but by the nodes and settings of now.
+/// Refuses a job that can never run. The leader checks this with the engine, and `apply` does not,
+/// because engines of two releases may differ and replicas may not. A job that fits the nodes of the
+/// last round is accepted without waiting; a refusal is always made on an up-to-date view.
 pub async fn refuse_what_never_fits(core: &Arc<Core>, ask: &Ask) -> Result<(), ApiFailure> {
     let ask = ask.clone();
     let never = move |state: &State, snapshot: &Snapshot| {
@@ -127,7 +127,7 @@ pub async fn refuse_what_never_fits(core: &Arc<Core>, ask: &Ask) -> Result<(), A
     refuse(core, never).await
 }
 
-/// The same of a set, whose components also have to fit side by side.
+/// The same for a heterogeneous job, whose components must also fit together.
 pub async fn refuse_a_set_that_never_fits(
     core: &Arc<Core>,
     asks: &[Ask],
@@ -142,7 +142,7 @@ pub async fn refuse_a_set_that_never_fits(
     refuse(core, never).await
 }
 
-/// Refuses for this reason, if it still is one in a snapshot that is up to date.
+/// Refuses if `never` still gives a reason on an up-to-date view.
 async fn refuse(
     core: &Arc<Core>,
     never: impl Fn(&State, &Snapshot) -> Option<Refusal> + Send + 'static,
@@ -150,22 +150,24 @@ async fn refuse(
     let core = core.clone();
     let judged = tokio::task::spawn_blocking(move || {
         let judge = |snapshot: &Snapshot| never(&core.state.read(), snapshot);
-        match core.lookout.glance(&core.state, judge) {
+        match core.scheduler_cache.peek(&core.state, judge) {
             Some(None) => None,
-            Some(Some(_)) | None => core.lookout.fresh(&core.state, core.now(), judge),
+            Some(Some(_)) | None => {
+                core.scheduler_cache.with_current(&core.state, core.now(), judge)
+            }
         }
     });
-    // A controller that stops judges nothing; the log does not take the job either.
+    // The task fails only while the controller stops, and then the log accepts no job either.
     judged.await.ok().flatten().map_or(Ok(()), |refusal| Err(refusal.into()))
 }
 
-/// Whose job it is, with all groups of that user as this host knows them.
+/// The owner, with all groups of the user as this host knows them.
 ///
 /// # Errors
-/// Why this user may have no jobs.
+/// Why this user may not own jobs.
 pub(super) async fn owner(core: &Core, user: &net::User) -> Result<(Owner, Vec<Gid>), ApiFailure> {
     let (access, uid, gid) = (core.access(), user.uid, user.gid);
     let found = tokio::task::spawn_blocking(move || access.owner(uid, gid)).await;
     let stopping = |_| CommandError::NotTaken(ProposeError::Stopped);
-    found.map_err(stopping)?.map_err(ApiFailure::Said)
+    found.map_err(stopping)?.map_err(ApiFailure::Http)
 }

@@ -1,12 +1,13 @@
-//! POST /v1/jobs/set: a set of jobs that start and end together. Checked, resolved and proposed as
-//! one job is, and answered once all of it is on disk. Never takes a part of a set.
+//! POST /v1/jobs/set: submission of a heterogeneous job, checked, proposed and accepted as a whole.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
-use super::submit::{both, doubt, join_environment, owner, refuse_a_set_that_never_fits};
+use super::submit::{
+    dependency_warning, join_environment, join_warnings, owner, refuse_a_set_that_never_fits,
+};
 use crate::core::Core;
-use crate::room::Room;
+use crate::disk_guard::DiskGuard;
 use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json, extract};
 use common::id::Uid;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 pub async fn submit(
     extract::State(core): extract::State<Arc<Core>>,
-    Extension(room): Extension<Arc<Room>>,
+    Extension(disk_guard): Extension<Arc<DiskGuard>>,
     user: net::User,
     origin: Origin,
     Extension(remark): Extension<Remark>,
@@ -32,12 +33,12 @@ pub async fn submit(
     let environment = join_environment(&request.environment)?;
     let known = core.state.read().request(Uid(user.uid), &request.request_key).is_some();
     if !known {
-        room.check()?;
+        disk_guard.check()?;
         refuse_a_set_that_never_fits(&core, &request.asks).await?;
     }
     let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(owner.uid).operator;
-    let note = request.asks.first().and_then(|ask| core.mail.note(ask));
+    let note = request.asks.first().and_then(|ask| core.mail.warning(ask));
     let command = Command::SubmitSet {
         request_key: request.request_key,
         owner,
@@ -49,19 +50,19 @@ pub async fn submit(
         environment,
     };
     let events = core.command(command).await?;
-    // The first of them has the number that the set is called by.
+    // The first component has the number of the whole job.
     let accepted = events.iter().find_map(|event| match event {
         Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer {
             job: *job,
             tasks: *tasks,
-            warning: both(note.clone(), doubt(&core, *job)),
+            warning: join_warnings(note.clone(), dependency_warning(&core, *job)),
         }),
         _ => None,
     });
-    let unsaid = || Refusal::BadAsk {
-        message: "the controller did not say what became of it: see `kantctl queue`".to_owned(),
+    let no_outcome = || Refusal::BadAsk {
+        message: "the controller did not report the outcome: see `kantctl queue`".to_owned(),
     };
-    let answer = accepted.ok_or_else(unsaid)?;
+    let answer = accepted.ok_or_else(no_outcome)?;
     remark.target(answer.job);
     Ok(Json(answer))
 }

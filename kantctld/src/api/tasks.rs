@@ -1,7 +1,6 @@
-//! Programs in jobs that run: the job's owner asks, the node answers. They run as the owner, in the
-//! job's place on one of its nodes, and end with its attempt.
-//! Never for anybody but the owner, operators included: that would be to act as them. Never written
-//! to the log: such a program is no state.
+//! Programs started in running jobs. They run as the owner, within the job's allocation on one of
+//! its nodes, and end with its attempt. Only the owner may start them: for an operator it would mean
+//! to act as another user. They are not part of the replicated state.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
@@ -25,15 +24,15 @@ use state::view;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest one question waits on the node, in seconds.
+/// The longest wait of one request on the node, in seconds.
 const WAIT_SECONDS_MAX: u64 = 30;
-/// How long a node may take to start a program: it waits for the rest of the gang.
+/// The longest start of a program: the node waits for the rest of the gang.
 const START_LIMIT: Duration = Duration::from_secs(40);
-/// Bytes of a path: PATH_MAX (man limits.h), less its end.
+/// The longest path in bytes: PATH_MAX (man limits.h) without the terminator.
 const PATH_BYTES_MAX: usize = 4095;
-/// What is fed to a program at once; kantctl sends a sixteenth of it.
+/// The most input sent to a program at once; kantctl sends a sixteenth of this.
 pub const FEED_BYTES_MAX: usize = 4 << 20;
-/// How much longer a node may take than it was asked to wait.
+/// How much longer than the requested wait a node may take.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
 /// POST /v1/jobs/{key}/tasks
@@ -49,16 +48,16 @@ pub async fn start(
     let key = core.key(&key)?;
     check_owner(&core, key, &user)?;
     check_size(&request)?;
-    let (id, node) = place(&core, key, &request)?;
+    let (id, node) = find_node(&core, key, &request)?;
     let LaunchRequest { task, program, environment, work_dir, manner, .. } = request;
     let question = StartTask { question: 0, id, task, program, environment, work_dir, manner };
-    let asked = tokio::time::timeout(START_LIMIT, core.hub.start_task(&node, question)).await;
+    let asked = tokio::time::timeout(START_LIMIT, core.sessions.start_task(&node, question)).await;
     match asked.ok().flatten().map(|news| news.state) {
         Some(TaskState::Failed(why)) => {
             Err(refused("not_launched", format!("failed to start it on node {node}: {why}")))
         }
         Some(_) => Ok(Json(LaunchAnswer { node, attempt: id.attempt })),
-        None => Err(silent(&node)),
+        None => Err(node_silent(&node)),
     }
 }
 
@@ -79,8 +78,8 @@ pub async fn watch(
     let lease = Some(Span::from_seconds(lease_seconds)).filter(|lease| !lease.is_zero());
     let question = WatchTask { question: 0, id, task, stdout_from, stderr_from, wait, lease };
     let limit = Duration::from_secs(wait_seconds) + ANSWER_LIMIT;
-    let asked = tokio::time::timeout(limit, core.hub.watch_task(&node, question)).await;
-    let news = asked.ok().flatten().ok_or_else(|| silent(&node))?;
+    let asked = tokio::time::timeout(limit, core.sessions.watch_task(&node, question)).await;
+    let news = asked.ok().flatten().ok_or_else(|| node_silent(&node))?;
     Ok(answer(news))
 }
 
@@ -99,7 +98,7 @@ pub async fn signal(
     check_there(&core, key, place.attempt, &place.node)?;
     let id = AttemptId { key, attempt: place.attempt };
     let question = SignalTask { question: 0, id, task: TaskNumber(task), signal };
-    let asked = core.hub.signal_task(&place.node, question);
+    let asked = core.sessions.signal_task(&place.node, question);
     let asked = tokio::time::timeout(ANSWER_LIMIT, asked).await;
     match asked.ok().flatten().map(|news| news.state) {
         Some(TaskState::Failed(why)) => {
@@ -107,7 +106,7 @@ pub async fn signal(
             Err(refused("not_signalled", format!("failed to send {signal} on node {node}: {why}")))
         }
         Some(_) => Ok(Json(place)),
-        None => Err(silent(&place.node)),
+        None => Err(node_silent(&place.node)),
     }
 }
 
@@ -125,20 +124,20 @@ pub async fn feed(
     check_there(&core, key, attempt, &node)?;
     let (id, task) = (AttemptId { key, attempt }, TaskNumber(task));
     let question = FeedTask { question: 0, id, task, from, bytes: body.to_vec() };
-    let asked = tokio::time::timeout(ANSWER_LIMIT, core.hub.feed_task(&node, question)).await;
+    let asked = tokio::time::timeout(ANSWER_LIMIT, core.sessions.feed_task(&node, question)).await;
     match asked.ok().flatten().map(|news| news.state) {
         Some(TaskState::Failed(why)) => {
-            Err(refused("not_fed", format!("failed to reach it on node {node}: {why}")))
+            Err(refused("not_fed", format!("failed to pass input to it on node {node}: {why}")))
         }
         Some(_) => Ok(Json(LaunchAnswer { node, attempt })),
-        None => Err(silent(&node)),
+        None => Err(node_silent(&node)),
     }
 }
 
-/// Standard output, then standard error; headers say where one ends, and how the program is doing.
+/// Standard output, then standard error; headers have the length of the first, and the status.
 fn answer(news: TaskNews) -> Response {
     let TaskNews { state, mut stdout, stderr, .. } = news;
-    // A header is ASCII, and JSON can be.
+    // A header value must be ASCII.
     let state = serde_json::to_string(&state).unwrap_or_default();
     let state: String = state.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
     let headers = [(STDOUT_BYTES, stdout.len().to_string()), (TASK_STATE, state)];
@@ -146,7 +145,7 @@ fn answer(news: TaskNews) -> Response {
     (headers, stdout).into_response()
 }
 
-/// Operators end jobs, they do not act as their owners.
+/// Checks that the user owns the job. Operators may end jobs, but not act as their owners.
 pub(super) fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<(), ApiFailure> {
     let state = core.state.read();
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
@@ -154,13 +153,15 @@ pub(super) fn check_owner(core: &Core, key: JobKey, user: &net::User) -> Result<
     if owner.uid.0 == user.uid {
         return Ok(());
     }
-    let message =
-        format!("job {key} belongs to user {}: only they may start programs in it", owner.name);
+    let message = format!(
+        "job {key} belongs to user {}: only its owner may start programs in it",
+        owner.name
+    );
     let refusal = net::Refusal::new(StatusCode::FORBIDDEN, "not_yours", message);
-    Err(ApiFailure::Said(refusal))
+    Err(ApiFailure::Http(refusal))
 }
 
-/// A node is asked of its own jobs only: nobody's programs are a way to keep other nodes busy.
+/// Checks that the attempt runs on the node, so that a user cannot keep other nodes busy.
 fn check_there(
     core: &Core,
     key: JobKey,
@@ -179,17 +180,17 @@ fn check_there(
     Err(refused("not_its_node", message))
 }
 
-/// What no node could run is not sent to one.
+/// Refuses what no node could run.
 fn check_size(request: &LaunchRequest) -> Result<(), Refusal> {
     let refuse = |message: String| Err(Refusal::BadAsk { message });
     let is_path = request.program.first().is_some_and(|program| program.starts_with('/'));
     if !is_path || !request.work_dir.starts_with('/') {
-        return refuse("name the program and its directory by their full paths".to_owned());
+        return refuse("give absolute paths for the program and its working directory".to_owned());
     }
     let longest = request.program.first().map_or(0, String::len).max(request.work_dir.len());
     if longest > PATH_BYTES_MAX {
         return refuse(format!(
-            "a path of {longest} bytes is longer than any file's: {PATH_BYTES_MAX} are allowed"
+            "a path has {longest} bytes, and paths may have at most {PATH_BYTES_MAX}"
         ));
     }
     let words: usize = request.program.iter().map(|word| word.len() + 1).sum();
@@ -200,16 +201,16 @@ fn check_size(request: &LaunchRequest) -> Result<(), Refusal> {
     }
     if words + variables > ENVIRONMENT_BYTES_MAX {
         return refuse(format!(
-            "the program's arguments and environment have {} bytes together, and may have \
-             {ENVIRONMENT_BYTES_MAX}: hand it a file instead",
+            "the program's arguments and environment have {} bytes in total, and may have \
+             {ENVIRONMENT_BYTES_MAX}: pass a file instead",
             words + variables
         ));
     }
     Ok(())
 }
 
-/// The attempt that runs, and the node that was meant.
-fn place(
+/// The running attempt, and the requested node.
+fn find_node(
     core: &Core,
     key: JobKey,
     request: &LaunchRequest,
@@ -218,13 +219,13 @@ fn place(
     let state = core.state.read();
     let job = view::job_view(&state, key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let attempt = Attempt(job.attempt);
-    // While it starts: its first node may run before the controller has heard of the others.
+    // Also while it starts: its first node may run before the controller knows of the others.
     if !matches!(job.phase, Phase::Starting | Phase::Running) {
         let verb = "start a program in".to_owned();
         return Err(Refusal::WrongPhase { key, verb, phase: job.phase }.into());
     }
     if let Some(asking) = request.attempt.filter(|asking| *asking != attempt) {
-        let message = format!("attempt {asking} of job {key} is over: attempt {attempt} runs");
+        let message = format!("attempt {asking} of job {key} has ended: attempt {attempt} runs");
         return Err(refused("attempt_over", message));
     }
     let allocation = job.allocation.as_ref();
@@ -234,7 +235,7 @@ fn place(
     let by_address = || nodes().find(|node| address(node) == Some(request.node.as_str()));
     let node = by_name.or_else(by_address).ok_or_else(|| {
         let has = common::hostlist::fold(nodes());
-        let message = format!("job {key} does not run on node {}: it has {has}", request.node);
+        let message = format!("job {key} does not run on node {}: it runs on {has}", request.node);
         refused("not_its_node", message)
     })?;
     Ok((AttemptId { key, attempt }, node.clone()))
@@ -244,11 +245,11 @@ pub(super) fn refused(code: &'static str, message: String) -> ApiFailure {
     ApiFailure::Output { status: StatusCode::CONFLICT, code, message }
 }
 
-pub(super) fn silent(node: &NodeName) -> ApiFailure {
+pub(super) fn node_silent(node: &NodeName) -> ApiFailure {
     ApiFailure::Output {
         status: StatusCode::BAD_GATEWAY,
         code: "node_silent",
-        message: format!("node {node} did not answer: it is out of contact, or hangs"),
+        message: format!("node {node} did not answer: it is disconnected or hangs"),
     }
 }
 
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_depends_on_where_one_stands_is_refused() {
+    fn requests_that_are_too_large_or_have_relative_paths_are_refused() {
         assert_eq!(check_size(&request()), Ok(()));
         let says = |request: LaunchRequest| check_size(&request).unwrap_err().to_string();
         let large = || "x".repeat(ENVIRONMENT_BYTES_MAX / 2);
@@ -280,14 +281,14 @@ mod tests {
         assert!(refused.contains("may have 1048576"), "{refused}");
         for program in [vec![], vec!["true".to_owned()]] {
             let refused = says(LaunchRequest { program, ..request() });
-            assert!(refused.contains("full paths"), "{refused}");
+            assert!(refused.contains("absolute paths"), "{refused}");
         }
         let refused = says(LaunchRequest { work_dir: "here".to_owned(), ..request() });
-        assert!(refused.contains("full paths"), "{refused}");
+        assert!(refused.contains("absolute paths"), "{refused}");
     }
 
     #[test]
-    fn an_answer_says_where_its_output_ends_and_how_the_program_does() {
+    fn headers_have_the_length_of_the_output_and_the_status() {
         let state = TaskState::Failed("im Kübel\n".to_owned());
         let news = TaskNews { question: 1, state, stdout: b"ab".to_vec(), stderr: b"c".to_vec() };
         let answer = answer(news);

@@ -1,13 +1,14 @@
-//! POST /v1/jobs/trial: what would become of a submission: refused as POST /v1/jobs would refuse
-//! it, or when and where it would start. It is submitted to a copy of the state. Never proposes
-//! anything, and never keeps anything of it.
+//! POST /v1/jobs/trial: a dry run of a submission: the refusal that POST /v1/jobs would give, or when
+//! and where the job would start. The job is submitted to a copy of the state.
 
 use super::error::ApiFailure;
-use super::look::forecast;
-use super::submit::{both, doubt_in, join_environment, owner, refuse_what_never_fits};
+use super::slow_query::forecast;
+use super::submit::{
+    dependency_warning_in, join_environment, join_warnings, owner, refuse_what_never_fits,
+};
 use super::what_if;
 use crate::core::Core;
-use crate::room::Room;
+use crate::disk_guard::DiskGuard;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::{Extension, Json};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 pub async fn try_out(
     State(core): State<Arc<Core>>,
-    Extension(room): Extension<Arc<Room>>,
+    Extension(disk_guard): Extension<Arc<DiskGuard>>,
     user: net::User,
     body: Result<Json<SubmitRequest>, JsonRejection>,
 ) -> Result<Json<TrialView>, ApiFailure> {
@@ -29,13 +30,13 @@ pub async fn try_out(
     check_ask(&request.ask)?;
     check_script(request.script.as_bytes())?;
     let environment = join_environment(&request.environment)?;
-    room.check()?;
+    disk_guard.check()?;
     refuse_what_never_fits(&core, &request.ask).await?;
     let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(owner.uid).operator;
     let now = core.now();
     let command = Command::SubmitJob {
-        // One that was used before would answer for that job.
+        // The key must be unused, or the answer would be about that job.
         request_key: RequestKey(format!("trial-{now:?}")),
         owner,
         groups,
@@ -45,11 +46,11 @@ pub async fn try_out(
         script: request.script,
         environment,
     };
-    forecast(&core, user.uid, move |core| look(core, command, now)).await?.map(Json)
+    forecast(&core, user.uid, move |core| try_submission(core, command, now)).await?.map(Json)
 }
 
-fn look(core: &Core, command: Command, now: Time) -> Result<TrialView, ApiFailure> {
-    // It shares its records with the state: only what the submission touches is copied.
+fn try_submission(core: &Core, command: Command, now: Time) -> Result<TrialView, ApiFailure> {
+    // A cheap copy: records are shared, and only those that change are copied.
     let mut copy = core.state.read().clone();
     let (job, tasks) = submitted(&mut copy, command, now)?;
     let record = copy.job(job).ok_or(Refusal::UnknownJob { key: JobKey::single(job) })?;
@@ -58,21 +59,25 @@ fn look(core: &Core, command: Command, now: Time) -> Result<TrialView, ApiFailur
     let waits = core.last_waits();
     let seen = view::job_view(&copy, key, &waits).ok_or(Refusal::UnknownJob { key })?;
     let queue = seen.ask.queue.ok_or(Refusal::UnknownJob { key })?;
-    let warning = both(core.mail.note(&record.spec.ask), doubt_in(&copy, &waits, job));
+    let warning = join_warnings(
+        core.mail.warning(&record.spec.ask),
+        dependency_warning_in(&copy, &waits, job),
+    );
     let outlook = match state::snapshot::waiting(&copy, key) {
-        // A copy: rounds go on meanwhile.
+        // A copy: rounds continue meanwhile.
         Some(waiting) => {
-            let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+            let snapshot =
+                core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
             engine::what_if(&snapshot, now, waiting)
         }
-        // Over at once, by --kill-on-invalid-dep: the warning says so.
+        // Cancelled at once by --kill-on-invalid-dep, which the warning says.
         None => engine::Outlook::default(),
     };
     let (tasks, outlook) = (if is_array { tasks } else { 0 }, what_if::view(outlook));
     Ok(TrialView { job, tasks, queue, cpus: seen.cpus, outlook, warning, as_of: now })
 }
 
-/// The job that the command makes in this copy, and of how many tasks.
+/// The job that the command creates in the copy, and its number of tasks.
 fn submitted(
     copy: &mut state::State,
     command: Command,
@@ -87,6 +92,6 @@ fn submitted(
         }
     }
     made.ok_or_else(|| Refusal::BadAsk {
-        message: "the controller did not say what would become of it: see its log".to_owned(),
+        message: "the controller did not report the outcome: see its log".to_owned(),
     })
 }

@@ -1,5 +1,5 @@
-//! Changes what a job asks for. Never answers before that is on disk, and never lets a
-//! round start the job with what it asked for before.
+//! POST /v1/jobs/{key}/update: changes a job's request. No round in progress can start the job with
+//! the old request after the answer.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
@@ -30,14 +30,14 @@ pub async fn update(
         let held = state.job(key.job).is_some_and(|record| {
             record.elements.values().all(|e| e.held || e.phase != Phase::Pending)
         });
-        // What keeps it from being changed is `apply`'s to say, and to whom.
+        // `apply` reports why a job cannot be changed.
         let ask = state::updated(&state, key, &patch, (actor.operator, true)).ok();
-        // Who has nodes fits, and keeps them.
+        // A job that has nodes fits, and keeps them.
         let started = state.job(key.job).is_some_and(|record| {
             record.elements.values().any(|element| element.phase != Phase::Pending)
         });
         let asked = ask.map(|ask| Ask { hold: held, ..ask });
-        let set = asked.as_ref().map(|ask| whole_set(&state, key, ask)).unwrap_or_default();
+        let set = asked.as_ref().map(|ask| changed_set(&state, key, ask)).unwrap_or_default();
         (asked, set, started)
     };
     let is_known_to_fit = is_known_to_fit || patch.is_for_the_array_alone();
@@ -48,16 +48,16 @@ pub async fn update(
         };
         judged.map_err(|failure| failure.of_change(key))?;
     }
-    // What a round has decided is carried out before, and the next one sees the change.
+    // A round in progress is enacted first, and the next one sees the change.
     let _between_rounds = core.between_rounds.lock().await;
     let command = Command::UpdateJob { actor, target, patch: Box::new(patch), living: true };
     let events = core.command(command).await?;
     Ok(Json(Changed { jobs: state::event::changed(&events)? }))
 }
 
-/// What all components ask for, where the job is one of a set and asks for this; none, where it is
-/// in no set.
-fn whole_set(state: &state::State, key: JobKey, changed: &Ask) -> Vec<Ask> {
+/// The requests of all components, with this one changed; empty if the job is not a component of a
+/// heterogeneous job.
+fn changed_set(state: &state::State, key: JobKey, changed: &Ask) -> Vec<Ask> {
     let set = state.job(key.job).and_then(|record| record.set);
     let keys = set.into_iter().flat_map(|set| set.keys());
     let of = |one: JobKey| match one.job == key.job {

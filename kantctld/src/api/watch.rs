@@ -1,6 +1,5 @@
-//! What happens, as it happens: a line of JSON for each event, for as long as there is a reader and
-//! this controller leads. Never what was before; and a reader that is too slow is told how many
-//! of its lines it missed.
+//! GET /v1/watch: a stream of events, one JSON document a line, while the client reads and this
+//! controller leads. A slow client gets the number of events that it missed.
 
 mod ring;
 
@@ -23,45 +22,45 @@ use tokio::sync::watch as tokio_watch;
 
 type Happened = common::wire::api::Happened<serde_json::Value>;
 
-/// Events whose lines are made at once, before readers can take them.
-const PART: usize = 1000;
+/// The number of events whose lines are made before clients can read them.
+const CHUNK_EVENTS: usize = 1000;
 
-/// Where events are handed to those who watch.
+/// The feed of events to `watch` requests.
 #[derive(Default)]
-pub struct Watched(Arc<Ring>);
+pub struct EventFeed(Arc<Ring>);
 
-impl Watched {
-    /// Tells those who watch; costs next to nothing while there is no reader.
-    pub fn tell(&self, core: &Core, events: &[Event]) {
+impl EventFeed {
+    /// Publishes events; nearly free without readers.
+    pub fn publish(&self, core: &Core, events: &[Event]) {
         let wanted = self.0.wanted();
         if wanted.is_empty() {
             return;
         }
         let jobs: BTreeSet<JobId> = events.iter().filter_map(job).map(|key| key.job).collect();
         let owners = {
-            // What is told is made without it: applying waits for this lock.
+            // Lines are made after this lock is released: applying waits for it.
             let state = core.state.read();
             let owner = |job: JobId| Some((job, state.job(job)?.spec.owner.name.as_str().into()));
             jobs.into_iter().filter_map(owner).collect()
         };
-        hand_out(&self.0, &wanted, core.now(), events, &owners);
+        append_lines(&self.0, &wanted, core.now(), events, &owners);
     }
 }
 
-/// Adds a line for each event that a reader wants; what none wants is not even put into words.
-fn hand_out(
+/// Appends a line for each event that a reader wants.
+fn append_lines(
     ring: &Ring,
     wanted: &[Arc<Wanted>],
     at: Time,
     events: &[Event],
     owners: &BTreeMap<JobId, Arc<str>>,
 ) {
-    for part in events.chunks(PART) {
+    for part in events.chunks(CHUNK_EVENTS) {
         let entries = part.iter().filter_map(|event| {
             let job = job(event);
             let user = job.and_then(|key| owners.get(&key.job)).cloned();
-            wanted.iter().any(|wanted| wanted.takes(job, user.as_deref())).then(|| {
-                let line = line(&happened(event, at, job, user.as_deref())).into();
+            wanted.iter().any(|wanted| wanted.matches(job, user.as_deref())).then(|| {
+                let line = line(&event_line(event, at, job, user.as_deref())).into();
                 Entry { job, user, line }
             })
         });
@@ -69,7 +68,7 @@ fn hand_out(
     }
 }
 
-/// What an event is about.
+/// The job that an event is about.
 fn job(event: &Event) -> Option<JobKey> {
     event.key().or(match event {
         Event::JobSubmitted { job, .. } | Event::JobForgotten { job } => Some(JobKey::single(*job)),
@@ -77,9 +76,9 @@ fn job(event: &Event) -> Option<JobKey> {
     })
 }
 
-fn happened(event: &Event, at: Time, job: Option<JobKey>, user: Option<&str>) -> Happened {
-    let told = serde_json::to_value(event).unwrap_or_default();
-    let (name, detail) = match told {
+fn event_line(event: &Event, at: Time, job: Option<JobKey>, user: Option<&str>) -> Happened {
+    let line = serde_json::to_value(event).unwrap_or_default();
+    let (name, detail) = match line {
         serde_json::Value::Object(fields) => fields.into_iter().next().unwrap_or_default(),
         serde_json::Value::String(name) => (name, serde_json::Value::Null),
         _ => (String::new(), serde_json::Value::Null),
@@ -88,7 +87,7 @@ fn happened(event: &Event, at: Time, job: Option<JobKey>, user: Option<&str>) ->
     Happened { at, event: name, job, user, text: event.to_string(), detail }
 }
 
-/// Which events a reader wants.
+/// The events that a reader wants.
 #[derive(Default)]
 struct Wanted {
     jobs: BTreeSet<JobKey>,
@@ -97,10 +96,10 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn takes(&self, about: Option<JobKey>, user: Option<&str>) -> bool {
+    fn matches(&self, about: Option<JobKey>, user: Option<&str>) -> bool {
         let job = |key: JobKey| {
             self.jobs.contains(&key) || self.whole.contains(&key.job) || {
-                // What is told of the whole is told to who watches one task.
+                // An event of the whole array also concerns each of its tasks.
                 key.index.is_none() && self.jobs.iter().any(|one| one.job == key.job)
             }
         };
@@ -127,10 +126,10 @@ pub async fn watch(
         whole: whole.into_iter().map(|key| key.job).collect(),
         users: words(&query.users).into_iter().collect(),
     };
-    let opened = core.watched.0.open(user.uid, wanted);
-    let reading = opened.ok_or_else(|| ApiFailure::Said(ring::too_many()))?;
-    // The first line says that from here on nothing is missed.
-    let first = line(&said("Watching", core.now(), "from here on".to_owned()));
+    let opened = core.event_feed.0.open(user.uid, wanted);
+    let reading = opened.ok_or_else(|| ApiFailure::Http(ring::too_many()))?;
+    // The first line confirms that nothing is missed from here on.
+    let first = line(&feed_notice("Watching", core.now(), "from here on".to_owned()));
     let leading = core.leading.clone();
     let lines = stream::unfold((Some(first), reading, leading, core), next);
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response())
@@ -138,32 +137,34 @@ pub async fn watch(
 
 type Watcher = (Option<Vec<u8>>, Reading, tokio_watch::Receiver<bool>, Arc<Core>);
 
-/// Nothing was read while lines waited.
+/// The client read nothing while lines were waiting.
 #[derive(Debug, thiserror::Error)]
-#[error("the watcher was ended: it missed events, and read nothing for too long")]
+#[error("the watch was ended: it missed events and read nothing for too long")]
 struct NotRead;
 
 async fn next(state: Watcher) -> Option<(Result<Vec<u8>, NotRead>, Watcher)> {
     let (first, mut reading, mut leading, core) = state;
-    let told = match first {
+    let line = match first {
         Some(first) => Ok(first),
-        None => match coming(&mut reading, &mut leading).await? {
+        None => match next_lines(&mut reading, &mut leading).await? {
             Taken::Missed(missed) => {
-                let text = format!("{missed} events were not told: read faster, or ask for fewer");
-                Ok(line(&said("Missed", core.now(), text)))
+                let text = format!("{missed} events were missed: read faster, or ask for fewer");
+                Ok(line(&feed_notice("Missed", core.now(), text)))
             }
             Taken::Lines(lines) => Ok(lines),
             Taken::Ended | Taken::Nothing => Err(NotRead),
         },
     };
-    Some((told, (None, reading, leading, core)))
+    Some((line, (None, reading, leading, core)))
 }
 
-/// Waits for something to tell a reader. `None`: this controller leads no more, and what happens is
-/// told by another one.
-async fn coming(reading: &mut Reading, leading: &mut tokio_watch::Receiver<bool>) -> Option<Taken> {
+/// Waits for lines. `None` if this controller no longer leads: another one has the events.
+async fn next_lines(
+    reading: &mut Reading,
+    leading: &mut tokio_watch::Receiver<bool>,
+) -> Option<Taken> {
     loop {
-        // Before the look: what comes after it is a change.
+        // Before the check, so that a later line counts as a change.
         reading.end.mark_unchanged();
         match reading.take() {
             Taken::Nothing => {}
@@ -177,7 +178,7 @@ async fn coming(reading: &mut Reading, leading: &mut tokio_watch::Receiver<bool>
     }
 }
 
-fn said(event: &str, at: Time, text: String) -> Happened {
+fn feed_notice(event: &str, at: Time, text: String) -> Happened {
     let (event, detail) = (event.to_owned(), serde_json::Value::Null);
     Happened { at, event, job: None, user: None, text, detail }
 }
@@ -196,10 +197,10 @@ mod tests {
         Event::JobForgotten { job: JobId(job) }
     }
 
-    /// The jobs that some lines are about.
+    /// The jobs of the lines that a reader gets.
     async fn about(reading: &mut Reading) -> Vec<u32> {
         let mut leading = tokio_watch::channel(true).1;
-        let Some(Taken::Lines(lines)) = coming(reading, &mut leading).await else {
+        let Some(Taken::Lines(lines)) = next_lines(reading, &mut leading).await else {
             panic!("no lines")
         };
         let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_of_one_user_is_told_one_event_among_thousands_of_others() {
+    async fn a_reader_of_one_user_gets_one_event_among_thousands_of_others() {
         let ring = Arc::new(Ring::default());
         let of_bob = Wanted { users: BTreeSet::from(["bob".to_owned()]), ..Wanted::default() };
         let mut bob = ring.open(1, of_bob).unwrap();
@@ -216,7 +217,7 @@ mod tests {
         let events: Vec<Event> = (1..=5000).map(forgotten).collect();
         let owner = |job: u32| if job == 5000 { "bob" } else { "ada" };
         let owners = (1..=5000).map(|job| (JobId(job), owner(job).into())).collect();
-        hand_out(&ring, &ring.wanted(), Time(1), &events, &owners);
+        append_lines(&ring, &ring.wanted(), Time(1), &events, &owners);
         assert_eq!(about(&mut bob).await, [5000]);
         let mut seen = Vec::new();
         while seen.len() < 5000 {
@@ -226,14 +227,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_is_told_to_ask_again_once_another_controller_leads() {
+    async fn a_stream_ends_once_another_controller_leads() {
         let ring = Arc::new(Ring::default());
         let mut reading = ring.open(1, Wanted::default()).unwrap();
         let (leads, mut leading) = tokio_watch::channel(true);
-        hand_out(&ring, &ring.wanted(), Time(1), &[forgotten(1)], &BTreeMap::new());
+        append_lines(&ring, &ring.wanted(), Time(1), &[forgotten(1)], &BTreeMap::new());
         leads.send_replace(false);
-        let first = coming(&mut reading, &mut leading).await;
-        assert!(matches!(first, Some(Taken::Lines(_))), "what came before: {first:?}");
-        assert_eq!(coming(&mut reading, &mut leading).await, None);
+        let first = next_lines(&mut reading, &mut leading).await;
+        assert!(matches!(first, Some(Taken::Lines(_))), "an earlier event: {first:?}");
+        assert_eq!(next_lines(&mut reading, &mut leading).await, None);
     }
 }

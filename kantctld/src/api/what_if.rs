@@ -1,8 +1,7 @@
-//! Would a changed request start now, and where? Never proposes anything: nothing changes by
-//! asking.
+//! POST /v1/jobs/{key}/what-if: whether a changed request would start now, and where.
 
 use super::error::ApiFailure;
-use super::look::forecast;
+use super::slow_query::forecast;
 use crate::core::Core;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -25,10 +24,12 @@ pub async fn what_if(
 ) -> Result<Json<WhatIfView>, ApiFailure> {
     let (Json(request), key) = (body?, core.key(&key)?);
     let now = core.now();
-    forecast(&core, user.uid, move |core| asked(core, key, &request, now)).await?.map(Json)
+    forecast(&core, user.uid, move |core| forecast_changed(core, key, &request, now))
+        .await?
+        .map(Json)
 }
 
-fn asked(
+fn forecast_changed(
     core: &Core,
     key: JobKey,
     request: &WhatIfRequest,
@@ -41,23 +42,23 @@ fn asked(
     check_ask(&ask)?;
     let operator = core.actor(record.spec.owner.uid).operator;
     state::may_wait(state, record, operator, &ask)?;
-    // A copy: rounds go on meanwhile.
-    let snapshot = core.lookout.fresh(&core.state, now, engine::Snapshot::clone);
+    // A copy: rounds continue meanwhile.
+    let snapshot = core.scheduler_cache.with_current(&core.state, now, engine::Snapshot::clone);
     let job = snapshot.waiting(key).ok_or(Refusal::UnknownJob { key })?;
-    // Before whatever else keeps it waiting.
+    // Checked first, whatever else keeps the job waiting.
     let free = Ask { hold: false, ..ask.clone() };
     let changed = match state::snapshot::never_fits(state, &snapshot, &free) {
         Some(Refusal::NeverFits { reason, .. } | Refusal::NeverAdmitted { reason }) => {
             Outlook { reason: Some(*reason), ..Outlook::default() }
         }
         Some(refusal) => return Err(refusal.into()),
-        None => engine::what_if(&snapshot, now, laid_over(job, ask, element.released_at)),
+        None => engine::what_if(&snapshot, now, with_changes(job, ask, element.released_at)),
     };
     let as_it_is = engine::outlook(&snapshot, now, key).ok_or(Refusal::UnknownJob { key })?;
     Ok(WhatIfView { key, changed: view(changed), compared_with: view(as_it_is), as_of: now })
 }
 
-/// The job or, of an array, its first waiting task.
+/// The job itself or, for an array, its first waiting task.
 pub(super) fn waiting(state: &state::State, key: JobKey) -> Result<JobKey, Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let mut named =
@@ -71,9 +72,9 @@ pub(super) fn waiting(state: &state::State, key: JobKey) -> Result<JobKey, Refus
     })
 }
 
-/// The same job with what would be asked otherwise. One that was held has its place by when it was
-/// released, as the snapshot gives it.
-fn laid_over(job: &WaitingJob, ask: Ask, released_at: Option<Time>) -> WaitingJob {
+/// The job with a changed request. A held job takes its queue position from its release time in the
+/// snapshot.
+fn with_changes(job: &WaitingJob, ask: Ask, released_at: Option<Time>) -> WaitingJob {
     WaitingJob {
         queue: ask.queue.unwrap_or_else(|| job.queue.clone()),
         qos: ask.qos,

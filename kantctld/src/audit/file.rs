@@ -1,15 +1,14 @@
-//! The file of the audit log: appended to, opened for each write, so that it may be moved or cut
-//! by another program, and moved aside at its bound. Never leaves a part of a line.
+//! The file of the audit log. It is opened for each write, so that another program may move or
+//! truncate it, and is renamed at its size limit. Only whole lines are written.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Where lines are written.
 pub(super) struct AuditFile {
     path: PathBuf,
-    /// 0: none.
+    /// 0 means no limit.
     bytes_max: u64,
 }
 
@@ -22,17 +21,17 @@ impl AuditFile {
         &self.path
     }
 
-    /// Adds whole lines, all or none.
+    /// Appends whole lines, all or none.
     pub(super) fn append(&self, text: &str) -> io::Result<()> {
         let mut file = self.open()?;
         let mut length = file.metadata()?.len();
         let added = text.len() as u64;
         if self.bytes_max > 0 && length > 0 && length.saturating_add(added) > self.bytes_max {
-            std::fs::rename(&self.path, self.aside())?;
+            std::fs::rename(&self.path, self.rotated_path())?;
             file = self.open()?;
             length = file.metadata()?.len();
         }
-        // A machine that lost power may have left a part of a line.
+        // A power failure may have left a part of a line.
         let mut last = [b'\n'];
         if length > 0 {
             file.read_exact_at(&mut last, length - 1)?;
@@ -41,7 +40,7 @@ impl AuditFile {
         let written =
             file.write_all(begin.as_bytes()).and_then(|()| file.write_all(text.as_bytes()));
         if written.is_err() {
-            // The disk is full: what fitted is no line. An error says the same as the first.
+            // The disk is full: remove the partial text. The first error is returned anyway.
             let _ = file.set_len(length);
         }
         written
@@ -52,14 +51,14 @@ impl AuditFile {
         options.read(true).append(true).create(true).mode(0o600);
         let file = options.custom_flags(libc::O_NOFOLLOW).open(&self.path)?;
         let found = file.metadata()?;
-        // One that was there may have been made with another mode.
+        // An existing file may have another mode.
         if found.is_file() && found.permissions().mode() & 0o177 != 0 {
             file.set_permissions(Permissions::from_mode(0o600))?;
         }
         Ok(file)
     }
 
-    fn aside(&self) -> PathBuf {
+    fn rotated_path(&self) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".1");
         name.into()

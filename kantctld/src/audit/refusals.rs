@@ -1,17 +1,18 @@
-//! The refusals of one user beyond a number each minute: counted, and said in one line. Whoever
-//! asks for what is refused, again and again, must not push out the lines of others.
+//! A limit on audited refusals: beyond a number per user and minute they are counted and reported in
+//! one line, so that one user's refused requests do not crowd out other lines.
 
 use super::{AuditLine, AuditResult};
 use common::time::{Span, Time};
 use std::collections::BTreeMap;
 
-/// Refusals of one user that have a line of their own each minute.
+/// The most refusals of one user written each minute.
 pub(super) const WRITTEN_MAX: u64 = 120;
 const WINDOW: Span = Span::from_seconds(60);
-/// Users counted apart. Those beyond are counted together: a node may make numbers up.
+/// The most users counted separately; further ones are counted together, because a node may make up
+/// uids.
 const USERS_MAX: usize = 1024;
 
-/// The refusals of the last minute, by user.
+/// The refusals of the last minute by user.
 #[derive(Default)]
 pub(super) struct Refusals(BTreeMap<Option<u32>, Counted>);
 
@@ -23,7 +24,7 @@ struct Counted {
 }
 
 impl Refusals {
-    /// Has this line a place of its own? Else it is counted.
+    /// Whether to write this line; if not, it is counted.
     pub(super) fn admit(&mut self, line: &AuditLine) -> bool {
         if line.result != AuditResult::Refused {
             return true;
@@ -38,8 +39,8 @@ impl Refusals {
         is_written
     }
 
-    /// A line for each user whose minute is over, if some were left out.
-    pub(super) fn over(&mut self, now: Time) -> Vec<AuditLine> {
+    /// A line for each user whose minute has ended, if refusals were left out.
+    pub(super) fn take_elapsed(&mut self, now: Time) -> Vec<AuditLine> {
         let mut lines = Vec::new();
         self.0.retain(|uid, counted| {
             let is_over = now >= counted.since + WINDOW;

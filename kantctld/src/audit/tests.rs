@@ -1,4 +1,4 @@
-//! The audit log's thread on real files, and on a disk that is full (man full(4)).
+//! Tests of the audit log's thread on real files, and on a full disk (man full(4)).
 
 use super::refusals::WRITTEN_MAX;
 use super::writer::BATCH;
@@ -19,7 +19,7 @@ fn line(target: &str) -> AuditLine {
 
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
-    assert!(text.is_empty() || text.ends_with('\n'), "a part of a line: {text}");
+    assert!(text.is_empty() || text.ends_with('\n'), "incomplete line: {text}");
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -48,7 +48,7 @@ fn a_name_cannot_forge_a_line() {
     assert_eq!(lines.len(), 2, "{lines:?}");
     let text = std::fs::read(&path).unwrap();
     let is_plain = |byte: &u8| *byte == b'\n' || (b' '..=b'~').contains(byte);
-    assert!(text.iter().all(is_plain), "a terminal would obey it");
+    assert!(text.iter().all(is_plain), "control characters in the file");
     assert_eq!(lines[0]["target"], forged);
     assert_eq!(lines[0]["at"], "2023-11-14T22:13:20.123Z");
     assert_eq!(lines[0]["user"], "root");
@@ -56,7 +56,7 @@ fn a_name_cannot_forge_a_line() {
 }
 
 #[test]
-fn a_file_that_others_could_read_or_replace_is_not_used_so() {
+fn a_file_that_others_could_read_or_replace_is_not_used_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.log");
     std::fs::write(&path, "").unwrap();
@@ -74,27 +74,27 @@ fn a_file_that_others_could_read_or_replace_is_not_used_so() {
 }
 
 #[test]
-fn a_file_that_was_moved_or_reached_its_bound_is_begun_again() {
+fn a_file_that_was_moved_or_reached_its_limit_is_replaced_by_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.log");
     let file = AuditFile::new(path.clone(), 10);
     file.append("{\"a\":1}\n").unwrap();
     file.append("{\"b\":1}\n").unwrap();
     let aside = dir.path().join("audit.log.1");
-    assert_eq!((lines(&aside).len(), lines(&path).len()), (1, 1), "moved at the bound");
+    assert_eq!((lines(&aside).len(), lines(&path).len()), (1, 1), "moved at the limit");
     std::fs::rename(&path, dir.path().join("moved")).unwrap();
     file.append("{\"c\":1}\n").unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"c\":1}\n");
-    // As a machine without power leaves it.
+    // As a power failure leaves it.
     std::fs::write(&path, "{\"d").unwrap();
     AuditFile::new(path.clone(), 0).append("{\"e\":1}\n").unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"d\n{\"e\":1}\n");
 }
 
 #[test]
-fn what_cannot_be_written_is_kept_counted_and_said() {
+fn lines_that_cannot_be_written_are_queued_counted_and_reported() {
     let dir = tempfile::tempdir().unwrap();
-    // A directory in its place stands for a disk that takes nothing.
+    // A directory in its place makes every write fail.
     let path = dir.path().join("audit.log");
     std::fs::create_dir(&path).unwrap();
     let (audit, keeper) = start(&config(dir.path(), "audit.log")).unwrap();
@@ -112,7 +112,7 @@ fn what_cannot_be_written_is_kept_counted_and_said() {
     wait_for("its end", || audit.trouble().is_none().then_some(()));
     keeper.stop();
     let lines = lines(&path);
-    assert_eq!(lines[0]["target"], "first", "the oldest are kept");
+    assert_eq!(lines[0]["target"], "first", "the oldest lines are kept");
     let lost: Vec<&Value> = lines.iter().filter(|line| line["verb"] == "audit/lost").collect();
     assert_eq!(lost.len(), 1);
     let kept = lines.len() - 2;
@@ -120,7 +120,7 @@ fn what_cannot_be_written_is_kept_counted_and_said() {
 }
 
 #[test]
-fn refusals_of_one_user_push_out_no_lines_of_others() {
+fn refusals_of_one_user_do_not_crowd_out_other_lines() {
     let dir = tempfile::tempdir().unwrap();
     let (audit, keeper) = start(&config(dir.path(), "audit.log")).unwrap();
     let refused = |uid: u32, at: Time| AuditLine {
@@ -135,7 +135,7 @@ fn refusals_of_one_user_push_out_no_lines_of_others() {
     }
     audit.note(refused(4712, begun));
     audit.note(line("done"));
-    // A minute later, and at the end.
+    // The counts are written a minute later and at the end.
     audit.note(refused(4711, Time(begun.0 + 60_000)));
     for _ in 0..WRITTEN_MAX {
         audit.note(refused(4712, Time(begun.0 + 60_000)));
@@ -155,7 +155,7 @@ fn refusals_of_one_user_push_out_no_lines_of_others() {
 }
 
 #[test]
-fn what_was_carried_out_has_room_that_refusals_leave() {
+fn the_queue_keeps_space_for_actions_that_were_carried_out() {
     let mut queue = Queue::default();
     let refused = AuditLine { result: AuditResult::Refused, ..line("refused") };
     (0..WAITING_MAX).for_each(|_| queue.push(refused.clone()));
@@ -165,8 +165,8 @@ fn what_was_carried_out_has_room_that_refusals_leave() {
 }
 
 #[test]
-fn a_full_disk_leaves_no_part_of_a_line() {
-    // `/dev/full` is followed by no write and cannot be cut; the error is the same.
+fn a_full_disk_leaves_no_incomplete_line() {
+    // `/dev/full` fails every write and cannot be truncated; the error is that of a full disk.
     let error = AuditFile::new("/dev/full".into(), 0).append("{}\n").unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
 }

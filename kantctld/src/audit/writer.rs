@@ -1,5 +1,5 @@
-//! The thread of the audit log: takes lines from the queue, looks up their users' names, and
-//! appends them. Never in anyone's way: it alone waits for the disk and for the user database.
+//! The thread of the audit log: takes lines from the queue, looks up user names, and appends to the
+//! file. Only this thread waits for the disk and the user database.
 
 use super::file::AuditFile;
 use super::{AuditLine, AuditResult, Queue, Shared, WAITING_MAX};
@@ -8,28 +8,28 @@ use std::io;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Lines written at once.
+/// The most lines written at once.
 pub(super) const BATCH: usize = 1024;
-/// After a failure the disk is tried again this often.
+/// The pause before a failed write is repeated.
 const RETRY: Duration = Duration::from_secs(1);
-/// While it goes on, a failure is logged this often.
-const COMPLAINT: Duration = Duration::from_secs(600);
-/// A user's name is looked up again after this time.
-const NAMES_LAST: Duration = Duration::from_secs(300);
+/// How often a lasting failure is logged.
+const LOG_PERIOD: Duration = Duration::from_secs(600);
+/// How long a user's name is cached.
+const NAMES_CACHED_FOR: Duration = Duration::from_secs(300);
 
 pub(super) struct Writer {
     shared: Arc<Shared>,
     file: AuditFile,
     names: BTreeMap<u32, (Instant, String)>,
-    complained: Option<Instant>,
+    logged_at: Option<Instant>,
 }
 
 impl Writer {
     pub(super) fn new(shared: Arc<Shared>, file: AuditFile) -> Self {
-        Self { shared, file, names: BTreeMap::new(), complained: None }
+        Self { shared, file, names: BTreeMap::new(), logged_at: None }
     }
 
-    /// Until it is to stop and nothing is left.
+    /// Runs until it is stopped and nothing is left to write.
     pub(super) fn run(&mut self) {
         let mut batch: Vec<AuditLine> = Vec::new();
         loop {
@@ -53,7 +53,7 @@ impl Writer {
         }
     }
 
-    /// Waits for lines; how many were lost before these, and whether none come any more.
+    /// Waits for lines. Returns how many were dropped before them, and whether the thread is to stop.
     fn gather(&mut self, batch: &mut Vec<AuditLine>) -> (u64, bool) {
         let shared = self.shared.clone();
         let mut queue = shared.lock();
@@ -64,13 +64,13 @@ impl Writer {
         batch.extend(queue.lines.drain(..room));
         let (lost, stops) = (queue.lost, queue.stops);
         drop(queue);
-        self.look_up(batch);
+        self.look_up_names(batch);
         (lost, stops)
     }
 
-    /// The user database may be slow: nothing else waits for this thread.
-    fn look_up(&mut self, batch: &[AuditLine]) {
-        self.names.retain(|_, (at, _)| at.elapsed() < NAMES_LAST);
+    /// Looks up user names; this may be slow.
+    fn look_up_names(&mut self, batch: &[AuditLine]) {
+        self.names.retain(|_, (at, _)| at.elapsed() < NAMES_CACHED_FOR);
         for uid in batch.iter().filter_map(|line| line.uid) {
             let found = || (Instant::now(), crate::api::user_name(uid));
             self.names.entry(uid).or_insert_with(found);
@@ -96,32 +96,32 @@ impl Writer {
         let mut queue = self.shared.lock();
         queue.lost -= lost;
         if queue.trouble.take().is_some() {
-            tracing::info!("the audit log is written again; {lost} lines are lost");
+            tracing::info!("the audit log can be written again; {lost} lines were lost");
         }
-        self.complained = None;
+        self.logged_at = None;
     }
 
     fn note_failed(&mut self, error: &io::Error) {
         let why = format!("failed to write the audit log {}: {error}", self.file.path().display());
-        if self.complained.is_none_or(|at| at.elapsed() >= COMPLAINT) {
-            self.complained = Some(Instant::now());
-            tracing::error!("{why}; up to {WAITING_MAX} lines are kept in memory: make room");
+        if self.logged_at.is_none_or(|at| at.elapsed() >= LOG_PERIOD) {
+            self.logged_at = Some(Instant::now());
+            tracing::error!("{why}; up to {WAITING_MAX} lines are kept in memory: free some space");
         }
         self.shared.lock().trouble = Some(why);
     }
 
-    /// Until the disk is tried again.
+    /// Waits before the next attempt, unless stopped.
     fn pause(&self) {
         let queue = self.shared.lock();
-        // A line that comes in between is no reason to try earlier.
+        // A new line does not shorten the pause.
         let until = |queue: &mut Queue| !queue.stops;
         drop(self.shared.changed.wait_timeout_while(queue, RETRY, until));
     }
 }
 
-/// Adds a line of ASCII: what a user wrote can neither end it nor change how a terminal shows it.
+/// Appends a line in ASCII, so that a user's text can neither end it nor control a terminal.
 fn add(text: &mut String, line: &AuditLine) {
-    // It holds nothing that JSON cannot say.
+    // The line always encodes.
     let json = serde_json::to_string(line).unwrap_or_default();
     for c in json.chars() {
         if c.is_ascii() && !c.is_ascii_control() {

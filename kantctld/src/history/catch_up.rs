@@ -1,9 +1,9 @@
-//! A controller that was away for longer than the state remembers asks another one for the runs it
-//! lacks. Never in the way of anything: until it has them, it shows what it has.
+//! Catching up from other controllers: a controller that was away for longer than the state keeps
+//! finished jobs asks another one for the runs it lacks. Meanwhile it shows what it has.
 
 use super::History;
-use crate::machine::StateMachine;
 use crate::peers::Peers;
+use crate::state_machine::StateMachine;
 use common::id::ControllerId;
 use common::time::{Span, Time};
 use common::wire::api::HistoryList;
@@ -14,30 +14,30 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a controller hands its own runs to another.
+/// Where a controller serves its own runs to another.
 pub const KEPT_PATH: &str = "/v1/history/kept";
 const PAUSE: Duration = Duration::from_secs(30);
-/// So much earlier than it knows of it asks: what was over just then may not have been written.
+/// How much earlier than the gap to ask, because the last runs may not have been written.
 const MARGIN: Span = Span::from_minutes(60);
-/// Runs on a page.
+/// The number of runs on a page.
 const PAGE: u32 = 2000;
 
-/// A page of what a controller kept, for another one.
+/// A page of a controller's records, for another one.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Kept {
-    /// The runs, and where to go on.
+pub struct HistoryPage {
+    /// The runs, and the cursor for the next page.
     #[serde(flatten)]
     pub list: HistoryList,
-    /// How nodes were since then. On the first page.
+    /// Changes of nodes in that time; on the first page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeChange>,
-    /// Since when that controller lacks something itself.
+    /// Since when that controller itself lacks runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<Time>,
 }
 
-/// Fills every gap there is; runs until it is dropped.
-pub async fn keep_up(history: History, peers: Arc<Peers<StateMachine>>) {
+/// Fills gaps as they appear; runs until dropped.
+pub async fn fill_gaps(history: History, peers: Arc<Peers<StateMachine>>) {
     let mut gap = history.gap();
     let mut asked = BTreeSet::new();
     loop {
@@ -60,8 +60,8 @@ pub async fn keep_up(history: History, peers: Arc<Peers<StateMachine>>) {
     }
 }
 
-/// How many runs others had. A lone controller has all there is. One that lacks nothing is enough;
-/// where there is none such, all that vote are asked, each once: those in `asked` gave theirs.
+/// Returns the number of runs received; 0 for a single controller. One controller without a gap is
+/// enough; without such a controller all voters are asked once (`asked` has those that answered).
 async fn fill(
     history: &History,
     peers: &Peers<StateMachine>,
@@ -69,13 +69,13 @@ async fn fill(
     asked: &mut BTreeSet<ControllerId>,
 ) -> Result<usize, String> {
     let status = peers.log.status().borrow().clone();
-    if status.members.known.keys().all(|id| *id == peers.me.id) {
+    if status.members.known.keys().all(|id| *id == peers.local.id) {
         return Ok(0);
     }
     let (mut taken, mut why) = (0, None);
     let voters = status.members.voters.iter().map(|id| ControllerId(*id));
     let mut others: Vec<ControllerId> = status.leader.into_iter().chain(voters).collect();
-    let mut seen = BTreeSet::from([peers.me.id]);
+    let mut seen = BTreeSet::from([peers.local.id]);
     others.retain(|id| seen.insert(*id));
     for lacks in [false, true] {
         for id in &others {
@@ -98,12 +98,12 @@ async fn fill(
     }
     match why {
         None if !others.is_empty() => Ok(taken),
-        None => Err("nobody else is known".to_owned()),
+        None => Err("no other controller is known".to_owned()),
         Some(why) => Err(why),
     }
 }
 
-/// How many runs this one gave; `None`: it lacks something itself, and such was not wanted.
+/// Returns the number of runs received; `None` if the other has a gap itself and `lacking` is false.
 async fn pages(
     history: &History,
     other: &Client,
@@ -114,15 +114,15 @@ async fn pages(
     loop {
         let path =
             format!("{KEPT_PATH}?every_run=true&steps=true&since={}&limit={PAGE}{after}", since.0);
-        let kept: Kept = other.get(&path).await.map_err(|error| error.to_string())?;
+        let kept: HistoryPage = other.get(&path).await.map_err(|error| error.to_string())?;
         if kept.gap.is_some() && !lacking {
             return Ok(None);
         }
         taken += kept.list.runs.len();
-        history.give(kept.list.runs, kept.nodes);
-        // Not faster than they are written; what is not is asked for again.
+        history.add_received(kept.list.runs, kept.nodes);
+        // No faster than they are written; unwritten ones are asked for again.
         if !history.flush().await {
-            return Err("the file of this controller cannot be written".to_owned());
+            return Err("failed to write this controller's file".to_owned());
         }
         match kept.list.next {
             Some(next) => after = format!("&after={next}"),

@@ -1,5 +1,5 @@
-//! From the log's thread to accounting's: what is over, entry by entry. Never waits: where far too
-//! much waits to be written, it is left out, and caught up with from the state later.
+//! The channel from the log's thread to the accounting thread. It does not block: if too much is
+//! queued, records are left out, and restored from the state later.
 
 use common::id::LogIndex;
 use common::wire::api::HistoryRun;
@@ -10,47 +10,45 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
-/// So many runs may wait to be written: some hundred MB.
+/// The most runs queued to be written: a few hundred MB.
 const WAITING_MAX: usize = 1 << 18;
 
-/// What the thread is told.
-pub(super) enum Told {
-    /// Runs that are over, and nodes that are otherwise.
-    Over(News),
-    /// The state came from a snapshot at this index: events before it may never have been told.
+pub(super) enum HistoryMessage {
+    /// Finished runs, and changes of nodes.
+    Records(HistoryRecords),
+    /// The state was restored from a snapshot at this index; earlier events may be missing.
     Restored(LogIndex),
-    /// What another controller kept.
-    Given(News),
-    /// What was lacking is there.
+    /// Records of another controller.
+    Received(HistoryRecords),
+    /// The gap was filled.
     GapClosed,
-    /// Says when everything told before is in the file.
+    /// Answers when everything sent before is in the file.
     Flush(oneshot::Sender<bool>),
-    /// Write what waits, and end.
+    /// Write what is queued, and end.
     Stop,
 }
 
-/// What one or several commands brought.
+/// The records of one or several commands.
 #[derive(Default)]
-pub struct News {
+pub struct HistoryRecords {
     pub(super) runs: Vec<HistoryRun>,
     pub(super) nodes: Vec<NodeChange>,
     pub(super) steps: Vec<EndedSteps>,
 }
 
-impl News {
-    /// Takes up what these events tell, from the state right after them.
+impl HistoryRecords {
+    /// Adds the records of these events, given the state right after them.
     pub fn add(&mut self, state: &State, events: &[Event]) {
         self.runs.extend(history::ended(state, events));
         self.nodes.extend(history::changed_nodes(state, events));
         self.steps.extend(history::ended_steps(events));
     }
 
-    /// Nothing of it is to be written.
     pub(super) fn is_empty(&self) -> bool {
         self.runs.is_empty() && self.nodes.is_empty() && self.steps.is_empty()
     }
 
-    /// Takes up what came later.
+    /// Adds later records.
     pub(super) fn extend(&mut self, later: Self) {
         self.runs.extend(later.runs);
         self.nodes.extend(later.nodes);
@@ -58,55 +56,58 @@ impl News {
     }
 }
 
-/// What both sides look at.
+/// Counters shared by both sides.
 #[derive(Default)]
-pub(super) struct Level {
-    /// The last entry of which everything was told.
+pub(super) struct FeedProgress {
+    /// The last entry whose records were sent.
     pub(super) applied: AtomicU64,
-    /// Runs told and not taken in yet.
+    /// The number of runs sent and not received yet.
     pub(super) waiting: AtomicUsize,
-    /// Something was left out.
+    /// Some records were left out.
     pub(super) left_out: AtomicBool,
 }
 
 #[derive(Clone)]
 pub struct Feed {
-    told: Sender<Told>,
-    level: Arc<Level>,
+    sender: Sender<HistoryMessage>,
+    progress: Arc<FeedProgress>,
 }
 
 pub struct Inbox {
-    pub(super) told: Receiver<Told>,
-    pub(super) tell: Sender<Told>,
-    pub(super) level: Arc<Level>,
+    pub(super) receiver: Receiver<HistoryMessage>,
+    pub(super) sender: Sender<HistoryMessage>,
+    pub(super) progress: Arc<FeedProgress>,
 }
 
 #[must_use]
 pub fn feed() -> (Feed, Inbox) {
-    let (tell, told) = channel();
-    let level = Arc::new(Level::default());
-    (Feed { told: tell.clone(), level: level.clone() }, Inbox { told, tell, level })
+    let (sender, receiver) = channel();
+    let progress = Arc::new(FeedProgress::default());
+    (
+        Feed { sender: sender.clone(), progress: progress.clone() },
+        Inbox { receiver, sender, progress },
+    )
 }
 
 impl Feed {
-    /// An entry was applied.
-    pub fn applied(&self, index: LogIndex, news: News) {
-        let Level { applied, waiting, left_out } = self.level.as_ref();
+    /// Sends the records of an applied entry.
+    pub fn applied(&self, index: LogIndex, records: HistoryRecords) {
+        let FeedProgress { applied, waiting, left_out } = self.progress.as_ref();
         if waiting.load(Ordering::Relaxed) > WAITING_MAX {
-            if !news.is_empty() {
+            if !records.is_empty() {
                 left_out.store(true, Ordering::SeqCst);
             }
-        } else if !news.is_empty() {
-            waiting.fetch_add(news.runs.len(), Ordering::Relaxed);
-            // Nobody listens while the controller stops, or in tests of other parts.
-            let _ = self.told.send(Told::Over(news));
+        } else if !records.is_empty() {
+            waiting.fetch_add(records.runs.len(), Ordering::Relaxed);
+            // The receiver is gone while the controller stops, and in other modules' tests.
+            let _ = self.sender.send(HistoryMessage::Records(records));
         }
         applied.store(index.0, Ordering::SeqCst);
     }
 
-    /// The state came from a snapshot.
+    /// Notes that the state was restored from a snapshot.
     pub fn restored(&self, index: LogIndex) {
-        let _ = self.told.send(Told::Restored(index));
-        self.level.applied.store(index.0, Ordering::SeqCst);
+        let _ = self.sender.send(HistoryMessage::Restored(index));
+        self.progress.applied.store(index.0, Ordering::SeqCst);
     }
 }

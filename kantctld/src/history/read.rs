@@ -1,7 +1,7 @@
-//! Runs by user, account, queue, state and time, a page at a time. Never more than a page in
-//! memory, and never text of a question inside a statement: values are bound.
+//! Queries for runs by user, account, queue, state and time, one page at a time. Values of a query
+//! are bound to the statement, not part of its text.
 
-use super::row::{self, READ, Reader, signed, task};
+use super::row::{self, READ, Reader, signed, task_column};
 use super::schema::HistoryError;
 use super::steps;
 use common::id::JobKey;
@@ -11,41 +11,41 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 use state::history::NodeChange;
 
-/// Runs on a page where nobody says.
+/// The default number of runs on a page.
 const PAGE: u32 = 1000;
-/// Runs on a page at most.
+/// The most runs on a page.
 const PAGE_MAX: u32 = 10_000;
-/// What the runs on a page may take, but for the last.
+/// The size of a page in bytes above which no further run is added.
 const PAGE_BYTES: usize = 8 << 20;
-/// Jobs and tasks that one question may name: two values each, of 32,766 that SQLite takes.
+/// The most jobs and tasks in one query: two values each, of 32,766 that SQLite allows.
 const JOBS_MAX: usize = 10_000;
 
-/// A condition being put together: text with marks, and their values.
+/// A condition with placeholders, and their values.
 #[derive(Default)]
-pub(super) struct Where {
+pub(super) struct Condition {
     parts: Vec<String>,
     values: Vec<Value>,
 }
 
-impl Where {
-    /// A condition with one value.
+impl Condition {
+    /// Adds a condition with one value.
     pub(super) fn and(&mut self, part: &str, value: impl Into<Value>) {
         self.parts.push(part.to_owned());
         self.values.push(value.into());
     }
 
-    /// One of the words, which commas part; no words are no condition.
+    /// Adds: the column is one of these comma-separated words; no words add nothing.
     pub(super) fn one_of(&mut self, column: &str, words: &str) {
         let words: Vec<&str> = words.split(',').map(str::trim).filter(|w| !w.is_empty()).collect();
         if words.is_empty() {
             return;
         }
-        self.parts.push(format!("{column} IN ({})", marks(words.len())));
+        self.parts.push(format!("{column} IN ({})", placeholders(words.len())));
         self.values.extend(words.iter().map(|word| Value::from((*word).to_owned())));
     }
 
-    /// One of the users, by name or number. One user is one condition, which an index answers in
-    /// the order of time.
+    /// Adds: one of these users, by name or uid. A single user becomes one condition, for which an
+    /// index gives the runs in order of time.
     pub(super) fn users(&mut self, words: &str) {
         let words = words.split(',').map(str::trim).filter(|word| !word.is_empty());
         let (uids, names): (Vec<&str>, Vec<&str>) =
@@ -55,7 +55,7 @@ impl Where {
             match words.len() {
                 0 => {}
                 1 => parts.push(format!("{column} = ?")),
-                count => parts.push(format!("{column} IN ({})", marks(count))),
+                count => parts.push(format!("{column} IN ({})", placeholders(count))),
             }
         }
         let uids = uids.iter().filter_map(|word| word.parse::<u32>().ok()).map(Value::from);
@@ -68,22 +68,22 @@ impl Where {
         }
     }
 
-    /// All of it, for a statement.
+    /// The text for a statement.
     pub(super) fn text(&self) -> String {
         if self.parts.is_empty() { "TRUE".to_owned() } else { self.parts.join(" AND ") }
     }
 
-    /// The values of its marks, in order.
+    /// The values of the placeholders, in order.
     pub(super) fn values(self) -> Vec<Value> {
         self.values
     }
 }
 
-fn marks(count: usize) -> String {
+fn placeholders(count: usize) -> String {
     vec!["?"; count].join(", ")
 }
 
-/// The statement for a page, and how many runs are on it.
+/// The statement for a page, and the most runs on it.
 fn page(query: &HistoryQuery) -> Result<(String, Vec<Value>, u32), HistoryError> {
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
     let mut wanted = conditions(query)?;
@@ -101,10 +101,10 @@ fn page(query: &HistoryQuery) -> Result<(String, Vec<Value>, u32), HistoryError>
     Ok((sql, wanted.values(), limit))
 }
 
-/// A page of runs, latest end first: as many as were asked for, or fewer where those are large.
+/// A page of runs, latest end first. Has fewer runs than asked for if they are large.
 ///
 /// # Errors
-/// [`HistoryError`]; [`HistoryError::Question`] for a question that makes no sense.
+/// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.
 pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList, HistoryError> {
     let (sql, values, limit) = page(query)?;
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
@@ -121,7 +121,7 @@ pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList
         bytes += row::length(row).map_err(failed)?;
         match reader.read(row) {
             Ok(run) => list.runs.push(run),
-            // As a later release wrote it, say: the others are shown all the same.
+            // For example written by a later release. The other runs are still shown.
             Err(error) => tracing::warn!("{error}; it is left out"),
         }
     }
@@ -131,8 +131,7 @@ pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList
     Ok(list)
 }
 
-/// How nodes were since then: how each was at that time, and every change after it, in the order
-/// they came.
+/// The standing of each node at this time, and every later change, in order.
 ///
 /// # Errors
 /// [`HistoryError`].
@@ -150,8 +149,8 @@ pub fn node_changes(connection: &Connection, since: Time) -> Result<Vec<NodeChan
         .map_err(|source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source))
 }
 
-fn conditions(query: &HistoryQuery) -> Result<Where, HistoryError> {
-    let mut wanted = Where::default();
+fn conditions(query: &HistoryQuery) -> Result<Condition, HistoryError> {
+    let mut wanted = Condition::default();
     jobs(&mut wanted, &query.jobs)?;
     wanted.users(&query.users);
     wanted.one_of("r.account", &query.accounts);
@@ -172,32 +171,32 @@ fn conditions(query: &HistoryQuery) -> Result<Where, HistoryError> {
     Ok(wanted)
 }
 
-/// Jobs, with all their tasks, and single tasks.
-fn jobs(wanted: &mut Where, words: &str) -> Result<(), HistoryError> {
+/// Adds: one of these jobs, with all their tasks, or one of these single tasks.
+fn jobs(wanted: &mut Condition, words: &str) -> Result<(), HistoryError> {
     let keys = words.split(',').filter(|word| !word.is_empty()).map(str::parse::<JobKey>);
     let keys: Vec<JobKey> = keys
         .collect::<Result<_, _>>()
         .map_err(|error| HistoryError::Question(format!("jobs: {error}")))?;
     if keys.len() > JOBS_MAX {
         let count = keys.len();
-        let message = format!("{count} jobs are named: ask for {JOBS_MAX} at once, at most");
+        let message = format!("the query names {count} jobs: ask for at most {JOBS_MAX} at once");
         return Err(HistoryError::Question(message));
     }
-    // A list for each kind, and not a condition for each job, which SQLite bounds.
+    // Two lists, not one condition per job, of which SQLite limits the number.
     let (tasks, whole): (Vec<JobKey>, Vec<JobKey>) =
         keys.iter().partition(|key| key.index.is_some());
     let mut parts = Vec::new();
     if !whole.is_empty() {
-        let marks = marks(whole.len());
-        // A task of an array has a number of its own, which is no other job's.
-        parts.push(format!("r.job IN ({marks}) OR r.number IN ({marks})"));
+        let placeholders = placeholders(whole.len());
+        // An array task also has a number of its own, which no other job has.
+        parts.push(format!("r.job IN ({placeholders}) OR r.number IN ({placeholders})"));
         let numbers = whole.iter().chain(&whole).map(|key| Value::from(key.job.0));
         wanted.values.extend(numbers);
     }
     if !tasks.is_empty() {
         let pairs = vec!["(?, ?)"; tasks.len()].join(", ");
         parts.push(format!("(r.job, r.task) IN (VALUES {pairs})"));
-        let pairs = tasks.iter().flat_map(|key| [i64::from(key.job.0), task(key.index)]);
+        let pairs = tasks.iter().flat_map(|key| [i64::from(key.job.0), task_column(key.index)]);
         wanted.values.extend(pairs.map(Value::from));
     }
     if !parts.is_empty() {
@@ -206,7 +205,7 @@ fn jobs(wanted: &mut Where, words: &str) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// The place after a row of [`READ`].
+/// The position after a row of [`READ`].
 fn cursor(row: &Row<'_>) -> rusqlite::Result<String> {
     let number = |column| row.get::<_, i64>(column);
     Ok(format!("{}.{}.{}.{}", number(8)?, number(0)?, number(1)?, number(2)?))
@@ -214,7 +213,7 @@ fn cursor(row: &Row<'_>) -> rusqlite::Result<String> {
 
 fn read_cursor(text: &str) -> Result<[i64; 4], HistoryError> {
     let parts: Option<Vec<i64>> = text.split('.').map(|part| part.parse().ok()).collect();
-    let wrong = || HistoryError::Question(format!("`{text}` is no place to go on from"));
+    let wrong = || HistoryError::Question(format!("`{text}` is not a valid page cursor"));
     parts.and_then(|parts| parts.try_into().ok()).ok_or_else(wrong)
 }
 

@@ -1,7 +1,7 @@
-//! Who used how much within some time, and how much there was. Runs that are over come from the
-//! file, those that are not from the state. Never counts time outside of what was asked about.
+//! Usage reports: use within a time range, by group, and the capacity there was. Finished runs come
+//! from the file, others from the state. Only the part of a run within the range counts.
 
-use super::read::Where;
+use super::read::Condition;
 use super::row::signed;
 use super::schema::HistoryError;
 use common::id::{NodeName, Uid};
@@ -13,7 +13,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// By what can be added up, and the columns that stand for it.
+/// What a report can group by, with the columns.
 const GROUPS: &[(&str, &[&str])] = &[
     ("user", &["r.user", "r.uid"]),
     ("account", &["r.account"]),
@@ -25,11 +25,11 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("nodes", &["r.nodes"]),
 ];
 
-/// Adds up what was asked; `running` are the runs that were not over at the first of the two times,
-/// with their time up to the second, which is now.
+/// Makes a report. `running` are the runs not finished at the first of the two times, with their use
+/// up to the second, which is now.
 ///
 /// # Errors
-/// [`HistoryError`]; [`HistoryError::Question`] for a question that makes no sense.
+/// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.
 pub fn report(
     connection: &Connection,
     query: &ReportQuery,
@@ -41,8 +41,8 @@ pub fn report(
     let by = groups(&query.by)?;
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
     let mut rows: BTreeMap<ReportRow, Sum> = BTreeMap::new();
-    over(connection, query, &by, (since, until, as_of), &mut rows).map_err(failed)?;
-    for run in running.filter(|run| takes(query, run)) {
+    add_ended(connection, query, &by, (since, until, as_of), &mut rows).map_err(failed)?;
+    for run in running.filter(|run| is_included(query, run)) {
         let allocated = run.allocated_at.unwrap_or(now).max(since);
         let whole = now.since(run.allocated_at.unwrap_or(now)).0;
         let part = until.since(allocated).0;
@@ -89,14 +89,14 @@ fn groups(words: &str) -> Result<Vec<&'static str>, HistoryError> {
         let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
         found.ok_or_else(|| {
             let names = names.join(", ");
-            HistoryError::Question(format!("nothing is added up by `{word}`: there are {names}"))
+            HistoryError::Question(format!("cannot group by `{word}`: use one of {names}"))
         })
     };
     words.map(known).collect()
 }
 
-/// Adds up runs that were over by then.
-fn over(
+/// Adds the finished runs.
+fn add_ended(
     connection: &Connection,
     query: &ReportQuery,
     by: &[&'static str],
@@ -109,14 +109,14 @@ fn over(
         .flat_map(|(_, columns)| columns.iter().copied())
         .collect();
     let (since, until) = (signed(since.0), signed(until.0));
-    let mut wanted = Where::default();
+    let mut wanted = Condition::default();
     wanted.and("r.ended_ms > ?", since);
     wanted.and("r.allocated_ms < ?", until);
     wanted.and("r.ended_ms <= ?", signed(as_of.0));
     wanted.users(&query.users);
     wanted.one_of("r.account", &query.accounts);
     wanted.one_of("r.queue", &query.queues);
-    // The part of a run within: what it used is spread evenly over its time.
+    // The fraction of a run within the range; its use is spread evenly over its time.
     let part = format!(
         "(min(r.ended_ms, {until}) - max(r.allocated_ms, {since})) * 1.0 \
          / max(1, r.ended_ms - r.allocated_ms)"
@@ -159,7 +159,7 @@ fn read_key(row: &Row<'_>, columns: &[&str]) -> rusqlite::Result<ReportRow> {
     Ok(key)
 }
 
-fn takes(query: &ReportQuery, run: &HistoryRun) -> bool {
+fn is_included(query: &ReportQuery, run: &HistoryRun) -> bool {
     let one_of = |words: &str, own: &[&str]| {
         let mut words = words.split(',').map(str::trim).filter(|w| !w.is_empty()).peekable();
         words.peek().is_none() || words.any(|word| own.contains(&word))
@@ -204,7 +204,7 @@ fn key(by: &[&str], run: &HistoryRun) -> ReportRow {
     key
 }
 
-/// How the nodes' time was spent.
+/// How the nodes' time in the range was spent.
 fn nodes(connection: &Connection, since: Time, until: Time) -> rusqlite::Result<Vec<NodeUse>> {
     let mut statement = connection.prepare(
         "SELECT node, at_ms, cpus, gpus, standing, \

@@ -1,5 +1,5 @@
-//! A run as a row and back. The columns are for people and reports; what they leave out is in
-//! `detail`, so that a run is read back whole. Never decides which runs.
+//! Conversion of a run to a row and back. The columns serve people and reports; `detail` has the
+//! rest, so that a run can be read back complete.
 
 use super::schema::HistoryError;
 use common::hostlist::fold;
@@ -14,25 +14,22 @@ use serde::{Deserialize, Serialize};
 use state::history::{NodeChange, Standing};
 use std::rc::Rc;
 
-/// Writes a run, in the place of what it was before.
+/// Inserts a run, or replaces it.
 pub(super) const INSERT: &str = "INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, \
     ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, \
     ?27, ?28, ?29, ?30, ?31, ?32, ?33)";
 
-/// The columns that [`read`] wants, in its order.
+/// The columns for [`Reader::read`], in its order.
 pub(super) const READ: &str = "r.job, r.task, r.run, r.state, r.requeued, r.submitted_ms, \
     r.allocated_ms, r.started_ms, r.ended_ms, r.suspended_ms, r.gpu_milliseconds, \
     r.cpu_milliseconds, r.message, r.detail, a.ask";
 
-/// What no column says.
+/// The fields without a column.
 #[derive(Serialize, Deserialize)]
 struct Detail {
     number: Option<JobId>,
-    #[serde(default)]
     set: Option<SetPlace>,
-    #[serde(default)]
     cancelled_by: Option<Uid>,
-    #[serde(default)]
     array_limit: Option<u32>,
     owner: Owner,
     outcome: Option<Outcome>,
@@ -44,12 +41,11 @@ struct Detail {
     gpus: Gpus,
     exit: Option<ExitStatus>,
     usage: Option<Usage>,
-    /// What an update may change between the runs of a job; `None`: an older release wrote it.
-    #[serde(default)]
-    changing: Option<Changing>,
+    /// What an update may change between the runs of a job.
+    changing: Changing,
 }
 
-/// What was asked by this run's end. The rest of an ask is one for all runs of a job.
+/// The request at the end of this run. The rest of a request is stored once for each job.
 #[derive(Serialize, Deserialize)]
 struct Changing {
     queue: Option<QueueName>,
@@ -58,12 +54,12 @@ struct Changing {
     time_limit: Option<Span>,
 }
 
-/// A job that is no array is task -1: a row's name must not have holes.
-pub(super) fn task(index: Option<ArrayIndex>) -> i64 {
+/// The task column; -1 for a job that is no array, because a key column must not be null.
+pub(super) fn task_column(index: Option<ArrayIndex>) -> i64 {
     index.map_or(-1, |index| i64::from(index.0))
 }
 
-/// SQLite's numbers are signed; what we count in milliseconds and bytes fits for ages.
+/// SQLite's integers are signed; milliseconds and bytes fit.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -72,7 +68,7 @@ fn at(time: Option<Time>) -> Option<i64> {
     time.map(|time| signed(time.0))
 }
 
-/// Writes a run with [`INSERT`].
+/// Inserts a run with [`INSERT`].
 pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::Result<()> {
     let job = &run.job;
     let detail = Detail {
@@ -90,19 +86,19 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
         gpus: job.gpus,
         exit: job.exit,
         usage: job.usage,
-        changing: Some(Changing {
+        changing: Changing {
             queue: job.ask.queue.clone(),
             qos: job.ask.qos.clone(),
             account: job.ask.account.clone(),
             time_limit: job.ask.time_limit,
-        }),
+        },
     };
     let name = |name: Option<&str>| name.unwrap_or_default().to_owned();
     let shares = job.allocation.iter().flat_map(|given| given.shares());
     let gpu = job.usage.and_then(|usage| usage.gpu);
     insert.execute(params![
         job.key.job.0,
-        task(job.key.index),
+        task_column(job.key.index),
         run.run,
         job.number.unwrap_or(job.key.job).0,
         job.ask.name,
@@ -133,13 +129,13 @@ pub(super) fn write(insert: &mut Statement<'_>, run: &HistoryRun) -> rusqlite::R
         gpu.and_then(|gpu| gpu.busy_percent()).map(signed),
         gpu.map(|gpu| signed(gpu.energy_joules)),
         job.message,
-        packed(&detail),
+        encode(&detail),
     ])?;
     Ok(())
 }
 
-/// How a node is, as a word of a row.
-pub(super) const fn standing(standing: Standing) -> &'static str {
+/// The standing of a node as stored.
+pub(super) const fn standing_word(standing: Standing) -> &'static str {
     match standing {
         Standing::Up => "up",
         Standing::Drained => "drained",
@@ -147,25 +143,25 @@ pub(super) const fn standing(standing: Standing) -> &'static str {
     }
 }
 
-/// As bytes that later releases read, too.
-pub(super) fn packed(value: &impl Serialize) -> Vec<u8> {
+/// Encodes a value with field names, so that later releases can read it.
+pub(super) fn encode(value: &impl Serialize) -> Vec<u8> {
     rmp_serde::to_vec_named(value)
         .expect("what is kept is plain data, and writing to memory does not fail")
 }
 
-/// What the run of a row of [`READ`] takes, about.
+/// The approximate size of a row of [`READ`].
 pub(super) fn length(row: &Row<'_>) -> rusqlite::Result<usize> {
     Ok(row.get_ref(13)?.as_blob()?.len() + row.get_ref(14)?.as_blob()?.len())
 }
 
-/// Reads runs one after the other; tasks of one array share what was asked.
+/// Reads runs one by one. The tasks of an array share one request.
 #[derive(Default)]
 pub(super) struct Reader {
     last: Option<(i64, Rc<Ask>)>,
 }
 
 impl Reader {
-    /// The run of a row of [`READ`].
+    /// Reads the run in a row of [`READ`].
     pub(super) fn read(&mut self, row: &Row<'_>) -> Result<HistoryRun, HistoryError> {
         let job: i64 = row.get(0).map_err(|error| unreadable(0, &error))?;
         let read = self.whole(row, job);
@@ -173,11 +169,10 @@ impl Reader {
     }
 
     fn whole(&mut self, row: &Row<'_>, job: i64) -> Result<HistoryRun, String> {
-        let detail: Detail = unpacked(&bytes(row, 13)?)?;
+        let detail: Detail = decode(&bytes(row, 13)?)?;
         let mut ask = self.ask(row, job)?.as_ref().clone();
-        if let Some(Changing { queue, qos, account, time_limit }) = detail.changing {
-            (ask.queue, ask.qos, ask.account, ask.time_limit) = (queue, qos, account, time_limit);
-        }
+        let Changing { queue, qos, account, time_limit } = detail.changing;
+        (ask.queue, ask.qos, ask.account, ask.time_limit) = (queue, qos, account, time_limit);
         let task: i64 = get(row, 1)?;
         let index = u32::try_from(task).ok().map(ArrayIndex);
         let id = u32::try_from(job).map_err(|error| error.to_string())?;
@@ -235,17 +230,17 @@ impl Reader {
         if let Some((_, ask)) = self.last.as_ref().filter(|(known, _)| *known == job) {
             return Ok(ask.clone());
         }
-        let ask: Rc<Ask> = Rc::new(unpacked(&bytes(row, 14)?)?);
+        let ask: Rc<Ask> = Rc::new(decode(&bytes(row, 14)?)?);
         self.last = Some((job, ask.clone()));
         Ok(ask)
     }
 }
 
-/// The change of a row of `node_changes`; none of a name or a word that is not known.
+/// Reads a row of `node_changes`; `None` for an invalid name or an unknown standing.
 pub(super) fn node_change(row: &Row<'_>) -> rusqlite::Result<Option<NodeChange>> {
     let (name, word): (String, String) = (row.get(0)?, row.get(4)?);
     let all = [Standing::Up, Standing::Drained, Standing::Down];
-    let known = all.into_iter().find(|one| standing(*one) == word);
+    let known = all.into_iter().find(|one| standing_word(*one) == word);
     let Some((name, standing)) = NodeName::new(name).ok().zip(known) else { return Ok(None) };
     let at = Time(row.get::<_, i64>(1)?.max(0).cast_unsigned());
     let (cpus, gpus) = (Cpus(row.get(2)?), Gpus(row.get(3)?));
@@ -260,7 +255,7 @@ fn bytes(row: &Row<'_>, column: usize) -> Result<Vec<u8>, String> {
     get(row, column)
 }
 
-fn unpacked<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     rmp_serde::from_slice(bytes).map_err(|error| error.to_string())
 }
 

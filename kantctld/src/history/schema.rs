@@ -1,5 +1,5 @@
-//! The accounting file: its tables, and whose it is. Never reads or writes a run. What each column
-//! means to people is told in docs/operating/accounting.md: keep the two alike.
+//! The tables of the accounting file, and its owner. docs/operating/accounting.md documents each
+//! column; keep the two in step.
 
 use common::id::ClusterId;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
@@ -9,14 +9,14 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Its name, in the state directory.
+/// The file's name in the state directory.
 pub const FILE: &str = "accounting.sqlite";
 
-/// What `PRAGMA user_version` says of the tables below.
+/// `PRAGMA user_version` of these tables.
 const VERSION: i64 = 1;
-/// What is added to the name of one that is damaged.
+/// The suffix for the name of a damaged file.
 pub(super) const DAMAGED: &str = "damaged";
-/// How long one side waits for the other, where they meet at all.
+/// How long a connection waits for another.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
@@ -27,30 +27,26 @@ pub enum HistoryError {
         #[source]
         source: rusqlite::Error,
     },
-    /// A newer release wrote it.
     #[error(
-        "failed to use the accounting file {path}: it has version {found}, this release knows \
-         {VERSION}: start the release that wrote it, or move the file away"
+        "failed to use the accounting file {path}: it has version {found}, and this release \
+         supports {VERSION}: start the release that wrote it, or move the file away"
     )]
     Version { path: PathBuf, found: i64 },
-    /// It could not be moved out of the way.
-    #[error("failed to move {path} out of the way: {source}")]
+    #[error("failed to move {path} aside: {source}")]
     Move {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// It could not be kept from other users.
-    #[error("failed to make the accounting file {path} readable by kantctld's user only: {source}")]
+    #[error("failed to restrict the accounting file {path} to kantctld's user: {source}")]
     Private {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// A row that cannot be read.
     #[error("failed to read the accounting of job {job}: {why}")]
     Row { job: i64, why: String },
-    /// The question makes no sense.
+    /// An invalid query.
     #[error("{0}")]
     Question(String),
 }
@@ -133,41 +129,43 @@ CREATE TABLE IF NOT EXISTS node_changes (
 ) WITHOUT ROWID;
 ";
 
-/// Opens the file to write it, and makes it if it is not there. One that is damaged, or another
-/// cluster's, is moved aside: accounting must never keep a controller from its work.
+/// Opens the file for writing; creates it if missing. A damaged file, or one of another cluster, is
+/// moved aside, because accounting must not stop a controller.
 pub(super) fn open(path: &Path, cluster: ClusterId) -> Result<Connection, HistoryError> {
-    let aside = match open_whole(path, cluster) {
+    let aside = match try_open(path, cluster) {
         Ok(connection) => return Ok(connection),
-        Err(Unfit::Other(whose)) => format!("cluster-{whose}"),
-        Err(Unfit::Failed(error)) if is_damage(&error) => {
+        Err(OpenError::OtherCluster(owner)) => format!("cluster-{owner}"),
+        Err(OpenError::Failed(error)) if is_damage(&error) => {
             tracing::error!("{error}");
             DAMAGED.to_owned()
         }
-        Err(Unfit::Failed(error)) => return Err(error),
+        Err(OpenError::Failed(error)) => return Err(error),
     };
     move_aside(path, &aside)?;
-    open_whole(path, cluster).map_err(|unfit| match unfit {
-        Unfit::Failed(error) => error,
-        Unfit::Other(_) => HistoryError::Question("a new file is another cluster's".to_owned()),
+    try_open(path, cluster).map_err(|unfit| match unfit {
+        OpenError::Failed(error) => error,
+        OpenError::OtherCluster(_) => {
+            HistoryError::Question("a new file is another cluster's".to_owned())
+        }
     })
 }
 
-enum Unfit {
+enum OpenError {
     Failed(HistoryError),
-    Other(String),
+    OtherCluster(String),
 }
 
-fn open_whole(path: &Path, cluster: ClusterId) -> Result<Connection, Unfit> {
-    keep_private(path).map_err(Unfit::Failed)?;
-    let failed = |source| Unfit::Failed(HistoryError::at(path, source));
+fn try_open(path: &Path, cluster: ClusterId) -> Result<Connection, OpenError> {
+    keep_private(path).map_err(OpenError::Failed)?;
+    let failed = |source| OpenError::Failed(HistoryError::at(path, source));
     let mut connection = Connection::open(path).map_err(failed)?;
     connection.busy_timeout(BUSY_LIMIT).map_err(failed)?;
     let found: i64 =
         connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
     if found > VERSION {
-        return Err(Unfit::Failed(HistoryError::Version { path: path.to_owned(), found }));
+        return Err(OpenError::Failed(HistoryError::Version { path: path.to_owned(), found }));
     }
-    // FULL: what is said to be in the file is there after a power cut, too.
+    // FULL: data reported as written must survive a power failure.
     let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;";
     connection.execute_batch(pragmas).map_err(failed)?;
     let made = connection.transaction().and_then(|transaction| {
@@ -178,17 +176,17 @@ fn open_whole(path: &Path, cluster: ClusterId) -> Result<Connection, Unfit> {
         transaction.commit()
     });
     made.map_err(failed)?;
-    let whose: String = meta(&connection, "cluster").map_err(failed)?.unwrap_or_default();
-    if whose == cluster.to_string() { Ok(connection) } else { Err(Unfit::Other(whose)) }
+    let owner: String = meta(&connection, "cluster").map_err(failed)?.unwrap_or_default();
+    if owner == cluster.to_string() { Ok(connection) } else { Err(OpenError::OtherCluster(owner)) }
 }
 
-/// Every user's jobs are in it: only this process's user reads it. SQLite gives what it makes
-/// beside it the same mode.
+/// Restricts the file to this process's user, because it has all users' jobs. SQLite creates its
+/// other files with the same mode.
 fn keep_private(path: &Path) -> Result<(), HistoryError> {
     let failed = |source| HistoryError::Private { path: path.to_owned(), source };
     OpenOptions::new().append(true).create(true).mode(0o600).open(path).map_err(failed)?;
-    for beside in ["", "-wal", "-shm"] {
-        match std::fs::set_permissions(with(path, beside), Permissions::from_mode(0o600)) {
+    for suffix in ["", "-wal", "-shm"] {
+        match std::fs::set_permissions(with_suffix(path, suffix), Permissions::from_mode(0o600)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             set => set.map_err(failed)?,
         }
@@ -196,8 +194,8 @@ fn keep_private(path: &Path) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// A cluster that goes on from a backup keeps the runs that this controller wrote for the one
-/// before it, if there are any: its jobs get other numbers. How far the file is, is said anew.
+/// After a restore from a backup, makes the old cluster's file that of the new one, so that its runs
+/// are kept. Its position in the old log is dropped.
 ///
 /// # Errors
 /// [`HistoryError`]; then the next start moves the file aside.
@@ -210,7 +208,7 @@ pub fn adopt(state_dir: &Path, before: ClusterId, now: ClusterId) -> Result<(), 
         let transaction = connection.transaction()?;
         let of = "UPDATE meta SET value = ?2 WHERE name = 'cluster' AND value = ?1";
         if transaction.execute(of, [before.to_string(), now.to_string()])? > 0 {
-            // Entries of another log.
+            // The position in another log.
             transaction.execute("DELETE FROM meta WHERE name = 'applied'", [])?;
         }
         transaction.commit()
@@ -218,7 +216,7 @@ pub fn adopt(state_dir: &Path, before: ClusterId, now: ClusterId) -> Result<(), 
     adopted.map_err(|source| HistoryError::at(&path, source))
 }
 
-/// Is the file itself what is wrong?
+/// Whether the file itself is damaged.
 pub(super) fn is_damage(error: &HistoryError) -> bool {
     matches!(error, HistoryError::Sql { source, .. } if is_damaged(source))
 }
@@ -228,13 +226,13 @@ fn is_damaged(error: &rusqlite::Error) -> bool {
     matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-/// With what SQLite keeps beside it. Nobody may have it open to write.
+/// Renames the file and SQLite's companion files. No connection may be open for writing.
 pub(super) fn move_aside(path: &Path, why: &str) -> Result<(), HistoryError> {
-    for beside in ["", "-wal", "-shm"] {
-        let from = with(path, beside);
-        let to = with(&with(path, &format!(".{why}")), beside);
+    for suffix in ["", "-wal", "-shm"] {
+        let from = with_suffix(path, suffix);
+        let to = with_suffix(&with_suffix(path, &format!(".{why}")), suffix);
         match std::fs::rename(&from, &to) {
-            Ok(()) if beside.is_empty() => {
+            Ok(()) if suffix.is_empty() => {
                 tracing::warn!("{} is now {}", from.display(), to.display());
             }
             Ok(()) => {}
@@ -245,14 +243,14 @@ pub(super) fn move_aside(path: &Path, why: &str) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// The name with more behind it.
-fn with(path: &Path, more: &str) -> PathBuf {
+/// The path with a suffix.
+fn with_suffix(path: &Path, more: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(more);
     PathBuf::from(name)
 }
 
-/// Something about the file itself.
+/// A value of the `meta` table.
 pub(super) fn meta<T: rusqlite::types::FromSql>(
     connection: &Connection,
     name: &str,
@@ -262,7 +260,7 @@ pub(super) fn meta<T: rusqlite::types::FromSql>(
     found.optional()
 }
 
-/// Sets a connection up that only reads.
+/// Sets up a read-only connection.
 pub(super) fn prepare_reader(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_LIMIT)
 }
@@ -279,18 +277,18 @@ mod tests {
         drop(open(&path, ClusterId(1)).unwrap());
         assert!(dir.path().join("accounting.sqlite.damaged").exists());
         let mine = open(&path, ClusterId(2)).unwrap();
-        let whose: Option<String> = meta(&mine, "cluster").unwrap();
-        assert_eq!(whose, Some(ClusterId(2).to_string()));
+        let owner: Option<String> = meta(&mine, "cluster").unwrap();
+        assert_eq!(owner, Some(ClusterId(2).to_string()));
         let aside = format!("accounting.sqlite.cluster-{}", ClusterId(1));
         assert!(dir.path().join(aside).exists());
     }
 
     #[test]
-    fn the_file_of_a_cluster_that_goes_on_from_a_backup_is_kept_and_no_others() {
+    fn the_file_of_a_restored_cluster_is_kept_and_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
         adopt(dir.path(), ClusterId(1), ClusterId(2)).unwrap();
-        assert!(!path.exists(), "where none is, none is made");
+        assert!(!path.exists(), "no file is created");
         let file = open(&path, ClusterId(1)).unwrap();
         file.execute("INSERT INTO meta VALUES ('applied', 9)", []).unwrap();
         drop(file);
@@ -311,20 +309,20 @@ mod tests {
     }
 
     #[test]
-    fn only_the_controllers_user_reads_the_file_and_what_lies_beside_it() {
+    fn only_the_controllers_user_can_read_the_file_and_its_companions() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
         std::fs::write(&path, "").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         let _file = open(&path, ClusterId(1)).unwrap();
-        for beside in ["", "-wal", "-shm"] {
-            let found = std::fs::metadata(with(&path, beside)).unwrap().permissions().mode();
-            assert_eq!(found & 0o777, 0o600, "{beside}");
+        for suffix in ["", "-wal", "-shm"] {
+            let found = std::fs::metadata(with_suffix(&path, suffix)).unwrap().permissions().mode();
+            assert_eq!(found & 0o777, 0o600, "{suffix}");
         }
     }
 
     #[test]
-    fn a_newer_releases_file_is_left_alone() {
+    fn a_newer_releases_file_is_not_changed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
         let newer = Connection::open(&path).unwrap();

@@ -1,7 +1,7 @@
-//! Steps of runs as rows and back. Written when the run's first node tells of them, which may be
-//! before the run is over; dropped with the run. Never a step that still runs.
+//! Conversion of steps to rows and back. They are written when the first node of the run reports
+//! them, possibly before the run ends, and deleted with the run. Only finished steps are stored.
 
-use super::row::{signed, task};
+use super::row::{signed, task_column};
 use super::schema::HistoryError;
 use common::id::JobKey;
 use common::job::{ExitStatus, StepRecord};
@@ -17,24 +17,25 @@ const READ: &str = "SELECT step, name, started_ms, ended_ms, exit_code, exit_sig
     nodes, node_list, tasks, cpus, gpus FROM steps WHERE job = ?1 AND task = ?2 AND run = ?3 \
     ORDER BY step";
 
-/// Drops the steps of runs that are about to be dropped: the condition names their rows.
+/// Deletes the steps of the runs that a purge is about to delete: the condition selects their rows.
 pub(super) const PURGE: &str = "DELETE FROM steps WHERE (job, task, run) IN (SELECT job, task, run \
     FROM runs WHERE ended_ms < ?1 ORDER BY ended_ms LIMIT ?2)";
 
-/// Writes steps, in the place of what they were before.
+/// Inserts steps, or replaces them.
 pub(super) fn write(
     transaction: &Transaction<'_>,
-    told: &[EndedSteps],
+    reported: &[EndedSteps],
     runs: &[HistoryRun],
 ) -> rusqlite::Result<()> {
     let mut insert = transaction.prepare_cached(INSERT)?;
-    let told = told.iter().map(|told| (told.id.key, told.id.attempt.0, &told.steps));
-    let given = runs.iter().map(|run| (run.job.key, run.run, &run.steps));
-    for (key, run, steps) in told.chain(given) {
+    let reported =
+        reported.iter().map(|reported| (reported.id.key, reported.id.attempt.0, &reported.steps));
+    let received = runs.iter().map(|run| (run.job.key, run.run, &run.steps));
+    for (key, run, steps) in reported.chain(received) {
         for step in steps {
             insert.execute(params![
                 key.job.0,
-                task(key.index),
+                task_column(key.index),
                 run,
                 step.number,
                 step.name,
@@ -54,13 +55,13 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Adds their steps to runs.
+/// Adds the steps to runs.
 pub(super) fn add(connection: &Connection, runs: &mut [HistoryRun]) -> Result<(), HistoryError> {
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
     let mut read = connection.prepare(READ).map_err(failed)?;
     for run in runs {
         let JobKey { job, index } = run.job.key;
-        let rows = read.query_map(params![job.0, task(index), run.run], step);
+        let rows = read.query_map(params![job.0, task_column(index), run.run], step);
         let steps = rows.and_then(|rows| rows.collect::<rusqlite::Result<Vec<_>>>());
         run.steps = steps.map_err(failed)?;
     }

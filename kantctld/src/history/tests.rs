@@ -1,11 +1,10 @@
-//! The accounting file from the log's end to the reader's, on real files. Never a sleep: whoever
-//! waits asks for a flush.
+//! Tests of accounting on real files, from the feed to the reader. They wait by flushing.
 
 mod damage;
 mod others;
 
 use super::*;
-use crate::machine::SharedState;
+use crate::state_machine::SharedState;
 use common::id::{
     AccountName, ArrayIndex, Attempt, AttemptId, ClusterId, Gid, JobId, JobKey, LogIndex,
     QueueName, Uid,
@@ -15,13 +14,13 @@ use common::job::{Ask, ExitStatus, Outcome, Owner, Phase, StepRecord};
 use common::time::Span;
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{HistoryList, HistoryQuery, JobView, ReportQuery, ReportRow};
-use feed::News;
+use feed::HistoryRecords;
 use state::history::EndedSteps;
 use std::path::Path;
 
 const HOUR: u64 = 3_600_000;
 
-/// A run of a job of Ada's that began and ended in these hours, with two GPUs.
+/// A run of a job of Ada's with two GPUs, in these hours.
 fn run(job: u32, from: u64, to: u64) -> HistoryRun {
     let outcome = Some(Outcome::Failed);
     let (state, state_code) = slurm_state(Phase::Done, outcome);
@@ -76,12 +75,12 @@ fn run(job: u32, from: u64, to: u64) -> HistoryRun {
     }
 }
 
-struct Book {
+struct TestAccounting {
     dir: tempfile::TempDir,
-    open: Option<(Feed, History, Keeper)>,
+    open: Option<(Feed, History, HistoryThread)>,
 }
 
-impl Book {
+impl TestAccounting {
     fn new() -> Self {
         Self::in_dir(tempfile::tempdir().unwrap())
     }
@@ -99,9 +98,9 @@ impl Book {
         &self.open.as_ref().unwrap().1
     }
 
-    /// An entry of the log with these runs.
-    fn over(&self, index: u64, runs: Vec<HistoryRun>) {
-        self.feed().applied(LogIndex(index), News { runs, ..News::default() });
+    /// Feeds a log entry with these runs.
+    fn feed_runs(&self, index: u64, runs: Vec<HistoryRun>) {
+        self.feed().applied(LogIndex(index), HistoryRecords { runs, ..HistoryRecords::default() });
     }
 
     async fn read(&self, query: HistoryQuery) -> HistoryList {
@@ -120,41 +119,42 @@ impl Book {
     }
 }
 
-fn opened(dir: &Path, kept: Option<Span>) -> (Feed, History, Keeper) {
+fn opened(dir: &Path, kept: Option<Span>) -> (Feed, History, HistoryThread) {
     opened_on(dir, kept, SharedState::default())
 }
 
-fn opened_on(dir: &Path, kept: Option<Span>, state: SharedState) -> (Feed, History, Keeper) {
+fn opened_on(dir: &Path, kept: Option<Span>, state: SharedState) -> (Feed, History, HistoryThread) {
     let (feed, inbox) = feed();
     let cluster = ClusterId(7);
-    let wanted = Wanted { state_dir: dir, cluster, kept, state };
+    let wanted = HistoryOptions { state_dir: dir, cluster, kept, state };
     let (history, keeper) = start(inbox, wanted).unwrap();
     (feed, history, keeper)
 }
 
 #[tokio::test]
-async fn a_run_is_read_back_whole_and_one_that_is_told_twice_is_there_once() {
-    let book = Book::new();
-    book.over(1, vec![run(1, 10, 12)]);
-    book.over(2, vec![run(1, 10, 12), run(2, 10, 13)]);
-    let list = book.read(HistoryQuery::default()).await;
+async fn a_run_is_read_back_complete_and_stored_once_even_if_written_twice() {
+    let accounting = TestAccounting::new();
+    accounting.feed_runs(1, vec![run(1, 10, 12)]);
+    accounting.feed_runs(2, vec![run(1, 10, 12), run(2, 10, 13)]);
+    let list = accounting.read(HistoryQuery::default()).await;
     assert_eq!(list.runs, [run(2, 10, 13), run(1, 10, 12)]);
     assert_eq!(list.next, None);
-    let book = book.restart();
-    book.over(1, vec![run(1, 10, 12)]);
-    book.over(3, vec![run(3, 10, 11)]);
-    assert_eq!(book.jobs(HistoryQuery::default()).await, ["2", "1", "3"]);
+    let accounting = accounting.restart();
+    accounting.feed_runs(1, vec![run(1, 10, 12)]);
+    accounting.feed_runs(3, vec![run(3, 10, 11)]);
+    assert_eq!(accounting.jobs(HistoryQuery::default()).await, ["2", "1", "3"]);
 }
 
 #[tokio::test]
-async fn pages_follow_one_another_and_miss_nothing() {
-    let book = Book::new();
-    // Many at the same time: pages are not told apart by that alone.
-    book.over(1, (1..=25).map(|job| run(job, 1, 2 + u64::from(job % 2))).collect());
+async fn pages_follow_one_another_without_gaps() {
+    let accounting = TestAccounting::new();
+    // Many runs end at the same time, so the time alone does not order them.
+    accounting.feed_runs(1, (1..=25).map(|job| run(job, 1, 2 + u64::from(job % 2))).collect());
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
-        let list =
-            book.read(HistoryQuery { limit: Some(4), after, ..HistoryQuery::default() }).await;
+        let list = accounting
+            .read(HistoryQuery { limit: Some(4), after, ..HistoryQuery::default() })
+            .await;
         assert!(list.runs.len() <= 4);
         seen.extend(list.runs.iter().map(|run| run.job.key.job.0));
         after = list.next;
@@ -168,30 +168,36 @@ async fn pages_follow_one_another_and_miss_nothing() {
 }
 
 #[tokio::test]
-async fn filters_are_values_and_never_statements() {
-    let book = Book::new();
+async fn filters_are_bound_values() {
+    let accounting = TestAccounting::new();
     let mut bobs = run(2, 3, 5);
     (bobs.job.owner.name, bobs.job.owner.uid) = ("bob'; DROP TABLE runs; --".to_owned(), Uid(7));
     let mut task = run(3, 1, 2);
     task.job.key.index = Some(ArrayIndex(4));
     let mut earlier = run(4, 1, 2);
     earlier.requeued = true;
-    book.over(1, vec![run(1, 1, 2), bobs.clone(), task, earlier]);
+    accounting.feed_runs(1, vec![run(1, 1, 2), bobs.clone(), task, earlier]);
     let all = HistoryQuery::default;
-    assert_eq!(book.jobs(all()).await, ["2", "3_4", "1"]);
+    assert_eq!(accounting.jobs(all()).await, ["2", "3_4", "1"]);
     let name = bobs.job.owner.name;
-    assert_eq!(book.jobs(HistoryQuery { users: name, ..all() }).await, ["2"]);
-    assert_eq!(book.jobs(HistoryQuery { users: "7,nobody".to_owned(), ..all() }).await, ["2"]);
-    assert_eq!(book.jobs(HistoryQuery { jobs: "3,1".to_owned(), ..all() }).await, ["3_4", "1"]);
-    assert_eq!(book.jobs(HistoryQuery { jobs: "3_4,9".to_owned(), ..all() }).await, ["3_4"]);
+    assert_eq!(accounting.jobs(HistoryQuery { users: name, ..all() }).await, ["2"]);
+    assert_eq!(
+        accounting.jobs(HistoryQuery { users: "7,nobody".to_owned(), ..all() }).await,
+        ["2"]
+    );
+    assert_eq!(
+        accounting.jobs(HistoryQuery { jobs: "3,1".to_owned(), ..all() }).await,
+        ["3_4", "1"]
+    );
+    assert_eq!(accounting.jobs(HistoryQuery { jobs: "3_4,9".to_owned(), ..all() }).await, ["3_4"]);
     let since = Some(Time(5 * HOUR));
-    assert_eq!(book.jobs(HistoryQuery { since, ..all() }).await, ["2"]);
-    assert_eq!(book.jobs(HistoryQuery { until: since, ..all() }).await, ["3_4", "1"]);
+    assert_eq!(accounting.jobs(HistoryQuery { since, ..all() }).await, ["2"]);
+    assert_eq!(accounting.jobs(HistoryQuery { until: since, ..all() }).await, ["3_4", "1"]);
     let every_run = true;
-    assert_eq!(book.jobs(HistoryQuery { every_run, ..all() }).await, ["2", "4", "3_4", "1"]);
+    assert_eq!(accounting.jobs(HistoryQuery { every_run, ..all() }).await, ["2", "4", "3_4", "1"]);
     let states = "COMPLETED".to_owned();
-    assert!(book.jobs(HistoryQuery { states, ..all() }).await.is_empty());
-    let reader = book.history().reader().unwrap();
+    assert!(accounting.jobs(HistoryQuery { states, ..all() }).await.is_empty());
+    let reader = accounting.history().reader().unwrap();
     for wrong in [
         HistoryQuery { jobs: "x".to_owned(), ..all() },
         HistoryQuery { after: Some("1.2".to_owned()), ..all() },
@@ -201,20 +207,20 @@ async fn filters_are_values_and_never_statements() {
 }
 
 #[tokio::test]
-async fn a_report_counts_only_the_time_within() {
-    let book = Book::new();
+async fn a_report_counts_only_the_time_within_its_range() {
+    let accounting = TestAccounting::new();
     let mut other = run(2, 11, 21);
     other.job.owner = Owner { uid: Uid(7), gid: Gid(1), name: "bob".to_owned() };
-    book.over(1, vec![run(1, 10, 14), other, run(3, 30, 40)]);
-    assert!(book.history().flush().await);
-    let reader = book.history().reader().unwrap();
+    accounting.feed_runs(1, vec![run(1, 10, 14), other, run(3, 30, 40)]);
+    assert!(accounting.history().flush().await);
+    let reader = accounting.history().reader().unwrap();
     let query = ReportQuery {
         by: "user".to_owned(),
         since: Time(12 * HOUR),
         until: Some(Time(16 * HOUR)),
         ..ReportQuery::default()
     };
-    // One that runs, from hour 13 to now, hour 20: three of its seven hours are within.
+    // A live run, from hour 13 to now, hour 20: three of its seven hours are in the range.
     let mut alive = run(5, 13, 20);
     alive.job.ended_at = None;
     let report =
@@ -236,9 +242,9 @@ async fn a_report_counts_only_the_time_within() {
 }
 
 #[tokio::test]
-async fn a_nodes_time_is_that_of_its_changes() {
+async fn the_time_of_a_node_follows_its_changes() {
     use state::history::{NodeChange, Standing};
-    let book = Book::new();
+    let accounting = TestAccounting::new();
     let change = |hour: u64, standing| NodeChange {
         name: common::id::NodeName::new("g1").unwrap(),
         at: Time(hour * HOUR),
@@ -253,9 +259,11 @@ async fn a_nodes_time_is_that_of_its_changes() {
         change(6, Standing::Down),
         change(9, Standing::Up),
     ];
-    book.feed().applied(LogIndex(1), News { nodes: changes, ..News::default() });
-    assert!(book.history().flush().await);
-    let reader = book.history().reader().unwrap();
+    accounting
+        .feed()
+        .applied(LogIndex(1), HistoryRecords { nodes: changes, ..HistoryRecords::default() });
+    assert!(accounting.history().flush().await);
+    let reader = accounting.history().reader().unwrap();
     let query = ReportQuery { since: Time(4 * HOUR), ..ReportQuery::default() };
     let report =
         report(&reader, &query, std::iter::empty(), (Time(10 * HOUR), Time(10 * HOUR))).unwrap();
@@ -265,10 +273,11 @@ async fn a_nodes_time_is_that_of_its_changes() {
 }
 
 #[tokio::test]
-async fn what_is_too_old_is_dropped_and_nothing_else() {
+async fn only_old_runs_are_purged() {
     let dir = tempfile::tempdir().unwrap();
     let (feed, history, keeper) = opened(dir.path(), None);
-    let runs_of = |jobs: Vec<HistoryRun>| News { runs: jobs, ..News::default() };
+    let runs_of =
+        |jobs: Vec<HistoryRun>| HistoryRecords { runs: jobs, ..HistoryRecords::default() };
     feed.applied(LogIndex(1), runs_of(vec![run(1, 1, 2), run(2, 10, 20)]));
     assert!(history.flush().await);
     keeper.stop();
@@ -299,16 +308,19 @@ fn step(number: u32) -> StepRecord {
 }
 
 #[tokio::test]
-async fn the_steps_of_a_run_are_shown_where_they_are_asked_for_and_go_with_it() {
+async fn the_steps_of_a_run_are_returned_on_request_and_deleted_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let (feed, history, keeper) = opened(dir.path(), None);
-    // They are told before the run is over, and twice: the log may be read again.
+    // Written before the run ends, and twice, as when the log is replayed.
     let id = AttemptId { key: run(1, 1, 2).job.key, attempt: Attempt(1) };
     for index in [1, 2] {
         let steps = vec![EndedSteps { id, steps: vec![step(0), step(1)] }];
-        feed.applied(LogIndex(index), News { steps, ..News::default() });
+        feed.applied(LogIndex(index), HistoryRecords { steps, ..HistoryRecords::default() });
     }
-    feed.applied(LogIndex(3), News { runs: vec![run(1, 1, 2)], ..News::default() });
+    feed.applied(
+        LogIndex(3),
+        HistoryRecords { runs: vec![run(1, 1, 2)], ..HistoryRecords::default() },
+    );
     assert!(history.flush().await);
     let ask = |steps| {
         let query = HistoryQuery { steps, ..HistoryQuery::default() };
@@ -317,9 +329,9 @@ async fn the_steps_of_a_run_are_shown_where_they_are_asked_for_and_go_with_it() 
     assert_eq!(ask(false), [run(1, 1, 2)]);
     let whole = HistoryRun { steps: vec![step(0), step(1)], ..run(1, 1, 2) };
     assert_eq!(ask(true), std::slice::from_ref(&whole));
-    // Another controller's runs come with theirs.
+    // Another controller's runs come with their steps.
     let given = HistoryRun { job: run(2, 1, 3).job, ..whole };
-    history.give(vec![given.clone()], Vec::new());
+    history.add_received(vec![given.clone()], Vec::new());
     assert!(history.flush().await);
     assert_eq!(ask(true)[0], given);
     keeper.stop();
@@ -331,15 +343,18 @@ async fn the_steps_of_a_run_are_shown_where_they_are_asked_for_and_go_with_it() 
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_written_is_said_and_written_later() {
+async fn records_for_a_file_that_cannot_be_written_are_written_later() {
     let dir = tempfile::tempdir().unwrap();
-    // A directory in its place.
+    // A directory in its place makes opening fail.
     std::fs::create_dir(dir.path().join(FILE)).unwrap();
     let (feed, history, keeper) = opened(dir.path(), None);
-    feed.applied(LogIndex(1), News { runs: vec![run(1, 1, 2)], ..News::default() });
+    feed.applied(
+        LogIndex(1),
+        HistoryRecords { runs: vec![run(1, 1, 2)], ..HistoryRecords::default() },
+    );
     assert!(!history.flush().await);
     std::fs::remove_dir(dir.path().join(FILE)).unwrap();
-    // Its last word, on the way out, is another try.
+    // On exit it tries again.
     keeper.stop();
     let reader = history.reader().unwrap();
     assert_eq!(runs(&reader, &HistoryQuery::default()).unwrap().runs, [run(1, 1, 2)]);

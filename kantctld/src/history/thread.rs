@@ -1,11 +1,11 @@
-//! Accounting's own thread: gathers what it is told into batches, and has each written in one
-//! transaction. Never ends for an error: it says so, keeps what waits, and tries again.
+//! The accounting thread: collects records into batches and writes each batch in one transaction.
+//! After an error it logs it, keeps the records, and tries again.
 
-use super::feed::{Inbox, Told};
+use super::feed::{HistoryMessage, Inbox};
 use super::schema::{self, FILE, HistoryError};
-use super::write::{File, Mark};
+use super::write::{File, Position};
 use super::{History, feed};
-use crate::machine::SharedState;
+use crate::state_machine::SharedState;
 use common::id::{ClusterId, LogIndex};
 use common::time::{Span, Time};
 use state::history::NodeChange;
@@ -18,60 +18,60 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
-/// What comes within this time shares a transaction, and its sync.
-const GATHER: Duration = Duration::from_millis(200);
+/// How long records are collected for one transaction, and its fsync.
+const COLLECT_FOR: Duration = Duration::from_millis(200);
 /// The most runs in one transaction.
 const BATCH_RUNS: usize = 4096;
-/// How often it looks up while nothing comes.
+/// How long to wait for records before other work is checked.
 const IDLE: Duration = Duration::from_secs(1);
-/// Between two tries where the file cannot be written.
+/// The pause before a failed write is repeated.
 const RETRY: Duration = Duration::from_secs(2);
-/// How often it says so.
-const COMPLAINT: Duration = Duration::from_secs(300);
-/// How often it notes how far it came, though nothing was to be written.
-const NOTE: Duration = Duration::from_secs(60);
-/// How often it drops what is too old.
-const PURGE: Duration = Duration::from_secs(3600);
-/// So many runs wait at most while the file cannot be written.
-const KEPT_MAX: usize = 1 << 18;
+/// How often a lasting failure is logged.
+const LOG_PERIOD: Duration = Duration::from_secs(300);
+/// How often the position is saved without new records.
+const POSITION_PERIOD: Duration = Duration::from_secs(60);
+/// How often old records are deleted.
+const PURGE_PERIOD: Duration = Duration::from_secs(3600);
+/// The most runs kept in memory while the file cannot be written.
+const UNWRITTEN_RUNS_MAX: usize = 1 << 18;
 
-/// What accounting is to know.
-pub struct Wanted<'a> {
-    /// Where the file is.
+/// The options of the accounting.
+pub struct HistoryOptions<'a> {
+    /// The directory of the file.
     pub state_dir: &'a Path,
     pub cluster: ClusterId,
-    /// How long runs are kept; `None`: for ever.
+    /// How long runs are kept; `None` for ever.
     pub kept: Option<Span>,
-    /// Where to catch up from.
+    /// The state to catch up from.
     pub state: SharedState,
 }
 
-pub struct Keeper {
+pub struct HistoryThread {
     thread: JoinHandle<()>,
-    tell: Sender<Told>,
+    sender: Sender<HistoryMessage>,
 }
 
-impl Keeper {
-    /// Writes what waits, and ends; blocks meanwhile.
+impl HistoryThread {
+    /// Writes what is queued, and ends; blocks until then.
     pub fn stop(self) {
-        // An error: it has ended.
-        let _ = self.tell.send(Told::Stop);
+        // An error means that the thread has ended.
+        let _ = self.sender.send(HistoryMessage::Stop);
         if self.thread.join().is_err() {
             tracing::error!("accounting's thread ended unexpectedly: please report this");
         }
     }
 }
 
-/// Starts the thread; the file is opened there, and again until that works.
+/// Starts the thread, which opens the file, and retries if that fails.
 ///
 /// # Errors
-/// When there can be no thread.
-pub fn start(inbox: Inbox, wanted: Wanted<'_>) -> io::Result<(History, Keeper)> {
+/// If the thread cannot be started.
+pub fn start(inbox: Inbox, wanted: HistoryOptions<'_>) -> io::Result<(History, HistoryThread)> {
     let path = wanted.state_dir.join(FILE);
     let (gap, gap_seen) = watch::channel(None);
-    let tell = inbox.tell.clone();
-    let history = History { path: Arc::new(path.clone()), told: tell.clone(), gap: gap_seen };
-    let Wanted { cluster, kept, state, .. } = wanted;
+    let sender = inbox.sender.clone();
+    let history = History { path: Arc::new(path.clone()), sender: sender.clone(), gap: gap_seen };
+    let HistoryOptions { cluster, kept, state, .. } = wanted;
     let now = Instant::now();
     let thread = Thread {
         inbox,
@@ -81,22 +81,22 @@ pub fn start(inbox: Inbox, wanted: Wanted<'_>) -> io::Result<(History, Keeper)> 
         state,
         gap,
         file: None,
-        news: feed::News::default(),
-        given: Vec::new(),
+        records: feed::HistoryRecords::default(),
+        received_nodes: Vec::new(),
         was_open: false,
         flushes: Vec::new(),
         restored: None,
         left_out: false,
         gap_closed: false,
-        mark: None,
+        position: None,
         not_before: now,
-        complained: None,
+        logged_at: None,
         noted: now,
         purged: None,
     };
     let spawned = std::thread::Builder::new().name("accounting".to_owned());
     let thread = spawned.spawn(move || thread.run())?;
-    Ok((history, Keeper { thread, tell }))
+    Ok((history, HistoryThread { thread, sender }))
 }
 
 struct Thread {
@@ -107,20 +107,20 @@ struct Thread {
     state: SharedState,
     gap: watch::Sender<Option<Time>>,
     file: Option<File>,
-    /// It was open before: what came until now may be in a file that is gone.
+    /// Whether it was open before; if it is new then, earlier records are missing.
     was_open: bool,
-    /// Told, and not written yet.
-    news: feed::News,
-    /// How nodes were, as another controller kept it.
-    given: Vec<NodeChange>,
+    /// Received and not written yet.
+    records: feed::HistoryRecords,
+    /// Node changes of another controller.
+    received_nodes: Vec<NodeChange>,
     flushes: Vec<oneshot::Sender<bool>>,
     restored: Option<LogIndex>,
     left_out: bool,
     gap_closed: bool,
-    /// How far the file is, once `news` is in it.
-    mark: Option<Mark>,
+    /// The position in the log once `news` is written.
+    position: Option<Position>,
     not_before: Instant,
-    complained: Option<Instant>,
+    logged_at: Option<Instant>,
     noted: Instant,
     purged: Option<Instant>,
 }
@@ -128,19 +128,19 @@ struct Thread {
 impl Thread {
     fn run(mut self) {
         loop {
-            let stops = self.take_in();
+            let stops = self.receive();
             let done =
                 if Instant::now() < self.not_before && !stops { None } else { Some(self.write()) };
             let written = match done {
                 Some(Ok(())) => true,
                 Some(Err(error)) => {
-                    self.complain(&error);
+                    self.note_failure(&error);
                     false
                 }
                 None => false,
             };
             for flush in self.flushes.drain(..) {
-                // Whoever asked may have gone away.
+                // The caller may be gone.
                 let _ = flush.send(written);
             }
             if stops {
@@ -149,38 +149,38 @@ impl Thread {
         }
     }
 
-    /// Gathers what is told; true: it is to end.
-    fn take_in(&mut self) -> bool {
-        // All that is told of entries up to this one is in the inbox by now.
-        let mark = self.level();
-        let mut next = match self.inbox.told.recv_timeout(IDLE) {
-            Ok(told) => Some(told),
+    /// Collects messages; true if the thread is to end.
+    fn receive(&mut self) -> bool {
+        // Records of entries up to this one are in the inbox by now.
+        let position = self.position();
+        let mut next = match self.inbox.receiver.recv_timeout(IDLE) {
+            Ok(message) => Some(message),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return true,
         };
-        let until = Instant::now() + GATHER;
-        while let Some(told) = next {
-            match told {
-                Told::Over(news) => {
-                    let runs = news.runs.len();
-                    self.inbox.level.waiting.fetch_sub(runs, Ordering::Relaxed);
-                    self.news.extend(news);
+        let until = Instant::now() + COLLECT_FOR;
+        while let Some(message) = next {
+            match message {
+                HistoryMessage::Records(records) => {
+                    let runs = records.runs.len();
+                    self.inbox.progress.waiting.fetch_sub(runs, Ordering::Relaxed);
+                    self.records.extend(records);
                 }
-                Told::Restored(index) => self.restored = Some(index),
-                Told::Given(kept) => {
-                    self.news.runs.extend(kept.runs);
-                    self.given.extend(kept.nodes);
+                HistoryMessage::Restored(index) => self.restored = Some(index),
+                HistoryMessage::Received(kept) => {
+                    self.records.runs.extend(kept.runs);
+                    self.received_nodes.extend(kept.nodes);
                 }
-                Told::GapClosed => self.gap_closed = true,
-                Told::Flush(answer) => self.flushes.push(answer),
-                Told::Stop => {
-                    // The log has ended: nothing comes after this.
-                    self.mark = Some(self.level());
+                HistoryMessage::GapClosed => self.gap_closed = true,
+                HistoryMessage::Flush(answer) => self.flushes.push(answer),
+                HistoryMessage::Stop => {
+                    // The log has ended, so nothing follows.
+                    self.position = Some(self.position());
                     return true;
                 }
             }
-            if self.news.runs.len() >= BATCH_RUNS {
-                // More may wait: how far the file is then is not known.
+            if self.records.runs.len() >= BATCH_RUNS {
+                // More may be queued, so the position after this batch is not known.
                 return false;
             }
             let hurries = !self.flushes.is_empty();
@@ -189,24 +189,24 @@ impl Thread {
             } else {
                 until.saturating_duration_since(Instant::now())
             };
-            next = self.inbox.told.recv_timeout(wait).ok();
+            next = self.inbox.receiver.recv_timeout(wait).ok();
         }
-        self.mark = Some(mark);
+        self.position = Some(position);
         false
     }
 
-    fn level(&self) -> Mark {
-        let applied = LogIndex(self.inbox.level.applied.load(Ordering::SeqCst));
-        Mark { applied, at: self.state.read().now() }
+    fn position(&self) -> Position {
+        let applied = LogIndex(self.inbox.progress.applied.load(Ordering::SeqCst));
+        Position { applied, at: self.state.read().now() }
     }
 
     fn write(&mut self) -> Result<(), HistoryError> {
-        self.left_out |= self.inbox.level.left_out.swap(false, Ordering::SeqCst);
+        self.left_out |= self.inbox.progress.left_out.swap(false, Ordering::SeqCst);
         if self.file.is_none() {
             let file = File::open(&self.path, self.cluster)?;
             if self.was_open && file.is_new()? {
-                // The one before it was damaged, or somebody took it away, and what it had is gone.
-                self.restored.get_or_insert(self.level().applied);
+                // The previous file was damaged or removed, and its records are gone.
+                self.restored.get_or_insert(self.position().applied);
             }
             self.was_open = true;
             self.gap.send_replace(file.gap()?);
@@ -223,32 +223,32 @@ impl Thread {
             file.catch_up(&self.state.read().clone())?;
             self.left_out = false;
         }
-        if !self.given.is_empty() {
-            file.take_nodes(&self.given)?;
-            self.given.clear();
+        if !self.received_nodes.is_empty() {
+            file.take_nodes(&self.received_nodes)?;
+            self.received_nodes.clear();
         }
         if self.gap_closed {
             file.close_gap()?;
             self.gap.send_replace(None);
             self.gap_closed = false;
         }
-        if !self.news.is_empty() || self.noted.elapsed() >= NOTE {
-            file.write(&self.news, self.mark.take())?;
-            self.news = feed::News::default();
+        if !self.records.is_empty() || self.noted.elapsed() >= POSITION_PERIOD {
+            file.write(&self.records, self.position.take())?;
+            self.records = feed::HistoryRecords::default();
             self.noted = Instant::now();
         }
         if let Some(kept) = self.kept
-            && self.purged.is_none_or(|purged| purged.elapsed() >= PURGE)
+            && self.purged.is_none_or(|purged| purged.elapsed() >= PURGE_PERIOD)
             && file.purge(self.state.read().now() - kept)?
         {
             self.purged = Some(Instant::now());
         }
-        self.complained = None;
+        self.logged_at = None;
         Ok(())
     }
 
-    fn complain(&mut self, error: &HistoryError) {
-        // Whatever is wrong with it may be mended by then; of what is damaged a page may read well.
+    fn note_failure(&mut self, error: &HistoryError) {
+        // Reopen: the cause may be fixed by then. A damaged file may still have readable pages.
         self.file = None;
         if schema::is_damage(error)
             && let Err(error) = schema::move_aside(&self.path, schema::DAMAGED)
@@ -256,24 +256,24 @@ impl Thread {
             tracing::error!("{error}");
         }
         self.not_before = Instant::now() + RETRY;
-        if self.complained.is_none_or(|at| at.elapsed() >= COMPLAINT) {
-            self.complained = Some(Instant::now());
-            tracing::error!("{error}; what is over is kept in memory, and tried again");
+        if self.logged_at.is_none_or(|at| at.elapsed() >= LOG_PERIOD) {
+            self.logged_at = Some(Instant::now());
+            tracing::error!("{error}; records are kept in memory, and the write is repeated");
         }
-        if self.news.runs.len() > KEPT_MAX {
-            self.news = feed::News::default();
+        if self.records.runs.len() > UNWRITTEN_RUNS_MAX {
+            self.records = feed::HistoryRecords::default();
             self.left_out = true;
         }
     }
 }
 
 impl Drop for Thread {
-    /// On its way out it notes how far it came, so that a restart need not catch up.
+    /// Saves the position on exit, so that a restart need not catch up.
     fn drop(&mut self) {
         if let Some(file) = &mut self.file
-            && self.news.is_empty()
-            && let Some(mark) = self.mark.take()
-            && let Err(error) = file.write(&feed::News::default(), Some(mark))
+            && self.records.is_empty()
+            && let Some(position) = self.position.take()
+            && let Err(error) = file.write(&feed::HistoryRecords::default(), Some(position))
         {
             tracing::warn!("{error}");
         }

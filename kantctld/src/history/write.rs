@@ -1,8 +1,8 @@
-//! The writing side of the accounting file: batches, catching up, dropping what is too old. Never
-//! twice the same run: its key is the job, the array task and the number of the run.
+//! Writing to the accounting file: batches, catching up from the state, deleting old records. A run
+//! is stored once, with its job, array task and run number as key.
 
-use super::feed::News;
-use super::row::{self, INSERT, packed, signed};
+use super::feed::HistoryRecords;
+use super::row::{self, INSERT, encode, signed};
 use super::schema::{self, HistoryError, meta};
 use super::steps;
 use common::id::{ClusterId, JobId, LogIndex, NodeName};
@@ -15,21 +15,21 @@ use state::history::{self, NodeChange};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Runs in one transaction while it catches up.
+/// The most runs in one transaction while catching up.
 const CATCH_UP_RUNS: usize = 4096;
-/// Runs dropped in one transaction.
+/// The most runs deleted in one transaction.
 const PURGE_RUNS: usize = 4096;
-/// What was asked is remembered of so many jobs, so that it is written once a job.
+/// The number of jobs whose request is remembered as written.
 const ASKS_KNOWN: usize = 1024;
 
-/// How far the file is: everything of entries up to `applied`, which were applied by `at`.
+/// A position in the log: records of entries up to `applied`, applied by `at`, are in the file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
+pub(super) struct Position {
     pub(super) applied: LogIndex,
     pub(super) at: Time,
 }
 
-/// The file, open to be written.
+/// The file, open for writing.
 pub(super) struct File {
     connection: Connection,
     path: PathBuf,
@@ -38,7 +38,7 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Opens it, or makes it.
+    /// Opens or creates the file.
     pub(super) fn open(path: &Path, cluster: ClusterId) -> Result<Self, HistoryError> {
         let connection = schema::open(path, cluster)?;
         let (asks, nodes) = (BTreeMap::new(), BTreeMap::new());
@@ -46,15 +46,19 @@ impl File {
     }
 
     /// Writes a batch in one transaction.
-    pub(super) fn write(&mut self, news: &News, mark: Option<Mark>) -> Result<(), HistoryError> {
+    pub(super) fn write(
+        &mut self,
+        records: &HistoryRecords,
+        position: Option<Position>,
+    ) -> Result<(), HistoryError> {
         if self.asks.len() > ASKS_KNOWN {
             self.asks.clear();
         }
         let mut known = std::mem::take(&mut self.nodes);
-        let written = self.try_write(news, &mut known, mark);
+        let written = self.try_write(records, &mut known, position);
         match &written {
             Ok(()) => self.nodes = known,
-            // What was noted of a transaction that came to nothing is not so.
+            // The transaction failed, so requests noted during it were not written.
             Err(_) => self.asks.clear(),
         }
         written.map_err(|source| HistoryError::at(&self.path, source))
@@ -62,9 +66,9 @@ impl File {
 
     fn try_write(
         &mut self,
-        News { runs, nodes, steps }: &News,
+        HistoryRecords { runs, nodes, steps }: &HistoryRecords,
         known: &mut BTreeMap<NodeName, NodeChange>,
-        mark: Option<Mark>,
+        position: Option<Position>,
     ) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         {
@@ -75,22 +79,23 @@ impl File {
                 row::write(&mut insert, run)?;
                 let (job, asked) = (run.job.key.job, &run.job.ask);
                 if self.asks.get(&job) != Some(asked) {
-                    ask.execute(params![job.0, packed(asked)])?;
+                    ask.execute(params![job.0, encode(asked)])?;
                     self.asks.insert(job, asked.clone());
                 }
             }
         }
         steps::write(&transaction, steps, runs)?;
         write_nodes(&transaction, nodes, known)?;
-        if let Some(mark) = mark {
+        if let Some(position) = position {
             let note = "INSERT OR REPLACE INTO meta VALUES (?1, ?2)";
-            transaction.execute(note, params!["applied", signed(mark.applied.0)])?;
-            transaction.execute(note, params!["applied_ms", signed(mark.at.0)])?;
+            transaction.execute(note, params!["applied", signed(position.applied.0)])?;
+            transaction.execute(note, params!["applied_ms", signed(position.at.0)])?;
         }
         transaction.commit()
     }
 
-    /// The state came from a snapshot at this index: what is over by then may never have been told.
+    /// Catches up after the state was restored from a snapshot at this index, because events before
+    /// it may be missing.
     pub(super) fn catch_up_after(
         &mut self,
         index: LogIndex,
@@ -103,15 +108,15 @@ impl File {
         self.catch_up(state)?;
         let remembered_since = state.remembered_since().0;
         if at < remembered_since && state.last_job() > JobId(0) && self.gap()?.is_none() {
-            tracing::info!("accounting lacks what was over before {}", Time(remembered_since));
+            tracing::info!("accounting lacks runs that ended before {}", Time(remembered_since));
             self.note("gap_ms", signed(at))?;
         }
         Ok(())
     }
 
-    /// Writes everything that the state says is over.
+    /// Writes all finished runs in the state.
     pub(super) fn catch_up(&mut self, state: &State) -> Result<(), HistoryError> {
-        let mut batch = News::default();
+        let mut batch = HistoryRecords::default();
         for run in history::all_ended(state) {
             if run.requeued && self.has_requeued(&run)? {
                 continue;
@@ -126,7 +131,7 @@ impl File {
         self.write(&batch, None)
     }
 
-    /// How nodes were, as another controller kept it: what is known here stays.
+    /// Adds node changes of another controller; existing ones stay.
     pub(super) fn take_nodes(&mut self, nodes: &[NodeChange]) -> Result<(), HistoryError> {
         let taken = self.connection.transaction().and_then(|transaction| {
             for change in nodes {
@@ -137,37 +142,36 @@ impl File {
         taken.map_err(|source| HistoryError::at(&self.path, source))
     }
 
-    /// Nothing is noted of how far it is: it was just made.
+    /// Whether the file was just created: it has no position.
     pub(super) fn is_new(&self) -> Result<bool, HistoryError> {
         Ok(self.meta("applied")?.is_none())
     }
 
-    /// Is this earlier run of a job there? What was asked when it ended may be otherwise by now.
+    /// Whether an earlier run is stored. The job's request may have changed since that run ended.
     fn has_requeued(&self, run: &HistoryRun) -> Result<bool, HistoryError> {
         let sql = "SELECT 1 FROM runs WHERE job = ?1 AND task = ?2 AND run = ?3 AND requeued = 1";
         let key = run.job.key;
         let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
-            statement.exists(params![key.job.0, row::task(key.index), run.run])
+            statement.exists(params![key.job.0, row::task_column(key.index), run.run])
         });
         found.map_err(|source| HistoryError::at(&self.path, source))
     }
 
-    /// Since when it lacks what another controller may have.
+    /// Since when it lacks runs that another controller may have.
     pub(super) fn gap(&self) -> Result<Option<Time>, HistoryError> {
         let gap: Option<i64> = self.meta("gap_ms")?;
         Ok(gap.map(|at| Time(at.max(0).cast_unsigned())))
     }
 
-    /// It lacks nothing any more that could be had.
     pub(super) fn close_gap(&mut self) -> Result<(), HistoryError> {
         let done = self.connection.execute("DELETE FROM meta WHERE name = 'gap_ms'", []);
         done.map(drop).map_err(|source| HistoryError::at(&self.path, source))
     }
 
-    /// Drops some of what was over before that; true: nothing of that age is left.
+    /// Deletes some runs that ended earlier; true if none of that age are left.
     pub(super) fn purge(&mut self, before: Time) -> Result<bool, HistoryError> {
-        // Of a job whose runs are all dropped, what was asked is dropped too: written again with
-        // the next one.
+        // The requests of jobs without runs are deleted too, and are written again with the next
+        // run.
         self.asks.clear();
         let dropped = self.try_purge(signed(before.0));
         let dropped = dropped.map_err(|source| HistoryError::at(&self.path, source))?;
@@ -183,7 +187,7 @@ impl File {
             params![before, PURGE_RUNS],
         )?;
         if dropped > 0 {
-            // Ids only grow: what is below all that are left is nobody's.
+            // Job ids only grow, so requests below the smallest remaining job are unused.
             transaction.execute(
                 "DELETE FROM asks WHERE job < (SELECT min(job) FROM runs) \
                  OR NOT EXISTS (SELECT 1 FROM runs)",
@@ -202,7 +206,7 @@ impl File {
         Ok(dropped)
     }
 
-    /// The last entry of which it has everything, and the time by then.
+    /// The saved position: index and time.
     fn marked(&self) -> Result<(u64, u64), HistoryError> {
         let number = |found: Option<i64>| found.unwrap_or(0).max(0).cast_unsigned();
         Ok((number(self.meta("applied")?), number(self.meta("applied_ms")?)))
@@ -227,7 +231,7 @@ fn write_nodes(
     for change in nodes {
         let same = known.get(&change.name).is_some_and(|last| {
             let how = |change: &NodeChange| (change.cpus, change.gpus, change.standing);
-            // Of one time the later word counts: all of one entry has that.
+            // Of changes at one time the last counts, because those of an entry share its time.
             change.at < last.at || how(last) == how(change)
         });
         if same {
@@ -239,14 +243,14 @@ fn write_nodes(
     Ok(())
 }
 
-/// Writes a change; `clash` says what happens if there is one of that node and time.
+/// Inserts a node change; `clash` is the SQL conflict action for an existing one.
 fn put_node(
     transaction: &Transaction<'_>,
     clash: &str,
     change: &NodeChange,
 ) -> rusqlite::Result<()> {
     let NodeChange { name, at, cpus, gpus, standing } = change;
-    let standing = row::standing(*standing);
+    let standing = row::standing_word(*standing);
     let values = params![name.as_str(), signed(at.0), cpus.0, gpus.0, standing];
     let insert = format!("INSERT OR {clash} INTO node_changes VALUES (?1, ?2, ?3, ?4, ?5)");
     transaction.prepare_cached(&insert)?.execute(values).map(drop)

@@ -1,5 +1,5 @@
-//! Passes on what applied entries mean for others: nodes to nudge, the scheduler to wake.
-//! Never holds anything back: a nudge lost in a crash is repeated by the node's next connect.
+//! Effects of applied entries: wakes node sessions and the scheduler. A wakeup lost in a crash is
+//! made up for when the node reconnects.
 
 use crate::core::Core;
 use state::{Event, effect};
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Runs until the log ends.
-pub async fn pass_on(core: Arc<Core>, mut events: mpsc::UnboundedReceiver<Vec<Event>>) {
+pub async fn forward_effects(core: Arc<Core>, mut events: mpsc::UnboundedReceiver<Vec<Event>>) {
     while let Some(batch) = events.recv().await {
-        core.watched.tell(&core, &batch);
-        core.hub.touch(&effect::touched_nodes(&batch));
+        core.event_feed.publish(&core, &batch);
+        core.sessions.wake_nodes(&effect::touched_nodes(&batch));
         if effect::wakes_scheduler(&batch) {
             core.wake.notify_one();
         }

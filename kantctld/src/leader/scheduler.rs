@@ -1,45 +1,44 @@
-//! The scheduler's loop: catch up, round, judge, propose. Never decides (the engine does) and
-//! never enacts (the state does, checking again).
+//! The scheduler's loop: catch up, run a round, propose its result. The engine decides, and the
+//! state checks again when it applies.
 
 use crate::core::Core;
-use crate::lookout::Term;
+use crate::scheduler_cache::Term;
 use state::{Command, Event};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two looks that nothing but time brings about.
+/// The shortest time between two rounds caused by time alone.
 const LOOK_PAUSE_MIN: Duration = Duration::from_millis(100);
 
-/// Before the next round when the state refused an entry of this one.
+/// The pause after a round of which the state refused an entry.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Before the next round when this one came to nothing.
+/// The pause after a round that failed.
 const FAILED_PAUSE: Duration = Duration::from_millis(500);
 
-/// Why a round came to nothing.
 #[derive(Debug, thiserror::Error)]
 enum RoundError {
     #[error(transparent)]
     Command(#[from] crate::core::CommandError),
-    #[error("the scheduler stopped in the middle of it")]
+    #[error("the scheduler stopped during the round")]
     Stopped(#[from] tokio::task::JoinError),
 }
 
-/// Runs for one term of leading: a round whenever something happened, and at least every `period`.
-/// Ends when it is dropped.
+/// Runs for one term: a round after each change, and at least one every `period`. Ends when
+/// dropped.
 pub async fn run(core: &Arc<Core>, term: Term, period: Duration) -> Infallible {
-    // What was due in the time before is due now.
+    // Work left from the last term is due now.
     core.wake.notify_one();
     loop {
-        // Woken or timed out, a look is due either way.
-        let due = core.lookout.idle_for(core.now()).map_or(period, |idle| {
+        // A round is due whether woken or timed out.
+        let due = core.scheduler_cache.idle_for(core.now()).map_or(period, |idle| {
             Duration::from_millis(idle.0).clamp(LOOK_PAUSE_MIN, period.max(LOOK_PAUSE_MIN))
         });
         let _ = tokio::time::timeout(due, core.wake.notified()).await;
         if let Err(error) = round(core, term).await {
-            tracing::warn!("a round came to nothing: {error}");
-            core.lookout.look_again();
+            tracing::warn!("a scheduling round failed: {error}");
+            core.scheduler_cache.force_round();
             tokio::time::sleep(FAILED_PAUSE).await;
             core.wake.notify_one();
         }
@@ -48,33 +47,34 @@ pub async fn run(core: &Arc<Core>, term: Term, period: Duration) -> Infallible {
 
 async fn round(core: &Arc<Core>, term: Term) -> Result<(), RoundError> {
     let between_rounds = core.between_rounds.lock().await;
-    let (now, looker) = (core.now(), core.clone());
-    // Scheduling takes a core for a while: not on a thread that serves sockets.
+    let (now, shared) = (core.now(), core.clone());
+    // A round uses a core for a while: not on a thread that serves sockets.
     let decided =
-        tokio::task::spawn_blocking(move || looker.lookout.round(term, &looker.state, now)).await?;
+        tokio::task::spawn_blocking(move || shared.scheduler_cache.round(term, &shared.state, now))
+            .await?;
     let Some(command) = decided else { return Ok(()) };
     if let Command::EnactRound { preempts, shrinks, starts, grows } = &command {
         let (starts, preempts) = (starts.len(), preempts.len());
         let (shrinks, grows) = (shrinks.len(), grows.len());
         tracing::debug!(
-            "a round starts {starts} jobs, {preempts} yield, {shrinks} give nodes up, {grows} grow"
+            "a round starts {starts} jobs, preempts {preempts}, shrinks {shrinks} and grows {grows}"
         );
     }
     let mut is_refused = false;
-    let mut parts = lead::in_parts(command, lead::parts::STARTS_MAX);
+    let mut parts = lead::split_round(command, lead::round_parts::STARTS_MAX);
     while let Some(part) = parts.pop_front() {
         let events = core.command(part).await?;
         is_refused |= events.iter().any(|event| matches!(event, Event::RoundEntryRefused { .. }));
         if !parts.is_empty() {
-            // What thousands of starts led to is not taken up at once either.
-            let (now, looker) = (core.now(), core.clone());
-            let follow = move || looker.lookout.follow(term, &looker.state, now);
-            tokio::task::spawn_blocking(follow).await?;
+            // Thousands of starts cause many events; they are applied part by part.
+            let (now, shared) = (core.now(), core.clone());
+            let update = move || shared.scheduler_cache.update(term, &shared.state, now);
+            tokio::task::spawn_blocking(update).await?;
         }
     }
     drop(between_rounds);
     if is_refused {
-        // The state had moved on; decide again on what is true now, though not in a hot loop.
+        // The state had changed: decide again on the new one, but not in a busy loop.
         tokio::time::sleep(REFUSED_PAUSE).await;
         core.wake.notify_one();
     }

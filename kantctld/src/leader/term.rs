@@ -1,8 +1,7 @@
-//! One term of leading after another. What acts (rounds, timers) runs only within a term and begins
-//! anew with each: all of it follows from the state and the sessions. Never hands anything from
-//! term to term.
+//! The loop over terms of leadership. Rounds and timers run only within a term and start fresh with
+//! each: all they need follows from the state and the sessions.
 
-use super::{Limits, letters, scheduler, timers};
+use super::{Limits, notifications, scheduler, timers};
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
 use crate::settings::Reloader;
@@ -11,21 +10,21 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Before the settings are proposed again when the log did not take them.
+/// The pause before settings that the log did not accept are proposed again.
 const CONFIGURE_PAUSE: Duration = Duration::from_secs(1);
 
-/// What terms are measured by.
+/// Periods and limits of a term.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// A round at least so often.
+    /// The longest time between two rounds.
     pub round_period: Duration,
     pub limits: Limits,
 }
 
-/// Leads whenever the log says that this controller does; ends only with a refusal.
+/// Leads whenever this controller is the leader; returns only if the settings are refused.
 ///
 /// # Errors
-/// The state's refusal of the settings: going on with the old ones would be a silent default.
+/// The state's refusal of the settings: keeping the old ones would hide the error.
 pub async fn run(
     core: Arc<Core>,
     reloader: Arc<Reloader>,
@@ -38,34 +37,34 @@ pub async fn run(
             _ = leading.changed() => {}
         }
         core.note_serving(false);
-        tracing::warn!("this controller leads no more");
+        tracing::warn!("this controller no longer leads");
     }
-    // The log ended, and whoever waits for that says why.
+    // The log ended, and its thread reports why.
     std::future::pending().await
 }
 
 async fn term(core: &Arc<Core>, reloader: &Reloader, pace: Pace) -> Result<Infallible, Refusal> {
     configure(core, reloader).await?;
-    let (looker, now) = (core.clone(), core.now());
-    let restart = move || looker.lookout.restart(&looker.state, now);
+    let (shared, now) = (core.clone(), core.now());
+    let restart = move || shared.scheduler_cache.restart(&shared.state, now);
     let restarted = tokio::task::spawn_blocking(restart);
-    let Ok(lookout_term) = restarted.await else {
+    let Ok(scheduler_term) = restarted.await else {
         // Only while the process ends.
         return std::future::pending().await;
     };
     core.note_serving(true);
     tracing::info!("this controller leads");
     tokio::select! {
-        never = scheduler::run(core, lookout_term, pace.round_period) => match never {},
+        never = scheduler::run(core, scheduler_term, pace.round_period) => match never {},
         never = timers::run(core, pace.limits) => match never {},
-        never = letters::run(core) => match never {},
+        never = notifications::run(core) => match never {},
     }
 }
 
-/// Sees to the settings in force, as often as it takes.
+/// Puts the settings in force, retrying until the log accepts them.
 async fn configure(core: &Core, reloader: &Reloader) -> Result<(), Refusal> {
     loop {
-        let error = match reloader.take_office(core.is_lone()).await {
+        let error = match reloader.begin_leading(core.is_lone()).await {
             Ok(()) => break,
             Err(CommandError::Refused(refusal)) => return Err(refusal),
             Err(CommandError::NotTaken(error)) => error,
@@ -73,7 +72,7 @@ async fn configure(core: &Core, reloader: &Reloader) -> Result<(), Refusal> {
         if error == ProposeError::Stopped {
             return std::future::pending().await;
         }
-        tracing::warn!("the settings are not in force yet: {error}");
+        tracing::warn!("failed to put the settings in force, trying again: {error}");
         tokio::time::sleep(CONFIGURE_PAUSE).await;
     }
     for warning in reloader.warnings() {

@@ -1,5 +1,5 @@
-//! controller.toml in the state directory: whose it is, and how far its log has begun. Written
-//! whole or not at all, and durably. Never changed once the log has begun, but for its loss.
+//! `controller.toml` in the state directory: the controller's identity and the stage of its log.
+//! Replaced atomically and durably. Once the log has begun it changes only when the log is lost.
 
 use super::MembershipError;
 use common::id::{ClusterId, ControllerId};
@@ -9,51 +9,45 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Its name in the state directory.
 pub const FILE: &str = "controller.toml";
-/// What is to become it.
+/// The temporary file that replaces it.
 const NEW: &str = "controller.toml.new";
 const HEAD: &str =
-    "# Which controller this directory belongs to. Written by kantctld; leave it as it is.\n";
+    "# The controller that this directory belongs to. Written by kantctld; do not edit.\n";
 
-/// How far the log has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogStage {
-    /// It is to begin a new cluster.
+    /// To be started as the log of a new cluster.
     ToFound,
-    /// It is to come from the leader.
+    /// To be received from the leader.
     ToJoin,
-    /// It is being made from a backup, which is not over: `kantctld restore` may come again.
+    /// Being restored from a backup; `kantctld restore` may be repeated.
     ToRestore,
-    /// It has begun: should it be gone, something was lost.
+    /// Begun: if it is missing, data was lost.
     Began,
-    /// The others hold of it what is not in it any more: it must not be gone on with.
+    /// Damaged: other members rely on lost entries, so it must not be used.
     Lost,
 }
 
-/// Whose a state directory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Membership {
     pub cluster: ClusterId,
-    /// The controller's number in it.
     pub id: ControllerId,
-    /// How far its log has begun.
     pub log: LogStage,
 }
 
-/// The file of one state directory.
 #[derive(Debug, Clone)]
 pub struct MembershipFile {
     dir: PathBuf,
 }
 
 impl MembershipFile {
-    /// In this state directory, which is made if it is not there.
+    /// In this state directory, which is created if missing.
     ///
     /// # Errors
-    /// When it cannot be made, or others may change what is in it.
+    /// If it cannot be created, or other users may change its content.
     pub fn in_dir(dir: &str) -> Result<Self, MembershipError> {
         let dir = PathBuf::from(dir);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
@@ -67,7 +61,6 @@ impl MembershipFile {
         &self.dir
     }
 
-    /// Where the log is, or will be.
     #[must_use]
     pub fn log_dir(&self) -> PathBuf {
         self.dir.join("log")
@@ -78,10 +71,10 @@ impl MembershipFile {
         self.dir.join(FILE)
     }
 
-    /// What it says, if it is there.
+    /// The membership, if the file exists.
     ///
     /// # Errors
-    /// [`MembershipError`] when it cannot be read.
+    /// [`MembershipError`] if it cannot be read.
     pub fn read(&self) -> Result<Option<Membership>, MembershipError> {
         let path = self.path();
         match fs::read_to_string(&path) {
@@ -94,26 +87,25 @@ impl MembershipFile {
         }
     }
 
-    /// Writes it, durably.
+    /// Replaces the file durably.
     ///
     /// # Errors
-    /// [`MembershipError`]; then the old one is still there.
+    /// [`MembershipError`]; the old file remains.
     pub fn write(&self, membership: &Membership) -> Result<(), MembershipError> {
         let path = self.path();
         self.replace(membership).map_err(MembershipError::io("write", &path))
     }
 
-    /// Can what is here be written? For who is about to ask for what cannot be given back.
+    /// Checks that the directory is writable, before an action that cannot be undone.
     ///
     /// # Errors
-    /// [`MembershipError`] when it cannot.
+    /// [`MembershipError`] if it is not.
     pub fn check_writable(&self) -> Result<(), MembershipError> {
         let new = self.dir.join(NEW);
         let wrote = File::create(&new).and_then(|file| file.sync_all());
         wrote.and_then(|()| fs::remove_file(&new)).map_err(MembershipError::io("write", &new))
     }
 
-    /// Notes that the log has begun.
     ///
     /// # Errors
     /// The system's.
@@ -124,7 +116,6 @@ impl MembershipFile {
         self.replace(&Membership { log: LogStage::Began, ..*membership })
     }
 
-    /// Notes that a part of the log is lost.
     ///
     /// # Errors
     /// [`MembershipError`].
@@ -144,10 +135,10 @@ impl MembershipFile {
         File::open(&self.dir)?.sync_all()
     }
 
-    /// Is there a log, or a part of one?
+    /// Whether there is a log or a part of one.
     ///
     /// # Errors
-    /// [`MembershipError`] when its directory cannot be read.
+    /// [`MembershipError`] if its directory cannot be read.
     pub fn has_log(&self) -> Result<bool, MembershipError> {
         let dir = self.log_dir();
         let entries = match fs::read_dir(&dir) {

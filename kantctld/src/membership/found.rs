@@ -1,13 +1,12 @@
-//! Founding: an empty directory becomes the first controller of a new cluster. Never where a
-//! controller or a log is already.
+//! `kantctld found`: makes an empty directory the first controller of a new cluster.
 
 use super::{LogStage, Membership, MembershipError, MembershipFile};
 use common::id::{ClusterId, ControllerId};
 
-/// Writes down that this directory is the first controller of a new cluster.
+/// Writes the membership of the first controller of a new cluster.
 ///
 /// # Errors
-/// [`MembershipError`] when it belongs to one already.
+/// [`MembershipError`] if the directory is in use.
 pub fn found(file: &MembershipFile, cluster: ClusterId) -> Result<Membership, MembershipError> {
     check_unused(file)?;
     let founder = Membership { cluster, id: ControllerId(1), log: LogStage::ToFound };
@@ -15,7 +14,7 @@ pub fn found(file: &MembershipFile, cluster: ClusterId) -> Result<Membership, Me
     Ok(founder)
 }
 
-/// Nobody is here yet.
+/// Checks that the directory has neither membership nor log.
 pub(super) fn check_unused(file: &MembershipFile) -> Result<(), MembershipError> {
     let path = file.dir().display().to_string();
     if let Some(Membership { cluster, id, .. }) = file.read()? {
@@ -37,8 +36,8 @@ mod tests {
         let file = MembershipFile::in_dir(&dir.path().display().to_string()).unwrap();
         found(&file, ClusterId(7)).unwrap();
         let error = found(&file, ClusterId(8)).unwrap_err();
-        assert!(error.to_string().contains("cluster 0000000000000007 already"), "{error}");
-        assert_eq!(file.read().unwrap().unwrap().cluster, ClusterId(7), "as it was");
+        assert!(error.to_string().contains("cluster 0000000000000007"), "{error}");
+        assert_eq!(file.read().unwrap().unwrap().cluster, ClusterId(7), "unchanged");
 
         std::fs::remove_file(file.path()).unwrap();
         std::fs::create_dir(file.log_dir()).unwrap();

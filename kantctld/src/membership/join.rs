@@ -1,5 +1,5 @@
-//! Joining: an empty directory becomes one more controller of a cluster that runs. Its number is
-//! written down before there is a log. Never makes a cluster key.
+//! `kantctld join`: makes an empty directory a new controller of a running cluster. The id that the
+//! cluster assigns is written before there is a log. A cluster key is never generated here.
 
 use super::found::check_unused;
 use super::{
@@ -13,65 +13,70 @@ use common::wire::peer::PEER_PROTOCOL;
 use net::{Backoff, Client, ClientError, Endpoint, Identity};
 use std::time::{Duration, Instant};
 
-/// A removal and an addition each go through the log before the answer.
+/// The leader removes and adds members through the log before it answers.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// How long to ask again while nobody is there, or nobody leads: just started, or electing.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long to retry while no controller runs, or none leads: they may be starting or electing.
+const RETRY_FOR: Duration = Duration::from_secs(15);
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_CAP: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Default)]
-pub struct How {
-    /// Whom to ask; none: the peers of the configuration, in order.
+pub struct JoinOptions {
+    /// The controller to ask; `None`: the configured peers in order.
     pub to: Option<String>,
     pub learner: bool,
     /// The secret of an operator's invitation.
     pub invitation: Option<String>,
 }
 
-/// Asks the cluster to take this controller in, and writes down what it is from now on.
+/// Asks the cluster to accept this controller, and writes the assigned membership.
 ///
 /// # Errors
 /// [`MembershipError`].
-pub async fn join(config: &ControllerConfig, how: &How) -> Result<Membership, MembershipError> {
+pub async fn join(
+    config: &ControllerConfig,
+    options: &JoinOptions,
+) -> Result<Membership, MembershipError> {
     let file = MembershipFile::in_dir(&config.state_dir)?;
     check_unused(&file)?;
-    let joined = ask(config, how, None).await?;
+    let joined = request_membership(config, options, None).await?;
     file.write(&joined)?;
     Ok(joined)
 }
 
-pub(super) async fn ask(
+pub(super) async fn request_membership(
     config: &ControllerConfig,
-    how: &How,
+    options: &JoinOptions,
     before: Option<(ClusterId, ControllerId)>,
 ) -> Result<Membership, MembershipError> {
     let address = advertised(config);
     if !is_reachable(address) {
         return Err(MembershipError::Unreachable { address: address.to_owned() });
     }
-    let invitation = how.invitation.clone().ok_or(MembershipError::NotInvited)?;
+    let invitation = options.invitation.clone().ok_or(MembershipError::NotInvited)?;
     let identity = identity(config)?;
     let request = JoinRequest {
         protocol: PEER_PROTOCOL,
         release: env!("CARGO_PKG_VERSION").to_owned(),
         name: name(config),
         address: address.to_owned(),
-        learner: how.learner,
+        learner: options.learner,
         invitation,
         replaces: before.map(|(_, id)| id),
         cluster: before.map(|(cluster, _)| cluster),
         now: wall_clock(),
     };
     let (since, mut backoff) = (Instant::now(), Backoff::new(BACKOFF_FIRST, BACKOFF_CAP));
-    let mut is_told = false;
+    let mut is_reported = false;
     loop {
-        match ask_all(config, how, &identity, &request).await {
-            // Asking twice does no harm: the same address gets the same answer.
-            Err(MembershipError::Ask(said)) if may_change(&said) && since.elapsed() < PATIENCE => {
-                if !std::mem::replace(&mut is_told, true) {
-                    let seconds = PATIENCE.as_secs();
-                    eprintln!("kantctld: {}", MembershipError::Ask(said));
+        match ask_each(config, options, &identity, &request).await {
+            // Repeating is safe: the same address gets the same answer.
+            Err(MembershipError::Ask(errors))
+                if may_succeed_later(&errors) && since.elapsed() < RETRY_FOR =>
+            {
+                if !std::mem::replace(&mut is_reported, true) {
+                    let seconds = RETRY_FOR.as_secs();
+                    eprintln!("kantctld: {}", MembershipError::Ask(errors));
                     eprintln!("kantctld: trying again for {seconds} s");
                 }
                 tokio::time::sleep(backoff.next()).await;
@@ -81,15 +86,15 @@ pub(super) async fn ask(
     }
 }
 
-/// Asks one after another, until one takes it in.
-async fn ask_all(
+/// Asks one controller after another until one accepts.
+async fn ask_each(
     config: &ControllerConfig,
-    how: &How,
+    options: &JoinOptions,
     identity: &Identity,
     request: &JoinRequest,
 ) -> Result<Membership, MembershipError> {
-    let asked = how.to.as_ref().map_or(config.peers.as_slice(), std::slice::from_ref);
-    let mut said: Vec<(String, ClientError)> = Vec::new();
+    let asked = options.to.as_ref().map_or(config.peers.as_slice(), std::slice::from_ref);
+    let mut errors: Vec<(String, ClientError)> = Vec::new();
     for addr in asked.iter().filter(|addr| **addr != request.address) {
         let endpoint = Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
         let client = Client::new(endpoint).with_answer_limit(Some(ANSWER_LIMIT));
@@ -97,16 +102,16 @@ async fn ask_all(
             Ok(JoinAnswer { cluster, id, .. }) => {
                 return Ok(Membership { cluster, id, log: LogStage::ToJoin });
             }
-            // It speaks for the cluster: the others would pass the question on to the same leader.
+            // A refusal holds for the cluster: the others would forward to the same leader.
             Err(error) if is_refusal(&error) => {
                 return Err(MembershipError::Ask(vec![(addr.clone(), error)]));
             }
-            Err(error) => said.push((addr.clone(), error)),
+            Err(error) => errors.push((addr.clone(), error)),
         }
     }
-    match said.is_empty() {
-        true => Err(MembershipError::NobodyToAsk),
-        false => Err(MembershipError::Ask(said)),
+    match errors.is_empty() {
+        true => Err(MembershipError::NoPeers),
+        false => Err(MembershipError::Ask(errors)),
     }
 }
 
@@ -114,22 +119,22 @@ fn is_refusal(error: &ClientError) -> bool {
     matches!(error, ClientError::Refused { .. }) && !is_leaderless(error)
 }
 
-/// Somebody is there who cannot say at the moment.
+/// The controller runs, but there is no leader at present.
 fn is_leaderless(error: &ClientError) -> bool {
     matches!(error, ClientError::Refused { status: 502..=504, .. })
 }
 
-/// Nobody is there, as before a start.
+/// No controller listens, as before a start.
 fn is_closed(error: &ClientError) -> bool {
     let ClientError::Unreachable { source, .. } = error else { return false };
     source.kind() == std::io::ErrorKind::ConnectionRefused
 }
 
-/// Might one of them say something else in a moment?
-fn may_change(said: &[(String, ClientError)]) -> bool {
-    said.iter().any(|(_, error)| is_leaderless(error))
-        || said.iter().all(|(_, error)| error.is_unreachable())
-            && said.iter().any(|(_, error)| is_closed(error))
+/// Whether a retry may succeed.
+fn may_succeed_later(errors: &[(String, ClientError)]) -> bool {
+    errors.iter().any(|(_, error)| is_leaderless(error))
+        || errors.iter().all(|(_, error)| error.is_unreachable())
+            && errors.iter().any(|(_, error)| is_closed(error))
 }
 
 #[cfg(test)]
@@ -138,7 +143,7 @@ mod tests {
     use net::ApiError;
 
     #[test]
-    fn a_cluster_without_a_leader_and_one_that_starts_are_asked_again() {
+    fn a_cluster_without_a_leader_and_a_starting_one_are_asked_again() {
         let refused = |status| {
             let (code, message) = (String::new(), String::new());
             ClientError::Refused { status, error: ApiError { code, message, hint: None } }
@@ -151,8 +156,10 @@ mod tests {
         };
         let starts = || closed(std::io::ErrorKind::ConnectionRefused);
         let foreign = || closed(std::io::ErrorKind::InvalidData);
-        let may = |said: Vec<ClientError>| {
-            may_change(&said.into_iter().map(|error| (String::new(), error)).collect::<Vec<_>>())
+        let may = |errors: Vec<ClientError>| {
+            may_succeed_later(
+                &errors.into_iter().map(|error| (String::new(), error)).collect::<Vec<_>>(),
+            )
         };
         assert!(may(vec![refused(503)]));
         assert!(may(vec![starts(), foreign()]));
@@ -163,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_trouble_with_each_is_named() {
+    fn the_error_of_each_controller_is_reported() {
         let closed = |addr: &str| {
             let source = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
             let (endpoint, advice) = (addr.to_owned(), "does it run?");
@@ -171,9 +178,9 @@ mod tests {
         };
         let error = ApiError { code: String::new(), message: "no".to_owned(), hint: None };
         let refused = ("c:3".to_owned(), ClientError::Refused { status: 503, error });
-        let told = MembershipError::Ask(vec![closed("a:1"), closed("b:2"), refused]).to_string();
+        let message = MembershipError::Ask(vec![closed("a:1"), closed("b:2"), refused]).to_string();
         for words in ["connect to a:1", "connect to b:2", "c:3 says: no"] {
-            assert!(told.contains(words), "{told}");
+            assert!(message.contains(words), "{message}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whose files the verbs make: those of the user that kantctld runs as, also where root types them.
-//! Never gains a right: root becomes somebody else, and nobody else becomes anybody.
+//! Ownership of the files that membership commands create: kantctld's user, even if root runs the
+//! command.
 
 use super::MembershipError;
 use common::config::ControllerConfig;
@@ -9,11 +9,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Typed by root where the state directory is another's: from here on, that user is who acts. What
-/// only root may read is read before. Gives who that is.
+/// If root runs the command and the state directory belongs to another user, becomes that user. Files
+/// that only root can read must be read before. Returns the new uid.
 ///
 /// # Errors
-/// [`MembershipError::Owner`] when root may not become that user, as in a user namespace.
+/// [`MembershipError::Owner`] if the change of user fails, as in a user namespace.
 pub fn act_as_owner(config: &ControllerConfig) -> Result<Option<Uid>, MembershipError> {
     let Some((uid, gid)) = owner(&config.state_dir).filter(|_| unistd::geteuid().is_root()) else {
         return Ok(None);
@@ -27,7 +27,7 @@ pub fn act_as_owner(config: &ControllerConfig) -> Result<Option<Uid>, Membership
     Ok(Some(uid))
 }
 
-/// The owner of a state directory that is there and not root's.
+/// The owner of an existing state directory, unless it is root.
 fn owner(state_dir: &str) -> Option<(Uid, Gid)> {
     let found = fs::metadata(Path::new(state_dir)).ok()?;
     (found.uid() != 0).then_some((Uid(found.uid()), Gid(found.gid())))
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_that_is_not_there_or_roots_has_nobody_to_act_as() {
+    fn a_missing_directory_and_one_of_roots_have_no_owner_to_act_as() {
         assert_eq!(owner("/nonexistent/state"), None);
         assert_eq!(owner("/"), None);
     }

@@ -1,21 +1,21 @@
-//! Rebuilding: a controller whose log is lost or damaged gives its number up and joins again under
-//! a new one, with a log from the others. Never deletes the old log: it is moved aside.
+//! `kantctld rebuild`: after its log was lost or damaged, a controller gives up its id and joins
+//! again under a new one, with a log from the others. The old log is moved aside, not deleted.
 
-use super::join::{How, ask};
+use super::join::{JoinOptions, request_membership};
 use super::{Membership, MembershipError, MembershipFile};
 use common::config::ControllerConfig;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use wal::{Disk, RealDisk};
 
-/// Joins anew, then moves the old log aside. Gives where it is now, if there was one. May be called
-/// again after it failed at any point: what the cluster gave once, it gives again.
+/// Joins again, then moves the old log aside. Returns where it is now, if there was one. May be
+/// repeated after a failure at any point: the cluster gives the same answer again.
 ///
 /// # Errors
-/// [`MembershipError`]; before the cluster has answered, nothing has changed.
+/// [`MembershipError`]; nothing has changed before the cluster has answered.
 pub async fn rebuild(
     config: &ControllerConfig,
-    how: &How,
+    options: &JoinOptions,
 ) -> Result<(Membership, Option<PathBuf>), MembershipError> {
     let file = MembershipFile::in_dir(&config.state_dir)?;
     let old = file.read()?;
@@ -23,17 +23,17 @@ pub async fn rebuild(
     if old.is_none() && !file.has_log()? {
         return Err(MembershipError::NothingToRebuild { path: path() });
     }
-    let _held = hold(&file)?;
+    let _held = lock_log(&file)?;
     file.check_writable()?;
-    let joined = ask(config, how, old.map(|old| (old.cluster, old.id))).await?;
+    let joined = request_membership(config, options, old.map(|old| (old.cluster, old.id))).await?;
     let aside = move_aside(&file)?;
-    // Last: a log that were still there would be taken for the new one's.
+    // Last: otherwise the old log would be taken for the new member's.
     file.write(&joined)?;
     Ok((joined, aside))
 }
 
-/// The lock that a running kantctld holds.
-fn hold(file: &MembershipFile) -> Result<Option<File>, MembershipError> {
+/// Takes the lock that a running kantctld holds.
+fn lock_log(file: &MembershipFile) -> Result<Option<File>, MembershipError> {
     let dir = file.log_dir();
     if !dir.exists() {
         return Ok(None);

@@ -1,38 +1,37 @@
-//! Restoring: an empty directory becomes the only controller of a cluster that goes on from a
-//! backup: under a new cluster id and a number that no controller of the old one had, so that what
-//! is left of the old one is refused, and with job numbers that no job had. Never where a log is,
-//! and never from a backup that does not read to its end.
+//! `kantctld restore`: makes an empty directory the only controller of a cluster that continues from
+//! a backup. It gets a new cluster id and an unused controller id, so that remains of the old
+//! cluster are refused, and skips job numbers that may have been used. The backup is read to its end
+//! before anything changes.
 
 use super::{LogStage, Membership, MembershipError, MembershipFile, advertised, name};
 use crate::backup::{self, Head};
 use crate::history;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId};
-use replica::{Beginning, Member, Opening};
+use replica::{Bootstrap, Member, ReplicaConfig};
 use std::fs;
 use std::path::Path;
 use wal::{Options, RealDisk};
 
-/// The old cluster may have given numbers after the backup; so many it has not given.
+/// More controller ids than the old cluster can have assigned after the backup.
 const CONTROLLERS_SKIPPED: u64 = 100;
-/// Nodes may still hold, and files be called after, jobs that came after the backup: so many did
-/// not, at a hundred a second for a day. The numbers of jobs last for 400 times that.
+/// More jobs than can have been submitted after the backup: a hundred per second for a day. Nodes
+/// may still run them, and files are named after them. Job numbers last for 400 times as many.
 pub const JOBS_SKIPPED: u32 = 10_000_000;
 
-/// Where the log is made before it is put in its place.
-const UNFINISHED: &str = "log.unfinished";
+/// Where the log is made before it is renamed.
+const TEMPORARY: &str = "log.unfinished";
 
-/// A backup that was read.
+/// The content of a backup.
 pub struct Saved {
-    /// What it is of.
     pub head: Head,
     state: state::State,
 }
 
-/// Reads a backup to its end.
+/// Reads a whole backup.
 ///
 /// # Errors
-/// [`MembershipError`] when it is none.
+/// [`MembershipError`] if it is invalid.
 pub fn read(backup: &Path) -> Result<Saved, MembershipError> {
     let bytes = fs::read(backup).map_err(MembershipError::io("read", backup))?;
     let (head, state) = backup::from_bytes(&bytes)?;
@@ -40,8 +39,8 @@ pub fn read(backup: &Path) -> Result<Saved, MembershipError> {
     Ok(Saved { head, state })
 }
 
-/// Makes the log of a cluster with this id, `drawn` anew. Gives who this controller is. May be
-/// called again after a crash.
+/// Makes the log of a new cluster with the random id `drawn`. Returns this controller's membership.
+/// May be repeated after a crash.
 ///
 /// # Errors
 /// [`MembershipError`]; then there is no log.
@@ -53,22 +52,22 @@ pub fn restore(
     let Saved { head, state } = saved;
     let file = MembershipFile::in_dir(&config.state_dir)?;
     check_free(&file, &head)?;
-    let state = renewed(state)?;
+    let state = prepare_state(state)?;
     let state = state::persist::to_bytes(&state).map_err(backup::BackupError::from)?;
     let id = ControllerId(head.last_controller.0.saturating_add(CONTROLLERS_SKIPPED));
     let membership = Membership { cluster: drawn, id, log: LogStage::ToRestore };
-    // A log without a membership would be taken for that of controller 1; the other way round, a
-    // start says that the log is missing, and this command may come again.
+    // A log without a membership would be taken for that of controller 1. A membership without a log
+    // makes kantctld report the log as missing, and this command may be repeated.
     file.write(&membership)?;
-    let unfinished = file.dir().join(UNFINISHED);
-    if unfinished.exists() {
-        fs::remove_dir_all(&unfinished).map_err(MembershipError::io("clear", &unfinished))?;
+    let temporary = file.dir().join(TEMPORARY);
+    if temporary.exists() {
+        fs::remove_dir_all(&temporary).map_err(MembershipError::io("clear", &temporary))?;
     }
     let address = advertised(config).to_owned();
-    let opening = Opening {
+    let replica_config = ReplicaConfig {
         id,
-        cluster: Some(drawn),
-        beginning: Beginning::Restore {
+        cluster: drawn,
+        bootstrap: Bootstrap::Restore {
             member: Member { name: name(config), address, becomes_voter: false },
             state,
         },
@@ -77,27 +76,27 @@ pub fn restore(
         seed: 0,
         options: Options { salt: fastrand::u64(..), ..Options::default() },
     };
-    let disk = RealDisk::open(&unfinished).map_err(MembershipError::io("make", &unfinished))?;
-    replica::begin(disk, &opening)?;
+    let disk = RealDisk::open(&temporary).map_err(MembershipError::io("make", &temporary))?;
+    replica::create_log(disk, &replica_config)?;
     let log_dir = file.log_dir();
     if log_dir.exists() {
-        // Without a log in it: a start that found none leaves a lock file.
+        // It has no log: a failed start leaves a lock file.
         fs::remove_dir_all(&log_dir).map_err(MembershipError::io("clear", &log_dir))?;
     }
-    fs::rename(&unfinished, &log_dir).map_err(MembershipError::io("put in its place", &log_dir))?;
+    fs::rename(&temporary, &log_dir).map_err(MembershipError::io("put in its place", &log_dir))?;
     let began = Membership { log: LogStage::Began, ..membership };
-    // Syncs the directory, and with it the log's new name.
+    // Also syncs the directory with the log's new name.
     file.write(&began)?;
     if let Err(error) = history::adopt(file.dir(), head.cluster, drawn) {
-        // Without it the next start begins a new file beside it.
+        // The next start then begins a new file.
         tracing::warn!("{error}");
     }
     Ok(began)
 }
 
-/// What may have happened after the backup does not happen again: no job number is given twice, and
-/// an invitation that was used lets no second controller in.
-fn renewed(mut state: state::State) -> Result<state::State, MembershipError> {
+/// Protects against repeating what happened after the backup: skips job numbers, and closes
+/// invitations that may have been used.
+fn prepare_state(mut state: state::State) -> Result<state::State, MembershipError> {
     if !state.skip_jobs(JOBS_SKIPPED) {
         return Err(MembershipError::NoJobNumbers);
     }
@@ -105,8 +104,8 @@ fn renewed(mut state: state::State) -> Result<state::State, MembershipError> {
     Ok(state)
 }
 
-/// There is no log; and if the directory is anybody's, it is of the backup's cluster, or of one
-/// whose restoring broke off.
+/// Checks that there is no log, and that an existing membership is of the backup's cluster or of an
+/// interrupted restore.
 fn check_free(file: &MembershipFile, head: &Head) -> Result<(), MembershipError> {
     let path = file.dir().display().to_string();
     if file.has_log()? {
@@ -151,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn a_backup_becomes_a_cluster_and_a_controller_that_nobody_was_and_only_where_no_log_is() {
+    fn a_restored_cluster_and_its_controller_have_new_ids_and_a_log_is_never_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let (config, backup) = (config(dir.path()), saved(dir.path(), 7));
         let again = || restore(&config, read(&backup).unwrap(), DRAWN);
         let membership = again().unwrap();
         assert_eq!((membership.cluster, membership.log), (DRAWN, LogStage::Began));
-        assert!(membership.id > ControllerId(50), "far from what the old one gave since");
+        assert!(membership.id > ControllerId(50), "past the ids of the old cluster");
         assert!(matches!(again().unwrap_err(), MembershipError::LogTaken { .. }));
 
         let file = MembershipFile::in_dir(&config.state_dir).unwrap();
@@ -165,23 +164,23 @@ mod tests {
         let foreign = again().unwrap_err();
         assert!(matches!(foreign, MembershipError::OtherBackup { .. }), "{foreign}");
         file.write(&Membership { log: LogStage::ToRestore, ..membership }).unwrap();
-        assert!(again().is_ok(), "the last one broke off");
+        assert!(again().is_ok(), "the last restore was interrupted");
         fs::remove_dir_all(file.log_dir()).unwrap();
         file.write(&Membership { cluster: ClusterId(7), ..membership }).unwrap();
         assert!(again().is_ok(), "its own log was lost");
     }
 
     #[test]
-    fn jobs_after_a_restore_have_numbers_that_none_had() {
+    fn jobs_after_a_restore_have_unused_numbers() {
         let mut state = state::State::default();
         assert!(state.skip_jobs(JOBS_SKIPPED));
         assert_eq!(state.last_job().0, JOBS_SKIPPED);
-        assert!(!state.skip_jobs(u32::MAX), "there are not so many");
+        assert!(!state.skip_jobs(u32::MAX), "too few are left");
         assert_eq!(state.last_job().0, JOBS_SKIPPED);
     }
 
     #[test]
-    fn invitations_of_before_a_restore_let_no_controller_in() {
+    fn invitations_from_before_a_restore_are_closed() {
         let mut state = state::State::default();
         let command = state::Command::InviteController {
             actor: state::Actor { uid: common::id::Uid(0), operator: true },
@@ -190,7 +189,7 @@ mod tests {
         };
         state::apply(&mut state, &state::Stamped { at: Time(1), command });
         assert!(state.invitation("x").is_some());
-        let renewed = renewed(state).unwrap();
+        let renewed = prepare_state(state).unwrap();
         assert!(renewed.invitations().next().is_none());
     }
 

@@ -1,72 +1,50 @@
-//! What a plain start finds, and what follows. A directory from before there were memberships is
-//! adopted. Never begins a cluster where the configuration names other controllers.
+//! What kantctld finds in its state directory when it starts, and how it opens the log.
 
 use super::{LogStage, Membership, MembershipError, MembershipFile, advertised, found, name};
-use crate::raft::{Beginning, Member, Members};
+use crate::raft::{Bootstrap, Member};
 use common::config::ControllerConfig;
-use common::id::{ClusterId, ControllerId};
+use common::id::ClusterId;
 
-/// How to open the log.
 #[derive(Debug)]
 pub struct Start {
     pub file: MembershipFile,
-    /// What it says; `None`: the log is from before there was one.
-    pub membership: Option<Membership>,
-    /// What an empty log directory is to become.
-    pub beginning: Beginning,
+    pub membership: Membership,
+    /// What to make of an empty log directory.
+    pub bootstrap: Bootstrap,
 }
 
-/// Looks at the state directory. `drawn` is the id of a cluster that is founded.
+/// Examines the state directory. `drawn` is the id for a cluster that is founded here.
 ///
 /// # Errors
-/// [`MembershipError`] when nobody said what is to begin here.
+/// [`MembershipError`] if it is not clear what to start.
 pub fn at_start(config: &ControllerConfig, drawn: ClusterId) -> Result<Start, MembershipError> {
     let file = MembershipFile::in_dir(&config.state_dir)?;
     let membership = match (file.read()?, file.has_log()?) {
-        (Some(membership), _) => Some(membership),
-        (None, true) => None,
-        (None, false) if config.peers.is_empty() => Some(found(&file, drawn)?),
+        (Some(membership), _) => membership,
+        (None, true) => {
+            return Err(MembershipError::NoMembershipFile {
+                path: file.log_dir().display().to_string(),
+                file: file.path().display().to_string(),
+            });
+        }
+        (None, false) if config.peers.is_empty() => found(&file, drawn)?,
         (None, false) => {
-            return Err(MembershipError::Unsaid { path: file.dir().display().to_string() });
+            return Err(MembershipError::Undecided { path: file.dir().display().to_string() });
         }
     };
-    let beginning = match membership.map(|membership| membership.log) {
-        None | Some(LogStage::Began | LogStage::ToRestore) => Beginning::None,
-        Some(LogStage::ToFound) => Beginning::Found(Member {
+    let bootstrap = match membership.log {
+        LogStage::Began | LogStage::ToRestore => Bootstrap::None,
+        LogStage::ToFound => Bootstrap::Found(Member {
             name: name(config),
             address: advertised(config).to_owned(),
             becomes_voter: false,
         }),
-        Some(LogStage::ToJoin) => Beginning::Join,
-        Some(LogStage::Lost) => {
+        LogStage::ToJoin => Bootstrap::Join,
+        LogStage::Lost => {
             return Err(MembershipError::LogLost { path: file.log_dir().display().to_string() });
         }
     };
-    Ok(Start { file, membership, beginning })
-}
-
-/// The log was opened as controller 1's, for want of a membership: is it, alone?
-///
-/// # Errors
-/// [`MembershipError::Nameless`].
-pub fn check_adopted(
-    file: &MembershipFile,
-    members: &Members,
-) -> Result<Membership, MembershipError> {
-    let mut ids: Vec<u64> = members.voters.iter().chain(&members.learners).copied().collect();
-    ids.extend(&members.voters_outgoing);
-    if ids == [1] && members.last <= ControllerId(1) {
-        return Ok(Membership {
-            cluster: members.cluster,
-            id: ControllerId(1),
-            log: LogStage::ToFound,
-        });
-    }
-    Err(MembershipError::Nameless {
-        path: file.dir().display().to_string(),
-        count: ids.len(),
-        file: file.path().display().to_string(),
-    })
+    Ok(Start { file, membership, bootstrap })
 }
 
 #[cfg(test)]
@@ -78,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_directory_becomes_a_cluster_of_one_unless_others_are_named() {
+    fn an_empty_directory_becomes_a_cluster_of_one_unless_peers_are_configured() {
         let dir = tempfile::tempdir().unwrap();
         let mut config = config(dir.path());
         config.peers = vec!["b:7600".to_owned()];
@@ -86,40 +64,35 @@ mod tests {
         assert!(error.contains("kantctld found") && error.contains("kantctld join"), "{error}");
         config.peers.clear();
         let start = at_start(&config, ClusterId(7)).unwrap();
-        assert!(matches!(start.beginning, Beginning::Found(_)));
+        assert!(matches!(start.bootstrap, Bootstrap::Found(_)));
         let again = at_start(&config, ClusterId(8)).unwrap();
-        assert_eq!(again.membership, start.membership, "one that was cut off is the same again");
+        assert_eq!(again.membership, start.membership, "an interrupted start is continued");
     }
 
     #[test]
-    fn once_its_log_began_it_is_not_begun_again() {
+    fn a_log_that_has_begun_is_not_begun_again() {
         let dir = tempfile::tempdir().unwrap();
         let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
-        start.file.note_began(&start.membership.unwrap()).unwrap();
+        start.file.note_began(&start.membership).unwrap();
         let again = at_start(&config(dir.path()), ClusterId(7)).unwrap();
-        assert_eq!(again.beginning, Beginning::None);
+        assert_eq!(again.bootstrap, Bootstrap::None);
     }
 
     #[test]
-    fn once_a_part_of_its_log_is_lost_it_does_not_start_with_it_again() {
+    fn a_damaged_log_is_not_started_again() {
         let dir = tempfile::tempdir().unwrap();
         let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
-        start.file.note_lost(&start.membership.unwrap()).unwrap();
+        start.file.note_lost(&start.membership).unwrap();
         let error = at_start(&config(dir.path()), ClusterId(7)).unwrap_err().to_string();
         assert!(error.contains("kantctld rebuild"), "{error}");
     }
 
     #[test]
-    fn a_log_from_before_memberships_is_controller_1s_if_that_was_alone() {
+    fn a_log_without_a_membership_file_is_not_started() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("log")).unwrap();
         std::fs::write(dir.path().join("log/snapshot-00000000000000000001"), "").unwrap();
-        let start = at_start(&config(dir.path()), ClusterId(7)).unwrap();
-        assert_eq!((start.membership, &start.beginning), (None, &Beginning::None));
-        let mut members = Members { voters: vec![1], ..Members::default() };
-        assert_eq!(check_adopted(&start.file, &members).unwrap().id, ControllerId(1));
-        members.voters.push(2);
-        let error = check_adopted(&start.file, &members).unwrap_err().to_string();
+        let error = at_start(&config(dir.path()), ClusterId(7)).unwrap_err().to_string();
         assert!(error.contains("kantctld rebuild"), "{error}");
     }
 }

@@ -1,5 +1,4 @@
-//! The metrics that users see: what is in use now, and what was in the last day. Never a node's
-//! daemon: a state alone, spoken to by commands.
+//! Tests of the metrics on a state that is driven by commands.
 
 use super::*;
 use common::cpuset::CpuSet;
@@ -16,19 +15,19 @@ use common::wire::node::{StepPhase, StepStatus};
 use state::snapshot::snapshot;
 use state::{Actor, Command, Event, RoundStart, Settings, Stamped, Target};
 
-/// Nodes g1 and g2 of 8 CPUs and 4 GPUs, spoken to by commands alone.
-struct House {
+/// A cluster of nodes g1 and g2 with 8 CPUs and 4 GPUs each.
+struct TestCluster {
     state: State,
     now: Time,
     requests: u32,
 }
 
-impl House {
+impl TestCluster {
     fn new() -> Self {
-        let mut house = Self { state: State::default(), now: Time(1_000_000), requests: 0 };
-        house.apply(Command::Configure(settings()));
+        let mut cluster = Self { state: State::default(), now: Time(1_000_000), requests: 0 };
+        cluster.apply(Command::Configure(settings()));
         for node in ["g1", "g2"] {
-            house.apply(Command::RegisterNode {
+            cluster.apply(Command::RegisterNode {
                 name: name(node),
                 identity: node.to_owned(),
                 address: node.to_owned(),
@@ -37,7 +36,7 @@ impl House {
                 steps: Vec::new(),
             });
         }
-        house
+        cluster
     }
 
     fn apply(&mut self, command: Command) -> Vec<Event> {
@@ -171,8 +170,8 @@ fn exited(code: u8) -> StepPhase {
     }))
 }
 
-fn shown(house: &House) -> MetricsView {
-    metrics(&house.state, &snapshot(&house.state), house.now)
+fn shown(cluster: &TestCluster) -> MetricsView {
+    metrics(&cluster.state, &snapshot(&cluster.state), cluster.now)
 }
 
 fn waits<'a>(view: &'a MetricsView, gpus: &str) -> &'a WaitBucket {
@@ -183,7 +182,7 @@ fn spans<'a>(view: &'a MetricsView, gpus: &str) -> &'a SpanBucket {
     view.spans.iter().find(|bucket| bucket.gpus == gpus).unwrap()
 }
 
-/// Asks for so many GPUs on each of so many nodes.
+/// A request for this many GPUs on each of this many nodes.
 fn gpus(nodes: u32, gpus: u32) -> Ask {
     let (tasks, nodes) = (Tasks(nodes), Some(Nodes(nodes)));
     let gpus = Some(GpuRequest::PerNode(Gpus(gpus)));
@@ -191,8 +190,8 @@ fn gpus(nodes: u32, gpus: u32) -> Ask {
 }
 
 #[test]
-fn a_cluster_that_nobody_used_has_only_what_there_is() {
-    let view = shown(&House::new());
+fn an_unused_cluster_has_only_its_capacity() {
+    let view = shown(&TestCluster::new());
     assert_eq!((view.gpus, view.nodes, view.nodes_free), (Gpus(8), Nodes(2), Nodes(2)));
     assert_eq!((view.gar, view.sor, view.gfr, view.fr_8), (0.0, 0.0, 0.0, 1.0));
     assert_eq!((view.fgd, view.sor_from), (None, view.as_of));
@@ -203,101 +202,101 @@ fn a_cluster_that_nobody_used_has_only_what_there_is() {
 }
 
 #[test]
-fn what_was_held_since_the_first_job_is_the_occupancy() {
-    let mut house = House::new();
-    let (key, begin) = (house.job_of(gpus(1, 3)), house.now);
-    house.job_of(gpus(2, 4));
-    house.job_of(gpus(2, 4));
-    house.wait(60);
-    let id = house.start(key, vec![share("g1", 0, 1, &[0, 1, 2])]);
-    house.report("g1", id, running());
-    house.wait(540);
-    let view = shown(&house);
+fn occupancy_is_the_gpu_time_held_since_the_first_job() {
+    let mut cluster = TestCluster::new();
+    let (key, begin) = (cluster.job_of(gpus(1, 3)), cluster.now);
+    cluster.job_of(gpus(2, 4));
+    cluster.job_of(gpus(2, 4));
+    cluster.wait(60);
+    let id = cluster.start(key, vec![share("g1", 0, 1, &[0, 1, 2])]);
+    cluster.report("g1", id, running());
+    cluster.wait(540);
+    let view = shown(&cluster);
     assert_eq!((view.gar, view.gfr, view.gfr_of_used), (0.375, 0.5, 1.0));
     assert_eq!((view.gpus_used_milli, view.kinds[0].used_milli), (GpuMilli(3000), GpuMilli(3000)));
     assert_eq!((view.sor, view.sor_from), (3.0 * 540.0 / (8.0 * 600.0), begin));
     let lost = view.fgd.unwrap();
-    assert!((lost - 0.2).abs() < 1e-12, "of 5 free GPUs none can have g1's last: {lost}");
+    assert!((lost - 0.2).abs() < 1e-12, "of 5 free GPUs, g1's last one fits no job: {lost}");
     assert_eq!((waits(&view, "8").waiting, waits(&view, "2-7").waiting), (2, 0));
 
-    house.report("g1", id, exited(0));
-    house.wait(600);
-    let view = shown(&house);
+    cluster.report("g1", id, exited(0));
+    cluster.wait(600);
+    let view = shown(&cluster);
     assert_eq!((view.gar, view.sor), (0.0, 3.0 * 540.0 / (8.0 * 1200.0)));
     assert_eq!(waits(&view, "2-7").p50_seconds, Some(60));
 }
 
 #[test]
 fn the_window_is_the_last_day() {
-    let mut house = House::new();
-    let key = house.job_of(gpus(1, 4));
-    let id = house.start(key, vec![share("g1", 0, 1, &[0, 1, 2, 3])]);
-    house.report("g1", id, running());
-    house.wait(12 * 3600);
-    house.report("g1", id, exited(0));
+    let mut cluster = TestCluster::new();
+    let key = cluster.job_of(gpus(1, 4));
+    let id = cluster.start(key, vec![share("g1", 0, 1, &[0, 1, 2, 3])]);
+    cluster.report("g1", id, running());
+    cluster.wait(12 * 3600);
+    cluster.report("g1", id, exited(0));
     let day = 24 * 3_600_000;
-    house.now = Time(day + 6 * 3_600_000 + 5);
-    let view = shown(&house);
+    cluster.now = Time(day + 6 * 3_600_000 + 5);
+    let view = shown(&cluster);
     assert_eq!(view.sor_from, Time(6 * 3_600_000));
     // From hour 6 to 12 h after 1000 s, 4 GPUs of 8, of the 24 h and 5 ms since hour 6.
     let held = 4.0 * (6.0 * 3_600_000.0 + 1_000_000.0);
     assert!((view.sor - held / (8.0 * (24.0 * 3_600_000.0 + 5.0))).abs() < 1e-9, "{}", view.sor);
-    assert_eq!(waits(&view, "2-7").started, 0, "it started before");
+    assert_eq!(waits(&view, "2-7").started, 0, "it started before the window");
 }
 
 #[test]
-fn a_wait_is_from_when_it_might_start_to_when_it_first_did() {
-    let mut house = House::new();
-    let begin_at = Some(house.now + Span::from_seconds(3600));
-    let key = house.job_of(Ask { begin_at, ..gpus(1, 1) });
-    house.wait(3605);
-    let id = house.start(key, vec![share("g1", 0, 1, &[0])]);
-    house.report("g1", id, running());
-    house.wait(1000);
+fn a_wait_lasts_from_the_earliest_start_to_the_first_start() {
+    let mut cluster = TestCluster::new();
+    let begin_at = Some(cluster.now + Span::from_seconds(3600));
+    let key = cluster.job_of(Ask { begin_at, ..gpus(1, 1) });
+    cluster.wait(3605);
+    let id = cluster.start(key, vec![share("g1", 0, 1, &[0])]);
+    cluster.report("g1", id, running());
+    cluster.wait(1000);
     let actor = Actor { uid: Uid(1000), operator: false };
-    house.apply(Command::RequeueJob { actor, target: Target { key } });
-    house.report("g1", id, exited(1));
-    let view = shown(&house);
+    cluster.apply(Command::RequeueJob { actor, target: Target { key } });
+    cluster.report("g1", id, exited(1));
+    let view = shown(&cluster);
     let bucket = waits(&view, "1");
     assert_eq!((bucket.started, bucket.waiting), (1, 1));
     assert_eq!((bucket.mean_seconds, bucket.p99_seconds), (Some(5), Some(5)));
-    house.start(key, vec![share("g2", 0, 1, &[0])]);
-    assert_eq!(waits(&shown(&house), "1").p50_seconds, Some(5), "the second start is no news");
+    cluster.start(key, vec![share("g2", 0, 1, &[0])]);
+    assert_eq!(waits(&shown(&cluster), "1").p50_seconds, Some(5), "a second start does not count");
 }
 
 #[test]
-fn a_part_of_a_gpu_has_a_size_of_its_own() {
-    let mut house = House::new();
+fn a_part_of_a_gpu_has_its_own_size_class() {
+    let mut cluster = TestCluster::new();
     let mut settings = settings();
     settings.queues[0].share_gpus = true;
-    house.apply(Command::Configure(settings));
+    cluster.apply(Command::Configure(settings));
     let mut ask = gpus(1, 1);
     ask.request.gpus = Some(GpuRequest::Parts(GpuParts::of_one(GpuMilli(250))));
-    let key = house.job_of(ask.clone());
-    house.job_of(ask);
-    house.job_of(Ask::default());
+    let key = cluster.job_of(ask.clone());
+    cluster.job_of(ask);
+    cluster.job_of(Ask::default());
     let part = Share { gpu_milli: Some(GpuMilli(250)), ..share("g1", 0, 1, &[0]) };
-    house.start(key, vec![part]);
-    let view = shown(&house);
+    cluster.start(key, vec![part]);
+    let view = shown(&cluster);
     let bucket = waits(&view, "<1");
     assert_eq!((bucket.started, bucket.waiting, waits(&view, "0").waiting), (1, 1, 1));
     assert_eq!(view.gpus_used_milli, GpuMilli(250));
-    assert_eq!(spans(&view, "<1").nodes_ratio, None, "it has no choice");
+    assert_eq!(spans(&view, "<1").nodes_ratio, None, "it has no choice of nodes");
 }
 
 #[test]
-fn jobs_far_apart_show_in_their_size() {
-    let mut house = House::new();
+fn jobs_that_are_spread_out_show_in_their_size_class() {
+    let mut cluster = TestCluster::new();
     let mut topology = common::topology::Topology::default();
     for (node, leaf) in [("g1", "l1"), ("g2", "l2")] {
         let position = topology.0.entry(name(node)).or_default();
         position.leaf = SwitchName::new(leaf).ok();
     }
-    house.apply(Command::Configure(Settings { topology, ..settings() }));
-    let (near, far) = (house.job_of(gpus(1, 2)), house.job_of(gpus(2, 1)));
-    house.start(near, vec![share("g1", 0, 1, &[0, 1])]);
-    house.start(far, vec![share("g1", 2, 1, &[2]), share("g2", 2, 1, &[2])]);
-    let view = shown(&house);
+    cluster.apply(Command::Configure(Settings { topology, ..settings() }));
+    let (near, far) = (cluster.job_of(gpus(1, 2)), cluster.job_of(gpus(2, 1)));
+    cluster.start(near, vec![share("g1", 0, 1, &[0, 1])]);
+    cluster.start(far, vec![share("g1", 2, 1, &[2]), share("g2", 2, 1, &[2])]);
+    let view = shown(&cluster);
     assert_eq!((view.leaf_groups, view.leaf_groups_free), (2, 0));
     let bucket = spans(&view, "2-7");
     assert_eq!((bucket.jobs, bucket.nodes_ratio, bucket.groups_ratio), (2, Some(1.5), Some(1.5)));

@@ -1,136 +1,137 @@
-//! What the rest of the controller holds of the log: ways to ask, and how it stands. Never touches
-//! the disk; the thread does.
+//! The handle of the log for the rest of the controller: requests to its thread, and its status.
 
-use super::Driven;
-use super::message::{Message, Place, Ticket};
+use super::ThreadMachine;
+use super::message::{Message, Permit, Ticket};
 use common::id::ControllerId;
-use replica::{Change, ProposeError, Status, Told};
+use replica::{Change, Completion, ProposeError, Status};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use tokio::sync::{Semaphore, oneshot, watch};
 
-/// The most requests that wait for the log; more are refused as busy.
-const ASKS_MAX: usize = 2048;
-/// Letters that wait for the log weigh no more than this together, in KiB.
-const LETTERS_KIB_MAX: u32 = 64 << 10;
+/// The most requests queued for the log; more are refused as busy.
+const REQUESTS_MAX: usize = 2048;
+/// The most bytes of peer messages queued for the log, in KiB.
+const PEER_MESSAGES_KIB_MAX: u32 = 64 << 10;
 
-/// What others hold of the log. Cloning is cheap.
-pub struct LogHandle<M: Driven> {
+/// Cheap to clone.
+pub struct LogHandle<M: ThreadMachine> {
     messages: Sender<Message<M>>,
-    asks: Arc<Semaphore>,
-    letters: Arc<Semaphore>,
+    requests: Arc<Semaphore>,
+    peer_messages: Arc<Semaphore>,
     status: watch::Receiver<Status>,
-    /// Seen by the thread even where it reads no messages: while it waits for room on the disk.
+    /// Also read by the thread while it reads no messages because the disk is full.
     stopping: Arc<AtomicBool>,
 }
 
-impl<M: Driven> Clone for LogHandle<M> {
+impl<M: ThreadMachine> Clone for LogHandle<M> {
     fn clone(&self) -> Self {
         Self {
             messages: self.messages.clone(),
-            asks: self.asks.clone(),
-            letters: self.letters.clone(),
+            requests: self.requests.clone(),
+            peer_messages: self.peer_messages.clone(),
             status: self.status.clone(),
             stopping: self.stopping.clone(),
         }
     }
 }
 
-impl<M: Driven> LogHandle<M> {
+impl<M: ThreadMachine> LogHandle<M> {
     pub(super) fn new(
         messages: Sender<Message<M>>,
         status: watch::Receiver<Status>,
         stopping: Arc<AtomicBool>,
     ) -> Self {
-        let asks = Arc::new(Semaphore::new(ASKS_MAX));
-        let letters = Arc::new(Semaphore::new(LETTERS_KIB_MAX as usize));
-        Self { messages, asks, letters, status, stopping }
+        let requests = Arc::new(Semaphore::new(REQUESTS_MAX));
+        let peer_messages = Arc::new(Semaphore::new(PEER_MESSAGES_KIB_MAX as usize));
+        Self { messages, requests, peer_messages, status, stopping }
     }
 
-    /// Puts a request into the log; returns once it is durable and applied.
+    /// Appends a command to the log; returns once it is durable and applied.
     ///
     /// # Errors
     /// [`ProposeError`].
     pub async fn propose(&self, command: M::Command) -> Result<M::Answer, ProposeError> {
-        match self.ask(|ticket, place| Message::Propose(command, ticket, place)).await? {
-            Told::Applied(answer) => Ok(answer),
-            Told::Changed(_) | Told::Fresh => Err(ProposeError::Stopped),
+        match self.ask(|ticket, permit| Message::Propose(command, ticket, permit)).await? {
+            Completion::Applied(answer) => Ok(answer),
+            Completion::Changed(_) | Completion::Fresh => Err(ProposeError::Stopped),
         }
     }
 
-    /// Waits until a look at the state here shows all that was acknowledged, by anybody, before.
+    /// Waits until a local read of the state reflects everything acknowledged before, by any
+    /// controller.
     ///
     /// # Errors
-    /// [`ProposeError`]; only who leads can say.
+    /// [`ProposeError`]; only the leader can answer.
     pub async fn read(&self) -> Result<(), ProposeError> {
         self.ask(Message::Read).await.map(drop)
     }
 
-    /// Changes members; returns once that is in force, with the id that was given, if one was.
+    /// Changes members; returns once the change is in force, with the id of an added member.
     ///
     /// # Errors
-    /// [`ProposeError`], [`ProposeError::Change`] where it makes no sense.
+    /// [`ProposeError`]; [`ProposeError::Change`] for an invalid change.
     pub async fn change(&self, changes: Vec<Change>) -> Result<Option<ControllerId>, ProposeError> {
-        match self.ask(|ticket, place| Message::Change(changes, ticket, place)).await? {
-            Told::Changed(given) => Ok(given),
-            Told::Applied(_) | Told::Fresh => Err(ProposeError::Stopped),
+        match self.ask(|ticket, permit| Message::Change(changes, ticket, permit)).await? {
+            Completion::Changed(given) => Ok(given),
+            Completion::Applied(_) | Completion::Fresh => Err(ProposeError::Stopped),
         }
     }
 
-    /// Hands the lead to another, or to the one that lacks least. Whether it came to that, the
-    /// status says; false if there is nobody, or this controller does not lead.
+    /// Starts a transfer of leadership to a member, or to the most up-to-date one. The status shows
+    /// the outcome; false if there is no target or this controller does not lead.
     pub async fn transfer(&self, to: Option<ControllerId>) -> bool {
         let (answer, answered) = oneshot::channel();
-        self.tell(Message::Transfer(to, answer)) && answered.await.unwrap_or(false)
+        self.send(Message::Transfer(to, answer)) && answered.await.unwrap_or(false)
     }
 
-    /// How this controller stands; changes at once where somebody must act on it, counters within a
-    /// tick.
+    /// The status of this controller's log. Changes that need a reaction are published at once,
+    /// counters within a tick.
     #[must_use]
     pub fn status(&self) -> watch::Receiver<Status> {
         self.status.clone()
     }
 
-    /// Hands in a letter from another controller; waits while too many wait. False: the log ended.
-    pub async fn deliver(&self, letter: Vec<u8>) -> bool {
-        let kib = u32::try_from(letter.len() >> 10).unwrap_or(LETTERS_KIB_MAX);
-        let weight = (kib + 1).min(LETTERS_KIB_MAX);
-        match self.letters.clone().acquire_many_owned(weight).await {
-            Ok(place) => self.tell(Message::Letter(letter, place)),
+    /// Delivers a message from another controller; waits while too many are queued. False if the
+    /// log has ended.
+    pub async fn deliver(&self, message: Vec<u8>) -> bool {
+        let kib = u32::try_from(message.len() >> 10).unwrap_or(PEER_MESSAGES_KIB_MAX);
+        let weight = (kib + 1).min(PEER_MESSAGES_KIB_MAX);
+        match self.peer_messages.clone().acquire_many_owned(weight).await {
+            Ok(permit) => self.send(Message::Peer(message, permit)),
             Err(_) => false,
         }
     }
 
-    /// Letters cannot be carried there at the moment.
+    /// Notes that messages cannot reach this member at present.
     pub fn note_unreachable(&self, id: ControllerId) {
-        self.tell(Message::Unreachable(id));
+        self.send(Message::Unreachable(id));
     }
 
-    /// A letter with a snapshot arrived, or will not.
+    /// Notes whether a message with a snapshot arrived.
     pub fn note_snapshot_carried(&self, to: ControllerId, arrived: bool) {
-        self.tell(Message::SnapshotCarried(to, arrived));
+        self.send(Message::SnapshotCarried(to, arrived));
     }
 
-    /// Asks the thread to end; what was proposed before is still answered.
+    /// Stops the thread; earlier proposals are still answered.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
-        self.tell(Message::Wake);
+        self.send(Message::Wake);
     }
 
     async fn ask(
         &self,
-        message: impl FnOnce(Ticket<M>, Place) -> Message<M>,
-    ) -> Result<Told<M::Answer>, ProposeError> {
-        let place = self.asks.clone().try_acquire_owned().map_err(|_| ProposeError::Busy)?;
+        message: impl FnOnce(Ticket<M>, Permit) -> Message<M>,
+    ) -> Result<Completion<M::Answer>, ProposeError> {
+        let permit = self.requests.clone().try_acquire_owned().map_err(|_| ProposeError::Busy)?;
         let (ticket, answered) = oneshot::channel();
-        if !self.tell(message(ticket, place)) {
+        if !self.send(message(ticket, permit)) {
             return Err(ProposeError::Stopped);
         }
         answered.await.unwrap_or(Err(ProposeError::Stopped))
     }
 
-    fn tell(&self, message: Message<M>) -> bool {
+    fn send(&self, message: Message<M>) -> bool {
         self.messages.send(message).is_ok()
     }
 }

@@ -1,24 +1,24 @@
-//! What the log's thread is told. Never holds more than there is room for: who asks, and who brings
-//! letters, takes a place in the inbox first.
+//! The messages in the inbox of the log's thread. Requests and peer messages need a permit, which
+//! limits the inbox.
 
 use super::Machine;
 use common::id::ControllerId;
-use replica::{Change, ProposeError, Told};
+use replica::{Change, Completion, ProposeError};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-/// Where an answer goes.
-pub(super) type Ticket<M> = oneshot::Sender<Result<Told<<M as Machine>::Answer>, ProposeError>>;
+/// The channel for an answer.
+pub(super) type Ticket<M> =
+    oneshot::Sender<Result<Completion<<M as Machine>::Answer>, ProposeError>>;
 
-/// Somebody's place in the inbox; given back when it is dropped.
-pub(super) type Place = OwnedSemaphorePermit;
+/// A permit for one message in the inbox; released when dropped.
+pub(super) type Permit = OwnedSemaphorePermit;
 
-/// One thing to do.
 pub(super) enum Message<M: Machine> {
-    Propose(M::Command, Ticket<M>, Place),
-    Read(Ticket<M>, Place),
-    Change(Vec<Change>, Ticket<M>, Place),
+    Propose(M::Command, Ticket<M>, Permit),
+    Read(Ticket<M>, Permit),
+    Change(Vec<Change>, Ticket<M>, Permit),
     Transfer(Option<ControllerId>, oneshot::Sender<bool>),
-    Letter(Vec<u8>, Place),
+    Peer(Vec<u8>, Permit),
     Unreachable(ControllerId),
     SnapshotCarried(ControllerId, bool),
     Wake,

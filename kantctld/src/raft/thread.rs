@@ -1,12 +1,11 @@
-//! The thread itself: takes in what waits, ticks, lets the replica settle, hands out what came of
-//! it. Never answers anybody itself while the replica can.
+//! The thread of the log: takes messages, ticks, lets the replica make progress, sends its output.
 
-use super::aside::Aside;
+use super::disk_full::DiskFull;
 use super::message::{Message, Ticket};
-use super::stuck::Stuck;
-use super::telling::Telling;
-use super::{Driven, LogHandle, Post};
-use replica::{LogError, Opening, ProposeError, Replica, Settled};
+use super::snapshot_thread::SnapshotThread;
+use super::status_publisher::StatusPublisher;
+use super::{LogHandle, ThreadMachine, Transport};
+use replica::{LogError, ProposeError, Replica, ReplicaConfig, Settled};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,56 +14,56 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use wal::Disk;
 
-/// Between two ticks of the replica's logical clock.
+/// The period of the replica's logical clock.
 const TICK: Duration = Duration::from_millis(50);
 /// The most requests in one entry.
 const BATCH_COMMANDS_MAX: usize = 512;
-/// An entry is closed once its requests weigh this much, in bytes.
+/// An entry is closed once its requests have this size in bytes.
 const BATCH_BYTES: usize = 8 << 20;
-/// The most letters taken in before the replica settles.
-const BATCH_LETTERS_MAX: usize = 256;
+/// The most peer messages processed before the replica makes progress.
+const BATCH_PEER_MESSAGES_MAX: usize = 256;
 
-/// The thread; joined, it gives the reason it ended.
+/// Joined, the thread returns why it ended.
 pub type LogThread = JoinHandle<Result<(), LogError>>;
 
-/// What a replica needs of the world.
-pub struct Shell {
-    pub post: Post,
-    /// Called once, before any promise is given that rests on a log which another sent.
+/// The callbacks of the log's thread.
+pub struct Hooks {
+    pub transport: Transport,
+    /// Called once, before the first promise that rests on a log received from another member.
     pub began: Box<dyn FnOnce() -> Result<(), std::io::Error> + Send>,
 }
 
-impl Shell {
-    /// For a controller without others.
+impl Hooks {
+    /// For a single controller.
     #[must_use]
     pub fn alone() -> Self {
-        Self { post: Box::new(|_| false), began: Box::new(|| Ok(())) }
+        Self { transport: Box::new(|_| false), began: Box::new(|| Ok(())) }
     }
 }
 
-/// Opens the log, brings `machine` to where it was, and starts the thread.
+/// Opens the log, restores `machine` from it, and starts the thread.
 ///
 /// # Errors
-/// [`LogError`] when the log cannot be read, is not there, or is another's.
-pub fn start<M: Driven, D: Disk + Send + Sync + 'static>(
+/// [`LogError`] if the log cannot be read, is missing, or belongs to another controller.
+pub fn start<M: ThreadMachine, D: Disk + Send + Sync + 'static>(
     disk: D,
-    opening: &Opening,
+    replica_config: &ReplicaConfig,
     machine: M,
-    shell: Shell,
+    hooks: Hooks,
 ) -> Result<(LogHandle<M>, LogThread), LogError> {
-    let replica = Replica::open(disk, opening, machine)?;
+    let replica = Replica::open(disk, replica_config, machine)?;
     let (messages, inbox) = channel();
     let (status, status_seen) = watch::channel(replica.status());
     let stopping = Arc::new(AtomicBool::new(false));
     let mut thread = Thread {
-        aside: Aside::default(),
+        snapshot_thread: SnapshotThread::default(),
         replica,
         inbox,
         stopping: stopping.clone(),
-        post: shell.post,
-        began: Some(shell.began),
-        telling: Telling::new(status),
-        stuck: Stuck::default(),
+        transport: hooks.transport,
+        began: Some(hooks.began),
+        status_publisher: StatusPublisher::new(status),
+        disk_full: DiskFull::default(),
         next_tick: Instant::now() + TICK,
     };
     let spawn = std::thread::Builder::new().name("log".to_owned());
@@ -72,26 +71,26 @@ pub fn start<M: Driven, D: Disk + Send + Sync + 'static>(
     Ok((LogHandle::new(messages, status_seen, stopping), handle))
 }
 
-pub(super) struct Thread<M: Driven, D: Disk> {
-    /// Before the log in this list, so that it ends before the log is closed.
-    aside: Aside,
+pub(super) struct Thread<M: ThreadMachine, D: Disk> {
+    /// Declared before `replica`, so that it is dropped before the log is closed.
+    snapshot_thread: SnapshotThread,
     pub(super) replica: Replica<M, D, Ticket<M>>,
     pub(super) inbox: Receiver<Message<M>>,
     pub(super) stopping: Arc<AtomicBool>,
-    post: Post,
+    transport: Transport,
     began: Option<Box<dyn FnOnce() -> Result<(), std::io::Error> + Send>>,
-    pub(super) telling: Telling,
-    pub(super) stuck: Stuck,
+    pub(super) status_publisher: StatusPublisher,
+    pub(super) disk_full: DiskFull,
     next_tick: Instant,
 }
 
-impl<M: Driven, D: Disk + 'static> Thread<M, D> {
+impl<M: ThreadMachine, D: Disk + 'static> Thread<M, D> {
     fn run(&mut self) -> Result<(), LogError> {
         self.settle()?;
         loop {
             let stops = self.stopping.load(Ordering::SeqCst);
             let until_tick = self.next_tick.saturating_duration_since(Instant::now());
-            let taken = self.take_in(if stops { Duration::ZERO } else { until_tick })?;
+            let taken = self.receive(if stops { Duration::ZERO } else { until_tick })?;
             if taken == 0 {
                 self.replica.prepare()?;
             }
@@ -100,38 +99,39 @@ impl<M: Driven, D: Disk + 'static> Thread<M, D> {
                 self.replica.tick();
                 self.next_tick = Instant::now() + TICK;
             }
-            if let Some(saved) = self.aside.take() {
-                self.replica.note_saved(saved);
+            if let Some(saved) = self.snapshot_thread.take() {
+                self.replica.finish_snapshot(saved);
             }
             self.settle()?;
-            if let Some(saving) = self.replica.take_saving() {
-                self.aside.begin(saving)?;
+            if let Some(saving) = self.replica.take_snapshot_task() {
+                self.snapshot_thread.begin(saving)?;
             }
-            self.telling.tell(&self.replica, ticks, self.stuck.is_told());
+            self.status_publisher.publish(&self.replica, ticks, self.disk_full.is_published());
             if stops && taken == 0 {
                 self.replica.refuse_all(&ProposeError::Stopped);
-                self.hand_out();
+                self.send_output();
                 return Ok(());
             }
         }
     }
 
-    /// Waits for a message, then takes what else is there: the group that shares one fsync. Gives
-    /// how many of those who ask were taken in.
-    fn take_in(&mut self, wait: Duration) -> Result<usize, LogError> {
-        let mut batch = Batch { proposals: Vec::new(), reads: Vec::new(), bytes: 0, letters: 0 };
+    /// Waits for a message, then takes all others that are queued: the group that shares one fsync.
+    /// Returns the number of requests taken.
+    fn receive(&mut self, wait: Duration) -> Result<usize, LogError> {
+        let mut batch =
+            Batch { proposals: Vec::new(), reads: Vec::new(), bytes: 0, peer_messages: 0 };
         let mut next = match self.inbox.recv_timeout(wait) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                // Nobody is left to ask anything.
+                // All handles are gone.
                 self.stopping.store(true, Ordering::SeqCst);
                 None
             }
         };
         let mut taken = 0;
         while let Some(message) = next {
-            taken += usize::from(!matches!(message, Message::Letter(..) | Message::Wake));
+            taken += usize::from(!matches!(message, Message::Peer(..) | Message::Wake));
             self.take(message, &mut batch)?;
             next = if batch.has_room() { self.inbox.try_recv().ok() } else { None };
         }
@@ -146,27 +146,27 @@ impl<M: Driven, D: Disk + 'static> Thread<M, D> {
 
     fn take(&mut self, message: Message<M>, batch: &mut Batch<M>) -> Result<(), LogError> {
         match message {
-            Message::Propose(command, ticket, place) => {
-                drop(place);
-                batch.bytes += M::weigh(&command);
+            Message::Propose(command, ticket, permit) => {
+                drop(permit);
+                batch.bytes += M::command_bytes(&command);
                 batch.proposals.push((command, ticket));
             }
-            Message::Read(ticket, place) => {
-                drop(place);
+            Message::Read(ticket, permit) => {
+                drop(permit);
                 batch.reads.push(ticket);
             }
-            Message::Change(changes, ticket, place) => {
-                drop(place);
+            Message::Change(changes, ticket, permit) => {
+                drop(permit);
                 self.replica.change(&changes, ticket);
             }
             Message::Transfer(to, answer) => {
-                // Whoever asked may have gone away.
+                // The caller may be gone.
                 let _ = answer.send(self.replica.transfer(to));
             }
-            Message::Letter(letter, place) => {
-                drop(place);
-                batch.letters += 1;
-                self.replica.step(&letter)?;
+            Message::Peer(message, permit) => {
+                drop(permit);
+                batch.peer_messages += 1;
+                self.replica.step(&message)?;
             }
             Message::Unreachable(id) => self.replica.note_unreachable(id),
             Message::SnapshotCarried(to, arrived) => {
@@ -177,7 +177,7 @@ impl<M: Driven, D: Disk + 'static> Thread<M, D> {
         Ok(())
     }
 
-    /// Does all that can be done without another message; waits while the disk is full.
+    /// Makes all progress possible without another message; waits while the disk is full.
     fn settle(&mut self) -> Result<(), LogError> {
         loop {
             let settled = self.replica.settle()?;
@@ -186,48 +186,48 @@ impl<M: Driven, D: Disk + 'static> Thread<M, D> {
             {
                 began()?;
             }
-            self.hand_out();
+            self.send_output();
             match settled {
                 Settled::Done => {
-                    self.go_on();
+                    self.note_space();
                     return Ok(());
                 }
-                // They are on their way while this disk writes.
+                // Messages are sent while this disk writes.
                 Settled::Sending => {}
                 Settled::DiskFull(_) if self.stopping.load(Ordering::SeqCst) => return Ok(()),
-                Settled::DiskFull(why) => self.wait_for_room(&why),
+                Settled::DiskFull(why) => self.wait_for_space(&why),
             }
         }
     }
 
-    pub(super) fn hand_out(&mut self) {
+    pub(super) fn send_output(&mut self) {
         let outbox = self.replica.take_outbox();
-        for letter in outbox.letters {
-            let (to, has_snapshot) = (letter.to, letter.has_snapshot);
-            match (self.post)(letter) {
+        for message in outbox.messages {
+            let (to, has_snapshot) = (message.to, message.has_snapshot);
+            match (self.transport)(message) {
                 true => {}
                 false if has_snapshot => self.replica.note_snapshot_carried(to, false),
                 false => self.replica.note_unreachable(to),
             }
         }
-        for (ticket, told) in outbox.answers {
-            // Whoever asked may have gone away.
-            let _ = ticket.send(told);
+        for (ticket, completion) in outbox.answers {
+            // The caller may be gone.
+            let _ = ticket.send(completion);
         }
     }
 }
 
-struct Batch<M: Driven> {
+struct Batch<M: ThreadMachine> {
     proposals: Vec<(M::Command, Ticket<M>)>,
     reads: Vec<Ticket<M>>,
     bytes: usize,
-    letters: usize,
+    peer_messages: usize,
 }
 
-impl<M: Driven> Batch<M> {
+impl<M: ThreadMachine> Batch<M> {
     fn has_room(&self) -> bool {
         self.proposals.len() < BATCH_COMMANDS_MAX
             && self.bytes < BATCH_BYTES
-            && self.letters < BATCH_LETTERS_MAX
+            && self.peer_messages < BATCH_PEER_MESSAGES_MAX
     }
 }

@@ -1,44 +1,33 @@
-//! What a node was asked and has not answered. Never waits for an answer; whoever asked does.
+//! The open questions to a node. The callers wait for the answers, not the session.
 
 use common::wire::node::{
     AskSteps, FeedTask, Hello, JobSignal, OutputChunk, ReadOutput, SignalJob, SignalNews,
-    SignalTask, StartTask, StepAnswer, StepNews, StepWish, TaskNews, TaskState, ToNode, WatchTask,
+    SignalTask, StartTask, StepAnswer, StepNews, TaskNews, TaskState, ToNode, WatchTask,
 };
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
-/// Said for a node that could not read the question.
-const OLD_FOR_SIGNALS: &str = "the kantd there is of an earlier release, which does not signal \
-                               jobs: upgrade it";
-/// The same of programs.
-const OLD: &str = "the kantd there is of an earlier release, which does not start that in a job \
-                   that runs: upgrade it";
+const EMULATED: &str = "the node is emulated and runs no programs: ask on a real node";
 
-/// The same of steps that others attach to.
-const OLD_FOR_STREAMS: &str = "the kantd there is of an earlier release, which lets nobody attach \
-                               to a step: upgrade it";
-
-/// A question, and where its answer goes.
+/// A question with the channel for its answer.
 pub enum Question {
-    /// Read a piece of output.
     Read(ReadOutput, oneshot::Sender<OutputChunk>),
-    /// Start a program in a job.
+    /// Starts a program in a job.
     Start(Box<StartTask>, oneshot::Sender<TaskNews>),
-    /// Look how such a program is doing.
+    /// Asks for the status of such a program.
     Watch(WatchTask, oneshot::Sender<TaskNews>),
-    /// Send such a program a signal.
+    /// Sends such a program a signal.
     Signal(SignalTask, oneshot::Sender<TaskNews>),
-    /// Signal a job's processes.
+    /// Signals a job's processes.
     Job(SignalJob, oneshot::Sender<SignalNews>),
-    /// Add to what such a program reads.
+    /// Appends to the standard input of such a program.
     Feed(FeedTask, oneshot::Sender<TaskNews>),
-    /// Ask about a job's steps.
     Steps(AskSteps, oneshot::Sender<StepNews>),
 }
 
 impl Question {
-    /// Nobody waits for the answer any more.
-    pub fn is_in_vain(&self) -> bool {
+    /// Whether the caller no longer waits for the answer.
+    pub fn is_abandoned(&self) -> bool {
         match self {
             Self::Read(_, answer) => answer.is_closed(),
             Self::Start(_, answer)
@@ -55,13 +44,8 @@ impl Question {
 #[derive(Default)]
 pub struct Questions {
     last: u64,
-    /// The node reads questions about programs.
-    knows_tasks: bool,
-    /// It reads how a program is held, and feeds it.
-    knows_feeding: bool,
-    knows_signals: bool,
-    /// It passes streams of steps on.
-    knows_streams: bool,
+    /// False for an emulated node.
+    runs_programs: bool,
     reads: BTreeMap<u64, oneshot::Sender<OutputChunk>>,
     tasks: BTreeMap<u64, oneshot::Sender<TaskNews>>,
     steps: BTreeMap<u64, oneshot::Sender<StepNews>>,
@@ -69,18 +53,15 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// None yet, to a node that said this.
-    pub fn of(hello: &Hello) -> Self {
-        let (knows_tasks, knows_feeding) = (hello.starts_tasks, hello.feeds_tasks);
-        let knows_signals = hello.signals_jobs;
-        let knows_streams = hello.passes_streams;
-        Self { knows_tasks, knows_feeding, knows_signals, knows_streams, ..Self::default() }
+    /// No questions yet, to the node that sent this Hello.
+    pub fn new(hello: &Hello) -> Self {
+        Self { runs_programs: hello.starts_tasks, ..Self::default() }
     }
 
-    /// What to send the node; `None` if it could not read it, and its answer is given here, or if
-    /// nobody waits for it any more.
+    /// The message to the node; `None` if the caller no longer waits, or if the answer is given here
+    /// because the node runs no programs.
     pub fn ask(&mut self, question: Question) -> Option<ToNode> {
-        if question.is_in_vain() {
+        if question.is_abandoned() {
             return None;
         }
         self.reads.retain(|_, reader| !reader.is_closed());
@@ -89,99 +70,90 @@ impl Questions {
         self.signals.retain(|_, asker| !asker.is_closed());
         self.last += 1;
         let number = self.last;
-        match question {
+        if !self.runs_programs && !matches!(question, Question::Read(..)) {
+            refuse(number, question);
+            return None;
+        }
+        Some(match question {
             Question::Read(read, answer) => {
                 self.reads.insert(number, answer);
-                Some(ToNode::ReadOutput(ReadOutput { question: number, ..read }))
+                ToNode::ReadOutput(ReadOutput { question: number, ..read })
             }
             Question::Start(mut start, answer) => {
                 start.question = number;
-                self.expect(self.knows_tasks && self.can_hold(&start), answer)?;
-                Some(ToNode::StartTask(start))
+                self.tasks.insert(number, answer);
+                ToNode::StartTask(start)
             }
             Question::Watch(watch, answer) => {
-                self.expect(self.knows_tasks, answer)?;
-                Some(ToNode::WatchTask(WatchTask { question: number, ..watch }))
+                self.tasks.insert(number, answer);
+                ToNode::WatchTask(WatchTask { question: number, ..watch })
             }
             Question::Signal(signal, answer) => {
-                self.expect(self.knows_tasks, answer)?;
-                Some(ToNode::SignalTask(SignalTask { question: number, ..signal }))
-            }
-            Question::Job(_, answer) if !self.knows_signals => {
-                let signal = JobSignal::Failed(OLD_FOR_SIGNALS.to_owned());
-                // Whoever asked may have gone.
-                let _ = answer.send(SignalNews { question: number, signal });
-                None
+                self.tasks.insert(number, answer);
+                ToNode::SignalTask(SignalTask { question: number, ..signal })
             }
             Question::Job(signal, answer) => {
                 self.signals.insert(number, answer);
-                Some(ToNode::SignalJob(SignalJob { question: number, ..signal }))
+                ToNode::SignalJob(SignalJob { question: number, ..signal })
             }
             Question::Feed(feed, answer) => {
-                self.expect(self.knows_feeding, answer)?;
-                Some(ToNode::FeedTask(FeedTask { question: number, ..feed }))
+                self.tasks.insert(number, answer);
+                ToNode::FeedTask(FeedTask { question: number, ..feed })
             }
             Question::Steps(ask, answer) => {
-                let old = match &ask.wish {
-                    _ if !self.knows_feeding => Some(OLD),
-                    StepWish::Say { .. } | StepWish::Listen { .. } | StepWish::Speak { .. }
-                        if !self.knows_streams =>
-                    {
-                        Some(OLD_FOR_STREAMS)
-                    }
-                    _ => None,
-                };
-                if let Some(old) = old {
-                    let answered = StepAnswer::Refused(old.to_owned());
-                    // Whoever asked may have gone.
-                    let _ = answer.send(StepNews { question: number, answer: answered });
-                    return None;
-                }
                 self.steps.insert(number, answer);
-                Some(ToNode::AskSteps(Box::new(AskSteps { question: number, ..ask })))
+                ToNode::AskSteps(Box::new(AskSteps { question: number, ..ask }))
             }
-        }
+        })
     }
 
-    fn can_hold(&self, start: &StartTask) -> bool {
-        self.knows_feeding || start.manner.is_plain()
-    }
-
-    fn expect(&mut self, reads: bool, answer: oneshot::Sender<TaskNews>) -> Option<()> {
-        if reads {
-            self.tasks.insert(self.last, answer);
-            return Some(());
-        }
-        // Whoever asked may have gone.
-        let _ = answer.send(TaskNews::of(self.last, TaskState::Failed(OLD.to_owned())));
-        None
-    }
-
-    /// The node answered a question for output.
-    pub fn output(&mut self, chunk: OutputChunk) {
+    /// Passes on a part of an output file.
+    pub fn on_output(&mut self, chunk: OutputChunk) {
         if let Some(reader) = self.reads.remove(&chunk.question) {
             let _ = reader.send(chunk);
         }
     }
 
-    /// The node answered a question about steps.
-    pub fn steps(&mut self, news: StepNews) {
+    /// Passes on an answer about steps.
+    pub fn on_steps(&mut self, news: StepNews) {
         if let Some(asker) = self.steps.remove(&news.question) {
             let _ = asker.send(news);
         }
     }
 
-    /// The node answered what became of a signal.
-    pub fn signalled(&mut self, news: SignalNews) {
+    /// Passes on the outcome of a signal.
+    pub fn on_signalled(&mut self, news: SignalNews) {
         if let Some(asker) = self.signals.remove(&news.question) {
             let _ = asker.send(news);
         }
     }
 
-    /// The node answered a question about a program.
-    pub fn task(&mut self, news: TaskNews) {
+    /// Passes on the status of a program.
+    pub fn on_task(&mut self, news: TaskNews) {
         if let Some(asker) = self.tasks.remove(&news.question) {
             let _ = asker.send(news);
+        }
+    }
+}
+
+/// Answers in place of a node that runs no programs. The caller may be gone.
+fn refuse(number: u64, question: Question) {
+    let why = EMULATED.to_owned();
+    match question {
+        Question::Read(..) => {}
+        Question::Start(_, answer)
+        | Question::Watch(_, answer)
+        | Question::Signal(_, answer)
+        | Question::Feed(_, answer) => {
+            let _ = answer.send(TaskNews::of(number, TaskState::Failed(why)));
+        }
+        Question::Job(_, answer) => {
+            let signal = JobSignal::Failed(why);
+            let _ = answer.send(SignalNews { question: number, signal });
+        }
+        Question::Steps(_, answer) => {
+            let answered = StepAnswer::Refused(why);
+            let _ = answer.send(StepNews { question: number, answer: answered });
         }
     }
 }
@@ -202,33 +174,33 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_goes_to_who_asked_for_it() {
-        let mut questions = Questions { knows_tasks: true, ..Questions::default() };
-        let ((first, mut heard_first), (second, mut heard_second)) = (watch(), watch());
+    fn each_answer_goes_to_its_caller() {
+        let mut questions = Questions { runs_programs: true, ..Questions::default() };
+        let ((first, mut first_answer), (second, mut second_answer)) = (watch(), watch());
         let numbers = [first, second].map(|question| match questions.ask(question) {
             Some(ToNode::WatchTask(watch)) => watch.question,
             other => panic!("{other:?}"),
         });
-        questions.task(TaskNews::of(numbers[1], TaskState::Running));
-        assert!(heard_first.try_recv().is_err());
-        assert_eq!(heard_second.try_recv().unwrap().state, TaskState::Running);
-        questions.task(TaskNews::of(99, TaskState::Running));
+        questions.on_task(TaskNews::of(numbers[1], TaskState::Running));
+        assert!(first_answer.try_recv().is_err());
+        assert_eq!(second_answer.try_recv().unwrap().state, TaskState::Running);
+        questions.on_task(TaskNews::of(99, TaskState::Running));
     }
 
     #[test]
-    fn what_nobody_waits_for_any_more_is_not_asked() {
-        let mut questions = Questions { knows_tasks: true, ..Questions::default() };
+    fn abandoned_questions_are_not_sent() {
+        let mut questions = Questions { runs_programs: true, ..Questions::default() };
         let (question, answered) = watch();
         drop(answered);
         assert_eq!(questions.ask(question), None);
     }
 
     #[test]
-    fn a_node_of_an_earlier_release_is_not_asked_what_it_cannot_read() {
+    fn an_emulated_node_is_not_asked_to_run_programs() {
         let mut questions = Questions::default();
-        let (question, mut heard) = watch();
+        let (question, mut answer) = watch();
         assert_eq!(questions.ask(question), None);
-        let TaskState::Failed(why) = heard.try_recv().unwrap().state else { panic!("it ran") };
-        assert!(why.contains("earlier release"), "{why}");
+        let TaskState::Failed(why) = answer.try_recv().unwrap().state else { panic!("it ran") };
+        assert_eq!(why, EMULATED);
     }
 }

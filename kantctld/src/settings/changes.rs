@@ -1,11 +1,10 @@
-//! What differs between two configurations, key by key, in the words of the file. Never decides
-//! what a difference means.
+//! The differences between two configurations, key by key.
 
 use common::config::ControllerConfig;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
-/// Keys that are read once, at start.
+/// Keys that are read only at startup.
 const AT_START_ONLY: &[&str] = &[
     "state_dir",
     "socket",
@@ -28,8 +27,8 @@ const AT_START_ONLY: &[&str] = &[
     "log",
 ];
 
-/// The differences, each a sentence like `queue.train.placement: "ebinpack" -> "spread"`. Keys that
-/// are read at start only are left out.
+/// The differences, each like `queue.train.placement: "ebinpack" -> "spread"`, without the keys that
+/// are read only at startup.
 #[must_use]
 pub fn changes(old: &ControllerConfig, new: &ControllerConfig) -> Vec<String> {
     let (mut old, mut new) = (table(old), table(new));
@@ -42,7 +41,7 @@ pub fn changes(old: &ControllerConfig, new: &ControllerConfig) -> Vec<String> {
     sentences
 }
 
-/// The keys that a running controller does not take up, of those that differ.
+/// The changed keys that need a restart.
 #[must_use]
 pub fn needing_restart(running: &ControllerConfig, new: &ControllerConfig) -> Vec<String> {
     let (running, new) = (table(running), table(new));
@@ -51,7 +50,7 @@ pub fn needing_restart(running: &ControllerConfig, new: &ControllerConfig) -> Ve
 }
 
 fn table(config: &ControllerConfig) -> Table {
-    // A configuration that was read from a table is one.
+    // A configuration that was read from a table converts back.
     Table::try_from(config).unwrap_or_default()
 }
 
@@ -69,12 +68,14 @@ fn compare(path: &str, old: &Table, new: &Table, sentences: &mut Vec<String>) {
             {
                 compare_named(&path, old, new, sentences);
             }
-            (old, new) => sentences.push(format!("{path}: {} -> {}", show(old), show(new))),
+            (old, new) => {
+                sentences.push(format!("{path}: {} -> {}", format_value(old), format_value(new)))
+            }
         }
     }
 }
 
-/// Tables that are told apart by their name.
+/// Compares arrays of tables that have a `name`.
 fn compare_named(path: &str, old: &[Value], new: &[Value], sentences: &mut Vec<String>) {
     let name = |value: &Value| {
         value.get("name").and_then(Value::as_str).map(ToOwned::to_owned).unwrap_or_default()
@@ -93,7 +94,7 @@ fn compare_named(path: &str, old: &[Value], new: &[Value], sentences: &mut Vec<S
     }
 }
 
-fn show(value: Option<&Value>) -> String {
+fn format_value(value: Option<&Value>) -> String {
     value.map_or_else(|| "none".to_owned(), ToString::to_string)
 }
 
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn each_changed_key_is_told_by_its_path_and_both_values() {
+    fn each_changed_key_is_listed_with_its_path_and_both_values() {
         let old = read(
             "listen = \"a:1\"\n[[queue]]\nname = \"b\"\n[[queue]]\nname = \"a\"\n\
              quota = { h100 = 4 }\n",
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_read_at_start_exists() {
+    fn the_keys_read_at_startup_exist() {
         let table = table(&ControllerConfig::default());
         assert!(AT_START_ONLY.iter().all(|key| table.contains_key(*key)));
     }

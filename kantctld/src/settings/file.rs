@@ -1,5 +1,4 @@
-//! The configuration file and the topology file it names, read and not yet judged.
-//! Never writes either.
+//! The configuration file and the topology file that it names, as read and not yet checked.
 
 use super::SettingsError;
 use common::config::policy::{TopologyError, TopologyFile};
@@ -7,23 +6,20 @@ use common::config::{self, ConfigError, ControllerConfig};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The configuration that is read when none is named.
+/// The default path.
 const CONFIG_DEFAULT: &str = "/etc/kant/kantctld.toml";
 
-/// A file that could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The system did not give it.
     #[error("failed to read configuration {path}")]
     Read {
         path: String,
         #[source]
         source: io::Error,
     },
-    /// Its text makes no configuration.
+    /// The text is not a valid configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The system did not give the topology file.
     #[error("failed to read the topology_file {path}, named in {config}")]
     ReadTopology {
         path: String,
@@ -31,32 +27,32 @@ pub enum FileError {
         #[source]
         source: io::Error,
     },
-    /// Its text makes no topology.
+    /// The text is not a valid topology.
     #[error(transparent)]
     Topology(#[from] TopologyError),
 }
 
-/// A configuration as it was read.
+/// A configuration with its source.
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
-    /// Where it is, or would be.
+    /// Where the file is or would be.
     pub path: PathBuf,
-    /// Was it named on the command line?
+    /// Whether it was given on the command line.
     pub named: bool,
-    /// Was there a file? Without one every key has its default.
+    /// Whether it exists. If not, all keys have their defaults.
     pub found: bool,
-    /// Its text, for complaints with a line.
+    /// The text, for errors with a line number.
     pub text: String,
     pub config: ControllerConfig,
-    /// The file that `topology_file` names.
+    /// The content of `topology_file`.
     pub topology: Option<TopologyFile>,
 }
 
 impl ConfigFile {
-    /// Reads a configuration; `None`: the usual one, if it exists.
+    /// Reads a configuration; `None` reads the default path, if it exists.
     ///
     /// # Errors
-    /// [`FileError`], with the line where there is one.
+    /// [`FileError`], with the line if there is one.
     pub fn read(named: Option<&Path>) -> Result<Self, FileError> {
         let path = named.unwrap_or(Path::new(CONFIG_DEFAULT)).to_owned();
         let (text, found) = match std::fs::read_to_string(&path) {
@@ -73,8 +69,8 @@ impl ConfigFile {
         Ok(Self { path, named: named.is_some(), found, text, config, topology })
     }
 
-    /// Refuses a configuration that users other than root and this process's may change: itself, or
-    /// what is read or run because it names it.
+    /// Checks that only root and this process's user may change the configuration and the files that
+    /// it names.
     ///
     /// # Errors
     /// [`SettingsError::Trust`].
@@ -89,20 +85,20 @@ impl ConfigFile {
             return Ok(());
         }
         match net::check_trusted("mailer", Path::new(&self.config.mailer)) {
-            // It may come with a mount; a letter that finds none is in the log.
+            // It may be on a mount that comes later; a failure to send mail is logged.
             Err(error) if error.is_missing() => Ok(()),
             checked => Ok(checked?),
         }
     }
 
-    /// The file's name, for messages.
+    /// The path, for messages.
     #[must_use]
     pub fn name(&self) -> String {
         self.path.display().to_string()
     }
 }
 
-/// Where the topology file is; a relative name is one beside the configuration.
+/// The path of the topology file; relative to the configuration's directory.
 fn topology_path(path: &Path, config: &ControllerConfig) -> Option<PathBuf> {
     let beside = || path.parent().unwrap_or(Path::new("")).join(&config.topology_file);
     (!config.topology_file.is_empty()).then(beside)

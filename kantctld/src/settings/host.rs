@@ -1,10 +1,10 @@
-//! Users and groups as this host knows them. Never remembers an answer: the host's may change.
+//! Lookup of this host's users and groups. Answers are not cached, because the databases may change.
 
 use common::config::policy::Names;
 use common::id::{Gid, Uid};
 use nix::unistd::{Group, User};
 
-/// Asks the host's databases (NSS): may block.
+/// Uses NSS and may block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HostNames;
 

@@ -1,11 +1,11 @@
-//! Reading the configuration again while the controller runs. A bad one changes nothing.
-//! Never takes up a key that is read at start only; it says which those are.
+//! Reloading of the configuration in a running controller. An invalid one changes nothing, and keys
+//! that are read only at startup are reported.
 
 use super::{ConfigFile, FileError, SettingsError, changes, needing_restart, settings};
 use crate::access::Access;
 use crate::core::{CommandError, Core};
 use common::config::ControllerConfig;
-use common::config::policy::{Capacity, no_locks, warnings};
+use common::config::policy::{Capacity, no_locks, warnings as policy_warnings};
 use common::queue::Queue;
 use common::wire::api::{QueueHeld, QueueList, ReloadAnswer};
 use state::{Command, Settings, State, view};
@@ -14,39 +14,37 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// Why the configuration was not taken up. What was in force still is.
+/// Why the configuration was not reloaded. The old one stays in force.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
-    /// A file does not read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It makes no sense.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// There was a file, and now there is none.
+    /// The file existed before.
     #[error(
-        "failed to read configuration {0}: it is gone; put it back, or restart kantctld to run \
-         with the defaults"
+        "failed to read configuration {0}: the file is missing; restore it, or restart kantctld to \
+         use the defaults"
     )]
     Gone(String),
-    /// The log or the state did not take it.
+    /// The log or the state refused the settings.
     #[error(transparent)]
     Command(#[from] CommandError),
-    #[error("failed to read the configuration: the controller stops")]
+    #[error("failed to read the configuration: the controller is stopping")]
     Stopping(#[from] tokio::task::JoinError),
 }
 
-/// Reads the configuration again when told to, one at a time.
+/// Reloads the configuration, one reload at a time.
 pub struct Reloader {
     core: Arc<Core>,
-    /// As named on the command line.
+    /// The path from the command line.
     named: Option<PathBuf>,
     at_start: ControllerConfig,
-    in_force: Mutex<Own>,
+    in_force: Mutex<OwnSettings>,
 }
 
-/// What this controller's file says, as last read.
-struct Own {
+/// This controller's configuration as last read.
+struct OwnSettings {
     file: ConfigFile,
     settings: Settings,
 }
@@ -57,33 +55,37 @@ impl Reloader {
     pub fn new(core: Arc<Core>, file: ConfigFile, settings: Settings) -> Arc<Self> {
         let named = file.named.then(|| file.path.clone());
         let at_start = file.config.clone();
-        Arc::new(Self { core, named, at_start, in_force: Mutex::new(Own { file, settings }) })
+        Arc::new(Self {
+            core,
+            named,
+            at_start,
+            in_force: Mutex::new(OwnSettings { file, settings }),
+        })
     }
 
-    /// Reads the configuration and puts it in force, and tells the log how that went. The next
-    /// round obeys it.
+    /// Reads the configuration, puts it in force from the next round on, and logs the outcome.
     ///
     /// # Errors
     /// [`ReloadError`]; then nothing has changed.
     pub async fn reload(&self) -> Result<ReloadAnswer, ReloadError> {
-        let answer = self.take_up(true).await;
+        let answer = self.reload_as(true).await;
         match &answer {
-            Ok(answer) => log(answer),
+            Ok(answer) => log_reload(answer),
             Err(error) => log_failure(error),
         }
         answer
     }
 
-    /// The same for a controller that does not lead: it takes its file for its own, with who its
-    /// operators are, and the settings in the log stay. How that went is in the log; true: well.
+    /// Reads the configuration on a controller that does not lead: its access rules change, and the
+    /// settings in the log stay. Logs the outcome and returns whether it succeeded.
     pub async fn reread(&self) -> bool {
-        let answer = self.take_up(false).await;
+        let answer = self.reload_as(false).await;
         match &answer {
             Ok(answer) => {
-                log(answer);
+                log_reload(answer);
                 tracing::warn!(
-                    "this controller does not lead, the settings in force stay: `kantctl reload` \
-                     puts the leader's file in force"
+                    "this controller does not lead, so the settings in force stay: \
+                     `kantctl reload` puts the leader's configuration in force"
                 );
             }
             Err(error) => log_failure(error),
@@ -91,13 +93,13 @@ impl Reloader {
         answer.is_ok()
     }
 
-    /// This controller begins to lead. Alone, it puts its file in force if the log holds other
-    /// settings. Among several the settings in the log stay: who happens to lead must change
-    /// nothing.
+    /// Called when this controller starts to lead. A single controller puts its configuration in
+    /// force if it differs from the settings in the log. With several controllers the settings in the
+    /// log stay, so that a change of leader does not change them.
     ///
     /// # Errors
-    /// When the log or the state does not take the settings.
-    pub async fn take_office(&self, is_lone: bool) -> Result<(), CommandError> {
+    /// If the log or the state refuses the settings.
+    pub async fn begin_leading(&self, is_lone: bool) -> Result<(), CommandError> {
         let in_force = self.in_force.lock().await;
         let own = &in_force.settings;
         let differs = match self.core.state.read().settings() {
@@ -118,11 +120,11 @@ impl Reloader {
         Ok(())
     }
 
-    async fn take_up(&self, puts_in_force: bool) -> Result<ReloadAnswer, ReloadError> {
-        // Held to the end: two reloads at once would tell each other's changes.
+    async fn reload_as(&self, puts_in_force: bool) -> Result<ReloadAnswer, ReloadError> {
+        // Held to the end: concurrent reloads would report each other's changes.
         let mut in_force = self.in_force.lock().await;
         let named = self.named.clone();
-        // Files and the host's user database may block.
+        // File reads and user lookups may block.
         let read = tokio::task::spawn_blocking(move || read(named)).await??;
         let (file, settings, access) = read;
         if in_force.file.found && !file.found {
@@ -135,7 +137,7 @@ impl Reloader {
         self.core.wake.notify_one();
         let mut changed = changes(&in_force.file.config, &file.config);
         if in_force.file.topology != file.topology {
-            changed.push("topology_file: other positions of nodes".to_owned());
+            changed.push("topology_file: positions of nodes changed".to_owned());
         }
         let answer = ReloadAnswer {
             file: file.name(),
@@ -144,36 +146,36 @@ impl Reloader {
             restart: needing_restart(&self.at_start, &file.config),
             warnings: self.warnings(),
         };
-        *in_force = Own { file, settings };
+        *in_force = OwnSettings { file, settings };
         Ok(answer)
     }
 
-    /// What is probably not meant, of what is in force.
+    /// Likely mistakes in the settings in force.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let state = self.core.state.read();
         let nodes = state.nodes().map(|(name, node)| (name, &*node.inventory));
         let capacity = Capacity::of(nodes);
         let Some(policy) = state.settings().map(Settings::policy) else { return Vec::new() };
-        let mut told = closing(&state);
-        told.extend(no_locks(&policy, state.reservations()));
-        told.extend(warnings(&policy, &capacity));
-        told
+        let mut warnings = closing(&state);
+        warnings.extend(no_locks(&policy, state.reservations()));
+        warnings.extend(policy_warnings(&policy, &capacity));
+        warnings
     }
 }
 
-/// Queues that are no longer configured and still have jobs.
+/// A warning for each queue that was removed from the configuration and still has jobs.
 fn closing(state: &State) -> Vec<String> {
     let QueueList { queues, held } = view::queue_list(state);
     let closing = queues.iter().filter_map(|queue| Some((queue, held.get(&queue.name)?)));
-    let told = |(queue, held): (&Queue, &QueueHeld)| {
+    let warnings = |(queue, held): (&Queue, &QueueHeld)| {
         format!(
-            "queue {} is no longer configured: {} of its jobs wait and {} run; they go on, and it \
-             takes no new ones. `kantctl cancel --queue={}` ends them",
+            "queue {} is no longer configured: {} of its jobs wait and {} run; they continue, and \
+             it accepts no new jobs. `kantctl cancel --queue={}` ends them",
             queue.name, held.waiting, held.running, queue.name
         )
     };
-    closing.filter(|(_, held)| held.closing).map(told).collect()
+    closing.filter(|(_, held)| held.closing).map(warnings).collect()
 }
 
 type Read = (ConfigFile, Settings, Access);
@@ -186,7 +188,7 @@ fn read(named: Option<PathBuf>) -> Result<Read, ReloadError> {
     Ok((file, settings, access))
 }
 
-/// An error with its causes, in one line.
+/// An error and its causes on one line.
 #[must_use]
 pub fn with_causes(error: &dyn Error) -> String {
     let mut sentences = vec![error.to_string()];
@@ -195,25 +197,25 @@ pub fn with_causes(error: &dyn Error) -> String {
         sentences.push(error.to_string());
         cause = error.source();
     }
-    // An error that only wraps another says the same.
+    // An error that only wraps another has the same text.
     sentences.dedup();
     sentences.join(": ")
 }
 
 fn log_failure(error: &ReloadError) {
     let why = with_causes(error);
-    tracing::error!("the configuration is not taken up, the old one stays: {why}");
+    tracing::error!("the configuration was not reloaded, the old one stays: {why}");
 }
 
-/// Tells the log what a reload did.
-fn log(answer: &ReloadAnswer) {
+/// Logs the outcome of a reload.
+fn log_reload(answer: &ReloadAnswer) {
     let unchanged = if answer.changed.is_empty() { ": nothing changed" } else { "" };
     tracing::info!("read configuration {} again{unchanged}", answer.file);
     for change in &answer.changed {
         tracing::info!("configuration: {change}");
     }
     for key in &answer.restart {
-        tracing::warn!("configuration: `{key}` differs and takes a restart of kantctld");
+        tracing::warn!("configuration: `{key}` differs and needs a restart of kantctld");
     }
     for warning in &answer.warnings {
         tracing::warn!("configuration: {warning}");

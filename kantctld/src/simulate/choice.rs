@@ -1,6 +1,6 @@
-//! The policies that a simulation tries: by name, or from files like kantctld.toml. Never asks the
-//! host who a user is: who may use a queue plays no part in a replay. Never lets a policy say where
-//! nodes stand that the trace does not have: what it says of the others would be lost.
+//! The policies of a simulation, by name or from files like kantctld.toml. Users are not looked up on
+//! this host, because access rules are ignored. Positions of nodes that are not in the trace are
+//! refused, because they would have no effect.
 
 use super::input::Input;
 use super::{Arguments, PlacementName, SimulateError};
@@ -14,16 +14,15 @@ use common::unit::{Bytes, Cpus};
 use sim::replay::Named;
 use std::path::Path;
 
-/// A policy to try.
 pub(super) struct Choice {
-    /// What reports call it.
+    /// The name in reports.
     pub name: String,
     pub policy: Policy,
 }
 
-struct Anybody;
+struct AnyName;
 
-impl Names for Anybody {
+impl Names for AnyName {
     fn user(&self, _: &str) -> Option<Uid> {
         Some(Uid(1000))
     }
@@ -65,7 +64,7 @@ fn from_file(name: &str, input: &Input) -> Result<Choice, SimulateError> {
     let (file_name, config) = (file.name(), &file.config);
     let topology = file.topology.as_ref();
     let source = PolicySource { file: &file_name, text: &file.text, config, topology };
-    let mut policy = policy(&source, &Anybody)?;
+    let mut policy = policy(&source, &AnyName)?;
     check_nodes(&source, |node| capacity.nodes.contains(node))?;
     if policy.queues.is_empty() {
         policy.queues.extend(the_default());
@@ -77,13 +76,13 @@ fn from_file(name: &str, input: &Input) -> Result<Choice, SimulateError> {
     Ok(Choice { name: name.into_owned(), policy })
 }
 
-/// The queue of a configuration without any.
+/// The queue of a configuration without queues.
 fn the_default() -> Option<Queue> {
     let name = QueueName::new("default").ok()?;
     Some(Queue { default: true, ..Queue::plain(name) })
 }
 
-/// What the nodes of the trace have. What it does not say of CPUs and memory has no bound.
+/// The capacity of the trace's nodes; CPUs and memory that it does not give are unlimited.
 fn capacity(input: &Input) -> Capacity {
     let mut capacity = Capacity::default();
     for node in &input.nodes {

@@ -1,21 +1,20 @@
-//! What `--fill` draws: who arrives, and which node comes first. Never twice different for the same
+//! The random draws of `--fill`: the order of arrivals, and the order of nodes. Determined by the
 //! seed.
 
 use fastrand::Rng;
 use sim::fill::{asked, capacity};
 use sim::trace::{Job, Node};
 
-/// The draws of one seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Draw {
-    /// Jobs by place, in the order of their arrival.
+    /// Indexes of jobs, in order of arrival.
     pub arrivals: Vec<u32>,
     pub order: Vec<u32>,
 }
 
 impl Draw {
-    /// All jobs in random order, then any of them again, or the last ones left out, so that they
-    /// ask for `times` the GPUs there are: with the last of them that much has arrived.
+    /// All jobs in random order, then random jobs again, or fewer jobs, so that they ask for `times`
+    /// the GPUs in total; the last job reaches that amount.
     pub fn new(jobs: &[Job], nodes: &[Node], times: f64, seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
         let mut all: Vec<u32> = (0..).take(jobs.len()).collect();
@@ -46,7 +45,7 @@ mod tests {
     use sim::trace::{read_jobs, read_nodes};
 
     #[test]
-    fn jobs_arrive_until_they_ask_for_enough_and_the_same_seed_draws_the_same() {
+    fn jobs_arrive_until_they_ask_for_enough_and_draws_depend_only_on_the_seed() {
         let head = "job_id,submit_s,runtime_s,nodes,gpus_per_node";
         let rows = "1,0,9,1,1\n2,0,9,1,2\n3,0,9,1,1\n";
         let jobs = read_jobs("j", format!("{head}\n{rows}").as_bytes()).unwrap();
@@ -56,7 +55,7 @@ mod tests {
         assert!((10_400..12_400).contains(&milli), "{milli}");
         let mut first: Vec<u32> = draw.arrivals[..3].to_vec();
         first.sort_unstable();
-        assert_eq!(first, [0, 1, 2], "each of the trace comes once before any comes again");
+        assert_eq!(first, [0, 1, 2], "every job arrives once before any arrives again");
         assert_eq!(draw, Draw::new(&jobs, &nodes, 1.3, 7));
         assert_ne!(draw.arrivals, Draw::new(&jobs, &nodes, 1.3, 8).arrivals);
     }

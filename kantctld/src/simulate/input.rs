@@ -1,5 +1,5 @@
-//! The trace and the nodes of a simulation, from their files. Never guesses a format: `.swf` is the
-//! Standard Workload Format, everything else CSV.
+//! The trace and the nodes of a simulation, read from files. A name with `.swf` means the Standard
+//! Workload Format, anything else CSV.
 
 use super::{Arguments, SimulateError};
 use common::unit::Gpus;
@@ -7,7 +7,7 @@ use sim::trace::{Job, Node, read_jobs, read_nodes, read_swf};
 use std::path::Path;
 
 pub(super) struct Input {
-    /// What the trace is called: its file's name up to the first dot.
+    /// The trace file's name up to the first dot.
     pub name: String,
     pub jobs: Vec<Job>,
     pub nodes: Vec<Node>,
@@ -20,8 +20,8 @@ pub(super) fn read(arguments: &Arguments) -> Result<Input, SimulateError> {
     };
     let divisor = factor("--submit-scale", arguments.submit_scale, "1.2")?;
     factor("--arrivals", arguments.arrivals, "1.3")?;
-    let nodes = read_nodes(&shown(&arguments.nodes), &bytes(&arguments.nodes)?)?;
-    let file = shown(&arguments.jobs);
+    let nodes = read_nodes(&path_text(&arguments.nodes), &bytes(&arguments.nodes)?)?;
+    let file = path_text(&arguments.jobs);
     let content = bytes(&arguments.jobs)?;
     let is_swf = file.ends_with(".swf") || file.ends_with(".swf.gz");
     let mut jobs = if is_swf {
@@ -40,7 +40,7 @@ pub(super) fn read(arguments: &Arguments) -> Result<Input, SimulateError> {
     Ok(Input { name: trace_name(&arguments.jobs), jobs, nodes })
 }
 
-/// The slots of each node, if all have as many.
+/// The slots of each node, if all nodes have the same number.
 fn slots(file: &str, nodes: &[Node]) -> Result<Gpus, SimulateError> {
     let first = nodes.first().map_or(Gpus::ZERO, |node| node.gpus);
     if first == Gpus::ZERO || nodes.iter().any(|node| node.gpus != first) {
@@ -50,10 +50,10 @@ fn slots(file: &str, nodes: &[Node]) -> Result<Gpus, SimulateError> {
 }
 
 fn bytes(file: &Path) -> Result<Vec<u8>, SimulateError> {
-    std::fs::read(file).map_err(|source| SimulateError::Read { file: shown(file), source })
+    std::fs::read(file).map_err(|source| SimulateError::Read { file: path_text(file), source })
 }
 
-fn shown(file: &Path) -> String {
+fn path_text(file: &Path) -> String {
     file.display().to_string()
 }
 

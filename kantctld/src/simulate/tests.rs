@@ -1,4 +1,4 @@
-//! The command on files: what it writes, and what it says of bad ones.
+//! Tests of the command on files: its output, and its errors.
 
 use super::*;
 use clap::Parser;
@@ -22,7 +22,7 @@ fn message(words: &[&str]) -> String {
     simulate(words).unwrap_err().to_string()
 }
 
-/// A folder, and a file in it.
+/// A directory with a file.
 fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -31,7 +31,7 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
-/// What the record says of three teams, and the page with plots.
+/// The metrics and the HTML report of a replay of three teams.
 fn three_teams(policy: &str) -> (serde_json::Value, String) {
     let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/traces");
     let of = |name: &str| format!("{traces}/{name}");
@@ -46,7 +46,7 @@ fn three_teams(policy: &str) -> (serde_json::Value, String) {
     (found, fs::read_to_string(report).unwrap())
 }
 
-/// The longest time in which a job waited that its queue's quota allowed, over all queues.
+/// The longest wait of a job within its queue's quota, over all queues.
 fn longest_below(found: &serde_json::Value, key: &str) -> f64 {
     let queues = found["queues"].as_array().unwrap();
     assert_eq!(queues.len(), 3, "{found}");
@@ -54,23 +54,23 @@ fn longest_below(found: &serde_json::Value, key: &str) -> f64 {
 }
 
 #[test]
-fn no_team_is_below_its_quota_for_longer_than_the_others_are_safe() {
+fn no_team_is_below_its_quota_for_longer_than_the_minimum_run_time() {
     let half_an_hour = 30.0 * 60.0;
     let (found, page) = three_teams("preemptible = true");
     let (any, one) = ("below_quota_max_s", "below_quota_by_one_gpu_max_s");
     assert!(longest_below(&found, any) <= half_an_hour, "{}", found["queues"]);
     assert!(longest_below(&found, one) <= half_an_hour, "{}", found["queues"]);
-    assert!(found["preemptions"].as_u64().unwrap() > 0, "somebody borrowed, and gave it back");
+    assert!(found["preemptions"].as_u64().unwrap() > 0, "some team borrowed and gave back");
     assert!(found["jain_mean"].as_f64().unwrap() > 0.95, "{}", found["jain_mean"]);
     assert!(found["share_error_mean"].as_f64().unwrap() < 0.05, "{}", found["share_error_mean"]);
     assert!(page.contains("Share error over time") && page.contains("How even it is"));
-    // The same measure where nothing is given back.
+    // Without reclaim the wait is longer.
     let (found, _) = three_teams("preemptible = true\nreclaim = false");
     assert!(longest_below(&found, one) > half_an_hour, "{}", found["queues"]);
 }
 
 #[test]
-fn two_runs_write_the_same_but_for_the_speed_of_the_machine() {
+fn two_runs_write_the_same_except_for_the_measured_speed() {
     let folder = tempfile::tempdir().unwrap();
     let out = |name: &str| folder.path().join(name).display().to_string();
     let mut texts = Vec::new();
@@ -94,7 +94,7 @@ fn two_runs_write_the_same_but_for_the_speed_of_the_machine() {
 }
 
 #[test]
-fn policies_are_compared_side_by_side_also_from_a_file() {
+fn policies_can_be_compared_also_from_a_file() {
     let (folder, policy) =
         file("tomorrow.toml", "[[queue]]\nname = \"all\"\nplacement = \"fgd\"\n");
     let json = folder.path().join("out.json").display().to_string();
@@ -109,7 +109,7 @@ fn policies_are_compared_side_by_side_also_from_a_file() {
 }
 
 #[test]
-fn filling_reports_the_allocated_ratio_of_each_seed() {
+fn fill_reports_the_allocated_ratio_of_each_seed() {
     let (folder, jobs) = file(
         "shares.jobs.csv",
         "job_id,submit_s,runtime_s,nodes,gpus_per_node,gpu_fraction_milli,cpus\n\
@@ -143,7 +143,7 @@ fn a_submit_scale_of_two_halves_the_time_between_submissions() {
 }
 
 #[test]
-fn a_policy_files_fair_share_shows_its_effect_unless_the_engine_is_alone() {
+fn a_policy_files_fair_share_has_an_effect_unless_the_engine_is_alone() {
     let (folder, jobs) = file(
         "j.csv",
         "job_id,submit_s,runtime_s,walltime_request_s,nodes,gpus_per_node,user,group\n\
@@ -169,7 +169,7 @@ fn a_policy_files_fair_share_shows_its_effect_unless_the_engine_is_alone() {
 }
 
 #[test]
-fn bad_input_is_refused_with_file_line_and_mend() {
+fn bad_input_is_refused_with_file_line_and_remedy() {
     let (_folder, negative) =
         file("j.csv", "job_id,submit_s,runtime_s,nodes,gpus_per_node\n1,-4,5,1,1\n");
     let text = message(&["--jobs", &negative, "--nodes", NODES]);

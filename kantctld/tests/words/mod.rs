@@ -1,4 +1,4 @@
-//! A small machine under the log: remembers words. Never anything else.
+//! A small machine for tests of the log: a list of words.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![allow(dead_code, reason = "each test uses what it needs")]
@@ -7,7 +7,6 @@ use common::id::LogIndex;
 use kantctld::raft::Machine;
 use std::sync::{Arc, Mutex};
 
-/// Remembers words, in order.
 #[derive(Clone, Default)]
 pub struct Words {
     pub words: Arc<Mutex<Vec<String>>>,
@@ -20,7 +19,7 @@ impl Machine for Words {
     type Answer = usize;
     type Frozen = String;
 
-    fn weigh(command: &String) -> usize {
+    fn command_bytes(command: &String) -> usize {
         command.len()
     }
 
@@ -42,7 +41,7 @@ impl Machine for Words {
         self.words.lock().unwrap().join("\n")
     }
 
-    fn write_down(words: &String) -> Result<Vec<u8>, String> {
+    fn encode_snapshot(words: &String) -> Result<Vec<u8>, String> {
         Ok(words.clone().into_bytes())
     }
 

@@ -1,7 +1,6 @@
-//! Little-endian numbers and length-prefixed blocks, read without panics.
-//! It knows nothing of what they mean.
+//! Little-endian numbers and length-prefixed blocks, decoded without panics.
 
-/// Reads forward through bytes; every method answers None at the end instead of panicking.
+/// Reads forward through bytes; each method returns None at the end.
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
 }

@@ -1,8 +1,9 @@
-//! The few things the log asks of a disk, so that a simulated one can stand in for the real one.
-//! A disk is one flat directory. It never retries and never hides an error.
+//! The operations that the log needs from a disk, so that a simulated disk can replace the real one.
+//! A disk is one flat directory; its errors are returned, not retried.
 
 use std::io;
 
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod memory;
 pub(crate) mod real;
 
@@ -12,37 +13,37 @@ pub trait Disk: Send + Sync {
     /// Holds the exclusive lock until dropped.
     type Lock: Send + Sync;
 
-    /// How to name a file (or, with an empty name, the directory) in a message to an operator.
+    /// The name of a file (or, for an empty name, of the directory) in messages to an operator.
     fn place(&self, name: &str) -> String;
-    /// Takes the exclusive lock on a file, made if missing. `WouldBlock` when another holds it.
+    /// Takes the exclusive lock on a file, created if missing. `WouldBlock` if another holds it.
     fn lock(&self, name: &str) -> io::Result<Self::Lock>;
-    /// Makes an empty file, or empties an existing one. Its name lasts only after `sync_dir`.
+    /// Creates an empty file, or truncates an existing one. The name is durable after `sync_dir`.
     fn create(&self, name: &str) -> io::Result<Self::File>;
     /// Opens an existing file for reading and writing.
     fn open(&self, name: &str) -> io::Result<Self::File>;
-    /// Gives a file another name, replacing what bore it. Lasts only after `sync_dir`.
+    /// Renames a file, replacing an existing one. Durable after `sync_dir`.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a name. Lasts only after `sync_dir`.
+    /// Removes a name. Durable after `sync_dir`.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// The names of all files, in any order.
     fn list(&self) -> io::Result<Vec<String>>;
-    /// Makes all creations, renames and removals so far last.
+    /// Makes all creations, renames and removals so far durable.
     fn sync_dir(&self) -> io::Result<()>;
 }
 
 /// One open file, read and written at given byte offsets.
 pub trait DiskFile: Send + Sync {
-    /// Its length in bytes.
+    /// The length in bytes.
     fn len_bytes(&self) -> io::Result<u64>;
-    /// Fills the buffer from `offset`; an error if the file ends before.
+    /// Fills the buffer from `offset`; an error if the file is too short.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
-    /// Writes all bytes at `offset`, growing the file as needed. Lasts only after `sync`.
+    /// Writes all bytes at `offset`; the file grows as needed. Durable after `sync`.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// fdatasync: makes all writes so far last, and the length as far as needed to read them.
+    /// fdatasync: makes all writes so far durable, and the length as far as needed to read them.
     fn sync(&self) -> io::Result<()>;
 }
 
-/// The whole of a file.
+/// Reads a whole file.
 pub(crate) fn read_all(file: &impl DiskFile) -> io::Result<Vec<u8>> {
     let length = usize::try_from(file.len_bytes()?).map_err(io::Error::other)?;
     let mut bytes = vec![0; length];

@@ -1,9 +1,8 @@
-//! What raft asks us to remember: entries, their positions, and the hard state.
-//! Payloads are opaque bytes; nothing here reads them.
+//! The data of raft: entries, their positions, and the hard state. Payloads are opaque.
 
 use std::fmt;
 
-/// A place in the raft log. The first entry is 1; 0 stands for "before the log".
+/// An index in the raft log. The first entry has 1; 0 is the position before the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Index(pub u64);
 
@@ -29,31 +28,26 @@ impl fmt::Display for Term {
     }
 }
 
-/// An index together with the term of the entry there: what raft compares logs by.
+/// An index with the term of the entry there, by which raft compares logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Position {
     pub index: Index,
-    /// Written under which leader.
     pub term: Term,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its place in the log.
     pub index: Index,
-    /// The term it was proposed in.
     pub term: Term,
-    /// What it says, opaque to this crate.
     pub payload: Vec<u8>,
 }
 
-/// What a raft node must remember besides its entries. Term and vote hide in the payload; the
-/// commit index is spelled out because recovery refuses a log that ends before it.
+/// The data of a raft node besides its entries. Term and vote are in the payload; the commit index
+/// is separate, because recovery refuses a log that ends before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HardState {
-    /// The highest index known committed. Wins over any copy inside the payload: recovery raises
-    /// it to the snapshot's index when the snapshot is ahead.
+    /// The highest index known to be committed. It overrides a copy in the payload: recovery raises
+    /// it to the snapshot's index if that is higher.
     pub commit: Index,
-    /// Term and vote, opaque to this crate.
     pub payload: Vec<u8>,
 }

@@ -1,111 +1,98 @@
-//! Everything that can go wrong with the log, in words an operator can act on.
-//! It never decides what to do about it; `Wal` alone decides what poisons it.
+//! Errors of the log, worded for operators. `Wal` decides which of them close the log.
 
 use std::io;
 
 use crate::entry::Index;
 
-/// Result of a log operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a log operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The disk refused. The log is closed for good after this: restart to find out what survived.
+    /// The disk failed. The log is closed after this: restart to find out what survived.
     #[error("failed to {action} {file}")]
     Io {
-        /// The verb: read, write, sync ...
+        /// For example read, write or sync.
         action: &'static str,
-        /// The file it happened to.
         file: String,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The disk is full. Nothing was changed; the same call may be made again.
-    #[error("failed to write {file}: no space left on the disk; free some, then try again")]
+    /// The disk is full. Nothing was changed, and the call may be repeated.
+    #[error("failed to write {file}: no space left on the disk; free some space, then try again")]
     NoSpace {
-        /// The file that did not fit.
         file: String,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
     /// Another process has the directory open.
     #[error(
-        "failed to open the log: {file} is held by another process; stop the other kantctld, or \
+        "failed to open the log: {file} is locked by another process; stop the other kantctld, or \
          give this one its own `state_dir`"
     )]
     Locked { file: String },
-    /// The disk gave back something other than what was promised to be kept.
+    /// The disk returned other data than was acknowledged.
     #[error(
-        "failed to read {file} at byte {offset}: {reason}. The damaged part had been acknowledged, \
-         so this controller must not vote again"
+        "failed to read {file} at byte {offset}: {reason}. The damaged part was acknowledged, so \
+         this controller must not vote again"
     )]
     Corrupt {
         file: String,
-        /// Where in it the damage begins.
+        /// Where the damage begins.
         offset: u64,
-        /// What is wrong there.
         reason: String,
     },
-    /// Written by a release with another file format.
+    /// Written in another file format.
     #[error(
-        "failed to read {file}: it has format {found} and this kantctld knows only format {known}; \
-         start the kantctld release that wrote it, or an upgrade that names it as readable"
+        "failed to read {file}: it has format {found}, and this kantctld reads only format {known}; \
+         start the kantctld release that wrote it, or one that reads both"
     )]
     UnknownVersion { file: String, found: u32, known: u32 },
-    /// Part of the directory is gone, or does not fit the rest.
+    /// A part of the directory is missing or inconsistent.
     #[error("failed to open the log in {file}: {reason}.")]
     Incomplete {
         /// The directory or file that shows it.
         file: String,
         reason: String,
     },
-    /// The segment size in the options cannot be used.
+    /// The segment size in the options is invalid.
     #[error(
         "failed to open the log: a segment size of {asked} bytes is not a multiple of 8 between \
          512 and 4 GiB"
     )]
-    SegmentSize {
-        /// What was asked for, in bytes.
-        asked: u64,
-    },
-    /// The caller asked for, or wrote, something the log cannot hold: a bug above.
+    SegmentSize { asked: u64 },
+    /// An invalid call, which is a defect of the caller.
     #[error("failed to {action}: {reason}")]
     Refused {
-        /// The verb and its object.
+        /// Verb and object.
         action: &'static str,
-        /// Which rule it broke.
+        /// The violated rule.
         reason: String,
     },
-    /// The entry was compacted away; a snapshot covers it.
-    #[error("failed to read entry {index}: compacted, the log begins at {first}")]
+    /// The entry was compacted; a snapshot covers it.
+    #[error("failed to read entry {index}: it was compacted, the log begins at {first}")]
     Compacted {
-        /// What was asked for.
         index: Index,
-        /// The first index still here.
+        /// The first index in the log.
         first: Index,
     },
-    /// The entry is not here yet.
+    /// The entry is not in the log yet.
     #[error("failed to read entry {index}: the log ends at {last}")]
     Unavailable {
-        /// What was asked for.
         index: Index,
-        /// The last index here.
+        /// The last index in the log.
         last: Index,
     },
     /// An earlier disk failure closed the log.
     #[error(
-        "failed to use the log: closed after \"{cause}\"; what reached the disk is unknown until \
-         kantctld is started again"
+        "failed to use the log: it was closed after \"{cause}\"; what reached the disk is unknown \
+         until kantctld is started again"
     )]
     Poisoned { cause: String },
 }
 
 impl Error {
-    /// A failed write, create, rename or remove: a full disk is told apart from a broken one.
+    /// A failed write, create, rename or remove; a full disk is distinguished from a failed one.
     pub(crate) fn write(action: &'static str, file: String, source: io::Error) -> Error {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -115,7 +102,7 @@ impl Error {
         }
     }
 
-    /// A failed read or sync: never "just full", since after a failed fsync nothing is known.
+    /// A failed read or sync; never "no space", because after a failed fsync nothing is known.
     pub(crate) fn fatal(action: &'static str, file: String, source: io::Error) -> Error {
         Error::Io { action, file, source }
     }

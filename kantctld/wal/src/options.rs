@@ -1,26 +1,26 @@
-//! The knobs of a log directory. None of them changes how existing files are read.
+//! The options of a log directory. None of them changes how existing files are read.
 
 use crate::error::{Error, Result};
 use crate::record;
 use crate::segment;
 
-/// How new segments are made.
+/// The options for new segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Size of a segment file in bytes, a multiple of 8. A record too large for it gets a segment
-    /// of its own size.
+    /// The size of a segment file in bytes, a multiple of 8. A record that does not fit gets a
+    /// segment of its own size.
     pub segment_bytes: u64,
-    /// Mixed into every checksum of segments made from now on, so that bytes a user smuggles into
-    /// a payload cannot pass for a record. Random in production, fixed in simulations.
+    /// Mixed into every checksum of new segments, so that bytes in a user's payload cannot pass for a
+    /// record. Random in production, fixed in simulations.
     pub salt: u64,
-    /// So many bytes of the last entries' payloads are kept in memory; earlier ones are read from
-    /// the disk where somebody asks for them.
-    pub warm_bytes: u64,
+    /// The size of the last entries' payloads kept in memory; earlier ones are read from disk when
+    /// needed.
+    pub memory_bytes: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { segment_bytes: 16 << 20, salt: 0, warm_bytes: 2 << 20 }
+        Options { segment_bytes: 16 << 20, salt: 0, memory_bytes: 2 << 20 }
     }
 }
 

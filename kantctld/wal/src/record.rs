@@ -1,30 +1,30 @@
-//! One record: everything one `append` asked for, under one checksum, so that it is there whole
-//! or not at all. It knows neither files nor segments.
+//! A record: the data of one `append` under one checksum, so that it survives completely or not at
+//! all.
 //!
 //! ```text
 //!  0  u32  length of the body; 0 ends a segment
 //!  4  u32  crc32 of: the segment's salt and id, then all other bytes of this record
 //!  8  u64  sequence: this is the n-th record ever written here
-//! 16  u64  durable: the highest sequence known to be on disk when this one was written
+//! 16  u64  durable: the highest sequence known to be on disk when this record was written
 //! 24       body: items, one after another; then zeros up to a multiple of 8
 //! ```
 //!
-//! `durable` is what tells a torn tail from rot: a record that is bad although a later one swears
-//! it was synced can only have been damaged afterwards.
+//! `durable` distinguishes a torn end from damage: a bad record that a later one reports as synced was
+//! damaged afterwards.
 
 use crc32fast::Hasher;
 
 use crate::codec::{Cursor, put_block};
 use crate::entry::{Entry, HardState, Index, Position, Term};
 
-/// Records start at multiples of this, so that later ones can be found past a damaged one.
+/// Records start at multiples of this, so that later ones can be found behind a damaged one.
 pub(crate) const ALIGN_BYTES: u64 = 8;
-/// Everything before the body.
+/// The bytes before the body.
 pub(crate) const HEAD_BYTES: u64 = 24;
-/// Above this a record is refused, far below what its u32 length could say.
+/// The limit on a body; the length field would allow more.
 pub(crate) const BODY_BYTES_MAX: u64 = 1 << 30;
 
-/// Counts the records of a log directory over its whole life. The first is 1.
+/// Numbers the records of a log directory over its whole life, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Sequence(pub u64);
 
@@ -34,25 +34,25 @@ impl Sequence {
     }
 }
 
-/// A record's place in time.
+/// The position of a record in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub sequence: Sequence,
     pub durable: Sequence,
 }
 
-/// One thing a record says.
+/// One statement of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// The log now ends with this entry; whatever stood at its index or above is gone.
+    /// The log now ends with this entry; entries at its index or above are removed.
     Entry(Entry),
-    /// The hard state is now this.
+    /// The new hard state.
     HardState(HardState),
-    /// Entries up to here are covered by a snapshot and gone; later ones stay.
+    /// A snapshot covers the entries up to here, which are removed.
     Compact(Position),
-    /// All entries are gone: the log begins anew after a snapshot from the leader.
+    /// All entries are removed: the log restarts after a snapshot from the leader.
     Reset(Position),
-    /// Nothing, except that everything before it is durable. Written at a clean stop.
+    /// Only states that everything before is durable. Written at a clean stop.
     Mark,
 }
 
@@ -123,18 +123,18 @@ fn position(cursor: &mut Cursor<'_>) -> Option<Position> {
     Some(Position { index: Index(cursor.u64()?), term: Term(cursor.u64()?) })
 }
 
-/// How long the body of these items is.
+/// The length of the body of these items.
 pub(crate) fn body_bytes(items: &[Item]) -> u64 {
     items.iter().map(Item::encoded_bytes).sum()
 }
 
-/// How much room a record with such a body takes.
+/// The length of a record with a body of this length.
 pub(crate) fn record_bytes(body_bytes: u64) -> u64 {
     HEAD_BYTES + body_bytes.next_multiple_of(ALIGN_BYTES)
 }
 
-/// A record as bytes. `seed` has taken in the segment's salt and id; the body is at most
-/// [`BODY_BYTES_MAX`] long, which the caller has checked.
+/// Encodes a record. `seed` includes the segment's salt and id. The caller has checked that the body
+/// has at most [`BODY_BYTES_MAX`].
 pub(crate) fn encode(items: &[Item], stamp: Stamp, seed: &Hasher) -> Vec<u8> {
     let body = body_bytes(items);
     let length = u32::try_from(body).expect("a body is checked to be at most BODY_BYTES_MAX");
@@ -152,7 +152,7 @@ pub(crate) fn encode(items: &[Item], stamp: Stamp, seed: &Hasher) -> Vec<u8> {
     out
 }
 
-/// Over everything but the checksum itself and the padding.
+/// The checksum of everything but itself and the padding.
 fn checksum(record: &[u8], seed: &Hasher) -> u32 {
     let mut hasher = seed.clone();
     hasher.update(&record[..4]);
@@ -160,7 +160,7 @@ fn checksum(record: &[u8], seed: &Hasher) -> u32 {
     hasher.finalize()
 }
 
-/// A record found at the start of some bytes, its checksum good.
+/// A record with a valid checksum.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
     pub stamp: Stamp,
@@ -172,7 +172,7 @@ impl Found<'_> {
         record_bytes(self.body.len() as u64)
     }
 
-    /// The items, or None when this release does not know one of them.
+    /// The items, or None if one of them is unknown.
     pub fn items(&self) -> Option<Vec<Item>> {
         let mut cursor = Cursor::new(self.body);
         let mut items = Vec::new();
@@ -183,7 +183,7 @@ impl Found<'_> {
     }
 }
 
-/// The record's stamp as it stands there, checked or not. None without a record.
+/// The record's stamp, whether or not the checksum is valid. None without a record.
 pub(crate) fn claimed_stamp(bytes: &[u8]) -> Option<Stamp> {
     let mut cursor = Cursor::new(bytes);
     let length = cursor.u32()?;
@@ -194,7 +194,7 @@ pub(crate) fn claimed_stamp(bytes: &[u8]) -> Option<Stamp> {
     is_sane.then_some(Stamp { sequence, durable })
 }
 
-/// The record that starts with the first of these bytes, if there is a whole and good one.
+/// Decodes the record at the start of these bytes, if it is complete and valid.
 pub(crate) fn decode<'a>(bytes: &'a [u8], seed: &Hasher) -> Option<Found<'a>> {
     let stamp = claimed_stamp(bytes)?;
     let mut cursor = Cursor::new(bytes);
@@ -226,7 +226,7 @@ mod tests {
     const STAMP: Stamp = Stamp { sequence: Sequence(9), durable: Sequence(7) };
 
     #[test]
-    fn a_record_reads_back_as_written() {
+    fn a_record_can_be_read_back() {
         let seed = Hasher::new();
         let bytes = encode(&items(), STAMP, &seed);
         let found = decode(&bytes, &seed).unwrap();
@@ -237,19 +237,19 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_is_noticed() {
+    fn every_flipped_bit_is_detected() {
         let seed = Hasher::new();
         let bytes = encode(&items(), STAMP, &seed);
         let body_end = (HEAD_BYTES + body_bytes(&items())) as usize;
         for bit in 0..body_end * 8 {
             let mut rotten = bytes.clone();
             rotten[bit / 8] ^= 1 << (bit % 8);
-            assert!(decode(&rotten, &seed).is_none(), "bit {bit} went unnoticed");
+            assert!(decode(&rotten, &seed).is_none(), "bit {bit} was not detected");
         }
     }
 
     #[test]
-    fn a_record_cut_short_anywhere_is_no_record() {
+    fn a_truncated_record_is_invalid() {
         let seed = Hasher::new();
         let bytes = encode(&items(), STAMP, &seed);
         let body_end = (HEAD_BYTES + body_bytes(&items())) as usize;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_segment_is_no_record() {
+    fn a_record_of_another_segment_is_invalid() {
         let bytes = encode(&items(), STAMP, &Hasher::new());
         let mut other = Hasher::new();
         other.update(b"another segment");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_item_is_not_guessed_at() {
+    fn an_unknown_item_is_refused() {
         let mut cursor = Cursor::new(&[77, 0, 0]);
         assert_eq!(Item::decode(&mut cursor), None);
     }

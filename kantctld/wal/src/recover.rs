@@ -1,6 +1,5 @@
-//! What a start finds on the disk and what it believes of it. It repairs only what a crash can
-//! explain: a torn end of the last segment. Anything else that does not fit is refused, with the
-//! file and the byte.
+//! Recovery: reading and checking the directory at a start. It repairs only what a crash can explain,
+//! a torn end of the last segment; any other inconsistency is refused with file and byte.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,76 +7,74 @@ use std::sync::Arc;
 use crate::disk::{self, Disk, DiskFile};
 use crate::entry::{HardState, Index};
 use crate::error::{Error, Result};
-use crate::kept::Home;
-use crate::names::{self, Listing};
+use crate::file_names::{self, Listing};
+use crate::log_slot::RecordLocation;
 use crate::options::Options;
 use crate::record::{Item, Sequence};
-use crate::segment::{self, Head, Place, Scan, SegmentId};
-use crate::segments::{self, Active, Sealed, Segments};
+use crate::segment::{self, FilePosition, Head, Scan, SegmentId};
+use crate::segment_set::{Active, Sealed, SegmentSet, note_highest};
 use crate::snapshot::Snapshot;
-use crate::snapshots::Snapshots;
-use crate::spares::Spares;
+use crate::snapshot_files::SnapshotFiles;
+use crate::spare_files::SpareFiles;
 use crate::tail::Tail;
 
-/// What was on the disk.
+/// The content of the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovered {
-    /// The last hard state; its commit index is never below the snapshot's. None in a new log.
+    /// The last hard state; its commit index is at least the snapshot's. None in a new log.
     pub hard_state: Option<HardState>,
-    /// The first entry in the log; one above `last_index` when there is none.
+    /// The first entry in the log; `last_index` plus one if there is none.
     pub first_index: Index,
     /// The last entry in the log.
     pub last_index: Index,
-    /// The state to begin with; the entries follow on it.
+    /// The state to start from; the entries follow it.
     pub snapshot: Option<Snapshot>,
-    /// Where a write was found half done and cut off, as after a power cut: harmless, worth a log
-    /// line.
-    pub torn: Option<Place>,
-    /// Why the newest snapshot could not be read, when the one before served instead: worth a
-    /// warning, since the disk is failing.
+    /// Where an interrupted write was removed, as after a power failure; harmless.
+    pub torn: Option<FilePosition>,
+    /// Why the newest snapshot could not be read, if the previous one was used instead: the disk may
+    /// be failing.
     pub damaged_snapshot: Option<String>,
 }
 
-/// A log brought back to life.
+/// A recovered log.
 pub(crate) struct Opened<D: Disk> {
-    pub segments: Segments<D>,
-    pub snapshots: Snapshots<D>,
+    pub segments: SegmentSet<D>,
+    pub snapshots: SnapshotFiles<D>,
     pub tail: Tail,
     pub recovered: Recovered,
 }
 
-/// Opens a directory whose lock is held. First everything is read and judged; only when nothing
-/// stands against a start does the disk change.
+/// Opens a directory whose lock is held. Everything is read and checked before the disk is changed.
 pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<D>> {
     let names = disk.list().map_err(|e| Error::fatal("list", disk.place(""), e))?;
     let listing = Listing::of(&names);
     check_listing(&listing, &disk.place(""))?;
-    let mut tail = Tail::new(options.warm_bytes);
+    let mut tail = Tail::new(options.memory_bytes);
     let replayed = replay(&*disk, &listing.segments, &mut tail)?;
     tail.check_whole().map_err(|reason| incomplete(disk.place(""), reason))?;
-    let mut snapshots = Snapshots::new(disk.clone(), listing.snapshots);
+    let mut snapshots = SnapshotFiles::new(disk.clone(), listing.snapshots);
     let (snapshot, damaged_snapshot) = choose_snapshot(&mut snapshots, &tail)?;
     let reset = match &snapshot {
         Some(snapshot) => missing_reset(&tail, snapshot, &snapshots)?,
         None => None,
     };
 
-    // A killed process may have left names that only the cache knows. What is written from here
-    // on builds on them, so they must last first.
+    // A killed process may have left names that are not durable. What is written from here on builds
+    // on them, so they are synced first.
     disk.sync_dir().map_err(|e| Error::fatal("sync", disk.place(""), e))?;
     for tmp in listing.unfinished {
         disk.remove(tmp).map_err(|e| Error::write("remove", disk.place(tmp), e))?;
     }
-    let spares = Spares::new(disk.clone(), options.segment_bytes, &listing.spares)?;
+    let spares = SpareFiles::new(disk.clone(), options.segment_bytes, &listing.spares)?;
     let torn = replayed.as_ref().and_then(|replayed| replayed.torn.clone());
     let mut segments = match replayed {
         Some(replayed) => resume(disk, options, spares, replayed)?,
-        None => begin(disk, options, spares, &tail)?,
+        None => create(disk, options, spares, &tail)?,
     };
     if let Some(reset) = reset {
-        let home = segments.write(std::slice::from_ref(&reset), || tail.opening())?;
+        let location = segments.write(std::slice::from_ref(&reset), || tail.opening())?;
         segments.sync()?;
-        tail.apply(reset, home).expect("a reset follows on anything");
+        tail.apply(reset, location).expect("a reset follows on anything");
     }
     if let Some(snapshot) = &snapshot {
         tail.raise_commit(snapshot.index);
@@ -94,17 +91,17 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
     Ok(Opened { segments, snapshots, tail, recovered })
 }
 
-/// A new log, with room for more at hand. One that goes on makes room when it is idle: who waits
-/// for a controller that starts does not wait for that.
-fn begin<D: Disk>(
+/// A new log, with a spare segment. An existing log makes its spare when idle, so that a start does
+/// not wait for it.
+fn create<D: Disk>(
     disk: Arc<D>,
     options: Options,
-    spares: Spares<D>,
+    spares: SpareFiles<D>,
     tail: &Tail,
-) -> Result<Segments<D>> {
-    let mut segments = Segments::create(disk, options, spares, &tail.opening())?;
+) -> Result<SegmentSet<D>> {
+    let mut segments = SegmentSet::create(disk, options, spares, &tail.opening())?;
     match segments.spares.prepare() {
-        // A full disk is no reason to stay down: entries still fit into what is there.
+        // On a full disk the log is still usable: entries fit into the existing segment.
         Err(Error::NoSpace { .. }) => {}
         prepared => prepared?,
     }
@@ -115,12 +112,12 @@ fn incomplete(file: String, reason: impl Into<String>) -> Error {
     Error::Incomplete { file, reason: reason.into() }
 }
 
-/// Segments are begun and retired one at a time and in order: a hole was not made by us.
+/// Checks the names: segments are created and retired one at a time in order, so a gap is damage.
 fn check_listing(listing: &Listing, place: &str) -> Result<()> {
     for pair in listing.segments.windows(2) {
         let expected = pair[0].next();
         if pair[1] != expected {
-            let reason = format!("{} is missing", names::segment(expected));
+            let reason = format!("{} is missing", file_names::segment(expected));
             return Err(incomplete(place.to_string(), reason));
         }
     }
@@ -130,7 +127,7 @@ fn check_listing(listing: &Listing, place: &str) -> Result<()> {
     Ok(())
 }
 
-/// One segment as read.
+/// A segment as read.
 struct Read<F> {
     head: Head,
     file: F,
@@ -140,9 +137,9 @@ struct Read<F> {
 }
 
 fn read<D: Disk>(disk: &D, id: SegmentId) -> Result<Read<D::File>> {
-    let name = disk.place(&names::segment(id));
+    let name = disk.place(&file_names::segment(id));
     let fatal = |source| Error::fatal("read", name.clone(), source);
-    let file = disk.open(&names::segment(id)).map_err(fatal)?;
+    let file = disk.open(&file_names::segment(id)).map_err(fatal)?;
     let bytes = disk::read_all(&file).map_err(fatal)?;
     let head = Head::decode(&bytes, id, &name)?;
     let scan = segment::scan(&bytes, &head, &name)?;
@@ -153,12 +150,12 @@ fn read<D: Disk>(disk: &D, id: SegmentId) -> Result<Read<D::File>> {
 struct Replayed<F> {
     sealed: VecDeque<Sealed>,
     last: Read<F>,
-    /// The highest entry in the last.
+    /// The highest entry in the last segment.
     highest: Index,
-    torn: Option<Place>,
+    torn: Option<FilePosition>,
 }
 
-/// Reads all segments and applies their records in order. None for a directory without any.
+/// Reads all segments and applies their records in order. None for a directory without segments.
 fn replay<D: Disk>(
     disk: &D,
     ids: &[SegmentId],
@@ -176,10 +173,14 @@ fn replay<D: Disk>(
             highest = Index(0);
         }
         for (run, items) in std::mem::take(&mut segment.scan.records) {
-            let home = Home { segment: id, offset: run.start, record_bytes: run.end - run.start };
+            let location = RecordLocation {
+                segment: id,
+                offset: run.start,
+                record_bytes: run.end - run.start,
+            };
             for item in items {
-                segments::note(&item, &mut highest, &mut sealed);
-                let applied = tail.apply(item, home);
+                note_highest(&item, &mut highest, &mut sealed);
+                let applied = tail.apply(item, location);
                 applied.map_err(|reason| incomplete(segment.name.clone(), reason))?;
             }
         }
@@ -190,52 +191,53 @@ fn replay<D: Disk>(
     Ok(Some(Replayed { sealed, last, highest, torn }))
 }
 
-/// Takes up writing where the last segment ends.
+/// Continues writing at the end of the last segment.
 fn resume<D: Disk>(
     disk: Arc<D>,
     options: Options,
-    spares: Spares<D>,
+    spares: SpareFiles<D>,
     replayed: Replayed<D::File>,
-) -> Result<Segments<D>> {
+) -> Result<SegmentSet<D>> {
     let Replayed { sealed, last, highest, .. } = replayed;
-    settle(&last)?;
+    rewrite_end(&last)?;
     let Read { head, file, scan, .. } = last;
     let written = Sequence(scan.next.0 - 1);
     let active = Active { head, seed: head.seed(), file, end: scan.end, highest };
-    Ok(Segments { disk, options, sealed, active, spares, written, durable: written })
+    Ok(SegmentSet { disk, options, sealed, active, spares, written, durable: written })
 }
 
-/// A segment is begun only after the one before is synced, so that one must reach up to it.
+/// Checks that a segment reaches up to the next one: it was synced before the next one was created.
 fn check_joined<F>(full: &Read<F>, next: Sequence) -> Result<()> {
     if full.scan.next == next {
         return Ok(());
     }
     let reason = if full.scan.next < next {
-        "a record is damaged, and a later segment proves that it had been whole"
+        "a record is damaged, and a later segment proves that it was complete"
     } else {
-        "the segment holds records that the next segment holds again"
+        "the segment has records that the next segment has too"
     };
-    Err(Place { file: full.name.clone(), offset: full.scan.end }.corrupt(reason))
+    Err(FilePosition { file: full.name.clone(), offset: full.scan.end }.corrupt(reason))
 }
 
-/// The last segment may end in a torn write, but not in one that had been synced. Answers where
-/// one was torn.
-fn check_end<F>(last: &Read<F>) -> Result<Option<Place>> {
-    let place = Place { file: last.name.clone(), offset: last.scan.end };
+/// The last segment may end in a torn write, but not within synced records. Returns where a write was
+/// torn.
+fn check_end<F>(last: &Read<F>) -> Result<Option<FilePosition>> {
+    let place = FilePosition { file: last.name.clone(), offset: last.scan.end };
     if last.scan.next == last.head.first {
         return Err(place.corrupt("the first record of the segment is damaged"));
     }
-    if let Some(at) = segment::witness(&last.bytes, &last.head, &last.scan) {
-        let reason = format!("a record is damaged, and a later one at byte {at} proves it whole");
+    if let Some(at) = segment::later_proof_of_sync(&last.bytes, &last.head, &last.scan) {
+        let reason =
+            format!("a record is damaged, and a later one at byte {at} proves it complete");
         return Err(place.corrupt(reason));
     }
     Ok(segment::is_torn(&last.bytes, &last.scan).then_some(place))
 }
 
-/// Writes the last segment again, cut at its end, and syncs it. Needed for two reasons: what is
-/// left of torn writes must not join up with new records; and what the last process wrote without
-/// a (successful) sync may be in the page cache only, where it looks the same as on the disk.
-fn settle<F: DiskFile>(last: &Read<F>) -> Result<()> {
+/// Rewrites the last segment up to its end, and syncs it. Remains of torn writes must not join with
+/// new records, and what the last process wrote without a successful sync may be only in the page
+/// cache, where it looks the same as on disk.
+fn rewrite_end<F: DiskFile>(last: &Read<F>) -> Result<()> {
     let end = last.scan.end;
     let whole = &last.bytes[..end as usize];
     let written = last.file.write_at(0, whole);
@@ -245,9 +247,9 @@ fn settle<F: DiskFile>(last: &Read<F>) -> Result<()> {
     last.file.sync().map_err(|e| Error::fatal("sync", last.name.clone(), e))
 }
 
-/// The newest snapshot that is whole and that the log follows on, and why a newer one was not.
+/// The newest valid snapshot that the log follows, and why a newer one was not used.
 fn choose_snapshot<D: Disk>(
-    snapshots: &mut Snapshots<D>,
+    snapshots: &mut SnapshotFiles<D>,
     tail: &Tail,
 ) -> Result<(Option<Snapshot>, Option<String>)> {
     let base = tail.base().index;
@@ -271,18 +273,18 @@ fn choose_snapshot<D: Disk>(
         Some(error) => Err(error),
         None if base == Index(0) => Ok((None, None)),
         None => {
-            let reason = format!("the log begins after {base} and no snapshot reaches that far");
+            let reason = format!("the log begins after {base}, and no snapshot reaches that far");
             Err(incomplete(snapshots.place(base), reason))
         }
     }
 }
 
-/// What the log still lacks to follow on the snapshot. Nothing if it holds the snapshot's entry;
-/// otherwise the snapshot came from the leader, and a crash kept us from beginning the log anew.
+/// The record that makes the log follow the snapshot. None if the log has the snapshot's entry;
+/// otherwise the snapshot came from the leader, and a crash prevented the restart of the log.
 fn missing_reset<D: Disk>(
     tail: &Tail,
     snapshot: &Snapshot,
-    snapshots: &Snapshots<D>,
+    snapshots: &SnapshotFiles<D>,
 ) -> Result<Option<Item>> {
     let position = snapshot.position();
     if tail.term(position.index).ok() == Some(position.term) {

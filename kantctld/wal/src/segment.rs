@@ -1,22 +1,22 @@
-//! One segment file: its head, and what a scan of its bytes finds. Pure: bytes in, records out;
-//! the files are opened and written elsewhere.
+//! A segment file: its head, and the scan of its records. Pure: the files are opened and written
+//! elsewhere.
 //!
 //! ```text
 //!  0  8 B  "KANTLOG\n"
 //!  8  u32  format
 //! 12  u32  crc32 of all other bytes of the head
-//! 16  u64  id: segments count up without a hole
+//! 16  u64  id: segments are numbered without gaps
 //! 24  u64  salt, mixed into the checksums of the records
 //! 32  u64  sequence of the first record
 //! 40  u64  size of the file
 //! 48       records
 //! ```
 //!
-//! Every format, later ones too, has its first 16 bytes and the length of the head like this.
+//! The first 16 bytes and the length of the head are the same in all formats, including later ones.
 //!
-//! A segment gets its final name only after its head and first record are synced, so a file of
-//! that name with a bad head is damage, never an accident of timing. And it is begun only after
-//! the one before is synced: its first sequence says where the earlier one must end.
+//! A segment gets its final name only after its head and first record are synced, so a bad head in a
+//! file of that name is damage. And it is created only after the previous segment is synced: its
+//! first sequence says where that one must end.
 
 use std::fmt;
 use std::ops::Range;
@@ -30,10 +30,10 @@ use crate::record::{self, Item, Sequence, Stamp};
 const MAGIC: &[u8; 8] = b"KANTLOG\n";
 /// The format this release writes and reads.
 pub(crate) const FORMAT: u32 = 1;
-/// Where the first record begins.
+/// Where the first record starts.
 pub(crate) const HEAD_BYTES: u64 = 48;
 
-/// Numbers segments from 1; never used twice.
+/// Numbers segments from 1; not reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SegmentId(pub u64);
 
@@ -45,26 +45,25 @@ impl SegmentId {
 
 /// A byte in a file, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     pub file: String,
-    /// The byte in it.
     pub offset: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at byte {}", self.file, self.offset)
     }
 }
 
-impl Place {
-    /// The refusal to go on because of damage here.
+impl FilePosition {
+    /// The error for damage at this position.
     pub(crate) fn corrupt(self, reason: impl Into<String>) -> Error {
         Error::Corrupt { file: self.file, offset: self.offset, reason: reason.into() }
     }
 }
 
-/// What a segment says about itself.
+/// The head of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub id: SegmentId,
@@ -87,15 +86,16 @@ impl Head {
         out
     }
 
-    /// Reads the head of a segment that should have this id.
+    /// Decodes the head of the segment with this id.
     pub fn decode(bytes: &[u8], id: SegmentId, file: &str) -> Result<Head> {
-        let bad = |offset, reason: &str| Place { file: file.to_string(), offset }.corrupt(reason);
+        let bad =
+            |offset, reason: &str| FilePosition { file: file.to_string(), offset }.corrupt(reason);
         let Some(head) = bytes.get(..HEAD_BYTES as usize) else {
             return Err(bad(bytes.len() as u64, "the file ends inside its head"));
         };
         let Fields { format, crc, number, salt, first, size_bytes } =
             Fields::read(head).ok_or_else(|| bad(0, "this is not a log segment"))?;
-        // First: a turned bit in the format is no other release.
+        // Checked first, because a flipped bit in the format is damage.
         if head_checksum(head) != crc {
             return Err(bad(0, "the checksum of the head is wrong"));
         }
@@ -107,13 +107,13 @@ impl Head {
             return Err(bad(16, "the head belongs to another segment: was the file renamed?"));
         }
         if size_bytes != bytes.len() as u64 {
-            return Err(bad(bytes.len() as u64, "the file has not the length its head names"));
+            return Err(bad(bytes.len() as u64, "the file does not have the length in its head"));
         }
         Ok(Head { id, salt, first: Sequence(first), size_bytes })
     }
 
-    /// The start of every record's checksum: a record left from the file's earlier life as
-    /// another segment does not match it.
+    /// The start of every record's checksum, so that records from the file's earlier use as another
+    /// segment do not match.
     pub fn seed(&self) -> Hasher {
         let mut seed = Hasher::new();
         seed.update(&self.salt.to_le_bytes());
@@ -122,7 +122,7 @@ impl Head {
     }
 }
 
-/// A head as it stands in the file, unchecked but for its magic.
+/// The fields of a head, unchecked except for its magic.
 struct Fields {
     format: u32,
     crc: u32,
@@ -153,18 +153,18 @@ pub(crate) fn head_checksum(head: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// The unbroken run of good records from the start of a segment.
+/// The run of valid records from the start of a segment.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    /// Each with the bytes it takes in the file.
+    /// With their byte ranges in the file.
     pub records: Vec<(Range<u64>, Vec<Item>)>,
-    /// Where the run ends.
+    /// The end of the run.
     pub end: u64,
-    /// The sequence that would have come next.
+    /// The sequence that would come next.
     pub next: Sequence,
 }
 
-/// Reads records until the first that is bad or out of sequence.
+/// Reads records up to the first one that is invalid or out of sequence.
 pub(crate) fn scan(bytes: &[u8], head: &Head, file: &str) -> Result<Scan> {
     let seed = head.seed();
     let mut scan = Scan { records: Vec::new(), end: HEAD_BYTES, next: head.first };
@@ -173,8 +173,8 @@ pub(crate) fn scan(bytes: &[u8], head: &Head, file: &str) -> Result<Scan> {
             break;
         }
         let Some(items) = found.items() else {
-            let place = Place { file: file.to_string(), offset: scan.end };
-            return Err(place.corrupt("a record holds an item this kantctld does not know"));
+            let place = FilePosition { file: file.to_string(), offset: scan.end };
+            return Err(place.corrupt("a record has an item that this kantctld does not know"));
         };
         let end = scan.end + found.record_bytes();
         scan.records.push((scan.end..end, items));
@@ -184,20 +184,20 @@ pub(crate) fn scan(bytes: &[u8], head: &Head, file: &str) -> Result<Scan> {
     Ok(scan)
 }
 
-/// Where, past the end of the scan, a good record swears that the next one had been synced. Such
-/// a witness makes the end of the run damage instead of a torn write.
-pub(crate) fn witness(bytes: &[u8], head: &Head, scan: &Scan) -> Option<u64> {
+/// Where, past the end of the scan, a valid record reports that the next one was synced. Then the end
+/// of the run is damage, not a torn write.
+pub(crate) fn later_proof_of_sync(bytes: &[u8], head: &Head, scan: &Scan) -> Option<u64> {
     let seed = head.seed();
     let past = scan.end + record::ALIGN_BYTES..bytes.len() as u64;
     past.step_by(record::ALIGN_BYTES as usize).find(|&at| {
         let rest = tail_of(bytes, at);
-        // The cheap look at the stamp first: it rules out nearly every offset.
-        let swears = |stamp: Stamp| stamp.durable >= scan.next;
-        record::claimed_stamp(rest).is_some_and(swears) && record::decode(rest, &seed).is_some()
+        // The stamp is checked first because that is cheap and excludes nearly every offset.
+        let proves = |stamp: Stamp| stamp.durable >= scan.next;
+        record::claimed_stamp(rest).is_some_and(proves) && record::decode(rest, &seed).is_some()
     })
 }
 
-/// Whether the bytes at the end of the scan look like the next record, begun but not finished.
+/// Whether the bytes at the end of the scan look like the next record, incompletely written.
 pub(crate) fn is_torn(bytes: &[u8], scan: &Scan) -> bool {
     let claimed = record::claimed_stamp(tail_of(bytes, scan.end));
     claimed.is_some_and(|stamp| stamp.sequence == scan.next)

@@ -1,4 +1,4 @@
-//! One snapshot and its file format. Pure: bytes in, bytes out; the payload stays opaque.
+//! A snapshot and its file format. Pure; the payload is opaque.
 //!
 //! ```text
 //!  0  8 B  "KANTSNAP"
@@ -12,37 +12,37 @@
 //! 48       payload
 //! ```
 //!
-//! Every format, later ones too, has its first 16 bytes and the length of the head like this.
+//! The first 16 bytes and the length of the head are the same in all formats, including later ones.
 
 use crc32fast::Hasher;
 
 use crate::codec::Cursor;
 use crate::entry::{Index, Position, Term};
 use crate::error::{Error, Result};
-use crate::segment::Place;
+use crate::segment::FilePosition;
 
 const MAGIC: &[u8; 8] = b"KANTSNAP";
 /// The format this release writes and reads.
 pub(crate) const FORMAT: u32 = 1;
 const HEAD_BYTES: usize = 48;
 
-/// The state as of one log index.
+/// The state at one log index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The last entry applied to it.
+    /// The last entry applied.
     pub index: Index,
     pub term: Term,
-    /// The state, opaque to this crate.
+    /// Opaque to this crate.
     pub payload: Vec<u8>,
 }
 
 impl Snapshot {
-    /// Where in the log it stands.
+    /// The position in the log.
     pub fn position(&self) -> Position {
         Position { index: self.index, term: self.term }
     }
 
-    /// What stands before the payload in the file.
+    /// The bytes before the payload.
     pub(crate) fn encode_head(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEAD_BYTES);
         out.extend_from_slice(MAGIC);
@@ -58,14 +58,15 @@ impl Snapshot {
         out
     }
 
-    /// Reads a whole file that should hold the snapshot of this index.
+    /// Decodes the file of the snapshot with this index.
     pub(crate) fn decode(mut bytes: Vec<u8>, index: Index, file: &str) -> Result<Snapshot> {
-        let bad = |offset, reason: &str| Place { file: file.to_string(), offset }.corrupt(reason);
+        let bad =
+            |offset, reason: &str| FilePosition { file: file.to_string(), offset }.corrupt(reason);
         let head = bytes.get(..HEAD_BYTES).and_then(Fields::read);
         let Some(head) = head else {
             return Err(bad(0, "this is not a snapshot"));
         };
-        // First: a turned bit in the format is no other release.
+        // Checked first, because a flipped bit in the format is damage.
         if head_checksum(&bytes[..HEAD_BYTES]) != head.crc {
             return Err(bad(0, "the checksum of the snapshot's head is wrong"));
         }
@@ -74,11 +75,11 @@ impl Snapshot {
             return Err(Error::UnknownVersion { file, found: head.format, known: FORMAT });
         }
         if head.index != index.0 {
-            return Err(bad(16, "the snapshot is of another index: was the file renamed?"));
+            return Err(bad(16, "the snapshot has another index: was the file renamed?"));
         }
         let payload = bytes.split_off(HEAD_BYTES);
         if payload.len() as u64 != head.payload_bytes {
-            return Err(bad(32, "the snapshot has not the length its head names"));
+            return Err(bad(32, "the snapshot does not have the length in its head"));
         }
         if crc32fast::hash(&payload) != head.payload_crc {
             return Err(bad(HEAD_BYTES as u64, "the checksum of the snapshot is wrong"));
@@ -87,7 +88,7 @@ impl Snapshot {
     }
 }
 
-/// A head as it stands in the file, unchecked but for its magic.
+/// The fields of a head, unchecked except for its magic.
 struct Fields {
     format: u32,
     crc: u32,
@@ -133,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_reads_back_as_written() {
+    fn a_snapshot_can_be_read_back() {
         assert_eq!(Snapshot::decode(bytes(), Index(70), "s").unwrap(), snapshot());
     }
 
     #[test]
-    fn every_flipped_bit_and_every_cut_is_noticed() {
+    fn every_flipped_bit_and_every_truncation_is_detected() {
         for bit in 0..bytes().len() * 8 {
             let mut rotten = bytes();
             rotten[bit / 8] ^= 1 << (bit % 8);
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_format_says_what_to_do() {
+    fn an_unknown_format_is_refused_with_the_remedy() {
         let mut newer = bytes();
         newer[8] = 2;
         let turned = Snapshot::decode(newer.clone(), Index(70), "s").unwrap_err();

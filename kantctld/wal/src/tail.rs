@@ -1,36 +1,35 @@
-//! The live tail of the log: what raft reads, and what the records on disk add up to; of entries
-//! but the last in memory, where they stand. Live writes and recovery apply the same items here. It
-//! never touches the disk.
+//! The live part of the log as raft reads it, and as the records on disk add up to it. The payloads of
+//! all but the last entries are only on disk. Live writes and recovery apply the same items.
 
 use std::collections::VecDeque;
 
 use crate::entry::{Entry, HardState, Index, Position, Term};
 use crate::error::{Error, Result};
-use crate::kept::{Home, Kept};
+use crate::log_slot::{LogSlot, RecordLocation};
 use crate::record::Item;
 
 /// Entries after a base position, and the hard state.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
-    /// Everything up to here is in a snapshot.
+    /// A snapshot has everything up to here.
     base: Position,
-    /// Consecutive. Begin right after the base, except in the middle of a recovery.
-    entries: VecDeque<Kept>,
-    /// So many of the first are on the disk alone.
-    cold: usize,
-    /// The payloads of the others.
-    warm_bytes: u64,
-    /// The most that may be, but for the last entry's.
-    warm_bytes_max: u64,
-    /// Its commit index is kept equal to `committed`.
+    /// Consecutive; they start right after the base, except during recovery.
+    entries: VecDeque<LogSlot>,
+    /// The number of first entries whose payload is only on disk.
+    on_disk: usize,
+    /// The size of the other entries' payloads.
+    memory_bytes: u64,
+    /// The limit on that, not counting the last entry.
+    memory_bytes_max: u64,
+    /// Its commit index equals `committed`.
     hard_state: Option<HardState>,
-    /// The highest index known committed, be it from a hard state or because it is in a snapshot.
+    /// The highest index known to be committed, from a hard state or a snapshot.
     committed: Index,
 }
 
 impl Tail {
-    pub fn new(warm_bytes_max: u64) -> Self {
-        Tail { warm_bytes_max, ..Tail::default() }
+    pub fn new(memory_bytes_max: u64) -> Self {
+        Tail { memory_bytes_max, ..Tail::default() }
     }
 
     pub fn base(&self) -> Position {
@@ -41,7 +40,7 @@ impl Tail {
         self.hard_state.as_ref()
     }
 
-    /// The highest index known committed: up to here no write may touch anything any more.
+    /// The highest index known to be committed: no write may change entries up to here.
     pub fn committed(&self) -> Index {
         self.committed
     }
@@ -51,16 +50,16 @@ impl Tail {
     }
 
     pub fn last_index(&self) -> Index {
-        self.entries.back().map_or(self.base.index, Kept::index)
+        self.entries.back().map_or(self.base.index, LogSlot::index)
     }
 
-    /// What the first record of a segment says, so that earlier segments may go.
+    /// The first record of a segment, which makes earlier segments unnecessary.
     pub fn opening(&self) -> Vec<Item> {
         let base = std::iter::once(Item::Compact(self.base));
         base.chain(self.hard_state.clone().map(Item::HardState)).collect()
     }
 
-    /// Takes note that everything up to here is committed, as what is in a snapshot always is.
+    /// Notes that everything up to here is committed, as the content of a snapshot always is.
     pub fn raise_commit(&mut self, index: Index) {
         self.committed = self.committed.max(index);
         if let Some(hard) = &mut self.hard_state {
@@ -75,9 +74,9 @@ impl Tail {
         self.slot(index).map(|slot| self.entries[slot].term())
     }
 
-    /// The entries from `low` up to but not `high`, as many as fit into `bytes_max` of payload,
-    /// at least one.
-    pub fn entries(&self, low: Index, high: Index, bytes_max: u64) -> Result<Vec<&Kept>> {
+    /// The entries from `low` up to but not including `high`: as many as have at most `bytes_max` of
+    /// payload, but at least one.
+    pub fn entries(&self, low: Index, high: Index, bytes_max: u64) -> Result<Vec<&LogSlot>> {
         if low >= high {
             return Ok(Vec::new());
         }
@@ -102,8 +101,8 @@ impl Tail {
         Ok(slot as usize)
     }
 
-    /// Whether raft may append these: in one piece, joined to the log, above the commit index,
-    /// and the commit index itself neither falling nor beyond the end.
+    /// Checks an append: the entries must be consecutive, follow the log, and be above the commit
+    /// index, which must neither fall nor exceed the last entry.
     pub fn check(&self, entries: &[Entry], hard_state: Option<&HardState>) -> Result<()> {
         let refuse = |reason: String| Err(Error::refused("append to the log", reason));
         let committed = self.committed;
@@ -114,7 +113,7 @@ impl Tail {
                 return refuse(format!("entry {first} would leave a gap after {last}"));
             }
             if first <= committed {
-                let reason = format!("entry {first} is committed, as all are up to {committed}");
+                let reason = format!("entry {first} is committed, like all up to {committed}");
                 return refuse(reason);
             }
             let in_order = entries.windows(2).all(|pair| pair[1].index == pair[0].index.next());
@@ -125,7 +124,7 @@ impl Tail {
         }
         match hard_state {
             Some(hard) if hard.commit > last => {
-                refuse(format!("commit index {} is beyond the end, {last}", hard.commit))
+                refuse(format!("commit index {} is above the last entry, {last}", hard.commit))
             }
             Some(hard) if hard.commit < committed => {
                 refuse(format!("commit index {} is below {committed}", hard.commit))
@@ -134,12 +133,15 @@ impl Tail {
         }
     }
 
-    /// Takes in one item of the record that stands there. The error says what about it cannot
-    /// follow on what came before, which for an item that was checked or written by us can only be
-    /// damage.
-    pub fn apply(&mut self, item: Item, home: Home) -> std::result::Result<(), String> {
+    /// Applies one item of the record at this location. The error says why it cannot follow what came
+    /// before; for an item that was checked or written by this crate that means damage.
+    pub fn apply(
+        &mut self,
+        item: Item,
+        location: RecordLocation,
+    ) -> std::result::Result<(), String> {
         match item {
-            Item::Entry(entry) => return self.push(entry, home),
+            Item::Entry(entry) => return self.push(entry, location),
             Item::HardState(hard) => {
                 let commit = hard.commit;
                 self.hard_state = Some(hard);
@@ -148,7 +150,7 @@ impl Tail {
             Item::Compact(to) => self.compact(to),
             Item::Reset(to) => {
                 self.entries.clear();
-                (self.cold, self.warm_bytes) = (0, 0);
+                (self.on_disk, self.memory_bytes) = (0, 0);
                 self.base = to;
                 self.raise_commit(to.index);
             }
@@ -157,13 +159,13 @@ impl Tail {
         Ok(())
     }
 
-    fn push(&mut self, entry: Entry, home: Home) -> std::result::Result<(), String> {
+    fn push(&mut self, entry: Entry, location: RecordLocation) -> std::result::Result<(), String> {
         let index = entry.index;
         if index <= self.base.index {
             return Err(format!("entry {index} is below the start of the log"));
         }
-        // With no entries yet the log may begin above its base: what lay between was compacted
-        // with its segments, and a later record says so (`check_whole` makes sure).
+        // Without entries the log may start above its base: what was between was compacted with its
+        // segments, and a later record says so (`check_whole` checks that).
         if let (Some(front), Some(back)) = (self.entries.front(), self.entries.back()) {
             let (front, back) = (front.index(), back.index());
             if index > back.next() {
@@ -174,26 +176,26 @@ impl Tail {
                 self.forget_last();
             }
         }
-        self.warm_bytes += entry.payload.len() as u64;
-        self.entries.push_back(Kept::Warm { entry, home });
-        self.cool();
+        self.memory_bytes += entry.payload.len() as u64;
+        self.entries.push_back(LogSlot::InMemory { entry, location });
+        self.limit_memory();
         Ok(())
     }
 
     fn forget_last(&mut self) {
-        if let Some(last) = self.entries.pop_back().filter(Kept::is_warm) {
-            self.warm_bytes -= last.payload_bytes();
+        if let Some(last) = self.entries.pop_back().filter(LogSlot::is_in_memory) {
+            self.memory_bytes -= last.payload_bytes();
         }
-        self.cold = self.cold.min(self.entries.len());
+        self.on_disk = self.on_disk.min(self.entries.len());
     }
 
-    /// Lets go of the earliest payloads, as far as there are too many.
-    fn cool(&mut self) {
-        while self.warm_bytes > self.warm_bytes_max && self.cold + 1 < self.entries.len() {
-            let kept = &mut self.entries[self.cold];
-            self.warm_bytes -= kept.payload_bytes();
-            kept.cool();
-            self.cold += 1;
+    /// Drops the earliest payloads while there are too many.
+    fn limit_memory(&mut self) {
+        while self.memory_bytes > self.memory_bytes_max && self.on_disk + 1 < self.entries.len() {
+            let kept = &mut self.entries[self.on_disk];
+            self.memory_bytes -= kept.payload_bytes();
+            kept.drop_payload();
+            self.on_disk += 1;
         }
     }
 
@@ -202,17 +204,17 @@ impl Tail {
             return;
         }
         while self.entries.front().is_some_and(|entry| entry.index() <= to.index) {
-            if let Some(first) = self.entries.pop_front().filter(Kept::is_warm) {
-                self.warm_bytes -= first.payload_bytes();
+            if let Some(first) = self.entries.pop_front().filter(LogSlot::is_in_memory) {
+                self.memory_bytes -= first.payload_bytes();
             }
-            self.cold = self.cold.saturating_sub(1);
+            self.on_disk = self.on_disk.saturating_sub(1);
         }
         self.base = to;
         self.raise_commit(to.index);
     }
 
-    /// After a recovery: nothing may be missing between the base and the first entry, nor between
-    /// the last entry and the commit index.
+    /// Checks after a recovery that nothing is missing between the base and the first entry, or
+    /// between the last entry and the commit index.
     pub fn check_whole(&self) -> std::result::Result<(), String> {
         let (first, commit, last) = (self.first_index(), self.committed, self.last_index());
         match self.entries.front() {

@@ -1,49 +1,49 @@
-//! The log as raft sees it. One thread writes (`&mut self`), any may read through `&self`.
-//! It never retries a failed sync: the first disk failure closes the log for good.
+//! The log as raft uses it. One thread writes (`&mut self`); reads need only `&self`. The first disk
+//! failure closes the log, and a failed sync is not repeated.
 
 mod read;
 
 use std::io;
 use std::sync::Arc;
 
-use crate::aside::{Aside, Written};
 use crate::disk::Disk;
 use crate::entry::{Entry, HardState, Index, Position, Term};
 use crate::error::{Error, Result};
-use crate::names;
+use crate::file_names;
 use crate::options::Options;
 use crate::record::Item;
 use crate::recover::{self, Opened, Recovered};
-use crate::segments::Segments;
+use crate::segment_set::SegmentSet;
 use crate::snapshot::Snapshot;
-use crate::snapshots::Snapshots;
+use crate::snapshot_files::SnapshotFiles;
+use crate::snapshot_writer::{SnapshotWriter, Written};
 use crate::tail::Tail;
 
 /// An open log directory.
 ///
-/// A raft thread does, per round: [`append`](Wal::append) the new entries and the hard state,
-/// [`sync`](Wal::sync) once, and only then answer its peers. Reads see what was appended, synced
+/// In each round a raft thread [`append`](Wal::append)s new entries and the hard state, calls
+/// [`sync`](Wal::sync) once, and only then answers its peers. Reads see all appended entries, synced
 /// or not.
 pub struct Wal<D: Disk> {
-    segments: Segments<D>,
-    snapshots: Snapshots<D>,
+    segments: SegmentSet<D>,
+    snapshots: SnapshotFiles<D>,
     tail: Tail,
-    /// The first disk failure; every later call repeats it.
+    /// The first disk failure, which every later call returns.
     poison: Option<String>,
     _lock: D::Lock,
 }
 
 impl<D: Disk> Wal<D> {
-    /// Takes the directory's lock and recovers what is there; begins a log in an empty one.
+    /// Takes the directory's lock and recovers the log; creates one in an empty directory.
     ///
     /// # Errors
-    /// [`Error::Locked`] when another controller runs here; [`Error::Corrupt`],
-    /// [`Error::Incomplete`] and [`Error::UnknownVersion`] when the files cannot be trusted or
-    /// read: nothing has been changed then.
+    /// [`Error::Locked`] if another process has the directory open; [`Error::Corrupt`],
+    /// [`Error::Incomplete`] and [`Error::UnknownVersion`] if the files are damaged or unreadable, and
+    /// then nothing has been changed.
     pub fn open(disk: D, options: Options) -> Result<(Wal<D>, Recovered)> {
         options.check()?;
-        let lock = disk.lock(names::LOCK).map_err(|source| {
-            let file = disk.place(names::LOCK);
+        let lock = disk.lock(file_names::LOCK).map_err(|source| {
+            let file = disk.place(file_names::LOCK);
             match source.kind() {
                 io::ErrorKind::WouldBlock => Error::Locked { file },
                 _ => Error::fatal("lock", file, source),
@@ -54,13 +54,13 @@ impl<D: Disk> Wal<D> {
         Ok((Wal { segments, snapshots, tail, poison: None, _lock: lock }, recovered))
     }
 
-    /// Writes entries and hard state as one record: after a crash all of it is there or nothing.
+    /// Writes entries and hard state as one record, which survives a crash completely or not at all.
     /// Entries at or below the last index replace the old end of the log. Durable after
     /// [`sync`](Wal::sync).
     ///
     /// # Errors
-    /// [`Error::NoSpace`] when a new segment does not fit: nothing has changed, it may be called
-    /// again. [`Error::Refused`] for entries that leave a gap or touch what is committed.
+    /// [`Error::NoSpace`] if a new segment does not fit: nothing has changed, and the call may be
+    /// repeated. [`Error::Refused`] for entries that leave a gap or change committed ones.
     pub fn append(&mut self, entries: Vec<Entry>, hard_state: Option<HardState>) -> Result<()> {
         self.guarded(|wal| {
             wal.tail.check(&entries, hard_state.as_ref())?;
@@ -72,35 +72,34 @@ impl<D: Disk> Wal<D> {
     /// Makes everything appended so far durable with one fdatasync.
     ///
     /// # Errors
-    /// [`Error::Io`] closes the log: what reached the disk is unknown, and asking again would get
-    /// a false yes. The process must restart.
+    /// [`Error::Io`] closes the log: what reached the disk is unknown, and a second sync would falsely
+    /// succeed. The process must restart.
     pub fn sync(&mut self) -> Result<()> {
         self.guarded(|wal| wal.segments.sync())
     }
 
-    /// Saves the state as of an applied, hence committed, index, durably. The log stays as it is;
-    /// see [`compact`](Wal::compact).
+    /// Saves the state at an applied, hence committed, index durably. The log is not changed; see
+    /// [`compact`](Wal::compact).
     ///
     /// # Errors
-    /// [`Error::NoSpace`] leaves everything as it was. [`Error::Refused`] when the log does not
-    /// hold the entry, or an equal or newer snapshot is there.
+    /// [`Error::NoSpace`] changes nothing. [`Error::Refused`] if the log does not have the entry, or
+    /// has an equal or newer snapshot.
     pub fn save_snapshot(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.check_open()?;
-        let written = self.aside().write(snapshot);
+        let written = self.snapshot_writer().write(snapshot);
         self.adopt(written)
     }
 
-    /// A snapshot that another thread may write, while this one goes on.
-    pub fn aside(&self) -> Aside<D> {
-        self.snapshots.aside()
+    /// A writer of snapshots for another thread.
+    pub fn snapshot_writer(&self) -> SnapshotWriter<D> {
+        self.snapshots.snapshot_writer()
     }
 
-    /// Makes what was written aside the newest snapshot, as [`save_snapshot`](Wal::save_snapshot)
-    /// does.
+    /// Makes a written snapshot the newest, as [`save_snapshot`](Wal::save_snapshot) does.
     ///
     /// # Errors
-    /// As there; what is refused is removed. An error of the writing is given back, and closes the
-    /// log where it means that the disk failed.
+    /// As there; a refused snapshot is removed. An error of the writer is returned, and closes the
+    /// log if it means that the disk failed.
     pub fn adopt(&mut self, written: Result<Written>) -> Result<()> {
         self.guarded(|wal| {
             let written = written?;
@@ -122,13 +121,13 @@ impl<D: Disk> Wal<D> {
         self.check_newer(index)
     }
 
-    /// Saves a snapshot received from the leader and begins the log anew after it, durably. The
-    /// commit index rises to it at least. Entries and hard state that came with it follow by
+    /// Saves a snapshot received from the leader and restarts the log after it, durably. The commit
+    /// index rises to at least its index. Entries and hard state that came with it follow by
     /// [`append`](Wal::append).
     ///
     /// # Errors
-    /// [`Error::Refused`] unless it lies above what is committed here. [`Error::NoSpace`] may leave
-    /// the snapshot behind but not the new beginning: the next call, or the next start, adds that.
+    /// [`Error::Refused`] unless it is above the commit index. [`Error::NoSpace`] may leave the snapshot
+    /// without the restart of the log, which the next call or the next start adds.
     pub fn install_snapshot(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.guarded(|wal| {
             let position = snapshot.position();
@@ -148,13 +147,12 @@ impl<D: Disk> Wal<D> {
         })
     }
 
-    /// Drops the entries up to and with `to`, and recycles segments that hold nothing else.
+    /// Removes the entries up to and including `to`, and retires segments without other entries.
     ///
-    /// Compacting to the last snapshot but one, not the last, lets a start survive a damaged
-    /// newest snapshot.
+    /// Compact up to the last snapshot but one, so that a start survives a damaged newest snapshot.
     ///
     /// # Errors
-    /// [`Error::Refused`] when no snapshot covers `to`.
+    /// [`Error::Refused`] if no snapshot covers `to`.
     pub fn compact(&mut self, to: Index) -> Result<()> {
         self.guarded(|wal| {
             if to <= wal.tail.base().index {
@@ -172,13 +170,13 @@ impl<D: Disk> Wal<D> {
         })
     }
 
-    /// Zero-fills a piece of the next segment ahead of its use, if none is ready: for idle moments.
+    /// Fills a part of the next segment with zeros, if none is ready; for idle times.
     pub fn prepare(&mut self) -> Result<()> {
         self.guarded(|wal| wal.segments.spares.prepare())
     }
 
-    /// Syncs and marks the end, so that the next start can tell damage in the last records from
-    /// a torn write. Not calling it loses nothing else.
+    /// Syncs and marks the end, so that the next start can distinguish damage in the last records from
+    /// a torn write. Nothing else depends on this call.
     pub fn close(mut self) -> Result<()> {
         self.guarded(|wal| {
             wal.segments.sync()?;
@@ -187,7 +185,7 @@ impl<D: Disk> Wal<D> {
         })
     }
 
-    /// The term of an entry, or of the position right before the first.
+    /// The term of an entry, or of the position before the first entry.
     ///
     /// # Errors
     /// [`Error::Compacted`] and [`Error::Unavailable`].
@@ -196,7 +194,7 @@ impl<D: Disk> Wal<D> {
         self.tail.term(index)
     }
 
-    /// The first entry in the log; one above [`last_index`](Wal::last_index) when it is empty.
+    /// The first entry in the log; [`last_index`](Wal::last_index) plus one if it is empty.
     pub fn first_index(&self) -> Index {
         self.tail.first_index()
     }
@@ -211,15 +209,15 @@ impl<D: Disk> Wal<D> {
         self.tail.hard_state()
     }
 
-    /// Where the newest snapshot stands.
+    /// The position of the newest snapshot.
     pub fn snapshot_position(&self) -> Option<Position> {
         self.snapshots.newest()
     }
 
-    /// Reads the newest snapshot from the disk and verifies it.
+    /// Reads the newest snapshot from disk and verifies it.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] when it has been damaged since; a new one can be saved.
+    /// [`Error::Corrupt`] if it is damaged; a new one can be saved.
     pub fn snapshot(&self) -> Result<Option<Snapshot>> {
         self.check_open()?;
         self.snapshots.newest().map(|newest| self.snapshots.load(newest.index)).transpose()
@@ -230,9 +228,9 @@ impl<D: Disk> Wal<D> {
             return Ok(());
         }
         let tail = &self.tail;
-        let home = self.segments.write(&items, || tail.opening())?;
+        let location = self.segments.write(&items, || tail.opening())?;
         for item in items {
-            self.tail.apply(item, home).expect("entries are checked before they are written");
+            self.tail.apply(item, location).expect("entries are checked before they are written");
         }
         Ok(())
     }
@@ -254,7 +252,7 @@ impl<D: Disk> Wal<D> {
         }
     }
 
-    /// Runs one writing call; a disk failure in it closes the log.
+    /// Runs a writing call; a disk failure in it closes the log.
     fn guarded<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.check_open()?;
         let result = call(self);

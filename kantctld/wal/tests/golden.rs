@@ -1,6 +1,6 @@
-//! The log's files against files kept in `golden/`: `current/` is what this release writes, byte
-//! for byte; `previous/` is what it must still read. Never rewrites `previous/`: golden/README.md
-//! says when that changes. UPDATE_GOLDEN writes `current/` anew.
+//! The log's files compared with files in `golden/`: `current/` is what this release writes, byte for
+//! byte; `previous/` is what it must read. UPDATE_GOLDEN rewrites `current/`; golden/README.md says
+//! when `previous/` changes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use wal::{Entry, Error, HardState, Index, Options, RealDisk, Recovered, Snapshot, Term, Wal};
 
-const OPTIONS: Options = Options { segment_bytes: 4096, salt: 0x5a17, warm_bytes: 200 };
+const OPTIONS: Options = Options { segment_bytes: 4096, salt: 0x5a17, memory_bytes: 200 };
 
 fn golden(set: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(set)
@@ -31,7 +31,7 @@ fn snapshot() -> Snapshot {
     Snapshot { index: Index(3), term: Term(1), payload: b"the state at entry 3".to_vec() }
 }
 
-/// Every kind of item: entries, one that replaces another, a hard state, a snapshot, a compaction,
+/// Every kind of item: entries, an entry that replaces another, a hard state, a snapshot, a compaction,
 /// the mark of a clean stop.
 fn write(path: &Path) -> wal::Result<()> {
     let (mut wal, _) = open(path)?;
@@ -46,7 +46,7 @@ fn write(path: &Path) -> wal::Result<()> {
     wal.close()
 }
 
-/// What a directory holds, but for what has no content.
+/// The files of a directory that have content.
 fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let all = fs::read_dir(path).expect("the directory lists");
     let named = all.map(|file| file.expect("it lists").file_name().into_string().expect("ascii"));
@@ -54,7 +54,7 @@ fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     kept.map(|name| (name.clone(), fs::read(path.join(name)).expect("it reads"))).collect()
 }
 
-/// Opens a copy: opening writes.
+/// Opens a copy, because opening writes.
 fn check_reads(set: &str) {
     let home = tempfile::tempdir().expect("a temporary directory");
     let found = files(&golden(set));
@@ -73,7 +73,7 @@ fn check_reads(set: &str) {
 }
 
 #[test]
-fn the_files_this_release_writes_are_those_that_are_kept() {
+fn the_written_files_match_the_golden_ones() {
     let home = tempfile::tempdir().expect("a temporary directory");
     write(home.path()).expect("the log is written");
     let (written, kept) = (files(home.path()), golden("current"));
@@ -82,7 +82,7 @@ fn the_files_this_release_writes_are_those_that_are_kept() {
             fs::write(kept.join(name), bytes).expect("it is written");
         }
     }
-    let says = "the format of the log changed: a new number for it, and golden/README.md";
+    let says = "the format of the log changed: it needs a new number, see golden/README.md";
     assert!(written == files(&kept), "{says}");
 }
 
@@ -92,11 +92,11 @@ fn the_files_of_this_format_are_read() {
 }
 
 #[test]
-fn the_files_of_the_format_before_are_read() {
+fn the_files_of_the_previous_format_are_read() {
     check_reads("previous");
 }
 
-/// Segment and snapshot alike have it at byte 8, and the head's checksum at 12.
+/// Segments and snapshots have it at byte 8, and the checksum of the head at 12.
 fn with_format(name: &str, format: u32) -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a temporary directory");
     for (known, mut bytes) in files(&golden("current")) {
@@ -111,7 +111,7 @@ fn with_format(name: &str, format: u32) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_file_of_an_unknown_format_is_refused_by_name_and_left_as_it_is() {
+fn a_file_of_an_unknown_format_is_refused_with_its_name_and_not_changed() {
     for name in ["log-", "snapshot-"] {
         let home = with_format(name, 9);
         let before = files(home.path());
@@ -124,7 +124,7 @@ fn a_file_of_an_unknown_format_is_refused_by_name_and_left_as_it_is() {
 }
 
 #[test]
-fn what_is_kept_of_the_format_before_is_at_most_one_behind() {
+fn the_previous_format_is_at_most_one_version_behind() {
     let format = |set| {
         let first = files(&golden(set)).into_values().next().expect("a file");
         u32::from_le_bytes(first[8..12].try_into().expect("four bytes"))

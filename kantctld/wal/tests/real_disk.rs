@@ -1,4 +1,4 @@
-//! The log on a real file system: reopening, the lock, and a process killed in mid-write.
+//! Tests of the log on a real file system: reopening, the lock, and a killed process.
 
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Write};
@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use wal::{Disk, Entry, Error, HardState, Index, Options, RealDisk, Snapshot, Term, Wal};
 
-const OPTIONS: Options = Options { segment_bytes: 64 << 10, salt: 42, warm_bytes: 200 };
+const OPTIONS: Options = Options { segment_bytes: 64 << 10, salt: 42, memory_bytes: 200 };
 
-/// Names the directory a child process writes to.
+/// The variable with the directory for a child process.
 const CHILD_DIRECTORY: &str = "KANT_WAL_CHILD_DIRECTORY";
 
 fn entry(index: u64) -> Entry {
@@ -32,7 +32,7 @@ fn append(wal: &mut Wal<RealDisk>, index: u64) {
 }
 
 #[test]
-fn everything_is_back_after_a_drop() {
+fn everything_is_there_after_a_drop() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let path = home.path().join("log");
     let (mut wal, _) = open(&path).expect("a new log opens");
@@ -55,7 +55,7 @@ fn everything_is_back_after_a_drop() {
 }
 
 #[test]
-fn a_second_opening_is_refused_until_the_first_ends() {
+fn a_second_open_is_refused_until_the_first_ends() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let first = open(home.path()).expect("a new log opens");
     let error = open(home.path()).err().expect("the second is refused");
@@ -79,7 +79,7 @@ fn files_are_for_their_owner_only() {
     }
 }
 
-/// Not a test of its own: what the child of the next one runs.
+/// Not a test of its own: the child process of the next one.
 #[test]
 #[ignore = "run as the child of a_process_killed_in_mid_write_loses_nothing_acknowledged"]
 fn child_that_writes_until_killed() {
@@ -100,7 +100,7 @@ fn child_that_writes_until_killed() {
     }
 }
 
-/// Runs the child until it has acknowledged `count` entries, kills it, and answers the last.
+/// Runs the child until it has acknowledged `count` entries, kills it, and returns the last one.
 fn last_acknowledged_by_a_killed_child(path: &Path, count: usize) -> u64 {
     let mut child = Command::new(std::env::current_exe().expect("this test has a path"))
         .args(["--exact", "child_that_writes_until_killed", "--ignored", "--nocapture"])
@@ -127,7 +127,7 @@ fn last_acknowledged_by_a_killed_child(path: &Path, count: usize) -> u64 {
 }
 
 #[test]
-fn a_process_killed_in_mid_write_loses_nothing_acknowledged() {
+fn a_process_killed_while_writing_loses_nothing_acknowledged() {
     let home = tempfile::tempdir().expect("a temporary directory");
     for round in 1..=4 {
         let acknowledged = last_acknowledged_by_a_killed_child(home.path(), 150 * round + 7);

@@ -75,12 +75,12 @@ fn a_cluster_has_either_emulated_or_real_nodes() -> anyhow::Result<()> {
     let refused = |cluster: &Cluster, words: &str| {
         e2e::wait_for(words, || Ok(cluster.controller_log().contains(words).then_some(())))
     };
-    refused(&real, "it is emulated, and this cluster is real")?;
+    refused(&real, "it is emulated, and this cluster has real nodes")?;
     assert_eq!(kantctl.nodes()?.nodes.len(), 1);
 
     let mut made_up = cluster(vec![], true)?;
     made_up.add_node("n1", Machine::cpu(), common::config::CgroupMode::Off)?;
-    refused(&made_up, "it is real, and all nodes of this cluster are emulated")?;
+    refused(&made_up, "it is a real node, and this cluster has only emulated ones")?;
     assert_eq!(made_up.kantctl(Person::plain())?.nodes()?.nodes.len(), 0);
     Ok(())
 }

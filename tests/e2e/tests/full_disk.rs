@@ -36,7 +36,12 @@ fn with_a_full_disk_nothing_is_acknowledged_or_lost_and_service_resumes_by_itsel
         let mut command = kantctl.command();
         command.args(["submit", "--parsable", "--hold", "large.sh"]).stdout(Stdio::piped());
         let mut child = command.spawn()?;
-        let full = || cluster.controller_log().contains("until there is room").then_some(true);
+        let full = || {
+            cluster
+                .controller_log()
+                .contains("all changes wait until there is free space")
+                .then_some(true)
+        };
         let is_full = wait_for("an answer, or a full disk", || {
             Ok(child.try_wait()?.map(|_| false).or_else(full))
         })?;

@@ -137,14 +137,14 @@ fn a_failing_mail_program_delays_nothing_and_a_missing_one_is_reported_at_submis
     let id = kantctl.submit(&["--mail-type=END", "--mem=16M"], "#!/bin/sh\ntrue\n")?;
     kantctl.finished(&id)?;
     wait_for("the log to say so", || {
-        Ok(cluster.controller_log().contains("a letter was not sent").then_some(()))
+        Ok(cluster.controller_log().contains("failed to send mail").then_some(()))
     })?;
 
     let nodes = vec![("n1", Machine::cpu())];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let answer = kantctl.run(&["submit", "--mail-type=END", "--wrap", "true"])?;
-    assert!(answer.code == 0 && answer.stderr.contains("sends no mail here"), "{answer:?}");
+    assert!(answer.code == 0 && answer.stderr.contains("this cluster sends no mail"), "{answer:?}");
     let silent = kantctl.run(&["submit", "--mail-type=NONE", "--wrap", "true"])?;
     assert_eq!((silent.code, silent.stderr.as_str()), (0, ""), "{silent:?}");
     Ok(())

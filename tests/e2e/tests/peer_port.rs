@@ -59,11 +59,11 @@ fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
     let joins = [
         (
             JoinRequest { protocol: PEER_PROTOCOL + 1, ..join.clone() },
-            "install one release on both",
+            "install the same release on both",
         ),
         (JoinRequest { cluster: Some(other), ..join.clone() }, "ask one of its own"),
-        (JoinRequest { now: now()? + hour, ..join.clone() }, "mend NTP"),
-        (JoinRequest { now: now()? - hour, ..join.clone() }, "mend NTP"),
+        (JoinRequest { now: now()? + hour, ..join.clone() }, "correct NTP"),
+        (JoinRequest { now: now()? - hour, ..join.clone() }, "correct NTP"),
         (JoinRequest { address: "0.0.0.0:7600".to_owned(), ..join }, "`advertise`"),
     ];
     let hello = PeerHello {
@@ -77,11 +77,14 @@ fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
         snapshot: None,
     };
     let hellos = [
-        (PeerHello { protocol: PEER_PROTOCOL + 1, ..hello.clone() }, "install one release on both"),
-        (PeerHello { cluster: other, ..hello.clone() }, "a key of its own"),
+        (
+            PeerHello { protocol: PEER_PROTOCOL + 1, ..hello.clone() },
+            "install the same release on both",
+        ),
+        (PeerHello { cluster: other, ..hello.clone() }, "its own key"),
         (PeerHello { to: ControllerId(9), ..hello.clone() }, "reached controller 1"),
-        (PeerHello { now: now()? + hour, ..hello.clone() }, "mend NTP"),
-        (PeerHello { now: now()? - hour, ..hello }, "mend NTP"),
+        (PeerHello { now: now()? + hour, ..hello.clone() }, "correct NTP"),
+        (PeerHello { now: now()? - hour, ..hello }, "correct NTP"),
     ];
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -229,13 +232,13 @@ fn invalid_raft_messages_are_dropped_without_harm_to_the_receiver() -> anyhow::R
         channel.send(&ToPeer::Letters(letters)).await?;
         wait_for("the letters to be dropped", || {
             let log = controllers.log("a");
-            Ok((log.matches("dropped a letter").count() >= 4).then_some(()))
+            Ok((log.matches("dropped a message").count() >= 4).then_some(()))
         })?;
         // A frame that is not a message closes the connection and is logged.
         let (channel, _) = greet(&endpoint, hello.clone()).await?;
         channel.send(&ToPeer::Chunk(ByteBuf::from(vec![0; 10]))).await?;
         wait_for("the connection to be closed", || {
-            Ok(controllers.log("a").contains("sent no letters").then_some(()))
+            Ok(controllers.log("a").contains("sent an unexpected message").then_some(()))
         })?;
         anyhow::Ok(())
     })?;

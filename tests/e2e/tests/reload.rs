@@ -124,7 +124,10 @@ fn sighup_reloads_the_configuration_and_logs_the_changes() -> anyhow::Result<()>
     std::fs::write(file(&cluster), "x = [\n")?;
     cluster.controller()?.signal(Signal::SIGHUP)?;
     e2e::wait_for("the complaint", || {
-        Ok(cluster.controller_log().contains("is not taken up, the old one stays").then_some(()))
+        Ok(cluster
+            .controller_log()
+            .contains("the configuration was not reloaded, the old one stays")
+            .then_some(()))
     })?;
     assert!(cluster.controller()?.ended()?.is_none());
     Ok(())

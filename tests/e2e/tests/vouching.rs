@@ -40,8 +40,7 @@ fn a_node_may_not_vouch_for_root_or_operators() -> anyhow::Result<()> {
         {
             let answer = cluster.kantctl(operator)?.on(&node).run(words)?;
             assert_eq!(answer.code, 1, "{words:?}: {answer:?}");
-            for part in
-                ["node n1 may not speak for", "kantctld's own socket", "nodes_may_vouch_for"]
+            for part in ["node n1 may not act for", "kantctld's own socket", "nodes_may_vouch_for"]
             {
                 assert!(answer.stderr.contains(part), "{words:?}: {}", answer.stderr);
             }

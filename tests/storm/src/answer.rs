@@ -4,7 +4,7 @@
 use crate::message::Reply;
 use common::id::{ControllerId, JobId};
 use common::time::Span;
-use replica::{ProposeError, Told};
+use replica::{Completion, ProposeError};
 use state::{Event, State};
 
 /// Where a controller is reached.
@@ -19,18 +19,18 @@ pub fn limit(state: &State, job: JobId) -> Option<Span> {
 
 /// What a user is told of what became of a request.
 pub fn reply(
-    told: &Result<Told<Vec<Event>>, ProposeError>,
+    told: &Result<Completion<Vec<Event>>, ProposeError>,
     last: JobId,
     leader: Option<ControllerId>,
 ) -> Reply {
     match told {
-        Ok(Told::Fresh) => Reply::Last(last),
-        Ok(Told::Applied(events)) => match (state::event::changed(events), &events[..]) {
+        Ok(Completion::Fresh) => Reply::Last(last),
+        Ok(Completion::Applied(events)) => match (state::event::changed(events), &events[..]) {
             (Err(refusal), _) => Reply::Refused(refusal.to_string()),
             (Ok(_), [Event::JobSubmitted { job, .. }, ..]) => Reply::Submitted(*job),
             (Ok(keys), _) => Reply::Changed(keys),
         },
-        Ok(Told::Changed(_)) => Reply::Unknown,
+        Ok(Completion::Changed(_)) => Reply::Unknown,
         Err(ProposeError::NotLeader | ProposeError::Busy) => Reply::NotLeader(leader),
         Err(_) => Reply::Unknown,
     }

@@ -16,7 +16,7 @@ use crate::wishes::Wishes;
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, ToNode};
-use replica::{Beginning, LogError, Opening, Replica, Role, Saved, Settled};
+use replica::{Bootstrap, LogError, Replica, ReplicaConfig, Role, Settled, SnapshotOutcome};
 use state::Settings;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub struct Process {
     replica: Replica<SimMachine, StormDisk, Ticket>,
     lead: Option<Lead>,
     /// A snapshot on the disk that the log does not know yet: the other thread's work.
-    saved: Option<Saved>,
+    saved: Option<SnapshotOutcome>,
     /// It waits for room on its disk.
     pub is_stuck: bool,
     outputs: Vec<Output>,
@@ -75,22 +75,22 @@ impl Process {
     /// [`LogError`] when the log cannot be opened.
     pub fn start(
         id: ControllerId,
-        beginning: &Beginning,
+        bootstrap: &Bootstrap,
         disk: StormDisk,
         life: u64,
         house: &House,
     ) -> Result<Self, LogError> {
-        let opening = Opening {
+        let opening = ReplicaConfig {
             id,
-            cluster: Some(house.cluster),
-            beginning: beginning.clone(),
+            cluster: house.cluster,
+            bootstrap: bootstrap.clone(),
             snapshot_every: house.snapshot_every,
             snapshot_bytes_min: house.snapshot_bytes_min,
             seed: house.seed ^ (life << 8),
             options: wal::Options {
                 segment_bytes: SEGMENT_BYTES,
                 salt: house.seed,
-                warm_bytes: SEGMENT_BYTES / 8,
+                memory_bytes: SEGMENT_BYTES / 8,
             },
         };
         let machine = SimMachine::new(id, house.judge.clone(), house.sabotage);
@@ -146,7 +146,7 @@ impl Process {
             match input {
                 Input::Wake => {}
                 Input::Tick => is_ticked = true,
-                Input::Letter(bytes) => heard = heard.and_then(|()| self.replica.step(&bytes)),
+                Input::PeerMessage(bytes) => heard = heard.and_then(|()| self.replica.step(&bytes)),
                 Input::Unreachable(id) => self.replica.note_unreachable(id),
                 Input::SnapshotCarried(id, arrived) => {
                     self.replica.note_snapshot_carried(id, arrived);
@@ -173,7 +173,7 @@ impl Process {
             self.replica.tick();
             self.tell_time(clocks.now_ms);
             if let Some(saved) = self.saved.take() {
-                self.replica.note_saved(saved);
+                self.replica.finish_snapshot(saved);
             }
         }
         self.act(clocks.now_ms, house, &mut wishes);
@@ -229,7 +229,7 @@ impl Process {
         let (answers, settled) = mail::settle(&mut self.replica, &mut self.outputs);
         let settled = settled?;
         self.is_stuck = matches!(settled, Settled::DiskFull(_));
-        if let Some(saving) = self.replica.take_saving() {
+        if let Some(saving) = self.replica.take_snapshot_task() {
             self.saved = Some(saving.run());
         }
         let mut wishes = Wishes::default();

@@ -12,7 +12,7 @@ use common::id::JobKey;
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, Hello, StepStatus, ToNode};
 use lead::session::ORDERS_BYTES;
-use lead::{Due, Limits, NodeSession, Rounds, Seats, SessionId, Watch};
+use lead::{Due, Limits, NodeSession, Rounds, SessionId, SessionTable, Watch};
 use state::{Command, Event, State};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,7 +27,7 @@ const WAKE_MS: u64 = 3;
 pub struct Lead {
     rounds: Rounds,
     watch: Watch,
-    seats: Seats<LinkId>,
+    seats: SessionTable<LinkId>,
     sessions: BTreeMap<LinkId, Session>,
     /// When its term began, in milliseconds: tells it from others of the same controller.
     since_ms: u64,
@@ -61,7 +61,7 @@ impl Lead {
         Self {
             rounds: Rounds::default(),
             watch: Watch::new(Limits { node_lost_after }),
-            seats: Seats::default(),
+            seats: SessionTable::default(),
             sessions: BTreeMap::new(),
             since_ms: now_ms,
             is_round_under_way: false,
@@ -181,7 +181,7 @@ impl Lead {
     fn report(&mut self, link: LinkId, wishes: &mut Wishes) {
         let Some(session) = self.sessions.get_mut(&link) else { return };
         let Some(live) = session.live.as_ref().filter(|_| !session.is_reporting) else { return };
-        if !self.seats.is_seated(live.node(), session.seat) {
+        if !self.seats.is_current(live.node(), session.seat) {
             return;
         }
         if let Some(steps) = session.reports.pop_front() {
@@ -205,7 +205,7 @@ impl Lead {
     pub fn closed(&mut self, link: LinkId, wishes: &mut Wishes) {
         let Some(session) = self.sessions.remove(&link) else { return };
         if self.seats.leave(&session.hello.name, session.seat) {
-            let silent = NodeSession::new(&session.hello, ORDERS_BYTES).silent();
+            let silent = NodeSession::new(&session.hello, ORDERS_BYTES).silence_command();
             wishes.commands.push((silent, Ticket::Nobody));
         }
     }
@@ -232,11 +232,11 @@ impl Lead {
             }
             let seats = &self.seats;
             let uptime = Span(now_ms);
-            for due in self.watch.look(state, |node| seats.standing(node), now, uptime) {
+            for due in self.watch.look(state, |node| seats.presence(node), now, uptime) {
                 match due {
                     Due::Propose(command) => wishes.commands.push((command, Ticket::Nobody)),
                     Due::EndSession(node) => {
-                        if let Some(link) = self.seats.line(&node).copied() {
+                        if let Some(link) = self.seats.channel(&node).copied() {
                             self.closed(link, wishes);
                             wishes.outputs.push(Output::Close(link));
                         }

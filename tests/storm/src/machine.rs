@@ -106,7 +106,7 @@ impl Machine for SimMachine {
     type Answer = Vec<Event>;
     type Frozen = State;
 
-    fn weigh(_: &Command) -> usize {
+    fn command_bytes(_: &Command) -> usize {
         1 << 10
     }
 
@@ -168,7 +168,7 @@ impl Machine for SimMachine {
         if misses { self.before.clone() } else { self.state.clone() }
     }
 
-    fn write_down(frozen: &State) -> Result<Vec<u8>, String> {
+    fn encode_snapshot(frozen: &State) -> Result<Vec<u8>, String> {
         state::persist::to_bytes(frozen).map_err(|error| error.to_string())
     }
 

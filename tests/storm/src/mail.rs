@@ -4,11 +4,11 @@
 use crate::disk::StormDisk;
 use crate::machine::SimMachine;
 use crate::message::{Output, Ticket};
-use replica::{LogError, ProposeError, Replica, Settled, Told};
+use replica::{Completion, LogError, ProposeError, Replica, Settled};
 use state::Event;
 
 /// Who asked, and what they are told.
-pub type Answers = Vec<(Ticket, Result<Told<Vec<Event>>, ProposeError>)>;
+pub type Answers = Vec<(Ticket, Result<Completion<Vec<Event>>, ProposeError>)>;
 
 /// Lets a replica settle, as the daemon's thread does.
 pub fn settle(
@@ -20,11 +20,11 @@ pub fn settle(
         let settled = replica.settle();
         let outbox = replica.take_outbox();
         answers.extend(outbox.answers);
-        let letters = outbox.letters.into_iter();
+        let letters = outbox.messages.into_iter();
         match settled {
             Ok(Settled::Sending) => outputs.extend(letters.map(Output::EarlyLetter)),
             settled => {
-                outputs.extend(letters.map(Output::Letter));
+                outputs.extend(letters.map(Output::PeerMessage));
                 return (answers, settled);
             }
         }

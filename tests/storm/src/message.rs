@@ -5,7 +5,7 @@ use common::id::{AttemptId, ControllerId, JobId, JobKey};
 use common::time::Span;
 use common::wire::node::{FromNode, ToNode};
 use common::wire::peer::PeerClock;
-use replica::{Change, Letter, ProposeError, Told};
+use replica::{Change, Completion, PeerMessage, ProposeError};
 use state::{Command, Event};
 
 /// A host of the simulated network.
@@ -83,7 +83,7 @@ pub enum Input {
     /// Something of its own is due.
     Wake,
     /// A letter from another controller.
-    Letter(Vec<u8>),
+    PeerMessage(Vec<u8>),
     /// A letter to another could not be carried.
     Unreachable(ControllerId),
     /// A letter with a snapshot was carried, or not.
@@ -105,14 +105,14 @@ pub enum Input {
 /// What a controller does to others.
 #[derive(Debug)]
 pub enum Output {
-    Letter(Letter),
+    PeerMessage(PeerMessage),
     /// The same, on its way before this one's disk wrote.
-    EarlyLetter(Letter),
+    EarlyLetter(PeerMessage),
     Down(LinkId, Box<ToNode>),
     /// A node's connection ends.
     Close(LinkId),
     Reply(AskId, Reply),
-    Changed(Result<Told<Vec<Event>>, ProposeError>),
+    Changed(Result<Completion<Vec<Event>>, ProposeError>),
     /// What its clocks show, for all other controllers.
     Clock(PeerClock),
     /// It wants to be woken then, in milliseconds.

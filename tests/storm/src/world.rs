@@ -173,7 +173,7 @@ impl World {
             Event::Run(id, at_ms) => self.run_controller(id, at_ms),
             Event::Tick(id, life) => self.tick(id, life),
             Event::Start(id) => self.start_controller(id),
-            Event::Letter { from, to, has_snapshot, bytes } => {
+            Event::PeerMessage { from, to, has_snapshot, bytes } => {
                 self.letter_arrives(from, to, has_snapshot, bytes);
             }
             Event::Clock(from, to, clock) => drop(self.input(to, Input::Clock(from, clock))),

@@ -19,7 +19,9 @@ fn check_manifest(manifest: &Manifest) -> Vec<Finding> {
         return vec![Finding::new(&manifest.path, 1, what, WHY, mend)];
     };
     let Some(may_import) = room.may_import else { return Vec::new() };
-    let rooms = manifest.dependencies.iter().filter(|dep| room_named(&dep.name).is_some());
+    // A crate may import itself, to set a feature for its own tests.
+    let is_other = |dep: &&Dependency| dep.name != room.name && room_named(&dep.name).is_some();
+    let rooms = manifest.dependencies.iter().filter(is_other);
     let forbidden = rooms.filter(|dependency| !may_import.contains(&dependency.name.as_str()));
     forbidden.map(|dependency| finding(manifest, room, dependency, may_import)).collect()
 }
@@ -70,6 +72,12 @@ mod tests {
     fn tests_of_a_crate_keep_to_the_map_too() {
         let text = "[dev-dependencies]\nsim.workspace = true\n";
         assert_eq!(findings("engine", text), ["`engine` imports `sim`"]);
+    }
+
+    #[test]
+    fn a_crate_may_set_a_feature_for_its_own_tests() {
+        let text = "[dev-dependencies]\nwal = { workspace = true, features = [\"testing\"] }\n";
+        assert_eq!(findings("wal", text), [""; 0]);
     }
 
     #[test]

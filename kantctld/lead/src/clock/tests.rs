@@ -1,9 +1,9 @@
-//! Cluster time under walls that leap, creep and stand. Never waits.
+//! Tests of cluster time with wall clocks that leap, drift and stand still.
 
 use super::*;
 use proptest::prelude::*;
 
-/// When these hosts began, by a true clock.
+/// When the hosts booted, by a true clock.
 const BEGAN: Time = Time(1_700_000_000_000);
 const OTHER: ControllerId = ControllerId(2);
 
@@ -12,7 +12,7 @@ const OTHER: ControllerId = ControllerId(2);
 struct Host {
     clock: ClusterClock,
     uptime: Span,
-    /// How far its wall is off, in milliseconds.
+    /// How far its wall clock is off, in milliseconds.
     off: i64,
 }
 
@@ -35,13 +35,13 @@ impl Host {
         self.clock.now(Reading { wall: self.wall(), uptime: self.uptime })
     }
 
-    /// So much passes, and then it says what time it is.
+    /// Lets time pass and returns the cluster time.
     fn after(&mut self, milliseconds: u64) -> Time {
         self.uptime = self.uptime + Span(milliseconds);
         self.now()
     }
 
-    /// A number of seconds, with a look in each.
+    /// Lets seconds pass, with a reading in each.
     fn seconds(&mut self, seconds: u64) -> Time {
         (0..seconds).map(|_| self.after(1000)).last().unwrap()
     }
@@ -52,11 +52,11 @@ impl Host {
 }
 
 #[test]
-fn a_wall_that_leaps_ahead_for_seconds_leaves_no_trace() {
+fn a_wall_clock_that_leaps_ahead_for_seconds_leaves_no_trace() {
     let mut host = Host::started();
     host.seconds(10);
     host.off = 3_600_000;
-    assert_eq!(host.seconds(30), host.truth(), "it goes on as time passes");
+    assert_eq!(host.seconds(30), host.truth(), "it follows the time elapsed");
     assert!(host.clock.doubts());
     host.off = 0;
     assert_eq!(host.seconds(1), host.truth());
@@ -64,18 +64,18 @@ fn a_wall_that_leaps_ahead_for_seconds_leaves_no_trace() {
 }
 
 #[test]
-fn a_leap_that_another_controllers_clock_shows_too_is_believed_at_once() {
+fn a_leap_that_another_controllers_clock_confirms_is_believed_at_once() {
     let mut host = Host::started();
     host.hear(host.truth());
     host.off = 3_600_000;
-    assert_eq!(host.seconds(5), host.truth(), "the other does not show it");
+    assert_eq!(host.seconds(5), host.truth(), "the other one does not confirm it");
     host.hear(host.wall() - Span::from_seconds(3));
     assert_eq!(host.seconds(1), host.wall());
     assert!(!host.clock.doubts());
 }
 
 #[test]
-fn with_another_controller_that_shows_something_else_a_leap_is_never_believed() {
+fn a_leap_that_another_controllers_clock_contradicts_is_never_believed() {
     let mut host = Host::started();
     host.off = 600_000;
     for _ in 0..1000 {
@@ -83,12 +83,12 @@ fn with_another_controller_that_shows_something_else_a_leap_is_never_believed() 
         host.seconds(1);
     }
     assert_eq!(host.now(), host.truth());
-    // What was heard long ago says nothing: then it is alone, and its leap lasts.
+    // An old reading does not count: then it is alone, and its leap lasts.
     assert_eq!(host.seconds(11), host.wall());
 }
 
 #[test]
-fn a_lone_controller_believes_a_leap_that_lasts_and_not_one_that_comes_and_goes() {
+fn a_single_controller_believes_a_leap_that_lasts_and_not_one_that_comes_and_goes() {
     let mut host = Host::started();
     for _ in 0..20 {
         host.off = 3_600_000;
@@ -104,24 +104,24 @@ fn a_lone_controller_believes_a_leap_that_lasts_and_not_one_that_comes_and_goes(
 }
 
 #[test]
-fn time_that_is_ahead_of_the_wall_runs_at_half_speed_until_the_wall_is_there() {
+fn time_ahead_of_the_wall_clock_runs_at_half_speed_until_it_has_caught_up() {
     let mut host = Host::default();
     // As after a leader whose clock was wrong.
     host.clock.not_before(BEGAN + Span::from_seconds(3600));
     let first = host.now();
     assert_eq!(first, BEGAN + Span::from_seconds(3600));
-    // A lone controller finds its wall believable after a minute.
+    // A single controller believes its wall clock after a minute.
     host.seconds(61);
     let (before, begun) = (host.now(), host.truth());
     let later = host.seconds(1000);
     assert_eq!(later.since(before), Span::from_seconds(500));
     assert_eq!(host.truth().since(begun), Span::from_seconds(1000));
     host.seconds(2 * 3600);
-    assert_eq!(host.now(), host.truth(), "and is right from then on");
+    assert_eq!(host.now(), host.truth(), "and is correct from then on");
 }
 
 #[test]
-fn a_suspended_host_has_slept_and_not_leapt() {
+fn a_suspended_host_has_not_leapt() {
     let mut host = Host::started();
     // Both clocks go on meanwhile.
     assert_eq!(host.after(8 * 3_600_000), host.truth());
@@ -129,7 +129,7 @@ fn a_suspended_host_has_slept_and_not_leapt() {
 }
 
 #[test]
-fn a_new_leader_goes_on_where_the_old_one_was_and_not_where_its_own_wall_is() {
+fn a_new_leader_continues_from_the_old_ones_time_and_not_from_its_own_wall_clock() {
     let mut host = Host { off: 50_000, ..Host::default() };
     host.now();
     host.clock.follow(host.truth(), host.uptime);
@@ -142,7 +142,7 @@ fn a_new_leader_goes_on_where_the_old_one_was_and_not_where_its_own_wall_is() {
 fn small_steps_lose_no_time() {
     let mut host = Host::started();
     host.off = 4000;
-    // Looked at every millisecond: an eighth faster is four seconds in half a minute.
+    // Read every millisecond: an eighth faster is four seconds in half a minute.
     for _ in 0..33_000 {
         host.after(1);
     }
@@ -175,7 +175,7 @@ fn happens() -> impl Strategy<Value = Happens> {
 
 proptest! {
     #[test]
-    fn time_only_rises_is_never_far_ahead_of_what_passed_and_comes_to_the_wall(
+    fn time_only_rises_is_never_far_ahead_of_the_time_elapsed_and_reaches_the_wall_clock(
         history in proptest::collection::vec(happens(), 1..200)
     ) {
         let mut host = Host::started();
@@ -212,7 +212,7 @@ proptest! {
             }
             (last, at) = (now, host.uptime);
         }
-        // Left to itself it comes to the wall within a minute and twice what it is ahead.
+        // Undisturbed it reaches the wall clock within a minute and twice what it is ahead.
         let gap = host.now().since(host.wall());
         host.seconds(100 + gap.seconds() * 2);
         prop_assert_eq!(host.now(), host.wall());

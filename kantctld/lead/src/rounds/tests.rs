@@ -1,16 +1,15 @@
-//! Rounds over a small cluster. Never what the engine decides, only when it is asked and what
-//! becomes of the answer.
+//! Tests of rounds on a small cluster: when the engine is asked, and what becomes of its decisions.
 
 use super::*;
-use crate::tests::House;
+use crate::tests::TestCluster;
 use common::resource::Allocation;
 use state::RoundStart;
 
-/// Catches up with the house as kantctld does, and runs a round.
-fn round(rounds: &mut Rounds, house: &mut House) -> Outcome {
-    let told = std::mem::take(&mut house.untold);
-    rounds.catch_up(&house.state, Some(&told), house.now);
-    rounds.round(house.now)
+/// Catches up with the cluster as kantctld does, and runs a round.
+fn round(rounds: &mut Rounds, cluster: &mut TestCluster) -> Outcome {
+    let events = std::mem::take(&mut cluster.untold);
+    rounds.catch_up(&cluster.state, Some(&events), cluster.now);
+    rounds.round(cluster.now)
 }
 
 fn starts(outcome: &Outcome) -> Vec<JobKey> {
@@ -22,70 +21,70 @@ fn starts(outcome: &Outcome) -> Vec<JobKey> {
 }
 
 #[test]
-fn a_round_is_held_when_something_happened_and_not_again() {
-    let (mut rounds, mut house) = (Rounds::default(), House::of(&["a"]));
-    assert!(starts(&round(&mut rounds, &mut house)).is_empty());
+fn a_round_runs_once_after_a_change() {
+    let (mut rounds, mut cluster) = (Rounds::default(), TestCluster::of(&["a"]));
+    assert!(starts(&round(&mut rounds, &mut cluster)).is_empty());
     let first = rounds.number();
-    let job = house.job();
-    let outcome = round(&mut rounds, &mut house);
+    let job = cluster.job();
+    let outcome = round(&mut rounds, &mut cluster);
     assert_eq!((starts(&outcome), rounds.number()), (vec![job], first + 1));
     assert_eq!(outcome.violations, []);
-    house.apply(outcome.command.unwrap());
-    assert!(starts(&round(&mut rounds, &mut house)).is_empty(), "it starts once");
+    cluster.apply(outcome.command.unwrap());
+    assert!(starts(&round(&mut rounds, &mut cluster)).is_empty(), "it starts once");
     let last = rounds.number();
-    assert!(round(&mut rounds, &mut house).command.is_none());
-    assert_eq!(rounds.number(), last, "nothing happened: no round");
+    assert!(round(&mut rounds, &mut cluster).command.is_none());
+    assert_eq!(rounds.number(), last, "nothing happened, so there is no round");
 }
 
 #[test]
-fn what_came_to_nothing_is_decided_again() {
-    let (mut rounds, mut house) = (Rounds::default(), House::of(&["a"]));
-    let job = house.job();
-    assert_eq!(starts(&round(&mut rounds, &mut house)), [job]);
-    // The log did not take it, and nothing else happens.
-    assert!(starts(&round(&mut rounds, &mut house)).is_empty());
-    rounds.look_again();
-    assert_eq!(starts(&round(&mut rounds, &mut house)), [job]);
+fn a_round_whose_command_failed_is_repeated() {
+    let (mut rounds, mut cluster) = (Rounds::default(), TestCluster::of(&["a"]));
+    let job = cluster.job();
+    assert_eq!(starts(&round(&mut rounds, &mut cluster)), [job]);
+    // The log did not accept it, and nothing else happens.
+    assert!(starts(&round(&mut rounds, &mut cluster)).is_empty());
+    rounds.force_round();
+    assert_eq!(starts(&round(&mut rounds, &mut cluster)), [job]);
 }
 
 #[test]
 fn after_a_restart_events_of_the_time_between_are_not_missed() {
-    let (mut rounds, mut house) = (Rounds::default(), House::of(&["a"]));
-    let _ = round(&mut rounds, &mut house);
-    let job = house.job();
-    house.untold.clear();
-    assert!(round(&mut rounds, &mut house).command.is_none(), "nobody told it");
+    let (mut rounds, mut cluster) = (Rounds::default(), TestCluster::of(&["a"]));
+    let _ = round(&mut rounds, &mut cluster);
+    let job = cluster.job();
+    cluster.untold.clear();
+    assert!(round(&mut rounds, &mut cluster).command.is_none(), "it has not read the event");
     let number = rounds.number();
     rounds.restart();
-    assert_ne!(rounds.number(), number, "reasons of the last term are void");
-    assert_eq!(starts(&round(&mut rounds, &mut house)), [job]);
+    assert_ne!(rounds.number(), number, "reasons of the last term are dropped");
+    assert_eq!(starts(&round(&mut rounds, &mut cluster)), [job]);
 }
 
 #[test]
-fn unknown_events_make_it_look_at_everything() {
-    let (mut rounds, mut house) = (Rounds::default(), House::of(&["a"]));
-    let _ = round(&mut rounds, &mut house);
-    let job = house.job();
-    rounds.catch_up(&house.state, None, house.now);
-    assert_eq!(starts(&rounds.round(house.now)), [job]);
+fn unknown_events_cause_a_rebuild_of_the_snapshot() {
+    let (mut rounds, mut cluster) = (Rounds::default(), TestCluster::of(&["a"]));
+    let _ = round(&mut rounds, &mut cluster);
+    let job = cluster.job();
+    rounds.catch_up(&cluster.state, None, cluster.now);
+    assert_eq!(starts(&rounds.round(cluster.now)), [job]);
 }
 
 #[test]
-fn a_waiting_job_is_told_why_by_the_last_round() {
-    let (mut rounds, mut house) = (Rounds::default(), House::new());
-    let job = house.job();
-    let _ = round(&mut rounds, &mut house);
+fn a_waiting_job_has_the_reason_of_the_last_round() {
+    let (mut rounds, mut cluster) = (Rounds::default(), TestCluster::new());
+    let job = cluster.job();
+    let _ = round(&mut rounds, &mut cluster);
     assert!(format!("{:?}", rounds.waits()).contains(&format!("{job:?}")), "{:?}", rounds.waits());
-    assert_eq!(rounds.last().2, house.now);
+    assert_eq!(rounds.last().2, cluster.now);
 }
 
 #[test]
-fn a_start_that_the_judge_does_not_pass_costs_its_job_and_nobody_else() {
-    let mut house = House::of(&["a"]);
-    let keys: Vec<JobKey> = (0..3).map(|_| house.job()).collect();
+fn a_start_that_the_judge_rejects_affects_no_other_job() {
+    let mut cluster = TestCluster::of(&["a"]);
+    let keys: Vec<JobKey> = (0..3).map(|_| cluster.job()).collect();
     let mut rounds = Rounds::default();
-    rounds.catch_up(&house.state, None, house.now);
-    let Some(Command::EnactRound { starts, .. }) = rounds.round(house.now).command else {
+    rounds.catch_up(&cluster.state, None, cluster.now);
+    let Some(Command::EnactRound { starts, .. }) = rounds.round(cluster.now).command else {
         panic!("three jobs can start");
     };
     let decision = |start: &RoundStart, allocation: &Allocation| Decision::Start {
@@ -94,13 +93,14 @@ fn a_start_that_the_judge_does_not_pass_costs_its_job_and_nobody_else() {
         allocation: allocation.clone(),
         group: None,
     };
-    // The second takes the same CPUs as the first.
+    // The second one takes the same CPUs as the first.
     let decisions = vec![
         decision(&starts[0], &starts[0].allocation),
         decision(&starts[1], &starts[0].allocation),
         decision(&starts[2], &starts[2].allocation),
     ];
-    let (passed, violations) = judged(rounds.fresh(house.now), house.now, decisions);
+    let (passed, violations) =
+        remove_violations(rounds.settled_snapshot(cluster.now), cluster.now, decisions);
     let key = |decision: &Decision| match decision {
         Decision::Start { key, .. } => *key,
         other => panic!("{other:?}"),

@@ -1,8 +1,8 @@
-//! A session of one node over a small cluster. Never a connection.
+//! Tests of a session on a small cluster, without a connection.
 
 use super::*;
 use crate::Rounds;
-use crate::tests::{House, hello, name, status};
+use crate::tests::{TestCluster, hello, name, status};
 use common::id::JobKey;
 use common::job::{Ask, EndCause, ExitStatus, StepEnd, Usage};
 use common::time::{Span, Time};
@@ -24,12 +24,12 @@ fn ended() -> StepPhase {
     }))
 }
 
-/// Starts all that waits.
-fn start_all(house: &mut House) {
+/// Starts all waiting jobs.
+fn start_all(cluster: &mut TestCluster) {
     let mut rounds = Rounds::default();
-    rounds.catch_up(&house.state, None, house.now);
-    if let Some(command) = rounds.round(house.now).command {
-        house.apply(command);
+    rounds.catch_up(&cluster.state, None, cluster.now);
+    if let Some(command) = rounds.round(cluster.now).command {
+        cluster.apply(command);
     }
 }
 
@@ -50,15 +50,15 @@ fn named(update: &DesiredUpdate) -> Vec<(AttemptId, Want, bool)> {
 }
 
 #[test]
-fn a_hello_of_another_protocol_name_or_machine_is_refused_in_words() {
-    let house = House::of(&["a"]);
+fn a_hello_of_another_protocol_name_or_machine_is_refused_with_the_reason() {
+    let cluster = TestCluster::of(&["a"]);
     let good = hello("a", Vec::new());
-    assert_eq!(check_hello(&house.state, &name("a"), &good), Ok(()));
+    assert_eq!(check_hello(&cluster.state, &name("a"), &good), Ok(()));
     let refusal = |certified: &str, hello: &Hello| {
-        check_hello(&house.state, &name(certified), hello).unwrap_err()
+        check_hello(&cluster.state, &name(certified), hello).unwrap_err()
     };
     let old = Hello { protocol: NODE_PROTOCOL - 1, ..good.clone() };
-    assert!(refusal("a", &old).contains("install one release"));
+    assert!(refusal("a", &old).contains("install the same release"));
     assert!(refusal("b", &good).contains("certificate is for node b"));
     let twin = Hello { identity: "another machine".to_owned(), ..good };
     let message = refusal("a", &twin);
@@ -66,94 +66,94 @@ fn a_hello_of_another_protocol_name_or_machine_is_refused_in_words() {
 }
 
 #[test]
-fn a_machine_may_take_a_name_whose_node_is_silent() {
-    let mut house = House::of(&["a"]);
-    house.apply(session("a", Vec::new()).silent());
+fn a_machine_may_take_the_name_of_a_silent_node() {
+    let mut cluster = TestCluster::of(&["a"]);
+    cluster.apply(session("a", Vec::new()).silence_command());
     let twin = Hello { identity: "another machine".to_owned(), ..hello("a", Vec::new()) };
-    assert_eq!(check_hello(&house.state, &name("a"), &twin), Ok(()));
+    assert_eq!(check_hello(&cluster.state, &name("a"), &twin), Ok(()));
 }
 
 #[test]
-fn a_full_look_says_everything_and_later_ones_the_difference() {
-    let mut house = House::of(&["a"]);
+fn a_full_comparison_sends_everything_and_later_ones_the_difference() {
+    let mut cluster = TestCluster::of(&["a"]);
     let mut session = session("a", Vec::new());
     let empty = DesiredUpdate { full: true, steps: Vec::new(), gone: Vec::new() };
-    assert_eq!(updates(session.desired(&house.state, true)), [empty]);
-    assert_eq!(session.desired(&house.state, false), []);
+    assert_eq!(updates(session.desired(&cluster.state, true)), [empty]);
+    assert_eq!(session.desired(&cluster.state, false), []);
 
-    let key = house.job();
-    start_all(&mut house);
-    let id = house.attempt(key);
-    let told = updates(session.desired(&house.state, false));
-    assert_eq!(told.iter().map(named).collect::<Vec<_>>(), [vec![(id, Want::Run, true)]]);
-    assert!(!told[0].full);
-    assert_eq!(session.desired(&house.state, false), [], "it was told");
+    let key = cluster.job();
+    start_all(&mut cluster);
+    let id = cluster.attempt(key);
+    let sent = updates(session.desired(&cluster.state, false));
+    assert_eq!(sent.iter().map(named).collect::<Vec<_>>(), [vec![(id, Want::Run, true)]]);
+    assert!(!sent[0].full);
+    assert_eq!(session.desired(&cluster.state, false), [], "it was sent");
 
-    house.apply(session.report(vec![status(id, RUNNING)]));
+    cluster.apply(session.report(vec![status(id, RUNNING)]));
     let actor = Actor { uid: common::id::Uid(0), operator: true };
-    house.apply(Command::CancelJob { actor, target: Target { key } });
-    let told = updates(session.desired(&house.state, false));
-    assert_eq!(named(&told[0]), [(id, Want::Stop, false)], "it has the order");
+    cluster.apply(Command::CancelJob { actor, target: Target { key } });
+    let sent = updates(session.desired(&cluster.state, false));
+    assert_eq!(named(&sent[0]), [(id, Want::Stop, false)], "it has the order");
 
-    house.apply(session.report(vec![status(id, ended())]));
-    let told = updates(session.desired(&house.state, false));
-    assert_eq!((named(&told[0]), &told[0].gone), (vec![], &vec![id]));
-    assert_eq!(session.desired(&house.state, false), []);
+    cluster.apply(session.report(vec![status(id, ended())]));
+    let sent = updates(session.desired(&cluster.state, false));
+    assert_eq!((named(&sent[0]), &sent[0].gone), (vec![], &vec![id]));
+    assert_eq!(session.desired(&cluster.state, false), []);
 }
 
 #[test]
-fn what_a_node_holds_is_not_ordered_again() {
-    let mut house = House::of(&["a"]);
-    let (held, lacking) = (house.job(), house.job());
-    start_all(&mut house);
-    let (held, lacking) = (house.attempt(held), house.attempt(lacking));
+fn a_step_that_the_node_has_is_not_ordered_again() {
+    let mut cluster = TestCluster::of(&["a"]);
+    let (held, lacking) = (cluster.job(), cluster.job());
+    start_all(&mut cluster);
+    let (held, lacking) = (cluster.attempt(held), cluster.attempt(lacking));
     let mut session = session("a", vec![status(held, RUNNING)]);
-    let told = updates(session.desired(&house.state, true));
-    assert_eq!((told[0].full, named(&told[0])), (true, vec![(held, Want::Run, false)]));
-    assert_eq!((told[1].full, named(&told[1])), (false, vec![(lacking, Want::Run, true)]));
-    assert_eq!(told.len(), 2);
+    let sent = updates(session.desired(&cluster.state, true));
+    assert_eq!((sent[0].full, named(&sent[0])), (true, vec![(held, Want::Run, false)]));
+    assert_eq!((sent[1].full, named(&sent[1])), (false, vec![(lacking, Want::Run, true)]));
+    assert_eq!(sent.len(), 2);
 }
 
-/// Jobs with scripts of so many bytes, started on one node.
-fn large_jobs(house: &mut House, count: usize, bytes: usize) -> Vec<AttemptId> {
-    let large = |house: &mut House, number: usize| {
-        // Each of its own, or the state would keep one text for all.
+/// Jobs with scripts of this size, started on one node.
+fn large_jobs(cluster: &mut TestCluster, count: usize, bytes: usize) -> Vec<AttemptId> {
+    let large = |cluster: &mut TestCluster, number: usize| {
+        // Different scripts, or the state would keep one text for all.
         let script = format!("#!/bin/sh\n# {number}\n{}", "#".repeat(bytes));
-        house.submit(Ask::default(), script)
+        cluster.submit(Ask::default(), script)
     };
-    let keys: Vec<JobKey> = (0..count).map(|number| large(house, number)).collect();
-    start_all(house);
-    keys.into_iter().map(|key| house.attempt(key)).collect()
+    let keys: Vec<JobKey> = (0..count).map(|number| large(cluster, number)).collect();
+    start_all(cluster);
+    keys.into_iter().map(|key| cluster.attempt(key)).collect()
 }
 
 #[test]
-fn orders_of_more_than_a_message_holds_come_in_several_each_of_bounded_size() {
-    let mut house = House::of(&["a"]);
-    // 72 MB, and a channel takes 64 MiB at once.
-    let ids = large_jobs(&mut house, 24, 3_000_000);
+fn large_orders_are_sent_in_several_messages_of_bounded_size() {
+    let mut cluster = TestCluster::of(&["a"]);
+    // 72 MB, and a channel accepts 64 MiB in one message.
+    let ids = large_jobs(&mut cluster, 24, 3_000_000);
     let mut session = session("a", Vec::new());
-    let told = updates(session.desired(&house.state, true));
+    let sent = updates(session.desired(&cluster.state, true));
     let size = |update: &DesiredUpdate| {
         let orders = update.steps.iter().filter_map(|step| step.order.as_ref());
         orders.map(|order| order.script.len()).sum::<usize>()
     };
-    let sizes: Vec<usize> = told.iter().map(size).collect();
+    let sizes: Vec<usize> = sent.iter().map(size).collect();
     assert!(sizes.iter().sum::<usize>() > 64 << 20, "{sizes:?}");
     assert!(sizes.iter().all(|bytes| *bytes < ORDERS_BYTES + 3_100_000), "{sizes:?}");
-    assert_eq!(told.iter().filter(|update| update.full).count(), 1, "only the first is all");
-    let ordered: Vec<AttemptId> = told.iter().flat_map(named).map(|(id, _, _)| id).collect();
-    assert_eq!(ordered, ids, "each once, in their order");
-    assert_eq!(session.desired(&house.state, false), []);
+    assert_eq!(sent.iter().filter(|update| update.full).count(), 1, "only the first is full");
+    let ordered: Vec<AttemptId> = sent.iter().flat_map(named).map(|(id, _, _)| id).collect();
+    assert_eq!(ordered, ids, "each once, in order");
+    assert_eq!(session.desired(&cluster.state, false), []);
 }
 
 #[test]
-fn a_message_is_full_at_its_bound_and_takes_one_order_at_least() {
-    let mut house = House::of(&["a"]);
-    large_jobs(&mut house, 4, 1000);
+fn a_message_is_full_at_its_limit_and_has_at_least_one_order() {
+    let mut cluster = TestCluster::of(&["a"]);
+    large_jobs(&mut cluster, 4, 1000);
     let counts = |orders_bytes: usize| -> Vec<usize> {
         let mut session = NodeSession::new(&hello("a", Vec::new()), orders_bytes);
-        let told = updates(session.desired(&house.state, true));
-        told[1..].iter().map(|update| update.steps.len()).collect()
+        let sent = updates(session.desired(&cluster.state, true));
+        sent[1..].iter().map(|update| update.steps.len()).collect()
     };
     assert_eq!(counts(1), [1, 1, 1, 1]);
     assert_eq!(counts(2000), [2, 2]);
@@ -161,43 +161,43 @@ fn a_message_is_full_at_its_bound_and_takes_one_order_at_least() {
 }
 
 #[test]
-fn a_look_between_two_messages_loses_nothing() {
-    let mut house = House::of(&["a"]);
-    let ids = large_jobs(&mut house, 3, 1000);
+fn a_comparison_between_two_messages_loses_nothing() {
+    let mut cluster = TestCluster::of(&["a"]);
+    let ids = large_jobs(&mut cluster, 3, 1000);
     let mut session = NodeSession::new(&hello("a", Vec::new()), 1);
-    session.look(true);
-    session.look(false);
-    let first = updates(session.next_message(&house.state).into_iter().collect());
-    assert!(first[0].full, "a full look is not lost to a later one");
-    let mut told = updates(session.next_message(&house.state).into_iter().collect());
-    // The last of them is over before its order was sent.
+    session.request_comparison(true);
+    session.request_comparison(false);
+    let first = updates(session.next_message(&cluster.state).into_iter().collect());
+    assert!(first[0].full, "a full comparison is not replaced by a later one");
+    let mut sent = updates(session.next_message(&cluster.state).into_iter().collect());
+    // The last of them ends before its order is sent.
     let actor = Actor { uid: common::id::Uid(0), operator: true };
     let target = Target { key: ids[2].key };
-    house.apply(Command::CancelJob { actor, target });
-    house.apply(Command::ReportSteps { node: name("a"), steps: vec![status(ids[2], ended())] });
-    told.extend(updates(session.desired(&house.state, false)));
-    let ordered: Vec<AttemptId> = told.iter().flat_map(named).map(|(id, _, _)| id).collect();
+    cluster.apply(Command::CancelJob { actor, target });
+    cluster.apply(Command::ReportSteps { node: name("a"), steps: vec![status(ids[2], ended())] });
+    sent.extend(updates(session.desired(&cluster.state, false)));
+    let ordered: Vec<AttemptId> = sent.iter().flat_map(named).map(|(id, _, _)| id).collect();
     assert_eq!(ordered, ids[..2]);
-    assert!(told.iter().any(|update| update.gone == [ids[2]]));
+    assert!(sent.iter().any(|update| update.gone == [ids[2]]));
 }
 
 #[test]
-fn an_order_whose_attempt_is_over_is_left_out() {
-    let mut house = House::of(&["a"]);
-    let ids = large_jobs(&mut house, 2, 1000);
+fn an_order_whose_attempt_has_ended_is_left_out() {
+    let mut cluster = TestCluster::of(&["a"]);
+    let ids = large_jobs(&mut cluster, 2, 1000);
     let mut session = NodeSession::new(&hello("a", Vec::new()), 1);
-    session.look(true);
-    let _ = session.next_message(&house.state);
+    session.request_comparison(true);
+    let _ = session.next_message(&cluster.state);
     let over = Command::ReportSteps { node: name("a"), steps: vec![status(ids[0], ended())] };
-    house.apply(over);
-    let rest = updates(std::iter::from_fn(|| session.next_message(&house.state)).collect());
+    cluster.apply(over);
+    let rest = updates(std::iter::from_fn(|| session.next_message(&cluster.state)).collect());
     let ordered: Vec<AttemptId> = rest.iter().flat_map(named).map(|(id, _, _)| id).collect();
     assert_eq!(ordered, ids[1..]);
 }
 
 #[test]
 fn the_welcome_names_the_cluster() {
-    let welcome = NodeSession::welcome(&House::new().state);
+    let welcome = NodeSession::welcome(&TestCluster::new().state);
     assert_eq!(
         welcome,
         ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "test".to_owned(), hears_health: true }

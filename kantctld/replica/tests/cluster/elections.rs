@@ -1,100 +1,100 @@
-//! Who leads, and what becomes of those who asked somebody who does no more.
+//! Tests of elections and leadership, and of requests whose leader steps down.
 
-use crate::house::{House, member};
-use replica::{Change, Member, ProposeError, Role, Settled, Told};
+use crate::test_cluster::{TestCluster, member};
+use replica::{Change, Completion, Member, ProposeError, Role, Settled};
 
 #[test]
-fn a_lone_controller_leads_at_once_and_knows_all_after_a_power_cut() {
-    let mut house = House::found();
-    assert!(house.nodes[&1].machine().leading);
-    assert_eq!(house.propose_at(1, 5), Some(Ok(Told::Applied(5))));
-    assert_eq!(house.propose_at(1, 6), Some(Ok(Told::Applied(11))));
-    house.cut_power(1);
-    house.start(1);
-    house.run(1);
-    house.assert_all_know(&[5, 6]);
-    assert!(house.nodes[&1].leads());
+fn a_single_controller_leads_at_once_and_knows_everything_after_a_power_failure() {
+    let mut cluster = TestCluster::found();
+    assert!(cluster.nodes[&1].machine().leading);
+    assert_eq!(cluster.propose_at(1, 5), Some(Ok(Completion::Applied(5))));
+    assert_eq!(cluster.propose_at(1, 6), Some(Ok(Completion::Applied(11))));
+    cluster.cut_power(1);
+    cluster.start(1);
+    cluster.run(1);
+    cluster.assert_all_know(&[5, 6]);
+    assert!(cluster.nodes[&1].leads());
 }
 
 #[test]
-fn what_was_acknowledged_survives_the_leader() {
-    let mut house = House::of(3);
-    assert_eq!(house.propose_at(1, 5), Some(Ok(Told::Applied(5))));
-    house.kill(1);
-    house.run(40);
-    let leader = house.leader();
-    assert_eq!(house.propose_at(leader, 6), Some(Ok(Told::Applied(11))));
-    house.start(1);
-    house.run(10);
-    house.assert_all_know(&[5, 6]);
-    assert_eq!(house.status(1).role, Role::Follower);
+fn acknowledged_commands_survive_the_leader() {
+    let mut cluster = TestCluster::of(3);
+    assert_eq!(cluster.propose_at(1, 5), Some(Ok(Completion::Applied(5))));
+    cluster.kill(1);
+    cluster.run(40);
+    let leader = cluster.leader();
+    assert_eq!(cluster.propose_at(leader, 6), Some(Ok(Completion::Applied(11))));
+    cluster.start(1);
+    cluster.run(10);
+    cluster.assert_all_know(&[5, 6]);
+    assert_eq!(cluster.status(1).role, Role::Follower);
 }
 
 #[test]
-fn a_follower_takes_nothing_and_names_the_leader() {
-    let mut house = House::of(3);
-    assert_eq!(house.propose_at(2, 5), Some(Err(ProposeError::NotLeader)));
-    assert_eq!(house.read_at(2), Some(Err(ProposeError::NotLeader)));
-    assert_eq!(house.status(2).leader.map(|id| id.0), Some(1));
+fn a_follower_refuses_requests_and_names_the_leader() {
+    let mut cluster = TestCluster::of(3);
+    assert_eq!(cluster.propose_at(2, 5), Some(Err(ProposeError::NotLeader)));
+    assert_eq!(cluster.read_at(2), Some(Err(ProposeError::NotLeader)));
+    assert_eq!(cluster.status(2).leader.map(|id| id.0), Some(1));
 }
 
 #[test]
-fn a_leader_that_is_cut_off_acknowledges_nothing_and_steps_down() {
-    let mut house = House::of(3);
-    house.isolate(1);
-    let answer = house.propose_at(1, 5);
+fn an_isolated_leader_acknowledges_nothing_and_steps_down() {
+    let mut cluster = TestCluster::of(3);
+    cluster.isolate(1);
+    let answer = cluster.propose_at(1, 5);
     assert_eq!(answer, None, "no majority has it");
-    let stale = house.read_at(1);
+    let stale = cluster.read_at(1);
     assert_eq!(stale, None, "it cannot know whether it still leads");
-    house.run(40);
-    assert_eq!(house.status(1).role, Role::Follower);
-    let unknown: Vec<_> = house.answers.values().filter(|a| a.is_err()).collect();
+    cluster.run(40);
+    assert_eq!(cluster.status(1).role, Role::Follower);
+    let unknown: Vec<_> = cluster.answers.values().filter(|a| a.is_err()).collect();
     assert_eq!(unknown, [&Err(ProposeError::Unknown), &Err(ProposeError::Unknown)]);
-    let leader = house.leader();
+    let leader = cluster.leader();
     assert_ne!(leader, 1);
-    assert_eq!(house.propose_at(leader, 6), Some(Ok(Told::Applied(6))));
-    house.heal();
-    house.run(10);
-    house.assert_all_know(&[6]);
+    assert_eq!(cluster.propose_at(leader, 6), Some(Ok(Completion::Applied(6))));
+    cluster.heal();
+    cluster.run(10);
+    cluster.assert_all_know(&[6]);
 }
 
 #[test]
-fn a_follower_that_was_cut_off_does_not_depose_the_leader_when_it_returns() {
-    let mut house = House::of(3);
-    let term = house.status(1).term;
-    house.isolate(3);
-    house.run(200);
-    house.heal();
-    house.run(20);
-    assert_eq!((house.leader(), house.status(1).term), (1, term), "pre-vote asks first");
+fn an_isolated_follower_does_not_depose_the_leader_when_it_returns() {
+    let mut cluster = TestCluster::of(3);
+    let term = cluster.status(1).term;
+    cluster.isolate(3);
+    cluster.run(200);
+    cluster.heal();
+    cluster.run(20);
+    assert_eq!((cluster.leader(), cluster.status(1).term), (1, term), "pre-vote prevents it");
 }
 
 #[test]
-fn a_read_is_fresh_only_where_everything_acknowledged_before_is_applied() {
-    let mut house = House::of(3);
-    house.propose_at(1, 5);
-    assert_eq!(house.read_at(1), Some(Ok(Told::Fresh)));
-    assert_eq!(house.numbers(1), [5]);
+fn a_read_is_fresh_only_once_everything_acknowledged_before_is_applied() {
+    let mut cluster = TestCluster::of(3);
+    cluster.propose_at(1, 5);
+    assert_eq!(cluster.read_at(1), Some(Ok(Completion::Fresh)));
+    assert_eq!(cluster.numbers(1), [5]);
 }
 
 #[test]
-fn the_lead_is_handed_over_within_a_few_letters() {
-    let mut house = House::of(3);
-    house.propose_at(1, 5);
-    let handed = house.nodes.get_mut(&1).unwrap().transfer(None);
+fn leadership_is_transferred_within_a_few_messages() {
+    let mut cluster = TestCluster::of(3);
+    cluster.propose_at(1, 5);
+    let handed = cluster.nodes.get_mut(&1).unwrap().transfer(None);
     assert!(handed);
-    house.run(1);
-    assert_ne!(house.leader(), 1);
-    assert!(!house.nodes[&1].machine().leading);
-    let leader = house.leader();
-    assert_eq!(house.propose_at(leader, 6), Some(Ok(Told::Applied(11))));
+    cluster.run(1);
+    assert_ne!(cluster.leader(), 1);
+    assert!(!cluster.nodes[&1].machine().leading);
+    let leader = cluster.leader();
+    assert_eq!(cluster.propose_at(leader, 6), Some(Ok(Completion::Applied(11))));
 }
 
 #[test]
-fn the_lead_is_handed_to_nobody_who_does_not_vote() {
-    let mut house = House::found();
-    let lone = house.nodes.get_mut(&1).unwrap();
-    assert!(!lone.transfer(None), "nobody else is there");
+fn leadership_is_transferred_only_to_a_voter() {
+    let mut cluster = TestCluster::found();
+    let lone = cluster.nodes.get_mut(&1).unwrap();
+    assert!(!lone.transfer(None), "there is no other member");
     assert!(!lone.transfer(Some(common::id::ControllerId(9))));
     assert!(lone.leads());
 }
@@ -102,60 +102,60 @@ fn the_lead_is_handed_to_nobody_who_does_not_vote() {
 #[test]
 fn equal_seeds_give_equal_histories() {
     let history = || {
-        let mut house = House::of(3);
-        let mut told = Vec::new();
+        let mut cluster = TestCluster::of(3);
+        let mut outcomes = Vec::new();
         for turn in 0..6 {
-            let leader = house.leader();
-            told.push((leader, house.status(leader).term, house.propose_at(leader, turn)));
-            house.kill(leader);
-            house.run(40);
-            house.start(leader);
-            house.run(5);
+            let leader = cluster.leader();
+            outcomes.push((leader, cluster.status(leader).term, cluster.propose_at(leader, turn)));
+            cluster.kill(leader);
+            cluster.run(40);
+            cluster.start(leader);
+            cluster.run(5);
         }
-        (told, house.status(1), house.status(2), house.status(3))
+        (outcomes, cluster.status(1), cluster.status(2), cluster.status(3))
     };
     assert_eq!(history(), history());
 }
 
 #[test]
-fn entries_go_to_the_others_before_the_leaders_own_sync_and_outlive_its_power() {
-    let mut house = House::of(3);
-    let ticket = house.ticket();
-    let leader = house.nodes.get_mut(&1).unwrap();
+fn entries_are_sent_before_the_leaders_own_sync_and_survive_its_power_failure() {
+    let mut cluster = TestCluster::of(3);
+    let ticket = cluster.ticket();
+    let leader = cluster.nodes.get_mut(&1).unwrap();
     leader.propose(vec![(5, ticket)]);
     assert_eq!(leader.settle().unwrap(), Settled::Sending);
-    let letters = leader.take_outbox().letters;
-    let to: Vec<u64> = letters.iter().map(|letter| letter.to.0).collect();
+    let messages = leader.take_outbox().messages;
+    let to: Vec<u64> = messages.iter().map(|message| message.to.0).collect();
     assert_eq!(to, [2, 3], "before the entry is on its own disk");
-    house.cut_power(1);
-    for letter in letters {
-        house.nodes.get_mut(&letter.to.0).unwrap().step(&letter.bytes).unwrap();
+    cluster.cut_power(1);
+    for message in messages {
+        cluster.nodes.get_mut(&message.to.0).unwrap().step(&message.bytes).unwrap();
     }
-    house.run(60);
-    house.start(1);
-    house.run(20);
-    house.assert_all_know(&[5]);
-    assert!(!house.answers.contains_key(&ticket), "nobody was there to answer");
+    cluster.run(60);
+    cluster.start(1);
+    cluster.run(20);
+    cluster.assert_all_know(&[5]);
+    assert!(!cluster.answers.contains_key(&ticket), "the leader was gone");
 }
 
 #[test]
-fn a_new_term_is_on_the_leaders_disk_before_anybody_hears_of_it() {
-    let mut house = House::found();
+fn a_new_term_is_on_the_leaders_disk_before_it_sends_messages() {
+    let mut cluster = TestCluster::found();
     let listener = Member { becomes_voter: false, ..member(2) };
-    assert!(house.change(&[Change::Add(listener)]).is_ok());
-    house.open(2, replica::Beginning::Join);
-    house.run(20);
-    house.kill(1);
-    house.start(1);
-    // A lone voter elects itself at once, and writes to who listens.
-    let ticket = house.ticket();
-    let lone = house.nodes.get_mut(&1).unwrap();
+    assert!(cluster.change(&[Change::Add(listener)]).is_ok());
+    cluster.open(2, replica::Bootstrap::Join);
+    cluster.run(20);
+    cluster.kill(1);
+    cluster.start(1);
+    // A single voter elects itself at once, and writes to the learner.
+    let ticket = cluster.ticket();
+    let lone = cluster.nodes.get_mut(&1).unwrap();
     assert_eq!(lone.settle().unwrap(), Settled::Done);
     let term = lone.status().term;
     lone.propose(vec![(5, ticket)]);
-    house.cut_power(1);
-    house.start(1);
-    assert!(house.status(1).term > term, "it knew that term, and stood in another");
-    house.run(20);
-    house.assert_all_know(&[]);
+    cluster.cut_power(1);
+    cluster.start(1);
+    assert!(cluster.status(1).term > term, "it remembered that term, and used a new one");
+    cluster.run(20);
+    cluster.assert_all_know(&[]);
 }

@@ -1,10 +1,10 @@
-//! Several replicas in one thread, their letters carried by hand. Never a clock: a test ticks.
+//! Tests of several replicas in one thread. The test ticks them and delivers their messages.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod changes;
+mod disk_errors;
 mod elections;
-mod house;
 mod loss;
 mod snapshots;
-mod trouble;
+mod test_cluster;

@@ -1,5 +1,5 @@
-//! The audit log of a whole controller on its own socket, asked for everything that the API's table
-//! of routes has; and requests whose client leaves.
+//! Tests of the audit log: a whole controller that is sent a request for every audited route, and
+//! requests whose client disconnects.
 
 use super::*;
 use crate::audit;
@@ -20,7 +20,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    // The last line may be under way.
+    // The last line may be incomplete.
     let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
     whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -36,7 +36,7 @@ async fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The paths in the API's table that are posted to.
+/// The paths with a POST route, read from the source of the routing table.
 fn posted() -> Vec<&'static str> {
     let source = include_str!("../../api.rs");
     let routes = source.split(".route(").skip(1);
@@ -45,7 +45,7 @@ fn posted() -> Vec<&'static str> {
         route[..end].contains("post(")
     });
     let paths: Vec<&str> = posted.map(|route| route.split('"').nth(1).unwrap()).collect();
-    assert_eq!(paths.len(), source.matches("post(").count(), "a route is written otherwise");
+    assert_eq!(paths.len(), source.matches("post(").count(), "a route has another form");
     paths
 }
 
@@ -53,7 +53,7 @@ fn filled(path: &str) -> String {
     path.replace("{key}", "1").replace("{task}", "1").replace("{name}", "n1").replace("{id}", "7")
 }
 
-/// A controller in this directory.
+/// Starts a controller in this directory.
 fn controller(dir: &Path) -> Client {
     let at = |name: &str| dir.join(name).display().to_string();
     let config = ControllerConfig {
@@ -90,7 +90,7 @@ async fn every_route_that_changes_something_has_a_line() {
     for path in posted() {
         let answer: Result<Value, ClientError> =
             client.post(&filled(path), &serde_json::json!({})).await;
-        if QUESTIONS.contains(&path) || (CONTINUED.contains(&path) && answer.is_ok()) {
+        if QUERIES.contains(&path) || (REPEATED.contains(&path) && answer.is_ok()) {
             continue;
         }
         expected += 1;
@@ -101,16 +101,16 @@ async fn every_route_that_changes_something_has_a_line() {
         assert_eq!(line["code"].is_null(), answer.is_ok(), "{path}: {line}");
         assert_eq!(line["uid"], nix::unistd::geteuid().as_raw(), "{path}: {line}");
     }
-    assert_eq!(expected, posted().len() - QUESTIONS.len(), "each but the questions");
+    assert_eq!(expected, posted().len() - QUERIES.len(), "all but the queries");
     client.get::<Value>("/v1/status").await.unwrap();
-    // A controller's channel is not for users.
+    // The channel of controllers is not for users.
     assert!(client.get::<Value>(PEER_PATH).await.is_err());
-    let line = wait_for("a door", || of_requests().get(expected).cloned()).await;
+    let line = wait_for("the channel's line", || of_requests().get(expected).cloned()).await;
     assert_eq!((&line["verb"], &line["result"]), (&verb(PEER_PATH).into(), &"refused".into()));
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_has_its_line_all_the_same() {
+async fn a_client_that_disconnects_has_an_audit_line_all_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let state_dir = dir.path().display().to_string();
     let config = ControllerConfig { state_dir, ..ControllerConfig::default() };

@@ -1,4 +1,4 @@
-//! Inviting one more controller. Never gives a vote by itself: the one that is invited joins.
+//! Invitations for new controllers. The invited controller joins with the secret.
 
 use super::{OurPeers, check_operator};
 use crate::api::error::ApiFailure;
@@ -25,7 +25,7 @@ pub async fn invite(
     let Json(InviteRequest { lasts }) = body?;
     let invitation = net::new_invitation().map_err(|error| {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        ApiFailure::Said(net::Refusal::new(status, "no_randomness", error.to_string()))
+        ApiFailure::Http(net::Refusal::new(status, "no_randomness", error.to_string()))
     })?;
     let actor = core.actor(Uid(user.uid));
     let hash = net::invitation_hash(&invitation);
@@ -35,8 +35,9 @@ pub async fn invite(
         _ => None,
     });
     let until = until.ok_or_else(|| Refusal::BadAsk {
-        message: "the controller did not say what became of the invitation: ask again".to_owned(),
+        message: "the controller did not report the outcome of the invitation: try again"
+            .to_owned(),
     })?;
     tracing::info!("a controller may join until {until}: invited by uid {}", user.uid);
-    Ok(Json(InviteAnswer { invitation, until, address: peers.me.address.clone() }))
+    Ok(Json(InviteAnswer { invitation, until, address: peers.local.address.clone() }))
 }

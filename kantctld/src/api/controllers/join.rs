@@ -1,14 +1,14 @@
-//! Taking a controller in: what is asked of one that wants to join, and its number. Never gives a
-//! number under which somebody has lived.
+//! Acceptance of a joining controller: the checks, and its id. An id that was used is not assigned
+//! again.
 
 use super::{CHANGE_LIMIT, change, refused};
 use crate::api::error::ApiFailure;
 use crate::clock::wall_clock;
 use crate::core::{CommandError, Core};
-use crate::machine::StateMachine;
 use crate::membership::is_reachable;
 use crate::peers::{Peers, clocks_agree};
 use crate::raft::{Change, ChangeRefusal, Follower, Member, ProposeError, Status};
+use crate::state_machine::StateMachine;
 use axum::http::StatusCode;
 use common::id::{ControllerId, LogIndex};
 use common::wire::api::JoinRequest;
@@ -16,10 +16,10 @@ use common::wire::peer::PEER_PROTOCOL;
 use state::Command;
 use std::sync::PoisonError;
 
-/// May it join this cluster at all?
+/// Checks whether a controller may join this cluster.
 ///
 /// # Errors
-/// The refusal, with what to do.
+/// A refusal that names the remedy.
 pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<(), net::Refusal> {
     let now = wall_clock();
     let ours = env!("CARGO_PKG_VERSION");
@@ -30,19 +30,19 @@ pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<
         return refuse(
             "other_protocol",
             format!(
-                "kantctld {release} speaks protocol {theirs} with controllers, kantctld {ours} of \
-                 this cluster {PEER_PROTOCOL}: install one release on both"
+                "kantctld {release} uses controller protocol {theirs}, kantctld {ours} of this \
+                 cluster uses {PEER_PROTOCOL}: install the same release on both"
             ),
         );
     }
-    if let Some(theirs) = request.cluster.filter(|cluster| *cluster != peers.me.cluster) {
-        let ours = peers.me.cluster;
+    if let Some(theirs) = request.cluster.filter(|cluster| *cluster != peers.local.cluster) {
+        let ours = peers.local.cluster;
         return refuse(
             "other_cluster",
             format!(
-                "it was of cluster {theirs}, and this is {ours}: ask one of its own; if that \
-                 cluster is gone for good (one that is restored from a backup has a new id), move \
-                 its state directory aside, then `kantctld join`"
+                "it belonged to cluster {theirs}, and this is cluster {ours}: ask a controller of \
+                 its own cluster; if that cluster is gone for good (a cluster restored from a \
+                 backup has a new id), move its state directory aside, then `kantctld join`"
             ),
         );
     }
@@ -50,32 +50,31 @@ pub fn check_join(peers: &Peers<StateMachine>, request: &JoinRequest) -> Result<
         return refuse(
             "clock",
             format!(
-                "its clock says {}, that of the cluster's leader {now}: mend NTP on the one that \
-                 is wrong",
+                "its clock shows {}, that of the cluster's leader {now}: correct NTP on the wrong \
+                 one",
                 request.now
             ),
         );
     }
-    let own = &peers.me.address;
+    let own = &peers.local.address;
     match [&request.address, own].into_iter().find(|address| !is_reachable(address)) {
         None => Ok(()),
         Some(address) => refuse(
             "unreachable",
             format!(
-                "controllers cannot reach each other at `{address}`: write `advertise` in \
+                "controllers cannot reach each other at `{address}`: set `advertise` in \
                  kantctld.toml there, and restart it if it runs"
             ),
         ),
     }
 }
 
-/// Makes it a member by its invitation, which is used up then, and takes the one it replaces out,
-/// in one change or not at all. Gives its number.
+/// Makes the controller a member and removes the one it replaces, in one change. Uses up the
+/// invitation. Returns the new id.
 ///
 /// # Errors
-/// [`ApiFailure`] when it is not invited, or the members do not change so; then they are as they
-/// were.
-pub async fn take_in(
+/// [`ApiFailure`] if it is not invited, or the change is refused; then the members are unchanged.
+pub async fn accept(
     core: &Core,
     peers: &Peers<StateMachine>,
     request: JoinRequest,
@@ -90,8 +89,9 @@ pub async fn take_in(
         core.state.read().invitation(&hash).is_some_and(|invitation| {
             invitation.used_by.as_deref() == Some(request.address.as_str())
         });
-    // An answer that was lost is given again, as long as nobody has lived under that number.
-    let waits = waiting(&status, &request.address).filter(|_| is_used_here && replaced.is_none());
+    // A lost answer is given again, while no controller has started under that id.
+    let waits =
+        new_member(&status, &request.address).filter(|_| is_used_here && replaced.is_none());
     if let Some(id) = waits {
         note_unfinished(peers, None);
         return Ok(id);
@@ -99,7 +99,7 @@ pub async fn take_in(
     let address = request.address.clone();
     let mut stay = status.members.known.iter().filter(|(id, _)| Some(**id) != replaced);
     if let Some((id, _)) = stay.find(|(_, member)| member.address == address) {
-        // Before the invitation is used up for nothing.
+        // Checked before the invitation is used up.
         return Err(refused(ChangeRefusal::AddressTaken { id: *id, address }));
     }
     if !(is_used_here && is_unfinished(peers, &hash)) {
@@ -116,18 +116,18 @@ pub async fn take_in(
     note_unfinished(peers, None);
     let id = given.ok_or(CommandError::NotTaken(ProposeError::Unknown))?;
     if let Some(old) = replaced {
-        tracing::info!("controller {old} gave its number up: its log is lost");
+        tracing::info!("controller {old} was replaced: its log is lost");
     }
     tracing::info!("controller {id} joins: {said}");
-    // One that asks again at once is to be known. It is a member all the same.
+    // Wait until a repeated request would find it. After the timeout it is a member all the same.
     let mut status = peers.log.status();
-    let shows = status.wait_for(|status| waiting(status, &address) == Some(id));
+    let shows = status.wait_for(|status| new_member(status, &address) == Some(id));
     let _ = tokio::time::timeout(CHANGE_LIMIT, shows).await;
     Ok(id)
 }
 
-/// Was the invitation used up here by a join that came to nothing? Never said of one that let a
-/// controller in: what was removed later does not come back by it.
+/// Whether a join that did not complete used up the invitation. False after a completed join: a
+/// member that is removed later must not return with it.
 fn is_unfinished(peers: &Peers<StateMachine>, hash: &str) -> bool {
     let unfinished = peers.unfinished_join.lock().unwrap_or_else(PoisonError::into_inner);
     unfinished.as_deref() == Some(hash)
@@ -137,8 +137,8 @@ fn note_unfinished(peers: &Peers<StateMachine>, hash: Option<String>) {
     *peers.unfinished_join.lock().unwrap_or_else(PoisonError::into_inner) = hash;
 }
 
-/// The controller of this address that was taken in and has not been heard of yet.
-fn waiting(status: &Status, address: &str) -> Option<ControllerId> {
+/// The member of this address that was accepted and has not connected yet.
+fn new_member(status: &Status, address: &str) -> Option<ControllerId> {
     let waits = |follower: &&Follower| {
         let member = status.members.known.get(&follower.id);
         follower.holds == LogIndex(0)
@@ -148,14 +148,14 @@ fn waiting(status: &Status, address: &str) -> Option<ControllerId> {
     status.followers.iter().find(waits).map(|follower| follower.id)
 }
 
-/// Whoever is to be replaced says nothing any more: it may have been heard a moment ago, if it just
-/// ended.
+/// Checks that the member to replace is not active. It may count as active for a moment after it
+/// stopped.
 async fn check_silent(peers: &Peers<StateMachine>, old: ControllerId) -> Result<(), ApiFailure> {
     let mut status = peers.log.status();
     let silent = status.wait_for(|status| {
-        let heard = status.followers.iter().any(|one| one.id == old && one.is_heard);
-        // It never hears itself.
-        !heard && status.leader != Some(old)
+        let is_active = status.followers.iter().any(|one| one.id == old && one.is_active);
+        // The leader does not count itself as active.
+        !is_active && status.leader != Some(old)
     });
     match tokio::time::timeout(CHANGE_LIMIT, silent).await {
         Ok(Ok(_)) => Ok(()),

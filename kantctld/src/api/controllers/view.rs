@@ -1,15 +1,14 @@
-//! How the controllers stand, as one of them sees it. Never asks another.
+//! The controllers as this one sees them.
 
 use crate::raft::{Member, Status};
 use common::id::ControllerId;
 use common::wire::api::{ControllerList, ControllerRole, ControllerView};
 
-/// How they stand, as one of them sees it.
 pub fn view(status: &Status) -> ControllerList {
     let one = |(id, member): (&ControllerId, &Member)| {
         let follower = status.followers.iter().find(|follower| follower.id == *id);
-        let is_me = *id == status.id;
-        let holds = follower.map(|f| f.holds).or(is_me.then_some(status.last));
+        let is_local = *id == status.id;
+        let holds = follower.map(|f| f.holds).or(is_local.then_some(status.last));
         let role = match (status.members.votes(*id), member.becomes_voter) {
             (true, _) if status.leader == Some(*id) => ControllerRole::Leader,
             (true, _) => ControllerRole::Voter,
@@ -23,7 +22,7 @@ pub fn view(status: &Status) -> ControllerList {
             role,
             holds,
             behind: holds.map(|holds| status.committed.0.saturating_sub(holds.0)),
-            heard: follower.map(|f| f.is_heard).or(is_me.then_some(true)),
+            heard: follower.map(|f| f.is_active).or(is_local.then_some(true)),
             gets_snapshot: follower.is_some_and(|f| f.gets_snapshot),
         }
     };

@@ -1,4 +1,4 @@
-//! Relays over real sockets, each told what its duty is. Never a log: who leads is given.
+//! Tests of forwarding over real sockets, with a given leader.
 
 use super::*;
 use axum::Router;
@@ -11,9 +11,9 @@ use std::future::pending;
 
 const MARK: &str = "x-written";
 
-/// A controller's answer: who asked, and whether another controller passed it on.
+/// Answers with the user, and the controller that forwarded the request.
 async fn who(user: User, headers: HeaderMap) -> axum::Json<String> {
-    let way = headers.get(PASSED_ON).map(|way| format!(" passed on by {}", way.to_str().unwrap()));
+    let way = headers.get(FORWARDED).map(|way| format!(" passed on by {}", way.to_str().unwrap()));
     axum::Json(format!("{} {:?}{}", user.uid, user.via, way.unwrap_or_default()))
 }
 
@@ -22,22 +22,22 @@ fn identity(key: &ClusterKey) -> Identity {
 }
 
 fn router(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 'static) -> Router {
-    let relay = Arc::new(Relay::by(ControllerId(2), identity(key), duty));
+    let relay = Arc::new(Relay::with_duty(ControllerId(2), identity(key), duty));
     Router::new()
         .route("/v1/jobs", get(who))
-        .route_layer(from_fn_with_state(relay, answers_or_passes_on))
+        .route_layer(from_fn_with_state(relay, answer_or_forward))
         .layer(map_response(marked))
 }
 
-/// Shows who writes the line of the audit log.
+/// Marks answers whose audit line another controller writes.
 async fn marked(mut response: Response) -> Response {
-    if response.extensions().get::<WrittenElsewhere>().is_some() {
+    if response.extensions().get::<AuditedElsewhere>().is_some() {
         response.headers_mut().insert(MARK, HeaderValue::from_static("elsewhere"));
     }
     response
 }
 
-/// A controller on loopback; answers its address.
+/// Starts a controller on loopback; returns its address.
 async fn controller(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 'static) -> String {
     let listener = TlsListener::bind("127.0.0.1:0", &identity(key)).await.unwrap();
     let addr = listener.local_addr().to_string();
@@ -45,7 +45,7 @@ async fn controller(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 's
     addr
 }
 
-/// Asks a controller of this duty on its local socket.
+/// Sends a request to a controller with this duty over its local socket.
 async fn ask(
     key: &ClusterKey,
     duty: impl Fn() -> Duty + Send + Sync + 'static,
@@ -73,35 +73,35 @@ async fn the_leader_answers_itself() {
 }
 
 #[tokio::test]
-async fn another_controller_passes_on_in_the_users_name() {
+async fn another_controller_forwards_in_the_users_name() {
     let key = ClusterKey::generate().unwrap();
     let leader = controller(&key, || Duty::Answer).await;
-    let answer = ask(&key, move || Duty::PassOn(leader.clone())).await;
+    let answer = ask(&key, move || Duty::Forward(leader.clone())).await;
     assert_eq!(answer, Ok(format!("{} Controller passed on by 2 socket", me())));
 }
 
 #[tokio::test]
 async fn controllers_that_take_each_other_for_the_leader_refuse() {
     let key = ClusterKey::generate().unwrap();
-    // Were it passed on a second time, it would be answered.
+    // If it were forwarded a second time, it would be answered.
     let leader = controller(&key, || Duty::Answer).await;
-    let mistaken = controller(&key, move || Duty::PassOn(leader.clone())).await;
-    let answer = ask(&key, move || Duty::PassOn(mistaken.clone())).await;
+    let mistaken = controller(&key, move || Duty::Forward(leader.clone())).await;
+    let answer = ask(&key, move || Duty::Forward(mistaken.clone())).await;
     assert_eq!(answer, Err((503, NO_LEADER.to_owned())));
 }
 
 #[tokio::test]
-async fn without_a_known_leader_it_is_refused_and_so_where_that_one_is_gone() {
+async fn a_request_without_a_known_or_reachable_leader_is_refused() {
     let key = ClusterKey::generate().unwrap();
     assert_eq!(ask(&key, || Duty::Refuse).await, Err((503, NO_LEADER.to_owned())));
-    // Taken and let go again, so that nobody listens there.
+    // Bound and closed again, so that nothing listens there.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let answer = ask(&key, move || Duty::PassOn(gone.to_string())).await;
+    let answer = ask(&key, move || Duty::Forward(gone.to_string())).await;
     assert_eq!(answer, Err((503, "controller-unreachable".to_owned())));
 }
 
 #[tokio::test]
-async fn the_line_of_the_audit_log_is_left_to_a_leader_that_answered_and_to_no_other() {
+async fn only_a_leader_that_answered_writes_the_audit_line() {
     let key = ClusterKey::generate().unwrap();
     let leader = controller(&key, || Duty::Answer).await;
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -109,7 +109,7 @@ async fn the_line_of_the_audit_log_is_left_to_a_leader_that_answered_and_to_no_o
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("kantctld.sock");
         let listener = LocalListener::bind(&socket).unwrap();
-        let router = router(&key, move || Duty::PassOn(leader.clone()));
+        let router = router(&key, move || Duty::Forward(leader.clone()));
         let server = tokio::spawn(net::serve(listener, router, pending()));
         let request = Request::get("/v1/jobs").body(Body::empty()).unwrap();
         let answer = Client::new(Endpoint::Unix(socket)).send(request).await.unwrap();

@@ -1,6 +1,6 @@
-//! Lines for those who watch: one ring for all of them, bounded in bytes, and of each reader only
-//! how far it is. Never waits for a reader: who is too far behind misses lines, and who stays so
-//! is ended.
+//! The buffer of lines for `watch` requests: one ring for all readers, bounded in bytes, with a
+//! position for each reader. A reader that falls too far behind misses lines, and is ended if it
+//! stays behind.
 
 use super::Wanted;
 use axum::http::StatusCode;
@@ -10,19 +10,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// What lines may take: more than one command can bring of one user's jobs, since the events of a
-/// command come at once.
+/// The capacity: more than one command can cause for one user's jobs, because the events of a command
+/// come at once.
 const BYTES_MAX: usize = 64 << 20;
-/// What a line takes beside its text.
+/// The size of an entry without its text.
 const ENTRY_BYTES: usize = size_of::<Entry>();
-/// Readers of one user. One reader can watch many jobs.
-pub const READERS_OF_ONE: usize = 8;
+/// The most readers of one user. One reader can watch many jobs.
+pub const READERS_PER_USER: usize = 8;
 /// A reader that missed lines and takes none for this long is ended.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// What a reader takes at once, at least a line.
-const PIECE_BYTES: usize = 64 << 10;
+const BEHIND_MAX: Duration = Duration::from_secs(60);
+/// The size of a read; at least one line.
+const READ_BYTES: usize = 64 << 10;
 
-/// A line, and what it is about.
+/// A line, and the job and user that it is about.
 pub struct Entry {
     pub job: Option<JobKey>,
     pub user: Option<Arc<str>>,
@@ -38,12 +38,12 @@ impl Entry {
 struct Reader {
     uid: u32,
     wanted: Arc<Wanted>,
-    /// The place of the next line that it looks at.
+    /// The position of the next line to check.
     at: u64,
-    /// Lines for it that came, and those of them that it has taken or missed.
+    /// The number of lines that it wants, and of those among them that it got or missed.
     came: u64,
     done: u64,
-    /// Since when it lacks lines, and has not asked for more.
+    /// Since when it misses lines and has not read.
     behind_since: Option<Instant>,
 }
 
@@ -51,40 +51,40 @@ struct Reader {
 struct Content {
     entries: VecDeque<Entry>,
     bytes: usize,
-    /// The place of the first entry.
+    /// The position of the first entry.
     first: u64,
     readers: BTreeMap<u64, Reader>,
     last_id: u64,
 }
 
-/// The lines, and those who read them.
+/// The lines and their readers.
 pub struct Ring {
     content: Mutex<Content>,
     bytes_max: usize,
-    /// The place after the last line.
+    /// The position after the last line.
     end: watch::Sender<u64>,
 }
 
-/// What there is for a reader.
+/// The result of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken {
     Lines(Vec<u8>),
-    /// The number of lines that are gone.
+    /// The number of lines dropped.
     Missed(u64),
     Nothing,
     Ended,
 }
 
-/// A reader's place; given up when dropped.
+/// A registered reader; removed when dropped.
 pub struct Reading {
     ring: Arc<Ring>,
     id: u64,
     pub end: watch::Receiver<u64>,
 }
 
-/// A user has too many readers.
+/// The refusal when a user has too many readers.
 pub fn too_many() -> net::Refusal {
-    let message = format!("you have {READERS_OF_ONE} watchers already, which is the limit");
+    let message = format!("you already have {READERS_PER_USER} watches, which is the limit");
     let hint = "end some of them; one `kantctl watch` takes many jobs: `kantctl watch 42 43 44`, \
                 `kantctl watch --me`";
     net::Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_watchers", message).hint(hint)
@@ -92,20 +92,20 @@ pub fn too_many() -> net::Refusal {
 
 impl Default for Ring {
     fn default() -> Self {
-        Self::of(BYTES_MAX)
+        Self::with_capacity(BYTES_MAX)
     }
 }
 
 impl Ring {
-    pub fn of(bytes_max: usize) -> Self {
+    pub fn with_capacity(bytes_max: usize) -> Self {
         let (content, end) = (Mutex::default(), watch::channel(0).0);
         Self { content, bytes_max, end }
     }
 
-    /// From now on this user has one reader more; `None`: it has too many.
+    /// Registers a reader; `None` if the user has too many.
     pub fn open(self: &Arc<Self>, uid: u32, wanted: Wanted) -> Option<Reading> {
         let mut content = self.content();
-        if content.readers.values().filter(|reader| reader.uid == uid).count() >= READERS_OF_ONE {
+        if content.readers.values().filter(|reader| reader.uid == uid).count() >= READERS_PER_USER {
             return None;
         }
         let (at, wanted) = (content.end(), Arc::new(wanted));
@@ -116,12 +116,12 @@ impl Ring {
         Some(Reading { ring: self.clone(), id, end: self.end.subscribe() })
     }
 
-    /// What readers want; empty while there are none.
+    /// What the readers want.
     pub fn wanted(&self) -> Vec<Arc<Wanted>> {
         self.content().readers.values().map(|reader| reader.wanted.clone()).collect()
     }
 
-    /// Adds lines. Readers that are behind for too long are ended.
+    /// Appends lines and ends readers that have been behind for too long.
     pub fn add(&self, entries: Vec<Entry>, now: Instant) {
         let mut content = self.content();
         for entry in entries {
@@ -134,7 +134,7 @@ impl Ring {
     }
 
     fn content(&self) -> MutexGuard<'_, Content> {
-        // A thread that panicked left whole lines.
+        // The content is consistent even if a thread panicked.
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -146,7 +146,7 @@ impl Content {
 
     fn add(&mut self, entry: Entry) {
         for reader in self.readers.values_mut() {
-            reader.came += u64::from(reader.wanted.takes(entry.job, entry.user.as_deref()));
+            reader.came += u64::from(reader.wanted.matches(entry.job, entry.user.as_deref()));
         }
         self.bytes += entry.bytes();
         self.entries.push_back(entry);
@@ -154,7 +154,7 @@ impl Content {
 
     fn trim(&mut self, bytes_max: usize, now: Instant) {
         let is_lost = |reader: &Reader| {
-            reader.behind_since.is_some_and(|since| now.duration_since(since) >= PATIENCE)
+            reader.behind_since.is_some_and(|since| now.duration_since(since) >= BEHIND_MAX)
         };
         self.readers.retain(|_, reader| !is_lost(reader));
         let end = self.end();
@@ -172,8 +172,9 @@ impl Content {
     fn take(&mut self, id: u64) -> Taken {
         let Some(reader) = self.readers.get_mut(&id) else { return Taken::Ended };
         reader.behind_since = None;
-        let takes =
-            |reader: &Reader, entry: &Entry| reader.wanted.takes(entry.job, entry.user.as_deref());
+        let takes = |reader: &Reader, entry: &Entry| {
+            reader.wanted.matches(entry.job, entry.user.as_deref())
+        };
         if reader.at < self.first {
             reader.at = self.first;
             let left = self.entries.iter().filter(|entry| takes(reader, entry)).count() as u64;
@@ -186,7 +187,7 @@ impl Content {
         let mut lines = Vec::new();
         let skipped = usize::try_from(reader.at - self.first).unwrap_or(usize::MAX);
         for entry in self.entries.iter().skip(skipped) {
-            if lines.len() >= PIECE_BYTES {
+            if lines.len() >= READ_BYTES {
                 break;
             }
             reader.at += 1;
@@ -226,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn readers_that_read_nothing_share_one_ring_and_learn_what_they_missed() {
-        let (ring, now) = (Arc::new(Ring::of(100 << 10)), Instant::now());
+    fn slow_readers_share_one_ring_and_are_told_how_much_they_missed() {
+        let (ring, now) = (Arc::new(Ring::with_capacity(100 << 10)), Instant::now());
         let all: Vec<Reading> =
             (0..40).map(|reader| ring.open(reader / 8, Wanted::default()).unwrap()).collect();
         let of_bob = ring.open(99, of_user("bob")).unwrap();
@@ -249,38 +250,38 @@ mod tests {
         assert_eq!(of_bob.take(), Taken::Nothing);
         drop((all, of_bob));
         ring.add(vec![entry(1, "ada")], now);
-        assert_eq!(ring.content().bytes, 0, "what nobody reads is not kept");
+        assert_eq!(ring.content().bytes, 0, "lines without a reader are not kept");
     }
 
     #[test]
-    fn a_user_has_eight_readers_and_no_ninth_until_one_ends() {
+    fn a_user_has_at_most_eight_readers() {
         let ring = Arc::new(Ring::default());
         let mut of_ada: Vec<Reading> =
-            (0..READERS_OF_ONE).map(|_| ring.open(1, Wanted::default()).unwrap()).collect();
+            (0..READERS_PER_USER).map(|_| ring.open(1, Wanted::default()).unwrap()).collect();
         assert!(ring.open(1, Wanted::default()).is_none());
         assert!(ring.open(2, Wanted::default()).is_some());
         of_ada.pop();
         assert!(ring.open(1, Wanted::default()).is_some());
-        let told = too_many();
-        assert_eq!(told.status, StatusCode::TOO_MANY_REQUESTS);
-        assert!(told.error.hint.is_some());
+        let refusal = too_many();
+        assert_eq!(refusal.status, StatusCode::TOO_MANY_REQUESTS);
+        assert!(refusal.error.hint.is_some());
     }
 
     #[test]
-    fn a_reader_that_is_full_and_takes_nothing_for_a_minute_is_ended() {
-        let (ring, now) = (Arc::new(Ring::of(1 << 10)), Instant::now());
+    fn a_reader_that_misses_lines_and_does_not_read_for_a_minute_is_ended() {
+        let (ring, now) = (Arc::new(Ring::with_capacity(1 << 10)), Instant::now());
         let (full, reads) = (ring.open(1, of_user("ada")).unwrap(), ring.open(1, of_user("ada")));
         let reads = reads.unwrap();
         let add = |job: u32, at: Instant| ring.add(vec![entry(job, "ada")], at);
         (0..100).for_each(|job| add(job, now));
         assert!(matches!(reads.take(), Taken::Missed(_)));
         assert!(matches!(reads.take(), Taken::Lines(_)));
-        add(100, now + PATIENCE / 2);
+        add(100, now + BEHIND_MAX / 2);
         assert!(matches!(reads.take(), Taken::Lines(_)));
-        add(101, now + PATIENCE);
+        add(101, now + BEHIND_MAX);
         assert_eq!(full.take(), Taken::Ended);
-        assert!(matches!(reads.take(), Taken::Lines(_)), "one that reads goes on");
-        add(102, now + 10 * PATIENCE);
-        assert!(matches!(reads.take(), Taken::Lines(_)), "one that has all there is, waits");
+        assert!(matches!(reads.take(), Taken::Lines(_)), "the one that reads stays");
+        add(102, now + 10 * BEHIND_MAX);
+        assert!(matches!(reads.take(), Taken::Lines(_)), "a reader without a backlog stays");
     }
 }

@@ -1,10 +1,10 @@
-//! How SQLite finds a page: by an index, in its order. Never reads a run.
+//! Tests of SQLite's query plans for pages: from an index, in its order.
 
 use super::*;
 use crate::history::schema;
 use common::id::ClusterId;
 
-/// How SQLite goes about the page of a question, in its words.
+/// SQLite's plan for a page of this query.
 fn plan(query: &HistoryQuery) -> String {
     let dir = tempfile::tempdir().unwrap();
     let connection = schema::open(&dir.path().join(schema::FILE), ClusterId(1)).unwrap();
@@ -15,7 +15,7 @@ fn plan(query: &HistoryQuery) -> String {
 }
 
 #[test]
-fn a_page_of_one_user_comes_from_an_index_in_its_order_and_nothing_is_sorted() {
+fn a_page_of_one_user_comes_from_an_index_in_order_without_sorting() {
     let after = Some("5.4.-1.1".to_owned());
     let (since, until) = (Some(Time(1)), Some(Time(9)));
     for (users, index) in [("ada", "runs_user (user=?"), ("1000", "runs_uid (uid=?")] {

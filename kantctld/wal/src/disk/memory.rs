@@ -1,10 +1,10 @@
-//! A disk in memory that forgets like a real one: what was not synced may be lost, torn or kept
-//! when it crashes. For tests and simulations; it has no randomness of its own.
+//! A simulated disk in memory for tests. A crash may lose, tear or keep what was not synced, as the
+//! test decides.
 //!
-//! - A write without `sync` may vanish, survive, survive as a prefix, or keep any of its sectors.
+//! - After a crash a write without `sync` may be missing, complete, a prefix, or any of its sectors.
 //! - A create, rename or remove without `sync_dir` may be undone; they last in the order made.
-//! - A failed sync drops the pending writes from the queue while reads still show them, as Linux
-//!   does: a second sync then "succeeds" although the bytes are not on the disk.
+//! - A failed sync drops the pending writes while reads still show them, as on Linux: a second sync
+//!   then "succeeds" although the bytes are not on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Disk, DiskFile};
 
-/// The unit a disk writes at once, in bytes.
+/// The unit of an atomic write, in bytes.
 const SECTOR_BYTES: u64 = 512;
 
-/// A simulated disk. Clones share one disk, so a test can crash it under its user.
+/// A simulated disk. Clones share one disk, so that a test can crash it under its user.
 #[derive(Debug, Clone, Default)]
 pub struct MemDisk {
     state: Arc<Mutex<State>>,
@@ -23,8 +23,8 @@ pub struct MemDisk {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Counts restarts: handles of an earlier life no longer work.
-    life: u64,
+    /// Counts restarts: handles from before a restart fail.
+    generation: u64,
     inodes: Vec<Inode>,
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
@@ -37,7 +37,7 @@ struct State {
 
 #[derive(Debug, Default)]
 struct Inode {
-    /// What a power cut leaves at least.
+    /// What at least survives a power failure.
     durable: Vec<u8>,
     current: Vec<u8>,
     unsynced: Vec<Write>,
@@ -81,12 +81,12 @@ impl MemDisk {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere in a test must not hide behind a second one here.
+        // A panic elsewhere in a test must not be hidden by a second one here.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The power goes: unsynced writes and names survive as `pick` decides. `pick(n)` answers any
-    /// number below n. All handles and locks of the old life are dead afterwards.
+    /// A power failure: unsynced writes and names survive as `pick` decides, where `pick(n)` returns
+    /// any number below n. Handles and locks from before are invalid afterwards.
     pub fn crash(&self, pick: &mut dyn FnMut(usize) -> usize) {
         let mut state = self.state();
         let kept = pick(state.unsynced_names.len() + 1);
@@ -96,19 +96,19 @@ impl MemDisk {
         }
         for inode in &mut state.inodes {
             for write in std::mem::take(&mut inode.unsynced) {
-                survive(&mut inode.durable, &write, pick);
+                apply_surviving(&mut inode.durable, &write, pick);
             }
             inode.current = inode.durable.clone();
         }
         state.names = names.clone();
         state.durable_names = names;
         state.unsynced_names.clear();
-        state.begin_life();
+        state.begin_generation();
     }
 
-    /// The process dies (kill -9) but the machine runs on: nothing written is lost.
+    /// The process is killed, but the host keeps running: no write is lost.
     pub fn restart(&self) {
-        self.state().begin_life();
+        self.state().begin_generation();
     }
 
     /// Lets `count` more syncs (of files or the directory) succeed, then fails one.
@@ -121,12 +121,12 @@ impl MemDisk {
         self.state().writes_until_failure = Some(count);
     }
 
-    /// Limits the bytes of all files together; None lifts the limit.
+    /// Limits the total size of all files; None removes the limit.
     pub fn set_capacity_bytes(&self, capacity_bytes: Option<u64>) {
         self.state().capacity_bytes = capacity_bytes;
     }
 
-    /// The bytes of all files together.
+    /// The total size of all files.
     pub fn used_bytes(&self) -> u64 {
         self.state().used_bytes()
     }
@@ -138,7 +138,7 @@ impl MemDisk {
         Some(state.inodes[inode].current.clone())
     }
 
-    /// Overwrites bytes behind everybody's back, durably: bit rot. Past the end it does nothing.
+    /// Changes a byte durably, bypassing the user: bit rot. No effect past the end.
     pub fn rot(&self, name: &str, offset: u64, damage: impl FnOnce(&mut u8)) {
         let mut state = self.state();
         let Some(&inode) = state.names.get(name) else { return };
@@ -152,8 +152,8 @@ impl MemDisk {
 }
 
 impl State {
-    fn begin_life(&mut self) {
-        self.life += 1;
+    fn begin_generation(&mut self) {
+        self.generation += 1;
         self.locked.clear();
         self.syncs_until_failure = None;
         self.writes_until_failure = None;
@@ -201,8 +201,8 @@ fn put(content: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     content[start..end].copy_from_slice(bytes);
 }
 
-/// What a power cut leaves of one unsynced write.
-fn survive(durable: &mut Vec<u8>, write: &Write, pick: &mut dyn FnMut(usize) -> usize) {
+/// Applies what survives of one unsynced write in a power failure.
+fn apply_surviving(durable: &mut Vec<u8>, write: &Write, pick: &mut dyn FnMut(usize) -> usize) {
     match pick(4) {
         0 => {}
         1 => put(durable, write.offset, &write.bytes),
@@ -239,7 +239,7 @@ impl Disk for MemDisk {
         if !state.locked.insert(name.to_string()) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        Ok(MemLock { disk: self.clone(), name: name.to_string(), life: state.life })
+        Ok(MemLock { disk: self.clone(), name: name.to_string(), generation: state.generation })
     }
 
     fn create(&self, name: &str) -> io::Result<MemFile> {
@@ -247,12 +247,16 @@ impl Disk for MemDisk {
         let inode = state.inodes.len();
         state.inodes.push(Inode::default());
         state.change(Change::Link(name.to_string(), inode));
-        Ok(MemFile { disk: self.clone(), inode, life: state.life })
+        Ok(MemFile { disk: self.clone(), inode, generation: state.generation })
     }
 
     fn open(&self, name: &str) -> io::Result<MemFile> {
         let state = self.state();
-        Ok(MemFile { disk: self.clone(), inode: state.inode_of(name)?, life: state.life })
+        Ok(MemFile {
+            disk: self.clone(),
+            inode: state.inode_of(name)?,
+            generation: state.generation,
+        })
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -287,13 +291,13 @@ impl Disk for MemDisk {
 pub struct MemFile {
     disk: MemDisk,
     inode: usize,
-    life: u64,
+    generation: u64,
 }
 
 impl MemFile {
     fn state(&self) -> io::Result<MutexGuard<'_, State>> {
         let state = self.disk.state();
-        if state.life != self.life {
+        if state.generation != self.generation {
             return Err(io::Error::other("handle from before the crash"));
         }
         Ok(state)
@@ -352,13 +356,13 @@ impl DiskFile for MemFile {
 pub struct MemLock {
     disk: MemDisk,
     name: String,
-    life: u64,
+    generation: u64,
 }
 
 impl Drop for MemLock {
     fn drop(&mut self) {
         let mut state = self.disk.state();
-        if state.life == self.life {
+        if state.generation == self.generation {
             state.locked.remove(&self.name);
         }
     }

@@ -1,5 +1,4 @@
-//! The real disk: one directory through std::fs, written at positions, locked with flock.
-//! It never follows names out of its directory.
+//! The real disk: one directory through std::fs, with positional writes, locked with flock.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -8,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Disk, DiskFile};
 
-/// A directory on the file system of this machine.
+/// A directory in a file system of this host.
 #[derive(Debug)]
 pub struct RealDisk {
     path: PathBuf,
@@ -17,7 +16,7 @@ pub struct RealDisk {
 }
 
 impl RealDisk {
-    /// Opens a directory, making it (mode 0700) if its parent exists.
+    /// Opens a directory; creates it (mode 0700) if its parent exists.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<RealDisk> {
         let path = path.into();
         match DirBuilder::new().mode(0o700).create(&path) {
@@ -88,7 +87,7 @@ impl Disk for RealDisk {
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for found in fs::read_dir(&self.path)? {
-            // Our own names are ASCII, so a name that is not text cannot be ours.
+            // The log's own names are ASCII.
             if let Ok(name) = found?.file_name().into_string() {
                 names.push(name);
             }

@@ -1,8 +1,8 @@
-//! Starts after crashes are repaired; starts after damage are refused, by file and byte.
+//! Tests of starts after crashes, which are repaired, and after damage, which is refused.
 
 use super::*;
 use crate::disk::memory::MemDisk;
-use crate::fixture::*;
+use crate::test_data::*;
 
 const FIRST: &str = "log-00000000000000000001";
 const SECOND: &str = "log-00000000000000000002";
@@ -10,7 +10,7 @@ const SECOND: &str = "log-00000000000000000002";
 fn offset_of(disk: &MemDisk, name: &str, text: &str) -> u64 {
     let content = disk.content(name).unwrap();
     let at = content.windows(text.len()).position(|window| window == text.as_bytes());
-    at.unwrap_or_else(|| panic!("{name} does not hold {text:?}")) as u64
+    at.unwrap_or_else(|| panic!("{name} does not contain {text:?}")) as u64
 }
 
 fn rot(disk: &MemDisk, name: &str, text: &str) {
@@ -18,7 +18,7 @@ fn rot(disk: &MemDisk, name: &str, text: &str) {
 }
 
 #[test]
-fn what_was_synced_is_back_after_a_crash_and_the_rest_is_not() {
+fn synced_entries_survive_a_crash_and_unsynced_ones_do_not() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=3);
     wal.append(vec![entry(4, 1)], Some(hard(4))).unwrap();
@@ -30,7 +30,7 @@ fn what_was_synced_is_back_after_a_crash_and_the_rest_is_not() {
 }
 
 #[test]
-fn a_batch_survives_whole_or_not_at_all() {
+fn a_batch_survives_completely_or_not_at_all() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=2);
     wal.append(entries(3..=5, 1), Some(hard(5))).unwrap();
@@ -41,17 +41,17 @@ fn a_batch_survives_whole_or_not_at_all() {
     let (wal, recovered) = open(&disk);
     assert_eq!(held(&wal), [(1, 1), (2, 1)]);
     assert_eq!(recovered.hard_state, Some(hard(2)));
-    let torn = recovered.torn.expect("three quarters of a record are there");
+    let torn = recovered.torn.expect("three quarters of a record are left");
     assert!(torn.file.ends_with(FIRST), "{torn}");
 }
 
 #[test]
-fn records_after_a_torn_one_do_not_join_up_with_new_ones() {
+fn records_after_a_torn_one_do_not_join_with_new_ones() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=2);
     wal.append(vec![entry(3, 1)], None).unwrap();
     wal.append(vec![entry(4, 1)], None).unwrap();
-    // The first of the two is lost, the second stays.
+    // The first of the two is lost, the second survives.
     let mut answers = [0, 0, 1].into_iter();
     disk.crash(&mut |_| answers.next().unwrap_or(0));
     let (mut wal, _) = open(&disk);
@@ -63,7 +63,7 @@ fn records_after_a_torn_one_do_not_join_up_with_new_ones() {
 }
 
 #[test]
-fn what_a_killed_process_wrote_is_made_durable_before_it_is_believed() {
+fn writes_of_a_killed_process_are_made_durable_before_they_are_used() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=2);
     wal.append(vec![entry(3, 1)], None).unwrap();
@@ -75,7 +75,7 @@ fn what_a_killed_process_wrote_is_made_durable_before_it_is_believed() {
 }
 
 #[test]
-fn what_only_the_page_cache_holds_after_a_failed_sync_is_written_again() {
+fn writes_only_in_the_page_cache_after_a_failed_sync_are_written_again() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=2);
     wal.append(vec![entry(3, 1)], None).unwrap();
@@ -84,11 +84,11 @@ fn what_only_the_page_cache_holds_after_a_failed_sync_is_written_again() {
     disk.restart();
     assert_eq!(open(&disk).0.last_index(), Index(3));
     lose_all(&disk);
-    assert_eq!(open(&disk).0.last_index(), Index(3), "once believed, it must last");
+    assert_eq!(open(&disk).0.last_index(), Index(3), "once used, it must be durable");
 }
 
 #[test]
-fn names_that_only_the_cache_knows_are_synced_before_the_log_builds_on_them() {
+fn names_that_are_not_durable_are_synced_before_the_log_builds_on_them() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=2);
     // The snapshot's content is synced, its name is not.
@@ -101,7 +101,7 @@ fn names_that_only_the_cache_knows_are_synced_before_the_log_builds_on_them() {
 }
 
 #[test]
-fn a_spare_that_only_the_cache_knows_is_filled_anew() {
+fn a_spare_that_is_not_durable_is_filled_again() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=2);
     while files(&disk, "log-").len() < 2 {
@@ -124,7 +124,7 @@ fn a_spare_that_only_the_cache_knows_is_filled_anew() {
 }
 
 #[test]
-fn damage_before_a_later_sync_is_refused_by_file_and_byte() {
+fn damage_before_a_later_sync_is_refused_with_file_and_byte() {
     let disk = MemDisk::new();
     drop(filled(&disk, 1..=3));
     rot(&disk, FIRST, "entry 2 of");
@@ -155,7 +155,7 @@ fn damage_in_an_earlier_segment_is_refused_even_at_its_end() {
 }
 
 #[test]
-fn damage_in_the_very_last_record_is_refused_after_a_clean_stop() {
+fn damage_in_the_last_record_is_refused_after_a_clean_stop() {
     let disk = MemDisk::new();
     filled(&disk, 1..=3).close().unwrap();
     rot(&disk, FIRST, "entry 3 of");
@@ -174,7 +174,7 @@ fn a_refused_start_changes_nothing() {
 }
 
 #[test]
-fn a_missing_segment_is_noticed_wherever_it_was() {
+fn a_missing_segment_is_detected_anywhere() {
     for missing in [FIRST, SECOND] {
         let disk = MemDisk::new();
         drop(filled(&disk, 1..=30));
@@ -197,51 +197,51 @@ fn snapshots_without_a_log_are_refused() {
 }
 
 #[test]
-fn a_log_without_the_snapshot_it_follows_on_is_refused() {
+fn a_log_without_its_snapshot_is_refused() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=30);
     wal.save_snapshot(&snapshot(20, 1)).unwrap();
     wal.compact(Index(20)).unwrap();
     drop(wal);
-    disk.remove(&names::snapshot(Index(20))).unwrap();
+    disk.remove(&file_names::snapshot(Index(20))).unwrap();
     let error = refusal(&disk).to_string();
     assert!(error.contains("no snapshot reaches that far"), "{error}");
 }
 
 #[test]
-fn a_damaged_newest_snapshot_is_replaced_by_the_older_if_the_log_reaches_back() {
+fn a_damaged_newest_snapshot_is_replaced_by_the_older_one_if_the_log_reaches_back() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=30);
     wal.save_snapshot(&snapshot(10, 1)).unwrap();
     wal.save_snapshot(&snapshot(20, 1)).unwrap();
     wal.compact(Index(10)).unwrap();
     drop(wal);
-    rot(&disk, &names::snapshot(Index(20)), "state as of");
+    rot(&disk, &file_names::snapshot(Index(20)), "state as of");
     let (mut wal, recovered) = open(&disk);
     assert_eq!(recovered.snapshot, Some(snapshot(10, 1)));
     assert!(recovered.damaged_snapshot.unwrap().contains("snapshot-00000000000000000020"));
     assert_eq!(recovered.first_index, Index(11));
-    // The next snapshot clears the damaged one away.
+    // The next snapshot removes the damaged one.
     wal.save_snapshot(&snapshot(25, 1)).unwrap();
     let left = files(&disk, "snapshot-");
-    assert_eq!(left, [names::snapshot(Index(10)), names::snapshot(Index(25))]);
+    assert_eq!(left, [file_names::snapshot(Index(10)), file_names::snapshot(Index(25))]);
 }
 
 #[test]
-fn a_damaged_newest_snapshot_is_refused_if_the_log_begins_after_the_older() {
+fn a_damaged_newest_snapshot_is_refused_if_the_log_begins_after_the_older_one() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=30);
     wal.save_snapshot(&snapshot(10, 1)).unwrap();
     wal.save_snapshot(&snapshot(20, 1)).unwrap();
     wal.compact(Index(20)).unwrap();
     drop(wal);
-    rot(&disk, &names::snapshot(Index(20)), "state as of");
+    rot(&disk, &file_names::snapshot(Index(20)), "state as of");
     let error = refusal(&disk);
     assert!(matches!(&error, Error::Corrupt { file, .. } if file.contains("snapshot")), "{error}");
 }
 
 #[test]
-fn a_snapshot_half_written_is_forgotten() {
+fn an_incomplete_snapshot_is_removed() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=3);
     disk.fail_sync_after(0);
@@ -255,10 +255,10 @@ fn a_snapshot_half_written_is_forgotten() {
 }
 
 #[test]
-fn an_install_cut_off_after_the_snapshot_is_completed() {
+fn an_interrupted_install_after_the_snapshot_is_completed() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=3);
-    // Two syncs make the snapshot last; the third would have begun the log anew.
+    // Two syncs make the snapshot durable; the third one would have restarted the log.
     disk.fail_sync_after(2);
     wal.install_snapshot(&snapshot(50, 2)).unwrap_err();
     drop(wal);
@@ -274,12 +274,12 @@ fn an_install_cut_off_after_the_snapshot_is_completed() {
 }
 
 #[test]
-fn an_unknown_segment_format_says_what_to_do() {
+fn an_unknown_segment_format_is_refused_with_the_remedy() {
     let disk = MemDisk::new();
     drop(filled(&disk, 1..=3));
     disk.rot(FIRST, 8, |format| *format = 2);
     let turned = refusal(&disk);
-    assert!(matches!(turned, Error::Corrupt { .. }), "a turned bit is no release: {turned}");
+    assert!(matches!(turned, Error::Corrupt { .. }), "a flipped bit is damage: {turned}");
     let head = disk.content(FIRST).unwrap();
     let crc = crate::segment::head_checksum(&head[..crate::segment::HEAD_BYTES as usize]);
     for (at, byte) in (12..).zip(crc.to_le_bytes()) {

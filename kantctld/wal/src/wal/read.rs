@@ -1,5 +1,4 @@
-//! Reading entries: from memory, or from the disk where memory let go of them. Never changes
-//! anything.
+//! Reading of entries from memory or, where the payload was dropped, from disk.
 
 use std::borrow::Cow;
 
@@ -7,46 +6,50 @@ use super::Wal;
 use crate::disk::Disk;
 use crate::entry::{Entry, Index, Position};
 use crate::error::{Error, Result};
-use crate::kept::{Home, Kept};
+use crate::log_slot::{LogSlot, RecordLocation};
 use crate::record::Item;
 
 impl<D: Disk> Wal<D> {
-    /// The entries from `low` up to but not with `high`: as many as have at most `bytes_max` of
-    /// payload together, at least one.
+    /// The entries from `low` up to but not including `high`: as many as have at most `bytes_max` of
+    /// payload in total, but at least one.
     ///
     /// # Errors
-    /// [`Error::Compacted`] and [`Error::Unavailable`] when the range leaves the log; those of
-    /// reading the disk for entries that memory no longer holds.
+    /// [`Error::Compacted`] and [`Error::Unavailable`] if the range leaves the log; errors of reading
+    /// the disk.
     pub fn entries(&self, low: Index, high: Index, bytes_max: u64) -> Result<Vec<Cow<'_, Entry>>> {
         self.check_open()?;
-        let mut shelf = None;
+        let mut cache = None;
         let kept = self.tail.entries(low, high, bytes_max)?;
-        kept.into_iter().map(|kept| self.whole(kept, &mut shelf)).collect()
+        kept.into_iter().map(|kept| self.whole(kept, &mut cache)).collect()
     }
 
-    /// The entry with its payload; what was read for one is on the shelf for the next.
-    fn whole<'a>(&self, kept: &'a Kept, shelf: &mut Option<Shelf>) -> Result<Cow<'a, Entry>> {
-        let (position, home) = match kept {
-            Kept::Warm { entry, .. } => return Ok(Cow::Borrowed(entry)),
-            Kept::Cold { position, home, .. } => (*position, *home),
+    /// The entry with its payload. `cache` caches the last record read, for the next entry.
+    fn whole<'a>(
+        &self,
+        kept: &'a LogSlot,
+        cache: &mut Option<CachedRecord>,
+    ) -> Result<Cow<'a, Entry>> {
+        let (position, location) = match kept {
+            LogSlot::InMemory { entry, .. } => return Ok(Cow::Borrowed(entry)),
+            LogSlot::OnDisk { position, location, .. } => (*position, *location),
         };
-        let items = match shelf.take() {
-            Some((at, items)) if at == home => items,
-            _ => self.segments.read(home)?,
+        let items = match cache.take() {
+            Some((at, items)) if at == location => items,
+            _ => self.segments.read(location)?,
         };
-        let (_, items) = shelf.insert((home, items));
-        taken(items, position).map(Cow::Owned).ok_or_else(|| {
-            let reason = format!("entry {} is not where it was", position.index);
+        let (_, items) = cache.insert((location, items));
+        take_entry(items, position).map(Cow::Owned).ok_or_else(|| {
+            let reason = format!("entry {} is not at its location", position.index);
             Error::refused("read the log", reason)
         })
     }
 }
 
-/// A record that was read, and where it stands.
-type Shelf = (Home, Vec<Item>);
+/// A record that was read, with its location.
+type CachedRecord = (RecordLocation, Vec<Item>);
 
-/// The entry of this place among what a record says.
-fn taken(items: &mut [Item], position: Position) -> Option<Entry> {
+/// The entry at this position among the items of a record.
+fn take_entry(items: &mut [Item], position: Position) -> Option<Entry> {
     items.iter_mut().find_map(|item| match item {
         Item::Entry(entry) if entry.index == position.index && entry.term == position.term => {
             let payload = std::mem::take(&mut entry.payload);

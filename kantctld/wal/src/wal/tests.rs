@@ -1,9 +1,9 @@
-//! The log in one life: what it takes, what it refuses, what it frees, when it closes.
+//! Tests of the log without restarts: appends, refusals, compaction, failures.
 
 use super::*;
 use crate::disk::memory::MemDisk;
 use crate::entry::Term;
-use crate::fixture::{entries, entry, files, filled, hard, held, lose_all, open, snapshot};
+use crate::test_data::{entries, entry, files, filled, hard, held, lose_all, open, snapshot};
 
 #[test]
 fn a_new_log_is_empty_and_begins_at_one() {
@@ -37,7 +37,7 @@ fn a_read_stops_at_the_byte_limit_but_gives_at_least_one() {
 }
 
 #[test]
-fn reads_outside_the_log_say_where_it_begins_and_ends() {
+fn reads_outside_the_log_report_its_range() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=6);
     wal.save_snapshot(&snapshot(4, 1)).unwrap();
@@ -64,14 +64,14 @@ fn a_conflicting_suffix_is_replaced() {
 }
 
 #[test]
-fn what_raft_must_never_do_is_refused_and_changes_nothing() {
+fn invalid_appends_are_refused_and_change_nothing() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=3);
     let cases = [
         (vec![entry(5, 1)], None, "gap"),
         (vec![entry(3, 2)], None, "committed"),
         (vec![entry(4, 1), entry(6, 1)], None, "not consecutive"),
-        (vec![entry(4, 1)], Some(hard(5)), "beyond the end"),
+        (vec![entry(4, 1)], Some(hard(5)), "above the last entry"),
         (vec![], Some(hard(2)), "below 3"),
     ];
     for (entries, hard_state, words) in cases {
@@ -97,7 +97,7 @@ fn one_sync_covers_entries_and_hard_state() {
 }
 
 #[test]
-fn a_failed_sync_closes_the_log_for_good() {
+fn a_failed_sync_closes_the_log() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=2);
     wal.append(vec![entry(3, 1)], None).unwrap();
@@ -117,7 +117,7 @@ fn a_failed_sync_closes_the_log_for_good() {
 }
 
 #[test]
-fn a_failed_write_closes_the_log_for_good() {
+fn a_failed_write_closes_the_log() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=2);
     disk.fail_write_after(0);
@@ -141,7 +141,7 @@ fn a_full_disk_refuses_a_new_segment_and_works_again_with_space() {
         }
     };
     assert!(matches!(error, Error::NoSpace { .. }), "{error}");
-    assert!(next > 5, "the spare made ahead should still have been used");
+    assert!(next > 5, "the spare segment was not used");
     assert_eq!(wal.last_index(), Index(next - 1));
     disk.set_capacity_bytes(None);
     wal.append(vec![entry(next, 1)], None).unwrap();
@@ -151,7 +151,7 @@ fn a_full_disk_refuses_a_new_segment_and_works_again_with_space() {
 }
 
 #[test]
-fn a_full_disk_refuses_a_snapshot_and_leaves_no_rubbish() {
+fn a_full_disk_refuses_a_snapshot_and_keeps_no_part_of_it() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=2);
     disk.set_capacity_bytes(Some(disk.used_bytes()));
@@ -188,7 +188,7 @@ fn compaction_recycles_segments_instead_of_growing() {
 }
 
 #[test]
-fn only_what_a_snapshot_covers_is_compacted() {
+fn only_entries_covered_by_a_snapshot_are_compacted() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=4);
     assert!(matches!(wal.compact(Index(1)).unwrap_err(), Error::Refused { .. }));
@@ -214,14 +214,14 @@ fn a_snapshot_must_be_of_an_entry_in_the_log_and_newer() {
 }
 
 #[test]
-fn an_installed_snapshot_begins_the_log_anew() {
+fn an_installed_snapshot_restarts_the_log() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=30);
     assert!(files(&disk, "log-").len() > 2);
     wal.install_snapshot(&snapshot(100, 3)).unwrap();
     assert_eq!((wal.first_index(), wal.last_index()), (Index(101), Index(100)));
     assert_eq!(wal.hard_state().unwrap().commit, Index(100));
-    assert_eq!(files(&disk, "log-").len(), 1, "the old entries are dead, whatever their index");
+    assert_eq!(files(&disk, "log-").len(), 1, "old entries are removed, whatever their index");
     wal.append(vec![entry(101, 3)], Some(hard(101))).unwrap();
     wal.sync().unwrap();
     lose_all(&disk);
@@ -232,14 +232,14 @@ fn an_installed_snapshot_begins_the_log_anew() {
 }
 
 #[test]
-fn an_installed_snapshot_frees_even_a_dead_suffix_that_reached_higher() {
+fn an_installed_snapshot_frees_even_an_old_end_of_the_log_above_it() {
     let disk = MemDisk::new();
     let (mut wal, _) = open(&disk);
     for index in 1..=30 {
         wal.append(vec![entry(index, 1)], None).unwrap();
     }
     wal.sync().unwrap();
-    // Once at once, once by the start that completes an install.
+    // Once directly, once by the start that completes an install.
     wal.install_snapshot(&snapshot(10, 2)).unwrap();
     assert_eq!(files(&disk, "log-").len(), 1);
     for index in 11..=40 {
@@ -255,7 +255,7 @@ fn an_installed_snapshot_frees_even_a_dead_suffix_that_reached_higher() {
 }
 
 #[test]
-fn what_is_in_a_snapshot_is_not_replaced_any_more() {
+fn entries_covered_by_a_snapshot_cannot_be_replaced() {
     let disk = MemDisk::new();
     let (mut wal, _) = open(&disk);
     wal.append(entries(1..=5, 1), None).unwrap();
@@ -266,7 +266,7 @@ fn what_is_in_a_snapshot_is_not_replaced_any_more() {
 }
 
 #[test]
-fn a_snapshot_of_what_is_committed_here_is_not_installed() {
+fn a_snapshot_below_the_commit_index_is_not_installed() {
     let disk = MemDisk::new();
     let mut wal = filled(&disk, 1..=5);
     for known in [snapshot(4, 1), snapshot(5, 1)] {
@@ -290,7 +290,7 @@ fn an_entry_larger_than_a_segment_gets_one_of_its_own_size() {
     wal.append(vec![entry(5, 1)], Some(hard(5))).unwrap();
     wal.save_snapshot(&snapshot(5, 1)).unwrap();
     wal.compact(Index(5)).unwrap();
-    assert!(disk.used_bytes() < 3000, "the oversized file is removed, not kept as a spare");
+    assert!(disk.used_bytes() < 3000, "the oversized file was kept as a spare");
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn two_logs_cannot_share_a_directory() {
 }
 
 #[test]
-fn a_segment_size_that_cannot_work_is_refused() {
+fn an_invalid_segment_size_is_refused() {
     for segment_bytes in [0, 511, 1001, 1 << 40] {
         let options = Options { segment_bytes, ..Options::default() };
         let error = Wal::open(MemDisk::new(), options).err().unwrap();
@@ -317,7 +317,7 @@ fn a_segment_size_that_cannot_work_is_refused() {
 fn the_segment_size_may_change_between_starts() {
     let disk = MemDisk::new();
     drop(filled(&disk, 1..=20));
-    let options = Options { segment_bytes: 1024, salt: 9, warm_bytes: 200 };
+    let options = Options { segment_bytes: 1024, salt: 9, memory_bytes: 200 };
     let (mut wal, _) = Wal::open(disk.clone(), options).unwrap();
     for index in 21..=60 {
         wal.append(vec![entry(index, 1)], None).unwrap();

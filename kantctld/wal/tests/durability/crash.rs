@@ -1,12 +1,12 @@
-//! Random histories with crashes, kills, failing syncs and a full disk: after every start, all
-//! that was acknowledged is there, and nothing is there that was never written.
+//! Tests of random histories with crashes, kills, failing syncs and a full disk: after every start
+//! everything acknowledged is there, and nothing that was not written.
 
 use proptest::prelude::*;
 use wal::{Entry, Error, HardState, Index, MemDisk, Position, Result, Snapshot, Term, Wal};
 
 use crate::model::{Memory, OPTIONS, Payloads, picker, remembered};
 
-/// One thing that happens to a log.
+/// One operation or event.
 #[derive(Debug, Clone)]
 enum Step {
     /// Append entries, replacing up to `back` uncommitted ones, and perhaps commit some.
@@ -32,9 +32,9 @@ enum Step {
     },
     Prepare,
     Kill,
-    /// The power fails; the number decides what survives.
+    /// A power failure; the number decides what survives.
     Crash(u64),
-    /// The power fails, and the disk fails again during the start that follows.
+    /// A power failure, and another disk failure during the next start.
     CrashTwice {
         seed: u64,
         syncs: Option<u32>,
@@ -46,7 +46,7 @@ enum Step {
     BreakSync(u32),
     /// A write will fail after this many more.
     BreakWrite(u32),
-    /// Leave this many bytes of room, or lift the limit.
+    /// Leave this many bytes of space, or remove the limit.
     Fill(Option<u64>),
 }
 
@@ -73,13 +73,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A log under test and all it may remember at its next start.
+/// A log under test, with the content that it may have at its next start.
 struct Trial {
     disk: MemDisk,
     wal: Option<Wal<MemDisk>>,
-    /// The memory as the running log shows it.
+    /// The content as the running log shows it.
     now: Memory,
-    /// What a crash may leave: what is surely durable first, then one more append each.
+    /// The possible content after a crash: what is durable first, then one more append each.
     possible: Vec<Memory>,
     /// A disk failure happened: only a restart helps.
     broken: bool,
@@ -136,7 +136,7 @@ impl Trial {
                 self.wal = None;
                 syncs.into_iter().for_each(|after| self.disk.fail_sync_after(after));
                 writes.into_iter().for_each(|after| self.disk.fail_write_after(after));
-                // Whether or not this start gets through, its beginnings must do no harm.
+                // Whether or not this start succeeds, it must do no harm.
                 match Wal::open(self.disk.clone(), OPTIONS) {
                     Ok(_) | Err(Error::Io { .. }) => {}
                     Err(other) => panic!("the start failed: {other}"),
@@ -204,7 +204,7 @@ impl Trial {
         }
     }
 
-    /// The snapshot is durable, even where the log before it is not yet.
+    /// The snapshot is durable, even if the log before it is not yet.
     fn saved(&mut self, snapshot: &Snapshot) {
         for memory in self.possible.iter_mut().chain([&mut self.now]) {
             memory.snapshot = Some(snapshot.clone());
@@ -239,8 +239,8 @@ impl Trial {
                 self.perhaps_saved(&snapshot);
                 self.possible.push(after);
             }
-            // Even without room for the new beginning, the snapshot itself may have found some.
-            // Raft must finish then before it goes on, in this life or after a restart.
+            // Without space for the restart of the log, the snapshot itself may have been written.
+            // Raft must complete it then, now or after a restart.
             Verdict::Unchanged => {
                 let newest = self.wal().snapshot_position();
                 if newest == Some(position) {
@@ -268,7 +268,7 @@ impl Trial {
         self.settle(done, after);
     }
 
-    /// Takes note of a step that leaves exactly `after`, durably, if it succeeds.
+    /// Notes a step that leaves exactly `after`, durably, if it succeeds.
     fn settle(&mut self, done: Result<()>, after: Memory) {
         match self.judge(&done) {
             Verdict::Done => self.remains(after),
@@ -277,7 +277,7 @@ impl Trial {
         }
     }
 
-    /// This and nothing else is what the log remembers now, durably.
+    /// Notes that this is the durable content of the log, and nothing else.
     fn remains(&mut self, memory: Memory) {
         self.possible = vec![memory.clone()];
         self.now = memory;
@@ -286,7 +286,7 @@ impl Trial {
     fn judge(&mut self, done: &Result<()>) -> Verdict {
         match done {
             Ok(()) => {
-                assert!(!self.broken, "a closed log must not accept anything");
+                assert!(!self.broken, "a closed log accepted a call");
                 Verdict::Done
             }
             Err(Error::NoSpace { .. }) => Verdict::Unchanged,
@@ -319,7 +319,7 @@ impl Trial {
             "found {found:#?}, which is none of {:#?}",
             self.possible
         );
-        // What a start has believed must survive the very next crash.
+        // What a start has accepted must survive the next crash.
         self.wal = None;
         self.disk.crash(&mut |_| 0);
         assert_eq!(self.reopen(), found);
@@ -340,7 +340,7 @@ impl Trial {
 
 enum Verdict {
     Done,
-    /// The disk failed under it: it may or may not have happened.
+    /// The disk failed during it: it may or may not have happened.
     Broken,
     /// It did not happen.
     Unchanged,
@@ -354,7 +354,7 @@ proptest! {
     })]
 
     #[test]
-    fn every_start_finds_what_was_acknowledged_and_nothing_invented(
+    fn every_start_finds_everything_acknowledged_and_nothing_else(
         steps in proptest::collection::vec(step(), 1..120),
         last_crash in any::<u64>(),
     ) {

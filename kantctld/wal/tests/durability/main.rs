@@ -1,5 +1,5 @@
-//! The log against a plain model of what it must remember: random histories, crashes, disk
-//! failures and rot. Shares no code with the log but its public surface.
+//! Tests of the log against a plain model: random histories, crashes, disk failures and damage. They
+//! share no code with the log but its public interface.
 
 mod crash;
 mod model;

@@ -1,12 +1,12 @@
-//! What a log should remember, as one small value, and how to read the same off a real one.
+//! A model of the expected content of a log, and its comparison with a real one.
 
 use std::borrow::Cow;
 use wal::{Entry, HardState, Index, MemDisk, Options, Position, Recovered, Snapshot, Term, Wal};
 
-/// Small segments, so that a history of a few records rolls, recycles and frees.
-pub const OPTIONS: Options = Options { segment_bytes: 1024, salt: 7, warm_bytes: 200 };
+/// Small segments, so that a few records fill, recycle and free them.
+pub const OPTIONS: Options = Options { segment_bytes: 1024, salt: 7, memory_bytes: 200 };
 
-/// Everything a log remembers.
+/// The content of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Memory {
     pub base: Position,
@@ -20,7 +20,7 @@ impl Memory {
         self.base.index.0 + self.entries.len() as u64
     }
 
-    /// What is in a snapshot is committed, whatever the hard state says.
+    /// The content of a snapshot is committed, whatever the hard state says.
     pub fn commit(&self) -> u64 {
         let commit = self.hard_state.as_ref().map_or(0, |hard| hard.commit.0);
         commit.max(self.base.index.0).max(self.snapshot_index())
@@ -30,7 +30,7 @@ impl Memory {
         self.snapshot.as_ref().map_or(0, |snapshot| snapshot.index.0)
     }
 
-    /// The term at an index, if the log knows it.
+    /// The term at an index, if the log has it.
     pub fn term(&self, index: u64) -> Option<Term> {
         if index == self.base.index.0 {
             return Some(self.base.term);
@@ -68,7 +68,7 @@ impl Memory {
         }
     }
 
-    /// What a start makes of this memory: a log that does not know its snapshot begins anew.
+    /// The content after a start: a log that does not reach its snapshot restarts.
     pub fn after_start(mut self) -> Memory {
         if let Some(snapshot) = &self.snapshot {
             let position = Position { index: snapshot.index, term: snapshot.term };
@@ -81,7 +81,7 @@ impl Memory {
     }
 }
 
-/// Reads everything a freshly opened log offers.
+/// Reads the whole content of a log that was just opened.
 pub fn remembered(wal: &Wal<MemDisk>, recovered: &Recovered) -> Memory {
     let (first, last) = (wal.first_index(), wal.last_index());
     assert_eq!((recovered.first_index, recovered.last_index), (first, last));
@@ -100,7 +100,7 @@ pub fn remembered(wal: &Wal<MemDisk>, recovered: &Recovered) -> Memory {
     }
 }
 
-/// Draws payloads that are never equal, of varying size.
+/// Makes unique payloads of varying size.
 #[derive(Debug, Default)]
 pub struct Payloads {
     drawn: u64,
@@ -115,7 +115,7 @@ impl Payloads {
     }
 }
 
-/// Numbers for a crash to pick its survivors by (splitmix64).
+/// Random numbers that decide what survives a crash (splitmix64).
 pub fn picker(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;
     move |below| {

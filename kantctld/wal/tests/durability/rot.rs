@@ -1,13 +1,12 @@
-//! One flipped bit anywhere: the start is refused, or finds exactly what was written. Never
-//! something else.
+//! Tests of one flipped bit anywhere: the start is refused, or finds exactly what was written.
 
 use proptest::prelude::*;
 use wal::{Disk, Entry, Error, HardState, Index, MemDisk, Snapshot, Term, Wal};
 
 use crate::model::{Memory, OPTIONS, Payloads, remembered};
 
-/// A log with a history: entries one by one, each synced, snapshots and compactions in between.
-/// Answers what it remembers at the end and what it remembered one record before.
+/// A log with entries one by one, each synced, and with snapshots and compactions. Returns its expected
+/// content at the end, and one record before.
 fn history(disk: &MemDisk, sizes: &[usize], is_clean: bool) -> (Memory, Memory) {
     let (mut wal, _) = Wal::open(disk.clone(), OPTIONS).expect("a new log opens");
     let mut payloads = Payloads::default();
@@ -40,7 +39,7 @@ fn history(disk: &MemDisk, sizes: &[usize], is_clean: bool) -> (Memory, Memory) 
     (now.after_start(), before.after_start())
 }
 
-/// Whether the bytes at this place can matter at all.
+/// Whether the file can matter at all.
 fn is_read(name: &str) -> bool {
     name.starts_with("log-") || name.starts_with("snapshot-")
 }
@@ -53,7 +52,7 @@ proptest! {
     })]
 
     #[test]
-    fn a_flipped_bit_is_refused_or_harmless_but_never_believed(
+    fn a_flipped_bit_is_refused_or_harmless(
         sizes in proptest::collection::vec(0usize..200, 5..50),
         is_clean in any::<bool>(),
         file in any::<proptest::sample::Index>(),
@@ -70,7 +69,7 @@ proptest! {
 
         match Wal::open(disk.clone(), OPTIONS) {
             Err(Error::Corrupt { file, .. }) => prop_assert!(file.ends_with(name.as_str())),
-            // The last, unwitnessed record was cut, and something else tells that it is missing.
+            // The last, unwitnessed record was removed, and something else shows that it is missing.
             Err(Error::Incomplete { .. }) => prop_assert!(!is_clean),
             Err(other) => prop_assert!(false, "unexpected: {other}"),
             Ok((wal, recovered)) => {

@@ -7,7 +7,7 @@ use crate::message::{AskId, Body, Output, Reply, Ticket};
 use crate::sabotage::Sabotage;
 use crate::wishes::Wishes;
 use lead::Parts;
-use replica::{ProposeError, Told};
+use replica::{Completion, ProposeError};
 use state::Event;
 
 /// So many tasks are steered by one entry; a controller's are more, and its arrays larger.
@@ -60,7 +60,7 @@ impl Process {
         &mut self,
         now_ms: u64,
         ticket: Ticket,
-        told: Result<Told<Vec<Event>>, ProposeError>,
+        told: Result<Completion<Vec<Event>>, ProposeError>,
         wishes: &mut Wishes,
     ) {
         if let Ticket::Ask(id) = ticket {
@@ -72,7 +72,7 @@ impl Process {
             (Ticket::Operator, _) => self.outputs.push(Output::Changed(told)),
             (Ticket::Show(id, job), _) => {
                 let reply = match &told {
-                    Ok(Told::Fresh) => Reply::Limit(limit(state, job)),
+                    Ok(Completion::Fresh) => Reply::Limit(limit(state, job)),
                     _ => reply(&told, state.last_job(), self.replica.leader()),
                 };
                 self.outputs.push(Output::Reply(id, reply));
@@ -88,7 +88,7 @@ impl Process {
     fn answer_user(
         &mut self,
         id: AskId,
-        told: &Result<Told<Vec<Event>>, ProposeError>,
+        told: &Result<Completion<Vec<Event>>, ProposeError>,
         wishes: &mut Wishes,
     ) {
         let parts = self.parts.remove(&id).filter(|parts| !parts.is_whole());
@@ -110,9 +110,9 @@ impl Process {
     }
 }
 
-fn applied(told: &Result<Told<Vec<Event>>, ProposeError>) -> Option<&[Event]> {
+fn applied(told: &Result<Completion<Vec<Event>>, ProposeError>) -> Option<&[Event]> {
     match told {
-        Ok(Told::Applied(events)) => Some(events),
+        Ok(Completion::Applied(events)) => Some(events),
         _ => None,
     }
 }

@@ -33,7 +33,7 @@ impl Lead {
             self.round_at_ms = now_ms + idle.0.clamp(AGAIN_MS, ROUND_PERIOD_MS);
         }
         if let Some(command) = outcome.command {
-            self.parts = lead::in_parts(command, PART_STARTS);
+            self.parts = lead::split_round(command, PART_STARTS);
             self.propose_part(wishes);
         }
     }
@@ -66,7 +66,7 @@ impl Lead {
         match events {
             Some(events) if !events.iter().any(refused) => {}
             _ => {
-                self.rounds.look_again();
+                self.rounds.force_round();
                 self.round_at_ms = now_ms + AGAIN_MS;
             }
         }

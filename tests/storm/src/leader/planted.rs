@@ -43,6 +43,6 @@ impl Lead {
         if !gives && preempts.is_empty() && shrinks.is_empty() {
             outcome.command = None;
         }
-        self.rounds.look_again();
+        self.rounds.force_round();
     }
 }

@@ -28,7 +28,7 @@ impl Lead {
     }
 
     fn tell(&mut self, node: &NodeName, state: &State, wishes: &mut Wishes) {
-        let Some(link) = self.seats.line(node).copied() else { return };
+        let Some(link) = self.seats.channel(node).copied() else { return };
         let live = self.sessions.get_mut(&link).and_then(|session| session.live.as_mut());
         let Some(live) = live else { return };
         let messages = live.desired(state, false).into_iter();

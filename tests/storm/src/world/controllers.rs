@@ -10,7 +10,7 @@ use crate::message::{Host as At, Input, Output};
 use crate::sabotage::Sabotage;
 use common::id::ControllerId;
 use common::wire::peer::PeerClock;
-use replica::{Beginning, Letter, LogError, Member, StoreError};
+use replica::{Bootstrap, LogError, Member, PeerMessage, StoreError};
 
 /// Between two ticks of a controller, in milliseconds; as the daemon's.
 const TICK_MS: u64 = 100;
@@ -21,12 +21,12 @@ impl World {
         let id = ControllerId(1);
         let (name, address) = ("c1".to_owned(), address(id));
         let member = Member { name, address, becomes_voter: false };
-        self.add_host(id, Beginning::Found(member));
+        self.add_host(id, Bootstrap::Found(member));
     }
 
-    pub(super) fn add_host(&mut self, id: ControllerId, beginning: Beginning) {
+    pub(super) fn add_host(&mut self, id: ControllerId, bootstrap: Bootstrap) {
         let lies = self.plan.has(Sabotage::AckBeforeFsync);
-        self.hosts.insert(id, Host::new(beginning, lies));
+        self.hosts.insert(id, Host::new(bootstrap, lies));
         self.log.borrow_mut().time.note_wall(self.now_ms, id, 0);
         self.start_soon(id, 1);
     }
@@ -60,7 +60,7 @@ impl World {
         let life = host.life;
         self.log.borrow_mut().time.note_start(self.now_ms, host.skew_ms);
         let disk = host.disk.clone();
-        let started = Process::start(id, &host.beginning, disk, life, &self.house);
+        let started = Process::start(id, &host.bootstrap, disk, life, &self.house);
         match started {
             Ok(process) => {
                 host.process = Some(process);
@@ -236,7 +236,7 @@ impl World {
 
     fn carry_from(&mut self, id: ControllerId, output: Output, at_ms: u64) {
         match output {
-            Output::Letter(letter) | Output::EarlyLetter(letter) => {
+            Output::PeerMessage(letter) | Output::EarlyLetter(letter) => {
                 self.carry_letter(id, letter, at_ms);
             }
             Output::Down(link, message) => self.send_down(link, message, at_ms),
@@ -255,7 +255,7 @@ impl World {
         }
     }
 
-    fn carry_letter(&mut self, id: ControllerId, letter: Letter, at_ms: u64) {
+    fn carry_letter(&mut self, id: ControllerId, letter: PeerMessage, at_ms: u64) {
         let (from, to) = (At::Controller(id), At::Controller(letter.to));
         let delays = self.net.carry(self.now_ms, from, to);
         if delays.is_empty() {
@@ -263,7 +263,7 @@ impl World {
         }
         let large_ms = if letter.has_snapshot { self.dice.below(200) } else { 0 };
         for delay_ms in delays {
-            let letter = Event::Letter {
+            let letter = Event::PeerMessage {
                 from: id,
                 to: letter.to,
                 has_snapshot: letter.has_snapshot,
@@ -300,7 +300,7 @@ impl World {
         has_snapshot: bool,
         bytes: Vec<u8>,
     ) {
-        let arrived = self.input(to, Input::Letter(bytes));
+        let arrived = self.input(to, Input::PeerMessage(bytes));
         if has_snapshot {
             self.input(from, Input::SnapshotCarried(to, arrived));
         } else if !arrived {

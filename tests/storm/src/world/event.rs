@@ -16,7 +16,7 @@ pub enum Event {
     Tick(ControllerId, u64),
     /// A controller's process is started.
     Start(ControllerId),
-    Letter {
+    PeerMessage {
         from: ControllerId,
         to: ControllerId,
         /// It holds a snapshot, whose fate the sender is to learn.

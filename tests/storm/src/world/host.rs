@@ -6,13 +6,13 @@ use crate::disk::StormDisk;
 use crate::message::Input;
 use crate::steady::true_time;
 use common::time::Time;
-use replica::Beginning;
+use replica::Bootstrap;
 
 /// A machine for a controller.
 pub struct Host {
     pub disk: StormDisk,
     /// What an empty disk becomes.
-    pub beginning: Beginning,
+    pub bootstrap: Bootstrap,
     /// The process, while it runs.
     pub process: Option<Process>,
     /// How often the process was started.
@@ -41,10 +41,10 @@ pub struct Host {
 
 impl Host {
     /// A machine with an empty disk.
-    pub fn new(beginning: Beginning, lies: bool) -> Self {
+    pub fn new(bootstrap: Bootstrap, lies: bool) -> Self {
         Self {
             disk: StormDisk::new(lies),
-            beginning,
+            bootstrap,
             process: None,
             life: 0,
             skew_ms: 0,

@@ -8,7 +8,7 @@ use crate::message::{Input, Ticket};
 use crate::sabotage::Sabotage;
 use common::id::{ControllerId, Uid};
 use common::job::Phase;
-use replica::{Beginning, Change, Member, Members};
+use replica::{Bootstrap, Change, Member, Members};
 use state::{Actor, Command, Target};
 
 /// Between two looks, in milliseconds.
@@ -84,7 +84,7 @@ impl World {
                     return false;
                 };
                 if !self.hosts.contains_key(id) {
-                    self.add_host(*id, Beginning::Join);
+                    self.add_host(*id, Bootstrap::Join);
                 }
                 members.votes(*id)
             }
@@ -118,7 +118,7 @@ impl World {
         self.story.tell(self.now_ms, || format!("c{id} is to be replaced"));
         if self.plan.has(Sabotage::ReuseId) {
             self.hosts.remove(&id);
-            return self.add_host(id, Beginning::Join);
+            return self.add_host(id, Bootstrap::Join);
         }
         if let Some(host) = self.hosts.get_mut(&id) {
             host.is_broken = true;

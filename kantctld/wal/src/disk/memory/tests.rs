@@ -1,8 +1,8 @@
-//! The simulated disk forgets exactly what it should.
+//! Tests of the simulated disk.
 
 use super::*;
 
-/// Always picks the same answer, or the largest possible.
+/// Always picks the same number, or the largest possible.
 fn always(answer: usize) -> impl FnMut(usize) -> usize {
     move |below| answer.min(below - 1)
 }
@@ -54,7 +54,7 @@ fn a_name_without_sync_dir_may_be_lost() {
 }
 
 #[test]
-fn a_failed_sync_forgets_the_writes_and_the_next_one_lies() {
+fn after_a_failed_sync_writes_are_lost_and_the_next_sync_falsely_succeeds() {
     let (disk, file) = disk_with("a", b"old");
     file.write_at(0, b"new").unwrap();
     disk.fail_sync_after(0);
@@ -75,7 +75,7 @@ fn a_full_disk_refuses_growth_but_not_overwriting() {
 }
 
 #[test]
-fn handles_and_locks_die_with_the_process() {
+fn handles_and_locks_end_with_the_process() {
     let (disk, file) = disk_with("a", b"x");
     let lock = disk.lock("lock").unwrap();
     assert_eq!(disk.lock("lock").unwrap_err().kind(), io::ErrorKind::WouldBlock);

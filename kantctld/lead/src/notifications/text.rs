@@ -1,0 +1,266 @@
+//! The text of a message: a subject in Slurm's format, for which users have filters, and a few lines.
+//! Each line begins with a label, and a user's values cannot break lines.
+
+use super::Notification;
+use super::occasion::Occasion;
+use common::hostlist::fold;
+use common::job::mail::addresses;
+use common::job::pattern::{PatternFacts, absolute, fill};
+use common::job::state::slurm_state;
+use common::job::{ExitStatus, Outcome, Phase};
+use common::text::shown;
+use common::time::Span;
+use common::wire::api::JobView;
+use state::State;
+use state::job::Record;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The longest value of a line, in bytes.
+const VALUE_BYTES_MAX: usize = 512;
+
+/// The message about this job, or about the array that it is a task of.
+pub(super) fn compose(
+    state: &State,
+    record: &Record,
+    job: &JobView,
+    is_whole: bool,
+    occasion: &Occasion,
+) -> Notification {
+    let owner = &job.owner.name;
+    let asked = record.spec.ask.mail.as_ref().and_then(|mail| mail.to.as_deref());
+    // A user name that is no valid address gets no mail.
+    let to = addresses(asked.unwrap_or(owner)).unwrap_or_default();
+    let cluster = state.settings().map(|settings| settings.cluster.clone()).unwrap_or_default();
+    let facts = Facts { state, record, job, is_whole, occasion };
+    Notification {
+        to: to.into_iter().map(str::to_owned).collect(),
+        subject: shown(&facts.subject()).into_owned(),
+        body: facts.body(&cluster),
+        variables: facts.variables(cluster),
+    }
+}
+
+struct Facts<'a> {
+    state: &'a State,
+    record: &'a Record,
+    job: &'a JobView,
+    /// The message is about the whole array.
+    is_whole: bool,
+    occasion: &'a Occasion,
+}
+
+impl Facts<'_> {
+    /// `kant Job_id=42 Name=train Ended, Run time 00:10:00, COMPLETED, ExitCode 0`.
+    fn subject(&self) -> String {
+        let (key, name) = (self.job.key, &self.job.ask.name);
+        let number = self.job.number.map(|number| format!(" ({number})")).unwrap_or_default();
+        let job = match (key.index, self.is_whole) {
+            (None, _) => format!("Job_id={}", key.job),
+            (Some(_), true) => format!("Array Summary Job_id={}_* ({})", key.job, key.job),
+            (Some(_), false) => format!("Array Task Job_id={key}{number}"),
+        };
+        let details = self.details().map(|details| format!(", {details}")).unwrap_or_default();
+        format!("kant {job} Name={name} {}{details}", self.occasion)
+    }
+
+    /// The details after the occasion.
+    fn details(&self) -> Option<String> {
+        match self.occasion {
+            Occasion::Began => Some(format!("Queued time {}", clock(self.queued()?))),
+            Occasion::Ended | Occasion::Failed if self.is_whole => {
+                let (least, most) = self.exits();
+                Some(format!("{}, ExitCode [{least}-{most}]", self.outcome()))
+            }
+            Occasion::Ended | Occasion::Failed => {
+                let ran = clock(self.run_time());
+                Some(format!("Run time {ran}, {}{}", self.outcome(), exit_text(self.job.exit)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Slurm's state name; `Mixed` for an array whose tasks ended differently.
+    fn outcome(&self) -> String {
+        if !self.is_whole {
+            return self.job.state.clone();
+        }
+        let outcomes = self.outcomes();
+        let mut words = outcomes.keys();
+        match (words.next(), words.next()) {
+            (Some(one), None) => (*one).to_owned(),
+            _ => "Mixed".to_owned(),
+        }
+    }
+
+    /// The number of the array's tasks by state.
+    fn outcomes(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        for outcome in self.record.elements.values().filter_map(|element| element.outcome) {
+            *counts.entry(slurm_state(Phase::Done, Some(outcome)).0).or_default() += 1;
+        }
+        counts
+    }
+
+    /// The smallest and largest exit code of the array's tasks, as in a shell.
+    fn exits(&self) -> (u8, u8) {
+        let ends = self.record.elements.values().filter_map(|element| {
+            let end = element.run.as_ref()?.end.as_ref()?;
+            end.exit.map(ExitStatus::shell_code)
+        });
+        ends.fold(None, |range: Option<(u8, u8)>, code| match range {
+            None => Some((code, code)),
+            Some((least, most)) => Some((least.min(code), most.max(code))),
+        })
+        .unwrap_or_default()
+    }
+
+    /// The waiting time since the job could start.
+    fn queued(&self) -> Option<Span> {
+        let begin = self.job.ask.begin_at.unwrap_or_default().max(self.job.submitted_at);
+        Some(self.job.started_at?.since(begin))
+    }
+
+    /// The run time without suspension.
+    fn run_time(&self) -> Span {
+        let Some(begun) = self.job.started_at else { return Span(0) };
+        let until = self.job.ended_at.unwrap_or_else(|| self.state.now());
+        Span(until.since(begun).0.saturating_sub(self.job.suspended.0))
+    }
+
+    fn body(&self, cluster: &str) -> String {
+        let (job, ask) = (self.job, &self.job.ask);
+        let mut lines = Lines::default();
+        let id = if self.is_whole { job.key.job.to_string() } else { job.key.to_string() };
+        lines.line("Job", &format!("{id} ({})", ask.name));
+        lines.line("User", &job.owner.name);
+        match self.is_whole && job.phase == Phase::Done {
+            true => {
+                let counts = self.outcomes();
+                let details: Vec<String> =
+                    counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+                lines.line("Tasks", &details.join(", "));
+            }
+            false => lines.line("State", &job.state),
+        }
+        if let Some(exit) = job.exit.filter(|_| job.phase == Phase::Done && !self.is_whole) {
+            lines.line("Exit", &exit_code_text(exit));
+        }
+        let note = job.message.as_ref().filter(|_| job.outcome != Some(Outcome::Completed));
+        lines.line_if_some("Note", note.filter(|_| !self.is_whole).map(String::as_str));
+        if matches!(self.occasion, Occasion::Never) {
+            let why = job.reason.as_ref().map(|reason| reason.sentence.as_str());
+            lines.line_if_some("Reason", why);
+        }
+        lines.line_if_some("Queue", ask.queue.as_ref().map(|queue| queue.as_str()));
+        if let Some(allocation) = job.allocation.as_ref().filter(|_| !self.is_whole) {
+            let nodes = fold(allocation.shares().iter().map(|share| &share.node));
+            lines.line("Nodes", &nodes);
+        }
+        lines.line("Submitted", &job.submitted_at.to_string());
+        if !self.is_whole {
+            lines.line_if_some("Started", job.started_at.map(|at| at.to_string()).as_deref());
+            lines.line_if_some("Ended", job.ended_at.map(|at| at.to_string()).as_deref());
+            lines.line_if_some(
+                "Run time",
+                job.started_at.map(|_| clock(self.run_time())).as_deref(),
+            );
+        }
+        let limit = ask.time_limit.map_or_else(|| "none".to_owned(), clock);
+        lines.line("Time limit", &limit);
+        lines.line("Directory", &ask.work_dir);
+        lines.line("Output", &self.output());
+        lines.line("Cluster", cluster);
+        format!("{}\nRun `kantctl show {id}` for details.\n", lines.0)
+    }
+
+    /// The path of the first node's output; the pattern if there is no node yet, or for an array.
+    fn output(&self) -> String {
+        let (job, ask) = (self.job, &self.job.ask);
+        let pattern = ask.stdout_pattern();
+        let first = job.allocation.as_ref().and_then(|given| given.shares().first());
+        let path = match first.filter(|_| !self.is_whole) {
+            None => pattern.to_owned(),
+            Some(share) => fill(
+                pattern,
+                &PatternFacts {
+                    key: job.key,
+                    number: job.number,
+                    job_name: &ask.name,
+                    user: &job.owner.name,
+                    node: &share.node,
+                    node_rank: 0,
+                    task_rank: 0,
+                },
+            ),
+        };
+        absolute(&ask.work_dir, &path)
+    }
+
+    fn variables(&self, cluster: String) -> Vec<(&'static str, String)> {
+        let (job, ask) = (self.job, &self.job.ask);
+        let number = if self.is_whole { Some(job.key.job) } else { job.number };
+        let mut variables = vec![
+            ("SLURM_CLUSTER_NAME", cluster),
+            ("SLURM_JOB_ID", number.unwrap_or(job.key.job).to_string()),
+            ("SLURM_JOB_MAIL_TYPE", self.occasion.to_string()),
+            ("SLURM_JOB_NAME", ask.name.clone()),
+            ("SLURM_JOB_STATE", self.outcome()),
+            ("SLURM_JOB_USER", job.owner.name.clone()),
+            ("SLURM_JOB_WORK_DIR", ask.work_dir.clone()),
+            ("SLURM_JOB_RUN_TIME", clock(self.run_time())),
+        ];
+        variables
+            .extend(ask.queue.as_ref().map(|queue| ("SLURM_JOB_PARTITION", queue.to_string())));
+        let queued = self.queued().map(|queued| ("SLURM_JOB_QUEUED_TIME", clock(queued)));
+        variables.extend(queued);
+        if let Some(index) = job.key.index {
+            variables.push(("SLURM_ARRAY_JOB_ID", job.key.job.to_string()));
+            let task = if self.is_whole { "*".to_owned() } else { index.to_string() };
+            variables.push(("SLURM_ARRAY_TASK_ID", task));
+        }
+        variables
+    }
+}
+
+/// Lines of `Label: value`.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn line(&mut self, word: &str, value: &str) {
+        let mut value = shown(value).into_owned();
+        value.truncate(value.floor_char_boundary(VALUE_BYTES_MAX));
+        // Writing to a string does not fail.
+        let _ = writeln!(self.0, "{:<12}{value}", format!("{word}:"));
+    }
+
+    fn line_if_some(&mut self, word: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.line(word, value);
+        }
+    }
+}
+
+/// `00:10:00`, as in Slurm's mail.
+fn clock(span: Span) -> String {
+    let s = span.seconds();
+    let (days, hours, minutes, seconds) = (s / 86_400, s / 3600 % 24, s / 60 % 60, s % 60);
+    let days = if days > 0 { format!("{days}-") } else { String::new() };
+    format!("{days}{hours:02}:{minutes:02}:{seconds:02}")
+}
+
+fn exit_text(exit: Option<ExitStatus>) -> String {
+    match exit {
+        None => String::new(),
+        Some(ExitStatus { signal: Some(signal), .. }) => format!(", Signal {signal}"),
+        Some(ExitStatus { code, .. }) => format!(", ExitCode {code}"),
+    }
+}
+
+fn exit_code_text(exit: ExitStatus) -> String {
+    match exit.signal {
+        Some(signal) => format!("signal {signal}"),
+        None => format!("code {}", exit.code),
+    }
+}

@@ -1,0 +1,46 @@
+//! Jobs that clients keep alive: renewals of leases on held allocations, and the end that a client
+//! reports.
+
+use super::error::ApiFailure;
+use crate::core::Core;
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use common::id::Uid;
+use common::reason::Refusal;
+use common::wire::api::{AttendAnswer, Changed, FinishRequest};
+use state::{Command, Target};
+use std::sync::{Arc, PoisonError};
+
+/// POST /v1/jobs/{key}/attend
+pub async fn attend(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+) -> Result<Json<AttendAnswer>, ApiFailure> {
+    let key = core.key(&key)?;
+    let phase = {
+        let state = core.state.read();
+        let (record, element) = state.element(key).ok_or(Refusal::UnknownJob { key })?;
+        let owner = &record.spec.owner;
+        if owner.uid.0 != user.uid {
+            return Err(Refusal::NotYours { job: key.job, owner: owner.name.clone() }.into());
+        }
+        element.phase
+    };
+    core.renewed_leases.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+    Ok(Json(AttendAnswer { phase }))
+}
+
+/// POST /v1/jobs/{key}/finish
+pub async fn finish(
+    State(core): State<Arc<Core>>,
+    user: net::User,
+    Path(key): Path<String>,
+    body: Result<Json<FinishRequest>, JsonRejection>,
+) -> Result<Json<Changed>, ApiFailure> {
+    let Json(FinishRequest { exit }) = body?;
+    let (actor, target) = (core.actor(Uid(user.uid)), Target { key: core.key(&key)? });
+    let events = core.command(Command::FinishJob { actor, target, exit }).await?;
+    Ok(Json(Changed { jobs: state::event::changed(&events)? }))
+}

@@ -1,0 +1,158 @@
+//! The accepted connection of another controller: its hello, then its messages until it ends.
+//! Answers of the log go out on this controller's own connection.
+
+use super::handshake::was_removed;
+use super::{KEEPALIVE, Peers, chunked_transfer};
+use crate::raft::ThreadMachine;
+use crate::settings::with_causes;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::response::Response;
+use common::id::ControllerId;
+use common::wire::peer::{FromPeer, LetterHead, PeerClock, PeerHello, ToPeer};
+use net::{Channel, ChannelReceiver, ChannelSender, accept_channel};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+/// The longest wait for a hello.
+const HELLO_LIMIT: Duration = Duration::from_secs(10);
+
+type Down = ChannelSender<FromPeer>;
+type Up = ChannelReceiver<ToPeer>;
+
+/// Accepts the connection of a controller whose certificate was checked.
+pub fn serve<M: ThreadMachine>(peers: Arc<Peers<M>>, upgrade: WebSocketUpgrade) -> Response {
+    let on = Handle::current();
+    accept_channel(
+        upgrade,
+        KEEPALIVE,
+        on,
+        move |channel| async move { answer(peers, channel).await },
+    )
+}
+
+async fn answer<M: ThreadMachine>(peers: Arc<Peers<M>>, channel: Channel<FromPeer, ToPeer>) {
+    let (down, mut up) = channel.split();
+    let end = match timeout(HELLO_LIMIT, up.recv()).await {
+        Ok(Some(Ok(ToPeer::Hello(hello)))) => handle_hello(&peers, &hello, &down, &mut up).await,
+        Ok(Some(Ok(_))) => Some("its first message is not a hello".to_owned()),
+        Ok(Some(Err(error))) => Some(with_causes(&error)),
+        Ok(None) | Err(_) => Some("it sent no hello".to_owned()),
+    };
+    if let Some(end) = &end {
+        tracing::warn!("closed the connection of a controller: {end}");
+    }
+    down.close(&end.unwrap_or_else(|| "done".to_owned())).await;
+}
+
+/// Returns why the connection is to be closed, unless that was logged already.
+async fn handle_hello<M: ThreadMachine>(
+    peers: &Peers<M>,
+    hello: &PeerHello,
+    down: &Down,
+    up: &mut Up,
+) -> Option<String> {
+    let checked =
+        peers.local.check(hello, &peers.log.status().borrow().members, peers.clock.wall());
+    if let Err(refusal) = checked {
+        if peers.addresses.is_new_refusal(hello.from, Some(&refusal)) {
+            tracing::error!("refused the messages of another controller: {refusal}");
+        }
+        let _ = down.send(&refusal.answer()).await;
+        return None;
+    }
+    peers.addresses.is_new_refusal(hello.from, None);
+    let release = env!("CARGO_PKG_VERSION").to_owned();
+    down.send(&FromPeer::Welcome { release }).await.ok()?;
+    peers.addresses.note_address(hello.from, &hello.address);
+    peers.clock.hear(hello.from, hello.now);
+    match hello.snapshot {
+        Some(head) => receive_snapshot(peers, hello, head, down, up).await,
+        None => receive_messages(peers, hello, up).await,
+    }
+}
+
+async fn receive_messages<M: ThreadMachine>(
+    peers: &Peers<M>,
+    hello: &PeerHello,
+    up: &mut Up,
+) -> Option<String> {
+    let from = hello.from;
+    let mut status = peers.log.status();
+    loop {
+        tokio::select! {
+            message = up.recv() => match message {
+                Some(Ok(ToPeer::Letters(messages))) => {
+                    for message in messages {
+                        if !peers.log.deliver(message.into_vec()).await {
+                            return None;
+                        }
+                    }
+                }
+                Some(Ok(ToPeer::Clock(clock))) => note_clock(peers, from, clock),
+                Some(Ok(_)) => return Some(format!("controller {from} sent an unexpected message")),
+                // It ended, was killed, or reconnects; its own log has the reason.
+                Some(Err(
+                    net::ChannelError::Closed { .. }
+                    | net::ChannelError::Lost { .. }
+                    | net::ChannelError::Silent { .. },
+                ))
+                | None => {
+                    tracing::info!("controller {from} disconnected");
+                    return None;
+                }
+                Some(Err(error)) => {
+                    return Some(format!("controller {from}: {}", with_causes(&error)));
+                }
+            },
+            changed = status.changed() => {
+                if changed.is_err() || was_removed(&status.borrow_and_update().members, from) {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// Notes another controller's clock.
+fn note_clock<M: ThreadMachine>(peers: &Peers<M>, from: ControllerId, clock: PeerClock) {
+    peers.clock.hear(from, clock.wall);
+    // A leader keeps its own time, even if an earlier leader still sends its own.
+    let leads = peers.log.status().borrow().leads;
+    if let Some(cluster) = clock.cluster.filter(|_| !leads) {
+        peers.clock.follow(cluster);
+    }
+}
+
+async fn receive_snapshot<M: ThreadMachine>(
+    peers: &Peers<M>,
+    hello: &PeerHello,
+    head: LetterHead,
+    down: &Down,
+    up: &mut Up,
+) -> Option<String> {
+    let from = hello.from;
+    // One at a time, because each is held in memory.
+    let Ok(_turn) = peers.addresses.snapshots.try_lock() else {
+        let reason = "another snapshot is being received".to_owned();
+        let refused = FromPeer::Refused { code: "busy".to_owned(), reason };
+        let _ = down.send(&refused).await;
+        return None;
+    };
+    match chunked_transfer::receive_chunked(head, up).await {
+        Ok(message) => {
+            tracing::info!("received a snapshot of {} bytes from controller {from}", head.bytes);
+            if peers.log.deliver(message).await {
+                let _ = down.send(&FromPeer::Arrived).await;
+                // The other side closes: closing here could cut off `Arrived`.
+                let _ = timeout(HELLO_LIMIT, up.recv()).await;
+            }
+            None
+        }
+        Err(error) => Some(format!(
+            "failed to receive a snapshot from controller {from}: {}",
+            with_causes(&error)
+        )),
+    }
+}

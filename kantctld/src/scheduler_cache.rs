@@ -1,0 +1,303 @@
+//! The scheduler's view of the cluster and the wait reasons of its last round, shared by the
+//! scheduler and by requests: [`lead::Rounds`] under locks. A round holds the view for reading while
+//! it decides, so that readers do not wait for it.
+//!
+//! A full rebuild of the view, as at the start of each term, takes a second with many waiting jobs.
+//! It works on a cheap copy of the state: entries are applied meanwhile, and submissions are checked
+//! against an outline without jobs.
+
+use crate::state_machine::SharedState;
+use common::time::{Span, Time};
+use engine::Snapshot;
+use lead::Rounds;
+use state::Command;
+use state::snapshot::Keeper;
+use state::view::Waits;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+/// At most this many changed jobs are applied to the view while readers wait.
+const APPLIED_AT_ONCE: usize = 1000;
+/// How long readers have the view between two such parts.
+const BETWEEN_PARTS: Duration = Duration::from_micros(200);
+
+/// A term of leadership.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Term(u64);
+
+/// The view and the last round's wait reasons.
+#[derive(Default)]
+pub struct SchedulerCache {
+    /// Held while catching up with the state, and by a round from start to end, so that a round
+    /// decides on what it caught up with. Always locked before `seen`.
+    rounds_lock: Mutex<()>,
+    seen: RwLock<Seen>,
+    /// With the number of the round they come from.
+    waits: Mutex<(u64, Arc<Waits>)>,
+}
+
+#[derive(Default)]
+struct Seen {
+    term: Term,
+    rounds: Rounds,
+    /// Nodes and policy without jobs, until a term's first full rebuild is done.
+    outline: Option<Snapshot>,
+}
+
+impl SchedulerCache {
+    /// Starts a term: drops everything seen before. Blocks while a round runs, so it is not for a
+    /// thread that serves sockets.
+    pub fn restart(&self, state: &SharedState, now: Time) -> Term {
+        let _rounds = self.lock_rounds();
+        // Not on a copy of the state: nothing is served until this is done, and it reads few nodes.
+        let mut outline = state.take_events(|state, _| Keeper::outline(state)).into_snapshot();
+        outline.settle(now);
+        let mut seen = self.write();
+        seen.rounds.restart();
+        seen.outline = Some(outline);
+        seen.term = Term(seen.term.0 + 1);
+        seen.term
+    }
+
+    /// Catches up with the state and runs a round. Returns the command to propose; `None` if the
+    /// term has ended, or if nothing happened or is due that could change the last round's result.
+    /// Uses a core for a while, so it is not for a thread that serves sockets.
+    pub fn round(&self, term: Term, state: &SharedState, now: Time) -> Option<Command> {
+        let _rounds = self.lock_rounds();
+        // A late caller's decisions would not be proposed.
+        if self.read().term != term {
+            return None;
+        }
+        let mut seen = self.catch_up(state, now);
+        if !seen.rounds.prepare(now) {
+            return None;
+        }
+        drop(seen);
+        let result = self.read().rounds.decide(now);
+        let outcome = self.write().rounds.finish(result, now);
+        for violation in &outcome.violations {
+            tracing::error!(
+                "the judge found a defect of the scheduler, please report it: {violation}"
+            );
+        }
+        outcome.command
+    }
+
+    /// Applies pending events, so that the next round has fewer to apply. Does nothing after the
+    /// term.
+    pub fn update(&self, term: Term, state: &SharedState, now: Time) {
+        let _rounds = self.lock_rounds();
+        if self.read().term == term {
+            drop(self.catch_up(state, now));
+        }
+    }
+
+    /// Makes the next round decide again, because the last one's command failed.
+    pub fn force_round(&self) {
+        self.write().rounds.force_round();
+    }
+
+    /// The time until something is due without new events; `None` if nothing is.
+    pub fn idle_for(&self, now: Time) -> Option<Span> {
+        self.read().rounds.idle_for(now)
+    }
+
+    /// Reads the view of the last round or later. Recent changes of jobs and nodes may be missing,
+    /// and before a term's first round all jobs are. Waits for no round; `None` while the settings
+    /// in force have not been applied to the view.
+    pub fn peek<T>(&self, state: &SharedState, look: impl FnOnce(&Snapshot) -> T) -> Option<T> {
+        let seen = self.read();
+        let peeked = || look(seen.outline.as_ref().unwrap_or_else(|| seen.rounds.snapshot()));
+        state.knows_settings().then(peeked)
+    }
+
+    /// Reads an up-to-date view. Waits for a running round.
+    pub fn with_current<T>(
+        &self,
+        state: &SharedState,
+        now: Time,
+        look: impl FnOnce(&Snapshot) -> T,
+    ) -> T {
+        let _rounds = self.lock_rounds();
+        let mut seen = self.catch_up(state, now);
+        look(seen.rounds.settled_snapshot(now))
+    }
+
+    /// Wait reasons of the last round. Formatted at most once for each round, on request.
+    pub fn waits(&self) -> Arc<Waits> {
+        let seen = self.read();
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        if waits.0 != seen.rounds.number() {
+            *waits = (seen.rounds.number(), Arc::new(seen.rounds.waits()));
+        }
+        waits.1.clone()
+    }
+
+    /// Applies pending events. The caller must hold `rounds_lock`.
+    fn catch_up(&self, state: &SharedState, now: Time) -> RwLockWriteGuard<'_, Seen> {
+        if !state.knows_all_events() || !self.read().rounds.is_begun() {
+            let copy = state.take_events(|state, _| state.clone());
+            let mut begun = Rounds::default();
+            begun.catch_up(&copy, None, now);
+            begun.settled_snapshot(now);
+            let mut seen = self.write();
+            seen.rounds.adopt(begun);
+            seen.outline = None;
+        }
+        // Only the holder of `rounds_lock` writes. Readers continue while this reads the state, and entries
+        // are applied while it stores what it read. The state is locked second, as always.
+        let seen = self.read();
+        let changes = state.take_events_unless_configured(|state, events| {
+            seen.rounds.read_changes(state, events, now)
+        });
+        drop(seen);
+        let Some(changes) = changes else {
+            // From here on `peek` no longer returns the view with the old settings.
+            let mut seen = self.write();
+            state.take_events(|state, events| seen.rounds.catch_up(state, events, now));
+            return seen;
+        };
+        let mut seen = self.write();
+        for (place, part) in changes.in_parts(APPLIED_AT_ONCE).enumerate() {
+            if place > 0 {
+                drop(seen);
+                // A reader that waits is woken now; without a pause it would find the lock taken.
+                std::thread::sleep(BETWEEN_PARTS);
+                seen = self.write();
+            }
+            seen.rounds.apply_changes(part, now);
+        }
+        seen
+    }
+
+    fn lock_rounds(&self) -> MutexGuard<'_, ()> {
+        self.rounds_lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Seen> {
+        self.seen.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Seen> {
+        self.seen.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{SteadyClock, wall_clock};
+    use crate::raft::Machine as _;
+    use crate::state_machine::{Outlets, StateMachine};
+    use common::cpuset::CpuSet;
+    use common::gpu::GpuMatrix;
+    use common::id::{LogIndex, NodeName};
+    use common::node::{Inventory, Numa};
+    use common::unit::Bytes;
+    use tokio::sync::{mpsc, watch};
+
+    fn empty() -> (StateMachine, SharedState) {
+        let outlets = Outlets {
+            events: mpsc::unbounded_channel().0,
+            applied: watch::channel(LogIndex(0)).0,
+            leading: watch::channel(true).0,
+            history: crate::history::feed().0,
+            mail: crate::mail::MailQueue::default(),
+        };
+        let clock = Arc::new(SteadyClock::new(wall_clock));
+        StateMachine::new(clock, outlets)
+    }
+
+    fn node_registers(name: &str) -> Command {
+        let (cpus, memory) = (CpuSet::first(1), Bytes::from_mib(1024));
+        let inventory = Inventory {
+            sockets: 1,
+            threads_per_core: 1,
+            cpus: cpus.clone(),
+            cores: vec![cpus.clone()],
+            numa: vec![Numa { id: 0, cpus, memory }],
+            memory,
+            gpus: Vec::new(),
+            gpu_matrix: GpuMatrix::default(),
+            boot_id: "boot-1".to_owned(),
+            gpu_driver: None,
+            nics: Vec::new(),
+            features: Vec::new(),
+            limits_missing: Vec::new(),
+        };
+        Command::RegisterNode {
+            name: NodeName::new(name).unwrap(),
+            identity: name.to_owned(),
+            address: name.to_owned(),
+            version: "1".to_owned(),
+            inventory: Box::new(inventory),
+            steps: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_peek_waits_for_no_round_but_for_settings_to_be_applied() {
+        let (_machine, state) = empty();
+        let cache = SchedulerCache::default();
+        assert!(cache.peek(&state, |_| ()).is_none(), "no settings yet");
+        let term = cache.restart(&state, Time(1));
+        let _ = cache.round(term, &state, Time(1));
+        // As while a round decides.
+        let (_rounds, _seen) = (cache.lock_rounds(), cache.read());
+        assert!(cache.peek(&state, |_| ()).is_some());
+    }
+
+    #[test]
+    fn before_a_terms_first_round_a_peek_finds_the_nodes_and_waits_for_nothing() {
+        let (mut machine, state) = empty();
+        let at = Time(1);
+        let command = node_registers("n1");
+        let entry = machine.pack(vec![command]);
+        machine.apply(LogIndex(1), &entry).unwrap();
+        let cache = SchedulerCache::default();
+        let term = cache.restart(&state, at);
+        let nodes = |snapshot: &Snapshot| snapshot.nodes().len();
+        {
+            // As while the first rebuild runs.
+            let _rounds = cache.lock_rounds();
+            assert_eq!(cache.peek(&state, nodes), Some(1));
+            assert!(!cache.read().rounds.is_begun());
+        }
+        let _ = cache.round(term, &state, at);
+        assert!(cache.read().outline.is_none(), "the full view takes its place");
+        assert_eq!(cache.peek(&state, nodes), Some(1));
+    }
+
+    #[test]
+    fn changes_before_and_after_a_full_rebuild_are_applied() {
+        let (mut machine, state) = empty();
+        let cache = SchedulerCache::default();
+        let term = cache.restart(&state, Time(1));
+        let _ = cache.round(term, &state, Time(1));
+        let register = |machine: &mut StateMachine, index, name| {
+            let entry = machine.pack(vec![node_registers(name)]);
+            machine.apply(LogIndex(index), &entry).unwrap();
+        };
+        register(&mut machine, 1, "n1");
+        // No events are known of what led to a snapshot.
+        let bytes = StateMachine::encode_snapshot(&machine.freeze()).unwrap();
+        machine.restore(LogIndex(1), &bytes).unwrap();
+        register(&mut machine, 2, "n2");
+        let _ = cache.round(term, &state, Time(1));
+        register(&mut machine, 3, "n3");
+        assert_eq!(cache.with_current(&state, Time(1), |snapshot| snapshot.nodes().len()), 3);
+    }
+
+    #[test]
+    fn a_round_of_an_ended_term_decides_nothing() {
+        let (_machine, state) = empty();
+        let cache = SchedulerCache::default();
+        let over = cache.restart(&state, Time(1));
+        let term = cache.restart(&state, Time(1));
+        let before = cache.read().rounds.number();
+        assert!(cache.round(over, &state, Time(1)).is_none());
+        assert_eq!(cache.read().rounds.number(), before, "it held no round");
+        assert!(cache.round(term, &state, Time(1)).is_none(), "there is no job");
+        assert_eq!(cache.read().rounds.number(), before + 1);
+    }
+}

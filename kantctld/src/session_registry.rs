@@ -1,0 +1,194 @@
+//! The nodes that have a session, and the channels to their sessions. A session task does the
+//! talking; this registry wakes it or passes it a question.
+
+use crate::session::Question;
+use common::id::NodeName;
+use common::wire::node::{
+    AskSteps, FeedTask, OutputChunk, ReadOutput, SignalJob, SignalNews, SignalTask, StartTask,
+    StepNews, TaskNews, WatchTask,
+};
+use lead::{Presence, SessionId, SessionTable};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+
+/// Why a session is woken.
+pub enum Wakeup {
+    /// The node's desired state may have changed: compare and send the difference.
+    Desired,
+    /// A newer session of the same node replaced this one.
+    Replaced,
+}
+
+/// The most questions queued for a slow node; further callers wait.
+const QUESTIONS_MAX: usize = 64;
+
+/// The channels to a session. Questions come from users and have their own channel, so that they do
+/// not delay changes of desired state.
+#[derive(Debug)]
+struct SessionChannels {
+    wakeups: mpsc::UnboundedSender<Wakeup>,
+    questions: mpsc::Sender<Question>,
+}
+
+/// The receiving ends of a session's channels.
+pub struct SessionInbox {
+    pub wakeups: mpsc::UnboundedReceiver<Wakeup>,
+    pub questions: mpsc::Receiver<Question>,
+}
+
+#[derive(Default)]
+pub struct SessionRegistry(Mutex<SessionTable<SessionChannels>>);
+
+impl SessionRegistry {
+    fn table(&self) -> MutexGuard<'_, SessionTable<SessionChannels>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Registers a node's new session; an older one is asked to end.
+    pub fn join(&self, node: &NodeName) -> (SessionId, SessionInbox) {
+        let (wakeups, wakeups_in) = mpsc::unbounded_channel();
+        let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
+        let (id, replaced) = self.table().join(node, SessionChannels { wakeups, questions });
+        if let Some(old) = replaced {
+            let _ = old.wakeups.send(Wakeup::Replaced);
+        }
+        (id, SessionInbox { wakeups: wakeups_in, questions: asked })
+    }
+
+    /// Removes a session. True if the node has no other session.
+    pub fn leave(&self, node: &NodeName, id: SessionId) -> bool {
+        self.table().leave(node, id)
+    }
+
+    /// Whether this session is the node's current one.
+    pub fn is_current(&self, node: &NodeName, id: SessionId) -> bool {
+        self.table().is_current(node, id)
+    }
+
+    /// Notes that the state has applied this session's Hello.
+    pub fn note_registered(&self, node: &NodeName, id: SessionId) {
+        self.table().note_registered(node, id);
+    }
+
+    pub fn presence(&self, node: &NodeName) -> Presence {
+        self.table().presence(node)
+    }
+
+    /// Makes the sessions of these nodes compare desired state again.
+    pub fn wake_nodes<'a>(&self, nodes: impl IntoIterator<Item = &'a NodeName>) {
+        let table = self.table();
+        for channels in nodes.into_iter().filter_map(|node| table.channel(node)) {
+            let _ = channels.wakeups.send(Wakeup::Desired);
+        }
+    }
+
+    /// Wakes one node's session.
+    pub fn wake(&self, node: &NodeName, wakeup: Wakeup) {
+        if let Some(channels) = self.table().channel(node) {
+            let _ = channels.wakeups.send(wakeup);
+        }
+    }
+
+    /// Reads a part of an output file from a node; `None` if the node has no session or loses it.
+    pub async fn read(&self, node: &NodeName, question: ReadOutput) -> Option<OutputChunk> {
+        self.ask(node, |answer| Question::Read(question, answer)).await
+    }
+
+    /// Starts a program in a job. `None` as for [`Self::read`]; the program may have started.
+    pub async fn start_task(&self, node: &NodeName, question: StartTask) -> Option<TaskNews> {
+        self.ask(node, |answer| Question::Start(Box::new(question), answer)).await
+    }
+
+    /// Asks for the status of such a program; `None` as for [`Self::read`].
+    pub async fn watch_task(&self, node: &NodeName, question: WatchTask) -> Option<TaskNews> {
+        self.ask(node, |answer| Question::Watch(question, answer)).await
+    }
+
+    /// Sends a signal to such a program; `None` as for [`Self::read`].
+    pub async fn signal_task(&self, node: &NodeName, question: SignalTask) -> Option<TaskNews> {
+        self.ask(node, |answer| Question::Signal(question, answer)).await
+    }
+
+    /// Signals a job's processes. `None` as for [`Self::read`]; the signal may have been sent.
+    pub async fn signal_job(&self, node: &NodeName, question: SignalJob) -> Option<SignalNews> {
+        self.ask(node, |answer| Question::Job(question, answer)).await
+    }
+
+    /// Appends to such a program's standard input. `None` as for [`Self::read`]; the input may have
+    /// arrived.
+    pub async fn feed_task(&self, node: &NodeName, question: FeedTask) -> Option<TaskNews> {
+        self.ask(node, |answer| Question::Feed(question, answer)).await
+    }
+
+    /// Asks a node about a job's steps; `None` as for [`Self::read`].
+    pub async fn ask_steps(&self, node: &NodeName, question: AskSteps) -> Option<StepNews> {
+        self.ask(node, |answer| Question::Steps(question, answer)).await
+    }
+
+    async fn ask<A>(
+        &self,
+        node: &NodeName,
+        question: impl FnOnce(oneshot::Sender<A>) -> Question,
+    ) -> Option<A> {
+        let (answer, answered) = oneshot::channel();
+        let channels = self.table().channel(node)?.questions.clone();
+        channels.send(question(answer)).await.ok()?;
+        answered.await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> NodeName {
+        NodeName::new(text).unwrap()
+    }
+
+    #[test]
+    fn a_session_is_notified_when_another_replaces_it() {
+        let sessions = SessionRegistry::default();
+        let (_, mut first) = sessions.join(&name("a"));
+        let (_, mut second) = sessions.join(&name("a"));
+        assert!(matches!(first.wakeups.try_recv(), Ok(Wakeup::Replaced)));
+        assert!(second.wakeups.try_recv().is_err());
+    }
+
+    #[test]
+    fn only_touched_nodes_are_woken() {
+        let sessions = SessionRegistry::default();
+        let (_, mut a) = sessions.join(&name("a"));
+        let (_, mut b) = sessions.join(&name("b"));
+        sessions.wake_nodes(&[name("b"), name("gone")]);
+        assert!(a.wakeups.try_recv().is_err());
+        assert!(matches!(b.wakeups.try_recv(), Ok(Wakeup::Desired)));
+    }
+
+    #[tokio::test]
+    async fn callers_wait_for_a_slow_node_and_orders_do_not_wait_behind_questions() {
+        use common::id::{Attempt, AttemptId, JobId, JobKey};
+        use common::wire::node::StepWish;
+        let sessions = std::sync::Arc::new(SessionRegistry::default());
+        let (_, mut inbox) = sessions.join(&name("a"));
+        let id = AttemptId { key: JobKey::single(JobId(7)), attempt: Attempt(1) };
+        let mut asking = tokio::task::JoinSet::new();
+        for _ in 0..2 * QUESTIONS_MAX {
+            let sessions = sessions.clone();
+            let ask = AskSteps { question: 0, id, wish: StepWish::List };
+            asking.spawn(async move { sessions.ask_steps(&name("a"), ask).await });
+        }
+        while inbox.questions.len() < QUESTIONS_MAX {
+            tokio::task::yield_now().await;
+        }
+        sessions.wake_nodes(&[name("a")]);
+        assert!(matches!(inbox.wakeups.try_recv(), Ok(Wakeup::Desired)));
+        // Abandoned callers add no question; those already queued are marked abandoned.
+        asking.shutdown().await;
+        let mut left = 0;
+        while let Ok(question) = inbox.questions.try_recv() {
+            assert!(question.is_abandoned());
+            left += 1;
+        }
+        assert_eq!(left, QUESTIONS_MAX);
+    }
+}

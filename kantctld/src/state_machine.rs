@@ -1,0 +1,292 @@
+//! The replicated state machine: stamps commands with the leader's time, applies entries, and
+//! passes events on. `state::apply` makes every change, so that replicas do not differ.
+
+use crate::clock::SteadyClock;
+use crate::history::{Feed, HistoryRecords};
+use crate::mail::MailQueue;
+use crate::raft::Machine;
+use common::id::LogIndex;
+use lead::Notifier;
+use state::job::Record;
+use state::snapshot::Keeper;
+use state::{Command, Event, Stamped, State};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tokio::sync::{mpsc, watch};
+
+/// The format of an entry, in its first byte. Other formats are refused.
+pub const ENTRY_FORMAT: u8 = 1;
+
+/// The most events kept for the scheduler; after more, it rebuilds its view.
+const PENDING_EVENTS_MAX: usize = 1 << 16;
+
+/// The most elements that are dropped on the log's thread.
+const DROP_INLINE_MAX: usize = 100;
+
+/// The most jobs and tasks read while the state is locked; for more, the state is copied.
+const READ_LOCKED_MAX: usize = 1000;
+
+/// The state for readers, and the events that the scheduler has not read yet.
+#[derive(Clone, Default)]
+pub struct SharedState {
+    state: Arc<RwLock<State>>,
+    /// Written only while the state is locked for writing, so that a reader of both sees matching
+    /// state and events.
+    pending: Arc<Mutex<PendingEvents>>,
+}
+
+/// Events since the scheduler last read.
+#[derive(Default)]
+struct PendingEvents {
+    /// `None` if some are unknown.
+    events: Option<Vec<Event>>,
+    configured: bool,
+}
+
+#[cfg(test)]
+impl From<State> for SharedState {
+    fn from(state: State) -> Self {
+        Self { state: Arc::new(RwLock::new(state)), ..Self::default() }
+    }
+}
+
+impl SharedState {
+    /// Locks the state for reading. Never hold this across an await: applying waits for it.
+    pub fn read(&self) -> RwLockReadGuard<'_, State> {
+        // A poisoned lock means that apply panicked, which ends the process.
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes `listener` the state and the events since the last call; `None` if not all of them
+    /// are known. For the scheduler only: a second listener would miss events.
+    pub fn take_events<T>(&self, listener: impl FnOnce(&State, Option<&[Event]>) -> T) -> T {
+        let state = self.read();
+        let taken = std::mem::replace(&mut *self.pending(), PendingEvents::nothing());
+        call_listener(state, taken, listener)
+    }
+
+    /// The same unless settings changed; `None` if they did, and then the events are kept.
+    pub fn take_events_unless_configured<T>(
+        &self,
+        listener: impl FnOnce(&State, Option<&[Event]>) -> T,
+    ) -> Option<T> {
+        let state = self.read();
+        let taken = {
+            let mut pending = self.pending();
+            if !pending.knows_settings() {
+                return None;
+            }
+            std::mem::replace(&mut *pending, PendingEvents::nothing())
+        };
+        Some(call_listener(state, taken, listener))
+    }
+
+    /// Whether all events since the last call of `take_events` are known.
+    pub fn knows_all_events(&self) -> bool {
+        self.pending().events.is_some()
+    }
+
+    /// Whether the scheduler has the settings in force.
+    pub fn knows_settings(&self) -> bool {
+        self.pending().knows_settings()
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pending(&self) -> MutexGuard<'_, PendingEvents> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Calls the listener, with a copy of the state if it reads much.
+fn call_listener<T>(
+    state: RwLockReadGuard<'_, State>,
+    taken: PendingEvents,
+    listener: impl FnOnce(&State, Option<&[Event]>) -> T,
+) -> T {
+    let events = taken.events.as_deref();
+    if events.is_none_or(|events| Keeper::reads(&state, events) <= READ_LOCKED_MAX) {
+        return listener(&state, events);
+    }
+    let copy = state.clone();
+    drop(state);
+    listener(&copy, events)
+}
+
+impl PendingEvents {
+    const fn nothing() -> Self {
+        Self { events: Some(Vec::new()), configured: false }
+    }
+
+    const fn knows_settings(&self) -> bool {
+        self.events.is_some() && !self.configured
+    }
+
+    /// On a follower the events are not read, so their number is limited.
+    fn add(&mut self, answers: &[Vec<Event>]) {
+        let Some(events) = &mut self.events else { return };
+        let taken = answers.iter().flatten();
+        self.configured |= taken.clone().any(|event| matches!(event, Event::Configured));
+        events.extend(taken.cloned());
+        if events.len() > PENDING_EVENTS_MAX {
+            self.events = None;
+        }
+    }
+}
+
+/// The channels from the log's thread to the rest of the controller.
+pub struct Outlets {
+    /// Events of every applied entry, in order.
+    pub events: mpsc::UnboundedSender<Vec<Event>>,
+    /// The last applied index.
+    pub applied: watch::Sender<LogIndex>,
+    /// Whether this controller leads and knows all earlier decisions.
+    pub leading: watch::Sender<bool>,
+    /// Finished jobs, for accounting.
+    pub history: Feed,
+    /// E-mail to users, sent by the leader.
+    pub mail: MailQueue,
+}
+
+/// [`Machine`] over [`State`].
+pub struct StateMachine {
+    state: SharedState,
+    clock: Arc<SteadyClock>,
+    outlets: Outlets,
+    notifier: Notifier,
+}
+
+impl StateMachine {
+    pub fn new(clock: Arc<SteadyClock>, outlets: Outlets) -> (Self, SharedState) {
+        let state = SharedState::default();
+        let notifier = Notifier::default();
+        (Self { state: state.clone(), clock, outlets, notifier }, state)
+    }
+
+    pub const fn clock(&self) -> &Arc<SteadyClock> {
+        &self.clock
+    }
+}
+
+impl Machine for StateMachine {
+    type Command = Command;
+    type Answer = Vec<Event>;
+    type Frozen = State;
+
+    fn command_bytes(command: &Command) -> usize {
+        const SMALL: usize = 1 << 10;
+        SMALL
+            + match command {
+                Command::SubmitJob { script, environment, .. } => script.len() + environment.len(),
+                Command::SubmitSet { asks, script, environment, .. } => {
+                    SMALL * asks.len() + script.len() + environment.len()
+                }
+                Command::SubmitJobs(many) => {
+                    let texts = many.scripts.iter().chain(&many.environments);
+                    SMALL * many.jobs.len() + texts.map(String::len).sum::<usize>()
+                }
+                Command::RegisterNode { steps, .. } => (SMALL << 6) + SMALL * steps.len(),
+                Command::ReportSteps { steps, .. } => SMALL * steps.len(),
+                Command::EnactRound { preempts, shrinks, starts, grows } => {
+                    SMALL * (preempts.len() + shrinks.len() + starts.len() + grows.len())
+                }
+                // One in an entry: it takes about as long to apply as an entry may.
+                Command::SteerTasks { .. } | Command::EndHopeless => SMALL << 13,
+                _ => 0,
+            }
+    }
+
+    fn pack(&mut self, commands: Vec<Command>) -> Vec<u8> {
+        self.clock.not_before(self.state.read().now());
+        let at = self.clock.now();
+        let batch: Vec<_> = commands.into_iter().map(|command| Stamped { at, command }).collect();
+        let mut bytes = vec![ENTRY_FORMAT];
+        rmp_serde::encode::write_named(&mut bytes, &batch)
+            .expect("commands are plain data, and writing to memory does not fail");
+        bytes
+    }
+
+    fn apply(&mut self, index: LogIndex, entry: &[u8]) -> Result<Vec<Vec<Event>>, String> {
+        let batch = unpack(entry)?;
+        let (mut history, mut notifications) = (HistoryRecords::default(), Vec::new());
+        // Entries of other leaders and entries replayed at startup send no mail.
+        let sends_mail = self.outlets.mail.is_open() && *self.outlets.leading.borrow();
+        let mut forgotten = Vec::new();
+        let answers: Vec<Vec<Event>> = {
+            let mut state = self.state.write();
+            if let Some(forget) = batch.iter().find(|one| one.command == Command::ForgetDone) {
+                forgotten = state.old(forget.at).0;
+            }
+            let answers = batch.iter().map(|stamped| {
+                let events = state::apply(&mut state, stamped);
+                history.add(&state, &events);
+                if sends_mail {
+                    notifications.extend(self.notifier.after(&state, &events));
+                }
+                events
+            });
+            let answers: Vec<Vec<Event>> = answers.collect();
+            self.state.pending().add(&answers);
+            answers
+        };
+        drop_forgotten(forgotten);
+        for events in &answers {
+            // The receiver is gone while the controller stops.
+            let _ = self.outlets.events.send(events.clone());
+        }
+        self.outlets.mail.enqueue(notifications);
+        self.outlets.history.applied(index, history);
+        self.outlets.applied.send_replace(index);
+        Ok(answers)
+    }
+
+    fn freeze(&self) -> State {
+        // A cheap copy: records are shared.
+        self.state.read().clone()
+    }
+
+    fn encode_snapshot(frozen: &State) -> Result<Vec<u8>, String> {
+        state::persist::to_bytes(frozen).map_err(|error| error.to_string())
+    }
+
+    fn restore(&mut self, index: LogIndex, bytes: &[u8]) -> Result<(), String> {
+        let restored = state::persist::from_bytes(bytes).map_err(|error| error.to_string())?;
+        let mut state = self.state.write();
+        *state = restored;
+        self.state.pending().events = None;
+        drop(state);
+        self.outlets.history.restored(index);
+        self.outlets.applied.send_replace(index);
+        Ok(())
+    }
+
+    fn lead(&mut self, leading: bool) {
+        self.outlets.leading.send_replace(leading);
+    }
+}
+
+/// Drops forgotten jobs; large arrays on a thread of their own, because dropping them takes long.
+fn drop_forgotten(forgotten: Vec<Arc<Record>>) {
+    let elements: usize = forgotten.iter().map(|record| record.elements.len()).sum();
+    if elements > DROP_INLINE_MAX {
+        // If the thread cannot be started, the closure is dropped here.
+        let _ =
+            std::thread::Builder::new().name("forget".to_owned()).spawn(move || drop(forgotten));
+    }
+}
+
+/// Decodes the commands of an entry.
+///
+/// # Errors
+/// A sentence, for another format.
+pub fn unpack(entry: &[u8]) -> Result<Vec<Stamped<Command>>, String> {
+    match entry.split_first() {
+        Some((&ENTRY_FORMAT, body)) => rmp_serde::from_slice(body).map_err(|e| e.to_string()),
+        Some((format, _)) => Err(format!(
+            "the entry has format {format}, and this release reads format {ENTRY_FORMAT}: \
+             start the release that wrote it, or a newer one"
+        )),
+        None => Err("the entry is empty".to_owned()),
+    }
+}
