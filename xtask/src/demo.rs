@@ -52,7 +52,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         drop(dir);
         std::process::exit(code);
     }
-    leave_up(&mut cluster, dir, person)
+    keep_running(&mut cluster, dir, person)
 }
 
 fn step(text: &str) {
@@ -135,7 +135,11 @@ fn require_python() -> anyhow::Result<()> {
     bail!("the training script needs Python: install the package python3 and run this again")
 }
 
-fn leave_up(cluster: &mut Cluster, dir: tempfile::TempDir, person: Person) -> anyhow::Result<()> {
+fn keep_running(
+    cluster: &mut Cluster,
+    dir: tempfile::TempDir,
+    person: Person,
+) -> anyhow::Result<()> {
     let dir = dir.keep();
     Record { dir: dir.display().to_string(), groups: cluster.groups() }.save()?;
     cluster.keep();

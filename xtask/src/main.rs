@@ -1,5 +1,5 @@
-//! The project's development commands: `cargo xtask <verb>`, one verb per module. Nothing under
-//! kantctld, kantd or kantctl may depend on this crate.
+//! The project's development commands: `cargo xtask <verb>`, one verb per module. This
+//! crate is never installed: nothing under kantctld, kantd or kantctl may depend on it.
 
 mod bench;
 mod ci;

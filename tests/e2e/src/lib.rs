@@ -1,7 +1,8 @@
 //! Clusters of real daemons on loopback, each in a directory of its own and used through kantctl,
 //! for tests, the demo and the benchmarks.
 //!
-//! The library ends every process that it starts, by pid, and listens only on loopback.
+//! The library never leaves a process behind: it ends every process that it starts, by pid. It
+//! listens only on loopback.
 
 mod binaries;
 mod cluster;
@@ -11,13 +12,13 @@ mod disk;
 mod emulator;
 mod kantctl;
 mod load;
+mod load_check;
 mod machine;
 mod network;
 mod person;
 mod probe;
 mod pseudo_terminal;
 mod small_disk;
-mod verdict;
 mod wait;
 
 pub use binaries::{Binaries, Build, PREBUILT, forget_the_outer_cargo, workspace};

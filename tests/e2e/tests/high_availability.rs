@@ -53,15 +53,16 @@ fn a_leader_transfers_leadership_before_it_stops() -> anyhow::Result<()> {
     );
     let (now, next) = controllers.leader()?;
     assert_ne!(next, id);
-    let id = next.to_string();
+    let next_id = next.to_string();
     controllers.start(&leader)?;
-    let removal = controllers.kantctl(&leader)?.run(&["admin", "controller", "remove", &id])?;
+    let removal =
+        controllers.kantctl(&leader)?.run(&["admin", "controller", "remove", &next_id])?;
     assert!(
-        removal.code == 1 && removal.stderr.contains(&format!("controller {id} ")),
+        removal.code == 1 && removal.stderr.contains(&format!("controller {next_id} ")),
         "{removal:?}"
     );
     let kantctl = controllers.kantctl(&now)?;
-    let answer = kantctl.run(&["admin", "controller", "remove", &id])?;
+    let answer = kantctl.run(&["admin", "controller", "remove", &next_id])?;
     assert_eq!(answer.code, 1, "the leader is not removed");
     assert!(answer.stderr.contains("transfer"), "{}", answer.stderr);
     wait_for("the old leader to have caught up", || {
@@ -69,7 +70,7 @@ fn a_leader_transfers_leadership_before_it_stops() -> anyhow::Result<()> {
         Ok((back.code == 0).then_some(()))
     })?;
     assert_eq!(controllers.leader()?.1, id);
-    controllers.kantctl(&leader)?.ok(&["admin", "controller", "remove", &id])?;
+    controllers.kantctl(&leader)?.ok(&["admin", "controller", "remove", &next_id])?;
     let list = controllers.wait_for_voters(&leader, 2)?;
     assert!(list.controllers.iter().all(|controller| controller.id != next), "{list:?}");
     Ok(())

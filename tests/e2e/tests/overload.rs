@@ -2,7 +2,7 @@
 //! users are served meanwhile, and the controller's memory stays bounded.
 
 mod overload {
-    pub mod crowd;
+    pub mod connections;
 }
 
 use common::node::Contact;
@@ -11,7 +11,7 @@ use common::wire::node::{
 };
 use e2e::{Cluster, ClusterOptions, Kantctl, Person};
 use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, connect_channel};
-use overload::crowd::{Crowd, memory_mib};
+use overload::connections::{Connections, memory_mib};
 use std::io::Write as _;
 
 /// The bound on the growth of the controller's memory. One user's pending answers may take a
@@ -40,10 +40,10 @@ fn a_client_that_asks_for_too_much_or_does_not_read_delays_only_itself() -> anyh
     let kantctl = cluster.kantctl(Person::plain())?;
     many_jobs(&kantctl)?;
     let before = memory_mib(&mut cluster)?;
-    let mut crowd = Crowd::new(&cluster)?;
+    let mut connections = Connections::new(&cluster)?;
 
     // Some clients do not read their answers. Only root can act as two users.
-    let deaf = crowd.ask(CLIENTS, "GET /v1/jobs HTTP/1.1\r\n")?;
+    let not_reading = connections.ask(CLIENTS, "GET /v1/jobs HTTP/1.1\r\n")?;
     if e2e::is_root() {
         is_served(&kantctl)?;
     }
@@ -51,12 +51,12 @@ fn a_client_that_asks_for_too_much_or_does_not_read_delays_only_itself() -> anyh
         memory_mib(&mut cluster)? < before + GROWTH_MIB,
         "clients that do not read cost memory"
     );
-    drop(deaf);
+    drop(not_reading);
     is_served(&kantctl)?;
 
     // All at once: each gets a full answer or an error.
-    let hungry = crowd.ask(CLIENTS, "GET /v1/jobs HTTP/1.1\r\nConnection: close\r\n")?;
-    let answers = crowd.read(hungry)?;
+    let reading = connections.ask(CLIENTS, "GET /v1/jobs HTTP/1.1\r\nConnection: close\r\n")?;
+    let answers = connections.read(reading)?;
     let served = answers.iter().filter(|answer| answer.status == 200);
     assert!(served.clone().count() > 0);
     for answer in served {
@@ -78,14 +78,14 @@ fn ten_thousand_idle_connections_do_not_keep_other_users_out() -> anyhow::Result
     let kantctl = cluster.kantctl(Person::plain())?;
     many_jobs(&kantctl)?;
     let before = memory_mib(&mut cluster)?;
-    let mut crowd = Crowd::new(&cluster)?;
-    let idle = crowd.connect(10_000)?;
+    let mut connections = Connections::new(&cluster)?;
+    let idle = connections.connect(10_000)?;
     if e2e::is_root() {
         is_served(&kantctl)?;
     }
     assert!(memory_mib(&mut cluster)? < before + GROWTH_MIB, "connections cost memory");
     // Connections beyond the user's limit got an error that a program can parse.
-    for refused in crowd.refused(&idle)? {
+    for refused in connections.refused(&idle)? {
         assert_eq!(refused.status, 429);
         assert!(refused.text().contains("too_many_connections"), "{refused:?}");
     }
@@ -129,15 +129,15 @@ fn a_request_of_a_hundred_megabytes_is_refused_by_its_content_length() -> anyhow
     let kantctl = cluster.kantctl(Person::plain())?;
     many_jobs(&kantctl)?;
     let before = memory_mib(&mut cluster)?;
-    let mut crowd = Crowd::new(&cluster)?;
+    let mut connections = Connections::new(&cluster)?;
     let head = "POST /v1/jobs HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\n";
-    let mut asked = crowd.ask(1, &format!("{head}Content-Length: 100000000\r\n"))?;
+    let mut requests = connections.ask(1, &format!("{head}Content-Length: 100000000\r\n"))?;
     // A request without a length is stopped once it has sent too much.
-    asked.extend(crowd.ask(1, &format!("{head}Transfer-Encoding: chunked\r\n"))?);
+    requests.extend(connections.ask(1, &format!("{head}Transfer-Encoding: chunked\r\n"))?);
     let chunk = [&b"100000\r\n"[..], &vec![b' '; 1 << 20], b"\r\n"].concat();
     // The controller may close the connection before everything is sent.
-    let _ = (0..100).try_for_each(|_| asked[1].write_all(&chunk));
-    for answer in crowd.read(asked)? {
+    let _ = (0..100).try_for_each(|_| requests[1].write_all(&chunk));
+    for answer in connections.read(requests)? {
         assert_eq!(answer.status, 413, "{answer:?}");
         assert!(answer.text().contains("several batches"), "{answer:?}");
     }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// The number of files that this process needs in addition to connections.
 const FILES_BESIDE: u64 = 500;
 
-pub struct Crowd {
+pub struct Connections {
     socket: PathBuf,
     files: usize,
 }
@@ -47,7 +47,7 @@ impl Answer {
     }
 }
 
-impl Crowd {
+impl Connections {
     /// Raises this process's limit of open files to the maximum.
     pub fn new(cluster: &Cluster) -> anyhow::Result<Self> {
         let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
