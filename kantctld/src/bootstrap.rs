@@ -43,7 +43,8 @@ pub struct OpenedLog {
     pub thread: LogThread,
 }
 
-/// Opens the log and starts its thread; connections start with [`crate::peers::maintain_connections`].
+/// Opens the log and starts its thread; connections start with
+/// [`crate::peers::maintain_connections`].
 ///
 /// # Errors
 /// [`BootstrapError`].

@@ -8,8 +8,8 @@
 //! API: flush, then a connection that only reads  <────────────────────────────────────────┘
 //! ```
 //!
-//! A run has its job, array task and number as key, so one that is written twice (the log is replayed
-//! after a restart) is stored once. The schema: docs/operating/accounting.md.
+//! A run has its job, array task and number as key, so one that is written twice (the log is
+//! replayed after a restart) is stored once. The schema: docs/operating/accounting.md.
 
 mod catch_up;
 mod feed;

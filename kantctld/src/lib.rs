@@ -1,6 +1,6 @@
 //! kantctld, the controller: keeps the replicated state, runs scheduling rounds, serves clients and
-//! nodes. It is the shell around pure crates: `engine` decides, `state` changes (only through the
-//! log), and a client's identity comes from the kernel or a certificate, not from the client.
+//! nodes. It is a shell around pure crates: `engine` decides, and `state` changes only through the
+//! log. A client's identity comes from the kernel or a certificate, never from the client.
 
 pub mod access;
 pub mod admission_limits;

@@ -1,7 +1,7 @@
 //! Mail to users through the site's program (`mailer`), called like Slurm's MailProg: the arguments
-//! `-s SUBJECT ADDRESS...`, the text on standard input, no shell. `lead` writes the messages. Nothing
-//! waits for mail: a message that does not fit the queue, or that the program does not accept in
-//! time, is dropped, counted and logged.
+//! `-s SUBJECT ADDRESS...`, the text on standard input, no shell. `lead` writes the messages.
+//! Nothing waits for mail: a message that does not fit the queue, or that the program does not
+//! accept in time, is dropped, counted and logged.
 
 mod send;
 

@@ -1,4 +1,5 @@
 //! kantctld's command line: reads the configuration and starts what the command names.
+//! It never does more than that.
 
 use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;

@@ -57,8 +57,8 @@ pub enum MembershipError {
     Undecided { path: String },
     /// A log without the file that identifies its controller.
     #[error(
-        "there is a log in {path}, and {file}, which identifies its controller, is missing: restore \
-         that file, or give up this log with `kantctld rebuild`"
+        "there is a log in {path}, and {file}, which identifies its controller, is missing: \
+         restore that file, or give up this log with `kantctld rebuild`"
     )]
     NoMembershipFile { path: String, file: String },
     /// Other members rely on entries that this log no longer has.

@@ -1,5 +1,5 @@
-//! The metrics of Kant for users: the cluster now, from the engine's snapshot, and the last day, from
-//! the jobs and usage in the state. All formulas are in `engine::measure`.
+//! The metrics of Kant for users: the cluster now, from the engine's snapshot, and the last day,
+//! from the jobs and usage in the state. All formulas are in `engine::measure`.
 
 use common::id::{NodeName, SwitchName};
 use common::job::Phase;
@@ -54,8 +54,8 @@ pub fn metrics(state: &State, snapshot: &Snapshot, now: Time) -> MetricsView {
     }
 }
 
-/// The start of the window: a day ago, at a full hour because usage is kept by the hour. For a newer
-/// cluster its first job, or the hour of its first usage if the state has only that.
+/// The start of the window: a day ago, at a full hour because usage is kept by the hour. For a
+/// newer cluster its first job, or the hour of its first usage if the state has only that.
 fn window_from(state: &State, now: Time) -> Time {
     let day = Hour(Hour::of(now).0.saturating_sub(WINDOW_HOURS)).begin();
     let charged = state.usage().iter().filter_map(|(_, hours)| hours.keys().next().copied()).min();
@@ -149,7 +149,8 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Adds a job that was started at this time, with its last placement; none while it waits again.
+    /// Adds a job that was started at this time, with its last placement; none while it waits
+    /// again.
     fn add_start(&mut self, record: &Record, started: Time, run: Option<&Run>) {
         let shares = run.map_or(&[][..], |run| run.allocation.shares());
         let gpus = match shares {

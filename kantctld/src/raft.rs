@@ -1,5 +1,5 @@
-//! The log's thread: drives this controller's [`replica::Replica`] and gives it a clock, a transport
-//! for its messages, and callers. The replica makes all decisions about the log.
+//! The log's thread: drives this controller's [`replica::Replica`] and gives it a clock, a
+//! transport for its messages, and callers. The replica makes all decisions about the log.
 //!
 //! ```text
 //! propose, read, change ──> inbox ──> thread: Replica ──> Transport: messages to other controllers

@@ -1,10 +1,10 @@
 //! The scheduler's view of the cluster and the wait reasons of its last round, shared by the
-//! scheduler and by requests: [`lead::Rounds`] under locks. A round holds the view for reading while
-//! it decides, so that readers do not wait for it.
+//! scheduler and by requests: [`lead::Rounds`] under locks. A round holds the view for reading
+//! while it decides, so that readers do not wait for it.
 //!
 //! A full rebuild of the view, as at the start of each term, takes a second with many waiting jobs.
-//! It works on a cheap copy of the state: entries are applied meanwhile, and submissions are checked
-//! against an outline without jobs.
+//! It works on a cheap copy of the state: entries are applied meanwhile, and submissions are
+//! checked against an outline without jobs.
 
 use crate::state_machine::SharedState;
 use common::time::{Span, Time};
@@ -144,8 +144,8 @@ impl SchedulerCache {
             seen.rounds.adopt(begun);
             seen.outline = None;
         }
-        // Only the holder of `rounds_lock` writes. Readers continue while this reads the state, and entries
-        // are applied while it stores what it read. The state is locked second, as always.
+        // Only the holder of `rounds_lock` writes. Readers continue while this reads the state, and
+        // entries are applied while it stores what it read. The state is locked second, as always.
         let seen = self.read();
         let changes = state.take_events_unless_configured(|state, events| {
             seen.rounds.read_changes(state, events, now)

@@ -200,7 +200,7 @@ impl Session {
                     }
                     Some(Ok(FromNode::Health(findings))) => {
                         let command = self.known.health(&self.core.state.read(), findings);
-                        if command.is_some_and(|reports_in| reports.try_send(Box::new(reports_in)).is_err()) {
+                        if command.is_some_and(|one| reports.try_send(Box::new(one)).is_err()) {
                             return because("too many reports wait for the log");
                         }
                     }

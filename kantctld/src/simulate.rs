@@ -26,14 +26,14 @@ use std::path::{Path, PathBuf};
   easy-pinned   the same, with the first job's reservation on fixed nodes
   conservative  a later job may start if it delays no job before it
   kant          the defaults of a queue without configuration
-A policy file is like kantctld.toml; all keys are optional. Each job goes to the queue named after its
-group, or to the default queue, and is charged to the account of that name.
+A policy file is like kantctld.toml; all keys are optional. Each job goes to the queue named after
+its group, or to the default queue, and is charged to the account of that name.
 Submissions, rounds and ends go through the same state as in a cluster, so limits, fair share and
 preemption behave as they would there. Jobs that the policy rejects are listed and left out. Access
 rules of queues, QoS and accounts are ignored, because the users of a trace are not users here.")]
 pub struct Arguments {
-    /// The jobs, as CSV (columns: tests/traces/README.md) or in the Standard Workload Format (.swf);
-    /// both may be compressed (.gz)
+    /// The jobs, as CSV (columns: tests/traces/README.md) or in the Standard Workload Format
+    /// (.swf); both may be compressed (.gz)
     #[arg(long, value_name = "FILE")]
     jobs: PathBuf,
     /// The nodes, as CSV; may be compressed
@@ -48,8 +48,8 @@ pub struct Arguments {
     /// The placement policy for all queues [default: as in the policy; fgd with --fill]
     #[arg(long, value_enum)]
     placement: Option<PlacementName>,
-    /// What the scheduler knows about run times: the requested walltime (twice the run time, if none
-    /// was requested), or the exact run time
+    /// What the scheduler knows about run times: the requested walltime (twice the run time, if
+    /// none was requested), or the exact run time
     #[arg(long, value_enum, default_value = "request")]
     estimates: EstimatesName,
     /// Divide submit times by this: with 1.2 the same jobs arrive in 1/1.2 of the time, a load 1.2
@@ -72,8 +72,8 @@ pub struct Arguments {
     /// order depends on fair share (no use is counted) or the policy rejects jobs (none are)
     #[arg(long, conflicts_with = "fill")]
     engine_alone: bool,
-    /// Fill the empty cluster with jobs of the trace in random order, none of which ends, and report
-    /// the fraction of GPUs allocated
+    /// Fill the empty cluster with jobs of the trace in random order, none of which ends, and
+    /// report the fraction of GPUs allocated
     #[arg(long)]
     fill: bool,
     /// With --fill: jobs arrive until they ask for this multiple of all GPUs
@@ -173,8 +173,8 @@ fn replayed(
     Ok(outcome)
 }
 
-/// Reports the jobs left out of the metrics: those that do not fit the empty cluster, and those that
-/// the policy rejects.
+/// Reports the jobs left out of the metrics: those that do not fit the empty cluster, and those
+/// that the policy rejects.
 fn report_left_out(outcome: &Outcome) {
     let Outcome { policy, never_fit, refused, jobs, .. } = outcome;
     let all = jobs.len() + never_fit.len() + refused.len();

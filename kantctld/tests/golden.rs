@@ -1,6 +1,6 @@
-//! Log entries and backups compared with files in `golden/`: `current/` is what this release writes,
-//! `previous/` what it must read. UPDATE_GOLDEN rewrites `current/`; golden/README.md says when
-//! `previous/` changes.
+//! Log entries and backups compared with files in `golden/`: `current/` is what this release
+//! writes, `previous/` what it must read. UPDATE_GOLDEN rewrites `current/`; golden/README.md says
+//! when `previous/` changes.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -1,5 +1,5 @@
-//! Tests of the log under a small machine: answered requests are there after a restart, from the log
-//! and from snapshots.
+//! Tests of the log under a small machine: answered requests are there after a restart, from the
+//! log and from snapshots.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -1,6 +1,6 @@
-//! Cluster time, with which a leader stamps commands. It follows the wall clock as long as that agrees
-//! with the time elapsed; it never goes back or stands still, and does not follow a leap of one host's
-//! clock. It is stepped with clock readings.
+//! Cluster time, with which a leader stamps commands. It follows the wall clock as long as that
+//! agrees with the time elapsed; it never goes back or stands still, and does not follow a leap of
+//! one host's clock. It is stepped with clock readings.
 //!
 //! | the wall clock, compared with the expected cluster time | cluster time |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | farther off for [`DOUBT_MAX`], and no other controller is known | the same |
 //! | farther off otherwise | follows the time elapsed: the wall clock is not believed |
 //!
-//! A controller that starts takes the wall clock's time, if that is not before the last stamp in the
-//! log. A follower takes the leader's time, so that a new leader continues from there by the time
-//! elapsed.
+//! A controller that starts takes the wall clock's time, if that is not before the last stamp in
+//! the log. A follower takes the leader's time, so that a new leader continues from there by the
+//! time elapsed.
 
 use common::id::ControllerId;
 use common::time::{Span, Time};

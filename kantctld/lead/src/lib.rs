@@ -1,9 +1,10 @@
 //! The work of a leader between the log and the nodes, as values that are stepped: rounds, timers,
-//! sessions of nodes, mail to users. The controller drives them with sockets and clocks, a simulation
-//! with virtual ones.
+//! sessions of nodes, mail to users. The controller drives them with sockets and clocks, a
+//! simulation with virtual ones.
 //!
-//! They read no clock and do not change the state: they return commands for the log. All of it follows
-//! from the state and the sessions, so a new leader starts with new values and needs no handover.
+//! They never read a clock or change the state: they return commands for the log. All of it
+//! follows from the state and the sessions, so a new leader starts with new values and needs no
+//! handover.
 
 pub mod clock;
 pub mod notifications;

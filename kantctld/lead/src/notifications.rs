@@ -1,9 +1,9 @@
-//! Mail to users about their jobs (`--mail-type`): which events cause a message, and its text. Sending
-//! is left to the caller.
+//! Mail to users about their jobs (`--mail-type`): which events cause a message, and its text.
+//! Sending is left to the caller.
 //!
 //! Messages are news, not records: an event is handled once, by the leader that applies it, and no
-//! later leader repeats it. What does not follow from one event (an impossible dependency, a part of
-//! the time limit) may be reported by two leaders.
+//! later leader repeats it. What does not follow from one event (an impossible dependency, a part
+//! of the time limit) may be reported by two leaders.
 
 mod marks;
 mod occasion;

@@ -1,7 +1,7 @@
-//! The decisions of a round, split into parts that are logged one after the other: a round may start
-//! thousands of jobs, and the state cannot be read while an entry is applied. Other decisions are few
-//! and are not split. A gang stays in one part, and preemptions come before the starts that need
-//! them.
+//! The decisions of a round, split into parts that are logged one after the other: a round may
+//! start thousands of jobs, and the state cannot be read while an entry is applied. Other decisions
+//! are few and are not split. A gang stays in one part, and preemptions come before the starts that
+//! need them.
 
 use common::id::JobKey;
 use state::{Command, RoundStart};

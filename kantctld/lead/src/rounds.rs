@@ -74,16 +74,16 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Applies changes: `events` are all events since the state of the last call; `None` if some are
-    /// unknown, and then the snapshot is rebuilt. To be called before each [`Self::round`] and
+    /// Applies changes: `events` are all events since the state of the last call; `None` if some
+    /// are unknown, and then the snapshot is rebuilt. To be called before each [`Self::round`] and
     /// [`Self::settled_snapshot`].
     pub fn catch_up(&mut self, state: &State, events: Option<&[Event]>, now: Time) {
         let pending = self.read_changes(state, events, now);
         self.apply_changes(pending, now);
     }
 
-    /// The first half of [`Self::catch_up`], which reads the state and changes nothing. The result is
-    /// valid until other changes are applied.
+    /// The first half of [`Self::catch_up`], which reads the state and changes nothing. The result
+    /// is valid until other changes are applied.
     #[must_use]
     pub fn read_changes(
         &self,
@@ -129,8 +129,8 @@ impl Rounds {
         self.is_stale = true;
     }
 
-    /// Runs a round, unless nothing happened or is due that could change the last result. Takes long
-    /// with many waiting jobs.
+    /// Runs a round, unless nothing happened or is due that could change the last result. Takes
+    /// long with many waiting jobs.
     pub fn round(&mut self, now: Time) -> Outcome {
         match self.prepare(now) {
             true => self.finish(self.decide(now), now),
@@ -217,8 +217,8 @@ impl Rounds {
     }
 }
 
-/// Removes decisions that the judge rejects, with the rest of their gangs, so that a defect affects no
-/// other jobs.
+/// Removes decisions that the judge rejects, with the rest of their gangs, so that a defect affects
+/// no other jobs.
 fn remove_violations(
     snapshot: &Snapshot,
     now: Time,

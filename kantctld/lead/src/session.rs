@@ -1,5 +1,5 @@
-//! One node's session without its connection: the check of the Hello, desired state down in messages
-//! of bounded size, reports up. A reconnect restores everything that it holds.
+//! One node's session without its connection: the check of the Hello, desired state down in
+//! messages of bounded size, reports up. A reconnect restores everything that it holds.
 
 use common::health::Finding;
 use common::id::{AttemptId, NodeName};
@@ -38,8 +38,8 @@ pub fn check_hello(state: &State, certified: &NodeName, hello: &Hello) -> Result
     Ok(())
 }
 
-/// The command that registers a node's session. The session may start only once it is applied, because
-/// the state then has everything decided before.
+/// The command that registers a node's session. The session may start only once it is applied,
+/// because the state then has everything decided before.
 #[must_use]
 pub fn register(hello: &Hello) -> Command {
     Command::RegisterNode {
@@ -52,8 +52,8 @@ pub fn register(hello: &Hello) -> Command {
     }
 }
 
-/// The part of a desired step that can change: what to do with it, whether it is suspended, its time
-/// limit, and the number of resizes of its job.
+/// The part of a desired step that can change: what to do with it, whether it is suspended, its
+/// time limit, and the number of resizes of its job.
 type Sent = (Want, bool, Option<Span>, u32);
 
 fn changeable(step: &DesiredStep) -> Sent {
@@ -109,10 +109,10 @@ impl NodeSession {
         self.comparison_due = Some(full || self.comparison_due == Some(true));
     }
 
-    /// The next message; `None` if everything was sent. Steps that the node has come first, then those
-    /// that it lacks with their orders, a few at a time, because messages are bounded and scripts are
-    /// large. A full update may leave out attempts that the node does not have: there is nothing to
-    /// end or forget.
+    /// The next message; `None` if everything was sent. Steps that the node has come first, then
+    /// those that it lacks with their orders, a few at a time, because messages are bounded and
+    /// scripts are large. A full update may leave out attempts that the node does not have: there
+    /// is nothing to end or forget.
     pub fn next_message(&mut self, state: &State) -> Option<ToNode> {
         if let Some(full) = self.comparison_due.take() {
             let update = self.update(state, full);

@@ -20,7 +20,8 @@ pub enum Presence {
 #[derive(Debug)]
 struct Session<L> {
     id: SessionId,
-    /// Whether the state has applied its Hello. Before that the session says nothing about the node.
+    /// Whether the state has applied its Hello. Before that the session says nothing about the
+    /// node.
     registered: bool,
     channel: L,
 }
@@ -39,7 +40,8 @@ impl<L> Default for SessionTable<L> {
 }
 
 impl<L> SessionTable<L> {
-    /// Adds a node's new session. Returns the channel of the one that it replaces and that is to end.
+    /// Adds a node's new session. Returns the channel of the one that it replaces and that is to
+    /// end.
     pub fn join(&mut self, node: &NodeName, channel: L) -> (SessionId, Option<L>) {
         self.next_id += 1;
         let id = SessionId(self.next_id);

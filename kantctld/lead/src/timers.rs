@@ -1,5 +1,5 @@
-//! Consequences of time: a node without a session is silent, and lost after a while; attempts that do
-//! not start are given up; jobs end at their deadline, or when their lease expires; old jobs and
+//! Consequences of time: a node without a session is silent, and lost after a while; attempts that
+//! do not start are given up; jobs end at their deadline, or when their lease expires; old jobs and
 //! reservations are forgotten. Timers only propose commands, and `apply` judges by their stamp.
 
 use crate::session_table::Presence;
@@ -37,9 +37,9 @@ pub enum Due {
     EndSession(NodeName),
 }
 
-/// The timers of one term, by this controller's monotonic clock. Observations of an earlier term say
-/// nothing about the time between, so each term starts with new timers, which grant every node the
-/// full time.
+/// The timers of one term, by this controller's monotonic clock. Observations of an earlier term
+/// say nothing about the time between, so each term starts with new timers, which grant every node
+/// the full time.
 #[derive(Debug, Clone)]
 pub struct Watch {
     limits: Limits,

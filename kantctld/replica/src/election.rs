@@ -1,5 +1,5 @@
-//! Election time-outs drawn from a seed instead of the library's own randomness, so that equal seeds
-//! give equal histories.
+//! Election time-outs drawn from a seed instead of the library's own randomness, so that equal
+//! seeds give equal histories.
 
 use crate::machine::Machine;
 use crate::replica::Replica;

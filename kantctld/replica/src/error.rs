@@ -65,8 +65,8 @@ pub enum Loss {
     #[error("this log ends at entry {last}, but controller {by} received entry {held} from here")]
     Sent { by: common::id::ControllerId, held: u64, last: u64 },
     #[error(
-        "entry {index} was committed here, and the leader has a different one at this index: one of \
-         the two lost it"
+        "entry {index} was committed here, and the leader has a different one at this index: one \
+         of the two lost it"
     )]
     Other {
         /// The first index that differs.

@@ -1,6 +1,6 @@
 //! One controller's part of the replicated log, as a value that is stepped: raft over the store of
-//! crate `wal`. Only this crate uses the consensus library. The caller supplies ticks, a transport
-//! and a seed, so that a simulation runs the same code as a daemon.
+//! crate `wal`. Only this crate uses the consensus library. It never reads a clock or opens a
+//! socket: the caller supplies ticks, a transport and a seed, so a simulation runs the same code.
 //!
 //! ```text
 //! propose, messages, ticks ──> Replica ──> wal: append, one fsync ──> committed ──> Machine

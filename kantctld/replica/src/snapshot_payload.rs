@@ -1,5 +1,5 @@
-//! The bytes of a snapshot: the length of the encoded members (4 bytes, little endian), the members,
-//! the state.
+//! The bytes of a snapshot: the length of the encoded members (4 bytes, little endian), the
+//! members, the state.
 
 use crate::error::{StoreError, decode_error};
 use crate::members::Members;

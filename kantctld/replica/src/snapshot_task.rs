@@ -2,7 +2,8 @@
 //! concurrently with the log, because that can take as long as an election with a large state.
 //!
 //! ```text
-//! settle, due: freeze ─> take_snapshot_task ─> SnapshotTask::run (another thread) ─> finish_snapshot ─> settle
+//! settle, due: freeze ─> take_snapshot_task ─> SnapshotTask::run (another thread)
+//!                                              ─> finish_snapshot ─> settle
 //! ```
 
 use crate::error::{LogError, StoreError};

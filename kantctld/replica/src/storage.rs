@@ -165,7 +165,8 @@ impl<D: Disk> Storage for LogStore<D> {
     }
 
     /// The newest snapshot, if its members include the receiver: by a rule of raft a follower
-    /// ignores a snapshot without itself, and would wait for ever. Otherwise a new one is requested.
+    /// ignores a snapshot without itself, and would wait for ever. Otherwise a new one is
+    /// requested.
     fn snapshot(&self, request_index: u64, to: u64) -> raft::Result<Snapshot> {
         let unavailable = raft::Error::Store(StorageError::SnapshotTemporarilyUnavailable);
         // If it is damaged, a new one will be written. On any other error the library panics.

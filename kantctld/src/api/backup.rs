@@ -1,5 +1,5 @@
-//! GET /v1/backup: the whole state as one file, for operators, because it contains all users' scripts
-//! and environments. It is made from a consistent copy of the state and stops nothing.
+//! GET /v1/backup: the whole state as one file, for operators, because it contains all users'
+//! scripts and environments. It is made from a consistent copy of the state and stops nothing.
 
 use super::error::ApiFailure;
 use crate::backup::{self, Head};

@@ -1,6 +1,6 @@
 //! POST /v1/jobs/batch: many submissions in one request. Each is checked and accepted or refused on
-//! its own, as by POST /v1/jobs. Together they share log entries and fsyncs. The answer is sent once
-//! all accepted jobs are durable.
+//! its own, as by POST /v1/jobs. Together they share log entries and fsyncs. The answer is sent
+//! once all accepted jobs are durable.
 
 mod feasibility;
 
@@ -137,8 +137,8 @@ impl UsedTexts {
     }
 }
 
-/// Which jobs an earlier attempt of the same request submitted. These are not checked again, because
-/// later changes must not make an accepted job look refused.
+/// Which jobs an earlier attempt of the same request submitted. These are not checked again,
+/// because later changes must not make an accepted job look refused.
 fn known(core: &Core, uid: Uid, whole: &RequestKey, count: usize) -> Vec<bool> {
     let state = core.state.read();
     (0..count).map(|place| state.request(uid, &key(whole, place)).is_some()).collect()
@@ -247,8 +247,8 @@ fn merge_outcomes(
     outcomes
 }
 
-/// Proposes jobs and returns the outcome of each; `notes` are warnings for the accepted ones. Only a
-/// failure unrelated to the jobs fails the whole request, which can then be repeated.
+/// Proposes jobs and returns the outcome of each; `notes` are warnings for the accepted ones. Only
+/// a failure unrelated to the jobs fails the whole request, which can then be repeated.
 async fn propose(
     core: &Core,
     command: Command,

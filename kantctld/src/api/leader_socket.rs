@@ -1,6 +1,7 @@
 //! Requests that are accepted only on the leader's local socket: changes of members and leadership,
 //! backup, and reload. A program with the cluster key can act as a controller over the network, and
-//! for any operator, which must not be enough for these. They are not forwarded for the same reason.
+//! for any operator, which must not be enough for these. They are not forwarded for the same
+//! reason.
 
 use super::leader::no_leader;
 use crate::core::Core;

@@ -90,8 +90,8 @@ pub async fn status(State(core): State<Arc<Core>>, _user: net::User) -> Json<Sta
     })
 }
 
-/// GET of the node channel, for daemons with a node's certificate. If this controller does not lead,
-/// the session redirects to the leader.
+/// GET of the node channel, for daemons with a node's certificate. If this controller does not
+/// lead, the session redirects to the leader.
 pub async fn channel(
     State(core): State<Arc<Core>>,
     Extension(kind): Extension<NodeKind>,

@@ -134,7 +134,8 @@ impl Spool {
 }
 
 impl Pending {
-    /// The next chunk. A copy if the part is larger, so that the connection does not hold all of it.
+    /// The next chunk. A copy if the part is larger, so that the connection does not hold all of
+    /// it.
     fn chunk(&mut self) -> Option<Bytes> {
         let part = self.parts.front_mut()?;
         let chunk = match part.len() > CHUNK_BYTES {

@@ -1,5 +1,6 @@
-//! Signals to running jobs. They are sent to the job's nodes at once, are not in the log, and are not
-//! repeated if a node cannot be reached, because a program may count them: the caller gets the error.
+//! Signals to running jobs. They are sent to the job's nodes at once, are not in the log, and are
+//! not repeated if a node cannot be reached, because a program may count them: the caller gets the
+//! error.
 
 use super::audited::Remark;
 use super::error::ApiFailure;

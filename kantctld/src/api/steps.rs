@@ -1,6 +1,6 @@
-//! Steps of running jobs. The first node of a job keeps the list of its steps and answers. Steps are
-//! visible to all who can see the job; only the owner opens and closes them; the owner and operators
-//! may signal them and read their output. Steps are not part of the replicated state.
+//! Steps of running jobs. The first node of a job keeps the list of its steps and answers. Steps
+//! are visible to all who can see the job; only the owner opens and closes them; the owner and
+//! operators may signal them and read their output. Steps are not part of the replicated state.
 
 use super::audited::Remark;
 use super::error::ApiFailure;
@@ -56,7 +56,8 @@ pub async fn wish(
     Ok(Json(ask(&core, id, &node, wish).await?))
 }
 
-/// Writes an audit detail for wishes that change something: the start and end of a step, and signals.
+/// Writes an audit detail for wishes that change something: the start and end of a step, and
+/// signals.
 fn note_wish(remark: &Remark, wish: &StepWish) {
     match wish {
         StepWish::Open(ask) => remark.detail(format!("open {}", ask.name)),

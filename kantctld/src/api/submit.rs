@@ -91,7 +91,8 @@ pub(super) fn dependency_warning_in(state: &State, waits: &Waits, job: JobId) ->
     }
     match view.reason?.detail {
         never @ WaitReason::DependencyNever { .. } => Some(format!(
-            "job {job} will never start: {never}. `kantctl update {job} --dependency=none` removes it"
+            "job {job} will never start: {never}. `kantctl update {job} --dependency=none` removes \
+             it"
         )),
         _ => None,
     }
@@ -117,8 +118,8 @@ pub(super) fn join_environment(
 }
 
 /// Refuses a job that can never run. The leader checks this with the engine, and `apply` does not,
-/// because engines of two releases may differ and replicas may not. A job that fits the nodes of the
-/// last round is accepted without waiting; a refusal is always made on an up-to-date view.
+/// because engines of two releases may differ and replicas may not. A job that fits the nodes of
+/// the last round is accepted without waiting; a refusal is always made on an up-to-date view.
 pub async fn refuse_what_never_fits(core: &Arc<Core>, ask: &Ask) -> Result<(), ApiFailure> {
     let ask = ask.clone();
     let never = move |state: &State, snapshot: &Snapshot| {

@@ -1,6 +1,6 @@
 //! Programs started in running jobs. They run as the owner, within the job's allocation on one of
-//! its nodes, and end with its attempt. Only the owner may start them: for an operator it would mean
-//! to act as another user. They are not part of the replicated state.
+//! its nodes, and end with its attempt. Only the owner may start them: for an operator it would
+//! mean to act as another user. They are not part of the replicated state.
 
 use super::audited::Remark;
 use super::error::ApiFailure;

@@ -1,5 +1,5 @@
-//! POST /v1/jobs/trial: a dry run of a submission: the refusal that POST /v1/jobs would give, or when
-//! and where the job would start. The job is submitted to a copy of the state.
+//! POST /v1/jobs/trial: a dry run of a submission: the refusal that POST /v1/jobs would give, or
+//! when and where the job would start. The job is submitted to a copy of the state.
 
 use super::error::ApiFailure;
 use super::slow_query::forecast;

@@ -1,5 +1,6 @@
-//! The check of requests that a node forwards for a user: refused if the node may not vouch for that
-//! user. The leader repeats the check, because another controller may be configured differently.
+//! The check of requests that a node forwards for a user: refused if the node may not vouch for
+//! that user. The leader repeats the check, because another controller may be configured
+//! differently.
 
 use super::origin::Origin;
 use crate::core::Core;
@@ -9,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use net::Caller;
 use std::sync::Arc;
 
-/// Passes a request on unless it comes, directly or through another controller, from a node that may
-/// not vouch for the user.
+/// Passes a request on unless it comes, directly or through another controller, from a node that
+/// may not vouch for the user.
 pub async fn check(
     State(core): State<Arc<Core>>,
     caller: Caller,

@@ -1,5 +1,5 @@
-//! A limit on audited refusals: beyond a number per user and minute they are counted and reported in
-//! one line, so that one user's refused requests do not crowd out other lines.
+//! A limit on audited refusals: beyond a number per user and minute they are counted and reported
+//! in one line, so that one user's refused requests do not crowd out other lines.
 
 use super::{AuditLine, AuditResult};
 use common::time::{Span, Time};

@@ -53,7 +53,8 @@ impl Writer {
         }
     }
 
-    /// Waits for lines. Returns how many were dropped before them, and whether the thread is to stop.
+    /// Waits for lines. Returns how many were dropped before them, and whether the thread is to
+    /// stop.
     fn gather(&mut self, batch: &mut Vec<AuditLine>) -> (u64, bool) {
         let shared = self.shared.clone();
         let mut queue = shared.lock();

@@ -103,7 +103,8 @@ async fn fill(
     }
 }
 
-/// Returns the number of runs received; `None` if the other has a gap itself and `lacking` is false.
+/// Returns the number of runs received; `None` if the other has a gap itself and `lacking` is
+/// false.
 async fn pages(
     history: &History,
     other: &Client,

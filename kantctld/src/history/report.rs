@@ -25,8 +25,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("nodes", &["r.nodes"]),
 ];
 
-/// Makes a report. `running` are the runs not finished at the first of the two times, with their use
-/// up to the second, which is now.
+/// Makes a report. `running` are the runs not finished at the first of the two times, with their
+/// use up to the second, which is now.
 ///
 /// # Errors
 /// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.

@@ -194,8 +194,8 @@ fn keep_private(path: &Path) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// After a restore from a backup, makes the old cluster's file that of the new one, so that its runs
-/// are kept. Its position in the old log is dropped.
+/// After a restore from a backup, makes the old cluster's file that of the new one, so that its
+/// runs are kept. Its position in the old log is dropped.
 ///
 /// # Errors
 /// [`HistoryError`]; then the next start moves the file aside.

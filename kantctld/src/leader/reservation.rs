@@ -25,9 +25,9 @@ pub struct Choice {
     pub to: Time,
 }
 
-/// Chooses what a request leaves open. With a flexible start, the reservation begins at the earliest
-/// time at which no job is expected to run on the nodes. Without one, jobs may run into it, and
-/// nodes whose last job ends soonest are preferred.
+/// Chooses what a request leaves open. With a flexible start, the reservation begins at the
+/// earliest time at which no job is expected to run on the nodes. Without one, jobs may run into
+/// it, and nodes whose last job ends soonest are preferred.
 ///
 /// # Errors
 /// A sentence, if the request is under- or overspecified, or no such nodes exist.

@@ -29,7 +29,8 @@ pub async fn check_none_runs(
     let path = Path::new(&config.cluster_key);
     let identity = match path.exists() {
         true => super::identity(config)?,
-        // Lost with everything else. A controller there will refuse this key, which shows that it runs.
+        // Lost with everything else. A controller there will refuse this key, which shows that it
+        // runs.
         false => Identity::new(&ClusterKey::generate()?, Role::Controller)?,
     };
     let mut silent = Vec::new();

@@ -9,8 +9,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// If root runs the command and the state directory belongs to another user, becomes that user. Files
-/// that only root can read must be read before. Returns the new uid.
+/// If root runs the command and the state directory belongs to another user, becomes that user.
+/// Files that only root can read must be read before. Returns the new uid.
 ///
 /// # Errors
 /// [`MembershipError::Owner`] if the change of user fails, as in a user namespace.

@@ -1,7 +1,7 @@
-//! `kantctld restore`: makes an empty directory the only controller of a cluster that continues from
-//! a backup. It gets a new cluster id and an unused controller id, so that remains of the old
-//! cluster are refused, and skips job numbers that may have been used. The backup is read to its end
-//! before anything changes.
+//! `kantctld restore`: makes an empty directory the only controller of a cluster that continues
+//! from a backup. It gets a new cluster id and an unused controller id, so that remains of the old
+//! cluster are refused, and skips job numbers that may have been used. The backup is read to its
+//! end before anything changes.
 
 use super::{LogStage, Membership, MembershipError, MembershipFile, advertised, name};
 use crate::backup::{self, Head};
@@ -56,8 +56,8 @@ pub fn restore(
     let state = state::persist::to_bytes(&state).map_err(backup::BackupError::from)?;
     let id = ControllerId(head.last_controller.0.saturating_add(CONTROLLERS_SKIPPED));
     let membership = Membership { cluster: drawn, id, log: LogStage::ToRestore };
-    // A log without a membership would be taken for that of controller 1. A membership without a log
-    // makes kantctld report the log as missing, and this command may be repeated.
+    // A log without a membership would be taken for that of controller 1. A membership without a
+    // log makes kantctld report the log as missing, and this command may be repeated.
     file.write(&membership)?;
     let temporary = file.dir().join(TEMPORARY);
     if temporary.exists() {

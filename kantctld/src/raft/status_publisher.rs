@@ -23,7 +23,8 @@ impl StatusPublisher {
         Self { status, last_active: BTreeMap::new() }
     }
 
-    /// Publishes the status if it changed. With `disk_full`, this controller counts as unable to lead.
+    /// Publishes the status if it changed. With `disk_full`, this controller counts as unable to
+    /// lead.
     pub fn publish<M: ThreadMachine, D: Disk>(
         &mut self,
         replica: &Replica<M, D, Ticket<M>>,

@@ -58,8 +58,8 @@ impl Questions {
         Self { runs_programs: hello.starts_tasks, ..Self::default() }
     }
 
-    /// The message to the node; `None` if the caller no longer waits, or if the answer is given here
-    /// because the node runs no programs.
+    /// The message to the node; `None` if the caller no longer waits, or if the answer is given
+    /// here because the node runs no programs.
     pub fn ask(&mut self, question: Question) -> Option<ToNode> {
         if question.is_abandoned() {
             return None;

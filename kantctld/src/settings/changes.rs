@@ -27,8 +27,8 @@ const AT_START_ONLY: &[&str] = &[
     "log",
 ];
 
-/// The differences, each like `queue.train.placement: "ebinpack" -> "spread"`, without the keys that
-/// are read only at startup.
+/// The differences, each like `queue.train.placement: "ebinpack" -> "spread"`, without the keys
+/// that are read only at startup.
 #[must_use]
 pub fn changes(old: &ControllerConfig, new: &ControllerConfig) -> Vec<String> {
     let (mut old, mut new) = (table(old), table(new));

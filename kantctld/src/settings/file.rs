@@ -69,8 +69,8 @@ impl ConfigFile {
         Ok(Self { path, named: named.is_some(), found, text, config, topology })
     }
 
-    /// Checks that only root and this process's user may change the configuration and the files that
-    /// it names.
+    /// Checks that only root and this process's user may change the configuration and the files
+    /// that it names.
     ///
     /// # Errors
     /// [`SettingsError::Trust`].

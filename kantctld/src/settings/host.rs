@@ -1,4 +1,5 @@
-//! Lookup of this host's users and groups. Answers are not cached, because the databases may change.
+//! Lookup of this host's users and groups. Answers are not cached, because the databases may
+//! change.
 
 use common::config::policy::Names;
 use common::id::{Gid, Uid};

@@ -94,8 +94,8 @@ impl Reloader {
     }
 
     /// Called when this controller starts to lead. A single controller puts its configuration in
-    /// force if it differs from the settings in the log. With several controllers the settings in the
-    /// log stay, so that a change of leader does not change them.
+    /// force if it differs from the settings in the log. With several controllers the settings in
+    /// the log stay, so that a change of leader does not change them.
     ///
     /// # Errors
     /// If the log or the state refuses the settings.

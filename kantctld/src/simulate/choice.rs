@@ -1,5 +1,5 @@
-//! The policies of a simulation, by name or from files like kantctld.toml. Users are not looked up on
-//! this host, because access rules are ignored. Positions of nodes that are not in the trace are
+//! The policies of a simulation, by name or from files like kantctld.toml. Users are not looked up
+//! on this host, because access rules are ignored. Positions of nodes that are not in the trace are
 //! refused, because they would have no effect.
 
 use super::input::Input;

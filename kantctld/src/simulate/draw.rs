@@ -13,8 +13,8 @@ pub(super) struct Draw {
 }
 
 impl Draw {
-    /// All jobs in random order, then random jobs again, or fewer jobs, so that they ask for `times`
-    /// the GPUs in total; the last job reaches that amount.
+    /// All jobs in random order, then random jobs again, or fewer jobs, so that they ask for
+    /// `times` the GPUs in total; the last job reaches that amount.
     pub fn new(jobs: &[Job], nodes: &[Node], times: f64, seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
         let mut all: Vec<u32> = (0..).take(jobs.len()).collect();

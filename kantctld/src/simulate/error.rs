@@ -49,9 +49,9 @@ pub enum SimulateError {
     #[error("failed to fill the cluster: {what}; give a trace and nodes with GPUs")]
     NothingToFill { what: &'static str },
     #[error(
-        "failed to simulate {policy}: no job of the trace could run, for the reasons above. Typical \
-         causes are queues whose `nodes` are not in the trace, and quotas of other GPU kinds: remove \
-         those keys from a copy of the file, or use the trace's names"
+        "failed to simulate {policy}: no job of the trace could run, for the reasons above. \
+         Typical causes are queues whose `nodes` are not in the trace, and quotas of other GPU \
+         kinds: remove those keys from a copy of the file, or use the trace's names"
     )]
     AllLeftOut { policy: String },
     #[error(transparent)]

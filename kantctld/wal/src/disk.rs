@@ -1,5 +1,5 @@
-//! The operations that the log needs from a disk, so that a simulated disk can replace the real one.
-//! A disk is one flat directory; its errors are returned, not retried.
+//! The operations that the log needs from a disk, so that a simulated disk can replace the real
+//! one. A disk is one flat directory; its errors are returned, not retried.
 
 use std::io;
 

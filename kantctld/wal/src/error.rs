@@ -44,8 +44,8 @@ pub enum Error {
     },
     /// Written in another file format.
     #[error(
-        "failed to read {file}: it has format {found}, and this kantctld reads only format {known}; \
-         start the kantctld release that wrote it, or one that reads both"
+        "failed to read {file}: it has format {found}, and this kantctld reads only format \
+         {known}; start the kantctld release that wrote it, or one that reads both"
     )]
     UnknownVersion { file: String, found: u32, known: u32 },
     /// A part of the directory is missing or inconsistent.

@@ -1,5 +1,5 @@
 //! The durable store of raft: log entries, hard state and snapshots, checksummed and fsynced.
-//! Payloads are opaque, and the store does not depend on the consensus library.
+//! It never interprets a payload and does not depend on the consensus library.
 //!
 //! One [`Wal`] owns one directory (or one `MemDisk` in tests):
 //!

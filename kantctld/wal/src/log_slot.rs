@@ -1,5 +1,5 @@
-//! The in-memory part of one entry: all of it, or only its location on disk. A leader reads the last
-//! entries constantly, and earlier ones only for a follower that was away.
+//! The in-memory part of one entry: all of it, or only its location on disk. A leader reads the
+//! last entries constantly, and earlier ones only for a follower that was away.
 
 use crate::entry::{Entry, Index, Position, Term};
 use crate::segment::SegmentId;

@@ -10,8 +10,8 @@ pub struct Options {
     /// The size of a segment file in bytes, a multiple of 8. A record that does not fit gets a
     /// segment of its own size.
     pub segment_bytes: u64,
-    /// Mixed into every checksum of new segments, so that bytes in a user's payload cannot pass for a
-    /// record. Random in production, fixed in simulations.
+    /// Mixed into every checksum of new segments, so that bytes in a user's payload cannot pass for
+    /// a record. Random in production, fixed in simulations.
     pub salt: u64,
     /// The size of the last entries' payloads kept in memory; earlier ones are read from disk when
     /// needed.

@@ -9,8 +9,8 @@
 //! 24       body: items, one after another; then zeros up to a multiple of 8
 //! ```
 //!
-//! `durable` distinguishes a torn end from damage: a bad record that a later one reports as synced was
-//! damaged afterwards.
+//! `durable` distinguishes a torn end from damage: a bad record that a later one reports as synced
+//! was damaged afterwards.
 
 use crc32fast::Hasher;
 
@@ -133,8 +133,8 @@ pub(crate) fn record_bytes(body_bytes: u64) -> u64 {
     HEAD_BYTES + body_bytes.next_multiple_of(ALIGN_BYTES)
 }
 
-/// Encodes a record. `seed` includes the segment's salt and id. The caller has checked that the body
-/// has at most [`BODY_BYTES_MAX`].
+/// Encodes a record. `seed` includes the segment's salt and id. The caller has checked that the
+/// body has at most [`BODY_BYTES_MAX`].
 pub(crate) fn encode(items: &[Item], stamp: Stamp, seed: &Hasher) -> Vec<u8> {
     let body = body_bytes(items);
     let length = u32::try_from(body).expect("a body is checked to be at most BODY_BYTES_MAX");

@@ -1,5 +1,5 @@
-//! Recovery: reading and checking the directory at a start. It repairs only what a crash can explain,
-//! a torn end of the last segment; any other inconsistency is refused with file and byte.
+//! Recovery: reading and checking the directory at a start. It repairs only what a crash can
+//! explain, a torn end of the last segment; any other inconsistency is refused with file and byte.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ pub struct Recovered {
     pub snapshot: Option<Snapshot>,
     /// Where an interrupted write was removed, as after a power failure; harmless.
     pub torn: Option<FilePosition>,
-    /// Why the newest snapshot could not be read, if the previous one was used instead: the disk may
-    /// be failing.
+    /// Why the newest snapshot could not be read, if the previous one was used instead: the disk
+    /// may be failing.
     pub damaged_snapshot: Option<String>,
 }
 
@@ -59,8 +59,8 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
         None => None,
     };
 
-    // A killed process may have left names that are not durable. What is written from here on builds
-    // on them, so they are synced first.
+    // A killed process may have left names that are not durable. What is written from here on
+    // builds on them, so they are synced first.
     disk.sync_dir().map_err(|e| Error::fatal("sync", disk.place(""), e))?;
     for tmp in listing.unfinished {
         disk.remove(tmp).map_err(|e| Error::write("remove", disk.place(tmp), e))?;
@@ -219,8 +219,8 @@ fn check_joined<F>(full: &Read<F>, next: Sequence) -> Result<()> {
     Err(FilePosition { file: full.name.clone(), offset: full.scan.end }.corrupt(reason))
 }
 
-/// The last segment may end in a torn write, but not within synced records. Returns where a write was
-/// torn.
+/// The last segment may end in a torn write, but not within synced records. Returns where a write
+/// was torn.
 fn check_end<F>(last: &Read<F>) -> Result<Option<FilePosition>> {
     let place = FilePosition { file: last.name.clone(), offset: last.scan.end };
     if last.scan.next == last.head.first {

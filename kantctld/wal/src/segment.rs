@@ -14,8 +14,8 @@
 //!
 //! The first 16 bytes and the length of the head are the same in all formats, including later ones.
 //!
-//! A segment gets its final name only after its head and first record are synced, so a bad head in a
-//! file of that name is damage. And it is created only after the previous segment is synced: its
+//! A segment gets its final name only after its head and first record are synced, so a bad head in
+//! a file of that name is damage. And it is created only after the previous segment is synced: its
 //! first sequence says where that one must end.
 
 use std::fmt;
@@ -184,8 +184,8 @@ pub(crate) fn scan(bytes: &[u8], head: &Head, file: &str) -> Result<Scan> {
     Ok(scan)
 }
 
-/// Where, past the end of the scan, a valid record reports that the next one was synced. Then the end
-/// of the run is damage, not a torn write.
+/// Where, past the end of the scan, a valid record reports that the next one was synced. Then the
+/// end of the run is damage, not a torn write.
 pub(crate) fn later_proof_of_sync(bytes: &[u8], head: &Head, scan: &Scan) -> Option<u64> {
     let seed = head.seed();
     let past = scan.end + record::ALIGN_BYTES..bytes.len() as u64;

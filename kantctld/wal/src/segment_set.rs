@@ -74,8 +74,8 @@ impl<D: Disk> SegmentSet<D> {
     }
 
     /// Writes one record, in a new segment with `opening` as first record if it does not fit. After
-    /// [`Error::NoSpace`] nothing has changed, and the call may be repeated. Returns the location of
-    /// the record.
+    /// [`Error::NoSpace`] nothing has changed, and the call may be repeated. Returns the location
+    /// of the record.
     pub fn write(
         &mut self,
         items: &[Item],
@@ -143,8 +143,8 @@ impl<D: Disk> SegmentSet<D> {
         Ok(())
     }
 
-    /// Starts a new segment. The full one is synced before, so that recovery may take the existence of
-    /// a segment as proof that the previous one was complete.
+    /// Starts a new segment. The full one is synced before, so that recovery may take the existence
+    /// of a segment as proof that the previous one was complete.
     fn roll(&mut self, record_bytes: u64, opening: &[Item]) -> Result<()> {
         self.sync()?;
         let opening_bytes = record::record_bytes(record::body_bytes(opening));
@@ -168,8 +168,8 @@ impl<D: Disk> SegmentSet<D> {
         Ok(())
     }
 
-    /// Retires the oldest segments that have no entry above `base`. What makes them unnecessary must
-    /// be synced already.
+    /// Retires the oldest segments that have no entry above `base`. What makes them unnecessary
+    /// must be synced already.
     pub fn free(&mut self, base: Index) -> Result<()> {
         while let Some(oldest) = self.sealed.front() {
             if oldest.highest > base {

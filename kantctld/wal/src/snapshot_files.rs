@@ -1,5 +1,5 @@
-//! The snapshot files. They are written under a temporary name, synced and renamed; the last two are
-//! kept. `recover` decides which of them a start uses.
+//! The snapshot files. They are written under a temporary name, synced and renamed; the last two
+//! are kept. `recover` decides which of them a start uses.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Files ready to become segments: filled with zeros ahead of time, or retired segments. Their content
-//! does not matter until one is used.
+//! Files ready to become segments: filled with zeros ahead of time, or retired segments. Their
+//! content does not matter until one is used.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub(crate) struct SpareFiles<D: Disk> {
     /// The size of all spare files.
     size_bytes: u64,
     ready: Vec<String>,
-    /// From an earlier run. After a failed sync their content may be only in the page cache, so they
-    /// are filled again before use.
+    /// From an earlier run. After a failed sync their content may be only in the page cache, so
+    /// they are filled again before use.
     stale: Vec<String>,
     filling: Option<Filling<D::File>>,
     next_number: u64,
@@ -39,7 +39,8 @@ pub(crate) struct Spare<F> {
 }
 
 impl<D: Disk> SpareFiles<D> {
-    /// Adopts the spare files of an earlier run unchanged, so that a start does not wait for filling.
+    /// Adopts the spare files of an earlier run unchanged, so that a start does not wait for
+    /// filling.
     pub fn new(disk: Arc<D>, size_bytes: u64, numbers: &[u64]) -> Result<Self> {
         let next_number = numbers.last().map_or(1, |last| last.saturating_add(1));
         let names = numbers.iter().map(|&number| file_names::spare(number));
@@ -139,8 +140,8 @@ impl<D: Disk> SpareFiles<D> {
         file.sync().map_err(|e| Error::fatal("sync", place(), e))
     }
 
-    /// Retires a segment: makes it a spare file, or removes it. Synced at once, so that a head written
-    /// into the file later cannot appear under the old name.
+    /// Retires a segment: makes it a spare file, or removes it. Synced at once, so that a head
+    /// written into the file later cannot appear under the old name.
     pub fn retire(&mut self, segment: &str, size_bytes: u64) -> Result<()> {
         let place = || self.disk.place(segment);
         let kept = self.ready.len() + self.stale.len() + usize::from(self.filling.is_some());

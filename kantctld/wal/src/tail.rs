@@ -1,5 +1,5 @@
-//! The live part of the log as raft reads it, and as the records on disk add up to it. The payloads of
-//! all but the last entries are only on disk. Live writes and recovery apply the same items.
+//! The live part of the log as raft reads it, and as the records on disk add up to it. The payloads
+//! of all but the last entries are only on disk. Live writes and recovery apply the same items.
 
 use std::collections::VecDeque;
 
@@ -74,8 +74,8 @@ impl Tail {
         self.slot(index).map(|slot| self.entries[slot].term())
     }
 
-    /// The entries from `low` up to but not including `high`: as many as have at most `bytes_max` of
-    /// payload, but at least one.
+    /// The entries from `low` up to but not including `high`: as many as have at most `bytes_max`
+    /// of payload, but at least one.
     pub fn entries(&self, low: Index, high: Index, bytes_max: u64) -> Result<Vec<&LogSlot>> {
         if low >= high {
             return Ok(Vec::new());
@@ -133,8 +133,8 @@ impl Tail {
         }
     }
 
-    /// Applies one item of the record at this location. The error says why it cannot follow what came
-    /// before; for an item that was checked or written by this crate that means damage.
+    /// Applies one item of the record at this location. The error says why it cannot follow what
+    /// came before; for an item that was checked or written by this crate that means damage.
     pub fn apply(
         &mut self,
         item: Item,

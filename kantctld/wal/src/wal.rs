@@ -1,5 +1,5 @@
-//! The log as raft uses it. One thread writes (`&mut self`); reads need only `&self`. The first disk
-//! failure closes the log, and a failed sync is not repeated.
+//! The log as raft uses it. One thread writes (`&mut self`); reads need only `&self`. The first
+//! disk failure closes the log, and a failed sync is not repeated.
 
 mod read;
 
@@ -22,8 +22,8 @@ use crate::tail::Tail;
 /// An open log directory.
 ///
 /// In each round a raft thread [`append`](Wal::append)s new entries and the hard state, calls
-/// [`sync`](Wal::sync) once, and only then answers its peers. Reads see all appended entries, synced
-/// or not.
+/// [`sync`](Wal::sync) once, and only then answers its peers. Reads see all appended entries,
+/// synced or not.
 pub struct Wal<D: Disk> {
     segments: SegmentSet<D>,
     snapshots: SnapshotFiles<D>,
@@ -38,8 +38,8 @@ impl<D: Disk> Wal<D> {
     ///
     /// # Errors
     /// [`Error::Locked`] if another process has the directory open; [`Error::Corrupt`],
-    /// [`Error::Incomplete`] and [`Error::UnknownVersion`] if the files are damaged or unreadable, and
-    /// then nothing has been changed.
+    /// [`Error::Incomplete`] and [`Error::UnknownVersion`] if the files are damaged or unreadable,
+    /// and then nothing has been changed.
     pub fn open(disk: D, options: Options) -> Result<(Wal<D>, Recovered)> {
         options.check()?;
         let lock = disk.lock(file_names::LOCK).map_err(|source| {
@@ -54,8 +54,8 @@ impl<D: Disk> Wal<D> {
         Ok((Wal { segments, snapshots, tail, poison: None, _lock: lock }, recovered))
     }
 
-    /// Writes entries and hard state as one record, which survives a crash completely or not at all.
-    /// Entries at or below the last index replace the old end of the log. Durable after
+    /// Writes entries and hard state as one record, which survives a crash completely or not at
+    /// all. Entries at or below the last index replace the old end of the log. Durable after
     /// [`sync`](Wal::sync).
     ///
     /// # Errors
@@ -72,8 +72,8 @@ impl<D: Disk> Wal<D> {
     /// Makes everything appended so far durable with one fdatasync.
     ///
     /// # Errors
-    /// [`Error::Io`] closes the log: what reached the disk is unknown, and a second sync would falsely
-    /// succeed. The process must restart.
+    /// [`Error::Io`] closes the log: what reached the disk is unknown, and a second sync would
+    /// falsely succeed. The process must restart.
     pub fn sync(&mut self) -> Result<()> {
         self.guarded(|wal| wal.segments.sync())
     }
@@ -82,8 +82,8 @@ impl<D: Disk> Wal<D> {
     /// [`compact`](Wal::compact).
     ///
     /// # Errors
-    /// [`Error::NoSpace`] changes nothing. [`Error::Refused`] if the log does not have the entry, or
-    /// has an equal or newer snapshot.
+    /// [`Error::NoSpace`] changes nothing. [`Error::Refused`] if the log does not have the entry,
+    /// or has an equal or newer snapshot.
     pub fn save_snapshot(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.check_open()?;
         let written = self.snapshot_writer().write(snapshot);
@@ -126,8 +126,8 @@ impl<D: Disk> Wal<D> {
     /// [`append`](Wal::append).
     ///
     /// # Errors
-    /// [`Error::Refused`] unless it is above the commit index. [`Error::NoSpace`] may leave the snapshot
-    /// without the restart of the log, which the next call or the next start adds.
+    /// [`Error::Refused`] unless it is above the commit index. [`Error::NoSpace`] may leave the
+    /// snapshot without the restart of the log, which the next call or the next start adds.
     pub fn install_snapshot(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.guarded(|wal| {
             let position = snapshot.position();
@@ -175,8 +175,8 @@ impl<D: Disk> Wal<D> {
         self.guarded(|wal| wal.segments.spares.prepare())
     }
 
-    /// Syncs and marks the end, so that the next start can distinguish damage in the last records from
-    /// a torn write. Nothing else depends on this call.
+    /// Syncs and marks the end, so that the next start can distinguish damage in the last records
+    /// from a torn write. Nothing else depends on this call.
     pub fn close(mut self) -> Result<()> {
         self.guarded(|wal| {
             wal.segments.sync()?;

@@ -1,6 +1,6 @@
-//! The log's files compared with files in `golden/`: `current/` is what this release writes, byte for
-//! byte; `previous/` is what it must read. UPDATE_GOLDEN rewrites `current/`; golden/README.md says
-//! when `previous/` changes.
+//! The log's files compared with files in `golden/`: `current/` is what this release writes, byte
+//! for byte; `previous/` is what it must read. UPDATE_GOLDEN rewrites `current/`; golden/README.md
+//! says when `previous/` changes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,8 +31,8 @@ fn snapshot() -> Snapshot {
     Snapshot { index: Index(3), term: Term(1), payload: b"the state at entry 3".to_vec() }
 }
 
-/// Every kind of item: entries, an entry that replaces another, a hard state, a snapshot, a compaction,
-/// the mark of a clean stop.
+/// Every kind of item: entries, an entry that replaces another, a hard state, a snapshot, a
+/// compaction, the mark of a clean stop.
 fn write(path: &Path) -> wal::Result<()> {
     let (mut wal, _) = open(path)?;
     let first = Snapshot { index: Index(1), term: Term(1), payload: b"nothing yet".to_vec() };

@@ -1,7 +1,7 @@
 //! Mail that time causes: a part of a job's time limit is used. The end of the limit is an event.
 //!
-//! Reads running jobs and the clock. A mark that passes between two checks is reported at the second
-//! one; one that passed before a term's first check was the previous leader's to report.
+//! Reads running jobs and the clock. A mark that passes between two checks is reported at the
+//! second one; one that passed before a term's first check was the previous leader's to report.
 
 use super::occasion::Occasion;
 use super::{Notification, is_requested, write};
@@ -24,8 +24,8 @@ impl TimeLimitMarks {
     /// The time between two checks.
     pub const EVERY: Span = Span::from_seconds(5);
 
-    /// The messages about marks that passed since the last check. Takes time linear in the number of
-    /// jobs that hold nodes.
+    /// The messages about marks that passed since the last check. Takes time linear in the number
+    /// of jobs that hold nodes.
     pub fn check(&mut self, state: &State, now: Time) -> Vec<Notification> {
         let Some(since) = self.looked_at.replace(now) else { return Vec::new() };
         let holders = state.ledger().nodes().flat_map(|(_, held)| held.holders().map(|(id, _)| id));

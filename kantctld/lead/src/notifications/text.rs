@@ -1,5 +1,5 @@
-//! The text of a message: a subject in Slurm's format, for which users have filters, and a few lines.
-//! Each line begins with a label, and a user's values cannot break lines.
+//! The text of a message: a subject in Slurm's format, for which users have filters, and a few
+//! lines. Each line begins with a label, and a user's values cannot break lines.
 
 use super::Notification;
 use super::occasion::Occasion;

@@ -12,8 +12,8 @@ use std::future::pending;
 const MARK: &str = "x-written";
 
 /// Answers with the user, and the controller that forwarded the request.
-async fn who(user: User, headers: HeaderMap) -> axum::Json<String> {
-    let way = headers.get(FORWARDED).map(|way| format!(" passed on by {}", way.to_str().unwrap()));
+async fn answer_with_user(user: User, headers: HeaderMap) -> axum::Json<String> {
+    let way = headers.get(FORWARDED).map(|way| format!(", forwarded by {}", way.to_str().unwrap()));
     axum::Json(format!("{} {:?}{}", user.uid, user.via, way.unwrap_or_default()))
 }
 
@@ -24,7 +24,7 @@ fn identity(key: &ClusterKey) -> Identity {
 fn router(key: &ClusterKey, duty: impl Fn() -> Duty + Send + Sync + 'static) -> Router {
     let relay = Arc::new(Relay::with_duty(ControllerId(2), identity(key), duty));
     Router::new()
-        .route("/v1/jobs", get(who))
+        .route("/v1/jobs", get(answer_with_user))
         .route_layer(from_fn_with_state(relay, answer_or_forward))
         .layer(map_response(marked))
 }
@@ -77,7 +77,7 @@ async fn another_controller_forwards_in_the_users_name() {
     let key = ClusterKey::generate().unwrap();
     let leader = controller(&key, || Duty::Answer).await;
     let answer = ask(&key, move || Duty::Forward(leader.clone())).await;
-    assert_eq!(answer, Ok(format!("{} Controller passed on by 2 socket", me())));
+    assert_eq!(answer, Ok(format!("{} Controller, forwarded by 2 socket", me())));
 }
 
 #[tokio::test]

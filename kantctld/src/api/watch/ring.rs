@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// The capacity: more than one command can cause for one user's jobs, because the events of a command
-/// come at once.
+/// The capacity: more than one command can cause for one user's jobs, because the events of a
+/// command come at once.
 const BYTES_MAX: usize = 64 << 20;
 /// The size of an entry without its text.
 const ENTRY_BYTES: usize = size_of::<Entry>();

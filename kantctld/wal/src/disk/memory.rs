@@ -1,10 +1,7 @@
-//! A simulated disk in memory for tests. A crash may lose, tear or keep what was not synced, as the
-//! test decides.
-//!
-//! - After a crash a write without `sync` may be missing, complete, a prefix, or any of its sectors.
-//! - A create, rename or remove without `sync_dir` may be undone; they last in the order made.
-//! - A failed sync drops the pending writes while reads still show them, as on Linux: a second sync
-//!   then "succeeds" although the bytes are not on disk.
+//! A simulated disk in memory for tests, which decide what a crash loses. A write without `sync`
+//! may be missing, complete, a prefix, or any of its sectors. Creates, renames and removes without
+//! `sync_dir` may be undone, the latest first. A failed sync drops the pending writes while reads
+//! still show them, as on Linux: a second sync then "succeeds".
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -85,8 +82,8 @@ impl MemDisk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A power failure: unsynced writes and names survive as `pick` decides, where `pick(n)` returns
-    /// any number below n. Handles and locks from before are invalid afterwards.
+    /// A power failure: unsynced writes and names survive as `pick` decides, where `pick(n)`
+    /// returns any number below n. Handles and locks from before are invalid afterwards.
     pub fn crash(&self, pick: &mut dyn FnMut(usize) -> usize) {
         let mut state = self.state();
         let kept = pick(state.unsynced_names.len() + 1);

@@ -103,8 +103,8 @@ fn a_record_out_of_sequence_ends_the_run() {
 
 #[test]
 fn records_of_the_files_earlier_use_are_ignored() {
-    // An old record has exactly the place and the sequence that the second record of the new segment
-    // would have.
+    // An old record has exactly the place and the sequence that the second record of the new
+    // segment would have.
     let mut bytes = segment(&[9, 10, 11]);
     let later = Head { id: SegmentId(4), ..HEAD };
     bytes[..HEAD_BYTES as usize].copy_from_slice(&later.encode());

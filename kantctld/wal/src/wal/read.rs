@@ -10,12 +10,12 @@ use crate::log_slot::{LogSlot, RecordLocation};
 use crate::record::Item;
 
 impl<D: Disk> Wal<D> {
-    /// The entries from `low` up to but not including `high`: as many as have at most `bytes_max` of
-    /// payload in total, but at least one.
+    /// The entries from `low` up to but not including `high`: as many as have at most `bytes_max`
+    /// of payload in total, but at least one.
     ///
     /// # Errors
-    /// [`Error::Compacted`] and [`Error::Unavailable`] if the range leaves the log; errors of reading
-    /// the disk.
+    /// [`Error::Compacted`] and [`Error::Unavailable`] if the range leaves the log; errors of
+    /// reading the disk.
     pub fn entries(&self, low: Index, high: Index, bytes_max: u64) -> Result<Vec<Cow<'_, Entry>>> {
         self.check_open()?;
         let mut cache = None;

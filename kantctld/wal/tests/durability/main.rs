@@ -1,5 +1,5 @@
-//! Tests of the log against a plain model: random histories, crashes, disk failures and damage. They
-//! share no code with the log but its public interface.
+//! Tests of the log against a plain model: random histories, crashes, disk failures and damage.
+//! They share no code with the log but its public interface.
 
 mod crash;
 mod model;

@@ -5,8 +5,8 @@ use wal::{Disk, Entry, Error, HardState, Index, MemDisk, Snapshot, Term, Wal};
 
 use crate::model::{Memory, OPTIONS, Payloads, remembered};
 
-/// A log with entries one by one, each synced, and with snapshots and compactions. Returns its expected
-/// content at the end, and one record before.
+/// A log with entries one by one, each synced, and with snapshots and compactions. Returns its
+/// expected content at the end, and one record before.
 fn history(disk: &MemDisk, sizes: &[usize], is_clean: bool) -> (Memory, Memory) {
     let (mut wal, _) = Wal::open(disk.clone(), OPTIONS).expect("a new log opens");
     let mut payloads = Payloads::default();
@@ -69,7 +69,8 @@ proptest! {
 
         match Wal::open(disk.clone(), OPTIONS) {
             Err(Error::Corrupt { file, .. }) => prop_assert!(file.ends_with(name.as_str())),
-            // The last, unwitnessed record was removed, and something else shows that it is missing.
+            // The last, unwitnessed record was removed, and something else shows that it is
+            // missing.
             Err(Error::Incomplete { .. }) => prop_assert!(!is_clean),
             Err(other) => prop_assert!(false, "unexpected: {other}"),
             Ok((wal, recovered)) => {
