@@ -1,6 +1,6 @@
 #!/bin/sh
-# A gang: four tasks on two nodes that start together or not at all, find each other at the first
-# node, and add up their ranks. Each task has its own output file. Needs python3, nothing else.
+# A gang: four tasks on two nodes that start together or not at all, connect to the first node, and
+# add up their ranks. Each task has its own output file. Needs only python3.
 #
 #   kantctl submit gang.sh
 #
@@ -10,26 +10,26 @@
 #KANT --time=5
 #KANT --output=gang-%j-%t.out
 
-echo "rank $RANK of $WORLD_SIZE on $SLURMD_NODENAME (number $SLURM_LOCALID there)"
-echo "nodes $SLURM_JOB_NODELIST, meeting at $MASTER_ADDR port $MASTER_PORT"
+echo "rank $RANK of $WORLD_SIZE on $SLURMD_NODENAME (local rank $SLURM_LOCALID)"
+echo "nodes $SLURM_JOB_NODELIST, master $MASTER_ADDR port $MASTER_PORT"
 echo "CPUs $(nproc), GPUs ${CUDA_VISIBLE_DEVICES:-none}"
 
 exec python3 -u - <<'PYTHON'
-"""Rank 0 gathers every rank's number and tells everybody the sum."""
+"""Rank 0 receives the number of every rank and sends the sum to all."""
 import os
 import socket
 import sys
 import time
 
 RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-MEETING = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
-PATIENCE_SECONDS = 60
+MASTER = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+TIMEOUT_SECONDS = 60
 
 
 def gather():
-    """Rank 0: hears all the others, then answers them."""
-    with socket.create_server(MEETING) as server:
-        server.settimeout(PATIENCE_SECONDS)
+    """Rank 0: receives from all others, then answers them."""
+    with socket.create_server(MASTER) as server:
+        server.settimeout(TIMEOUT_SECONDS)
         others = [server.accept()[0] for _ in range(WORLD - 1)]
         total = RANK + sum(int(other.makefile().readline()) for other in others)
         for other in others:
@@ -39,13 +39,13 @@ def gather():
 
 
 def join():
-    """Any other rank: the first one may need a moment until it listens."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    """Any other rank: retries until rank 0 listens."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while True:
         try:
-            with socket.create_connection(MEETING, timeout=PATIENCE_SECONDS) as meeting:
-                meeting.sendall(f"{RANK}\n".encode())
-                return int(meeting.makefile().readline())
+            with socket.create_connection(MASTER, timeout=TIMEOUT_SECONDS) as master:
+                master.sendall(f"{RANK}\n".encode())
+                return int(master.makefile().readline())
         except ConnectionRefusedError:
             if time.monotonic() > deadline:
                 raise
@@ -54,6 +54,6 @@ def join():
 
 total = join() if RANK else gather()
 expected = sum(range(WORLD))
-print(f"the ranks add up to {total}, as they should" if total == expected else f"wrong: {total}")
+print(f"the ranks add up to {total}, as expected" if total == expected else f"wrong: {total}")
 sys.exit(total != expected)
 PYTHON

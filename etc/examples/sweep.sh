@@ -1,6 +1,6 @@
 #!/bin/sh
 # An array of four small CPU jobs, one for each learning rate: gradient descent on (x - 3)^2.
-# The last rate is too large on purpose, and its task fails. Needs nothing but a shell and awk.
+# The last rate is too large on purpose, and its task fails. Needs only a shell and awk.
 #
 #   kantctl submit sweep.sh
 #
@@ -21,5 +21,5 @@ exec awk -v rate="$rate" 'BEGIN {
         x -= rate * 2 * (x - 3)
         if (round % 10 == 0) printf "round %2d  x %.4f  loss %.6f\n", round, x, (x - 3) ^ 2
     }
-    if ((x - 3) ^ 2 > 9) { print "this rate leads away from the minimum"; exit 1 }
+    if ((x - 3) ^ 2 > 9) { print "this rate diverges from the minimum"; exit 1 }
 }'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs longer than it asked for. At its limit it gets SIGTERM, and has a moment to put things in
-# order before SIGKILL. Needs nothing but a shell.
+# Runs longer than it asked for. At its limit it gets SIGTERM, and has a grace period to save its
+# work before SIGKILL. Needs only a shell.
 #
 #   kantctl submit too-long.sh
 #
@@ -9,7 +9,7 @@
 #KANT --time=0:10
 #KANT --output=too-long-%j.out
 
-trap 'echo "SIGTERM after $seconds s: this is the moment to save"; exit 0' TERM
+trap 'echo "SIGTERM after $seconds s: save your work now"; exit 0' TERM
 
 seconds=0
 while [ "$seconds" -lt 600 ]; do
@@ -17,5 +17,5 @@ while [ "$seconds" -lt 600 ]; do
     sleep 1
     seconds=$((seconds + 1))
 done
-echo "nobody stopped me"
+echo "the time limit was not enforced"
 exit 1

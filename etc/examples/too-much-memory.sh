@@ -1,6 +1,6 @@
 #!/bin/sh
-# Takes more memory than it asked for, 16 MiB at a time, and is killed for it at 128 MiB.
-# Needs python3, nothing else.
+# Uses more memory than it asked for, 16 MiB at a time, and is killed at 128 MiB. Needs only
+# python3.
 #
 #   kantctl submit too-much-memory.sh
 #
@@ -19,6 +19,6 @@ for count in range(1, 65):
     piece[::4096] = b"x" * (PIECE_BYTES // 4096)  # memory counts once it is written to
     held.append(piece)
     print(f"holding {count * PIECE_BYTES >> 20} MiB")
-print("nobody stopped me: this node does not enforce memory (`kantctl show node` says why)")
+print("the memory limit was not enforced on this node (`kantctl show node` says why)")
 sys.exit(1)
 PYTHON

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Trains a small network on one GPU's worth of allocation and keeps a checkpoint, so that it goes
-# on where it was when the job is started again. Needs python3, nothing else.
+# Trains a small network in an allocation of one GPU and keeps a checkpoint, so that it continues
+# from there when the job is started again. Needs only python3.
 #
 #   kantctl submit train.sh [EPOCHS [SECONDS_PER_EPOCH]]
 #
@@ -13,9 +13,9 @@ echo "job ${SLURM_JOB_ID:-none} on ${SLURMD_NODENAME:-$(hostname)}," \
     "CPUs: ${SLURM_CPUS_ON_NODE:-?}, GPUs: ${CUDA_VISIBLE_DEVICES:-none}," \
     "restarts: ${SLURM_RESTART_COUNT:-0}"
 
-# The program stands in the script: the script is copied at submission, files beside it are not.
+# The program is part of the script, because only the script is copied at submission.
 exec python3 -u - "$@" <<'PYTHON'
-"""A network of one hidden layer learns to tell the inside of a circle from its outside."""
+"""A network of one hidden layer learns whether a point lies inside a circle."""
 import json
 import math
 import os
@@ -43,7 +43,7 @@ def forward(net, x, y):
 
 
 def step(net, x, y, label):
-    """One step down the gradient of the cross entropy; gives the loss before it."""
+    """One step down the gradient of the cross entropy; returns the loss before it."""
     hidden, guess = forward(net, x, y)
     error = guess - label
     for i, h in enumerate(hidden):
@@ -57,11 +57,11 @@ def step(net, x, y, label):
 
 
 def load():
-    """The checkpoint of an earlier attempt, or a fresh network."""
+    """The checkpoint of an earlier attempt, or a new network."""
     try:
         with open(CHECKPOINT) as file:
             state = json.load(file)
-            print(f"going on after epoch {state['epoch']}")
+            print(f"continuing after epoch {state['epoch']}")
             return state
     except FileNotFoundError:
         hidden = [[random.gauss(0, 1) for _ in range(3)] for _ in range(HIDDEN)]
@@ -70,7 +70,7 @@ def load():
 
 
 def save(state):
-    """Whole or not at all: a job may be killed at any moment."""
+    """Atomic, because a job may be killed at any moment."""
     with open(CHECKPOINT + ".new", "w") as file:
         json.dump(state, file)
         file.flush()

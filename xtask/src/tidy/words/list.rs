@@ -29,18 +29,7 @@ pub const UNSWEPT: &[&str] = &[
     "tests/nvml-standin/tests/boundary.rs",
     "tests/nvml-standin/tests/mig.rs",
     "tests/storm/",
-    "tests/traces/",
     "xtask/src/",
-    "docs/decisions/",
-    "docs/operating/accounting.md",
-    "docs/operating/emulation.md",
-    "docs/operating/health.md",
-    "docs/operating/high-availability.md",
-    "docs/operating/metrics.md",
-    "docs/operating/simulation.md",
-    "docs/operating/upgrade.md",
-    "docs/performance.md",
-    "docs/quality.md",
     "docs/slurm-compatibility.md",
 ];
 
