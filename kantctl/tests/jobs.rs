@@ -22,7 +22,7 @@ async fn the_queue_lists_jobs_and_asks_for_what_was_asked() {
     let expected = "\
 ID  NAME  USER  QUEUE  STATE     TIME  LIMIT  NODES  GPUS  WHERE/WHY
 41  job   ada   main   RUNNING  00:00      -      1     0
-42  job   ada   main   PENDING      -      -      1     0  held: `kantctl release` lets it go
+42  job   ada   main   PENDING      -      -      1     0  held: release it with `kantctl release`
 ";
     assert_eq!(house.kantctl(&["queue"]).await.good(), expected);
     house.kantctl(&["q", "--me", "-p", "main", "-w", "g1", "--all"]).await.good();
@@ -103,13 +103,13 @@ async fn an_unknown_job_is_refused_by_the_controller_and_nonsense_here() {
 #[tokio::test]
 async fn every_job_is_steered_though_one_is_refused() {
     let house = House::answering(|asked, _| match key_in(&asked.what) {
-        "8" => refusal(409, "cannot cancel job 8: it is over"),
+        "8" => refusal(409, "cannot cancel job 8: it has ended"),
         key => json(value!({ "jobs": [key] })),
     });
     let done = house.kantctl(&["cancel", "7", "8,9_[0-1]"]).await;
     assert_eq!(done.code, Some(1));
     assert_eq!(done.out, "Cancelled 7\nCancelled 9_0\nCancelled 9_1\n");
-    assert!(done.err.contains("job 8: it is over"), "{}", done.err);
+    assert!(done.err.contains("job 8: it has ended"), "{}", done.err);
     for (verb, said) in
         [("hold", "Held 7\n"), ("release", "Released 7\n"), ("requeue", "Requeued 7\n")]
     {
@@ -123,7 +123,7 @@ async fn every_job_is_steered_though_one_is_refused() {
     let told = parsed(&done.out);
     assert_eq!(told["jobs"], value!(["7"]));
     assert_eq!(told["errors"][0]["of"], "8");
-    assert_eq!(told["errors"][0]["message"], "cannot cancel job 8: it is over");
+    assert_eq!(told["errors"][0]["message"], "cannot cancel job 8: it has ended");
 }
 
 #[tokio::test]
@@ -385,7 +385,7 @@ async fn following_waits_for_the_start_and_ends_with_the_job() {
     });
     let done = house.kantctl(&["logs", "-f", "42"]).await;
     assert_eq!(done.good(), "begun\nended\n", "{done:?}");
-    assert_eq!(done.err, "kantctl: job 42 waits: held: `kantctl release` lets it go\n");
+    assert_eq!(done.err, "kantctl: job 42 waits: held: release it with `kantctl release`\n");
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ struct Joining {
     /// Keep a copy without ever voting
     #[arg(long)]
     learner: bool,
-    /// What `kantctl admin controller invite` printed, on the host of the controller that leads
+    /// What `kantctl admin controller invite` printed, on the host of the leading controller
     #[arg(long, value_name = "SECRET", env = "KANT_INVITATION", hide_env_values = true)]
     invitation: Option<String>,
 }

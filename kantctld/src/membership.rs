@@ -89,7 +89,7 @@ pub enum MembershipError {
     /// The cluster's key alone lets no controller in.
     #[error(
         "an operator has to invite this controller: `kantctl admin controller invite` on the host \
-         of the controller that leads prints what to give here as KANT_INVITATION"
+         of the leading controller prints what to give here as KANT_INVITATION"
     )]
     NotInvited,
     /// No address to ask.

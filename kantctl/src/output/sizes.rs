@@ -154,14 +154,14 @@ pub fn gpu_usage(gpus: GpuUsage) -> String {
 /// `USR1 60 s before its time limit, to all its processes`.
 #[must_use]
 pub fn warning(warning: &Warning) -> String {
-    let (whom, lead) = (whom(warning.whom), warning.lead.seconds());
+    let (whom, lead) = (whom(warning.to), warning.lead.seconds());
     format!("{} {lead} s before its time limit, to {whom}", warning.signal)
 }
 
 /// `USR1, to its script`.
 #[must_use]
 pub fn resize_signal(resize: &ResizeSignal) -> String {
-    format!("{}, to {}", resize.signal, whom(resize.whom))
+    format!("{}, to {}", resize.signal, whom(resize.to))
 }
 
 const fn whom(whom: Warned) -> &'static str {

@@ -35,7 +35,7 @@ fn elsewhere(core: &Core) -> net::Refusal {
         }
         None => "which none does at the moment".to_owned(),
     };
-    let message = format!("ask on the host of the controller that leads, by its own socket: {on}");
+    let message = format!("ask on the host of the leading controller, by its own socket: {on}");
     net::Refusal::new(StatusCode::CONFLICT, "ask_on_the_leader", message)
         .hint("`kantctl admin controller status` shows who leads; --socket names its socket there")
 }

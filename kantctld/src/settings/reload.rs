@@ -5,7 +5,7 @@ use super::{ConfigFile, FileError, SettingsError, changes, needing_restart, sett
 use crate::access::Access;
 use crate::core::{CommandError, Core};
 use common::config::ControllerConfig;
-use common::config::policy::{Capacity, no_locks, warnings};
+use common::config::policy::{Capacity, open_access_warnings, warnings};
 use common::queue::Queue;
 use common::wire::api::{QueueHeld, QueueList, ReloadAnswer};
 use state::{Command, Settings, State, view};
@@ -156,7 +156,7 @@ impl Reloader {
         let capacity = Capacity::of(nodes);
         let Some(policy) = state.settings().map(Settings::policy) else { return Vec::new() };
         let mut told = closing(&state);
-        told.extend(no_locks(&policy, state.reservations()));
+        told.extend(open_access_warnings(&policy, state.reservations()));
         told.extend(warnings(&policy, &capacity));
         told
     }

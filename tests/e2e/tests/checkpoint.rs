@@ -70,7 +70,7 @@ fn a_job_says_itself_that_its_work_is_saved_and_that_outlasts_the_controller() -
     std::fs::write(kantctl.dir().join("enough"), "")?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
     let refused = kantctl.run(&["checkpoint", &id])?;
-    assert!(refused.code == 1 && refused.stderr.contains("it is over"), "{refused:?}");
+    assert!(refused.code == 1 && refused.stderr.contains("it has ended"), "{refused:?}");
     Ok(())
 }
 

@@ -106,7 +106,7 @@ fn scripts_that_take_too_much_are_refused_and_what_they_took_goes_back() -> anyh
         }
         assert!(jobs.len() < 40, "nothing is refused");
     };
-    assert!(refused.contains("of your jobs that are not done take"), "{refused}");
+    assert!(refused.contains("of your unfinished jobs take"), "{refused}");
     assert!(memory_mib(&mut cluster)? >= before + 100, "else nothing is shown here");
     let words: Vec<&str> = ["cancel"].into_iter().chain(jobs.iter().map(String::as_str)).collect();
     kantctl.ok(&words)?;

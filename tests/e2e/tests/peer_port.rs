@@ -177,7 +177,7 @@ fn who_has_only_the_clusters_key_joins_once_by_an_operators_invitation() -> anyh
     assert!(answer.code != 0 && answer.stderr.contains("controller invite"), "{answer:?}");
     let to = house.address("a");
     let used = house.try_verb("b", &["join", "--to", &to, "--invitation", &secret])?;
-    assert!(used.code != 0 && used.stderr.contains("was used already"), "{used:?}");
+    assert!(used.code != 0 && used.stderr.contains("was already used"), "{used:?}");
     assert_eq!(house.list("a")?.controllers.len(), 2, "a, and the one that was invited");
     Ok(())
 }

@@ -166,7 +166,7 @@ fn only_operators_book_and_a_booking_of_unknown_nodes_is_refused() -> anyhow::Re
     let answer = operator.run(&on("--nodes=n9"))?;
     assert!(answer.code == 1 && answer.stderr.contains("n9"), "{answer:?}");
     let Some(other) = Person::other() else {
-        eprintln!("half of it skipped: not root, so nobody here is no operator");
+        eprintln!("half of it skipped: not root, so nobody here is not an operator");
         return Ok(());
     };
     let answer = cluster.kantctl(other)?.run(&on("--nodes=n1"))?;
@@ -330,7 +330,7 @@ fn a_queue_of_an_account_lets_in_its_members_and_nobody_who_only_names_it() -> a
     let job = member.submit(&["--mem=16M"], "#!/bin/sh\ntrue\n")?;
     let view = member.finished(&job)?;
     assert_eq!(view.ask.account, AccountName::new("vision").ok(), "the member's default");
-    assert!(!cluster.controller_log().contains("keeps NOBODY out"));
+    assert!(!cluster.controller_log().contains("is open to ALL users"));
     // Only root can play two people.
     let Some(other) = Person::other() else { return Ok(()) };
     let stranger = cluster.kantctl(other)?;

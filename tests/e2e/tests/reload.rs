@@ -129,7 +129,7 @@ fn sighup_reads_the_configuration_again_and_the_log_says_what_changed() -> anyho
 #[test]
 fn only_operators_reload_and_a_reload_can_make_one() -> anyhow::Result<()> {
     let Some(other) = Person::other() else {
-        eprintln!("skipped: not root, so nobody here is no operator");
+        eprintln!("skipped: not root, so nobody here is not an operator");
         return Ok(());
     };
     let cluster = two_nodes_one_queue()?;
