@@ -1,5 +1,5 @@
-//! Scripts and environments by content: many jobs share one text, so the state keeps it once.
-//! Never holds the text itself.
+//! Content hashes of scripts and environments. Many jobs share one text, so the state keeps it
+//! once.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -11,7 +11,6 @@ use std::fmt;
 pub struct BlobHash([u8; 32]);
 
 impl BlobHash {
-    /// The hash of these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
@@ -36,7 +35,7 @@ impl From<BlobHash> for String {
     }
 }
 
-/// A text that is no blob hash.
+/// The text is not a blob hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a blob hash: 64 hexadecimal digits")]
 pub struct BlobHashError(String);

@@ -1,5 +1,4 @@
-//! `--constraint='a100&(ib|roce)'`: which features nodes must have. Never looks at a node; whoever
-//! chooses nodes asks [`Constraint::holds`].
+//! The features that nodes must have, as written in `--constraint='a100&(ib|roce)'`.
 //! Source: man sbatch, `--constraint`.
 
 use crate::id::FeatureName;
@@ -7,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest text, in bytes.
+/// In bytes.
 pub const CONSTRAINT_BYTES_MAX: usize = 255;
 
-/// What is asked of one node.
+/// A condition on one node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Asked {
     Feature(FeatureName),
@@ -18,59 +17,58 @@ enum Asked {
     Any(Vec<Asked>),
 }
 
-/// What is asked of a job's nodes.
+/// The condition on a job's nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Constraint {
     asked: Asked,
-    /// `[a|b]`: all nodes by the same of them.
+    /// `[a|b]`: the same feature on all nodes.
     same: bool,
-    /// `a*4`: so many nodes.
+    /// `a*4`: the number of nodes with the features.
     count: Option<u32>,
 }
 
-/// A text that is no constraint.
+/// The text is not a supported constraint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConstraintError {
     #[error(
-        "`{0}` is no constraint: join features by & (both) and | (one of them), with parentheses, \
-         as in 'a100&(ib|roce)'"
+        "`{0}` is not a constraint: join features by & (both) and | (one of them), with \
+         parentheses, as in 'a100&(ib|roce)'"
     )]
     Shape(String),
-    /// Features of several nodes of one job that differ.
+    /// Different features on different nodes of one job.
     #[error(
-        "`{0}`: features for some of a job's nodes are not supported: ask for what all its nodes \
-         have, or submit one job for each kind of node"
+        "`{0}`: features for only some of a job's nodes are not supported: ask for features that \
+         all its nodes have, or submit one job for each kind of node"
     )]
     Parts(String),
-    /// More than anything sensible.
     #[error(
-        "a constraint of more than {CONSTRAINT_BYTES_MAX} bytes: ask an operator for a feature \
-         that stands for it"
+        "a constraint longer than {CONSTRAINT_BYTES_MAX} bytes: ask an operator for one feature \
+         that replaces it"
     )]
     TooLong,
 }
 
 impl Constraint {
-    /// Does a node with these features hold it?
+    /// Does a node with these features satisfy the constraint?
     #[must_use]
     pub fn holds(&self, features: &[FeatureName]) -> bool {
         holds(&self.asked, features)
     }
 
-    /// Must all nodes have the same of several (`[a|b]`)?
+    /// Must all nodes share one of several features (`[a|b]`)?
     #[must_use]
     pub const fn is_same(&self) -> bool {
         self.same
     }
 
-    /// Of how many nodes it is asked (`a*4`); `None`: of all.
+    /// The number of nodes (`a*4`); `None`: all.
     #[must_use]
     pub const fn count(&self) -> Option<u32> {
         self.count
     }
 
-    /// The features it names, as often as it does.
+    /// The named features, with repetitions.
     #[must_use]
     pub fn features(&self) -> Vec<&FeatureName> {
         let mut named = Vec::new();
@@ -115,7 +113,7 @@ impl FromStr for Constraint {
         }
         let mut reader = Reader { rest: body };
         let asked = reader.any().filter(|_| reader.rest.is_empty()).ok_or_else(shape)?;
-        // A count stands behind one feature, or what is in parentheses.
+        // A count follows one feature or parentheses.
         let is_one = matches!(asked, Asked::Feature(_)) || body.ends_with(')');
         if count.is_some() && !is_one {
             return Err(ConstraintError::Parts(text.to_owned()));
@@ -124,7 +122,7 @@ impl FromStr for Constraint {
     }
 }
 
-/// What is not read yet.
+/// The rest of the text.
 struct Reader<'a> {
     rest: &'a str,
 }
@@ -138,7 +136,7 @@ impl Reader<'_> {
         Some(if parts.len() == 1 { parts.remove(0) } else { Asked::Any(parts) })
     }
 
-    /// What is asked together, which binds stronger.
+    /// Features joined by `&`, which binds more strongly.
     fn all(&mut self) -> Option<Asked> {
         let mut parts = vec![self.one()?];
         while self.skip('&') {
@@ -147,7 +145,7 @@ impl Reader<'_> {
         Some(if parts.len() == 1 { parts.remove(0) } else { Asked::All(parts) })
     }
 
-    /// As deep as there are bytes: the text is bounded.
+    /// The recursion is bounded by the length of the text.
     fn one(&mut self) -> Option<Asked> {
         if self.skip('(') {
             let inside = self.any()?;
@@ -170,7 +168,7 @@ impl Reader<'_> {
     }
 }
 
-fn show(asked: &Asked, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_condition(asked: &Asked, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (parts, between) = match asked {
         Asked::Feature(name) => return write!(f, "{name}"),
         Asked::All(parts) => (parts, "&"),
@@ -182,7 +180,7 @@ fn show(asked: &Asked, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             Asked::Feature(name) => write!(f, "{name}")?,
             part => {
                 write!(f, "(")?;
-                show(part, f)?;
+                write_condition(part, f)?;
                 write!(f, ")")?;
             }
         }
@@ -195,10 +193,10 @@ impl fmt::Display for Constraint {
         let (open, close) = if self.same { ("[", "]") } else { ("", "") };
         write!(f, "{open}")?;
         match (&self.asked, self.count) {
-            (Asked::Feature(_), _) | (_, None) => show(&self.asked, f)?,
+            (Asked::Feature(_), _) | (_, None) => write_condition(&self.asked, f)?,
             (asked, Some(_)) => {
                 write!(f, "(")?;
-                show(asked, f)?;
+                write_condition(asked, f)?;
                 write!(f, ")")?;
             }
         }
@@ -250,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_and_what_differs_from_node_to_node_are_refused() {
+    fn invalid_constraints_and_different_features_per_node_are_refused() {
         for text in ["", "&", "a&", "a||b", "(a", "a)", "a b&(c", "-a", "a(b)"] {
             let error = text.parse::<Constraint>().unwrap_err();
             assert!(matches!(error, ConstraintError::Shape(_)), "{text}: {error}");

@@ -1,12 +1,12 @@
-//! Counts for each node of a job, folded as Slurm folds them: `8(x2),4` (man sbatch,
-//! SLURM_TASKS_PER_NODE). Never says which nodes.
+//! Run-length encoded counts per node of a job in Slurm's form: `8(x2),4` (man sbatch,
+//! SLURM_TASKS_PER_NODE).
 
-/// Nodes that one text may stand for: no job has more.
+/// The maximum number of nodes in one text; no job has more.
 const NODES_MAX: usize = 100_000;
 
-/// A text that is no list of counts.
+/// The text is not a list of counts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` does not read as counts for each node, such as 8(x2),4")]
+#[error("`{0}` is not a list of counts per node, such as 8(x2),4")]
 pub struct CountsError(pub String);
 
 /// 8, 8, 4 as `8(x2),4`.

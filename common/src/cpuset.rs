@@ -1,11 +1,10 @@
-//! A set of logical CPUs, written as the kernel writes it (`0-3,8`; man 7 cpuset, "List format").
-//! Never asks the kernel anything.
+//! A set of logical CPUs in the kernel's form (`0-3,8`; man 7 cpuset, "List format").
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The largest CPU number accepted: far above any machine, small enough to bound memory.
+/// The largest CPU number accepted, far above any machine; it bounds memory.
 pub const CPU_ID_MAX: u32 = 65_535;
 
 /// A set of logical CPU numbers, as a bit mask.
@@ -16,13 +15,12 @@ pub struct CpuSet {
     words: Vec<u64>,
 }
 
-/// A text that is no CPU list.
+/// The text is not a CPU list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a list of CPUs: write numbers and ranges like 0-3,8")]
 pub struct CpuSetError(pub String);
 
 impl CpuSet {
-    /// The empty set.
     #[must_use]
     pub const fn new() -> Self {
         Self { words: Vec::new() }
@@ -46,7 +44,6 @@ impl CpuSet {
         self.words[word] |= 1 << (cpu % 64);
     }
 
-    /// Takes a CPU out.
     pub fn remove(&mut self, cpu: u32) {
         if let Some(word) = self.words.get_mut(cpu as usize / 64) {
             *word &= !(1 << (cpu % 64));
@@ -54,7 +51,6 @@ impl CpuSet {
         self.trim();
     }
 
-    /// Is this CPU in the set?
     #[must_use]
     pub fn contains(&self, cpu: u32) -> bool {
         self.words.get(cpu as usize / 64).is_some_and(|w| w >> (cpu % 64) & 1 == 1)
@@ -65,7 +61,6 @@ impl CpuSet {
         self.words.iter().map(|w| w.count_ones()).sum()
     }
 
-    /// No CPU at all?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
@@ -88,7 +83,7 @@ impl CpuSet {
         self.zip(other, |a, b| a & b)
     }
 
-    /// CPUs of this one that are not in `other`.
+    /// The CPUs of this set that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a & !b)

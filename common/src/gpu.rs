@@ -1,4 +1,4 @@
-//! What a GPU is and how GPUs of one node are linked. Never talks to a driver: kantd fills this in.
+//! GPUs, and the links between the GPUs of one node. kantd fills them in.
 
 pub mod mig;
 
@@ -9,15 +9,15 @@ use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The short name users ask for, from the model: `h100`, `v100`, `a40`. Lower case.
+/// The short name for users, derived from the model: `h100`, `v100`, `a40`. Lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GpuKind(pub String);
 
 impl GpuKind {
-    /// The kind in a vendor's model name: the first word that mixes letters and digits
-    /// ("NVIDIA H100 80GB HBM3" is `h100`, "Tesla V100-SXM2-32GB" is `v100`, "NVIDIA RTX A6000"
-    /// is `a6000`), without a size such as `80GB`; the last word if there is none.
+    /// The kind in a vendor's model name: the first word that mixes letters and digits ("NVIDIA
+    /// H100 80GB HBM3" is `h100`, "Tesla V100-SXM2-32GB" is `v100`, "NVIDIA RTX A6000" is `a6000`),
+    /// without a size such as `80GB`; the last word if there is none.
     #[must_use]
     pub fn from_model(model: &str) -> Self {
         let words: Vec<String> = model
@@ -40,57 +40,55 @@ impl fmt::Display for GpuKind {
     }
 }
 
-/// Where the minors of render devices begin (Linux, Documentation/gpu/drm-uapi). Those that
-/// NVIDIA's driver numbers stay below: it knows 32 GPUs.
+/// The first minor of render devices (Linux, Documentation/gpu/drm-uapi). The minors of NVIDIA's
+/// driver are lower, since it supports 32 GPUs.
 pub const RENDER_MINOR_MIN: u32 = 128;
 
-/// One GPU of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gpu {
-    /// Its number on the node, for ever: no other GPU there gets it. The numbers of a node's list
-    /// rise, and have holes where a GPU is lost.
+    /// Its permanent number on the node. The numbers in a node's list ascend, with gaps where a GPU
+    /// is lost.
     pub index: GpuIndex,
-    /// The vendor's unique id (`GPU-...`, of a MIG device `MIG-...`), given to jobs in
+    /// The vendor's unique id (`GPU-...`, or `MIG-...` for a MIG device), which jobs receive in
     /// CUDA_VISIBLE_DEVICES.
     pub uuid: String,
-    /// The vendor's model name.
     pub model: String,
-    /// The short name users ask for.
+    /// The short name for users.
     pub kind: GpuKind,
     pub memory: Bytes,
-    /// The N of /dev/nvidiaN, or, from [`RENDER_MINOR_MIN`] on, of /dev/dri/renderDN; what cgroup
-    /// device rules need. Neither the index nor the PCI order.
+    /// The N of /dev/nvidiaN or, from [`RENDER_MINOR_MIN`] on, of /dev/dri/renderDN, for device
+    /// rules of cgroups. It is neither the index nor the PCI order.
     pub minor: u32,
     /// PCI address, `0000:1b:00.0`.
     pub pci_bus_id: String,
-    /// The NUMA node it hangs on, where known.
+    /// Its NUMA node, if known.
     pub numa: Option<u16>,
-    /// The CPUs near it; empty where unknown.
+    /// The CPUs near it; empty if unknown.
     pub cpus: CpuSet,
-    /// What it is a MIG device of; `None`: it is whole.
+    /// Its MIG data; `None` for a whole GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mig: Option<MigDevice>,
 }
 
 impl Gpu {
-    /// Do programs reach it by a render device (AMD), and not by a device of NVIDIA's?
+    /// Is its device a render device (AMD) and not a device of NVIDIA's?
     #[must_use]
     pub const fn has_render_device(&self) -> bool {
         self.minor >= RENDER_MINOR_MIN
     }
 }
 
-/// How two GPUs reach each other, nearest first (the words of `nvidia-smi topo -m`).
+/// The link between two GPUs, nearest first (the terms of `nvidia-smi topo -m`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum GpuPath {
     Own,
-    /// So many NVLinks, directly or through NVSwitch.
+    /// The number of NVLinks, direct or through NVSwitch.
     NvLink(u8),
     Pix,
     Pxb,
     /// A PCIe host bridge.
     Phb,
-    /// Host bridges of one NUMA node.
+    /// Several host bridges of one NUMA node.
     Node,
     Sys,
 }
@@ -109,16 +107,16 @@ impl fmt::Display for GpuPath {
     }
 }
 
-/// The path between every two GPUs of a node.
+/// The links between all pairs of GPUs of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GpuMatrix {
-    /// `paths[i][j]` for GPU indices i and j; square, symmetric, `Own` on the diagonal. `Sys`
-    /// elsewhere in the row of an index that no GPU has.
+    /// `paths[i][j]` for GPU indices i and j; square, symmetric, `Own` on the diagonal. Rows of
+    /// unused indices are `Sys` elsewhere.
     pub paths: Vec<Vec<GpuPath>>,
 }
 
 impl GpuMatrix {
-    /// The path between two GPUs; `Sys` for indices the matrix does not know.
+    /// The link between two GPUs; `Sys` for unknown indices.
     #[must_use]
     pub fn path(&self, a: GpuIndex, b: GpuIndex) -> GpuPath {
         let row = self.paths.get(usize::from(a.0));

@@ -1,31 +1,30 @@
-//! Parts of GPUs: so many GPUs of one node, of each the same part, which others may have the rest
-//! of. Never keeps two jobs apart on a GPU; nothing does (docs/operating/nodes.md).
+//! Fractions of GPUs, shared with other jobs. Nothing isolates two jobs on one GPU
+//! (docs/operating/nodes.md).
 
 use crate::unit::{Bytes, GpuMilli, Gpus};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How much of a GPU.
+/// The size of a fraction of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartSize {
-    /// So many thousandths of it.
+    /// Thousandths of the GPU.
     Milli(GpuMilli),
-    /// So much of its memory: of a larger GPU a smaller part.
+    /// An amount of its memory, which is a smaller fraction of a larger GPU.
     Memory(Bytes),
 }
 
-/// A part of each of so many GPUs of one node.
+/// The same fraction of each of N GPUs on one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GpuParts {
     pub devices: Gpus,
-    /// How much of each.
     pub each: PartSize,
 }
 
 impl PartSize {
-    /// What it comes to on a GPU with so much memory, rounded up to thousandths. More than
-    /// [`GpuMilli::WHOLE`] where the GPU has less.
+    /// The fraction of a GPU with this memory, rounded up to thousandths. More than
+    /// [`GpuMilli::WHOLE`] if the GPU has less memory.
     #[must_use]
     pub fn of(self, memory: Bytes) -> GpuMilli {
         match self {
@@ -38,8 +37,8 @@ impl PartSize {
         }
     }
 
-    /// So many thousandths of a GPU with so much memory, in the unit of this size: never more than
-    /// there is, and memory in whole mebibytes, so that it can be asked for.
+    /// The fraction `free` of a GPU with this memory, in the unit of this size, rounded down;
+    /// memory in whole mebibytes, so that users can request it.
     #[must_use]
     pub fn as_much_as(self, free: GpuMilli, memory: Bytes) -> Self {
         match self {
@@ -52,14 +51,13 @@ impl PartSize {
         }
     }
 
-    /// Is it nothing of a GPU?
     #[must_use]
     pub const fn is_zero(self) -> bool {
         matches!(self, Self::Milli(GpuMilli::ZERO) | Self::Memory(Bytes::ZERO))
     }
 }
 
-/// As it is asked for: `0.5`, `20G`.
+/// The form in `--gpus`: `0.5`, `20G`.
 impl fmt::Display for PartSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -67,7 +65,7 @@ impl fmt::Display for PartSize {
                 let text = format!("{}.{:03}", milli / 1000, milli % 1000);
                 f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
             }
-            // Exactly, whatever unit that takes.
+            // The exact amount, in the largest unit that allows it.
             Self::Memory(Bytes(bytes)) => {
                 let units = [(1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
                 let unit = units.into_iter().find(|(size, _)| bytes.is_multiple_of(*size));
@@ -79,14 +77,13 @@ impl fmt::Display for PartSize {
 }
 
 impl GpuParts {
-    /// A part of one GPU.
     #[must_use]
     pub const fn of_one(part: GpuMilli) -> Self {
         Self { devices: Gpus(1), each: PartSize::Milli(part) }
     }
 }
 
-/// As `--gpus` takes it: `0.5`, `2x0.5`, `20G`, `2x20G`.
+/// The form in `--gpus`: `0.5`, `2x0.5`, `20G`, `2x20G`.
 impl fmt::Display for GpuParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.devices != Gpus(1) {
@@ -103,7 +100,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     #[test]
-    fn memory_comes_to_a_smaller_part_of_a_larger_gpu_never_to_too_little() {
+    fn memory_is_a_smaller_part_of_a_larger_gpu_rounded_up() {
         let part = PartSize::Memory(Bytes(20 * GIB));
         assert_eq!(part.of(Bytes(80 * GIB)), GpuMilli(250));
         assert_eq!(part.of(Bytes(40 * GIB)), GpuMilli(500));
@@ -114,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_gpu_is_told_as_it_may_be_asked_for() {
+    fn the_rest_of_a_gpu_is_shown_as_users_request_it() {
         let (half, some) = (PartSize::Milli(GpuMilli(500)), PartSize::Memory(Bytes(GIB)));
         let gpu = Bytes(81_559 << 20);
         assert_eq!(half.as_much_as(GpuMilli(250), gpu), PartSize::Milli(GpuMilli(250)));
@@ -129,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_written_as_they_are_asked_for() {
+    fn parts_are_written_as_users_request_them() {
         let memory = PartSize::Memory(Bytes(20 * GIB));
         let text = |devices, each| GpuParts { devices: Gpus(devices), each }.to_string();
         assert_eq!(text(1, PartSize::Milli(GpuMilli(500))), "0.5");

@@ -1,25 +1,25 @@
-//! What can be wrong with a node, what it means for its jobs, and why a node is drained: typed, so
-//! that policy decides by kind and not by wording. Never looks at the machine; kantd does.
+//! Health findings of a node, the response to them, and the cause of a drain: typed, so that policy
+//! depends on the kind and not on the wording.
 
 use serde::{Deserialize, Serialize};
 
-/// What was looked at and found wrong.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// A GPU does not answer any more: fallen off the bus.
+    /// A GPU no longer responds: it has fallen off the bus.
     GpuLost,
-    /// The driver reported an XID that means broken hardware.
+    /// The driver reported an XID that indicates broken hardware.
     GpuXid,
     /// Uncorrectable errors in a GPU's memory since its driver was loaded.
     GpuEcc,
-    /// A row of a GPU's memory waits for a reset to be replaced, or could not be.
+    /// A row of a GPU's memory needs a reset to be remapped, or could not be remapped.
     GpuRows,
     /// An `NVLink` that was up is down.
     GpuLink,
-    /// A GPU is slowed down because it is hot or lacks power.
+    /// A GPU runs slower because of heat or lack of power.
     GpuThrottled,
-    /// The driver does not answer at all.
+    /// The driver does not respond.
     GpuDriver,
     /// A disk that kantd or jobs need is nearly full.
     DiskFull,
@@ -31,7 +31,7 @@ pub enum Check {
     Script,
     /// The prolog or the epilog of a job failed.
     Hook,
-    /// Processes of a job that kantd knows nothing of: its record of the job was lost.
+    /// Processes of a job that kantd has no record of.
     Orphans,
 }
 
@@ -52,7 +52,7 @@ impl Check {
         Self::Orphans,
     ];
 
-    /// The word in configuration and in reasons.
+    /// The name in configuration and in reasons.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -72,13 +72,12 @@ impl Check {
         }
     }
 
-    /// The check of this word.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|check| check.word() == word)
     }
 
-    /// Does it stay until somebody has seen to it? The others come and go by themselves.
+    /// Does a finding of this kind last until an operator acts? The others end by themselves.
     #[must_use]
     pub const fn is_lasting(self) -> bool {
         match self {
@@ -99,41 +98,39 @@ impl Check {
     }
 }
 
-/// What is done about a finding, from least to most.
+/// The response to a finding, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Response {
-    /// It is shown, and nothing else.
+    /// It is only displayed.
     Warn,
-    /// No new job starts there; those that run go on.
+    /// No new job starts on the node; running jobs continue.
     Drain,
-    /// As `Drain`, and its jobs end there and start again elsewhere, where they may.
+    /// As `Drain`, and the node's jobs end there and, if they may, restart elsewhere.
     DrainNow,
 }
 
-/// One thing that is wrong with a node.
+/// A problem of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What kind of thing.
     pub check: Check,
-    /// Of what, and in which way: `GPU 3: XID 79: fallen off the bus`.
+    /// The details: `GPU 3: XID 79: fallen off the bus`.
     pub says: String,
-    /// What is to be done, by the node's configuration.
+    /// The response, from the node's configuration.
     pub response: Response,
 }
 
-/// Why a node is drained, for programs; [`crate::node::Drain::reason`] is for people.
+/// The cause of a drain, for programs; [`crate::node::Drain::reason`] is for users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DrainCause {
-    /// An operator said so.
     #[default]
     Operator,
-    /// Jobs could not be started there.
+    /// Jobs failed to start on the node.
     FailedStarts,
-    /// The node itself found something wrong.
+    /// The node reported a finding.
     Health(Check),
-    /// What was wrong came back too often: only an operator ends this.
+    /// A finding recurred too often: only an operator ends this drain.
     Flapping(Check),
 }
 

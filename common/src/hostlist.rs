@@ -1,21 +1,17 @@
-//! Many node names in one word: `g[001-004,007],login` and back (man scontrol, "hostlist").
-//! Never knows which nodes exist.
+//! Lists of node names in compact form: `g[001-004,007],login` (man scontrol, "hostlist").
 
 use crate::id::{IdError, NodeName};
 
-/// The most names one text may stand for; bounds the memory a typo can take.
+/// The maximum number of names in one text, which bounds the memory that a typing error can use.
 pub const HOSTS_MAX: usize = 100_000;
 
-/// A text that is no host list.
+/// The text is not a host list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostlistError {
-    /// Brackets or ranges do not make sense.
     #[error("`{0}` is not a list of nodes: write names and ranges like g[001-004,007],login")]
     Shape(String),
-    /// Stands for more than [`HOSTS_MAX`] names.
     #[error("`{0}` stands for more than {HOSTS_MAX} nodes")]
     TooMany(String),
-    /// A name in it is no node name.
     #[error(transparent)]
     Name(#[from] IdError),
 }
@@ -23,7 +19,7 @@ pub enum HostlistError {
 /// Expands a host list; order is kept, repetitions too.
 ///
 /// # Errors
-/// [`HostlistError`] when the text is malformed or stands for too many nodes.
+/// [`HostlistError`] if the text is malformed or has too many names.
 pub fn expand(text: &str) -> Result<Vec<NodeName>, HostlistError> {
     let mut names = Vec::new();
     for word in split_outside_brackets(text)? {
@@ -56,7 +52,7 @@ fn split_outside_brackets(text: &str) -> Result<Vec<&str>, HostlistError> {
     Ok(words)
 }
 
-/// Expands one word with any number of bracket groups, leftmost slowest.
+/// Expands one item with any number of bracket groups, leftmost slowest.
 fn expand_word(word: &str, whole: &str, names: &mut Vec<String>) -> Result<(), HostlistError> {
     let shape = || HostlistError::Shape(whole.to_owned());
     let mut done = vec![String::new()];
@@ -81,7 +77,7 @@ fn expand_word(word: &str, whole: &str, names: &mut Vec<String>) -> Result<(), H
     Ok(())
 }
 
-/// `001-003,7` as the numbers in it, with the leading zeros of each range's first number.
+/// Expands `001-003,7`, with the leading zeros of each range's first number.
 fn expand_ranges(ranges: &str, whole: &str) -> Result<Vec<String>, HostlistError> {
     let shape = || HostlistError::Shape(whole.to_owned());
     let mut numbers = Vec::new();
@@ -106,10 +102,10 @@ fn expand_ranges(ranges: &str, whole: &str) -> Result<Vec<String>, HostlistError
     Ok(numbers)
 }
 
-/// A prefix, the width of its numbers, and ranges of them.
+/// A prefix, the width of its numbers, and their ranges.
 type Group<'a> = (&'a str, usize, Vec<(u64, u64)>);
 
-/// Writes names as one word, ranges where numbers follow each other; the order of names is kept.
+/// Joins names, with ranges for consecutive numbers; the order of names is kept.
 #[must_use]
 pub fn fold<'a>(names: impl IntoIterator<Item = &'a NodeName>) -> String {
     let mut groups: Vec<Group> = Vec::new();
@@ -121,7 +117,7 @@ pub fn fold<'a>(names: impl IntoIterator<Item = &'a NodeName>) -> String {
             groups.push((text, 0, Vec::new()));
             continue;
         };
-        // Padded to the group's width it must read as it stood, or expanding would change it.
+        // The number must have the group's padding, or expanding would change it.
         let fits = |width: usize| format!("{number_value:0width$}") == number;
         match groups.last_mut() {
             Some((p, width, ranges)) if *p == prefix && *width > 0 && fits(*width) => {

@@ -1,5 +1,4 @@
-//! Ids and names as types of their own, so that a node cannot pass for a queue, nor a job for a
-//! task. Never a bare integer or string across a function border.
+//! Ids and names as distinct types, so that no two kinds can be confused.
 
 mod component;
 
@@ -9,23 +8,20 @@ use std::str::FromStr;
 
 pub use component::SET_SIZE_MAX;
 
-/// A text that is no valid id or name. The message says what was wrong and what is allowed.
+/// The text is not a valid id or name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Not a job id.
     #[error("`{0}` is not a job id: write a number like 42, or 42_7 for task 7 of array 42")]
     Job(String),
-    /// Not a cluster's id.
-    #[error("`{0}` is not a cluster's id: it has sixteen digits of 0 to 9 and a to f")]
+    #[error("`{0}` is not a cluster id: write sixteen hexadecimal digits (0 to 9, a to f)")]
     Cluster(String),
     #[error(
         "`{text}` is not a valid {what} name: use 1 to 63 letters, digits, `-`, `_` or `.`, \
          beginning with a letter or digit"
     )]
     Name {
-        /// What kind of name was read: "node", "queue", ...
+        /// The kind of name: "node", "queue", ...
         what: &'static str,
-        /// The text that was refused.
         text: String,
     },
 }
@@ -56,10 +52,10 @@ macro_rules! name_id {
         pub struct $name(String);
 
         impl $name {
-            /// Checks and wraps a text.
+            /// Checks a name.
             ///
             /// # Errors
-            /// [`IdError::Name`] when the text is empty, too long or holds other characters.
+            /// [`IdError::Name`] if it is empty, too long or has other characters.
             pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
                 let text = text.into();
                 if !is_name(&text) {
@@ -68,7 +64,6 @@ macro_rules! name_id {
                 Ok(Self(text))
             }
 
-            /// The name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -111,7 +106,7 @@ fn is_name(text: &str) -> bool {
 }
 
 number_id!(
-    /// A job, as shown to users. Given in `apply`, from 1 up, never given twice.
+    /// A job, as shown to users. Assigned in `apply`, from 1; never reused.
     JobId, u32
 );
 number_id!(
@@ -119,19 +114,19 @@ number_id!(
     ArrayIndex, u32
 );
 number_id!(
-    /// How often a job was started: 1 for the first attempt; a requeue adds one.
+    /// The number of an attempt: 1 for the first one; a requeue adds one.
     Attempt, u32
 );
 number_id!(
-    /// A user, as the kernel numbers them.
+    /// A user id of the kernel.
     Uid, u32
 );
 number_id!(
-    /// A group, as the kernel numbers them.
+    /// A group id of the kernel.
     Gid, u32
 );
 number_id!(
-    /// The position of a GPU inside its node's inventory, from 0. Not the minor number.
+    /// The position of a GPU in its node's inventory, from 0; not the minor number.
     GpuIndex, u16
 );
 number_id!(
@@ -139,17 +134,17 @@ number_id!(
     LogIndex, u64
 );
 number_id!(
-    /// A controller in the replicated log: given when it joins, from 1, never given again.
+    /// A controller in the replicated log. Assigned when it joins, from 1; never reused.
     ControllerId, u64
 );
 number_id!(
-    /// A program started in a job that runs. Chosen at random by whoever asks; of one attempt on
-    /// one node.
+    /// A program started in a running job. Chosen at random by the client; unique within one
+    /// attempt on one node.
     TaskNumber, u64
 );
 
-/// Tells clusters apart: drawn once, when one is founded. Sixteen hexadecimal digits, wherever it
-/// is written: a program that reads JSON may not hold all of a number that large.
+/// The identity of a cluster, drawn when it is founded. Always written as sixteen hexadecimal
+/// digits, because some JSON readers cannot represent so large a number.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -184,10 +179,7 @@ impl From<ClusterId> for String {
     }
 }
 
-name_id!(
-    /// A node's name, unique in the cluster.
-    NodeName, "node"
-);
+name_id!(NodeName, "node");
 name_id!(
     /// A queue's name ("partition" at the Slurm surface).
     QueueName, "queue"
@@ -210,26 +202,23 @@ name_id!(
     ZoneName, "zone"
 );
 name_id!(
-    /// Something that a node has and a job may ask for by its name alone.
+    /// A property of a node that a job may require by name.
     FeatureName, "feature"
 );
-name_id!(
-    /// An operator's booking of nodes.
-    ReservationName, "reservation"
-);
+name_id!(ReservationName, "reservation");
 
-/// One schedulable thing: a job, or one task of an array job. Shown as `42` or `42_7`. Or the name
-/// of a component of a set, `42+1`, which is a job of its own number.
+/// A schedulable unit: a job, or one task of an array, shown as `42` or `42_7`; or the name of a
+/// component of a het job, `42+1`, which is a job with its own id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct JobKey {
     pub job: JobId,
-    /// The array task; `None` for a job that is no array.
+    /// The array task; `None` for a job that is not an array.
     pub index: Option<ArrayIndex>,
 }
 
 impl JobKey {
-    /// The key of a job that is no array.
+    /// The key of a job that is not an array.
     #[must_use]
     pub const fn single(job: JobId) -> Self {
         Self { job, index: None }
@@ -259,18 +248,16 @@ impl From<JobKey> for String {
     }
 }
 
-/// What a client sends along so that a repeated submit is answered with the same job.
-/// Chosen by the client, 1 to 64 printable characters; kept by the state for a while.
+/// A client's key by which a retried submission gets the same job. Chosen by the client, 1 to 64
+/// printable characters; kept by the state for a while.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RequestKey(pub String);
 
-/// One attempt of one job or array task: what a node runs a share of, at most once.
+/// One attempt of a job or array task, which a node runs at most once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AttemptId {
-    /// The job or array task.
     pub key: JobKey,
-    /// Which attempt of it.
     pub attempt: Attempt,
 }
 

@@ -1,8 +1,8 @@
-//! The shared vocabulary of kant: ids, units, what users ask for, what nodes are, why things wait,
-//! configuration, and the messages that cross a wire.
+//! The shared types of kant: ids, units, requests, nodes, reasons, configuration, and messages on
+//! the wire.
 //!
-//! This crate never does anything: no clock, no files, no sockets, no randomness, no threads. It
-//! knows neither the scheduler (`engine`) nor the replicated state (`state`); both speak its words.
+//! This crate has no clock, files, sockets, randomness or threads. It depends neither on the
+//! scheduler (`engine`) nor on the replicated state (`state`), which both use it.
 
 pub mod blob;
 pub mod config;

@@ -1,4 +1,4 @@
-//! What a node is: its inventory, and whether jobs may start there. Never looks at the machine.
+//! Nodes: the inventory, and whether jobs may start there.
 
 use crate::cpuset::CpuSet;
 use crate::gpu::{Gpu, GpuMatrix, GpuPath};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The CPUs and memory of one NUMA node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numa {
-    /// The kernel's number of it.
+    /// The kernel's number.
     pub id: u16,
     pub cpus: CpuSet,
     pub memory: Bytes,
@@ -19,63 +19,63 @@ pub struct Numa {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nic {
-    /// The kernel's name of its interface (`eth0`, `ib0`), or of its InfiniBand device where it has
-    /// no interface.
+    /// The kernel's name of its interface (`eth0`, `ib0`), or of its InfiniBand device if it has no
+    /// interface.
     pub name: String,
     /// The kernel's name of its InfiniBand device (`mlx5_0`), if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub infiniband: Option<String>,
     pub pci_bus_id: String,
-    /// The NUMA node it hangs on, where known.
+    /// Its NUMA node, if known.
     #[serde(default)]
     pub numa: Option<u16>,
-    /// Its link's speed, in Mbit/s; `None`: it is down, or does not tell.
+    /// The link speed in Mbit/s; `None`: the link is down or its speed unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mbit: Option<u32>,
-    /// How far each GPU of the node's list is, in its order.
+    /// The path to each GPU in the node's list, in its order.
     #[serde(default)]
     pub gpu_paths: Vec<GpuPath>,
 }
 
-/// What kantd found on its machine and offers to jobs.
+/// The resources that kantd found on its machine and offers to jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
     pub sockets: u32,
     /// Hardware threads that share one core (2 with SMT).
     pub threads_per_core: u32,
-    /// The logical CPUs offered to jobs (the machine's, less what the operator keeps back).
+    /// The logical CPUs for jobs: the machine's, without those that the operator reserves.
     pub cpus: CpuSet,
-    /// For each core, the offered logical CPUs on it. Together they are `cpus`.
+    /// For each core, its logical CPUs for jobs. Together they are `cpus`.
     pub cores: Vec<CpuSet>,
-    /// NUMA nodes; at least one.
+    /// At least one.
     pub numa: Vec<Numa>,
-    /// Memory offered to jobs.
+    /// Memory for jobs.
     pub memory: Bytes,
     pub gpus: Vec<Gpu>,
-    /// How they are linked.
+    /// The links between the GPUs.
     pub gpu_matrix: GpuMatrix,
     /// Network cards, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nics: Vec<Nic>,
-    /// What jobs may ask for by name (`--constraint`), rising: as configured, and the kinds of its
-    /// GPUs.
+    /// The names that jobs may require (`--constraint`), in ascending order: the configured ones,
+    /// and the kinds of its GPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<FeatureName>,
     /// Changes with every boot of the machine (/proc/sys/kernel/random/boot_id).
     pub boot_id: String,
-    /// The GPU driver's version; `None` on a CPU node.
+    /// `None` on a node without GPUs.
     #[serde(default)]
     pub gpu_driver: Option<String>,
-    /// What kantd could not set up to enforce here, in sentences ("no cgroups: not root").
+    /// Limits that kantd cannot enforce on the node, in sentences ("no cgroups: not root").
     #[serde(default)]
     pub limits_missing: Vec<String>,
 }
 
-/// The feature that every node of `kantd emulate` bears: no process of a job runs there.
+/// The feature of every node of `kantd emulate`, on which no process of a job runs.
 pub const EMULATED: &str = "emulated";
 
 impl Inventory {
-    /// Is nothing of it real?
+    /// Is the node emulated?
     #[must_use]
     pub fn is_emulated(&self) -> bool {
         self.features.iter().any(|feature| feature.as_str() == EMULATED)
@@ -92,10 +92,10 @@ impl Inventory {
     }
 }
 
-/// No new job starts on a node: an operator's wish, or the node is not well.
+/// A drain: no new job starts on the node, because of an operator or of the node's health.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drain {
-    /// Why, in words: the operator's, or what is wrong.
+    /// The operator's reason, or the problem.
     pub reason: String,
     pub by: Uid,
     pub since: Time,
@@ -103,36 +103,36 @@ pub struct Drain {
     pub cause: DrainCause,
 }
 
-/// An operator put a drained node in use again.
+/// An operator resumed a drained node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumed {
     pub by: Uid,
     pub at: Time,
 }
 
-/// Whether the controller hears from a node.
+/// The state of a node's connection to the controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Contact {
-    /// Its session is up.
+    /// The node has a session.
     Connected,
-    /// Its session ended; jobs there keep their resources until `node_lost_after` has passed.
+    /// Its session ended; its jobs keep their resources until `node_lost_after` has passed.
     Silent { since: Time },
     /// Silent for too long, or rebooted: its jobs ended as NodeLost.
     Lost { since: Time },
 }
 
-/// A node's state as shown to users, in Slurm's words.
+/// A node's state as shown to users, in Slurm's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeStatus {
     Idle,
-    /// Some of it is in use.
+    /// Some of its resources are in use.
     Mixed,
     /// All CPUs or all GPUs are in use.
     Allocated,
-    /// Drained, and jobs still run.
+    /// Drained, with running jobs.
     Draining,
-    /// Drained and empty.
+    /// Drained, without jobs.
     Drained,
     Down,
 }
@@ -151,7 +151,6 @@ impl NodeStatus {
     }
 }
 
-/// A node together with its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedInventory {
     pub name: NodeName,

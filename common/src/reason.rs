@@ -1,12 +1,12 @@
-//! Why a job waits, and why a command was refused: typed, and each with a sentence that says what
-//! is missing and what to do. Never decides; the engine and the state do.
+//! Reasons why a job waits and why a command was refused, as data, each with a sentence that names
+//! what is missing and what to do next.
 
 mod awaited;
 mod bound;
-mod near;
 mod need;
 mod refusal;
 mod sentence;
+mod topology;
 mod wait;
 
 pub use awaited::Awaited;

@@ -1,5 +1,4 @@
-//! An operator's booking: nodes kept for somebody, or for nobody, for a time. Never keeps them
-//! free itself; the engine does.
+//! Reservations: nodes kept for certain users, or for maintenance, over a period.
 
 use crate::id::{NodeName, ReservationName, Uid};
 use crate::policy::Access;
@@ -7,22 +6,21 @@ use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A reservation (man scontrol, RESERVATIONS). Its nodes are named when it is made.
+/// A reservation (man scontrol, RESERVATIONS). Its nodes are fixed when it is created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
     pub name: ReservationName,
     pub nodes: BTreeSet<NodeName>,
     pub from: Time,
-    /// To; jobs of the reservation end by then as well.
+    /// The end, by which jobs in the reservation end as well.
     pub to: Time,
-    /// Who may use it (`--reservation`); nobody during maintenance.
+    /// The access (`--reservation`); without effect during maintenance.
     #[serde(default)]
     pub access: Access,
-    /// A maintenance window: no job at all.
+    /// A maintenance window, in which no job runs.
     #[serde(default)]
     pub maintenance: bool,
     pub by: Uid,
-    /// A word about it.
     #[serde(default)]
     pub comment: String,
 }

@@ -1,4 +1,4 @@
-//! What a job asks for and what it was given. Never decides anything.
+//! A job's requested and allocated resources.
 
 mod gpus;
 
@@ -14,7 +14,7 @@ use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -22,75 +22,72 @@ fn is_false(flag: &bool) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryRequest {
-    /// On each node (`--mem`). Zero means all of the node's memory, as in Slurm.
+    /// `--mem`: per node. Zero means all of the node's memory, as in Slurm.
     PerNode(Bytes),
-    /// For each CPU (`--mem-per-cpu`).
+    /// `--mem-per-cpu`
     PerCpu(Bytes),
-    /// For each GPU (`--mem-per-gpu`).
+    /// `--mem-per-gpu`
     PerGpu(Bytes),
 }
 
-/// At most so many jobs of a group on one node.
+/// The maximum number of a group's jobs on one node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PerNodeMax {
-    /// The group: jobs of one service.
+    /// The group: the jobs of one service.
     pub group: String,
-    /// So many of them.
     pub jobs: u32,
 }
 
-/// What a job asks for. Checked by `job::check` before anything else sees it.
+/// The requested resources, which `job::check` checks first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Request {
-    /// How many nodes (`--nodes`); `None`: as few as hold the tasks.
+    /// `--nodes`; `None`: as few as hold the tasks.
     #[serde(default)]
     pub nodes: Option<Nodes>,
-    /// Tasks in all (`--ntasks`); at least one.
+    /// `--ntasks`: the total, at least one.
     pub tasks: Tasks,
-    /// At most so many tasks on a node (`--ntasks-per-node`).
+    /// `--ntasks-per-node`: the maximum per node.
     #[serde(default)]
     pub tasks_per_node: Option<Tasks>,
-    /// Logical CPUs for each task (`--cpus-per-task`); at least one.
+    /// `--cpus-per-task`: logical CPUs, at least one.
     pub cpus_per_task: Cpus,
-    /// Memory; `None`: the queue's default per CPU.
+    /// `None`: the queue's default per CPU.
     #[serde(default)]
     pub memory: Option<MemoryRequest>,
-    /// GPUs; `None`: none.
     #[serde(default)]
     pub gpus: Option<GpuRequest>,
     /// Only GPUs of this kind (`--gpus=h100:4`).
     #[serde(default)]
     pub gpu_kind: Option<GpuKind>,
-    /// Or GPUs of one of these kinds (`--gpus=h100|a100:4`), rising; empty unless `gpu_kind` is
+    /// Alternative kinds (`--gpus=h100|a100:4`), in ascending order; empty unless `gpu_kind` is
     /// given.
     #[serde(default)]
     pub gpu_kinds_or: Vec<GpuKind>,
-    /// It is content with so many tasks (`--ntasks=2-8`); `None`: it takes all or nothing.
+    /// The minimum number of tasks (`--ntasks=2-8`); `None`: exactly `tasks`.
     #[serde(default)]
     pub tasks_min: Option<Tasks>,
-    /// While it runs on fewer tasks than it could take, it takes more nodes as they come free
-    /// (`--grow`).
+    /// `--grow`: add nodes while the job runs, up to its maximum.
     #[serde(default, skip_serializing_if = "is_false")]
     pub grow: bool,
-    /// How near its nodes are to each other (`--near`).
+    /// `--near`: the required closeness of its nodes.
     #[serde(default)]
     pub near: Option<Nearness>,
-    /// Blocks of so many nodes (`--segment`): nearness holds for each block by itself.
+    /// `--segment`: the size of blocks of nodes; `near` applies within each block.
     #[serde(default)]
     pub segment: Option<Nodes>,
-    /// At most so many jobs of its group on one node (`--max-per-node`).
+    /// `--max-per-node`
     #[serde(default)]
     pub per_node_max: Option<PerNodeMax>,
-    /// Whole nodes: nothing else runs there meanwhile (`--exclusive`).
+    /// `--exclusive`: whole nodes, without other jobs.
     #[serde(default)]
     pub exclusive: bool,
-    /// What its nodes must have (`--constraint`).
+    /// `--constraint`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constraint: Option<Constraint>,
-    /// Only these nodes (`--nodelist`); empty: any.
+    /// `--nodelist`; empty: any nodes.
     #[serde(default)]
     pub only_nodes: Vec<NodeName>,
-    /// Not these nodes (`--exclude`).
+    /// `--exclude`
     #[serde(default)]
     pub not_nodes: Vec<NodeName>,
 }
@@ -102,7 +99,7 @@ impl Request {
         mig::accepts(self.gpu_kind.iter().chain(&self.gpu_kinds_or), kind)
     }
 
-    /// The parts of GPUs asked for; `None`: whole ones, or none.
+    /// The requested fractions of GPUs; `None`: whole GPUs, or none.
     #[must_use]
     pub const fn gpu_parts(&self) -> Option<GpuParts> {
         match self.gpus {
@@ -111,16 +108,16 @@ impl Request {
         }
     }
 
-    /// How much of each GPU it gets on a node with these: by memory, of the smallest that it
-    /// accepts. `None`: it asks for whole ones, or none, or accepts none of these.
+    /// The fraction of each GPU on a node with these GPUs; a memory size is relative to the
+    /// smallest acceptable GPU. `None`: it requests whole GPUs or none, or accepts none of these.
     pub fn gpu_part_on<'a>(&self, gpus: impl IntoIterator<Item = &'a Gpu>) -> Option<GpuMilli> {
         let parts = self.gpu_parts()?;
         let accepted = gpus.into_iter().filter(|gpu| self.accepts(&gpu.kind));
         Some(parts.each.of(accepted.map(|gpu| gpu.memory).min()?))
     }
 
-    /// GPUs asked for in all by so many tasks on so many nodes, in thousandths; one node at least.
-    /// Parts by memory count as a little less than whole: what they come to, the GPU says.
+    /// The total of GPUs for these nodes and tasks, in thousandths; at least for one node. Memory
+    /// sizes count as slightly less than a whole GPU, since the fraction depends on the GPU.
     #[must_use]
     pub fn gpus_in_all(&self, nodes: Nodes, tasks: Tasks) -> GpuMilli {
         let whole = |gpus: Gpus| GpuMilli::WHOLE.times(gpus.0);
@@ -162,24 +159,23 @@ impl Default for Request {
     }
 }
 
-/// What a job was given on one node. The ledger holds exactly this.
+/// A job's allocated resources on one node, exactly as in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     pub node: NodeName,
-    /// How many of the job's tasks run there; ranks follow the order of shares.
+    /// The number of the job's tasks there; ranks follow the order of shares.
     pub tasks: Tasks,
-    /// Exactly these logical CPUs.
     pub cpus: CpuSet,
     pub memory: Bytes,
-    /// Exactly these GPUs, rising.
+    /// In ascending order.
     pub gpus: Vec<GpuIndex>,
-    /// So much of each of them; `None`: all.
+    /// The fraction of each GPU; `None`: whole GPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_milli: Option<GpuMilli>,
 }
 
 impl Share {
-    /// What it holds of GPUs, in thousandths: shares of GPUs count as what they are.
+    /// The total of GPUs in thousandths, with fractions.
     #[must_use]
     pub fn gpus_milli(&self) -> GpuMilli {
         let count = u32::try_from(self.gpus.len()).unwrap_or(u32::MAX);
@@ -187,16 +183,15 @@ impl Share {
     }
 }
 
-/// What a job was given: one share a node, no node twice, at least one.
-/// The order of nodes is the order of ranks.
+/// A job's allocated resources: at least one share, each on a different node. The order of nodes is
+/// the order of ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Share>", into = "Vec<Share>")]
 pub struct Allocation(Vec<Share>);
 
-/// Shares that make no allocation.
+/// The shares are not a valid allocation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AllocationError {
-    /// No share at all.
     #[error("an allocation needs at least one node")]
     Empty,
     #[error("node {0} appears twice in one allocation")]
@@ -204,7 +199,7 @@ pub enum AllocationError {
 }
 
 impl Allocation {
-    /// Checks that there is a share and no node twice.
+    /// Checks that there is at least one share, and no node twice.
     ///
     /// # Errors
     /// [`AllocationError`] otherwise.
@@ -220,13 +215,11 @@ impl Allocation {
         Ok(Self(shares))
     }
 
-    /// The shares, in rank order.
     #[must_use]
     pub fn shares(&self) -> &[Share] {
         &self.0
     }
 
-    /// The share on a node.
     #[must_use]
     pub fn on(&self, node: &NodeName) -> Option<&Share> {
         self.0.iter().find(|s| s.node == *node)

@@ -1,11 +1,11 @@
-//! The site's program that each task runs first, as Slurm's TaskProlog (man slurm.conf): as the
-//! user, in the job's group, in the task's own process, so that nothing of it needs to be ended.
-//! Never root's, and never run here.
+//! The site's program that each task runs first, like Slurm's TaskProlog (man slurm.conf). It runs
+//! as the user, in the job's cgroup and in the task's own process, so that no process of it
+//! remains.
 
-/// Where whoever starts tasks in a job finds the program's path.
+/// The variable with the program's path, for launchers of tasks.
 pub const VARIABLE: &str = "KANT_TASK_PROLOG";
 
-/// Runs the program, does what its lines say, and becomes the task.
+/// Runs the program, applies the lines that it prints, and executes the task.
 const SHELL: &str = r#"_kant_p=$1; shift
 _kant_o=$("$_kant_p" </dev/null)
 _kant_x=$?
@@ -25,6 +25,6 @@ KANT_END
 unset _kant_p _kant_o _kant_l _kant_x
 exec "$@""#;
 
-/// The words that come before a task's own program and arguments: behind them, the path of the
-/// task prolog.
+/// The command line before a task's own program and arguments; the path of the task prolog follows
+/// it.
 pub const WORDS: [&str; 4] = ["/bin/sh", "-c", SHELL, "kant-task-prolog"];

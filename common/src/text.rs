@@ -1,12 +1,12 @@
-//! The characters that a text may be shown with: a job's name is one user's, the terminal that it
-//! is shown on is another's. A control or format character moves the cursor, reverses the letters
-//! around it or is not seen at all, so that a text reads as what it is not.
+//! The characters that are safe to display. A job's name is chosen by one user and shown on another
+//! user's terminal, where a control or format character could move the cursor, reverse text or be
+//! invisible, so that the text reads as something else.
 //! Source: Unicode 16, general categories Cc, Cf, Zl and Zp, and `Default_Ignorable_Code_Point`
 //! without the variation selectors that belong to emoji.
 
 use std::borrow::Cow;
 
-/// Format characters, line and paragraph separators, and those that are drawn as nothing.
+/// Format characters, line and paragraph separators, and invisible characters.
 const UNSHOWN: [(char, char); 24] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -34,7 +34,7 @@ const UNSHOWN: [(char, char); 24] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Is this a character that is seen as what it is: no control and no format character?
+/// Is this character visible, and neither a control nor a format character?
 #[must_use]
 pub fn is_shown(c: char) -> bool {
     if c.is_ascii() {
@@ -43,19 +43,19 @@ pub fn is_shown(c: char) -> bool {
     !c.is_control() && !UNSHOWN.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
 
-/// Is this a text of nothing but such characters?
+/// Does the text consist of such characters?
 #[must_use]
 pub fn is_all_shown(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || text.chars().all(is_shown)
 }
 
-/// The text with every other character escaped, on one line: `\n`, `\u{202e}`.
+/// The text with all other characters escaped, on one line: `\n`, `\u{202e}`.
 #[must_use]
 pub fn shown(text: &str) -> Cow<'_, str> {
     if is_all_shown(text) { Cow::Borrowed(text) } else { Cow::Owned(escaped(text, is_shown)) }
 }
 
-/// The same of a text that has several lines.
+/// The same for a text with several lines.
 #[must_use]
 pub fn shown_lines(text: &str) -> Cow<'_, str> {
     let stays = |c| c == '\n' || is_shown(c);
@@ -73,8 +73,8 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> String {
     })
 }
 
-/// JSON that says the same to whatever reads JSON, with every such character outside ASCII
-/// escaped: `\u202e`. JSON has those only in its strings.
+/// Equivalent JSON with each such character outside ASCII escaped: `\u202e`. In JSON they occur
+/// only in strings.
 #[must_use]
 pub fn shown_json(json: &str) -> Cow<'_, str> {
     let stays = |c: char| c.is_ascii() || is_shown(c);

@@ -1,5 +1,5 @@
-//! Points in time and spans, in milliseconds, and Slurm's ways of writing a time limit.
-//! Never reads a clock: who needs the time is handed it.
+//! Points in time and spans, in milliseconds, and Slurm's forms of a time limit. Time is always an
+//! argument: this crate has no clock.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -21,19 +21,16 @@ pub struct Time(pub u64);
 pub struct Span(pub u64);
 
 impl Span {
-    /// A span of whole seconds.
     #[must_use]
     pub const fn from_seconds(seconds: u64) -> Self {
         Self(seconds.saturating_mul(1000))
     }
 
-    /// A span of whole minutes.
     #[must_use]
     pub const fn from_minutes(minutes: u64) -> Self {
         Self::from_seconds(minutes.saturating_mul(60))
     }
 
-    /// No time at all.
     #[must_use]
     pub const fn is_zero(&self) -> bool {
         self.0 == 0
@@ -101,7 +98,7 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
-/// As Slurm shows it: `1-02:03:04`, `02:03:04`, and `03:04` under an hour.
+/// Slurm's form: `1-02:03:04`, `02:03:04`, and `03:04` under an hour.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = self.seconds();
@@ -115,7 +112,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// A text that is no time limit.
+/// The text is not a time limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a length of time: write minutes (90), minutes:seconds (90:00), h:m:s (1:30:00), \
@@ -123,8 +120,8 @@ impl fmt::Display for Span {
 )]
 pub struct SpanError(pub String);
 
-/// Reads Slurm's forms (`m`, `m:s`, `h:m:s`, `d-h`, `d-h:m`, `d-h:m:s`; man sbatch, `--time`) and
-/// `30s`, `90m`, `2h`, `1d`.
+/// Slurm's forms (`m`, `m:s`, `h:m:s`, `d-h`, `d-h:m`, `d-h:m:s`; man sbatch, `--time`) and `30s`,
+/// `90m`, `2h`, `1d`.
 impl FromStr for Span {
     type Err = SpanError;
     fn from_str(text: &str) -> Result<Self, SpanError> {
@@ -132,7 +129,7 @@ impl FromStr for Span {
     }
 }
 
-/// Seconds, or `None` for a text that is no span.
+/// The seconds; `None` if the text is not a span.
 fn read_span(text: &str) -> Option<u64> {
     let number = |t: &str| -> Option<u64> {
         let plain = !t.is_empty() && t.len() <= 12 && t.bytes().all(|b| b.is_ascii_digit());

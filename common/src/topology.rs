@@ -1,5 +1,5 @@
-//! Where nodes stand: NVLink domain, leaf, spine, superspine, zone. Never discovers anything; an
-//! operator writes it down.
+//! The position of nodes in the network: NVLink domain, leaf, spine, superspine, zone. Operators
+//! configure it.
 
 use crate::id::{NodeName, SwitchName, ZoneName};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// One NVLink domain (super-pod, HBD): GPUs of several nodes linked by NVLink.
+    /// One NVLink domain (super-pod, HBD): GPUs of several nodes joined by NVLink.
     NvlinkDomain,
     Leaf,
     Spine,
@@ -18,7 +18,8 @@ pub enum Level {
     Superspine,
 }
 
-/// Where a node stands; what is not said is not known, and no two such nodes stand together.
+/// A node's position. An absent field is unknown, and two nodes with an unknown field are not
+/// close.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Position {
@@ -26,12 +27,12 @@ pub struct Position {
     pub leaf: Option<SwitchName>,
     pub spine: Option<SwitchName>,
     pub superspine: Option<SwitchName>,
-    /// A part of the cluster kept for a purpose ("inference").
+    /// A part of the cluster for a purpose ("inference").
     pub zone: Option<ZoneName>,
 }
 
 impl Position {
-    /// The switch or domain it hangs on at a level.
+    /// Its switch or domain at a level.
     #[must_use]
     pub const fn at(&self, level: Level) -> Option<&SwitchName> {
         match level {
@@ -43,21 +44,21 @@ impl Position {
     }
 }
 
-/// The topology of a cluster: the positions of the nodes that have one.
+/// The positions of the nodes that have one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Topology(pub BTreeMap<NodeName, Position>);
 
-/// A job's wish to be near itself.
+/// The required closeness of a job's nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Nearness {
-    /// All of its nodes (of a segment, where it has segments) under one switch of this level.
+    /// All nodes of the job, or of each segment, are under one switch of this level.
     pub level: Level,
-    /// It rather waits than be further apart; otherwise it takes the smallest level that holds it.
+    /// The job waits until this is possible; otherwise it takes the lowest level that holds it.
     pub required: bool,
 }
 
-/// As `--near` takes it.
+/// The form in `--near`.
 impl fmt::Display for Nearness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.level {

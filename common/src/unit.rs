@@ -1,4 +1,4 @@
-//! Amounts with their unit in the type. Never a bare number across a function border.
+//! Amounts with their unit in the type.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,16 +17,15 @@ macro_rules! amount {
         pub struct $name(pub $inner);
 
         impl $name {
-            /// None of it.
             pub const ZERO: Self = Self(0);
 
-            /// What is left after taking `other`, at least zero.
+            /// The difference, at least zero.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
 
-            /// `count` times as much, at most the largest amount.
+            /// The product, at most the largest amount.
             #[must_use]
             pub const fn times(self, count: u32) -> Self {
                 #[allow(clippy::cast_lossless)]
@@ -47,7 +46,7 @@ macro_rules! amount {
             }
         }
 
-        /// Saturates at zero: a ledger that would go below is found by the invariants, not here.
+        /// Saturates at zero: the invariants detect a ledger that would go below.
         impl Sub for $name {
             type Output = Self;
             fn sub(self, other: Self) -> Self {
@@ -69,17 +68,14 @@ macro_rules! amount {
     };
 }
 
-amount!(
-    /// Bytes of memory or disk.
-    Bytes, u64
-);
+amount!(Bytes, u64);
 amount!(
     /// Logical CPUs (hardware threads).
     Cpus, u32
 );
 amount!(Gpus, u32);
 amount!(
-    /// Thousandths of a GPU; 1000 is all of one.
+    /// Thousandths of a GPU; 1000 is a whole GPU.
     GpuMilli, u32
 );
 amount!(Nodes, u32);
@@ -100,18 +96,16 @@ macro_rules! show_count {
 show_count!(Cpus, GpuMilli, Gpus, Nodes, Tasks);
 
 impl GpuMilli {
-    /// All of one GPU.
+    /// A whole GPU.
     pub const WHOLE: Self = Self(1000);
 }
 
 impl Bytes {
-    /// So many mebibytes.
     #[must_use]
     pub const fn from_mib(mib: u64) -> Self {
         Self(mib.saturating_mul(1 << 20))
     }
 
-    /// None at all.
     #[must_use]
     pub const fn is_zero(&self) -> bool {
         self.0 == 0
@@ -136,13 +130,13 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// A text that is no amount of memory.
+/// The text is not an amount of memory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an amount of memory: write mebibytes (4096) or a number with K, M, G or T")]
 pub struct BytesError(pub String);
 
-/// Reads `--mem` as Slurm does: a bare number is mebibytes; K, M, G, T (and KB, MiB, ...) are
-/// binary units.
+/// Slurm's form of `--mem`: a plain number is mebibytes; K, M, G, T (and KB, MiB, ...) are binary
+/// units.
 impl FromStr for Bytes {
     type Err = BytesError;
     fn from_str(text: &str) -> Result<Self, BytesError> {

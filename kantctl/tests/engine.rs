@@ -159,7 +159,7 @@ async fn invalid_options_are_refused_before_any_request() {
     for (words, said) in [
         (&["--gpus=1.5"][..], "share of a GPU"),
         (&["--gpus=2x0.5", "-N", "2"], "one node"),
-        (&["--gpus=0G"], "by memory is of some"),
+        (&["--gpus=0G"], "memory share must be greater than zero"),
         (&["--gpus=0.5", "-n", "2"], "one task"),
         (&["--gpus-per-node=0.5"], "--gpus=0.5"),
         (&["--near=rack"], "nvlink-domain"),

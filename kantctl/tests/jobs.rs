@@ -24,7 +24,7 @@ async fn the_queue_lists_jobs_and_sends_filters_to_the_controller() {
     let expected = "\
 ID  NAME  USER  QUEUE  STATE     TIME  LIMIT  NODES  GPUS  WHERE/WHY
 41  job   ada   main   RUNNING  00:00      -      1     0
-42  job   ada   main   PENDING      -      -      1     0  held: `kantctl release` lets it go
+42  job   ada   main   PENDING      -      -      1     0  held: release it with `kantctl release`
 ";
     assert_eq!(controller.kantctl(&["queue"]).await.good(), expected);
     controller.kantctl(&["q", "--me", "-p", "main", "-w", "g1", "--all"]).await.good();
@@ -392,7 +392,7 @@ async fn following_waits_for_the_start_and_ends_with_the_job() {
         });
     let done = controller.kantctl(&["logs", "-f", "42"]).await;
     assert_eq!(done.good(), "begun\nended\n", "{done:?}");
-    assert_eq!(done.err, "kantctl: job 42 waits: held: `kantctl release` lets it go\n");
+    assert_eq!(done.err, "kantctl: job 42 waits: held: release it with `kantctl release`\n");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ pub use reload::{ReloadError, Reloader, with_causes};
 
 use crate::mail::Mailer;
 use common::config::policy::{
-    Capacity, PolicySource, no_locks, policy, warnings as policy_warnings,
+    Capacity, PolicySource, open_access_warnings, policy, warnings as policy_warnings,
 };
 use common::config::{ConfigError, ControllerConfig};
 use common::job::mail::addresses;
@@ -141,7 +141,7 @@ pub fn check(config: &ControllerConfig) -> Result<(), SettingsError> {
 #[must_use]
 pub fn warnings(settings: &Settings) -> Vec<String> {
     let policy = settings.policy();
-    let mut warnings = no_locks(&policy, std::iter::empty());
+    let mut warnings = open_access_warnings(&policy, std::iter::empty());
     warnings.extend(policy_warnings(&policy, &Capacity::default()));
     warnings
 }

@@ -1,11 +1,10 @@
-//! How long to wait before dialling again: exponential, capped, with full jitter.
+//! The wait before the next connection attempt: exponential, capped, with full jitter.
 //!
-//! Ten thousand nodes lose their controller in the same second; jitter keeps them from coming
-//! back in the same second. This file never sleeps and never dials.
+//! Ten thousand nodes lose their controller in the same second; jitter spreads their return.
 
 use std::time::Duration;
 
-/// The waits between attempts: each drawn evenly from zero to a ceiling that doubles up to a cap.
+/// Waits between attempts, each drawn uniformly from zero to a ceiling that doubles up to a cap.
 ///
 /// ```
 /// let mut backoff = net::Backoff::new(
@@ -23,12 +22,12 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Waits of at most `first` to begin with, and never more than `cap`.
+    /// The ceiling is `first` for the first wait, and at most `cap`.
     pub fn new(first: Duration, cap: Duration) -> Self {
         Self { first, cap, ceiling: first.min(cap) }
     }
 
-    /// How long to wait before the next attempt.
+    /// The wait before the next attempt.
     #[allow(clippy::should_implement_trait)] // endless, so an Option would only be in the way
     pub fn next(&mut self) -> Duration {
         let wait = self.ceiling.mul_f64(fastrand::f64());
@@ -36,7 +35,7 @@ impl Backoff {
         wait
     }
 
-    /// An attempt succeeded: begin again with short waits.
+    /// Starts again with short waits, after a success.
     pub fn reset(&mut self) {
         self.ceiling = self.first.min(self.cap);
     }

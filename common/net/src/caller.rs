@@ -1,7 +1,7 @@
-//! Who calls: what the kernel says on a unix socket, what the certificate says over TLS.
+//! The identity of a caller: from the kernel on a unix socket, from the certificate over TLS.
 //!
-//! A daemon may speak for a user it has met on its own socket, by the header [`USER_HEADER`];
-//! nobody else may. This file never decides what a user may do.
+//! A daemon may act for a user of its own local socket, by the header [`USER_HEADER`]. From any
+//! other caller the header is refused.
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
@@ -12,66 +12,68 @@ use thiserror::Error;
 use crate::identity::Role;
 use crate::refusal::Refusal;
 
-/// The header in which a daemon names the local user whose request it passes on: `<uid>:<gid>`.
+/// The header that names the local user of a forwarded request: `<uid>:<gid>`.
 pub const USER_HEADER: &str = "x-kant-user";
 
-/// The other end of a connection, as the listener has proved it.
+/// The authenticated peer of a connection.
 ///
 /// An axum extractor, in handlers served by [`crate::serve`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// A process on this host, as the kernel knows it (SO_PEERCRED, unix(7)).
+    /// A process on this host, identified by the kernel (SO_PEERCRED, unix(7)).
     Local {
-        /// The process's effective user id when it connected.
+        /// The effective uid at the time of the connection.
         uid: u32,
-        /// The process's effective group id when it connected.
+        /// The effective gid at the time of the connection.
         gid: u32,
-        /// The process's id, where the kernel gives one.
+        /// `None` where the kernel does not report it.
         pid: Option<i32>,
     },
     /// A daemon with a certificate from the cluster key.
     Peer(Role),
 }
 
-/// The user on whose behalf a request is made. An axum extractor, like [`Caller`].
+/// The user who makes a request. An axum extractor, like [`Caller`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// The user's id, the same on all hosts of the cluster.
+    /// The same on all hosts of the cluster.
     pub uid: u32,
-    /// The user's primary group id.
+    /// The primary group.
     pub gid: u32,
-    /// Who vouches for it.
+    /// The authority for the user's identity.
     pub via: Via,
 }
 
-/// Who says that a user is who it is.
+/// The authority for a user's identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Via {
     Socket,
-    /// The kantd of a node, where the user called.
+    /// The kantd of the node on which the user made the request.
     Node(String),
-    /// Another controller, which passes on what it was asked.
+    /// Another controller, which forwards a request.
     Controller,
 }
 
-/// Why a request has no user.
+/// Why the user of a request is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CallerError {
-    /// A local process claims to be somebody; the kernel's word stands.
-    #[error("the header {USER_HEADER} is for daemons: on a local socket the kernel says who calls")]
+    /// A local process sent the header; only the kernel's identity counts.
+    #[error(
+        "the header {USER_HEADER} is for daemons: on a local socket the kernel identifies the \
+         caller"
+    )]
     Claimed,
-    /// A daemon calls for itself where a user is needed.
-    #[error("{role} asked for something that only a user can ask for, and named none")]
+    /// A daemon made a request of its own where a user is required.
+    #[error("{role} made a request that requires a user, and named none")]
     Unnamed { role: Role },
-    /// The header is there but says nothing usable.
     #[error("the header {USER_HEADER} must be given once and read `<uid>:<gid>`")]
     Malformed,
-    /// The router is not served by [`crate::serve`]: a mistake in the daemon.
-    #[error("this listener does not say who calls")]
+    /// The router is not served by [`crate::serve`], which is a bug in the daemon.
+    #[error("this listener does not identify its callers")]
     Unknown,
 }
 
-/// The user a request comes from, by the connection it came on and its headers.
+/// The user of a request, from its connection and headers.
 pub fn caller_identity(caller: &Caller, headers: &HeaderMap) -> Result<User, CallerError> {
     let mut named = headers.get_all(USER_HEADER).iter();
     match (caller, named.next(), named.next()) {
@@ -99,7 +101,7 @@ fn parse_ids(text: &str) -> Option<(u32, u32)> {
 }
 
 fn parse_id(text: &str) -> Option<u32> {
-    // FromStr also takes "+5", which nobody here writes.
+    // FromStr also accepts "+5", which no daemon writes.
     text.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
     // The highest value is the kernel's "no such id" (setresuid(2): -1 leaves unchanged).
     text.parse().ok().filter(|id| *id != u32::MAX)
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_word_stands_on_a_local_socket() {
+    fn the_kernel_identifies_callers_on_a_local_socket() {
         let user = caller_identity(&ALICE, &HeaderMap::new()).unwrap();
         assert_eq!(user, User { uid: 1000, gid: 100, via: Via::Socket });
         let claim = caller_identity(&ALICE, &naming(&["0:0"]));
@@ -180,12 +182,12 @@ mod tests {
         assert_eq!(user, User { uid: 1000, gid: 100, via: Via::Node("g-1".to_owned()) });
         let user = caller_identity(&Caller::Peer(Role::Controller), &naming(&["5:6"])).unwrap();
         assert_eq!(user, User { uid: 5, gid: 6, via: Via::Controller });
-        let nobody = caller_identity(&node, &HeaderMap::new());
-        assert!(matches!(nobody, Err(CallerError::Unnamed { .. })));
+        let unnamed = caller_identity(&node, &HeaderMap::new());
+        assert!(matches!(unnamed, Err(CallerError::Unnamed { .. })));
     }
 
     #[test]
-    fn a_malformed_voucher_is_no_voucher() {
+    fn a_malformed_user_header_is_refused() {
         let node = Caller::Peer(Role::Node("g-1".to_owned()));
         let cases: [&[&str]; 9] = [
             &[""],

@@ -1,8 +1,9 @@
-//! The node channel: typed messages both ways over one WebSocket that knows when it is dead.
+//! The node channel: typed messages in both directions over one WebSocket, with detection of a dead
+//! peer.
 //!
 //! A message is one binary frame of MessagePack with field names, so that fields can be added
-//! without a flag day. The channel never acknowledges, repeats or reorders: desired state is sent
-//! again on the next connection, and whoever needs to know numbers its messages.
+//! compatibly. The channel has no acknowledgements and no retries: state is sent again on the next
+//! connection, and protocols that need more number their messages.
 
 mod pump;
 
@@ -26,14 +27,15 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use crate::client::{Client, ClientError, Endpoint};
 use pump::{Outgoing, Pings, pump};
 
-/// How long a good-bye may take.
+/// The time limit of a close handshake.
 pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 const UPGRADE_LIMIT: Duration = Duration::from_secs(10);
-/// A node's full job list fits many times over.
+/// Many times the size of a node's full job list.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// The library's default of 128 KiB each way would cost ten thousand nodes over a gigabyte.
+/// The library's default of 128 KiB per direction would take over a gigabyte for ten thousand
+/// nodes.
 const BUFFER_BYTES: usize = 4 << 10;
-/// Messages waiting each way before the sender waits too.
+/// The number of queued messages per direction before the sender waits.
 const QUEUE_MESSAGES: usize = 32;
 
 /// One end of a channel: sends `Out`, receives `In`.
@@ -57,52 +59,46 @@ pub struct ChannelReceiver<In> {
     _message: PhantomData<fn() -> In>,
 }
 
-/// When to ask whether the peer still lives, and when to believe that it does not.
+/// The intervals for detecting a dead peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keepalive {
-    /// Who opened the channel sends a ping this often; who accepted it, where nothing came for half
-    /// as long again.
+    /// The interval of pings from the side that opened the channel. The other side pings only after
+    /// one and a half intervals without a message.
     pub ping_interval: Duration,
-    /// A peer from which nothing at all has come for this long is gone.
+    /// A peer is considered dead after this time without any message.
     pub silence_limit: Duration,
 }
 
 impl Default for Keepalive {
     fn default() -> Self {
-        // Two pings fit into the silence that is borne; more of ten thousand peers are a load.
+        // The limit leaves time for two pings; more pings of ten thousand peers are a load.
         Self { ping_interval: Duration::from_secs(8), silence_limit: Duration::from_secs(20) }
     }
 }
 
-/// What went wrong on a channel.
 #[derive(Debug, Error)]
 pub enum ChannelError {
-    /// The message cannot be written as MessagePack.
     #[error("failed to encode a message")]
     Unencodable(#[source] rmp_serde::encode::Error),
-    /// The message is larger than any peer accepts.
+    /// No peer accepts so large a message.
     #[error("failed to send a message of {bytes} bytes: {MESSAGE_BYTES_MAX} is the limit")]
     TooLarge { bytes: usize },
-    /// The channel is over; the receiving half knows why.
-    #[error("failed to send a message: the channel is over")]
+    /// The channel is closed; the receiving half has the reason.
+    #[error("failed to send a message: the channel is closed")]
     Over,
-    /// A message of unknown form came, and was dropped. The channel goes on.
+    /// A message of unknown form arrived and was dropped. The channel stays open.
     #[error("failed to decode a message of {bytes} bytes: is the peer of another version?")]
     Undecodable {
         bytes: usize,
-        /// What is wrong with it.
         #[source]
         source: rmp_serde::decode::Error,
     },
-    /// The peer closed the channel and said why.
+    /// The peer closed the channel with a reason.
     #[error("the peer closed the channel: {reason}")]
     Closed { reason: String },
-    /// Nothing came from the peer, not even an answer to a ping.
-    #[error("nothing was heard from the peer for {limit_seconds} s")]
-    Silent {
-        /// The limit it broke.
-        limit_seconds: f32,
-    },
+    /// Nothing arrived from the peer, not even the answer to a ping.
+    #[error("nothing was received from the peer for {limit_seconds} s")]
+    Silent { limit_seconds: f32 },
     #[error("lost the connection to the peer")]
     Lost {
         #[source]
@@ -111,22 +107,22 @@ pub enum ChannelError {
 }
 
 impl<Out: Serialize, In: DeserializeOwned> Channel<Out, In> {
-    /// Sends a message: [`ChannelSender::send`].
+    /// See [`ChannelSender::send`].
     pub async fn send(&self, message: &Out) -> Result<(), ChannelError> {
         self.sender.send(message).await
     }
 
-    /// Waits for a message: [`ChannelReceiver::recv`].
+    /// See [`ChannelReceiver::recv`].
     pub async fn recv(&mut self) -> Option<Result<In, ChannelError>> {
         self.receiver.recv().await
     }
 
-    /// Both halves, for two tasks. The channel closes when either is dropped.
+    /// Splits the channel for two tasks. It closes when either half is dropped.
     pub fn split(self) -> (ChannelSender<Out>, ChannelReceiver<In>) {
         (self.sender, self.receiver)
     }
 
-    /// Says good-bye with a reason (at most 123 bytes of it arrive), and waits until it is said.
+    /// Closes the channel with a reason, truncated to 123 bytes, and waits until it is sent.
     pub async fn close(mut self, reason: &str) {
         self.sender.close(reason).await;
         while self.receiver.queue.recv().await.is_some() {}
@@ -134,8 +130,7 @@ impl<Out: Serialize, In: DeserializeOwned> Channel<Out, In> {
 }
 
 impl<Out: Serialize> ChannelSender<Out> {
-    /// Queues a message; waits while the queue is full. Returning says that it was queued, not
-    /// that it arrived.
+    /// Queues a message; waits while the queue is full. The message may not have arrived on return.
     pub async fn send(&self, message: &Out) -> Result<(), ChannelError> {
         let data = rmp_serde::to_vec_named(message).map_err(ChannelError::Unencodable)?;
         if data.len() > MESSAGE_BYTES_MAX {
@@ -145,9 +140,9 @@ impl<Out: Serialize> ChannelSender<Out> {
         self.queue.send(outgoing).await.map_err(|_| ChannelError::Over)
     }
 
-    /// Closes the channel after what is queued, telling the peer why.
+    /// Closes the channel after the queued messages, with a reason for the peer.
     pub async fn close(&self, reason: &str) {
-        // A channel that is over already needs no closing.
+        // A channel that is closed already needs no closing.
         let _ = self.queue.send(Outgoing::Close(reason.to_owned())).await;
     }
 }
@@ -159,10 +154,10 @@ impl<Out> Clone for ChannelSender<Out> {
 }
 
 impl<In: DeserializeOwned> ChannelReceiver<In> {
-    /// The next message; `None` once the channel is over.
+    /// The next message; `None` once the channel is closed.
     ///
-    /// After [`ChannelError::Undecodable`] the channel goes on; any other error is the last word.
-    /// Dropping the future loses nothing.
+    /// After [`ChannelError::Undecodable`] the channel stays open; any other error is the last
+    /// item. The future can be dropped without losing a message.
     pub async fn recv(&mut self) -> Option<Result<In, ChannelError>> {
         let data = match self.queue.recv().await? {
             Ok(data) => data,
@@ -175,8 +170,8 @@ impl<In: DeserializeOwned> ChannelReceiver<In> {
     }
 }
 
-/// Accepts a channel in an axum handler; `serve` gets it once the response is out. What goes
-/// through it is worked on by the threads of `on`.
+/// Accepts a channel in an axum handler; `serve` receives it once the response is sent. The runtime
+/// `on` processes its messages.
 pub fn accept_channel<Out, In, F, Fut>(
     upgrade: WebSocketUpgrade,
     keepalive: Keepalive,
@@ -204,7 +199,7 @@ where
 
 /// Opens a channel to the handler at `path`.
 ///
-/// A handler that refuses instead gives [`ClientError::Refused`] with its reason.
+/// If the handler refuses, the error is [`ClientError::Refused`] with its reason.
 pub async fn connect_channel<Out, In>(
     endpoint: &Endpoint,
     path: &str,
@@ -223,7 +218,7 @@ pub async fn connect_channel<Out, In>(
     if response.headers().get(header::SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes)
         != Some(expected.as_bytes())
     {
-        return Err(client.broken("the WebSocket handshake does not fit"));
+        return Err(client.broken("the WebSocket handshake is invalid"));
     }
     let upgraded = hyper::upgrade::on(response).await.map_err(|error| client.interrupted(error))?;
     let config = WebSocketConfig::default()
@@ -248,7 +243,7 @@ fn upgrade_request(path: &str, key: &str) -> Result<Request<Body>, ClientError> 
         .map_err(|source| ClientError::Unaskable { path: path.to_owned(), source: source.into() })
 }
 
-/// What the pump holds of a channel.
+/// The pump's ends of a channel's queues.
 struct Ends {
     outgoing: mpsc::Receiver<Outgoing>,
     incoming: mpsc::Sender<Result<Bytes, ChannelError>>,

@@ -1,11 +1,11 @@
-//! Asking a daemon: JSON over HTTP/1.1, on a connection that is kept and reused.
+//! A client of a daemon: JSON over HTTP/1.1, on connections that are kept and reused.
 //!
-//! A question is sent again by itself only where that cannot do harm: it never left, or it is a
-//! GET. Everything else that breaks midway is reported as [`ClientError::Interrupted`].
+//! A request is retried only if that is safe: it was not sent, or it is a GET. Any other request
+//! that breaks off is reported as [`ClientError::Interrupted`].
 
 mod dial;
 mod error;
-mod kept;
+mod idle;
 mod lines;
 
 use std::error::Error as StdError;
@@ -24,30 +24,30 @@ pub use dial::Endpoint;
 pub use error::ClientError;
 
 use crate::refusal::{ApiError, ErrorBody};
-use kept::Kept;
+use idle::IdleConnection;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// A list of a million jobs has its place; a runaway answer does not.
+/// Large enough for a list of a million jobs, with protection from an endless answer.
 const ANSWER_BYTES_MAX: usize = 1 << 30;
-/// More are opened when needed and closed when done, unless [`Client::with_idle_connections`] says
-/// otherwise.
+/// More connections are opened when needed and closed after use, unless
+/// [`Client::with_idle_connections`] sets another number.
 const IDLE_CONNECTIONS_MAX: usize = 4;
-/// How much of an answer that is not ours is worth showing.
+/// The length of the excerpt of an answer that is not kant's.
 const FOREIGN_TEXT_CHARS: usize = 200;
 
-/// Asks one daemon. Clones share their connections.
+/// A client of one daemon. Clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     endpoint: Endpoint,
     connect_limit: Duration,
     answer_limit: Option<Duration>,
     idle_max: usize,
-    idle: Arc<Mutex<Vec<Kept>>>,
+    idle: Arc<Mutex<Vec<IdleConnection>>>,
 }
 
 impl Client {
-    /// A client that connects when first asked. Limits: 5 s to connect, 30 s to answer.
+    /// A client that connects on its first request. Limits: 5 s to connect, 30 s to answer.
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
@@ -58,21 +58,21 @@ impl Client {
         }
     }
 
-    /// How long connecting may take, TLS included.
+    /// The time limit for connecting, TLS included.
     pub fn with_connect_limit(mut self, limit: Duration) -> Self {
         self.connect_limit = limit;
         self
     }
 
-    /// How long an answer may take, from the question to its last byte; for what streams
-    /// ([`Client::send`]), to its head. `None` waits for ever.
+    /// The time limit for an answer, from the request to the last byte; for streams
+    /// ([`Client::send`]), to the head. `None`: no limit.
     pub fn with_answer_limit(mut self, limit: Option<Duration>) -> Self {
         self.answer_limit = limit;
         self
     }
 
-    /// How many connections are kept while nobody asks; 4 unless said. For who asks in the name of
-    /// many at once: opening one costs more than a question.
+    /// The number of idle connections that are kept; 4 by default. A client that acts for many
+    /// users needs more, since opening a connection costs more than a request.
     pub fn with_idle_connections(mut self, most: usize) -> Self {
         self.idle_max = most;
         self
@@ -82,11 +82,11 @@ impl Client {
         &self.endpoint
     }
 
-    /// Connects, unless a connection is kept already; the next question goes out on it. For who
-    /// must know that somebody is there before there is something to lose.
+    /// Connects, unless an idle connection exists; the next request uses it. For callers that must
+    /// know that the daemon is reachable before they have something to lose.
     ///
     /// # Errors
-    /// [`ClientError`] when there is no connection to be had.
+    /// [`ClientError`] if no connection can be opened.
     pub async fn connect(&self) -> Result<(), ClientError> {
         let mut connection = match self.take_idle() {
             Some(connection) => connection,
@@ -97,12 +97,12 @@ impl Client {
         Ok(())
     }
 
-    /// Asks for something. `path` may have a query.
+    /// Sends a GET request. `path` may have a query.
     pub async fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, ClientError> {
         self.ask(Method::GET, path, Bytes::new()).await
     }
 
-    /// Puts a question, or a wish.
+    /// Sends a POST request.
     pub async fn post<Q, A>(&self, path: &str, question: &Q) -> Result<A, ClientError>
     where
         Q: Serialize + ?Sized,
@@ -112,12 +112,11 @@ impl Client {
         self.ask(Method::POST, path, body.into()).await
     }
 
-    /// Sends a request as it is and gives the response as it comes, whatever its status. Both
-    /// bodies stream.
+    /// Sends a request unchanged and returns the response with any status. Both bodies stream.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ClientError> {
         let again = repeatable(&request);
         let (response, connection) = self.within_limit(self.exchange(request, again)).await?;
-        // Taken again only once the response has been read to its end.
+        // It is reused only once the response has been read to its end.
         self.keep(connection);
         Ok(response)
     }
@@ -151,10 +150,10 @@ impl Client {
         })
     }
 
-    /// One request and the head of its response, on a kept connection or a new one.
+    /// Sends a request, on an idle connection or a new one, and waits for the head of the response.
     ///
-    /// A kept connection may have died unnoticed. Then the request goes out on a new one if it
-    /// never left, or else `again` does.
+    /// An idle connection may have died unnoticed. Then the request is sent on a new one if it was
+    /// not sent yet; otherwise `again` is sent.
     async fn exchange(
         &self,
         mut request: Request<Body>,
@@ -162,9 +161,9 @@ impl Client {
     ) -> Result<(Response<Body>, SendRequest<Body>), ClientError> {
         loop {
             request.headers_mut().insert(header::HOST, HeaderValue::from_static("kant"));
-            let kept = self.take_idle();
-            let is_kept = kept.is_some();
-            let mut connection = match kept {
+            let idle = self.take_idle();
+            let is_reused = idle.is_some();
+            let mut connection = match idle {
                 Some(connection) => connection,
                 None => self.endpoint.dial(self.connect_limit).await?,
             };
@@ -174,13 +173,13 @@ impl Client {
             };
             let unsent = failure.take_message();
             match unsent.or_else(|| again.take()) {
-                Some(next) if is_kept => request = next,
+                Some(next) if is_reused => request = next,
                 _ => return Err(self.interrupted(failure.into_error())),
             }
         }
     }
 
-    /// The rest of an answer; the connection is kept once it is free again.
+    /// Reads the rest of an answer; the connection is kept once it is free again.
     async fn read(
         &self,
         response: Response<Body>,
@@ -199,7 +198,7 @@ impl Client {
         Ok(collected.map_err(|error| self.unread(error))?.to_bytes())
     }
 
-    /// Why an answer was not read to its end: there was too much of it, or it broke off.
+    /// The error for an answer that is too large or broke off.
     fn unread(&self, error: Box<dyn StdError + Send + Sync>) -> ClientError {
         match error.is::<http_body_util::LengthLimitError>() {
             true => self.broken(error),
@@ -209,20 +208,20 @@ impl Client {
 
     fn take_idle(&self) -> Option<SendRequest<Body>> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(Kept::is_fresh);
-        let free = idle.iter().position(|kept| kept.connection.is_ready())?;
+        idle.retain(IdleConnection::is_fresh);
+        let free = idle.iter().position(|idle| idle.connection.is_ready())?;
         Some(idle.swap_remove(free).connection)
     }
 
     fn keep(&self, connection: SendRequest<Body>) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(Kept::is_fresh);
+        idle.retain(IdleConnection::is_fresh);
         if idle.len() < self.idle_max {
-            idle.push(Kept::new(connection));
+            idle.push(IdleConnection::new(connection));
         }
     }
 
-    /// Reads why the daemon said no.
+    /// Parses a refusal by the daemon.
     pub(crate) async fn refusal_in(&self, response: Response<Body>) -> ClientError {
         let status = response.status();
         match self.within_limit(self.collect(response.into_body())).await {
@@ -239,7 +238,7 @@ impl Client {
         ClientError::Refused { status: status.as_u16(), error }
     }
 
-    /// A refusal that no handler of kant wrote: an unknown path, a body that does not parse.
+    /// A refusal that no handler of kant wrote: an unknown path, or a body that does not parse.
     fn foreign(&self, status: StatusCode, body: &[u8]) -> ApiError {
         let text = String::from_utf8_lossy(body);
         let text: String = text.trim().chars().take(FOREIGN_TEXT_CHARS).collect();
@@ -263,7 +262,7 @@ impl Client {
     }
 }
 
-/// The same request once more, if asking twice does no harm.
+/// A copy of the request, if sending it twice is safe.
 fn repeatable(request: &Request<Body>) -> Option<Request<Body>> {
     let harmless = request.method() == Method::GET && request.body().is_end_stream();
     harmless.then(|| {

@@ -1,7 +1,7 @@
-//! Passing a local user's request on to a controller, as kantd does on every node.
+//! The forwarding of a local user's request to a controller, as kantd does on every node.
 //!
-//! The user is the one the kernel named on our own socket; whatever the client says about itself
-//! is dropped. Bodies stream both ways; nothing is kept and nothing is sent twice.
+//! The user is identified by the kernel on the local socket; the client's own header is dropped.
+//! Bodies stream in both directions, and requests are not retried.
 
 use std::error::Error;
 
@@ -15,7 +15,7 @@ use crate::caller::{USER_HEADER, User};
 use crate::client::{Client, ClientError};
 use crate::refusal::Refusal;
 
-/// Headers that are about one connection, not about the message (RFC 9110, section 7.6.1).
+/// Headers of one connection rather than of the message (RFC 9110, section 7.6.1).
 const HOP_BY_HOP: [HeaderName; 7] = [
     header::CONNECTION,
     header::PROXY_AUTHENTICATE,
@@ -26,11 +26,11 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// Passes `request` on in the name of `user`, and the response back.
+/// Forwards `request` for `user`, and returns the response.
 ///
-/// Where there is no response, answers with the usual error JSON: 503 if the controller cannot
-/// be reached, 504 if it does not answer in time, 502 otherwise. Long answers need a client
-/// without an answer limit.
+/// Without a response, returns the usual error JSON: 503 if the controller cannot be reached, 504
+/// if it does not answer in time, 502 otherwise. Long answers need a client without an answer
+/// limit.
 pub async fn forward(request: Request, client: &Client, user: &User) -> Response {
     let request = match prepare(request, user) {
         Ok(request) => request,
@@ -52,17 +52,17 @@ fn prepare(request: Request, user: &User) -> Result<axum::http::Request<Body>, R
     let voucher = HeaderValue::from_str(&format!("{}:{}", user.uid, user.gid))
         .expect("digits and a colon are a header value");
     head.headers.insert(USER_HEADER, voucher);
-    // Only what to ask for is passed on, not whom: a client may write a whole address.
+    // Only the path is forwarded, not the host: a client may send an absolute URI.
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     head.uri = path.parse::<Uri>().map_err(|_| {
-        Refusal::new(StatusCode::BAD_REQUEST, "path-malformed", "the path cannot be passed on")
+        Refusal::new(StatusCode::BAD_REQUEST, "path-malformed", "the path cannot be forwarded")
     })?;
     head.version = axum::http::Version::HTTP_11;
     Ok(axum::http::Request::from_parts(head, body))
 }
 
 fn strip(headers: &mut HeaderMap) {
-    // A Connection header lists further headers that end with the connection.
+    // A Connection header lists further headers of the connection.
     let listed: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
         .iter()
@@ -87,7 +87,7 @@ fn refusal(error: &ClientError) -> Refusal {
     Refusal::new(status, code, with_causes(error))
 }
 
-/// The whole chain of causes in one line, as it must leave this process as text.
+/// The whole chain of causes in one line, since only text leaves this process.
 fn with_causes(error: &ClientError) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

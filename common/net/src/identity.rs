@@ -1,10 +1,10 @@
-//! What a daemon is to the others: a certificate for its role, from the cluster key.
+//! The identity of a daemon: a certificate for its role, issued from the cluster key.
 //!
 //! Every daemon derives the same certificate authority from the cluster key and issues itself a
-//! leaf with a fresh key that never leaves its memory. All connections are TLS 1.3 with
-//! certificates on both ends; who has no certificate from this key gets no further than the
-//! handshake. The dates in the certificates are fixed and wide, so a wrong clock locks nobody
-//! out; access is withdrawn by replacing the cluster key (docs/decisions/0004-identity.md).
+//! leaf with a fresh key that stays in its memory. All connections are TLS 1.3 with certificates on
+//! both ends; a peer without a certificate from this key fails in the handshake. The dates in the
+//! certificates are fixed and far apart, so that a wrong clock locks out no host; access is
+//! withdrawn by replacing the cluster key (docs/decisions/0004-identity.md).
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,22 +22,22 @@ use crate::key::ClusterKey;
 
 /// The name in every controller's certificate, and the only one a client accepts.
 const CONTROLLER_NAME: &str = "controller.kant.internal";
-/// What follows the node's name in its certificate.
+/// The suffix of a node's name in its certificate.
 const NODE_SUFFIX: &str = ".node.kant.internal";
-/// RFC 8410: an Ed25519 private key in PKCS#8 version 1 is this and the 32 byte seed.
+/// RFC 8410: an Ed25519 private key in PKCS#8 version 1 is this prefix and the 32 byte seed.
 const PKCS8_ED25519_PREFIX: [u8; 16] = [
     0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
 ];
 
-/// What a daemon is in its cluster.
+/// The role of a daemon in its cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     Controller,
-    /// The kantd of the node of this name.
+    /// The kantd of the node with this name.
     Node(String),
 }
 
-/// A daemon's certificate and what it takes to use it. Cheap to clone.
+/// A daemon's certificate and TLS settings. Cheap to clone.
 #[derive(Clone)]
 pub struct Identity {
     role: Role,
@@ -45,42 +45,34 @@ pub struct Identity {
     client: Arc<ClientConfig>,
 }
 
-/// Why an identity could not be made, or a peer's not be read.
+/// Why an identity could not be created, or a peer's could not be read.
 #[derive(Debug, Error)]
 pub enum IdentityError {
-    /// The node's name cannot stand in a certificate.
     #[error(
-        "node name {name:?} cannot stand in a certificate: use letters, digits, `-`, `_` and \
+        "node name {name:?} is not allowed in a certificate: use letters, digits, `-`, `_` and \
          `.`, at most 63 between dots and 200 in all"
     )]
-    NodeName {
-        /// The name as given.
-        name: String,
-    },
-    /// A certificate could not be made.
+    NodeName { name: String },
     #[error("failed to issue a certificate for {role}")]
     Issue {
         role: Role,
-        /// What the certificate maker said.
         #[source]
         source: rcgen::Error,
     },
-    /// The TLS library refused the certificate or its key.
     #[error("failed to set up TLS for {role}")]
     Setup {
         role: Role,
-        /// What the TLS library said.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A verified certificate names no role: made with the right key by something that is not
-    /// kant, or by another version.
-    #[error("the peer's certificate is from this cluster's key but names no role")]
+    /// A verified certificate without a role: made with the right key by another program or another
+    /// version.
+    #[error("the peer's certificate is from this cluster's key but has no role")]
     NoRole,
 }
 
 impl Identity {
-    /// Issues this daemon a certificate for `role`.
+    /// Issues a certificate for `role`.
     pub fn new(key: &ClusterKey, role: Role) -> Result<Self, IdentityError> {
         role.check()?;
         let authority = authority(key).map_err(|source| issue_error(&role, source))?;
@@ -100,23 +92,22 @@ impl Identity {
         Ok(Self { role, server: Arc::new(server), client: Arc::new(client) })
     }
 
-    /// What this daemon is.
     pub fn role(&self) -> &Role {
         &self.role
     }
 
-    /// For the accepting end: TLS 1.3, and a certificate from this cluster key is required.
+    /// For the accepting side: TLS 1.3, with a required certificate from this cluster key.
     pub fn server_config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.server)
     }
 
-    /// For the dialling end: TLS 1.3, and the other end must prove [`Role::Controller`], which
-    /// it is asked for by [`Identity::server_name`].
+    /// For the connecting side: TLS 1.3, and the other side must prove [`Role::Controller`] by the
+    /// name [`Identity::server_name`].
     pub fn client_config(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.client)
     }
 
-    /// The name to dial with: the one that only a controller's certificate carries.
+    /// The server name for connections, which only a controller's certificate has.
     pub fn server_name() -> ServerName<'static> {
         ServerName::try_from(CONTROLLER_NAME).expect("the constant is a DNS name")
     }
@@ -138,7 +129,7 @@ impl fmt::Display for Role {
 }
 
 impl Role {
-    /// Reads the role from a certificate that the handshake has verified.
+    /// The role in a certificate that the handshake has verified.
     pub(crate) fn of_verified(
         certificates: Option<&[CertificateDer<'_>]>,
     ) -> Result<Self, IdentityError> {
@@ -210,7 +201,7 @@ fn leaf(
     let mut params = params(role.to_string());
     params.subject_alt_names = vec![rcgen::SanType::DnsName(role.dns_name().try_into()?)];
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    // A node only dials. Controllers also answer, and dial each other.
+    // A node only connects. Controllers also accept, and connect to each other.
     params.extended_key_usages = match role {
         Role::Controller => {
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth]
@@ -242,7 +233,7 @@ fn server_config(
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_client_cert_verifier(verifier)
         .with_single_cert(vec![leaf], key)?;
-    // Connections live long and are few a node: a ticket would cost memory and save nothing.
+    // Connections live long and are few per node: tickets would cost memory and save nothing.
     config.send_tls13_tickets = 0;
     Ok(config)
 }
@@ -311,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_cannot_be_named_into_a_controller() {
+    fn no_node_name_makes_a_node_a_controller() {
         assert_ne!(
             Role::from_dns_name(&Role::Node("controller".to_owned()).dns_name()),
             Some(Role::Controller)

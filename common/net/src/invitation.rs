@@ -1,5 +1,5 @@
-//! The secret by which one more controller joins a cluster: drawn by the system's generator, shown
-//! once, and known afterwards by its hash alone.
+//! The secret by which one more controller joins a cluster. It is random, shown once, and stored
+//! only as a hash.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::key::KeyError;
 
 const SECRET_BYTES: usize = 20;
-/// Tells a secret that lies about apart from other words.
+/// Makes a secret recognizable.
 const PREFIX: &str = "kant-invitation-";
 
 /// A new secret.
@@ -24,7 +24,7 @@ pub fn new_invitation() -> Result<String, KeyError> {
     Ok(format!("{PREFIX}{}", hex(&bytes)))
 }
 
-/// What a cluster keeps of a secret.
+/// The stored form of a secret.
 #[must_use]
 pub fn invitation_hash(secret: &str) -> String {
     hex(&Sha256::digest(secret.trim().as_bytes()))

@@ -1,7 +1,7 @@
-//! The cluster key: one secret file, the same on every host, which makes a cluster a cluster.
+//! The cluster key: one secret file, the same on every host, which defines a cluster.
 //!
-//! The certificate authority is derived from it ([`crate::Identity`]). This file makes, reads and
-//! writes the key; it never sends it anywhere and never prints it.
+//! The certificate authority is derived from it ([`crate::Identity`]). The key is not sent over the
+//! network and not printed.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -15,71 +15,63 @@ use thiserror::Error;
 use crate::trusted::{TrustError, check_trusted_way};
 
 const HEADER: &str = "kant cluster key v1 (secret: mode 0600, the same file on every host)";
-/// What the first line must begin with; the rest of it is a note to the reader.
+/// The required beginning of the first line; the rest of the line is a note to the reader.
 const HEADER_START: &str = "kant cluster key v1";
 const KEY_BYTES: usize = 32;
-/// Far above any real key file: a wrong path must not fill the memory.
+/// Far above any real key file, so that a wrong path cannot fill the memory.
 const FILE_BYTES_MAX: u64 = 4096;
 
 /// The secret that all daemons of one cluster share.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClusterKey([u8; KEY_BYTES]);
 
-/// Why a cluster key could not be made, read or written.
+/// Why a cluster key could not be generated, read or written.
 #[derive(Debug, Error)]
 pub enum KeyError {
-    /// The operating system gave no randomness.
-    #[error("failed to make a cluster key: the system gave no random bytes")]
+    /// The operating system returned no random bytes.
+    #[error("failed to generate a cluster key: the system returned no random bytes")]
     NoRandomness,
-    /// The file could not be opened or read.
     #[error(
         "failed to read cluster key {}: every host needs a copy of the first controller's",
         path.display()
     )]
     Read {
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// Somebody besides the owner could read or change the file.
+    /// Users other than the owner can read or change the file.
     #[error(
-        "cluster key {} is open to others (mode {mode:04o}): chmod 600 it, \
-         and make a new one if others may have read it",
+        "cluster key {} is accessible to other users (mode {mode:04o}): chmod 600 it, \
+         and generate a new one if others may have read it",
         path.display()
     )]
     OpenToOthers { path: PathBuf, mode: u32 },
-    /// The file belongs to somebody else, who can read and change it.
+    /// The file belongs to another user, who can read and change it.
     #[error(
         "cluster key {} belongs to uid {owner}: chown it to the user who runs this daemon",
         path.display()
     )]
-    ForeignOwner {
-        path: PathBuf,
-        /// The uid that owns it.
-        owner: u32,
-    },
-    /// Others could put another file in its place.
+    ForeignOwner { path: PathBuf, owner: u32 },
+    /// Other users could replace the file.
     #[error(transparent)]
     Way(#[from] TrustError),
-    /// The file is not what [`ClusterKey::save`] writes.
+    /// The file does not have the format of [`ClusterKey::save`].
     #[error(
         "failed to understand cluster key {}: expected a line `{HEADER_START}` \
          and a line of 64 hex digits; copy the file again from a controller",
         path.display()
     )]
     NotAKey { path: PathBuf },
-    /// The file could not be written.
     #[error("failed to write cluster key {}", path.display())]
     Write {
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// There is a key already, and replacing it would cut off every host that has it.
+    /// A key exists; replacing it would disconnect every host that has it.
     #[error(
-        "cluster key {} exists already and was left as it is: move it away first \
+        "cluster key {} already exists and was not changed: move it away first \
          if this is to be a new cluster",
         path.display()
     )]
@@ -87,7 +79,7 @@ pub enum KeyError {
 }
 
 impl ClusterKey {
-    /// A new random key: a new cluster.
+    /// A new random key for a new cluster.
     pub fn generate() -> Result<Self, KeyError> {
         let mut bytes = [0; KEY_BYTES];
         rustls::crypto::ring::default_provider()
@@ -97,11 +89,11 @@ impl ClusterKey {
         Ok(Self(bytes))
     }
 
-    /// Reads a key file, and refuses one that anybody but its owner can touch.
+    /// Reads a key file; refuses one that users other than its owner can access.
     pub fn load(path: &Path) -> Result<Self, KeyError> {
         let read_error = |source| KeyError::Read { path: path.to_owned(), source };
         let file = File::open(path).map_err(read_error)?;
-        // Asked of the open file, not of the path, which may name another one by now.
+        // The open file is checked, not the path, which may lead to another file by now.
         let metadata = file.metadata().map_err(read_error)?;
         let mode = metadata.permissions().mode() & 0o7777;
         if mode & 0o077 != 0 {
@@ -121,7 +113,7 @@ impl ClusterKey {
         parse(&text).ok_or_else(|| KeyError::NotAKey { path: path.to_owned() })
     }
 
-    /// Writes the key to a new file of mode 0600; a file that exists is left alone.
+    /// Writes the key to a new file with mode 0600; an existing file is not changed.
     pub fn save(&self, path: &Path) -> Result<(), KeyError> {
         let mut file =
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(
@@ -135,13 +127,13 @@ impl ClusterKey {
             .map_err(|source| KeyError::Write { path: path.to_owned(), source })
     }
 
-    /// Sixteen hex digits that tell two keys apart and give nothing away: safe to print and to
+    /// Sixteen hexadecimal digits that identify the key without revealing it: safe to print and to
     /// compare between hosts.
     pub fn fingerprint(&self) -> String {
         hex(&self.derive("fingerprint")[..8])
     }
 
-    /// A secret of its own for each purpose, none of which gives away the key or another.
+    /// A separate secret for each purpose, which reveals neither the key nor other secrets.
     ///
     /// Both inputs have a fixed form and the key is uniformly random, so one hash is enough.
     pub(crate) fn derive(&self, purpose: &'static str) -> [u8; KEY_BYTES] {
@@ -162,7 +154,7 @@ impl fmt::Debug for ClusterKey {
 }
 
 /// On a host with both daemons the key belongs to the controller's user, and kantd reads it as
-/// root. Whoever owns that file is the cluster's authority anyhow.
+/// root. The owner of the file controls the cluster in any case.
 fn may_own(owner: u32, reader: u32) -> bool {
     owner == 0 || owner == reader || reader == 0
 }
@@ -230,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_must_belong_to_root_or_to_who_reads_it_but_root_reads_any() {
+    fn a_key_must_belong_to_root_or_to_its_reader_but_root_reads_any() {
         assert!(may_own(0, 500) && may_own(500, 500) && may_own(0, 0) && may_own(500, 0));
         assert!(!may_own(501, 500));
     }

@@ -1,12 +1,13 @@
-//! Everything that kant's three programs say to each other goes through here.
+//! The network layer of kant's three programs.
 //!
-//! The only shared IO of kantctld, kantd and kantctl: who a daemon is ([`ClusterKey`],
-//! [`Identity`]), who calls ([`Caller`], [`User`]), where to listen ([`LocalListener`],
-//! [`TlsListener`]), how to ask ([`Client`], [`forward`]), how a node stays in touch
-//! ([`Channel`], [`Backoff`]).
+//! It is the only IO that kantctld, kantd and kantctl share: the identity of daemons
+//! ([`ClusterKey`],
+//! [`Identity`]) and callers ([`Caller`], [`User`]), listeners ([`LocalListener`],
+//! [`TlsListener`]),
+//! requests ([`Client`], [`forward`]) and the channel of a node ([`Channel`], [`Backoff`]).
 //!
-//! It never knows a message type (all is generic over serde), never decides what a user may do,
-//! and never retries what might already have been carried out.
+//! It is generic over message types, does not authorize users, and retries no request that might
+//! already have been carried out.
 
 mod backoff;
 mod caller;

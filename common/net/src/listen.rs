@@ -1,13 +1,14 @@
-//! Where the daemons listen: a local socket for users, TLS for daemons, one router for both.
+//! The listeners of the daemons: a local socket for users, TLS for daemons, and one router for
+//! both.
 //!
-//! Each listener proves who calls before the router sees a request. Nothing here reads a request.
+//! Each listener authenticates the caller before the router receives a request.
 
 mod connection;
-mod places;
-mod roaming;
-mod stall;
+mod connection_limits;
+mod migrating;
 mod tls;
 mod unix;
+mod write_timeout;
 
 use std::io;
 use std::path::PathBuf;
@@ -26,48 +27,41 @@ pub use unix::LocalListener;
 use crate::caller::Caller;
 use connection::Limits;
 
-/// How long a shutdown waits for answers under way; whoever follows a stream is cut off then.
+/// The time that a shutdown waits for unfinished answers; streams are cut off then.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long to leave a listener alone that cannot accept, mostly for lack of file descriptors.
+/// The pause of a listener that cannot accept, mostly for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Why a daemon cannot listen.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// Another process has the socket.
     #[error(
         "failed to listen on {}: another daemon is listening there; stop it first, \
          or give this one another socket",
         path.display()
     )]
     InUse { path: PathBuf },
-    /// Something that is not a socket is in the way, and is not ours to remove.
-    #[error("failed to listen on {}: a file that is no socket is in the way", path.display())]
+    /// A file that is not a socket, which we must not remove.
+    #[error("failed to listen on {}: the path is a file that is not a socket", path.display())]
     InTheWay { path: PathBuf },
-    /// The system does not let us listen on this socket.
     #[error(
         "failed to listen on {}: does its directory exist, and may this user write there?",
         path.display()
     )]
     Socket {
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The system does not let us listen on this address.
     #[error("failed to listen on {addr}: is it an address of this host, and is the port free?")]
     Address {
-        /// The address, as configured.
         addr: String,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
-/// Serves `router` until `shutdown` completes; then waits at most five seconds for answers that
-/// are under way.
+/// Serves `router` until `shutdown` completes; then waits at most five seconds for unfinished
+/// answers.
 pub async fn serve<L>(
     listener: L,
     router: Router,
@@ -105,17 +99,17 @@ where
     stop.send_replace(true);
     let all_end = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(GRACE, all_end).await.is_err() {
-        tracing::debug!("some answers were still under way when the daemon stopped");
+        tracing::debug!("some answers were unfinished when the daemon stopped");
     }
     Ok(())
 }
 
-/// axum asks a listener for an address of the type it gives for callers; a listener is no caller.
+/// axum asks a listener for an address of its callers' type, which a listener does not have.
 fn no_address<T>() -> io::Result<T> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "ask the listener itself where it listens"))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "ask the listener itself for its address"))
 }
 
-/// One `accept` failed: pause if that helps, and go on in any case.
+/// Handles a failed `accept`: pauses if that helps, and continues in any case.
 async fn survive(error: io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {

@@ -1,5 +1,4 @@
-//! Directories that every user may pass through, made by a daemon whose umask keeps others out.
-//! Never changes one that is there.
+//! The creation of directories that every user may enter, by a daemon with a restrictive umask.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -8,10 +7,11 @@ use std::path::Path;
 
 const MODE: u32 = 0o755;
 
-/// Makes a directory with those above it that are missing, all of mode 0755 whatever the umask is.
+/// Creates a directory and its missing parents, all with mode 0755 whatever the umask is. Existing
+/// directories do not change.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn make_passable_dir(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
@@ -19,7 +19,7 @@ pub fn make_passable_dir(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), make_passable_dir)?;
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => fs::set_permissions(path, Permissions::from_mode(MODE)),
-        // Another process was faster.
+        // Another process created it first.
         Err(_) if path.is_dir() => Ok(()),
         Err(error) => Err(error),
     }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_made_passable_and_what_is_there_stays() {
+    fn missing_directories_are_passable_and_existing_ones_unchanged() {
         let home = tempfile::tempdir().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();

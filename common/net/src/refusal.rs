@@ -1,7 +1,5 @@
-//! The error answer: what a server writes when it refuses, and a client reads.
-//!
-//! One shape for every "no": a code for programs, a sentence for people, a hint what to do next.
-//! This file never decides to refuse.
+//! The error answer of a server: a code for programs, a sentence for users, and a hint for what to
+//! do next.
 
 use std::fmt;
 
@@ -10,19 +8,19 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 
-/// Why the server said no.
+/// A server's error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiError {
     /// Short and stable, for programs: `job-unknown`.
     pub code: String,
-    /// One sentence for people: what failed, on what.
+    /// One sentence for users: what failed, on what.
     pub message: String,
-    /// What to do next, where the server knows.
+    /// What to do next, if the server knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// A refusal with its HTTP status, ready to be returned from a handler.
+/// An error with its HTTP status, for handlers to return.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub status: StatusCode,
@@ -42,14 +40,14 @@ impl Refusal {
         Self { status, error }
     }
 
-    /// The same refusal with a hint what to do next.
+    /// The same refusal with a hint for what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.error.hint = Some(hint.into());
         self
     }
 }
 
-/// The code of a refusal, as an extension of its response: for what stands around the handlers.
+/// The code of a refusal, as an extension of its response, for middleware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusalCode(pub String);
 

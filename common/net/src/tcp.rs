@@ -1,6 +1,4 @@
-//! How every TCP connection of kant is tuned, on both ends.
-//!
-//! Never opens or closes one.
+//! The socket options of all TCP connections.
 
 use std::io;
 
@@ -8,8 +6,8 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{KeepAlive, TcpKeepCount, TcpKeepIdle, TcpKeepInterval};
 use tokio::net::TcpStream;
 
-/// Small messages leave at once, and a peer whose power failed is noticed within two minutes even
-/// if nobody has anything to say.
+/// Sends small messages at once, and detects a peer without power within two minutes even on an
+/// idle connection.
 pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     setsockopt(stream, KeepAlive, &true)?;

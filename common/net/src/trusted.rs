@@ -1,6 +1,6 @@
-//! Files and directories that only root and the daemon's own user may change, checked up to the
-//! root directory: what a daemon obeys or runs must not be for other users to write. Never changes
-//! a mode or an owner: the error names the command that does.
+//! The check that only root and the daemon's own user may change a file or a directory on its path.
+//! Files that a daemon obeys or runs must not be writable by other users. The error names the
+//! command that corrects the mode or owner.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -12,72 +12,61 @@ use std::path::{Component, Path, PathBuf};
 use nix::unistd::{Gid, Group, Uid, User};
 use thiserror::Error;
 
-/// As many as the kernel follows (man 7 path_resolution).
+/// The kernel's limit (man 7 path_resolution).
 const LINKS_MAX: u32 = 40;
 
 /// Why a file is not trusted.
 #[derive(Debug, Error)]
 pub enum TrustError {
-    /// Other users may write it, or a directory on the way to it.
+    /// Other users may write to the file or to a directory on its path.
     #[error(
         "failed to use {what} {}: users other than its owner may change {} (mode {mode:04o}): look \
          whether they did, then run `chmod go-w {}`",
         path.display(), culprit.display(), culprit.display()
     )]
     Writable {
-        /// What it is for the daemon.
+        /// The daemon's use of the file.
         what: &'static str,
         path: PathBuf,
-        /// The file itself, or a directory on the way to it.
+        /// The file itself, or a directory on its path.
         culprit: PathBuf,
         mode: u32,
     },
-    /// It, or a directory on the way to it, belongs to another user.
+    /// The file or a directory on its path belongs to another user.
     #[error(
         "failed to use {what} {}: {} (mode {mode:04o}) belongs to uid {owner}, which is neither \
          root nor the user of this daemon: look what it holds, then run `chown root {}`",
         path.display(), culprit.display(), culprit.display()
     )]
-    ForeignOwner {
-        /// What it is for the daemon.
-        what: &'static str,
-        path: PathBuf,
-        /// The file itself, or a directory on the way to it.
-        culprit: PathBuf,
-        mode: u32,
-        /// The uid that owns it.
-        owner: u32,
-    },
-    /// The system does not tell.
-    #[error("failed to look at who may change {what} {}", path.display())]
+    ForeignOwner { what: &'static str, path: PathBuf, culprit: PathBuf, mode: u32, owner: u32 },
+    /// The system returned an error.
+    #[error("failed to check who may change {what} {}", path.display())]
     Look {
-        /// What it is for the daemon.
         what: &'static str,
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
 impl TrustError {
-    /// There is no such file: nothing that anyone could have changed.
+    /// Does the file not exist, so that no user could have changed it?
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Look { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// Refuses a file or directory that a user other than root and this process's may change, itself or
-/// by a directory on the way to it. `what` is what it is for the daemon, for the message.
+/// Refuses a file or directory that a user other than root and this process's may change, directly
+/// or through a directory on its path. `what` is the daemon's use of it, for the message.
 ///
 /// # Errors
-/// [`TrustError`], which names what to change and how.
+/// [`TrustError`], which names the change to make.
 pub fn check_trusted(what: &'static str, path: &Path) -> Result<(), TrustError> {
     on_the_way(what, path, true)
 }
 
-/// The same of the directories on the way to a file, and not of the file.
+/// The same for the directories on a file's path, without the file.
 ///
 /// # Errors
 /// [`TrustError`].
@@ -85,7 +74,8 @@ pub fn check_trusted_way(what: &'static str, path: &Path) -> Result<(), TrustErr
     on_the_way(what, path, false)
 }
 
-/// Walks as the kernel does, link by link: each directory in which a name could be replaced counts.
+/// Resolves the path as the kernel does, link by link: each directory in which a name could be
+/// replaced counts.
 fn on_the_way(what: &'static str, path: &Path, with_file: bool) -> Result<(), TrustError> {
     let look = |source| TrustError::Look { what, path: path.to_owned(), source };
     let whole = std::path::absolute(path).map_err(look)?;
@@ -139,8 +129,9 @@ fn check(
 ) -> Result<(), TrustError> {
     check_owner(what, path, culprit, found)?;
     let mode = found.permissions().mode() & 0o7777;
-    // As /tmp on the way: others may add names there, and replace none of root's or ours. Where
-    // we keep files of our own they may not even add some.
+    // A sticky directory on the path, such as /tmp: other users may add names there, but not
+    // replace root's or ours. In the last directory, with our own files, they may not even add
+    // names.
     let is_shared = !is_last && found.is_dir() && mode & 0o1000 != 0;
     let by_others = mode & 0o002 != 0;
     let by_group = mode & 0o020 != 0 && !is_private_group(found.uid(), found.gid());
@@ -166,8 +157,9 @@ fn check_owner(
     Err(TrustError::ForeignOwner { what, path, culprit, mode, owner })
 }
 
-/// Many systems give each user a group of the same name, and files a umask that lets it write: that
-/// group is the user alone. Root's own is not: on some hosts it is the group of administrators.
+/// Many systems give each user a group of the same name, and a umask that makes files writable by
+/// it: that group has only this user. Root's own group does not count, because on some hosts it is
+/// the group of administrators.
 fn is_private_group(owner: u32, group: u32) -> bool {
     if group == 0 {
         return false;
@@ -180,10 +172,11 @@ fn is_private_group(owner: u32, group: u32) -> bool {
         && fs::read(ACCOUNTS).is_ok_and(|accounts| !has_others(&accounts, &user.name, user.gid))
 }
 
-/// The host's own accounts (man 5 passwd). A directory service does not list those that it has.
+/// The host's own accounts (man 5 passwd). Accounts of a directory service are not listed there.
 const ACCOUNTS: &str = "/etc/passwd";
 
-/// Has another account this group as its first? A group's list of members does not name those.
+/// Does another account have this group as its primary one? A group's list of members does not show
+/// those.
 fn has_others(accounts: &[u8], name: &str, group: Gid) -> bool {
     String::from_utf8_lossy(accounts).lines().any(|line| {
         let fields: Vec<&str> = line.split(':').collect();
@@ -201,7 +194,7 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// A directory with a file in it, both as they should be.
+    /// A directory with a file in it, both with correct modes.
     fn made() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("dir");
@@ -245,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_followed_and_where_it_lies_counts() {
+    fn a_link_is_followed_and_its_own_directory_is_checked() {
         let (home, dir, file) = made();
         let link = home.path().join("link");
         symlink("dir/../dir/file", &link).unwrap();
@@ -264,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn another_users_file_directory_or_link_is_refused() {
+    fn files_directories_and_links_of_other_users_are_refused() {
         if !nix::unistd::geteuid().is_root() {
             eprintln!("skipped: needs root to give a file away");
             return;
@@ -279,7 +272,7 @@ mod tests {
             assert!(refused(&file).contains(&format!("chown root {}", given.display())));
             chown(given, Some(0), None).unwrap();
         }
-        // Root's group, one with members or for them, and one that no one knows.
+        // Root's group, a group with members, and an unknown group.
         for group in [0, 100, 12345] {
             chown(&file, None, Some(group)).unwrap();
             set_mode(&file, 0o664);
@@ -298,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_apart() {
+    fn a_missing_file_is_reported_as_missing() {
         let error = check_trusted("prolog", Path::new("/nonexistent/prolog")).unwrap_err();
         assert!(error.is_missing(), "{error}");
         let (_home, _dir, file) = made();

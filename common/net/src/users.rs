@@ -1,5 +1,5 @@
-//! What a host's user database says of a user (man 3 getpwuid, man 3 getgrouplist), and whose jobs
-//! it is no reason to refuse. Never trusts a name over a number.
+//! A user's entry in the host's user database (man 3 getpwuid, man 3 getgrouplist), and the rules
+//! for owners of jobs that depend on it.
 
 use std::ffi::CString;
 
@@ -8,64 +8,61 @@ use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What the kernel says of a user that has no number here (/proc/sys/kernel/overflowuid).
+/// The kernel's uid for a user without a uid here (/proc/sys/kernel/overflowuid).
 const OVERFLOW_UID: u32 = 65_534;
 
-/// What the database says of a user and a group of theirs.
+/// A user's entry, and membership in a group.
 #[derive(Debug, Clone)]
 pub struct UserRecord {
-    /// The entry; `None` for a uid that is unknown here.
+    /// `None` for a uid that is unknown here.
     pub entry: Option<User>,
-    /// All groups that the database gives the user.
+    /// The user's groups in the database.
     pub groups: Vec<u32>,
-    /// Has the database this group, and for others than this user?
+    /// The group exists in the database, and the user is not a member.
     group_is_foreign: bool,
 }
 
-/// Whose jobs are refused for what the user database says.
+/// The rules for owners of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRules {
-    /// Users below it, but for root, are the system's own.
+    /// Users with a lower uid, except root, are system users.
     pub uid_min: u32,
-    /// Users that the database does not know may have jobs.
+    /// Users that are not in the database may own jobs.
     pub allow_unknown_users: bool,
 }
 
-/// Why a user may have no jobs.
+/// Why a user may not own jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum OwnerRefusal {
     #[error(
-        "jobs of uid {uid} are refused, for that is a system user (below {uid_min}, or \
-         {OVERFLOW_UID}): submit as a user of your own; operators set `uid_min` in kantctld.toml \
-         and each kantd.toml"
+        "jobs of uid {uid} are refused, because it is a system user (below {uid_min}, or \
+         {OVERFLOW_UID}): submit as an ordinary user, or let an operator set `uid_min` in \
+         kantctld.toml and each kantd.toml"
     )]
     System {
         uid: u32,
-        /// The lowest uid of a user that is none.
+        /// The lowest uid of an ordinary user.
         uid_min: u32,
     },
-    /// The database does not know the user.
     #[error(
-        "jobs of uid {uid} are refused, for this host's user database does not know it: add the \
-         user on every host, or let an operator set `allow_unknown_users = true` in kantctld.toml \
-         and each kantd.toml"
+        "jobs of uid {uid} are refused, because this host's user database does not have it: add \
+         the user on every host, or let an operator set `allow_unknown_users = true` in \
+         kantctld.toml and each kantd.toml"
     )]
     Unknown { uid: u32 },
-    /// A group of others.
     #[error(
-        "jobs of uid {uid} with group {gid} are refused, for this host's user database does not \
-         give it that group: submit with a group that `id` lists, or let an administrator add the \
-         user to the group on every host"
+        "jobs of uid {uid} with group {gid} are refused, because in this host's user database it \
+         is not a member of that group: submit with a group that `id` lists, or let an \
+         administrator add the user to the group on every host"
     )]
     ForeignGroup { uid: u32, gid: u32 },
 }
 
 impl UserRecord {
-    /// Looks a user up, with the group that a job is submitted with. May take long where users come
-    /// from the network.
+    /// Looks up a user, with the group of a job. May take long if users come from the network.
     ///
     /// # Errors
-    /// When the database does not answer: that is not the same as an unknown user.
+    /// The database does not answer, which differs from an unknown user.
     pub fn look_up(uid: u32, gid: u32) -> nix::Result<Self> {
         Self::of_answer(gid, User::from_uid(Uid::from_raw(uid)))
     }
@@ -82,7 +79,7 @@ impl UserRecord {
 }
 
 impl OwnerRules {
-    /// May this user have jobs, with this group? Whether root may is asked elsewhere.
+    /// May this user own jobs with this group? Root is decided elsewhere.
     ///
     /// # Errors
     /// [`OwnerRefusal`], with what to do.
@@ -108,7 +105,7 @@ impl Default for OwnerRules {
     }
 }
 
-/// Some libraries say by an error that there is no such entry (man 3 getpwuid).
+/// Some libraries report a missing entry as an error (man 3 getpwuid).
 fn known<T>(answer: nix::Result<Option<T>>) -> nix::Result<Option<T>> {
     match answer {
         Err(Errno::ENOENT | Errno::ESRCH) => Ok(None),

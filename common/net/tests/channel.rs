@@ -1,8 +1,8 @@
-//! The node channel between two real ends over TLS.
+//! Tests of the node channel between two ends over TLS.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod support;
 
 use std::time::Duration;
 
@@ -11,26 +11,26 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::http::StatusCode;
 use axum::routing::get;
 use futures_util::{SinkExt as _, StreamExt as _};
-use house::{Server, controller, key, node, serve_tls, soon, tls};
 use hyper_util::rt::TokioIo;
 use net::{
     Caller, Channel, ChannelError, ClientError, Endpoint, Keepalive, Refusal, Role, accept_channel,
     connect_channel,
 };
 use serde::{Deserialize, Serialize};
+use support::{Server, controller, key, node, serve_tls, soon, tls};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_tungstenite::{WebSocketStream, tungstenite};
 
-/// What a node says in these tests.
+/// The messages of a node in these tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Report {
     Hello { version: u32 },
     Output(String),
 }
 
-/// What a controller says in these tests.
+/// The messages of a controller in these tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Order {
     Welcome { name: String },
@@ -160,7 +160,7 @@ async fn a_quiet_channel_stays_open_far_beyond_the_silence_limit() {
 
 #[tokio::test]
 async fn a_peer_gone_silent_is_noticed_by_both_ends() {
-    // The client's peer completes the handshake and then neither reads nor writes.
+    // The client's peer completes the handshake, and then neither reads nor writes.
     let key = key();
     let silent = Router::new().route(
         "/channel",
@@ -180,9 +180,9 @@ async fn a_peer_gone_silent_is_noticed_by_both_ends() {
     assert!(soon(channel.recv()).await.is_none());
     server.stop().await;
 
-    // The server's peer does not answer pings for longer than the server bears.
-    let (tell, told) = oneshot::channel();
-    let tell = std::sync::Arc::new(std::sync::Mutex::new(Some(tell)));
+    // The server's peer does not answer pings for longer than the server's limit.
+    let (outcome, reported) = oneshot::channel();
+    let outcome = std::sync::Arc::new(std::sync::Mutex::new(Some(outcome)));
     let strict = Router::new().route(
         "/channel",
         get(move |upgrade: WebSocketUpgrade| async move {
@@ -192,14 +192,14 @@ async fn a_peer_gone_silent_is_noticed_by_both_ends() {
                 Handle::current(),
                 move |mut channel: Channel<Order, Report>| async move {
                     let end = channel.recv().await;
-                    tell.lock().unwrap().take().unwrap().send(end).unwrap();
+                    outcome.lock().unwrap().take().unwrap().send(end).unwrap();
                 },
             )
         }),
     );
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), strict).await;
     let _mute = soon(mute_peer(&tls(addr, &node(&key, "g-1")))).await;
-    let end = soon(told).await.unwrap().unwrap().unwrap_err();
+    let end = soon(reported).await.unwrap().unwrap().unwrap_err();
     assert!(matches!(end, ChannelError::Silent { .. }), "{end}");
     server.stop().await;
 }
@@ -209,8 +209,8 @@ const CALM: Keepalive = Keepalive {
     silence_limit: Duration::from_millis(800),
 };
 
-/// How often a server asks a peer that answers, and may ask itself, in three times the silence that
-/// it bears; and whether the channel is open then.
+/// The number of pings from a server to a peer that answers, and pings itself if `asks`, in three
+/// times the silence limit; and whether the channel is open then.
 async fn pings_of_server(asks: bool) -> (usize, bool) {
     let key = key();
     let router = Router::new().route(
@@ -251,18 +251,18 @@ async fn pings_of_server(asks: bool) -> (usize, bool) {
 }
 
 #[tokio::test]
-async fn who_accepted_a_channel_asks_a_silent_peer_and_believes_its_answers() {
+async fn the_accepting_side_pings_a_silent_peer_and_accepts_its_answers() {
     let (pings, is_open) = pings_of_server(false).await;
     assert!(pings >= 3 && is_open, "{pings} pings, open: {is_open}");
 }
 
 #[tokio::test]
-async fn who_accepted_a_channel_does_not_ask_a_peer_that_asks() {
+async fn the_accepting_side_does_not_ping_a_peer_that_pings() {
     let (pings, is_open) = pings_of_server(true).await;
     assert!(pings <= 2 && is_open, "{pings} pings, open: {is_open}");
 }
 
-/// Completes a WebSocket handshake and leaves it at that.
+/// Completes a WebSocket handshake and then does nothing.
 async fn mute_peer(endpoint: &Endpoint) -> axum::http::Response<axum::body::Body> {
     let request = axum::http::Request::get("/channel")
         .header("connection", "upgrade")
@@ -307,13 +307,13 @@ async fn a_message_of_another_version_is_reported_and_the_channel_goes_on() {
         Sing,
     }
     let key = key();
-    let (tell, mut told) = tokio::sync::mpsc::channel(4);
+    let (forward, mut reported) = tokio::sync::mpsc::channel(4);
     let router = Router::new().route(
         "/channel",
         get(move |upgrade: WebSocketUpgrade| async move {
             let pass_on = move |mut channel: Channel<Order, Report>| async move {
                 while let Some(report) = channel.recv().await {
-                    tell.send(report).await.unwrap();
+                    forward.send(report).await.unwrap();
                 }
             };
             accept_channel(upgrade, HASTY, Handle::current(), pass_on)
@@ -327,15 +327,15 @@ async fn a_message_of_another_version_is_reported_and_the_channel_goes_on() {
     for report in [&hello, &LaterReport::Sing, &hello] {
         channel.send(report).await.unwrap();
     }
-    assert_eq!(soon(told.recv()).await.unwrap().unwrap(), Report::Hello { version: 7 });
-    let error = soon(told.recv()).await.unwrap().unwrap_err();
+    assert_eq!(soon(reported.recv()).await.unwrap().unwrap(), Report::Hello { version: 7 });
+    let error = soon(reported.recv()).await.unwrap().unwrap_err();
     assert!(matches!(error, ChannelError::Undecodable { .. }), "{error}");
-    assert_eq!(soon(told.recv()).await.unwrap().unwrap(), Report::Hello { version: 7 });
+    assert_eq!(soon(reported.recv()).await.unwrap().unwrap(), Report::Hello { version: 7 });
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_refused_channel_says_why() {
+async fn a_refused_channel_reports_the_reason() {
     let (server, node, controller) = serve(Keepalive::default()).await;
     let refused =
         soon(connect_channel::<Report, Order>(&controller, "/channel", HASTY)).await.unwrap_err();
@@ -363,15 +363,15 @@ async fn a_message_beyond_the_limit_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn queued_messages_arrive_before_a_good_bye() {
+async fn queued_messages_arrive_before_the_close() {
     let key = key();
-    let (tell, mut told) = tokio::sync::mpsc::channel(64);
+    let (forward, mut reported) = tokio::sync::mpsc::channel(64);
     let router = Router::new().route(
         "/channel",
         get(move |upgrade: WebSocketUpgrade| async move {
             let pass_on = move |mut channel: Channel<Order, Report>| async move {
                 while let Some(report) = channel.recv().await {
-                    tell.send(report).await.unwrap();
+                    forward.send(report).await.unwrap();
                 }
             };
             accept_channel(upgrade, HASTY, Handle::current(), pass_on)
@@ -385,9 +385,9 @@ async fn queued_messages_arrive_before_a_good_bye() {
     }
     soon(channel.close("going down")).await;
     for version in 0..30 {
-        assert_eq!(soon(told.recv()).await.unwrap().unwrap(), Report::Hello { version });
+        assert_eq!(soon(reported.recv()).await.unwrap().unwrap(), Report::Hello { version });
     }
-    let end = soon(told.recv()).await.unwrap().unwrap_err();
+    let end = soon(reported.recv()).await.unwrap().unwrap_err();
     assert!(matches!(&end, ChannelError::Closed { reason } if reason == "going down"), "{end}");
     server.stop().await;
 }

@@ -1,18 +1,18 @@
-//! Who gets in over TLS, and as what.
+//! Tests of authentication over TLS, and of roles.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod support;
 
 use axum::Router;
 use axum::routing::get;
-use house::{controller, key, node, serve_tls, soon, tls};
 use net::{Caller, Client, ClientError, Role};
+use support::{controller, key, node, serve_tls, soon, tls};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// Answers with the role it was called in.
+/// Answers with the caller's role.
 fn who() -> Router {
     async fn answer(caller: Caller) -> String {
         match caller {
@@ -62,7 +62,7 @@ async fn a_client_trusts_no_controller_of_another_cluster() {
     server.stop().await;
 }
 
-/// A client that would trust anybody, to see what the server does about it.
+/// A client that trusts any server, for testing the server's checks.
 #[tokio::test]
 async fn a_server_lets_in_no_client_of_another_cluster_and_none_without_certificate() {
     let ours = key();
@@ -72,7 +72,7 @@ async fn a_server_lets_in_no_client_of_another_cluster_and_none_without_certific
         let answer = soon(gullible::ask(config, addr)).await;
         assert!(answer.is_err(), "{answer:?}");
     }
-    // The gullible client itself works: with the right identity it is answered.
+    // The client itself works: with the right identity it gets an answer.
     let config = gullible::with_identity(&node(&ours, "g-1"));
     assert!(soon(gullible::ask(config, addr)).await.unwrap().contains("node g-1"));
     server.stop().await;
@@ -106,7 +106,7 @@ async fn garbage_and_silence_do_not_hurt_the_listener() {
         let mut plain = TcpStream::connect(addr).await.unwrap();
         plain.write_all(b"GET /who HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
         if round == 0 {
-            // Nothing of the router is ever shown to a caller without a certificate.
+            // The router's answers are never visible to a caller without a certificate.
             let mut answer = Vec::new();
             let _ = soon(plain.read_to_end(&mut answer)).await;
             assert!(!String::from_utf8_lossy(&answer).contains("HTTP"), "{answer:?}");
@@ -119,7 +119,7 @@ async fn garbage_and_silence_do_not_hurt_the_listener() {
 }
 
 #[tokio::test]
-async fn roles_are_told_apart_by_more_than_their_look() {
+async fn roles_with_similar_names_stay_distinct() {
     let key = key();
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), who()).await;
     let client = Client::new(tls(addr, &node(&key, "controller")));
@@ -142,11 +142,11 @@ mod gullible {
     use tokio_rustls::TlsConnector;
 
     #[derive(Debug)]
-    struct TrustAnybody;
+    struct TrustAll;
 
     pub fn with_identity(identity: &Identity) -> ClientConfig {
         let mut config = ClientConfig::clone(&identity.client_config());
-        config.dangerous().set_certificate_verifier(Arc::new(TrustAnybody));
+        config.dangerous().set_certificate_verifier(Arc::new(TrustAll));
         config
     }
 
@@ -155,7 +155,7 @@ mod gullible {
             .with_protocol_versions(&[&rustls::version::TLS13])
             .unwrap()
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(TrustAnybody))
+            .with_custom_certificate_verifier(Arc::new(TrustAll))
             .with_no_client_auth()
     }
 
@@ -169,7 +169,7 @@ mod gullible {
         Ok(answer)
     }
 
-    impl ServerCertVerifier for TrustAnybody {
+    impl ServerCertVerifier for TrustAll {
         fn verify_server_cert(
             &self,
             _: &CertificateDer<'_>,

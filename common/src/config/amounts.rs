@@ -13,7 +13,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AmountsTable(pub Amounts);
 
-/// Words that somebody who means CPUs or memory might write, with what they would have to be.
+/// Likely misspellings of `cpus` and `memory`, with the correct key.
 const NO_KINDS: &[(&str, &str)] = &[
     ("cpu", "cpus"),
     ("cores", "cpus"),

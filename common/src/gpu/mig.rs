@@ -1,40 +1,40 @@
-//! MIG devices, which NVIDIA's driver cuts a GPU into: each is handed out as a GPU of a kind of its
-//! own. Never cuts one; that is the operator's, with `nvidia-smi mig`.
+//! MIG devices, into which NVIDIA's driver splits a GPU. Each is allocated as a GPU with a kind of
+//! its own. Operators create them with `nvidia-smi mig`.
 
 use crate::gpu::{Gpu, GpuKind};
 use serde::{Deserialize, Serialize};
 
-/// A character device of the kernel's.
+/// The number of a character device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeviceNumber {
     pub major: u32,
     pub minor: u32,
 }
 
-/// What makes a GPU a MIG device: one of those that another is cut into.
+/// The data of a MIG device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MigDevice {
-    /// The id of the whole GPU (`GPU-...`). Its device node is this one's too.
+    /// The id of the whole GPU (`GPU-...`), whose device node the MIG device uses as well.
     pub of: String,
-    /// What its processes must be able to open besides: the /dev/nvidia-caps devices of its GPU
-    /// instance and its compute instance (NVIDIA's MIG user guide, "Device Nodes and
+    /// The other devices that its processes must be able to open: /dev/nvidia-caps devices of its
+    /// GPU instance and its compute instance (NVIDIA's MIG user guide, "Device Nodes and
     /// Capabilities").
     pub capabilities: [DeviceNumber; 2],
 }
 
 impl GpuKind {
-    /// The kind of a MIG device of such a GPU, by the name of its profile: an `h100` cut by
-    /// `1g.10gb+me` gives `h100-1g.10gb+me`.
+    /// The kind of a MIG device with this profile name: an `h100` with profile `1g.10gb+me` has the
+    /// kind `h100-1g.10gb+me`.
     #[must_use]
     pub fn mig(&self, profile: &str) -> Self {
         Self(format!("{}-{}", self.0, profile.to_ascii_lowercase()))
     }
 
-    /// Is it the kind of MIG devices, as [`mig`](Self::mig) makes it? So many slices of the
-    /// processors, and so much memory: `-3g.40gb`, and maybe more behind it.
+    /// Is it a kind of MIG devices, as made by [`mig`](Self::mig)? It ends in a number of compute
+    /// slices and an amount of memory, such as `-3g.40gb`, and possibly a suffix.
     #[must_use]
     pub fn is_mig(&self) -> bool {
-        // A profile may have such a sign of its own: `1g.24gb-me`.
+        // A profile may contain a hyphen itself: `1g.24gb-me`.
         self.0.match_indices('-').any(|(at, _)| is_profile(&self.0[at + 1..]))
     }
 }
@@ -42,7 +42,7 @@ impl GpuKind {
 fn is_profile(text: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let memory = |rest: &str| rest.split_once("gb").is_some_and(|(size, _)| is_number(size));
-    // `1c.3g.40gb`: a compute instance that is not all of its GPU instance.
+    // `1c.3g.40gb`: a compute instance that is smaller than its GPU instance.
     let of_gpu = match text.split_once("c.") {
         Some((slices, rest)) if is_number(slices) => rest,
         _ => text,
@@ -51,8 +51,8 @@ fn is_profile(text: &str) -> bool {
     sizes.is_some_and(|(slices, rest)| is_number(slices) && memory(rest))
 }
 
-/// Is a GPU of this kind for somebody who named these kinds? Who named none gets whole GPUs, never
-/// MIG devices: they would find a seventh of what they wrote for.
+/// Does a request for the kinds `named` accept a GPU of this kind? A request without a kind gets
+/// whole GPUs, not MIG devices, which are up to seven times smaller.
 #[must_use]
 pub fn accepts<'k>(mut named: impl Iterator<Item = &'k GpuKind>, kind: &GpuKind) -> bool {
     match named.next() {
@@ -61,18 +61,18 @@ pub fn accepts<'k>(mut named: impl Iterator<Item = &'k GpuKind>, kind: &GpuKind)
     }
 }
 
-/// Of a job's GPUs on a node, by their ids, those that CUDA is told. A process of CUDA's uses
-/// several whole GPUs, but of MIG devices only the first that is listed, and none of the whole ones
-/// behind it: where there are both, the whole ones are told.
+/// The ids of a job's GPUs on a node that CUDA receives. A CUDA process uses several whole GPUs,
+/// but only the first listed MIG device, and no whole GPU listed after it. If there are both, only
+/// whole GPUs are listed.
 #[must_use]
-pub fn told_to_cuda<'id>(ids: &[&'id str]) -> Vec<&'id str> {
+pub fn cuda_visible_ids<'id>(ids: &[&'id str]) -> Vec<&'id str> {
     let is_mig = |id: &str| id.starts_with("MIG-");
     let has_whole = ids.iter().any(|id| !is_mig(id));
     ids.iter().copied().filter(|id| !(has_whole && is_mig(id))).collect()
 }
 
 impl Gpu {
-    /// The id of the whole GPU: its own, or that of the one it is a MIG device of.
+    /// The id of the whole GPU: its own, or its parent's for a MIG device.
     #[must_use]
     pub fn whole(&self) -> &str {
         self.mig.as_ref().map_or(&self.uuid, |mig| &mig.of)
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mig_device_is_read_as_it_was_written_and_a_gpu_of_before_is_whole() {
+    fn a_mig_device_reads_as_written_and_a_gpu_without_mig_data_is_whole() {
         let mig = MigDevice {
             of: "GPU-0".to_owned(),
             capabilities: [21, 22].map(|minor| DeviceNumber { major: 511, minor }),
@@ -109,10 +109,10 @@ mod tests {
     }
 
     #[test]
-    fn cuda_is_told_the_whole_ones_where_there_are_any() {
-        assert_eq!(told_to_cuda(&["MIG-1", "GPU-b", "MIG-2", "GPU-c"]), ["GPU-b", "GPU-c"]);
-        assert_eq!(told_to_cuda(&["MIG-1", "MIG-2"]), ["MIG-1", "MIG-2"]);
-        assert!(told_to_cuda(&[]).is_empty());
+    fn cuda_sees_whole_gpus_if_there_are_any() {
+        assert_eq!(cuda_visible_ids(&["MIG-1", "GPU-b", "MIG-2", "GPU-c"]), ["GPU-b", "GPU-c"]);
+        assert_eq!(cuda_visible_ids(&["MIG-1", "MIG-2"]), ["MIG-1", "MIG-2"]);
+        assert!(cuda_visible_ids(&[]).is_empty());
     }
 
     #[test]

@@ -1,16 +1,15 @@
-//! Names of jobs read, and those of components of a set, `42+1`: those are no keys, for each
-//! component is a job of its own number. Never looks whether there is one.
+//! The parsing of job keys, and the names of components of het jobs, `42+1`. Such a name is not a
+//! key, because each component is a job with its own id.
 
 use super::{ArrayIndex, IdError, JobId, JobKey};
 use std::str::FromStr;
 
-/// A set has so many components at most.
+/// The maximum number of components of a het job.
 pub const SET_SIZE_MAX: u32 = 128;
 
 impl JobKey {
-    /// The name of a component of the set that begins with this job, counted from 0. A name, and
-    /// the key of nothing: whoever holds the state says which job it is. Of one beyond
-    /// [`SET_SIZE_MAX`] it is the last.
+    /// The name of a component of the het job that begins with this job, counted from 0. The state
+    /// maps the name to a job. An offset beyond [`SET_SIZE_MAX`] gives the last one.
     #[must_use]
     pub const fn component(first: JobId, offset: u32) -> Self {
         let offset = if offset < SET_SIZE_MAX { offset } else { SET_SIZE_MAX - 1 };
@@ -18,7 +17,7 @@ impl JobKey {
         Self { job: first, index: Some(ArrayIndex(u32::MAX - offset)) }
     }
 
-    /// Which component it names, if it names one.
+    /// The offset of the component that it names, if any.
     #[must_use]
     pub const fn offset(self) -> Option<u32> {
         match self.index {
@@ -37,7 +36,7 @@ impl FromStr for JobKey {
     }
 }
 
-/// What a log says, also one of before components had names: an index may be as high as those are.
+/// The serialized form, in which the index of an array task may be as high as those of components.
 pub(super) fn written(text: &str) -> Result<JobKey, IdError> {
     let bad = || IdError::Job(text.to_owned());
     let digits = |t: &str| -> Result<u32, IdError> {
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_log_of_before_says_is_read_though_nobody_may_type_it() {
+    fn an_index_in_the_log_may_be_higher_than_users_may_write() {
         let old = "42_4294967295";
         assert_eq!(old.parse::<JobKey>(), Err(IdError::Job(old.to_owned())));
         let read = JobKey::try_from(old.to_owned()).unwrap();

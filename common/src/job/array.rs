@@ -1,5 +1,4 @@
-//! `--array=0-9:2,20%4`: which tasks an array has, and how many may run at once.
-//! Never expands more than [`ARRAY_TASKS_MAX`].
+//! The tasks of an array and its concurrency limit, as written in `--array=0-9:2,20%4`.
 
 use crate::id::ArrayIndex;
 use serde::{Deserialize, Serialize};
@@ -7,20 +6,19 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// The most tasks one array may have.
+/// The maximum number of tasks of one array.
 pub const ARRAY_TASKS_MAX: usize = 100_000;
 
-/// The tasks of an array job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ArraySpec {
     /// `(first, last, step)`, each with first <= last and step >= 1, as written.
     ranges: Vec<(u32, u32, u32)>,
-    /// At most so many tasks run at once.
+    /// The maximum number of tasks that run at once.
     limit: Option<u32>,
 }
 
-/// A text that is no array.
+/// The text does not describe an array.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArrayError {
     #[error("`{0}` is not an array: write indices like 0-99, 1,3,5-9:2 or 0-999%50")]
@@ -30,21 +28,21 @@ pub enum ArrayError {
 }
 
 impl ArraySpec {
-    /// The indices, rising, each once.
+    /// The distinct indices, in ascending order.
     #[must_use]
     pub fn indices(&self) -> BTreeSet<ArrayIndex> {
         let each = self.ranges.iter().flat_map(|(a, b, s)| (*a..=*b).step_by(*s as usize));
         each.map(ArrayIndex).collect()
     }
 
-    /// How many numbers its tasks take beside the array's own: one for each index of each range;
-    /// one that is named twice takes two, of which the first is its own.
+    /// The number of job ids that the tasks take in addition to the array's own: one for each index
+    /// of each range. An index that is named twice takes two, and uses the first.
     #[must_use]
     pub fn number_count(&self) -> u32 {
         self.sizes().map(|(_, size)| size).sum()
     }
 
-    /// The place of a task among them, from 0; `None`: it is no task of this array.
+    /// A task's position in the array, from 0; `None` if the array has no such task.
     #[must_use]
     pub fn place_of(&self, index: ArrayIndex) -> Option<u32> {
         let mut before = 0;
@@ -57,7 +55,7 @@ impl ArraySpec {
         None
     }
 
-    /// The task at a place among them.
+    /// The task at a position.
     #[must_use]
     pub fn index_at(&self, place: u32) -> Option<ArrayIndex> {
         let mut left = place;
@@ -70,7 +68,6 @@ impl ArraySpec {
         None
     }
 
-    /// The highest of the indices.
     #[must_use]
     pub fn highest(&self) -> Option<ArrayIndex> {
         let last = |((first, _, step), size): ((u32, u32, u32), u32)| {
@@ -84,19 +81,19 @@ impl ArraySpec {
         self.ranges.iter().map(move |range| (*range, size(*range)))
     }
 
-    /// How many ranges it was written with.
+    /// The number of ranges as written.
     #[must_use]
     pub const fn part_count(&self) -> usize {
         self.ranges.len()
     }
 
-    /// At most so many tasks run at once; `None`: no bound.
+    /// The maximum number of tasks that run at once; `None` without a limit.
     #[must_use]
     pub const fn limit(&self) -> Option<u32> {
         self.limit
     }
 
-    /// The same tasks, of which so many may run at once.
+    /// The same tasks with another limit on the number that run at once.
     #[must_use]
     pub fn with_limit(self, limit: Option<u32>) -> Self {
         Self { limit: limit.map(|limit| limit.max(1)), ..self }

@@ -1,10 +1,10 @@
-//! The checks every submission passes, in kantctl for a quick answer and again in the controller.
-//! Never looks at the cluster: what fits where is the engine's.
+//! Checks of a submission, made by kantctl for a quick answer and again by the controller. They
+//! need no knowledge of the cluster.
 
 mod bounds;
 mod elastic;
 mod error;
-mod near;
+mod segment;
 mod shares;
 
 use super::spec::{Ask, Launch};
@@ -19,24 +19,24 @@ pub use bounds::{
 };
 pub use error::AskError;
 
-/// The largest script accepted, in bytes.
+/// In bytes.
 pub const SCRIPT_BYTES_MAX: usize = 4 << 20;
 
-/// The largest environment accepted, in bytes.
+/// In bytes.
 pub const ENVIRONMENT_BYTES_MAX: usize = 1 << 20;
 
-/// The shortest lease: who speaks for a job must get through once in it, whatever goes wrong.
+/// The shortest lease: long enough that its holder can renew it despite a failover.
 pub const LEASE_MIN: Span = Span::from_seconds(5);
 
 pub const LEASE_MAX: Span = Span::from_minutes(7 * 24 * 60);
 
-/// The largest count accepted anywhere in a request: far above any cluster.
+/// The largest count accepted anywhere in a request, far above any cluster's size.
 pub const COUNT_MAX: u32 = 1_000_000;
 
 /// Checks a script's text.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first problem found.
 pub fn check_script(script: &[u8]) -> Result<(), AskError> {
     if script.len() > SCRIPT_BYTES_MAX {
         return Err(AskError::ScriptTooLarge(script.len()));
@@ -56,16 +56,16 @@ pub fn check_script(script: &[u8]) -> Result<(), AskError> {
     Ok(())
 }
 
-/// Checks everything about an ask that needs no knowledge of the cluster.
+/// Checks everything about a request that needs no knowledge of the cluster.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first problem found.
 pub fn check_ask(ask: &Ask) -> Result<(), AskError> {
     check_counts(ask)?;
     check_layout(ask)?;
     elastic::check(&ask.request)?;
     shares::check(&ask.request)?;
-    near::check(&ask.request)?;
+    segment::check(&ask.request)?;
     bounds::check(ask)?;
     check_constraint(&ask.request)?;
     check_deadline(ask)?;
@@ -104,7 +104,7 @@ fn check_counts(ask: &Ask) -> Result<(), AskError> {
         Some(GpuRequest::PerNode(n)) => Some(("--gpus-per-node", n.0)),
         Some(GpuRequest::PerTask(n)) => Some(("--gpus-per-task", n.0)),
         Some(GpuRequest::Total(n)) => Some(("--gpus", n.0)),
-        // `shares` says what is wrong with one.
+        // `shares` checks those.
         Some(GpuRequest::Parts(_)) => None,
     };
     let counts = [
@@ -148,7 +148,7 @@ fn check_layout(ask: &Ask) -> Result<(), AskError> {
     }
 }
 
-/// Every node is chosen by itself: what some have and others have not is not told apart.
+/// Nodes are chosen one by one, so a feature is required on all of a job's nodes or on none.
 fn check_constraint(request: &Request) -> Result<(), AskError> {
     let Some(constraint) = &request.constraint else { return Ok(()) };
     let one = request.nodes.map_or(request.tasks == Tasks(1), |nodes| nodes.0 == 1);
@@ -163,7 +163,7 @@ fn check_constraint(request: &Request) -> Result<(), AskError> {
     }
 }
 
-/// What needs no clock to be seen: begun when it may, it must be over in time.
+/// A check that needs no clock: a job that starts at its begin time must end by its deadline.
 fn check_deadline(ask: &Ask) -> Result<(), AskError> {
     let (Some(begin_at), Some(deadline)) = (ask.begin_at, ask.deadline) else { return Ok(()) };
     let over_at = begin_at + ask.time_limit.unwrap_or(Span(1));
@@ -227,7 +227,7 @@ mod tests {
         assert!(refused(&|a| a.request.segment = Some(Nodes(0))).contains("--segment is 0"));
         assert!(refused(&|a| a.time_limit = Some(Span(0))).contains("zero"));
         let signal = SignalNumber(77);
-        let warning = |lead| Some(Warning { signal, lead, whom: Default::default() });
+        let warning = |lead| Some(Warning { signal, lead, to: Default::default() });
         assert!(refused(&|a| a.warning = warning(Span(0))).contains("--signal"));
         assert!(refused(&|a| a.work_dir = "x".into()).contains("absolute"));
         assert!(refused(&|a| a.container = Some("x".into())).contains("begin it with /"));

@@ -1,5 +1,4 @@
-//! `--dependency=afterok:20:21,after:22+5`: which other jobs a job waits for, and for what of
-//! them. Never looks at those jobs; the state does.
+//! The dependencies of a job on other jobs, as written in `--dependency=afterok:20:21,after:22+5`.
 //! Source: man sbatch, `--dependency`.
 
 use crate::id::JobKey;
@@ -8,24 +7,24 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The most terms one job may have; each job named is one.
+/// The maximum number of terms of one job; each named job is one term.
 pub const DEPENDENCY_TERMS_MAX: usize = 4_096;
 
-/// What must have become of another job.
+/// The condition on another job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// It has started, or was over without that.
+    /// It has started, or ended without starting.
     After,
-    /// It is over, however it ended.
+    /// It has ended.
     AfterAny,
-    /// It is over and did its work.
+    /// It has ended successfully.
     AfterOk,
-    /// It is over and did not.
+    /// It has ended without success.
     AfterNotOk,
-    /// Of an array, task for task: the same task of that array is over and did its work.
+    /// Between arrays, task by task: the task with the same index has ended successfully.
     AfterCorr,
-    /// No other job of this name and user runs, or waits since before this one.
+    /// No other job with this name and user runs, or has waited for longer.
     Singleton,
 }
 
@@ -39,7 +38,7 @@ impl Rule {
         Self::Singleton,
     ];
 
-    /// The word of it, as sbatch has it.
+    /// The name as sbatch has it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -53,68 +52,66 @@ impl Rule {
     }
 }
 
-/// One thing that is waited for.
+/// One condition of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Term {
-    /// What must have become of it.
     pub rule: Rule,
-    /// The other job, all tasks of an array, or one of them. `None` of `singleton` alone.
+    /// A job, all tasks of an array, or one task. `None` only for `singleton`.
     pub on: Option<JobKey>,
-    /// So long after that; of `after` alone. Whole minutes.
+    /// The delay after the start, in whole minutes; only for `after`.
     pub delay: Span,
 }
 
-/// All that is waited for.
+/// All conditions of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Dependency {
-    /// At least one.
     terms: Vec<Term>,
-    /// One of them is enough (`?`); else all of them (`,`).
+    /// One satisfied condition is enough (`?`); otherwise all are required (`,`).
     any: bool,
 }
 
-/// A text that is no dependency.
+/// The text is not a valid dependency.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DependencyError {
     #[error(
-        "`{0}` is no dependency: write RULE:JOB as in afterok:20:21_3, after:20+5 (minutes) or \
-         singleton, with `,` between where all count, `?` where one is enough"
+        "`{0}` is not a dependency: write RULE:JOB as in afterok:20:21_3, after:20+5 (minutes) or \
+         singleton, with `,` where all must be satisfied, `?` where one is enough"
     )]
     Shape(String),
-    /// A rule that kant has not.
     #[error(
         "there is no rule `{0}`: after, afterany, afterok, afternotok, aftercorr and singleton are \
          known"
     )]
     Rule(String),
-    #[error("`{0}` has both `,` and `?`: all count, or one is enough")]
+    #[error(
+        "`{0}` has both `,` and `?`: use `,` where all must be satisfied, `?` where one is enough"
+    )]
     Mixed(String),
-    /// More than anything sensible.
     #[error("a dependency on more than {DEPENDENCY_TERMS_MAX} jobs: chain them, or use an array")]
     TooMany,
 }
 
 impl Dependency {
-    /// What is waited for, in the order it was written.
+    /// The conditions, in the order as written.
     #[must_use]
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
 
-    /// Is one of them enough?
+    /// Is one satisfied condition enough?
     #[must_use]
     pub const fn is_any(&self) -> bool {
         self.any
     }
 
-    /// Does it count jobs of the same name?
+    /// Does it depend on jobs of the same name?
     #[must_use]
     pub fn is_singleton(&self) -> bool {
         self.terms.iter().any(|term| term.rule == Rule::Singleton)
     }
 
-    /// The same with each job named as `name` says.
+    /// The same dependency with each job's key mapped by `name`.
     #[must_use]
     pub fn renamed(&self, name: impl Fn(JobKey) -> JobKey) -> Self {
         let renamed = |term: &Term| Term { on: term.on.map(&name), ..*term };

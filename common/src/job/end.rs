@@ -1,4 +1,4 @@
-//! How a job's share on a node ended, as the node saw it. Never judges; `state` does.
+//! The end of a job's step on one node, as the node observed it.
 
 use super::StepRecord;
 use crate::id::JobKey;
@@ -7,12 +7,11 @@ use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A process's exit: a code, or the signal that ended it.
+/// A process's exit code, or the signal that ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ExitStatus {
     /// The exit code, 0 to 255; 0 when a signal ended it.
     pub code: u8,
-    /// The signal that ended it.
     pub signal: Option<u8>,
 }
 
@@ -23,7 +22,7 @@ impl ExitStatus {
         self.code == 0 && self.signal.is_none()
     }
 
-    /// The code a shell would show: 128 plus the signal.
+    /// The code that a shell shows: 128 plus the signal.
     #[must_use]
     pub const fn shell_code(self) -> u8 {
         match self.signal {
@@ -40,46 +39,44 @@ impl fmt::Display for ExitStatus {
     }
 }
 
-/// Why a step on a node is over.
+/// Why a step on a node ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndCause {
-    /// Its processes exited by themselves.
+    /// Its processes exited.
     Exited,
-    /// The node ended it at its time limit.
     TimedOut,
-    /// The controller asked for it.
+    /// The controller requested it.
     Stopped,
-    /// The kernel killed it for exceeding its memory.
     OutOfMemory,
-    /// It never ran, for a reason of its own (directory, output file, interpreter); the message
-    /// says which.
+    /// It never ran because of the job (directory, output file, interpreter); the message has the
+    /// reason.
     LaunchFailed,
-    /// It never ran, for a reason of the node's (spool, cgroup, fork); the message says which. It
-    /// may run elsewhere.
+    /// It never ran because of the node (spool, cgroup, fork); the message has the reason. It may
+    /// run elsewhere.
     NodeFault,
-    /// It never ran, and the node may be why, or what jobs used up there (room on a disk, process
-    /// numbers); the message says what failed. It may run elsewhere.
+    /// It never ran, either because of the node or because of what jobs used up there (disk space,
+    /// process ids); the message has the failure. It may run elsewhere.
     UnclearFault,
-    /// The node lost it: the machine rebooted, or its supervisor was killed.
+    /// The node lost it: the machine rebooted, or the supervisor was killed.
     Lost,
 }
 
-/// Why a job was made to yield.
+/// Why a job was preempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PreemptReason {
-    /// A job of higher priority in its queue.
+    /// A job with a higher priority in its queue.
     Priority,
-    /// Its queue borrowed, and the lender wants it back.
+    /// Its queue borrowed, and the lending queue needs its quota.
     Reclaim,
-    /// It passed the first job of its queue, which has waited too long.
+    /// It started ahead of its queue's first job, which has waited too long.
     HeadTimeout,
-    /// It goes on elsewhere: a place is kept for it.
+    /// It continues on other nodes, which are reserved for it.
     Move,
 }
 
-/// As it stands in a sentence: "made to yield to job 7 (...)".
+/// The reason within a sentence: "preempted for job 7 (...)".
 impl fmt::Display for PreemptReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -91,29 +88,29 @@ impl fmt::Display for PreemptReason {
     }
 }
 
-/// For whom a job was made to yield, and why.
+/// The preemptor of a job, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preempted {
-    /// The job or array task that needs the room.
+    /// The job or array task that needs the resources.
     pub by: JobKey,
     pub why: PreemptReason,
 }
 
-/// What a step's GPUs did, as far as the node looked at them now and then.
+/// The use of a step's GPUs, sampled by the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GpuUsage {
-    /// How many looks there were, each GPU counted by itself.
+    /// The number of samples, counted per GPU.
     pub samples: u32,
-    /// How busy they were, in percent of the time, added up over all looks.
+    /// The sum of the samples' utilization, in percent.
     pub busy_percent_sum: u64,
-    /// The most memory in use at once on one of them.
+    /// The highest memory use of any one GPU.
     pub memory_peak: Bytes,
-    /// What they used together, from the first look to the last.
+    /// The energy of all GPUs, from the first sample to the last.
     pub energy_joules: u64,
 }
 
 impl GpuUsage {
-    /// How busy a GPU was on average, in percent, rounded down. `None`: nobody looked.
+    /// The mean utilization of a GPU in percent, rounded down; `None` without samples.
     #[must_use]
     pub fn busy_percent(&self) -> Option<u64> {
         self.busy_percent_sum.checked_div(u64::from(self.samples))
@@ -130,26 +127,25 @@ impl GpuUsage {
     }
 }
 
-/// What a step used.
+/// The resources that a step used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// CPU time of all its processes.
+    /// CPU time of all processes.
     pub cpu: Span,
-    /// The most memory it held at once; zero where it could not be measured.
+    /// Zero where it could not be measured.
     pub memory_peak: Bytes,
-    /// What its processes had read from disks: not what the machine had in its memory.
+    /// Reads from disks, not from the page cache.
     #[serde(default, skip_serializing_if = "Bytes::is_zero")]
     pub disk_read: Bytes,
-    /// What they had written to disks.
     #[serde(default, skip_serializing_if = "Bytes::is_zero")]
     pub disk_written: Bytes,
-    /// Its GPUs; `None`: it had none, or nobody looked.
+    /// `None`: it had no GPUs, or they were not sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu: Option<GpuUsage>,
 }
 
 impl Usage {
-    /// With another node's: what adds up is added up, of peaks the highest stays.
+    /// The sum with another node's usage, and the maximum of the peaks.
     #[must_use]
     pub fn and(self, more: Self) -> Self {
         Self {
@@ -162,24 +158,24 @@ impl Usage {
     }
 }
 
-/// The end of a job's share on one node.
+/// The end of a job's step on one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEnd {
     pub cause: EndCause,
-    /// The worst exit among its tasks.
+    /// The worst exit of its tasks.
     pub exit: ExitStatus,
-    /// When its first process ran; `None` if none did.
+    /// The start of its first process; `None` if none started.
     pub started_at: Option<Time>,
-    /// When the node had cleaned up.
+    /// The time when the node had cleaned up.
     pub ended_at: Time,
     #[serde(default)]
     pub usage: Usage,
-    /// For people: why a launch failed, what was over the limit.
+    /// For users: why a launch failed, or which limit was exceeded.
     #[serde(default)]
     pub message: Option<String>,
-    /// What steps the job had, told by its first node alone: the last [`STEPS_TOLD_MAX`].
+    /// The job's steps, the last [`STEPS_REPORTED_MAX`], reported by its first node only.
     ///
-    /// [`STEPS_TOLD_MAX`]: crate::job::STEPS_TOLD_MAX
+    /// [`STEPS_REPORTED_MAX`]: crate::job::STEPS_REPORTED_MAX
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepRecord>,
 }

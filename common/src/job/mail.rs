@@ -1,39 +1,38 @@
-//! Which letters a user wants about a job, and to whom: `--mail-type` and `--mail-user`.
-//! Source: man sbatch. Never writes one; the controller that leads does.
+//! The notifications that a user requests for a job: `--mail-type` and `--mail-user`.
+//! Source: man sbatch.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// The most addresses of one job's letters.
+/// The maximum number of addresses for one job's notifications.
 pub const ADDRESSES_MAX: usize = 8;
 
-/// The longest address, in bytes (RFC 5321, 4.5.3.1.3, without its brackets).
+/// The maximum length of an address in bytes (RFC 5321, 4.5.3.1.3, without its brackets).
 pub const ADDRESS_BYTES_MAX: usize = 254;
 
-/// What a letter is written about.
+/// The event that a notification reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailEvent {
     Begin,
-    /// It is over, however that came.
+    /// The job ended.
     End,
-    /// It is over, and neither completed nor was cancelled.
+    /// The job ended, and was neither completed nor cancelled.
     Fail,
-    /// It waits again, for another attempt.
+    /// The job was requeued.
     Requeue,
-    /// What it waits for of other jobs cannot come any more.
+    /// The job's dependency can no longer be satisfied.
     InvalidDepend,
-    /// Half of its time is up.
+    /// Half of the time limit has passed.
     TimeLimit50,
-    /// 80 percent of its time are up.
+    /// 80 percent of the time limit have passed.
     TimeLimit80,
-    /// 90 percent of its time are up.
+    /// 90 percent of the time limit have passed.
     TimeLimit90,
-    /// It reached its time limit.
     TimeLimit,
-    /// Of each task of an array; without it, letters are about the array as a whole.
+    /// Notify for each task of an array; without it, notify for the array as a whole.
     ArrayTasks,
 }
 
@@ -51,54 +50,53 @@ impl MailEvent {
         (Self::ArrayTasks, "ARRAY_TASKS"),
     ];
 
-    /// Slurm's word for it.
+    /// Slurm's name.
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(event, _)| *event == self).map_or("", |(_, word)| word)
     }
 }
 
-/// About what letters are written; about nothing by default.
+/// The requested notifications; none by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MailEvents(pub BTreeSet<MailEvent>);
 
-/// A text that names no events.
+/// The text is not a valid `--mail-type` or `--mail-user`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MailError {
     #[error(
-        "`{0}` is nothing that letters are written about: write NONE, ALL, or some of BEGIN, END, \
+        "`{0}` is not a mail type: write NONE, ALL, or some of BEGIN, END, \
          FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50 \
-         and ARRAY_TASKS, with commas between them"
+         and ARRAY_TASKS, separated by commas"
     )]
     Event(String),
-    #[error("STAGE_OUT is of burst buffers, and there are none: leave it out")]
+    #[error("STAGE_OUT concerns burst buffers, which kant does not have: leave it out")]
     StageOut,
     #[error(
-        "`{0}` is no address for letters: write NAME or NAME@HOST, with letters, digits and \
+        "`{0}` is not a mail address: write NAME or NAME@HOST, with letters, digits and \
          . _ - + = only"
     )]
     Address(String),
-    /// More addresses than [`ADDRESSES_MAX`].
-    #[error("{0} addresses are more than {ADDRESSES_MAX}: write to a mailing list")]
+    #[error("{0} addresses are more than {ADDRESSES_MAX}: use a mailing list")]
     Addresses(usize),
 }
 
 impl MailEvents {
-    /// Is a letter written about this?
+    /// Is a notification requested for this event?
     #[must_use]
     pub fn has(&self, event: MailEvent) -> bool {
         self.0.contains(&event)
     }
 
-    /// Is none written?
+    /// Is no notification requested?
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.0.iter().all(|event| *event == MailEvent::ArrayTasks)
     }
 }
 
-/// Slurm's form: words with commas between them; NONE among them makes it none.
+/// Slurm's form: names separated by commas; NONE among them disables all.
 impl FromStr for MailEvents {
     type Err = MailError;
     fn from_str(text: &str) -> Result<Self, MailError> {
@@ -129,7 +127,7 @@ impl FromStr for MailEvents {
     }
 }
 
-/// As Slurm shows it: `BEGIN,END`; `NONE`.
+/// Slurm's form: `BEGIN,END`; `NONE`.
 impl fmt::Display for MailEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<&str> = self.0.iter().map(|event| event.word()).collect();
@@ -137,29 +135,29 @@ impl fmt::Display for MailEvents {
     }
 }
 
-/// Letters about a job.
+/// The notifications for a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mail {
     pub on: MailEvents,
-    /// To whom: addresses, or users' names, with commas between them; `None`: the job's owner.
+    /// Addresses or user names, separated by commas; `None`: the job's owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
 
 impl Mail {
-    /// With other events, or to others; `None` once nothing is left to be kept.
+    /// `None` if nothing is requested.
     #[must_use]
     pub fn kept(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
 }
 
-/// The addresses in a text, each one that a mail program takes for nothing else: not for an option,
-/// a file, a program, or a line of the letter's head.
+/// The addresses in a text. Each is safe to pass to a mail program: it cannot be read as an option,
+/// a file, a program or a header line.
 ///
 /// # Errors
-/// [`MailError`] of the first that is not.
+/// [`MailError`] for the first invalid address.
 pub fn addresses(text: &str) -> Result<Vec<&str>, MailError> {
     let addresses: Vec<&str> = text.split(',').map(str::trim).collect();
     if addresses.len() > ADDRESSES_MAX {
@@ -216,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn tasks_alone_are_nothing_to_write_about() {
+    fn array_tasks_alone_request_no_notification() {
         for (text, none) in [("ARRAY_TASKS", true), ("NONE", true), ("END,ARRAY_TASKS", false)] {
             assert_eq!(text.parse::<MailEvents>().unwrap().is_none(), none, "{text}");
         }
     }
 
     #[test]
-    fn an_address_is_no_option_no_file_no_program_and_no_line_of_a_head() {
+    fn an_address_is_neither_option_file_program_nor_header_line() {
         for good in ["ada", "ada@example.org", "a.b+c_d=e-f@mail-1.example.org", "_svc", "9lives"] {
             assert_eq!(addresses(good), Ok(vec![good]));
         }

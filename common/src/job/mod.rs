@@ -1,5 +1,4 @@
-//! A job: what a user asks for, the states it goes through, and how it ends.
-//! Never schedules, stores or runs one.
+//! Jobs: requests, states and ends.
 
 pub mod array;
 pub mod check;
@@ -28,5 +27,5 @@ pub use set::{SetPlace, check_size};
 pub use size::{JobSize, ResizeSignal};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};
 pub use state::{Change, Outcome, Phase};
-pub use step::{STEPS_TOLD_MAX, StepRecord};
+pub use step::{STEPS_REPORTED_MAX, StepRecord};
 pub use warning::{SignalNumber, Warned, Warning};

@@ -1,13 +1,12 @@
-//! Where a job goes on that was stopped so that another has room. Never moves one.
+//! The reservation for a job that was stopped in order to continue on other nodes.
 
 use crate::id::NodeName;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// A job was stopped to go on elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moving {
     pub to: Vec<NodeName>,
-    /// So long the place is kept.
+    /// The end of the reservation.
     pub until: Time,
 }

@@ -1,7 +1,6 @@
-//! A changed request: what `kantctl update` changes, and `kantctl explain --what-if` lays over what
-//! a job asks for. Never checks the outcome; `check` does.
+//! Changes to a job's request, made by `kantctl update` or assumed by `kantctl explain --what-if`.
 
-mod words;
+mod options;
 
 use super::dependency::Dependency;
 use super::mail::{Mail, MailEvents};
@@ -15,11 +14,10 @@ use crate::topology::Nearness;
 use crate::unit::{Cpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
 
-/// A setting that a patch may take away as well as change.
+/// The new value of a setting that can also be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replaced<T> {
-    /// Nothing is asked for any more.
     Without,
     With(T),
 }
@@ -33,7 +31,7 @@ impl<T> Replaced<T> {
     }
 }
 
-/// What would be asked otherwise; each `None`: as it is.
+/// Changed settings; `None` leaves a setting unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
@@ -41,71 +39,61 @@ pub struct Patch {
     pub time_limit: Option<Span>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus: Option<Replaced<GpuRequest>>,
-    /// The kinds of GPU it takes, one of them or any; empty: every kind.
+    /// The acceptable GPU kinds; empty: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_kinds: Option<Vec<GpuKind>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Nodes>,
-    /// Tasks, and how few are enough; without it, tasks follow `nodes`.
+    /// The number of tasks and the minimum; if absent, tasks are scaled with `nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<(Tasks, Option<Tasks>)>,
-    /// CPUs for each task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_per_task: Option<Cpus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryRequest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueName>,
-    /// The quality of service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qos: Option<Replaced<QosName>>,
-    /// How near its nodes are to each other.
+    /// The required closeness of its nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<Replaced<Nearness>>,
-    /// When it may start at the earliest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begin_at: Option<Replaced<Time>>,
-    /// Which other jobs it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependency: Option<Replaced<Dependency>>,
-    /// When it must be over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Replaced<Time>>,
-    /// The booking it runs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservation: Option<Replaced<ReservationName>>,
-    /// How many tasks of its array may run at once. Of a job that is no array: nothing.
+    /// The maximum number of array tasks that run at once; ignored for other jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub array_limit: Option<Replaced<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A word of the user's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<Replaced<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountName>,
-    /// How much it stands back for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
-    /// What its nodes must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constraint: Option<Replaced<Constraint>>,
-    /// Only these nodes; empty: any.
+    /// An empty list allows any node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_nodes: Option<Vec<NodeName>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_nodes: Option<Vec<NodeName>>,
-    /// About what letters are written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_on: Option<MailEvents>,
-    /// To whom; without: to its owner.
+    /// Removed: the job's owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_to: Option<Replaced<String>>,
 }
 
 impl Patch {
-    /// What is asked with this laid over. Another number of nodes without a number of tasks keeps
-    /// the tasks a node as they are.
+    /// The request with the changes applied. If the number of nodes changes and the number of tasks
+    /// is not given, the tasks per node stay the same.
     #[must_use]
     pub fn over(&self, ask: &Ask) -> Ask {
         let mut ask = ask.clone();
@@ -125,7 +113,7 @@ impl Patch {
             (request.tasks, request.tasks_min) = (most, least);
         }
         if self.nodes.is_some() || self.tasks.is_some() {
-            // Who asks for one size has nothing to grow to.
+            // A job with a fixed size cannot grow.
             request.grow &= request.tasks_min.is_some();
         }
         if let Some(gpus) = self.gpus {
@@ -167,7 +155,6 @@ impl Patch {
         mail.kept()
     }
 
-    /// Which nodes it may have.
     fn over_place(&self, request: &mut Request) {
         if let Some(constraint) = &self.constraint {
             request.constraint = constraint.clone().value();
@@ -180,7 +167,7 @@ impl Patch {
         }
     }
 
-    /// Does it change nothing but what can be changed of a job that has nodes?
+    /// Are all changes allowed for a job that has nodes?
     #[must_use]
     pub fn is_for_the_living(&self) -> bool {
         let Self { time_limit, name, comment, array_limit, mail_on, mail_to, .. } = self.clone();
@@ -188,7 +175,7 @@ impl Patch {
         *self == Self { mail_on, mail_to, ..living }
     }
 
-    /// Does it change nothing but how many tasks of an array run at once?
+    /// Does it change only the number of array tasks that run at once?
     #[must_use]
     pub fn is_for_the_array_alone(&self) -> bool {
         *self == Self { array_limit: self.array_limit, ..Self::default() }
@@ -226,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_given_one_size_takes_no_more_as_it_runs() {
+    fn a_job_with_a_fixed_size_does_not_grow() {
         let mut ask = ask();
         (ask.request.tasks_min, ask.request.grow) = (Some(Tasks(4)), true);
         let four = Patch { nodes: Some(Nodes(4)), ..Patch::default() };
@@ -237,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_bookings_are_set_and_taken_away() {
+    fn times_and_reservations_are_set_and_removed() {
         let until = |at| Patch { deadline: Some(at), ..Patch::default() };
         let dated = until(Replaced::With(Time(7))).over(&ask());
         assert_eq!(dated.deadline, Some(Time(7)));
@@ -254,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_runs_and_what_it_is_called_are_changed_and_only_words_and_time_while_it_runs() {
+    fn nodes_and_names_change_and_only_names_and_times_of_running_jobs() {
         let node = |name: &str| NodeName::new(name).unwrap();
         let place = Patch {
             constraint: Some(Replaced::With("a100&ib".parse().unwrap())),

@@ -1,19 +1,18 @@
-//! File name patterns of jobs (`--output=logs/%x-%4j.out`; man sbatch, "filename pattern"): the one
-//! place that fills them in, for the node that opens a file and the controller that finds it again.
-//! Never looks at a file system.
+//! File name patterns of jobs (`--output=logs/%x-%4j.out`; man sbatch, "filename pattern"). The
+//! node that opens a file and the controller that finds it use the same code.
 
 use crate::id::{JobId, JobKey, NodeName};
 
-/// The widest zero padding a pattern may ask for (`%10j`), as in Slurm.
+/// The maximum zero padding of a pattern (`%10j`), as in Slurm.
 pub const PATTERN_WIDTH_MAX: usize = 10;
 
-/// What a pattern may tell about.
+/// The values that a pattern can refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatternFacts<'a> {
     /// The job or array task: `%A` (42) and `%a` (7; 0 for a job that is no array).
     pub key: JobKey,
-    /// `%j`: the plain number of the job or task (SLURM_JOB_ID). `None` of a task that has none:
-    /// then `%j` is `42_7`, unique too.
+    /// `%j`: the job id of the job or task (SLURM_JOB_ID). `None` for a task without an id yet:
+    /// then `%j` is `42_7`, which is unique as well.
     pub number: Option<JobId>,
     /// `%x`.
     pub job_name: &'a str,
@@ -21,15 +20,15 @@ pub struct PatternFacts<'a> {
     pub user: &'a str,
     /// `%N`.
     pub node: &'a NodeName,
-    /// `%n`: the node's place in the allocation, from 0.
+    /// `%n`: the node's position in the allocation, from 0.
     pub node_rank: u32,
     /// `%t`: the task's rank in the job, from 0.
     pub task_rank: u32,
 }
 
-/// The pattern with its letters replaced. Numbers are padded with zeros where asked (`%4j`).
-/// A `/` in a job's or user's name becomes `_`, so that a name never leads elsewhere; what
-/// `job::check` would refuse stays as it is written.
+/// The pattern with its letters replaced. Numbers are padded with zeros where requested (`%4j`). A
+/// `/` in a job's or user's name becomes `_`, so that a name cannot change the directory. Parts
+/// that `job::check` refuses stay as they are.
 #[must_use]
 pub fn fill(pattern: &str, facts: &PatternFacts<'_>) -> String {
     let mut filled = String::with_capacity(pattern.len() + 16);
@@ -54,12 +53,12 @@ pub fn fill(pattern: &str, facts: &PatternFacts<'_>) -> String {
     filled + rest
 }
 
-/// What one letter stands for; `None` for a letter that stands for nothing.
+/// The value of one letter; `None` for an unknown letter.
 fn value(letter: char, width: usize, facts: &PatternFacts<'_>) -> Option<String> {
     let number = |n: u32| format!("{n:0width$}");
     let job = number(facts.key.job.0);
     Some(match letter {
-        // Slurm's %J is job and step; of a script by itself the job.
+        // In Slurm %J is job and step; for a batch script it is the job.
         'j' | 'J' => match (facts.key.index, facts.number) {
             (None, _) => job,
             (Some(_), Some(own)) => number(own.0),
@@ -78,7 +77,7 @@ fn value(letter: char, width: usize, facts: &PatternFacts<'_>) -> Option<String>
     })
 }
 
-/// The filled pattern as an absolute path: relative ones begin in the working directory.
+/// The filled pattern as an absolute path; relative paths begin in the working directory.
 #[must_use]
 pub fn absolute(work_dir: &str, filled: &str) -> String {
     if filled.starts_with('/') {

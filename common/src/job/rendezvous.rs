@@ -1,13 +1,12 @@
-//! Where the processes of a job meet when nobody says: one port for each job, the same on all its
-//! nodes. Never opens it.
+//! The default rendezvous port of a job's processes, the same on all its nodes.
 
 use crate::id::JobKey;
 
-/// Ports for rendezvous: 20000 to 29999, below what Linux gives to outgoing connections.
+/// Rendezvous ports are 20000 to 29999, below the ephemeral ports of Linux.
 const PORT_MIN: u16 = 20_000;
 const PORTS: u64 = 10_000;
 
-/// The port: 20000 + (101 * job + array index) mod 10000, so that neighbours differ.
+/// The port: 20000 + (101 * job + array index) mod 10000, so that consecutive jobs differ.
 #[must_use]
 pub fn port(key: JobKey) -> u16 {
     let index = key.index.map_or(0, |index| u64::from(index.0));

@@ -1,43 +1,41 @@
-//! Sets: jobs that were submitted as one, start together and end together, though each asks for
-//! something else (Slurm: heterogeneous jobs). Each is a component with a number of its own, and
-//! those numbers follow each other. Never says what a component asks for.
+//! Het jobs (Slurm: heterogeneous jobs): jobs that are submitted together, and start and end
+//! together, with different requests. Each component has a job id; the ids are consecutive.
 
 use super::check::AskError;
 use crate::id::{JobId, JobKey, SET_SIZE_MAX};
 use serde::{Deserialize, Serialize};
 
-/// Which component of which set a job is.
+/// A job's position in a het job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetPlace {
-    /// The first component, after which the set is called. It has the script.
+    /// The first component, which names the het job and has the script.
     pub first: JobId,
-    /// How many components are before this one.
+    /// The position of this component, from 0.
     pub offset: u32,
-    /// How many there are.
+    /// The number of components.
     pub size: u32,
 }
 
 impl SetPlace {
-    /// What its users call this component: `42+1`.
+    /// The name of this component, as in `42+1`.
     #[must_use]
     pub const fn name(self) -> JobKey {
         JobKey::component(self.first, self.offset)
     }
 
-    /// The key of the first component.
     #[must_use]
     pub const fn first_key(self) -> JobKey {
         JobKey::single(self.first)
     }
 
-    /// The keys of all components, in their order.
+    /// The keys of all components, in order.
     pub fn keys(self) -> impl DoubleEndedIterator<Item = JobKey> {
         let last = self.first.0.saturating_add(self.size);
         (self.first.0..last).map(|job| JobKey::single(JobId(job)))
     }
 }
 
-/// Checks the number of components of a set.
+/// Checks the number of components of a het job.
 ///
 /// # Errors
 /// [`AskError::SetSize`].

@@ -1,5 +1,5 @@
-//! Another size for a job that runs (`kantctl resize`), and what it is told then.
-//! Source: man scontrol, `update JobId= NumNodes=`. Never changes one; the state does.
+//! The new size of a running job (`kantctl resize`), and the signal that announces it.
+//! Source: man scontrol, `update JobId= NumNodes=`.
 
 use super::warning::{SignalNumber, Warned, WarningError};
 use crate::unit::{Nodes, Tasks};
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How large a job that runs is to be.
+/// The requested size of a running job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobSize {
-    /// So many tasks, on as many of its first nodes as have them.
+    /// The number of tasks, on the first nodes that hold them.
     Tasks(Tasks),
-    /// So many of its first nodes.
+    /// The number of nodes, counted from the first.
     Nodes(Nodes),
 }
 
@@ -28,32 +28,32 @@ impl fmt::Display for JobSize {
     }
 }
 
-/// The signal that a job gets when it is given another size.
+/// The signal that a job receives when its size changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResizeSignal {
     pub signal: SignalNumber,
     #[serde(default)]
-    pub whom: Warned,
+    pub to: Warned,
 }
 
 /// `[B:]SIGNAL`, as in `--signal`.
 impl FromStr for ResizeSignal {
     type Err = WarningError;
     fn from_str(text: &str) -> Result<Self, WarningError> {
-        let (whom, signal) = match text.trim().split_once(':') {
+        let (to, signal) = match text.trim().split_once(':') {
             None => (Warned::All, text.trim()),
             Some((word, rest)) if word.eq_ignore_ascii_case("B") => (Warned::Script, rest),
-            Some((word, _)) => return Err(WarningError::Whom(word.to_owned())),
+            Some((word, _)) => return Err(WarningError::Prefix(word.to_owned())),
         };
-        Ok(Self { signal: signal.parse()?, whom })
+        Ok(Self { signal: signal.parse()?, to })
     }
 }
 
-/// As it is asked for: `B:USR1`.
+/// The form that is parsed: `B:USR1`.
 impl fmt::Display for ResizeSignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whom = if self.whom == Warned::Script { "B:" } else { "" };
-        f.pad(&format!("{whom}{}", self.signal))
+        let to = if self.to == Warned::Script { "B:" } else { "" };
+        f.pad(&format!("{to}{}", self.signal))
     }
 }
 
@@ -63,11 +63,11 @@ mod tests {
 
     #[test]
     fn a_signal_reads_as_it_is_written() {
-        for (text, number, whom) in
+        for (text, number, to) in
             [("USR1", 10, Warned::All), ("B:SIGUSR2", 12, Warned::Script), ("1", 1, Warned::All)]
         {
             let read: ResizeSignal = text.parse().unwrap();
-            assert_eq!((read.signal, read.whom), (SignalNumber(number), whom), "{text}");
+            assert_eq!((read.signal, read.to), (SignalNumber(number), to), "{text}");
             assert_eq!(read.to_string().parse(), Ok(read));
         }
         for text in ["", "USR9", "R:USR1", "USR1@60"] {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_read_aloud() {
+    fn a_size_has_a_text() {
         assert_eq!(JobSize::Tasks(Tasks(1)).to_string(), "1 task");
         assert_eq!(JobSize::Nodes(Nodes(2)).to_string(), "2 nodes");
     }

@@ -1,4 +1,4 @@
-//! What a user asks for, and what the controller keeps of it. Never checks it; `check` does.
+//! The user's request for a job, and what the controller keeps of it.
 
 use super::array::ArraySpec;
 use super::dependency::Dependency;
@@ -12,142 +12,128 @@ use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Whose job it is. Decided by the kernel of the submitting host, never by the client.
+/// The owner of a job, identified by the kernel of the submitting host and not by the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     pub uid: Uid,
-    /// The user's group at submission.
+    /// The user's primary group at submission.
     pub gid: Gid,
-    /// The user's name where the controller knows one, else the number as text.
+    /// The user's name if the controller knows it, else the uid as text.
     pub name: String,
 }
 
-/// How often the script runs.
+/// The processes that run the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Launch {
-    /// Once, on the first node, as sbatch does.
+    /// One, on the first node, as with sbatch.
     #[default]
     Once,
-    /// Once on every node (torchrun and the like).
+    /// One on each node (torchrun and similar launchers).
     PerNode,
-    /// Once for every task, with its rank in the environment.
+    /// One for each task, with its rank in the environment.
     PerTask,
-    /// Never: its nodes are held for programs that are started in it while it runs, until somebody
-    /// says that it is over.
+    /// None: the nodes are held for programs that start later, until the job is ended explicitly.
     Held,
 }
 
-/// What happens to an output file that exists.
+/// The treatment of existing output files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OpenMode {
-    /// It is emptied first (a requeued attempt appends all the same, as in Slurm).
+    /// Truncate the file (a requeued attempt appends nevertheless, as in Slurm).
     #[default]
     Truncate,
-    /// Output is added to it.
     Append,
 }
 
-/// A soft limit of the submitting shell, by its name (`nofile`, `memlock`, `core`, ...;
+/// A soft limit of the submitting shell, by its lower-case name (`nofile`, `memlock`, `core`, ...;
 /// man 2 getrlimit without RLIMIT_).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rlimit {
-    /// The limit's name, lower case.
     pub name: String,
-    /// The soft limit; `None`: unlimited.
+    /// `None`: unlimited.
     pub soft: Option<u64>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// What a user asks for: flags and script directives, merged.
+/// The user's request: flags and script directives, merged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ask {
-    /// The job's name (`--job-name`); default: the script's file name.
+    /// `--job-name`; the default is the script's file name.
     pub name: String,
-    /// `None` in a submission: the default queue. The controller fills it in.
+    /// `None` in a submission means the default queue. The controller fills it in.
     pub queue: Option<QueueName>,
     pub account: Option<AccountName>,
-    /// What was typed to have it run: the script's path and its arguments, or a program and its
-    /// own; `None` where neither was, as with `--wrap`. For people: nothing runs by it.
+    /// The command line as typed, for display only: the script or program with its arguments;
+    /// `None` without one, as with `--wrap`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Arguments of the script.
     pub args: Vec<String>,
-    /// The directory it starts in; absolute.
+    /// An absolute path.
     pub work_dir: String,
-    /// Standard input; `None`: /dev/null. Patterns as for `stdout`.
+    /// `None`: /dev/null. Patterns as for `stdout`.
     pub stdin: Option<String>,
-    /// Output file, relative to `work_dir`, with `%j %A %a %x %u %N %n %t %%`;
-    /// `None`: `kant-%j.out`, for arrays `kant-%A_%a.out`.
+    /// Relative to `work_dir`, with `%j %A %a %x %u %N %n %t %%`; `None`: `kant-%j.out`, for arrays
+    /// `kant-%A_%a.out`.
     pub stdout: Option<String>,
-    /// Error file; `None`: with `stdout`.
+    /// `None`: the same file as `stdout`.
     pub stderr: Option<String>,
-    /// What happens to existing output files.
     pub open_mode: OpenMode,
-    /// Resources.
     pub request: Request,
-    /// How often the script runs.
     pub launch: Launch,
-    /// Time limit; `None` in a submission: the queue's default.
+    /// `None` in a submission: the queue's default.
     pub time_limit: Option<Span>,
-    /// Without a time limit, where its queue allows that, whatever the queue's default
-    /// (`--time=UNLIMITED`).
+    /// `--time=UNLIMITED`: no time limit, where the queue allows it, regardless of its default.
     #[serde(skip_serializing_if = "is_false")]
     pub unlimited: bool,
-    /// What its processes see as `/`: an OCI bundle or a root file system, an absolute path on its
-    /// nodes (`--container`); `None`: the node's own.
+    /// `--container`: the root of the processes, an absolute path of an OCI bundle or a root file
+    /// system on the nodes; `None`: the node's own root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// Before its time limit (`--signal`).
+    /// `--signal`: the warning before the time limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<Warning>,
-    /// When it is given another size while it runs (`--resize-signal`).
+    /// `--resize-signal`: the signal for a change of size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resize_signal: Option<ResizeSignal>,
-    /// Not before (`--begin`).
+    /// `--begin`: the earliest start.
     pub begin_at: Option<Time>,
-    /// Waits for other jobs (`--dependency`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependency: Option<Dependency>,
-    /// Cancelled once what it waits for cannot come any more (`--kill-on-invalid-dep`).
+    /// `--kill-on-invalid-dep`: cancel the job once its dependency can no longer be satisfied.
     #[serde(skip_serializing_if = "is_false")]
     pub kill_on_invalid_dependency: bool,
-    /// Lowers (positive) or, for operators, raises (negative) the priority.
+    /// Lowers the priority if positive, raises it if negative (operators only).
     pub nice: i32,
-    /// The quality of service (`--qos`).
     pub qos: Option<QosName>,
-    /// Over by then, or not started at all (`--deadline`).
+    /// `--deadline`: do not start the job if it would end later.
     pub deadline: Option<Time>,
-    /// May be made to yield (`--preemptible`); `None`: as its QoS or queue says.
+    /// `--preemptible`: `None` takes the setting of the QoS or queue.
     pub preemptible: Option<bool>,
-    /// The booking it runs in (`--reservation`).
     pub reservation: Option<ReservationName>,
-    /// A service that answers requests: E-Spread spreads these (`--service`).
+    /// `--service`: a service that answers requests; E-Spread spreads those over nodes.
     pub service: bool,
-    /// Wait until released (`--hold`).
+    /// `--hold`: wait until released.
     pub hold: bool,
-    /// Start again as a new attempt after a node was lost (`--requeue`, the default).
+    /// `--requeue`, the default: start a new attempt after a node was lost.
     pub requeue: bool,
-    /// An array of tasks.
     pub array: Option<ArraySpec>,
-    /// The umask of the submitting shell.
     pub umask: u32,
     /// Soft limits of the submitting shell.
     pub rlimits: Arc<[Rlimit]>,
-    /// A word of the user's.
     pub comment: Option<String>,
-    /// Letters about it (`--mail-type`, `--mail-user`).
+    /// `--mail-type`, `--mail-user`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail: Option<Mail>,
-    /// The host it was submitted from.
     pub submit_host: String,
-    /// It is over when whoever waits for it has been silent for so long; `None`: nobody need wait.
+    /// The job ends when its client has not renewed the lease for this time; `None`: no client is
+    /// required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<Span>,
 }
@@ -195,7 +181,7 @@ impl Default for Ask {
 }
 
 impl Ask {
-    /// The output pattern that applies.
+    /// The effective output pattern.
     #[must_use]
     pub fn stdout_pattern(&self) -> &str {
         match (&self.stdout, &self.array) {
@@ -206,14 +192,13 @@ impl Ask {
     }
 }
 
-/// What the controller keeps of a job: the ask, whose it is, and its texts by hash.
+/// The job as the controller keeps it: the request, the owner, and the hashes of its texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
-    /// Whose job it is.
     pub owner: Owner,
     pub script: BlobHash,
-    /// The environment: lines `NAME=value` each ended by a NUL byte, as in /proc/PID/environ.
+    /// The environment: `NAME=value` entries, each ended by a NUL byte, as in /proc/PID/environ.
     pub environment: BlobHash,
-    /// What was asked, with the queue and time limit filled in.
+    /// The request, with the queue and time limit filled in.
     pub ask: Ask,
 }

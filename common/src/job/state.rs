@@ -1,52 +1,51 @@
-//! The states of a job and the one table of transitions. Never holds a job.
+//! The states of a job and the table of transitions.
 //!
-//! A job begins Pending and ends Done; states are those of its current attempt. A requeue is a new
-//! attempt, which begins at Pending again. The Slurm words and codes are a view of these states.
+//! A job begins in Pending and ends in Done; states are those of its current attempt. A requeue
+//! starts a new attempt in Pending. The Slurm words and codes are a view of these states.
 //! Source: the shape (one first state, one last, only events move a job) follows Flux RFC 21.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where a job is in its life.
+/// The phase of a job's current attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Waits for its turn, holds nothing.
+    /// It waits and holds nothing.
     Pending,
-    /// Has its allocation; the nodes prepare.
+    /// It has its allocation, and the nodes prepare.
     Starting,
     Running,
-    /// Its processes are frozen; it keeps its allocation.
+    /// Its processes are frozen, and it keeps its allocation.
     Suspended,
-    /// Its end is decided; nodes are cleaning up, each freed as it reports.
+    /// It is ending; nodes clean up, and each is freed as it reports.
     Completing,
-    /// Over, and holds nothing.
+    /// It has ended and holds nothing.
     Done,
 }
 
-/// What can happen to a job. Each variant is a kind of event.
+/// A transition of a job. Each variant is a kind of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// A round gave it an allocation.
+    /// A round allocated nodes.
     Start,
     /// All its nodes run it.
     Run,
-    /// An operator froze it.
+    /// An operator suspended it.
     Suspend,
-    /// An operator thawed it.
+    /// An operator resumed it.
     Resume,
-    /// Its end was decided: it exited, or was stopped.
+    /// It exited or was stopped.
     End,
-    /// Every node has let go of it.
+    /// All its nodes have released it.
     Finish,
     /// It was cancelled before it started.
     Drop,
-    /// It goes back to the queue as a new attempt.
+    /// It waits again, as a new attempt.
     Requeue,
 }
 
-/// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -54,23 +53,20 @@ pub enum Outcome {
     Completed,
     /// Another exit code, or a signal of its own.
     Failed,
-    /// A user or an operator cancelled it.
     Cancelled,
-    /// It reached its time limit.
     TimedOut,
     /// It exceeded its memory.
     OutOfMemory,
-    /// A node of it was lost.
     NodeLost,
-    /// It had to make room.
+    /// Another job needed its resources.
     Preempted,
     /// Its deadline passed before it could start.
     DeadlineMissed,
-    /// A node could not start it: its directory, output file, or the node itself.
+    /// A node could not start it, because of its directory, its output file, or the node itself.
     LaunchFailed,
 }
 
-/// Every allowed change. What is not here is refused.
+/// All allowed transitions; every other one is refused.
 pub const TRANSITIONS: &[(Phase, Change, Phase)] = &[
     (Phase::Pending, Change::Start, Phase::Starting),
     (Phase::Pending, Change::Drop, Phase::Done),
@@ -86,7 +82,7 @@ pub const TRANSITIONS: &[(Phase, Change, Phase)] = &[
 ];
 
 impl Phase {
-    /// All phases, first to last.
+    /// All phases, in order.
     pub const ALL: [Phase; 6] = [
         Phase::Pending,
         Phase::Starting,
@@ -96,13 +92,12 @@ impl Phase {
         Phase::Done,
     ];
 
-    /// Where a change leads, or `None` if it cannot happen here.
+    /// The phase that a transition leads to; `None` if it is not allowed in this phase.
     #[must_use]
     pub fn after(self, change: Change) -> Option<Phase> {
         TRANSITIONS.iter().find(|(from, by, _)| *from == self && *by == change).map(|t| t.2)
     }
 
-    /// Does a job in this phase hold resources?
     #[must_use]
     pub const fn holds_resources(self) -> bool {
         matches!(self, Self::Starting | Self::Running | Self::Suspended | Self::Completing)
@@ -122,7 +117,7 @@ impl Change {
     ];
 }
 
-/// A job's state in Slurm's words: `(word, two-letter code)`; man squeue, "JOB STATE CODES".
+/// A job's state in Slurm's terms: `(name, two-letter code)`; man squeue, "JOB STATE CODES".
 #[must_use]
 pub const fn slurm_state(phase: Phase, outcome: Option<Outcome>) -> (&'static str, &'static str) {
     match (phase, outcome) {
@@ -143,14 +138,14 @@ pub const fn slurm_state(phase: Phase, outcome: Option<Outcome>) -> (&'static st
     }
 }
 
-/// The word that tables show: one spelling everywhere.
+/// The name in tables.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(slurm_state(Phase::Done, Some(*self)).0)
     }
 }
 
-/// The word that tables show; `DONE` of a job that is over, where its outcome says more.
+/// The name in tables; `DONE` for an ended job without an outcome.
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -1,44 +1,43 @@
-//! A step of a job as accounting keeps it: what one `srun` or `kantctl run` started in it.
+//! Records of a job's steps for accounting: one for each `srun` or `kantctl run` in the job.
 
 use super::ExitStatus;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// The end of a job reports at most this many steps: the last ones.
-pub const STEPS_TOLD_MAX: usize = 256;
+/// The maximum number of steps in the end report of a job: the last ones are kept.
+pub const STEPS_REPORTED_MAX: usize = 256;
 
 /// A step, for accounting and lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRecord {
-    /// Its number in the job.
     pub number: u32,
-    /// Its name: usually the program's.
+    /// Usually the program's name.
     pub name: String,
-    /// Its nodes, folded: `g-[001-004]`; of many that do not fold the first, and `...`.
+    /// The folded node list, `g-[001-004]`; if it does not fold and is long, the first node and
+    /// `...`.
     pub nodes: String,
-    /// How many they are.
     pub node_count: u32,
     pub tasks: u32,
-    /// CPUs, on all its nodes.
+    /// On all its nodes.
     pub cpus: u32,
-    /// GPUs, on all its nodes; `None`: all that its job has there.
+    /// On all its nodes; `None`: all GPUs of its job there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u32>,
-    /// Since when, by the clock of the job's first node.
+    /// By the clock of the job's first node.
     pub started_at: Time,
-    /// Until when; `None`: it runs.
+    /// `None`: it still runs.
     #[serde(default)]
     pub ended_at: Option<Time>,
-    /// How it ended: the worst of its tasks.
+    /// The worst exit of its tasks.
     #[serde(default)]
     pub exit: Option<ExitStatus>,
-    /// It did not end by itself: its job was over.
+    /// The end of the job ended it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_off: bool,
 }
 
 impl StepRecord {
-    /// How long it ran, until now if it does.
+    /// The run time, up to `now` if it still runs.
     #[must_use]
     pub fn elapsed(&self, now: Time) -> Span {
         self.ended_at.unwrap_or(now).since(self.started_at)

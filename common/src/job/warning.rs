@@ -1,31 +1,31 @@
-//! The warning before a job's time is up: which signal, how long before, and to whom.
-//! Source: man sbatch, `--signal`. Never sends one; the supervisor on the node does.
+//! The signal that warns a job before its time limit.
+//! Source: man sbatch, `--signal`.
 
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How long before the end where nothing was said.
+/// The default time before the limit.
 pub const LEAD_DEFAULT: Span = Span::from_seconds(60);
 
-/// The longest time before the end, as in Slurm.
+/// The maximum time before the limit, as in Slurm.
 pub const LEAD_MAX: Span = Span::from_seconds(65_535);
 
-/// The signals with a name, by number (man 7 signal, x86 and ARM).
+/// Signal names by number (man 7 signal, x86 and ARM).
 const NAMES: [&str; 31] = [
     "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
     "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
     "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 ];
 
-/// The number of a signal, 1 to 31.
+/// From 1 to 31.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SignalNumber(pub u8);
 
 impl SignalNumber {
-    /// Its name without `SIG`; `None`: there is no such signal.
+    /// The name without `SIG`; `None` if there is no such signal.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         NAMES.get(usize::from(self.0).checked_sub(1)?).copied()
@@ -48,7 +48,7 @@ impl FromStr for SignalNumber {
     }
 }
 
-/// `USR1`; of a number that is no signal, that number.
+/// `USR1`; the number if there is no such signal.
 impl fmt::Display for SignalNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
@@ -61,38 +61,37 @@ impl fmt::Display for SignalNumber {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warned {
-    /// Every process of the job; the one that runs the script only if it has a handler for it: a
-    /// shell without one would end, and the job with it.
+    /// Every process of the job. The process that runs the script is included only if it handles
+    /// the signal: a shell without a handler would end, and the job with it.
     #[default]
     All,
-    /// The process that runs the script, and nobody else.
+    /// Only the process that runs the script.
     Script,
 }
 
-/// A signal some time before the time limit.
+/// A signal before the time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     pub signal: SignalNumber,
-    /// So long before the end.
+    /// The time before the limit.
     pub lead: Span,
     #[serde(default)]
-    pub whom: Warned,
+    pub to: Warned,
 }
 
-/// A text that is no warning.
+/// The text is not a valid warning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WarningError {
-    #[error("`{0}` is no signal: write a name (USR1, TERM) or a number from 1 to 31")]
+    #[error("`{0}` is not a signal: write a name (USR1, TERM) or a number from 1 to 31")]
     Signal(String),
-    /// Not a time before the end.
-    #[error("`{0}` is no number of seconds before the end: write one from 0 to 65535 (USR1@120)")]
+    #[error("`{0}` is not a number of seconds: write one from 0 to 65535 (USR1@120)")]
     Lead(String),
-    /// Neither nothing nor `B:`.
+    /// The prefix is not `B:`.
     #[error(
-        "`{0}:` is not supported in this release: write B: for the script alone, or nothing \
-         before the signal for all processes"
+        "`{0}:` is not supported: write B: for the script alone, or nothing before the signal for \
+         all processes"
     )]
-    Whom(String),
+    Prefix(String),
 }
 
 /// Slurm's form: `[B:]SIGNAL[@SECONDS]`.
@@ -100,10 +99,10 @@ impl FromStr for Warning {
     type Err = WarningError;
     fn from_str(text: &str) -> Result<Self, WarningError> {
         let text = text.trim();
-        let (whom, rest) = match text.split_once(':') {
+        let (to, rest) = match text.split_once(':') {
             None => (Warned::All, text),
             Some((word, rest)) if word.eq_ignore_ascii_case("B") => (Warned::Script, rest),
-            Some((word, _)) => return Err(WarningError::Whom(word.to_owned())),
+            Some((word, _)) => return Err(WarningError::Prefix(word.to_owned())),
         };
         let (signal, lead) = match rest.split_once('@') {
             None => (rest, LEAD_DEFAULT),
@@ -113,15 +112,15 @@ impl FromStr for Warning {
                 (signal, Some(lead).filter(|lead| *lead <= LEAD_MAX).ok_or_else(refused)?)
             }
         };
-        Ok(Self { signal: signal.parse()?, lead, whom })
+        Ok(Self { signal: signal.parse()?, lead, to })
     }
 }
 
-/// As it is asked for: `B:USR1@60`.
+/// The form that is parsed: `B:USR1@60`.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whom = if self.whom == Warned::Script { "B:" } else { "" };
-        f.pad(&format!("{whom}{}@{}", self.signal, self.lead.seconds()))
+        let to = if self.to == Warned::Script { "B:" } else { "" };
+        f.pad(&format!("{to}{}@{}", self.signal, self.lead.seconds()))
     }
 }
 
@@ -169,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_the_log_keeps_stays_as_it_is() {
-        let kept = r#"{"signal":10,"lead":120000,"whom":"script"}"#;
+        let kept = r#"{"signal":10,"lead":120000,"to":"script"}"#;
         let warning: Warning = "B:USR1@120".parse().unwrap();
         assert_eq!(serde_json::to_string(&warning).unwrap(), kept);
         assert_eq!(serde_json::from_str::<Warning>(kept).unwrap(), warning);

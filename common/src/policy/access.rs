@@ -1,28 +1,28 @@
-//! Who may use a queue or a QoS. Never asks the kernel who somebody is; it is handed ids.
+//! Access to a queue or a QoS by user, group and account.
 
 use crate::id::{AccountName, Gid, Uid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Who may use something; all three empty: everybody.
+/// The users, groups and accounts that have access; all users if all three are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Access {
     pub users: BTreeSet<Uid>,
-    /// Users with one of these groups (their main group or another).
+    /// Primary or supplementary groups of a user.
     pub groups: BTreeSet<Gid>,
-    /// Jobs charged to one of these accounts.
+    /// The accounts that a job may be charged to.
     pub accounts: BTreeSet<AccountName>,
 }
 
 impl Access {
-    /// May everybody use it?
+    /// Do all users have access?
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.users.is_empty() && self.groups.is_empty() && self.accounts.is_empty()
     }
 
-    /// May this user, with these groups, use it for this account?
+    /// Does this user, with these groups, have access for this account?
     #[must_use]
     pub fn allows(&self, user: Uid, groups: &[Gid], account: Option<&AccountName>) -> bool {
         self.is_open()

@@ -1,5 +1,5 @@
-//! An account: who is charged, with which share and bounds, and who may charge it.
-//! Never sums usage up; the state does. Never stands above another: accounts are a flat list.
+//! Accounts, which jobs are charged to: their shares, limits and members. Accounts form a flat list
+//! without a hierarchy.
 
 use crate::id::AccountName;
 use crate::policy::{Access, Limits};
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     pub name: AccountName,
-    /// Its part of the cluster, against the sum over all accounts.
+    /// Its share of the cluster, relative to the sum over all accounts.
     #[serde(default = "one")]
     pub shares: u32,
-    /// Its members, who may charge jobs to it: users and groups, never accounts. None: everybody.
+    /// Its members, users and groups, who may charge jobs to it; all users if empty.
     #[serde(default)]
     pub access: Access,
-    /// Bounds on all its jobs together.
+    /// Limits on all its jobs together.
     #[serde(default)]
     pub limits: Limits,
-    /// Bounds on its jobs of one user.
+    /// Limits on each user's jobs in it.
     #[serde(default)]
     pub limits_per_user: Limits,
 }
 
 impl Account {
-    /// May anybody charge jobs to it? Then it keeps nobody out of what is open to its jobs.
+    /// May any user charge jobs to it? Such an account restricts no access.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.access.is_open()

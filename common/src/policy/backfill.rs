@@ -1,43 +1,43 @@
-//! How jobs without room are promised a start, and who may pass them. Never books anything;
-//! `engine::backfill` does.
+//! Backfill settings: the planned starts of jobs without room, and the jobs that may start earlier.
 
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 
-/// What a reservation keeps for its job.
+/// The resources that a planned start reserves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReservationKind {
-    /// Enough nodes, whichever they turn out to be (classic EASY).
+    /// Enough nodes, whichever they are (classic EASY).
     #[default]
     Floating,
     Pinned,
 }
 
-/// In which order jobs behind a reservation are tried.
+/// The order in which jobs behind a planned start are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Candidates {
-    /// In the queue's order.
+    /// The order of the queue.
     InOrder,
-    /// The shortest time limit first, among jobs of equal priority (queue, QoS, nice). In a
-    /// multifactor queue they go in order all the same.
+    /// The shortest time limit first, among jobs of equal priority (queue, QoS, nice). A
+    /// multifactor queue keeps its own order.
     #[default]
     ShortestFirst,
 }
 
-/// Backfill of one queue. Depth 1 is EASY; depth 0, for every job, is conservative backfill.
+/// Backfill in one queue. Depth 1 is EASY; depth 0, all jobs, is conservative backfill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Backfill {
-    /// So many jobs without room get a reservation each round; 0: all of them.
+    /// The maximum number of jobs without room that get a planned start in each round; 0: no
+    /// maximum.
     pub depth: u32,
-    /// What a reservation keeps. With a depth other than 1 they are always pinned.
+    /// With a depth other than 1, nodes are always pinned.
     pub reservation: ReservationKind,
-    /// Who is tried first behind a reservation.
     pub candidates: Candidates,
-    /// When the first job of the queue has waited longer than this, preemptible jobs that passed
-    /// it yield, fewest GPU-seconds lost first. `None`: never.
+    /// When the first job of the queue has waited longer than this, preemptible jobs that were
+    /// backfilled ahead of it are preempted, those with the fewest GPU-seconds lost first. `None`:
+    /// never.
     pub head_timeout: Option<Span>,
 }
 

@@ -1,5 +1,4 @@
-//! All policy of a cluster in one place: what the engine reads beside nodes and jobs. Never
-//! changes by itself; a new one comes with new settings.
+//! The complete policy of a cluster, which the engine reads besides nodes and jobs.
 
 use super::{Factors, Moves, YieldsFirst};
 use crate::policy::account::Account;
@@ -8,31 +7,30 @@ use crate::policy::queue::Queue;
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 
-/// All policy of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
-    /// The queues, none twice, parents known and without cycles.
+    /// Without duplicates; each parent exists, and there are no cycles.
     pub queues: Vec<Queue>,
-    /// The QoS, none twice.
+    /// Without duplicates.
     pub qos: Vec<Qos>,
-    /// The accounts, none twice. None: any account may be named, without bounds.
+    /// Without duplicates. If empty, a job may name any account, without limits.
     pub accounts: Vec<Account>,
-    /// The queues share what there is fairly, down their tree, instead of each by its quota alone.
+    /// Queues share the cluster by weight along their tree, instead of each by its quota alone.
     pub fair_sharing: bool,
-    /// Who of those alike yields first then.
+    /// The tie-break between equally ranked victims under fair sharing.
     #[serde(skip_serializing_if = "YieldsFirst::is_usual")]
     pub yields_first: YieldsFirst,
     /// The weights of multifactor priority.
     pub factors: Factors,
-    /// How often running jobs move.
+    /// The budget for moving running jobs.
     #[serde(skip_serializing_if = "Moves::is_usual")]
     pub moves: Moves,
     pub topology: Topology,
 }
 
 impl Policy {
-    /// Is anybody ever moved so that others have room?
+    /// May running jobs be moved to make room?
     #[must_use]
     pub const fn may_move(&self) -> bool {
         self.fair_sharing && !self.moves.is_off()

@@ -1,7 +1,7 @@
-//! What an operator decides about queues: order, backfill, placement, quotas, limits, preemption.
-//! Plain data; one noun a file. Never decides anything itself: the engine reads these.
+//! Policy for queues: order, backfill, placement, quotas, limits, preemption. These types are plain
+//! data, one noun per file.
 //!
-//! All of it is replicated as part of the settings, so every field has a serde default.
+//! They are replicated as part of the settings, so every field has a serde default.
 
 mod access;
 pub mod account;

@@ -1,35 +1,35 @@
-//! How often running jobs are moved so that others have room. Never moves one; `engine::fair` does.
+//! The budget for moving running jobs to make room for others.
 
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 
-/// The budget is for so long.
+/// The period that the budget applies to.
 pub const MOVES_COUNTED: Span = Span::from_minutes(60);
 
-/// A place is kept so long for a job that moves, from when it should have ended: it has to be
-/// cleaned up after, and to start again.
+/// The time for which nodes are reserved for a moving job after its planned end, for cleanup and
+/// its restart.
 pub const MOVE_KEPT: Span = Span::from_minutes(15);
 
-/// The budget of moves, where queues share fairly. A job that moves is stopped, and starts again
-/// from what it saved itself.
+/// The budget of moves under fair sharing. A moved job is stopped, and restarts from its own
+/// checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Moves {
-    /// So many in any hour; 0: none.
+    /// The maximum number in any hour; 0: none.
     pub per_hour: u32,
-    /// A job that has used more GPU time than this since it started, or said that its work is
-    /// saved, stays: in minutes of one GPU.
+    /// The maximum GPU time that a move may lose, in minutes of one GPU: the time since the job's
+    /// start or last checkpoint. A job with more is not moved.
     pub lost_gpu_minutes_max: u64,
 }
 
 impl Moves {
-    /// As it is where nobody says anything: not written down.
+    /// Is it the default, which is not serialized?
     #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Is nobody ever moved?
+    /// Are moves disabled?
     #[must_use]
     pub const fn is_off(&self) -> bool {
         self.per_hour == 0

@@ -1,28 +1,28 @@
-//! In which order a queue's jobs are considered, and what happens behind one that has no room.
-//! Never computes a priority; `engine::order` does.
+//! The order in which a queue's jobs are considered, and the treatment of jobs behind one without
+//! room.
 
 use serde::{Deserialize, Serialize};
 
-/// In which order jobs are considered.
+/// The order in which jobs are considered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Queue and QoS priority, then nice, then who has waited longest: ranked, not weighed.
+    /// By queue and QoS priority, then nice, then waiting time, compared one after the other.
     #[default]
     Fifo,
     /// A weighted sum of factors ([`Factors`]; Slurm's multifactor priority).
     Multifactor,
 }
 
-/// What happens behind the first job of a queue that has no room.
+/// The treatment of jobs behind the first job of a queue that has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Behind {
-    /// Nobody of its queue passes (strict FIFO; Kueue's StrictFIFO).
+    /// No job of the queue starts ahead of it (strict FIFO; Kueue's StrictFIFO).
     Wait,
-    /// Whoever fits passes (best-effort FIFO; Kueue's BestEffortFIFO). Large jobs may starve.
+    /// Any job that fits starts (best-effort FIFO; Kueue's BestEffortFIFO). Large jobs may starve.
     Pass,
-    /// Whoever fits passes if that delays no reservation ([`crate::policy::Backfill`]).
+    /// Any job that fits and delays no planned start ([`crate::policy::Backfill`]) starts.
     #[default]
     Backfill,
 }
@@ -34,22 +34,22 @@ pub enum Behind {
 pub struct Factors {
     /// For the time waited, up to `age_max_seconds`.
     pub age: u32,
-    /// A job is fully aged after so many seconds.
+    /// The waiting time at which the age factor reaches 1.
     pub age_max_seconds: u64,
-    /// For the share of the cluster's GPUs (of its CPUs, where there are none) asked for.
+    /// For the requested share of the cluster's GPUs (of its CPUs, in a cluster without GPUs).
     pub size: u32,
-    /// Small jobs get the size factor instead of large ones.
+    /// The size factor favors small jobs instead of large ones.
     pub favor_small: bool,
-    /// For the queue's priority, against the highest of any queue.
+    /// For the queue's priority, relative to the highest of any queue.
     pub queue: u32,
-    /// For the QoS's priority, against the highest of any QoS.
+    /// For the QoS's priority, relative to the highest of any QoS.
     pub qos: u32,
-    /// For having used less than one's share (2^(-used/share)).
+    /// For an account's usage below its share (2^(-used/share)).
     pub fair_share: u32,
-    /// Usage counts half after so many hours.
+    /// The half-life of recorded usage.
     pub half_life_hours: u32,
-    /// Where queues share fairly: how strongly past use counts against a queue's part of what
-    /// nobody is owed, in hundredths; 0: not at all, and it is not recorded.
+    /// Under fair sharing: how strongly past usage reduces a queue's part of the surplus, in
+    /// percent; 0: usage is neither considered nor recorded.
     #[serde(skip_serializing_if = "is_off")]
     pub past_use_percent: u32,
 }

@@ -1,31 +1,31 @@
-//! Which of the nodes that hold a job it gets. Never scores a node; `engine::score` does.
+//! Placement policies, which choose among the nodes that can hold a job.
 
 use serde::{Deserialize, Serialize};
 
-/// A placement policy, by queue.
+/// The placement policy of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Placement {
     /// The first nodes in the cluster's order.
     First,
-    /// The nodes with the least left.
+    /// The nodes with the least free resources.
     Binpack,
-    /// Binpack for nodes and for leaf groups (Kant, E-Binpack).
+    /// Binpack on nodes and leaf groups (Kant, E-Binpack).
     #[default]
     EBinpack,
-    /// The nodes with the most left.
+    /// The nodes with the most free resources.
     Spread,
-    /// Services are spread inside the inference zone, everything else is packed (Kant, E-Spread).
+    /// Services are spread inside the inference zone; other jobs are packed (Kant, E-Spread).
     ESpread,
-    /// The node that loses the least room for the typical job (FGD, ATC'23).
+    /// The node that loses the least capacity for the typical job (FGD, ATC'23).
     Fgd,
 }
 
-/// What a service does when the inference zone is full (E-Spread).
+/// The placement of a service when the inference zone is full (E-Spread).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ZoneOverflow {
-    /// It is packed into the rest of the cluster.
+    /// Packed into the rest of the cluster.
     #[default]
     Pack,
     Wait,

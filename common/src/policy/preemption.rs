@@ -1,17 +1,16 @@
-//! Who may be made to yield, and what becomes of them. Never chooses a victim; `engine::preempt`
-//! does.
+//! Preemption settings of a queue: which jobs may be preempted, and the fate of the victims.
 
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a job that is made to yield.
+/// The fate of a preempted job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VictimMode {
-    /// It waits again, with its place in the order, as a new attempt.
+    /// It waits again as a new attempt, at its place in the order.
     #[default]
     Requeue,
-    /// It is over, as Preempted.
+    /// It ends as Preempted.
     Cancel,
 }
 
@@ -19,15 +18,15 @@ pub enum VictimMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Preemption {
-    /// Its jobs may make preemptible jobs of lower priority in the same queue yield.
+    /// Its jobs may preempt preemptible jobs of lower priority in the same queue.
     pub by_priority: bool,
-    /// Its jobs, within its quota, may make jobs of queues that borrow yield.
+    /// Its jobs, within its quota, may preempt jobs of queues that borrow.
     pub reclaim: bool,
-    /// Its jobs are preemptible unless they say otherwise (`--no-preemptible`).
+    /// The default for its jobs (`--preemptible`, `--no-preemptible`).
     pub preemptible: bool,
-    /// What becomes of its jobs when they yield.
+    /// The fate of its jobs when they are preempted.
     pub victims: VictimMode,
-    /// A job that runs for less than this is left alone.
+    /// The run time before which a job is not preempted.
     pub runtime_min: Span,
 }
 

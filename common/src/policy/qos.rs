@@ -1,5 +1,4 @@
-//! A quality of service: a priority and bounds that jobs choose across queues (`--qos`).
-//! Never orders anything; that is the engine's.
+//! Qualities of service: priorities and limits that jobs choose across queues (`--qos`).
 
 use crate::id::QosName;
 use crate::policy::{Access, Limits};
@@ -13,19 +12,18 @@ pub struct Qos {
     /// Higher goes first, within the queue's priority.
     #[serde(default)]
     pub priority: i32,
-    /// Who may use it.
     #[serde(default)]
     pub access: Access,
-    /// Its jobs may be made to yield; `None`: as the queue says.
+    /// May its jobs be preempted? `None`: the queue's setting.
     #[serde(default)]
     pub preemptible: Option<bool>,
-    /// The longest time limit a job of it may ask for.
+    /// The maximum time limit of its jobs.
     #[serde(default)]
     pub time_limit_max: Option<Span>,
-    /// Bounds on all its jobs together.
+    /// Limits on all its jobs together.
     #[serde(default)]
     pub limits: Limits,
-    /// Bounds on its jobs of one user.
+    /// Limits on each user's jobs.
     #[serde(default)]
     pub limits_per_user: Limits,
 }

@@ -1,4 +1,4 @@
-//! A queue as the controller knows it. Never orders anything; that is the engine's.
+//! The policy of one queue.
 
 use crate::id::{NodeName, QueueName, ZoneName};
 use crate::policy::{
@@ -8,69 +8,63 @@ use crate::time::Span;
 use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// A queue: who waits together, on which nodes, with which defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
     pub name: QueueName,
-    /// Taken when a job names none. Exactly one queue has this.
+    /// The queue for jobs that name none. Exactly one queue has this.
     pub default: bool,
-    /// Jobs of a queue with a higher priority are ordered first.
+    /// Jobs of a queue with a higher priority are considered first.
     pub priority: i32,
-    /// Jobs run on these nodes only; empty: on any.
+    /// The nodes for its jobs; empty: all nodes.
     pub nodes: Vec<NodeName>,
-    /// For jobs that name no time limit; `None`: the longest allowed.
+    /// The time limit of jobs that name none; `None`: the maximum.
     pub time_limit_default: Option<Span>,
-    /// The longest time limit a job may ask for; `None`: no bound.
+    /// The maximum time limit of a job; `None`: unlimited.
     pub time_limit_max: Option<Span>,
-    /// Memory for each CPU of a job that names none.
+    /// The memory per CPU of jobs that name none.
     pub memory_per_cpu: Bytes,
-    /// The queue above it; its quota and limits hold for this one too.
+    /// The parent queue, with quota and limits that apply to this queue as well.
     #[serde(default)]
     pub parent: Option<QueueName>,
-    /// Who may use it; the queues above must let them in as well.
+    /// The access; the queues above it must grant access as well.
     #[serde(default)]
     pub access: Access,
-    /// In which order its jobs are considered.
     #[serde(default)]
     pub order: Order,
-    /// What happens behind its first job without room.
+    /// The treatment of jobs behind its first job without room.
     #[serde(default)]
     pub behind: Behind,
-    /// How backfill works here.
     #[serde(default)]
     pub backfill: Backfill,
-    /// Which nodes its jobs get.
     #[serde(default)]
     pub placement: Placement,
-    /// The zone its services are spread in (E-Spread); other queues' jobs keep out of it.
+    /// The zone over which its services are spread (E-Spread); jobs of other queues avoid it.
     #[serde(default)]
     pub zone: Option<ZoneName>,
-    /// What services do when the zone is full.
+    /// The placement of services when the zone is full.
     #[serde(default)]
     pub zone_overflow: ZoneOverflow,
-    /// Its part, against its siblings', of what nobody is owed, where queues share fairly; 0: none.
+    /// Under fair sharing: its weight among its siblings in sharing the surplus; 0: no part.
     #[serde(default = "one")]
     pub weight: u32,
-    /// Where queues share fairly, its jobs are safe from other queues for so long; `None`: as the
-    /// queue above says.
+    /// Under fair sharing: the run time before which other queues may not preempt its jobs; `None`:
+    /// the parent's value.
     #[serde(default)]
     pub reclaim_runtime_min: Option<Span>,
-    /// What it is owed.
     #[serde(default)]
     pub quota: Quota,
-    /// Bounds on all jobs of it and of the queues below it.
+    /// Limits on all jobs of it and of the queues below it.
     #[serde(default)]
     pub limits: Limits,
-    /// Bounds on the jobs of one user in it.
+    /// Limits on each user's jobs in it.
     #[serde(default)]
     pub limits_per_user: Limits,
-    /// Bounds on the jobs of one account in it.
+    /// Limits on each account's jobs in it.
     #[serde(default)]
     pub limits_per_account: Limits,
-    /// Who yields to whom.
     #[serde(default)]
     pub preemption: Preemption,
-    /// Jobs may share a GPU (`--gpus=0.5`). Nodes end who has too much of its memory.
+    /// Jobs may share a GPU (`--gpus=0.5`). Nodes end jobs that exceed their share of its memory.
     #[serde(default)]
     pub share_gpus: bool,
 }
@@ -80,7 +74,7 @@ const fn one() -> u32 {
 }
 
 impl Queue {
-    /// A queue with nothing but a name: all nodes, no bounds, the default policies.
+    /// A queue with all nodes, no limits and the default policies.
     #[must_use]
     pub fn plain(name: QueueName) -> Self {
         Self {

@@ -1,48 +1,47 @@
-//! What a queue is owed. Never compares it with what is used; `engine::admit` does.
+//! Quotas of queues.
 
 use crate::gpu::GpuKind;
 use crate::unit::{Bytes, Cpus, Gpus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Whether a queue lends what it does not use, and borrows from others that do.
+/// Does a queue lend unused quota and borrow the unused quota of others?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QuotaMode {
-    /// It lends and borrows; what it lent comes back on demand.
+    /// It lends and borrows; what it lent is reclaimed on demand.
     #[default]
     Shared,
-    /// It does neither: its quota is kept for it, and is all it gets.
+    /// It does neither: its quota is reserved for it, and is all that it gets.
     Isolated,
 }
 
-/// Amounts of everything a quota speaks of.
+/// Amounts of the resources under quota.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Amounts {
-    /// GPUs of each kind.
     pub gpus: BTreeMap<GpuKind, Gpus>,
-    /// GPUs of any kind, all kinds together.
+    /// GPUs of all kinds together.
     pub gpus_any: Option<Gpus>,
     pub cpus: Option<Cpus>,
     pub memory: Option<Bytes>,
 }
 
 impl Amounts {
-    /// Does it speak of nothing?
+    /// Does it name no resource?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The quota of a queue and all queues below it. What it does not speak of is not bounded.
+/// The quota of a queue and all queues below it. Resources that it does not name are unlimited.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Quota {
     pub mode: QuotaMode,
-    /// What it is owed.
+    /// The guaranteed amounts.
     pub amounts: Amounts,
-    /// How far it may go by borrowing; what this does not speak of is not bounded.
+    /// The maximum with borrowing; resources that it does not name are unlimited.
     pub at_most: Amounts,
 }

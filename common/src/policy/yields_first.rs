@@ -1,22 +1,21 @@
-//! Who of those alike is stopped first for another queue's share, or for a higher priority, where
-//! queues share fairly. Never who may be.
+//! The tie-break between equally ranked victims under fair sharing, for reclaim and for priority.
 
 use serde::{Deserialize, Serialize};
 
-/// Of the most over-served queue and the lowest priority in it.
+/// Applies to the most over-served queue and the lowest priority in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum YieldsFirst {
-    /// Who was submitted last, or told later than that that its work is saved. Source: KAI
-    /// Scheduler, but for what is saved.
+    /// The job with the latest submission or checkpoint.
+    /// Source: KAI Scheduler, except for checkpoints.
     #[default]
     SubmittedLast,
-    /// Who loses least for each GPU: who started, or told that its work is saved, last.
+    /// The job that loses the least work per GPU: the one with the latest start or checkpoint.
     LosesLeast,
 }
 
 impl YieldsFirst {
-    /// For files that say nothing where nothing was said.
+    /// Is it the default, which is not serialized?
     #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::default()

@@ -1,4 +1,4 @@
-//! Which other jobs a job waits for, and how far they are. Never says when they will be as far.
+//! Dependencies that a waiting job still has, and their progress.
 
 use super::sentence::plural;
 use super::wait::WaitReason;
@@ -10,47 +10,46 @@ use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Another job that is waited for, and how far it is.
+/// A dependency on another job, and that job's progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Awaited {
-    /// What must become of it.
     pub rule: Rule,
     pub on: JobKey,
-    /// Where it is; `None` of one that is forgotten, and of an array.
+    /// `None` for an array, or once the job's record is removed.
     pub phase: Option<Phase>,
     pub outcome: Option<Outcome>,
-    /// Of an array: how many of its tasks are not as far, and how many it has.
+    /// For an array: the number of tasks that do not satisfy the rule yet, and of all tasks.
     pub tasks: Option<(u32, u32)>,
-    /// It is as far; the delay asked for is over then.
+    /// The job satisfies the rule; the requested delay ends then.
     pub until: Option<Time>,
 }
 
 impl Awaited {
-    /// How far it is, in brackets.
+    /// The current progress, in parentheses.
     fn so_far(&self) -> String {
         match (self.tasks, self.phase) {
-            (Some((left, all)), _) => format!(" ({left} of its {all} tasks are not there yet)"),
+            (Some((left, all)), _) => format!(" ({left} of its {all} tasks remaining)"),
             (None, Some(phase)) => format!(" ({})", slurm_state(phase, self.outcome).0),
             (None, None) => String::new(),
         }
     }
 
-    /// What is still to come.
+    /// A condition that can still be met.
     fn open(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (on, so_far) = (self.on, self.so_far());
         if let Some(until) = self.until {
-            return write!(f, "not before {until}, as asked with after:{on}+MINUTES");
+            return write!(f, "not before {until}, as requested with after:{on}+MINUTES");
         }
         match self.rule {
             Rule::After => write!(f, "job {on} must have started{so_far}"),
-            Rule::AfterAny => write!(f, "job {on} must be over{so_far}"),
+            Rule::AfterAny => write!(f, "job {on} must finish{so_far}"),
             Rule::AfterOk | Rule::AfterCorr => write!(f, "job {on} must succeed{so_far}"),
             Rule::AfterNotOk => write!(f, "job {on} must end without success{so_far}"),
-            Rule::Singleton => write!(f, "job {on} of the same name must be over{so_far}"),
+            Rule::Singleton => write!(f, "job {on} of the same name must finish{so_far}"),
         }
     }
 
-    /// What can no longer come.
+    /// A condition that can no longer be met.
     fn failed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let had_to = match self.rule {
             Rule::AfterNotOk => "had to end without success",
@@ -58,25 +57,25 @@ impl Awaited {
         };
         write!(f, "job {} {had_to}", self.on)?;
         match (self.rule, self.tasks, self.outcome) {
-            (_, None, Some(outcome)) => write!(f, ", and ended as {outcome}"),
-            (Rule::AfterNotOk, ..) => write!(f, ", and all of it succeeded"),
+            (_, None, Some(outcome)) => write!(f, ", but ended as {outcome}"),
+            (Rule::AfterNotOk, ..) => write!(f, ", but all of it succeeded"),
             (_, Some((bad, all)), _) => {
-                write!(f, ", and {bad} of its {all} task{} did not", plural(all))
+                write!(f, ", but {bad} of its {all} task{} did not", plural(all))
             }
-            _ => write!(f, ", and did not"),
+            _ => write!(f, ", but did not"),
         }
     }
 }
 
-/// Of what is about other jobs; nothing of other reasons.
-pub(super) fn show(reason: &WaitReason, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Writes the reasons about other jobs; writes nothing for other reasons.
+pub(super) fn write_dependency(reason: &WaitReason, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let rest = |f: &mut fmt::Formatter<'_>, more: u32| match more {
         0 => Ok(()),
         more => write!(f, "; and {more} more"),
     };
     match reason {
         WaitReason::Dependency { open, .. } if open.is_empty() => {
-            write!(f, "waits for other jobs, as asked with --dependency")
+            write!(f, "waits for other jobs, as requested with --dependency")
         }
         WaitReason::Dependency { open, more, any } => {
             let one = *any && open.len() > 1;
@@ -88,7 +87,7 @@ pub(super) fn show(reason: &WaitReason, f: &mut fmt::Formatter<'_>) -> fmt::Resu
             rest(f, *more)
         }
         WaitReason::DependencyNever { failed, more } => {
-            write!(f, "what it waits for cannot come any more: ")?;
+            write!(f, "its dependency can no longer be satisfied: ")?;
             for (place, awaited) in failed.iter().enumerate() {
                 write!(f, "{}", if place == 0 { "" } else { "; " })?;
                 awaited.failed(f)?;
@@ -115,8 +114,8 @@ mod tests {
         let reason = WaitReason::Dependency { open, more: 2, any: false };
         assert_eq!(
             reason.to_string(),
-            "job 12 must succeed (RUNNING); job 12 must be over (3 of its 10 tasks are not there \
-             yet); and 2 more"
+            "job 12 must succeed (RUNNING); job 12 must finish (3 of its 10 tasks \
+             remaining); and 2 more"
         );
     }
 
@@ -131,7 +130,7 @@ mod tests {
         let reason = WaitReason::DependencyNever { failed, more: 0 };
         assert_eq!(
             reason.to_string(),
-            "what it waits for cannot come any more: job 12 had to succeed, and ended as FAILED"
+            "its dependency can no longer be satisfied: job 12 had to succeed, but ended as FAILED"
         );
         assert!(reason.is_for_ever());
     }

@@ -1,4 +1,4 @@
-//! Whose bound a job ran into, and the numbers. Never counts anything itself.
+//! Quotas and limits that a job ran into, with their owner and the numbers.
 
 use crate::gpu::GpuKind;
 use crate::id::{AccountName, QosName, QueueName, Uid};
@@ -6,32 +6,28 @@ use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Whose limit it is.
+/// The owner of a limit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// A queue, with all below it.
+    /// A queue and all queues below it.
     Queue(QueueName),
-    /// One user's in a queue.
     UserInQueue(Uid, QueueName),
-    /// One account's in a queue.
     AccountInQueue(AccountName, QueueName),
     Qos(QosName),
-    /// One user's in a QoS.
     UserInQos(Uid, QosName),
     Account(AccountName),
-    /// One user's in an account.
     UserInAccount(Uid, AccountName),
 }
 
 impl Bound {
-    /// Is it each user's by themselves?
+    /// Does the limit apply to each user separately?
     #[must_use]
     pub const fn is_of_one_user(&self) -> bool {
         matches!(self, Self::UserInQueue(..) | Self::UserInQos(..) | Self::UserInAccount(..))
     }
 
-    /// Slurm's word for it (man squeue, "JOB REASON CODES").
+    /// The Slurm reason code (man squeue, "JOB REASON CODES").
     #[must_use]
     pub const fn code(&self, what: What) -> &'static str {
         match (self, what) {
@@ -49,7 +45,7 @@ impl Bound {
     }
 }
 
-/// As the subject of a sentence: "each user of queue debug may have ...".
+/// The subject of a sentence: "each user of queue debug may have ...".
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -66,21 +62,21 @@ impl fmt::Display for Bound {
     }
 }
 
-/// What kind of bound a quota is, and so whether time alone can help. Amounts are in the unit of
-/// what is counted.
+/// The kind of a quota's bound, which decides whether the job can start later without a change.
+/// Amounts are in the unit of what is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum QuotaBound {
-    /// The quota of an isolated queue: it gets no more, ever.
+    /// The quota of an isolated queue: a fixed bound.
     Isolated,
-    /// The quota and what it may borrow beside it: it gets no more, ever.
+    /// The quota and what the queue may borrow in addition: a fixed bound.
     AtMost {
-        /// The quota itself; none: 0.
+        /// The quota itself; 0 without one.
         owed: u64,
     },
-    /// What it has and what others leave to it at the moment: that changes as jobs end.
+    /// What the queue has and what others lend at the moment: it changes as jobs end.
     Lent {
-        /// The quota itself; none: 0.
+        /// The quota itself; 0 without one.
         owed: u64,
     },
 }
@@ -91,23 +87,21 @@ pub enum What {
     Jobs,
     Gpus,
     Cpus,
-    /// Bytes of memory.
+    /// In bytes.
     Memory,
-    /// GPU-minutes still to be used.
+    /// GPU-minutes that running jobs may still use.
     GpuMinutes,
 }
 
-/// The numbers of a bound: `used + asked > limit`.
+/// The numbers of an exceeded bound: `used + asked > limit`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     pub what: What,
-    /// Of this kind of GPU; `None`: any.
+    /// `None`: GPUs of any kind.
     pub gpu_kind: Option<GpuKind>,
-    /// The bound, in the unit of `what`.
+    /// In the unit of `what`, like the fields below.
     pub limit: u64,
-    /// What is in use.
     pub used: u64,
-    /// What the job asks for.
     pub asked: u64,
 }
 
@@ -115,13 +109,13 @@ impl Counted {
     /// The GPU-minutes that a job without a time limit asks for.
     pub const WITHOUT_END: u64 = u64::MAX;
 
-    /// Is it more than the bound, with nothing else in use?
+    /// Does the job alone exceed the bound?
     #[must_use]
     pub const fn is_beyond(&self) -> bool {
         self.asked > self.limit
     }
 
-    /// What the job alone asks for, as a clause.
+    /// The job's own request, as a clause.
     #[must_use]
     pub fn alone_text(&self) -> String {
         match self.what {
@@ -130,7 +124,7 @@ impl Counted {
             }
             What::GpuMinutes => format!("this job alone asks for {} GPU-minutes", self.asked),
             What::Jobs => format!("this job alone counts as {}", self.asked),
-            _ => format!("this job alone asks for {}", self.text(self.asked)),
+            _ => format!("this job alone asks for {}", self.with_unit(self.asked)),
         }
     }
 
@@ -145,13 +139,12 @@ impl Counted {
         }
     }
 
-    /// The bound with its unit.
     #[must_use]
     pub fn limit_text(&self) -> String {
-        self.text(self.limit)
+        self.with_unit(self.limit)
     }
 
-    fn text(&self, amount: u64) -> String {
+    fn with_unit(&self, amount: u64) -> String {
         let plural = |one: u64| if amount == one { "" } else { "s" };
         match self.what {
             What::Jobs => format!("{amount} running job{}", plural(1)),
@@ -161,24 +154,24 @@ impl Counted {
             }
             What::Cpus => format!("{amount} CPU{}", plural(1)),
             What::Memory => format!("{} memory", Bytes(amount)),
-            What::GpuMinutes => format!("{amount} GPU-minutes to go"),
+            What::GpuMinutes => format!("{amount} outstanding GPU-minutes"),
         }
     }
 }
 
-/// What there is, and what the job would add.
+/// The current use, and what the job would add.
 impl fmt::Display for Counted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.what {
-            What::Jobs if self.used == 1 => write!(f, "1 runs already"),
-            What::Jobs => write!(f, "{} run already", self.used),
+            What::Jobs if self.used == 1 => write!(f, "1 is already running"),
+            What::Jobs => write!(f, "{} are already running", self.used),
             What::GpuMinutes if self.asked == Self::WITHOUT_END => {
-                write!(f, "{} are taken, and this job has no time limit", self.text(self.used))
+                write!(f, "{} are taken, and this job has no time limit", self.with_unit(self.used))
             }
             What::GpuMinutes => write!(
                 f,
                 "{} are taken, and this job asks for {}",
-                self.text(self.used),
+                self.with_unit(self.used),
                 self.asked
             ),
             What::Gpus | What::Cpus | What::Memory => {
@@ -215,17 +208,17 @@ mod tests {
     #[test]
     fn what_a_job_would_add_reads_as_a_sentence() {
         let counted = |what, used, asked| Counted { what, gpu_kind: None, limit: 600, used, asked };
-        assert_eq!(counted(What::Jobs, 2, 1).to_string(), "2 run already");
+        assert_eq!(counted(What::Jobs, 2, 1).to_string(), "2 are already running");
         let minutes = counted(What::GpuMinutes, 60, 900);
-        assert_eq!(minutes.limit_text(), "600 GPU-minutes to go");
+        assert_eq!(minutes.limit_text(), "600 outstanding GPU-minutes");
         assert_eq!(
             minutes.to_string(),
-            "60 GPU-minutes to go are taken, and this job asks for 900"
+            "60 outstanding GPU-minutes are taken, and this job asks for 900"
         );
         let endless = counted(What::GpuMinutes, 60, Counted::WITHOUT_END);
         assert_eq!(
             endless.to_string(),
-            "60 GPU-minutes to go are taken, and this job has no time limit"
+            "60 outstanding GPU-minutes are taken, and this job has no time limit"
         );
     }
 }

@@ -1,5 +1,4 @@
-//! What a job needs on a node, and what the nearest node has of it, in words. Never says when there
-//! will be more.
+//! The sentence parts for a job's need on each node, and for the nearest node's shortage.
 
 use super::sentence::plural;
 use super::wait::{Nearest, Need};
@@ -8,7 +7,7 @@ use crate::gpu_parts::PartSize;
 use crate::unit::Gpus;
 use std::fmt;
 
-/// With `#`, the memory is marked as the default that it is.
+/// With `#`, the memory is marked as a default.
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -40,8 +39,8 @@ fn gpus_text(gpus: Gpus, kind: Option<&GpuKind>, part: Option<&str>) -> String {
     }
 }
 
-/// What the nearest node has of that of which it has too little: free now, or at all.
-pub(super) fn show_nearest(
+/// The resource that the nearest node lacks, and the amount that is free there or there at all.
+pub(super) fn write_nearest(
     f: &mut fmt::Formatter<'_>,
     need: &Need,
     n: &Nearest,
@@ -67,7 +66,7 @@ pub(super) fn show_nearest(
     }
 }
 
-/// Memory that nobody asked for in just these words.
+/// Memory sizes are rounded, since the user did not write them.
 fn short(part: PartSize) -> String {
     match part {
         PartSize::Memory(memory) => memory.to_string(),
@@ -76,7 +75,7 @@ fn short(part: PartSize) -> String {
 }
 
 impl Nearest {
-    /// Has it no GPU with room, and of none any part?
+    /// Does the node have no free GPU, and no free part of one?
     pub(super) fn has_no_gpu(&self) -> bool {
         self.gpus == Gpus::ZERO && self.gpu_part.is_none_or(PartSize::is_zero)
     }
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_has_no_room_now_is_told_with_the_most_that_is_free_of_one() {
+    fn a_part_without_room_now_is_shown_with_the_largest_free_part() {
         let milli = |milli| PartSize::Milli(GpuMilli(milli));
         let half = || need(1, milli(500));
         assert_eq!(
@@ -138,11 +137,11 @@ mod tests {
              of each of 3 GPUs free"
         );
         let busy = Nearest { cpus: Cpus(0), ..nearest(1, milli(500)) };
-        assert!(now(half(), busy).ends_with("has a free CPU beside its free GPUs"));
+        assert!(now(half(), busy).ends_with("has a free CPU along with free GPUs"));
     }
 
     #[test]
-    fn a_part_that_never_has_room_is_told_with_the_most_that_a_gpu_has() {
+    fn a_part_that_never_fits_is_shown_with_the_size_of_the_largest_gpu() {
         let memory = |mib| PartSize::Memory(Bytes::from_mib(mib));
         let large = || need(1, memory(90 << 10));
         assert_eq!(
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_there_were_parts_is_read_and_whole_gpus_are_written_as_then() {
+    fn a_need_of_whole_gpus_has_no_part_field() {
         let text = r#"{"kind":"never_fits","need":{"nodes":1,"cpus":1,"memory":1,"gpus":9,
             "gpu_kind":null},"largest":{"node":"n3","cpus":8,"memory":8,"gpus":8},"nodes_fit":0}"#;
         let reason: WaitReason = serde_json::from_str(text).unwrap();

@@ -1,8 +1,8 @@
-//! Why a job waits, in a sentence that somebody understands who has read no manual. Never says what
-//! to do where that takes more than the reason: `explain` does.
+//! The sentence for each reason to wait, for readers without a manual. Advice that needs more than
+//! the reason is given by `explain`.
 
 use super::bound::{Counted, QuotaBound};
-use super::need::show_nearest;
+use super::need::write_nearest;
 use super::wait::{Need, WaitReason};
 use crate::id::QueueName;
 use crate::topology::Level;
@@ -18,14 +18,14 @@ pub(super) const fn level_text(level: Level) -> &'static str {
 }
 
 const fn gpus_too(need: &Need) -> &'static str {
-    if need.gpus.0 > 0 { " beside its free GPUs" } else { "" }
+    if need.gpus.0 > 0 { " along with free GPUs" } else { "" }
 }
 
 pub(super) const fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// What a quota lets a queue hold, and why not more.
+/// What a quota allows a queue to hold, and why it allows no more.
 fn quota(
     f: &mut fmt::Formatter<'_>,
     queue: &QueueName,
@@ -62,16 +62,16 @@ impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotConsidered => write!(f, "the scheduler has not looked at it yet"),
-            Self::Held => write!(f, "held: `kantctl release` lets it go"),
+            Self::Held => write!(f, "held: release it with `kantctl release`"),
             Self::BeginTime { at } => {
-                write!(f, "it may not start before {at}, as asked with --begin")
+                write!(f, "it may not start before {at}, as requested with --begin")
             }
             Self::BackOff { until } => {
-                write!(f, "its last attempt failed for no fault of its own; tried again at {until}")
+                write!(f, "its last attempt failed through no fault of its own; retried at {until}")
             }
             Self::QueueGone { queue } => write!(
                 f,
-                "queue {queue} is no longer configured: cancel it, or add the queue to \
+                "queue {queue} is no longer configured: cancel the job, or add the queue to \
                  kantctld.toml again"
             ),
             Self::Component { key } => write!(
@@ -80,40 +80,47 @@ impl fmt::Display for WaitReason {
             ),
             Self::ArrayLimit { limit } => write!(
                 f,
-                "its array already runs {limit} task{}, as many as it allows at once",
+                "its array already runs {limit} task{}, the most that it allows at once",
                 plural(*limit)
             ),
             Self::QuotaExceeded { .. } | Self::LimitReached { .. } => self.bounds(f),
             Self::DeadlineTooNear { deadline } => write!(
                 f,
-                "it is too late to start it: its time limit reaches beyond its deadline, {deadline}"
+                "it is too late to start: with its time limit it would end after its deadline, \
+                 {deadline}"
             ),
             Self::ReservationClosed { name, from: Some(from) } => {
                 write!(f, "its reservation {name} begins at {from}")
             }
             Self::ReservationClosed { name, from: None } => {
-                write!(f, "its reservation {name} is over or was removed")
+                write!(f, "its reservation {name} has ended or was removed")
             }
             Self::NodesReserved { name, from, to } => {
                 write!(f, "free nodes are kept for reservation {name}, from {from} to {to}")
             }
-            Self::Preempting { victims: 1, example } => write!(f, "job {example} makes way for it"),
+            Self::Preempting { victims: 1, example } => {
+                write!(f, "job {example} is making room for it")
+            }
             Self::Preempting { victims, example } => {
-                write!(f, "{victims} jobs make way for it, {example} among them")
+                write!(f, "{victims} jobs are making room for it, including {example}")
             }
             Self::BehindHead { head } => write!(
                 f,
-                "job {head} is first in the same queue, and there nobody starts before the first"
+                "job {head} is first in the same queue, which starts jobs strictly in order"
             ),
             Self::Priority { ahead, next } => {
-                write!(f, "what is free is kept for job {next}")?;
+                write!(f, "free resources are kept for job {next}")?;
                 match ahead.saturating_sub(1) {
                     0 => write!(f, ", which comes before it"),
                     others => write!(f, " and {others} more, which come before it"),
                 }
             }
-            Self::Dependency { .. } | Self::DependencyNever { .. } => super::awaited::show(self, f),
-            Self::Topology { .. } | Self::NeverNear { .. } => super::near::show(self, f),
+            Self::Dependency { .. } | Self::DependencyNever { .. } => {
+                super::awaited::write_dependency(self, f)
+            }
+            Self::Topology { .. } | Self::NeverNear { .. } => {
+                super::topology::write_topology(self, f)
+            }
             _ => self.room(f),
         }
     }
@@ -137,7 +144,7 @@ impl WaitReason {
                 }
                 match self {
                     Self::LimitReached { bound, .. } if bound.is_of_one_user() => {
-                        write!(f, "; of this one, {counted}")
+                        write!(f, "; for this user, {counted}")
                     }
                     _ => write!(f, "; {counted}"),
                 }
@@ -146,7 +153,7 @@ impl WaitReason {
         }
     }
 
-    /// What is free, up, or there at all.
+    /// Reasons about resources: free, available, or existing at all.
     fn room(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Resources { need, nodes_free, nearest, expected_at } => {
@@ -165,7 +172,7 @@ impl WaitReason {
                     }
                     Some(n) if need.nodes.0 == 1 => {
                         write!(f, "; best is ")?;
-                        show_nearest(f, need, n, true)?;
+                        write_nearest(f, need, n, true)?;
                         write!(f, " free")?;
                     }
                     _ if nodes_free.0 == 1 => write!(f, "; 1 node has that free now")?,
@@ -179,7 +186,7 @@ impl WaitReason {
                     1 => write!(f, "{example}, which could hold it, is down or drained"),
                     n => write!(
                         f,
-                        "{n} nodes that could hold it are down or drained, {example} among them"
+                        "{n} nodes that could hold it are down or drained, including {example}"
                     ),
                 }
             }
@@ -193,8 +200,8 @@ impl WaitReason {
                         Some(kind) => write!(f, "no node it may use has {kind} GPUs"),
                         None => write!(f, "no node it may use has GPUs for it"),
                     },
-                    Some(n) => show_nearest(f, need, n, false),
-                    None => write!(f, "no node is left by what was asked"),
+                    Some(n) => write_nearest(f, need, n, false),
+                    None => write!(f, "no node satisfies the request"),
                 }
             }
             _ => Ok(()),
@@ -243,11 +250,11 @@ mod tests {
     }
 
     #[test]
-    fn one_is_spoken_of_as_one() {
+    fn a_count_of_one_is_singular() {
         let example: crate::id::JobKey = "7".parse().unwrap();
         let preempting = |victims| WaitReason::Preempting { victims, example }.to_string();
-        assert_eq!(preempting(1), "job 7 makes way for it");
-        assert_eq!(preempting(3), "3 jobs make way for it, 7 among them");
+        assert_eq!(preempting(1), "job 7 is making room for it");
+        assert_eq!(preempting(3), "3 jobs are making room for it, including 7");
         let unavailable = |nodes| {
             let example = NodeName::new("g1").unwrap();
             WaitReason::NodesUnavailable { need: need(2), unavailable: Nodes(nodes), example }
@@ -256,7 +263,7 @@ mod tests {
         assert!(unavailable(1).ends_with("; g1, which could hold it, is down or drained"));
         assert!(
             unavailable(2)
-                .ends_with("; 2 nodes that could hold it are down or drained, g1 among them")
+                .ends_with("; 2 nodes that could hold it are down or drained, including g1")
         );
         let never = |nodes_fit| {
             let nodes_fit = Nodes(nodes_fit);
@@ -266,7 +273,7 @@ mod tests {
         assert!(never(3).ends_with("only 3 nodes are large enough"));
         let next = example;
         let behind = |ahead| WaitReason::Priority { ahead, next }.to_string();
-        assert_eq!(behind(1), "what is free is kept for job 7, which comes before it");
-        assert_eq!(behind(3), "what is free is kept for job 7 and 2 more, which come before it");
+        assert_eq!(behind(1), "free resources are kept for job 7, which comes before it");
+        assert_eq!(behind(3), "free resources are kept for job 7 and 2 more, which come before it");
     }
 }

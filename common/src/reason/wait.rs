@@ -1,4 +1,4 @@
-//! Why a job waits, as data; `sentence` puts it in words. Never decides; the engine does.
+//! Reasons why a job waits, as data; `sentence` has the text of each.
 
 use super::awaited::Awaited;
 use super::bound::{Bound, Counted, QuotaBound};
@@ -10,7 +10,7 @@ use crate::topology::Level;
 use crate::unit::{Bytes, Cpus, Gpus, Nodes};
 use serde::{Deserialize, Serialize};
 
-/// What a job needs on one node, and how many such nodes.
+/// What a job needs on each node, and the number of nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     pub nodes: Nodes,
@@ -18,141 +18,158 @@ pub struct Need {
     pub memory: Bytes,
     pub gpus: Gpus,
     pub gpu_kind: Option<GpuKind>,
-    /// Only so much of each of them; `None`: all.
+    /// The fraction of each GPU; `None`: whole GPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_part: Option<PartSize>,
 }
 
-/// The node that comes nearest to a need.
+/// The node that is closest to satisfying a need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nearest {
     pub node: NodeName,
     pub cpus: Cpus,
     pub memory: Bytes,
-    /// GPUs free there; where parts are needed, those with room for one.
+    /// Free GPUs; for fractions, the GPUs with room for one.
     pub gpus: Gpus,
-    /// Where parts are needed: the most of one GPU that is free there.
+    /// For fractions: the largest free fraction of one GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_part: Option<PartSize>,
 }
 
-/// Why a job waits. One for each waiting job and round; never in the log.
+/// Why a job waits. Recomputed in each round for each waiting job; never in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WaitReason {
-    /// No round has looked at it yet.
+    /// No round has considered the job yet.
     #[default]
     NotConsidered,
-    /// Held by its user or an operator.
     Held,
-    /// Not before a time.
-    BeginTime { at: Time },
-    /// Other jobs are not as far as it asked (`--dependency`).
+    /// The requested begin time has not come.
+    BeginTime {
+        at: Time,
+    },
+    /// Other jobs do not satisfy the dependency yet (`--dependency`).
     Dependency {
-        /// What is still to come, the first few; nothing: that is the job's own to say.
+        /// The first few open conditions; empty: the job itself knows them.
         open: Vec<Awaited>,
         more: u32,
-        /// One of all is enough.
+        /// One satisfied condition is enough.
         any: bool,
     },
-    /// What it waits for of other jobs cannot come any more.
+    /// The dependency can no longer be satisfied.
     DependencyNever {
-        /// What cannot, the first few.
+        /// The first few conditions that failed.
         failed: Vec<Awaited>,
         more: u32,
     },
-    /// Its last attempt did not get off the ground; the next is delayed.
-    BackOff { until: Time },
-    /// Its queue is no longer configured.
-    QueueGone { queue: QueueName },
-    /// Its array runs as many tasks as it may.
-    ArrayLimit { limit: u32 },
-    /// With it, its queue (or one above) would have more than it may.
-    QuotaExceeded {
-        /// The queue that has the quota.
+    /// The last attempt failed to launch; the next one is delayed.
+    BackOff {
+        until: Time,
+    },
+    /// The job's queue is no longer configured.
+    QueueGone {
         queue: QueueName,
-        /// Whether that is for ever, or until others lend more.
+    },
+    /// The array already runs as many tasks as it allows.
+    ArrayLimit {
+        limit: u32,
+    },
+    /// The job would take its queue, or a queue above it, over its quota.
+    QuotaExceeded {
+        /// The queue that owns the quota.
+        queue: QueueName,
+        /// Whether the bound is fixed or depends on what others lend.
         bound: QuotaBound,
         counted: Counted,
     },
-    /// With it, somebody would have more than a limit allows.
-    LimitReached { bound: Bound, counted: Counted },
-    /// By its time limit it would not be over by its deadline.
-    DeadlineTooNear { deadline: Time },
-    /// The reservation it runs in has not begun, is over, or is gone.
+    /// The job would exceed a limit of a queue, user, account or QoS.
+    LimitReached {
+        bound: Bound,
+        counted: Counted,
+    },
+    /// With its time limit the job would end after its deadline.
+    DeadlineTooNear {
+        deadline: Time,
+    },
+    /// The job's reservation has not begun, has ended, or was removed.
     ReservationClosed {
         name: ReservationName,
-        /// When it begins; `None`: it is over or gone.
+        /// `None`: it has ended or was removed.
         from: Option<Time>,
     },
-    /// It would fit, were nodes not kept for a reservation that begins before it would end.
+    /// The nodes are reserved from a time before the job would end.
     NodesReserved {
-        /// That reservation, or one of them.
+        /// One of the reservations.
         name: ReservationName,
-        /// When it begins or began.
+        /// The begin, which may be past.
         from: Time,
         to: Time,
     },
-    /// Enough nodes have room, but not near enough to each other.
+    /// Enough nodes have room, but they are not close enough to each other.
     Topology {
-        /// They must be under one switch of this level.
+        /// The nodes must be under one switch of this level.
         level: Level,
         need: Nodes,
-        /// The switch with the most of them, and how many.
+        /// The switch with the most such nodes, and their number.
         best: Option<(SwitchName, Nodes)>,
-        /// When running jobs will have made room, by their time limits.
+        /// The time by which running jobs free enough, by their time limits.
         expected_at: Option<Time>,
     },
-    /// Jobs were made to yield to it; it starts when they are gone.
-    Preempting { victims: u32, example: JobKey },
-    /// It starts together with a component of its job that is held, or whose time has not come.
-    Component { key: JobKey },
-    /// Its queue is strict: nobody passes its first job.
-    BehindHead { head: JobKey },
-    /// Jobs ordered before it wait for the same nodes.
+    /// Victims are stopping or shrinking; the job starts when they are done.
+    Preempting {
+        victims: u32,
+        example: JobKey,
+    },
+    /// Another component of the job is held, or its begin time has not come.
+    Component {
+        key: JobKey,
+    },
+    /// The queue is strict: no job starts before its first one.
+    BehindHead {
+        head: JobKey,
+    },
+    /// Jobs earlier in the order wait for the same nodes.
     Priority {
         ahead: u32,
-        /// The next of them.
         next: JobKey,
     },
-    /// Not enough is free.
+    /// Not enough resources are free.
     Resources {
         need: Need,
-        /// How many nodes have that free now.
+        /// Nodes on which the need is free now.
         nodes_free: Nodes,
         nearest: Option<Box<Nearest>>,
-        /// When running jobs will have made room, by their time limits.
+        /// The time by which running jobs free enough, by their time limits.
         expected_at: Option<Time>,
     },
-    /// It would fit, were these nodes not down or drained.
+    /// The job would fit if these nodes were not down or drained.
     NodesUnavailable {
         need: Need,
-        /// How many nodes that could hold it are down or drained.
         unavailable: Nodes,
         example: NodeName,
     },
-    /// So many nodes that could hold it are nowhere near enough to each other, free or not.
+    /// The cluster never has enough suitable nodes close to each other, free or not.
     NeverNear {
-        /// They must be under one switch of this level.
+        /// The nodes must be under one switch of this level.
         level: Level,
         need: Nodes,
-        /// The switch with the most of them, and how many.
+        /// The switch with the most suitable nodes, and their number.
         best: Option<(SwitchName, Nodes)>,
     },
-    /// No node has connected yet, so nobody knows what the cluster can hold.
+    /// No node has connected yet, so the cluster's capacity is unknown.
     NoNodes,
-    /// No nodes of the cluster, free or not, can ever hold it.
+    /// No set of existing nodes, free or not, can hold the job.
     NeverFits {
         need: Need,
-        /// The most any node (of the kind, in the queue) has.
+        /// The largest amounts on any node of the kind and queue.
         largest: Option<Box<Nearest>>,
-        /// How many nodes are large enough.
+        /// Nodes that are large enough.
         nodes_fit: Nodes,
     },
 }
 
 impl WaitReason {
-    /// Will it wait for ever, unless the job, the nodes or the configuration change?
+    /// Does the job wait until the job, the nodes or the configuration change?
     #[must_use]
     pub const fn is_for_ever(&self) -> bool {
         match self {
@@ -165,7 +182,7 @@ impl WaitReason {
         }
     }
 
-    /// Slurm's word for it (man squeue, "JOB REASON CODES").
+    /// The Slurm reason code (man squeue, "JOB REASON CODES").
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -1,25 +1,26 @@
-//! The API of kantctld as kantctl and other programs see it: JSON over HTTP, under /v1.
-//! Every type here is data of the wire; unknown fields are skipped by readers. Never holds logic.
+//! The API of kantctld for kantctl and other programs: JSON over HTTP, under /v1. Readers ignore
+//! unknown fields.
 //!
 //! | method and path | body -> answer |
 //! |---|---|
 //! | POST /v1/jobs | `SubmitRequest` -> `SubmitAnswer` |
 //! | POST /v1/jobs/batch | `BatchRequest` -> `BatchAnswer`: many submits |
-//! | GET /v1/jobs?`JobQuery` | -> `JobList`; with `lines` a `Looked`, then a `JobView` a line |
+//! | GET /v1/jobs?`JobQuery` | -> `JobList`; with `lines` a `Looked`, then one `JobView` per line |
 //! | GET /v1/jobs/{key} | -> `JobList`: one job, or the tasks of an array; with events |
 //! | POST /v1/jobs/{key}/{cancel,hold,release,requeue,suspend,resume} | `()` -> `Changed` |
-//! | POST /v1/jobs/{key}/checkpoint | `()` -> `CheckpointAnswer`: its work so far is saved |
+//! | POST /v1/jobs/{key}/checkpoint | `()` -> `CheckpointAnswer`: the job has a checkpoint |
 //! | POST /v1/jobs/{key}/update | `UpdateRequest` -> `Changed` |
-//! | GET /v1/jobs/{key}/wait?seconds=&until=started | -> `JobList`, once Done (or runs), or late |
+//! | GET /v1/jobs/{key}/wait?seconds=&until=started | -> `JobList`, once Done (or running), or late
+//! |
 //! | GET /v1/jobs/{key}/explain | -> `Explanation` |
 //! | GET /v1/jobs/{key}/script | -> text |
 //! | GET /v1/jobs/{key}/output?stream=&offset=&wait_seconds= | -> bytes; `x-kant-ended: 1` at end |
 //! | POST /v1/jobs/{key}/tasks | `LaunchRequest` -> `LaunchAnswer` (the job's owner) |
 //! | POST /v1/jobs/{key}/tasks/{task}/signal, /input | `SignalRequest`, bytes -> `LaunchAnswer` |
-//! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> its output and errors; headers say more |
+//! | GET /v1/jobs/{key}/tasks/{task}?`TaskQuery` | -> stdout, then stderr; headers have the state |
 //! | GET, POST /v1/jobs/{key}/steps | -, `StepWish` (its owner) -> `StepList`, `StepAnswer` |
-//! | POST /v1/jobs/{key}/attend | `()` -> `AttendAnswer`: somebody waits for it |
-//! | POST /v1/jobs/{key}/finish | `FinishRequest` -> `Changed` (a job whose nodes are held) |
+//! | POST /v1/jobs/{key}/attend | `()` -> `AttendAnswer`: a client renews the job's lease |
+//! | POST /v1/jobs/{key}/finish | `FinishRequest` -> `Changed` (an interactive job) |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
 //! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
 //! | POST /v1/jobs/trial | `SubmitRequest` -> `TrialView` |
@@ -27,10 +28,10 @@
 //! | GET /v1/priority?job=, /v1/share, /v1/metrics | `PriorityList`, `ShareList`, `MetricsView` |
 //! | GET /v1/accounting/jobs?since=, /v1/accounting/nodes | -> CSV, as `simulate` reads it |
 //! | GET /v1/history?`HistoryQuery`, /v1/report?`ReportQuery` | -> `HistoryList`, `ReportView` |
-//! | GET /v1/watch?`WatchQuery` | -> a `Happened` a line, without an end |
+//! | GET /v1/watch?`WatchQuery` | -> one `Happened` per line, without end |
 //! | GET, POST /v1/reservations | -, `ReservationRequest` -> `ReservationList` |
 //! | POST /v1/reservations/{name}/update, /delete | `ReservationPatch`, `()` |
-//! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, with the qualities of service |
+//! | GET /v1/queues, /v1/accounts | -> `QueueList`, `AccountList`, which includes the QoS |
 //! | POST /v1/reload | `()` -> `ReloadAnswer` (operators) |
 //! | GET /v1/status, /v1/controllers | -> `Status`, `ControllerList` |
 //! | POST /v1/controllers, /v1/controllers/invite | `JoinRequest`, `InviteRequest` -> answers |
@@ -96,99 +97,92 @@ pub use task::{
 pub use watch::{Happened, WatchQuery};
 pub use what_if::{StartOutlook, TrialView, UpdateRequest, WhatIfRequest, WhatIfView};
 
-/// Why a job waits, twice: a word for programs and Slurm's users, a sentence for people.
+/// Why a job waits: a code for programs and Slurm users, and a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReasonView {
     pub code: String,
     pub sentence: String,
-    /// As data; not in brief lists.
+    /// Absent in brief lists.
     #[serde(default)]
     pub detail: WaitReason,
 }
 
-/// One line of a job's story.
+/// One entry of a job's timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoryLine {
     pub at: Time,
-    /// What happened, in a sentence.
     pub text: String,
 }
 
-/// A job, or one task of an array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobView {
-    /// The job or array task.
     pub key: JobKey,
-    /// Its plain number, of an array's task too (SLURM_JOB_ID); every path takes it for the key.
-    /// `None` of tasks of arrays of before they had one.
+    /// The job id, of an array task as well (SLURM_JOB_ID); every path accepts it as the key.
+    /// `None` for array tasks without one yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<JobId>,
-    /// Which component of which set it is; `None`: of none.
+    /// The position in a het job; `None` for other jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<SetPlace>,
     pub owner: Owner,
-    /// What was asked, queue and time limit filled in. GET /v1/jobs leaves out what is bulky:
-    /// `args`, `rlimits`, `only_nodes`, `not_nodes` are empty and `array` is null there.
+    /// The request, with queue and time limit filled in. GET /v1/jobs omits large parts: `args`,
+    /// `rlimits`, `only_nodes`, `not_nodes` are empty and `array` is null there.
     pub ask: Ask,
     pub phase: Phase,
-    /// How it ended, once Done.
+    /// Only once Done.
     pub outcome: Option<Outcome>,
-    /// Slurm's word for the two.
+    /// The Slurm state.
     pub state: String,
     pub state_code: String,
     #[serde(default)]
     pub held: bool,
-    /// Why it waits, while Pending.
+    /// Only while Pending.
     pub reason: Option<ReasonView>,
-    /// What it still waits for of other jobs, as `squeue -o %E` shows it:
-    /// `afterok:20(unfulfilled)`; while Pending.
+    /// The open conditions of its dependency in the form of `squeue -o %E`:
+    /// `afterok:20(unfulfilled)`; only while Pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependency: Option<String>,
-    /// Its place among all waiting jobs, from 1, while Pending.
+    /// Its position among all waiting jobs, from 1; only while Pending.
     pub position: Option<u32>,
-    /// Which attempt, from 1; 0 before the first start.
+    /// From 1; 0 before the first start.
     #[serde(default)]
     pub attempt: u32,
-    /// Who cancelled it, if somebody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<Uid>,
-    /// Of a task of an array: how many of them may run at once.
+    /// For a task of an array: the maximum number of its tasks that run at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array_limit: Option<u32>,
-    /// When it was submitted.
     pub submitted_at: Time,
-    /// When its current attempt began to run.
+    /// The start of its current attempt.
     pub started_at: Option<Time>,
-    /// When it was over.
     pub ended_at: Option<Time>,
-    /// Since when it is suspended, while it is.
+    /// The begin of its current suspension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Time>,
-    /// How long its attempt was suspended before: no time of its own.
+    /// The total of its attempt's earlier suspensions, which do not count as run time.
     #[serde(default, skip_serializing_if = "Span::is_zero")]
     pub suspended: Span,
-    /// When it last said that all its work so far is saved, in its current attempt.
+    /// The last checkpoint of its current attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_at: Option<Time>,
-    /// What it was given; kept after its end for the record.
+    /// Kept after the job's end.
     pub allocation: Option<Allocation>,
-    /// Nodes that it gave up while it ran, and that have not let go of it yet.
+    /// Nodes that it gave up while it runs, and that have not released it yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaving: Vec<NodeName>,
-    /// Nodes that join it while it runs, and do not run it yet; in the allocation.
+    /// Nodes of the allocation that are joining the running job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joining: Vec<NodeName>,
-    /// CPUs, memory and GPUs of the allocation, or as asked while it waits.
+    /// CPUs, memory and GPUs of the allocation, or of the request while it waits.
     pub cpus: Cpus,
     pub memory: Bytes,
     pub gpus: Gpus,
-    /// How its script exited, once it did.
+    /// The exit of its script.
     pub exit: Option<ExitStatus>,
-    /// What it used, once it ended.
     pub usage: Option<Usage>,
-    /// For people: why the launch failed, what was over the limit.
+    /// For users: why the launch failed, or which limit was exceeded.
     pub message: Option<String>,
-    /// Its story; filled in by GET /v1/jobs/{key} alone.
+    /// Its timeline; only in GET /v1/jobs/{key}.
     #[serde(default)]
     pub story: Vec<StoryLine>,
 }
@@ -196,28 +190,26 @@ pub struct JobView {
 /// The first line of an answer in lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Looked {
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobList {
-    /// Running ones first, then waiting ones in order, then finished ones, latest first.
+    /// Running jobs first, then waiting ones in order, then finished ones, latest first.
     pub jobs: Vec<JobView>,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeView {
     pub name: NodeName,
-    /// Slurm's word for its state.
+    /// The Slurm state.
     pub status: NodeStatus,
-    /// Whether the controller hears from it.
     pub contact: Contact,
-    /// Why and by whom it is drained.
     pub drain: Option<Drain>,
-    /// The last time that an operator put it in use again.
+    /// The last time that an operator resumed it.
     #[serde(default)]
     pub resumed: Option<Resumed>,
     pub inventory: Inventory,
@@ -225,10 +217,10 @@ pub struct NodeView {
     pub memory_used: Bytes,
     pub gpus_used: Gpus,
     pub jobs: Vec<JobKey>,
-    /// A name or address it is reached by.
+    /// A name or address at which other nodes reach it.
     pub address: String,
     pub version: String,
-    /// What it finds wrong with itself.
+    /// The node's own health findings.
     #[serde(default)]
     pub findings: Vec<Finding>,
 }
@@ -236,28 +228,26 @@ pub struct NodeView {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeList {
     pub nodes: Vec<NodeView>,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }
 
-/// Which jobs to list.
+/// A selection of jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobQuery {
     pub all: bool,
-    /// Only this user's (name or uid).
+    /// A name or uid.
     pub user: Option<String>,
-    /// Only of this queue.
     pub queue: Option<QueueName>,
-    /// Only on this node.
     pub node: Option<NodeName>,
-    /// In lines, read while they are written: a [`Looked`], then a [`JobView`] each, with only what
-    /// is set and tables of jobs show, a third of the bytes.
+    /// Send the answer in lines while it is produced: a [`Looked`], then one [`JobView`] per line,
+    /// with only the fields that tables of jobs show, which takes a third of the bytes.
     pub lines: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrainRequest {
-    /// Why; shown in `kantctl nodes`.
+    /// Shown in `kantctl nodes`.
     pub reason: String,
 }

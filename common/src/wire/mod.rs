@@ -1,6 +1,6 @@
-//! The messages that cross a wire: between kantctl and kantctld (`api`, JSON), between kantd and
-//! kantctld (`node`, MessagePack with named fields), and between controllers (`peer`, likewise).
-//! Fields may be added with a default; anything else is a new protocol version. Never holds logic.
+//! The messages between kantctl and kantctld (`api`, JSON), between kantd and kantctld (`node`,
+//! MessagePack with named fields), and between controllers (`peer`, likewise). Fields may be added
+//! with a default; any other change is a new protocol version.
 
 pub mod api;
 pub mod node;

@@ -1,12 +1,12 @@
-//! The record that accounting keeps of a step, made from the step as a node reports it.
+//! The accounting record of a step, made from a node's report.
 
 use super::node::StepView;
 use crate::hostlist::fold;
 #[cfg(doc)]
-use crate::job::STEPS_TOLD_MAX;
+use crate::job::STEPS_REPORTED_MAX;
 use crate::job::StepRecord;
 
-/// The longest list of nodes that a step's record has. It has their number in any case.
+/// The maximum length of the node list in a step's record, which also has the number of nodes.
 const NODES_BYTES_MAX: usize = 1024;
 
 impl From<&StepView> for StepRecord {
@@ -19,7 +19,7 @@ impl From<&StepView> for StepRecord {
         Self {
             number: view.number,
             name: view.name.clone(),
-            nodes: cut(fold(shares.iter().map(|share| &share.node))),
+            nodes: truncate_nodes(fold(shares.iter().map(|share| &share.node))),
             node_count: u32::try_from(shares.len()).unwrap_or(u32::MAX),
             tasks: shares.iter().fold(0, |sum, share| sum.saturating_add(share.tasks)),
             cpus: shares.iter().fold(0, |sum, share| sum.saturating_add(share.cpus.len())),
@@ -32,9 +32,9 @@ impl From<&StepView> for StepRecord {
     }
 }
 
-/// A list of nodes cut to its longest. The steps of a job (at most [`STEPS_TOLD_MAX`]) must fit
-/// into one entry of the log.
-fn cut(mut nodes: String) -> String {
+/// A truncated node list. The steps of a job (at most [`STEPS_REPORTED_MAX`]) must fit into one log
+/// entry.
+fn truncate_nodes(mut nodes: String) -> String {
     if nodes.len() > NODES_BYTES_MAX {
         let most = nodes.floor_char_boundary(NODES_BYTES_MAX);
         let whole = nodes[..most].rfind(',').map_or(most, |comma| comma + 1);

@@ -1,4 +1,4 @@
-//! What clients see. Never every answer: those that programs build on.
+//! Answers of the API that programs build on.
 
 use crate::nodes::{allocation, inventory, name, owner};
 use crate::{Form, check};
@@ -29,7 +29,7 @@ fn ask() -> Ask {
 }
 
 #[test]
-fn a_submit_looks_as_in_the_kept_files() {
+fn a_submission_matches_the_golden_files() {
     let request = SubmitRequest {
         request_key: RequestKey("k1".to_owned()),
         ask: ask(),
@@ -45,7 +45,7 @@ fn a_submit_looks_as_in_the_kept_files() {
 }
 
 #[test]
-fn a_batch_looks_as_in_the_kept_files() {
+fn a_batch_matches_the_golden_files() {
     let job = BatchJob { ask: ask(), script: 0, environment: 0 };
     let request = BatchRequest {
         request_key: RequestKey("k1".to_owned()),
@@ -64,7 +64,7 @@ fn a_batch_looks_as_in_the_kept_files() {
 }
 
 #[test]
-fn jobs_look_as_in_the_kept_files() {
+fn jobs_match_the_golden_files() {
     let waiting = JobView {
         key: JobKey::single(JobId(7)),
         number: None,
@@ -126,7 +126,7 @@ fn jobs_look_as_in_the_kept_files() {
 }
 
 #[test]
-fn nodes_look_as_in_the_kept_files() {
+fn nodes_match_the_golden_files() {
     let node = NodeView {
         name: name(),
         status: NodeStatus::Idle,
@@ -146,7 +146,7 @@ fn nodes_look_as_in_the_kept_files() {
 }
 
 #[test]
-fn controllers_look_as_in_the_kept_files() {
+fn controllers_match_the_golden_files() {
     let list = ControllerList {
         cluster: ClusterId(0xcafe),
         answering: ControllerId(1),
@@ -192,7 +192,7 @@ fn controllers_look_as_in_the_kept_files() {
 }
 
 #[test]
-fn a_program_in_a_job_is_asked_for_as_in_the_kept_file() {
+fn a_request_for_a_program_matches_the_golden_file() {
     let request = LaunchRequest {
         task: TaskNumber(77),
         node: "g1".to_owned(),

@@ -1,6 +1,6 @@
-//! What goes over the wire against files kept in `tests/golden/`: `current/` is what this release
-//! sends, byte for byte; `previous/` is what it must still read. Never rewrites `previous/`:
-//! golden/README.md says when that changes. UPDATE_GOLDEN writes `current/` anew.
+//! Tests of the wire formats against golden files in `tests/golden/`: `current/` is what this
+//! release sends, byte for byte; `previous/` is what it must still read. UPDATE_GOLDEN rewrites
+//! `current/` only: golden/README.md says when `previous/` changes.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod api;
@@ -18,7 +18,7 @@ fn path(set: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(set).join(name)
 }
 
-/// How a kind of message is put into bytes.
+/// The encoding of a kind of message.
 struct Form<T> {
     write: fn(&T) -> Vec<u8>,
     read: fn(&[u8]) -> T,
@@ -29,21 +29,21 @@ impl<T: Serialize + DeserializeOwned> Form<T> {
         write: |value| rmp_serde::to_vec_named(value).unwrap(),
         read: |bytes| rmp_serde::from_slice(bytes).unwrap(),
     };
-    /// For clients; spread over lines here, for who reads the file.
+    /// For clients; with line breaks here, for readers of the file.
     const JSON: Self = Self {
         write: |value| serde_json::to_vec_pretty(value).unwrap(),
         read: |bytes| serde_json::from_slice(bytes).unwrap(),
     };
 }
 
-/// This is sent as the current file says, and both files are read as this.
+/// The value is encoded as in the current file, and both files decode to it.
 fn check<T: PartialEq + Debug>(form: &Form<T>, name: &str, value: &T) {
     let current = path("current", name);
     let written = (form.write)(value);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&current, &written).unwrap();
     }
-    let says = "what is sent has changed: see tests/golden/README.md";
+    let says = "the encoding has changed: see tests/golden/README.md";
     assert!(fs::read(&current).unwrap() == written, "{name}: {says}");
     assert_eq!((form.read)(&written), *value, "{name}");
     assert_eq!((form.read)(&fs::read(path("previous", name)).unwrap()), *value, "{name}, before");

@@ -1,4 +1,4 @@
-//! Between controllers and nodes. Never an inventory of a real machine.
+//! Messages between controllers and nodes.
 
 use crate::{Form, check};
 use common::cpuset::CpuSet;
@@ -131,7 +131,7 @@ fn order() -> LaunchOrder {
 }
 
 #[test]
-fn nodes_say_what_the_kept_files_say() {
+fn messages_of_nodes_match_the_golden_files() {
     let phases = [
         StepPhase::Preparing,
         StepPhase::Ready,
@@ -159,10 +159,9 @@ fn nodes_say_what_the_kept_files_say() {
     check(&Form::PACKED, "from-node.msgpack", &said);
 }
 
-/// Of the messages that came after protocol 1 was first kept: those of a later one are new files.
 #[test]
-fn programs_in_a_job_are_asked_for_as_in_the_kept_files() {
-    let told = vec![
+fn requests_for_programs_match_the_golden_files() {
+    let messages = vec![
         ToNode::StartTask(Box::new(StartTask {
             question: 1,
             id: id(),
@@ -188,7 +187,7 @@ fn programs_in_a_job_are_asked_for_as_in_the_kept_files() {
             signal: SignalNumber(15),
         }),
     ];
-    check(&Form::PACKED, "tasks-to-node.msgpack", &told);
+    check(&Form::PACKED, "tasks-to-node.msgpack", &messages);
     let ended = TaskState::Ended(ExitStatus { code: 0, signal: Some(9) });
     let said = vec![
         FromNode::Task(TaskNews::of(1, TaskState::Running)),
@@ -203,12 +202,11 @@ fn programs_in_a_job_are_asked_for_as_in_the_kept_files() {
     check(&Form::PACKED, "tasks-from-node.msgpack", &said);
 }
 
-/// As the last test's, of what came later still.
 #[test]
-fn programs_that_are_held_and_fed_are_asked_for_as_in_the_kept_file() {
+fn requests_for_programs_with_input_match_the_golden_file() {
     let step = StepMark { number: 3, name: "train".to_owned(), tasks: 16, first_rank: 8 };
     let lease = Some(Span::from_seconds(60));
-    let told = vec![
+    let messages = vec![
         ToNode::StartTask(Box::new(StartTask {
             question: 1,
             id: id(),
@@ -235,11 +233,11 @@ fn programs_that_are_held_and_fed_are_asked_for_as_in_the_kept_file() {
             bytes: b"in".to_vec(),
         }),
     ];
-    check(&Form::PACKED, "held-tasks-to-node.msgpack", &told);
+    check(&Form::PACKED, "held-tasks-to-node.msgpack", &messages);
 }
 
 #[test]
-fn nodes_are_told_what_the_kept_files_say() {
+fn messages_to_nodes_match_the_golden_files() {
     let step = |want, order| DesiredStep {
         id: id(),
         want,
@@ -248,7 +246,7 @@ fn nodes_are_told_what_the_kept_files_say() {
         resized: None,
         order,
     };
-    let told = vec![
+    let messages = vec![
         // As one of an earlier release, which knew of no health.
         ToNode::Welcome {
             protocol: NODE_PROTOCOL,
@@ -272,12 +270,11 @@ fn nodes_are_told_what_the_kept_files_say() {
             wait: Span::from_seconds(20),
         }),
     ];
-    check(&Form::PACKED, "to-node.msgpack", &told);
+    check(&Form::PACKED, "to-node.msgpack", &messages);
 }
 
-/// As the last test's.
 #[test]
-fn steps_are_asked_about_as_in_the_kept_files() {
+fn requests_about_steps_match_the_golden_files() {
     let ask = StepAsk {
         nonce: TaskNumber(7),
         name: "train".to_owned(),
@@ -291,14 +288,14 @@ fn steps_are_asked_about_as_in_the_kept_files() {
     let asked = |question, wish| ToNode::AskSteps(Box::new(AskSteps { question, id: id(), wish }));
     let exit = ExitStatus { code: 3, signal: None };
     let (number, wait, signal) = (0, Span::from_seconds(5), SignalNumber(15));
-    let told = vec![
+    let messages = vec![
         asked(1, StepWish::Open(ask)),
         asked(2, StepWish::Hold { number, wait, streams: None }),
         asked(3, StepWish::Close { number, exit }),
         asked(4, StepWish::Signal { number, signal }),
         asked(5, StepWish::List),
     ];
-    check(&Form::PACKED, "steps-to-node.msgpack", &told);
+    check(&Form::PACKED, "steps-to-node.msgpack", &messages);
     let (cpus, gpus) = (CpuSet::first(8), Some(vec![0, 1]));
     let view = StepView {
         number,
@@ -322,20 +319,20 @@ fn steps_are_asked_about_as_in_the_kept_files() {
 }
 
 #[test]
-fn a_steps_streams_are_passed_on_as_in_the_kept_files() {
+fn streams_of_steps_match_the_golden_files() {
     let asked = |question, wish| ToNode::AskSteps(Box::new(AskSteps { question, id: id(), wish }));
     let (number, wait) = (3, Span::from_seconds(5));
     let streams = Some(StepStreams { listened: true, input: StepInput::Full });
     let bytes = || Octets(vec![0, b'a', 0xff]);
     let piece = StepPiece { from: 9, bytes: bytes() };
     let speech = StepSpeech { speaker: TaskNumber(7), from: 1, task: Some(2), bytes: bytes() };
-    let told = vec![
+    let messages = vec![
         asked(1, StepWish::Hold { number, wait, streams }),
         asked(2, StepWish::Say { number, piece: piece.clone() }),
         asked(3, StepWish::Listen { number, from: None, wait }),
         asked(4, StepWish::Speak { number, speech: speech.clone() }),
     ];
-    check(&Form::PACKED, "streams-to-node.msgpack", &told);
+    check(&Form::PACKED, "streams-to-node.msgpack", &messages);
     let exit = Some(ExitStatus { code: 3, signal: None });
     let answered = |question, answer| FromNode::Steps(Box::new(StepNews { question, answer }));
     let signals = vec![SignalNumber(15)];

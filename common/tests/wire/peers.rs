@@ -1,4 +1,5 @@
-//! Between controllers. Never their letters' insides: those are the consensus library's.
+//! Messages between controllers, without the contents of raft messages, which belong to the
+//! consensus library.
 
 use crate::{Form, check};
 use common::id::{ClusterId, ControllerId};
@@ -7,7 +8,7 @@ use common::wire::peer::{FromPeer, LetterHead, PEER_PROTOCOL, PeerHello, ToPeer}
 use serde_bytes::ByteBuf;
 
 #[test]
-fn controllers_say_what_the_kept_files_say() {
+fn messages_of_controllers_match_the_golden_files() {
     let hello = |snapshot| {
         ToPeer::Hello(Box::new(PeerHello {
             protocol: PEER_PROTOCOL,

@@ -155,14 +155,14 @@ pub fn gpu_usage(gpus: GpuUsage) -> String {
 /// `USR1 60 s before its time limit, to all its processes`.
 #[must_use]
 pub fn warning(warning: &Warning) -> String {
-    let (recipients, lead) = (recipients(warning.whom), warning.lead.seconds());
+    let (recipients, lead) = (recipients(warning.to), warning.lead.seconds());
     format!("{} {lead} s before its time limit, to {recipients}", warning.signal)
 }
 
 /// `USR1, to its script`.
 #[must_use]
 pub fn resize_signal(resize: &ResizeSignal) -> String {
-    format!("{}, to {}", resize.signal, recipients(resize.whom))
+    format!("{}, to {}", resize.signal, recipients(resize.to))
 }
 
 const fn recipients(whom: Warned) -> &'static str {

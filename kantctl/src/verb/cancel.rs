@@ -61,7 +61,7 @@ pub fn signalled(
         (false, false) => Reached::Steps,
     };
     let signal = signal.filter(|signal| batch || *signal != KILL)?;
-    Some(JobSignalRequest { signal, whom })
+    Some(JobSignalRequest { signal, to: whom })
 }
 
 /// Cancels jobs: those that wait before those that run, for what one of these leaves another of

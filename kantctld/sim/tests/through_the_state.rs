@@ -135,7 +135,7 @@ fn what_the_policy_refuses_is_refused_with_its_reason_and_who_is_open_to_whom_pl
     assert_eq!(starts(&outcome), [(2, Some(10))]);
     assert_eq!(outcome.never_fit, [3]);
     let [refused] = outcome.refused.as_slice() else { panic!("{:?}", outcome.refused) };
-    let why = "queue main allows at most 20:00 (asked: 02:00:00): lower --time";
+    let why = "queue main allows at most 20:00 (requested: 02:00:00): lower --time";
     assert_eq!((refused.id, refused.why.as_str()), (1, why));
 }
 
@@ -153,7 +153,7 @@ fn jobs_of_a_queue_that_may_hold_nothing_fit_the_nodes_and_are_told_of_its_quota
         let [refused] = outcome.refused.as_slice() else { panic!("{:?}", outcome.refused) };
         let why = "queue main may hold 0 GPUs: it has no quota and may borrow nothing, and this \
                    job alone asks for 1 GPU: it never starts; ask for less, name another queue \
-                   (`kantctl queues`), or submit with --hold to keep it until the bound is raised";
+                   (`kantctl queues`), or submit with --hold to keep it until the limit is raised";
         assert_eq!((refused.id, refused.why.as_str()), (1, why));
     }
 }

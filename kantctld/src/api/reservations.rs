@@ -11,7 +11,7 @@ use crate::settings::HostNames;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
-use common::config::policy::{Names, no_locks};
+use common::config::policy::{Names, open_access_warnings};
 use common::id::{AccountName, Gid, JobKey, ReservationName, Uid};
 use common::policy::{Access, Policy};
 use common::reason::Refusal;
@@ -123,7 +123,7 @@ fn warnings(state: &state::State, name: &ReservationName) -> Vec<String> {
     // Only the reservation is checked here.
     let accounts = state.settings().map(|settings| settings.accounts.clone());
     let policy = Policy { accounts: accounts.unwrap_or_default(), ..Policy::default() };
-    no_locks(&policy, state.reservation(name))
+    open_access_warnings(&policy, state.reservation(name))
 }
 
 /// The access rules. Reads the host's user database.

@@ -32,7 +32,7 @@ pub async fn signal(
     Extension(remark): Extension<Remark>,
     body: Result<Json<JobSignalRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    let Json(JobSignalRequest { signal, whom }) = body?;
+    let Json(JobSignalRequest { signal, to: whom }) = body?;
     remark.detail(signal);
     if signal.name().is_none() {
         return Err(Refusal::BadAsk { message: format!("there is no signal {signal}") }.into());
@@ -80,7 +80,7 @@ async fn ask(
     signal: SignalNumber,
     whom: Reached,
 ) -> Result<bool, ApiFailure> {
-    let question = SignalJob { question: 0, id: attempt.id, signal, whom };
+    let question = SignalJob { question: 0, id: attempt.id, signal, to: whom };
     let asked = attempt.nodes.iter().map(|node| async move {
         let answer = core.sessions.signal_job(node, question);
         match tokio::time::timeout(ANSWER_LIMIT, answer).await.ok().flatten() {
@@ -97,7 +97,7 @@ async fn ask(
                 let message = format!("failed to send job {key} {signal} on node {node}: {why}");
                 return Err(refused("not_signalled", message));
             }
-            Some(JobSignal::Sent | JobSignal::Nobody) => {}
+            Some(JobSignal::Sent | JobSignal::NoProcess) => {}
         }
     }
     Ok(answers.iter().any(|(_, answer)| *answer == Some(JobSignal::Sent)))

@@ -5,7 +5,7 @@ use super::{ConfigFile, FileError, SettingsError, changes, needing_restart, sett
 use crate::access::Access;
 use crate::core::{CommandError, Core};
 use common::config::ControllerConfig;
-use common::config::policy::{Capacity, no_locks, warnings as policy_warnings};
+use common::config::policy::{Capacity, open_access_warnings, warnings as policy_warnings};
 use common::queue::Queue;
 use common::wire::api::{QueueHeld, QueueList, ReloadAnswer};
 use state::{Command, Settings, State, view};
@@ -158,7 +158,7 @@ impl Reloader {
         let capacity = Capacity::of(nodes);
         let Some(policy) = state.settings().map(Settings::policy) else { return Vec::new() };
         let mut warnings = closing(&state);
-        warnings.extend(no_locks(&policy, state.reservations()));
+        warnings.extend(open_access_warnings(&policy, state.reservations()));
         warnings.extend(policy_warnings(&policy, &capacity));
         warnings
     }

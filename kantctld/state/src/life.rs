@@ -20,7 +20,7 @@ use crate::remembered::State;
 use crate::usage;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::state::Change;
-use common::job::{EndCause, ExitStatus, Outcome, Preempted, STEPS_TOLD_MAX, StepEnd, Usage};
+use common::job::{EndCause, ExitStatus, Outcome, Preempted, STEPS_REPORTED_MAX, StepEnd, Usage};
 use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
 
@@ -103,7 +103,7 @@ pub(crate) fn share_ended(
     }
     // Of use to accounting alone: the state forgets them at once.
     if rank == 0 && !end.steps.is_empty() {
-        let steps = end.steps.iter().take(STEPS_TOLD_MAX).cloned().collect();
+        let steps = end.steps.iter().take(STEPS_REPORTED_MAX).cloned().collect();
         state.tell(events, Event::JobStepsEnded { id, steps });
     }
     let now = state.now;

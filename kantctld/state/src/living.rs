@@ -208,7 +208,7 @@ mod tests {
         (0..LIVING_PER_USER_MAX).for_each(|job| living.insert(key(job), Uid(1), Bounds::default()));
         let (alive, limit) = (LIVING_PER_USER_MAX, LIVING_PER_USER_MAX);
         let full = Refusal::NoRoom(NoRoom::TooManyJobs { alive, more: 1, limit });
-        assert!(full.to_string().contains("100000 jobs and array tasks that are not done"));
+        assert!(full.to_string().contains("100000 unfinished jobs and array tasks"));
         assert_eq!(living.check_room(Uid(1), 1), Err(full));
         assert_eq!(living.check_room(Uid(2), LIVING_PER_USER_MAX), Ok(()));
         let more = (LIVING_PER_USER_MAX..LIVING_MAX).map(|job| (key(job), Uid(job / 1000)));

@@ -204,7 +204,9 @@ impl fmt::Display for StoryEvent {
             Self::Held(by) => write!(f, "held by {}", who(*by)),
             Self::Released(by) => write!(f, "released by {}", who(*by)),
             Self::Updated(by) => write!(f, "what it asks for was changed by {}", who(*by)),
-            Self::Changed { by, patch } => write!(f, "changed by {}: {}", who(*by), patch.told()),
+            Self::Changed { by, patch } => {
+                write!(f, "changed by {}: {}", who(*by), patch.summary())
+            }
             Self::Asked { by, what } => write!(f, "changed by {}: {what}", who(*by)),
             Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
             Self::Ready => write!(f, "all its nodes are ready"),
@@ -257,7 +259,7 @@ impl fmt::Display for StoryEvent {
                 write!(f, "what it waited for has come, with job {by}; it may start")
             }
             Self::Hopeless { why } => {
-                write!(f, "cancelled, as asked with --kill-on-invalid-dep: {why}")
+                write!(f, "cancelled, as requested with --kill-on-invalid-dep: {why}")
             }
             Self::HeldForFaults { in_a_row, why } => {
                 let failed = "that failed for no fault of its own";

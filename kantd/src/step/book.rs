@@ -237,7 +237,7 @@ mod tests {
     use super::*;
     use common::cpuset::CpuSet;
     use common::id::{GpuIndex, TaskNumber};
-    use common::job::STEPS_TOLD_MAX;
+    use common::job::STEPS_REPORTED_MAX;
     use common::resource::Share;
     use common::unit::{Bytes, Tasks};
     use common::wire::node::StepGpus;
@@ -302,13 +302,13 @@ mod tests {
     #[test]
     fn when_the_job_is_over_its_last_steps_are_told_and_those_that_ran_were_cut_off() {
         let mut book = Book::default();
-        let count = u64::try_from(STEPS_TOLD_MAX).unwrap() + 2;
+        let count = u64::try_from(STEPS_REPORTED_MAX).unwrap() + 2;
         for nonce in 0..count {
             opened(&mut book, ask(nonce, 1, StepGpus::PerNode(1), false), Time(5));
         }
         book.ask(close(7), &job(), Time(8));
         let told = book.over(Time(9));
-        assert_eq!((told.len(), told[0].number), (STEPS_TOLD_MAX, 2));
+        assert_eq!((told.len(), told[0].number), (STEPS_REPORTED_MAX, 2));
         let ended = |number: usize| (told[number - 2].ended_at, told[number - 2].cut_off);
         assert_eq!((ended(7), ended(8)), ((Some(Time(8)), false), (Some(Time(9)), true)));
         assert_eq!((told[0].nodes.as_str(), told[0].gpus), ("a", Some(1)));

@@ -8,7 +8,7 @@ use common::wire::node::{JobSignal, Reached, SignalJob, SignalNews, StepPhase};
 impl Steps {
     /// Sends a job's processes a signal. Returns at once.
     pub fn signal_job(&self, asked: &SignalJob) -> SignalNews {
-        let SignalJob { question, id, signal, whom } = *asked;
+        let SignalJob { question, id, signal, to: whom } = *asked;
         let failed = |why: &str| JobSignal::Failed(why.to_owned());
         let signal = match self.board().phase(id) {
             None => failed("the node does not have it"),
@@ -16,7 +16,7 @@ impl Steps {
             Some(StepPhase::Preparing | StepPhase::Ready) => failed("it has not begun there"),
             Some(StepPhase::Running { suspended: true, .. }) => failed("it stands still there"),
             Some(_) if whom == Reached::Steps && !self.board().has_programs(id) => {
-                JobSignal::Nobody
+                JobSignal::NoProcess
             }
             Some(StepPhase::Running { .. }) => {
                 self.board().wish(id, Wish::SignalJob(signal, whom));

@@ -69,7 +69,7 @@ fn a_job_reports_its_checkpoint_which_survives_a_restart_of_the_controller() -> 
     std::fs::write(kantctl.dir().join("enough"), "")?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
     let refused = kantctl.run(&["checkpoint", &id])?;
-    assert!(refused.code == 1 && refused.stderr.contains("it is over"), "{refused:?}");
+    assert!(refused.code == 1 && refused.stderr.contains("it has ended"), "{refused:?}");
     Ok(())
 }
 

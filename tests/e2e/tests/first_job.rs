@@ -100,7 +100,7 @@ fn jobs_of_root_are_refused_by_default() -> anyhow::Result<()> {
     let kantctl = cluster.kantctl(Person::me())?;
     let answer = kantctl.run(&["submit", "--wrap", "id"])?;
     assert_eq!(answer.code, 1);
-    assert!(answer.stderr.contains("jobs of root are refused"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("root may not submit jobs"), "{}", answer.stderr);
     Ok(())
 }
 

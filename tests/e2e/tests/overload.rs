@@ -109,7 +109,7 @@ fn scripts_beyond_the_memory_limit_are_refused_and_memory_is_freed_later() -> an
         }
         assert!(jobs.len() < 40, "nothing is refused");
     };
-    assert!(refused.contains("of your jobs that are not done take"), "{refused}");
+    assert!(refused.contains("of your unfinished jobs take"), "{refused}");
     assert!(
         memory_mib(&mut cluster)? >= before + 100,
         "the scripts must take memory for this test to mean anything"

@@ -180,7 +180,7 @@ fn a_controller_with_only_the_cluster_key_joins_once_with_an_invitation() -> any
     assert!(answer.code != 0 && answer.stderr.contains("controller invite"), "{answer:?}");
     let to = controllers.address("a");
     let used = controllers.try_verb("b", &["join", "--to", &to, "--invitation", &secret])?;
-    assert!(used.code != 0 && used.stderr.contains("was used already"), "{used:?}");
+    assert!(used.code != 0 && used.stderr.contains("was already used"), "{used:?}");
     assert_eq!(controllers.list("a")?.controllers.len(), 2, "a, and the invited controller");
     Ok(())
 }

@@ -337,7 +337,7 @@ fn a_queue_of_an_account_accepts_only_jobs_of_its_members() -> anyhow::Result<()
     let job = member.submit(&["--mem=16M"], "#!/bin/sh\ntrue\n")?;
     let view = member.finished(&job)?;
     assert_eq!(view.ask.account, AccountName::new("vision").ok(), "the member's default");
-    assert!(!cluster.controller_log().contains("keeps NOBODY out"));
+    assert!(!cluster.controller_log().contains("is open to ALL users"));
     // Only root can act as two users.
     let Some(other) = Person::other() else { return Ok(()) };
     let stranger = cluster.kantctl(other)?;

@@ -1,7 +1,7 @@
-//! What keeps a channel going: one task that owns the WebSocket, reads, writes and pings.
+//! The task that owns a channel's WebSocket: it reads, writes and pings.
 //!
-//! Knows frames, never messages. Each direction has a short queue, so whoever is slow slows down
-//! whoever is fast, and nothing piles up.
+//! It handles frames, not messages. Each direction has a short queue, so that a slow side slows
+//! down the other one instead of letting data pile up.
 
 use std::error::Error as StdError;
 use std::pin::pin;
@@ -17,10 +17,10 @@ use tokio_tungstenite::tungstenite;
 
 use super::{CLOSE_LIMIT, ChannelError, Keepalive};
 
-/// RFC 6455, section 5.5: a control frame carries 125 bytes, two of them the close code.
+/// RFC 6455, section 5.5: a control frame has at most 125 bytes, two of them the close code.
 const REASON_BYTES_MAX: usize = 123;
 
-/// What a half of the channel wants written.
+/// A frame to be written.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     Message(Bytes),
@@ -29,12 +29,12 @@ pub(crate) enum Outgoing {
 
 pub(crate) enum Heard {
     Message(Bytes),
-    /// A sign of life.
+    /// A ping, a pong or similar, which shows that the peer is alive.
     Life,
     Close(String),
 }
 
-/// The two WebSocket libraries' message types, as far as the pump cares.
+/// The common interface of the two WebSocket libraries' message types.
 pub(crate) trait Frame: Sized {
     fn message(data: Bytes) -> Self;
     fn ping() -> Self;
@@ -43,22 +43,22 @@ pub(crate) trait Frame: Sized {
 }
 
 enum End {
-    /// As agreed, by us or by a peer that gave no reason.
+    /// Closed by this side, or by a peer that gave no reason.
     Over,
     Failed(ChannelError),
 }
 
-/// Who asks whether the other still lives: one question and its answer tell both.
+/// The side that pings; one ping and its answer show both sides that the other is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pings {
-    /// At every interval: who opened the channel.
+    /// At every interval, on the side that opened the channel.
     Always,
-    /// Only where nothing came for an interval and a half: who accepted it, for whom ten thousand
-    /// peers ask.
+    /// Only after one and a half intervals of silence, on the side that accepted the channel and
+    /// may have ten thousand peers.
     InSilence,
 }
 
-/// Runs until the channel is over, then says how in the last entry of `incoming`.
+/// Runs until the channel is closed; the last item of `incoming` is the reason.
 pub(crate) async fn pump<S, M, E>(
     socket: S,
     mut outgoing: mpsc::Receiver<Outgoing>,
@@ -73,22 +73,22 @@ pub(crate) async fn pump<S, M, E>(
     let heard = Heartbeat::new();
     let end = {
         let mut reading = pin!(read(stream, &incoming, keepalive, &heard));
-        let due = due(pings, keepalive, &heard);
+        let due = ping_times(pings, keepalive, &heard);
         let writing = pin!(write(sink, &mut outgoing, &incoming, due));
         tokio::select! {
             end = &mut reading => end,
             written = writing => match (written, timeout(CLOSE_LIMIT, reading).await) {
                 (Ok(()), _) => End::Over,
-                // The peer may have hung up while we wrote: its reason is the better one.
+                // The peer may have closed while we wrote: its reason is the better one.
                 (Err(_), Ok(end)) => end,
                 (Err(error), Err(_)) => lost(error),
             },
         }
     };
-    // From now on sending fails, even while a slow receiver reads what is left.
+    // From now on sending fails, even while a slow receiver reads the remaining messages.
     drop(outgoing);
     if let End::Failed(error) = end {
-        // Nobody there to hear it is fine.
+        // The receiver may be gone.
         let _ = incoming.send(Err(error)).await;
     }
 }
@@ -111,12 +111,12 @@ where
         heard.beat();
         match next.map(|read| read.map(Frame::heard)) {
             Some(Ok(Heard::Message(data))) => {
-                // With the receiver gone the rest is read and dropped: the writer says good-bye.
+                // Without a receiver the rest is read and dropped, and the writer closes.
                 let _ = incoming.send(Ok(data)).await;
             }
             Some(Ok(Heard::Life)) => {}
             Some(Ok(Heard::Close(reason))) => {
-                // Reading on is what sends our half of the good-bye.
+                // Reading on sends our half of the close handshake.
                 let _ = timeout(CLOSE_LIMIT, stream.next()).await;
                 return match reason.is_empty() {
                     true => End::Over,
@@ -129,10 +129,10 @@ where
     }
 }
 
-/// When something was heard last.
+/// The time of the last received frame.
 struct Heartbeat {
     begun: Instant,
-    /// Milliseconds after that.
+    /// Milliseconds after `start`.
     last: AtomicU64,
 }
 
@@ -151,8 +151,8 @@ impl Heartbeat {
     }
 }
 
-/// Gives the moments at which a ping is due, one after the other.
-fn due<'a>(
+/// Yields the moments at which a ping is due.
+fn ping_times<'a>(
     pings: Pings,
     keepalive: Keepalive,
     heard: &'a Heartbeat,
@@ -173,7 +173,7 @@ fn due<'a>(
     })
 }
 
-/// Writes what is asked for and pings in between, until asked to close or nobody asks any more.
+/// Writes queued frames and pings, until asked to close or until all senders are dropped.
 async fn write<M, E>(
     mut sink: impl Sink<M, Error = E> + Unpin,
     outgoing: &mut mpsc::Receiver<Outgoing>,
@@ -186,7 +186,7 @@ where
     let mut due = pin!(due);
     loop {
         tokio::select! {
-            // What is queued goes out before a good-bye.
+            // Queued messages are sent before the close frame.
             biased;
             next = outgoing.recv() => match next {
                 Some(Outgoing::Message(data)) => sink.send(M::message(data)).await?,
@@ -200,9 +200,9 @@ where
 }
 
 fn lost(error: impl StdError + Send + Sync + 'static) -> End {
-    // Who is killed says no good-bye; the TLS library then cites its manual.
+    // A killed peer sends no close frame; the TLS library's message then cites its manual.
     let source = match error.to_string().contains("close_notify") {
-        true => "it ended without a good-bye".into(),
+        true => "it ended without a close".into(),
         false => error.into(),
     };
     End::Failed(ChannelError::Lost { source })

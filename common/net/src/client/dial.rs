@@ -1,6 +1,4 @@
-//! How to reach a daemon: where it is, and one connection to it that speaks HTTP/1.1.
-//!
-//! Never keeps a connection and never tries twice: that is [`crate::Client`]'s business.
+//! The endpoint of a daemon, and the opening of one HTTP/1.1 connection to it, without retries.
 
 use std::fmt;
 use std::io;
@@ -19,12 +17,12 @@ use super::ClientError;
 use crate::identity::Identity;
 use crate::tcp;
 
-/// Where a daemon answers.
+/// The address of a daemon.
 #[derive(Debug, Clone)]
 pub enum Endpoint {
-    /// A daemon on this host; the kernel tells it who calls.
+    /// A daemon on this host, which learns the caller from the kernel.
     Unix(PathBuf),
-    /// A controller behind TLS; `identity` tells it who calls.
+    /// A controller behind TLS, which learns the caller from `identity`.
     Tls {
         /// `host:port`.
         addr: String,
@@ -42,7 +40,7 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// What to look at when nobody answers there.
+    /// The first thing to check when the daemon does not answer.
     fn advice(&self, error: &io::Error) -> &'static str {
         match (self, error.kind()) {
             (Endpoint::Unix(_), io::ErrorKind::PermissionDenied) => {
@@ -68,7 +66,7 @@ impl Endpoint {
         }
     }
 
-    /// Opens a connection within `limit`; a task of its own carries it until both sides are done.
+    /// Opens a connection within `limit`; a separate task drives it until both sides are done.
     pub(crate) async fn dial(&self, limit: Duration) -> Result<SendRequest<Body>, ClientError> {
         match tokio::time::timeout(limit, self.open()).await {
             Ok(Ok(sender)) => Ok(sender),

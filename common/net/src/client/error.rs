@@ -1,5 +1,4 @@
-//! Why a question got no answer, so told that a caller knows whether to ask again or elsewhere.
-//! Never holds what a daemon's refusal means: that is between the two programs.
+//! Errors of a request, by which a caller knows whether to retry it, or to try another daemon.
 
 use std::error::Error as StdError;
 use std::io;
@@ -8,25 +7,23 @@ use thiserror::Error;
 
 use crate::refusal::ApiError;
 
-/// Why there is no answer.
+/// Why a request got no answer.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// Nobody is there, or nobody we trust.
+    /// No daemon is reachable, or none that is trusted.
     #[error("failed to connect to {endpoint}: {advice}")]
     Unreachable {
         endpoint: String,
-        /// What to look at.
         advice: &'static str,
-        /// What the system or the TLS library said.
+        /// The error of the system or the TLS library.
         #[source]
         source: io::Error,
     },
-    /// The daemon said no.
+    /// The daemon refused.
     #[error("{error}")]
     Refused { status: u16, error: ApiError },
-    /// No answer within the limit.
     #[error(
-        "no answer from {endpoint} within {limit_seconds} s: it may still carry out what was asked"
+        "no answer from {endpoint} within {limit_seconds} s: it may still carry out the request"
     )]
     TimedOut { endpoint: String, limit_seconds: f32 },
     /// The connection broke before the answer was complete.
@@ -36,27 +33,24 @@ pub enum ClientError {
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// An answer came that makes no sense.
+    /// The answer is invalid.
     #[error("failed to understand the answer of {endpoint}: is it of the same version?")]
     Broken {
         endpoint: String,
-        /// What is wrong with it.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The question cannot be put into HTTP.
-    #[error("failed to ask for {path:?}")]
+    /// The request cannot be expressed in HTTP.
+    #[error("failed to make a request for {path:?}")]
     Unaskable {
-        /// The path asked for.
         path: String,
-        /// What is wrong with it.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
 }
 
 impl ClientError {
-    /// The status and reason, if the daemon said no.
+    /// The status and reason, if the daemon refused.
     pub fn refusal(&self) -> Option<(u16, &ApiError)> {
         match self {
             ClientError::Refused { status, error } => Some((*status, error)),
@@ -64,7 +58,7 @@ impl ClientError {
         }
     }
 
-    /// Whether nothing was asked because nobody was reached: another endpoint may be tried.
+    /// Was no daemon reached, so that another endpoint may be tried?
     pub fn is_unreachable(&self) -> bool {
         matches!(self, ClientError::Unreachable { .. })
     }

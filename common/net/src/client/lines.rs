@@ -1,5 +1,5 @@
-//! Answers in lines: documents of JSON, one after the other, read while the daemon still writes.
-//! Never takes one that broke off for the whole.
+//! Answers in lines: JSON documents, one per line, which are read while the daemon writes. An
+//! answer that broke off is an error, so that a part is not taken for the whole.
 
 use super::{ANSWER_BYTES_MAX, Client, ClientError, request};
 use axum::body::{Body, Bytes};
@@ -8,16 +8,16 @@ use http_body_util::{BodyExt, Limited};
 use serde::de::{DeserializeOwned, Error as _};
 use std::marker::PhantomData;
 
-/// As [`axum::http::header::CONTENT_TYPE`] says it.
+/// The value of [`axum::http::header::CONTENT_TYPE`].
 const IN_LINES: &str = "application/x-ndjson";
 
 impl Client {
-    /// Asks for something that comes in lines: the first is of one kind, all others of another and
-    /// added, one by one, to what `start` makes of the first. `path` may have a query.
+    /// Requests an answer in lines. `start` makes a value of the first line; all others have
+    /// another type, and are added to the value one by one. `path` may have a query.
     ///
     /// # Errors
-    /// As [`Client::get`]; also where the answer is of another form, or ends within a line or
-    /// before its first.
+    /// As [`Client::get`]; also if the answer has another form, or ends within a line or before the
+    /// first one.
     pub async fn get_lines<H, L, S>(
         &self,
         path: &str,
@@ -37,7 +37,7 @@ impl Client {
             }
             let kind = response.headers().get(header::CONTENT_TYPE);
             if kind.is_none_or(|kind| kind != IN_LINES) {
-                return Err(self.broken("it does not answer in lines"));
+                return Err(self.broken("the answer is not in lines"));
             }
             let mut lines = Lines::new(start, add);
             let mut body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
@@ -55,12 +55,12 @@ impl Client {
     }
 }
 
-/// What was read so far.
+/// The state of reading.
 struct Lines<H, L, S, B, A> {
     start: Option<B>,
     sum: Option<S>,
     add: A,
-    /// The beginning of the next.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
     kinds: PhantomData<(H, L)>,
 }
@@ -90,10 +90,10 @@ where
         Ok(())
     }
 
-    /// Reads all whole documents; how many bytes they take.
+    /// Reads all complete documents, and returns their length in bytes.
     fn read(&mut self, bytes: &[u8]) -> serde_json::Result<usize> {
         let mut read = 0;
-        // Looked at once, and not string by string; a letter may end in the next piece.
+        // UTF-8 is checked once, not for each string; a character may end in the next piece.
         let mut text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) if error.error_len().is_none() => valid(bytes, error.valid_up_to()),
@@ -121,7 +121,7 @@ where
 
     fn end(self) -> serde_json::Result<S> {
         let rest = self.rest.trim_ascii();
-        // What is no whole document is refused by its reader, in its words.
+        // The deserializer reports an incomplete document, in its own words.
         match self.sum {
             Some(sum) if rest.is_empty() => Ok(sum),
             Some(_) => Err(unfinished::<L>(rest)),
@@ -199,7 +199,7 @@ mod tests {
         let cut = TEXT.len() - 3;
         assert!(read(&[&TEXT.as_bytes()[..cut]]).unwrap_err().is_eof());
         assert!(read(&[b""]).unwrap_err().is_eof());
-        assert!(read(&[b"{\"at\":7}\n{\"nobody\":1}\n"]).unwrap_err().is_data());
+        assert!(read(&[b"{\"at\":7}\n{\"other\":1}\n"]).unwrap_err().is_data());
         assert!(read(&[b"{\"at\":7}\nnothing\n"]).unwrap_err().is_syntax());
     }
 }

@@ -1,6 +1,6 @@
-//! A connection from its first request to its last. A head that does not come, a body that does
-//! not end and an answer that is not read end it: each holds a file descriptor, of which there are
-//! few. Never ends one whose answer takes long to make.
+//! One HTTP connection with time limits. A head that does not arrive, a body that does not end and
+//! an answer that is not read end the connection, since each holds a file descriptor, of which
+//! there are few. An answer may take any time to produce.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -23,18 +23,18 @@ use tokio::sync::watch;
 use tokio::time::Sleep;
 use tower_service::Service as _;
 
-use super::stall::NoStall;
+use super::write_timeout::WriteTimeout;
 use crate::caller::Caller;
 
-/// How long a connection may keep the daemon waiting.
+/// The time limits of a connection's peer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// For the head of a request, from the end of the answer before it: also for an idle
+    /// For the head of a request, from the end of the answer before it; so also for an idle
     /// connection. Longer than [`crate::Client`] keeps one.
     pub(super) head: Duration,
-    /// For the rest of the request.
+    /// For the body of the request.
     pub(super) body: Duration,
-    /// For the next bytes of an answer to be taken.
+    /// For accepting the next bytes of an answer.
     pub(super) stall: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Default for Limits {
     }
 }
 
-/// Answers its requests one after the other. Once told to stop, the one under way is the last.
+/// Answers the requests one after the other. After `stopping` is set, the current one is the last.
 pub(super) async fn serve<I>(
     io: I,
     caller: Caller,
@@ -60,10 +60,10 @@ pub(super) async fn serve<I>(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
-        .serve_connection(TokioIo::new(NoStall::new(io, limits.stall)), service)
+        .serve_connection(TokioIo::new(WriteTimeout::new(io, limits.stall)), service)
         .with_upgrades();
     let mut connection = pin!(connection);
-    // An error means that the server is gone: then it is time, too.
+    // An error means that the server is gone, and the connection must stop as well.
     let stop = async { drop(stopping.wait_for(|stop| *stop).await) };
     let ended = tokio::select! {
         ended = connection.as_mut() => Some(ended),
@@ -93,14 +93,14 @@ async fn answer(
 
 /// The body of a request took too long.
 #[derive(Debug, Error)]
-#[error("the request did not come to its end within {} s", .0.as_secs())]
+#[error("the request was not complete within {} s", .0.as_secs())]
 struct TooSlow(Duration);
 
-/// A body that comes in time or fails.
+/// A body that arrives in time or fails.
 struct InTime {
     body: Incoming,
     limit: Duration,
-    /// Set once something is waited for.
+    /// Set while the body is awaited.
     until: Option<Pin<Box<Sleep>>>,
 }
 

@@ -1,7 +1,7 @@
-//! The TLS port: only daemons with a certificate from the cluster key get in.
+//! The TLS port, open only to daemons with a certificate from the cluster key.
 //!
-//! Handshakes run beside the accept loop, each with a time limit, so that a port scan, a slow
-//! peer or a stranger costs the others nothing. Never serves a caller without a [`Role`].
+//! Handshakes run outside the accept loop, each with a time limit, so that a port scan, a slow peer
+//! or a stranger does not delay the others.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,31 +13,31 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::places::files;
-use super::roaming::Roaming;
+use super::connection_limits::open_files_max;
+use super::migrating::MigratingStream;
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
 use crate::identity::{Identity, Role};
 use crate::tcp;
 
-/// An honest handshake takes milliseconds; a loaded host may need a second.
+/// A normal handshake takes milliseconds; on a loaded host it may need a second.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
-/// Strangers can hold at most this many places, each for [`HANDSHAKE_LIMIT`].
+/// The maximum number of concurrent handshakes, each for at most [`HANDSHAKE_LIMIT`].
 const HANDSHAKES_MAX: u64 = 1024;
-/// And of the files that this process may have open, at most this part.
+/// Handshakes may take at most an eighth of the files that this process may open.
 const STRANGERS_PART: u64 = 8;
 
-/// A TCP port behind mutual TLS that knows its callers.
+/// A TCP port with mutual TLS.
 pub struct TlsListener {
     listener: TcpListener,
     addr: SocketAddr,
     acceptor: TlsAcceptor,
     handshakes_max: usize,
-    handshakes: JoinSet<Option<(TlsStream<Roaming>, Caller)>>,
+    handshakes: JoinSet<Option<(TlsStream<MigratingStream>, Caller)>>,
 }
 
 impl TlsListener {
-    /// Listens on `addr` (`host:port`), showing the certificate of `identity`.
+    /// Listens on `addr` (`host:port`) with the certificate of `identity`.
     pub async fn bind(addr: &str, identity: &Identity) -> Result<Self, ListenError> {
         let failed = |source| ListenError::Address { addr: addr.to_owned(), source };
         let listener = TcpListener::bind(addr).await.map_err(failed)?;
@@ -50,22 +50,22 @@ impl TlsListener {
         })
     }
 
-    /// The address it listens on, with the real port where 0 was asked for.
+    /// The address, with the actual port if port 0 was requested.
     pub fn local_addr(&self) -> SocketAddr {
         self.addr
     }
 }
 
 fn handshakes_max() -> usize {
-    let most = (files() / STRANGERS_PART).min(HANDSHAKES_MAX);
+    let most = (open_files_max() / STRANGERS_PART).min(HANDSHAKES_MAX);
     usize::try_from(most).unwrap_or(usize::MAX).max(1)
 }
 
 impl Listener for TlsListener {
-    type Io = TlsStream<Roaming>;
+    type Io = TlsStream<MigratingStream>;
     type Addr = Caller;
 
-    async fn accept(&mut self) -> (TlsStream<Roaming>, Caller) {
+    async fn accept(&mut self) -> (TlsStream<MigratingStream>, Caller) {
         loop {
             let has_place = self.handshakes.len() < self.handshakes_max;
             tokio::select! {
@@ -96,12 +96,14 @@ async fn shake_hands(
     acceptor: TlsAcceptor,
     stream: TcpStream,
     from: SocketAddr,
-) -> Option<(TlsStream<Roaming>, Caller)> {
+) -> Option<(TlsStream<MigratingStream>, Caller)> {
     if let Err(error) = tcp::tune(&stream) {
         tracing::debug!(%from, %error, "failed to tune a connection");
     }
     let stream =
-        match tokio::time::timeout(HANDSHAKE_LIMIT, acceptor.accept(Roaming::new(stream))).await {
+        match tokio::time::timeout(HANDSHAKE_LIMIT, acceptor.accept(MigratingStream::new(stream)))
+            .await
+        {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
                 tracing::debug!(%from, %error, "a handshake failed");

@@ -1,7 +1,7 @@
-//! The local socket: anybody on this host may connect, and the kernel says who it is.
+//! The local socket: any user on this host may connect, and the kernel identifies the user.
 //!
-//! A lock file beside the socket decides which daemon it belongs to, so that two daemons started
-//! at once never take it from each other. Never reads what callers say about themselves.
+//! A lock file next to the socket decides which daemon owns it, so that two daemons that start at
+//! the same time do not take it from each other.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -13,28 +13,28 @@ use std::sync::Arc;
 use axum::serve::Listener;
 use tokio::net::UnixListener;
 
-use super::places::{LocalStream, Places, TOO_MANY};
+use super::connection_limits::{ConnectionLimits, LocalStream, TOO_MANY};
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
 
 const ROOT: u32 = 0;
-/// Anybody may connect; what they may do is decided by who they are.
+/// Any user may connect; permissions depend on the user.
 const SOCKET_MODE: u32 = 0o666;
 
-/// A unix socket that knows its callers. Its file goes when it is dropped.
+/// A unix socket that identifies its callers. Its file is removed when it is dropped.
 #[derive(Debug)]
 pub struct LocalListener {
     listener: UnixListener,
     path: PathBuf,
     inode: u64,
-    places: Places,
-    /// Held for as long as we listen. The file itself stays: removing it would let a third
-    /// daemon lock a new one while a second waits on the old.
+    limits: ConnectionLimits,
+    /// Held while we listen. The file itself stays: removing it would let a third daemon lock a new
+    /// file while a second one waits for the old.
     _lock: File,
 }
 
 impl LocalListener {
-    /// Listens at `path`, replacing a socket that nobody listens on any more.
+    /// Listens at `path`, and replaces a socket that no process listens on.
     ///
     /// Must be called inside a tokio runtime.
     pub fn bind(path: &Path) -> Result<Self, ListenError> {
@@ -45,16 +45,17 @@ impl LocalListener {
         fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
         let inode = fs::symlink_metadata(path).map_err(failed)?.ino();
         let own = nix::unistd::geteuid().as_raw();
-        let places = Places::new(Arc::new(move |uid| uid == ROOT || uid == own));
-        Ok(Self { listener, path: path.to_owned(), inode, places, _lock: lock })
+        let limits = ConnectionLimits::new(Arc::new(move |uid| uid == ROOT || uid == own));
+        Ok(Self { listener, path: path.to_owned(), inode, limits, _lock: lock })
     }
 
-    /// Keeps connections for these users, too: a quarter of all are kept for root, for the user
-    /// this process runs as, and for daemons.
+    /// Reserves connections for these users as well: a quarter of all are reserved for root, for
+    /// the user of this process, and for daemons.
     pub fn trusting(mut self, is_trusted: impl Fn(u32) -> bool + Send + Sync + 'static) -> Self {
         let own = nix::unistd::geteuid().as_raw();
-        self.places =
-            Places::new(Arc::new(move |uid| uid == ROOT || uid == own || is_trusted(uid)));
+        self.limits = ConnectionLimits::new(Arc::new(move |uid| {
+            uid == ROOT || uid == own || is_trusted(uid)
+        }));
         self
     }
 
@@ -65,7 +66,7 @@ impl LocalListener {
 
 impl Drop for LocalListener {
     fn drop(&mut self) {
-        // Somebody may have put another socket there by hand: that one is not ours.
+        // An operator may have replaced the socket by hand: the new one is not ours.
         let is_ours = fs::symlink_metadata(&self.path).is_ok_and(|m| m.ino() == self.inode);
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
             tracing::debug!(path = %self.path.display(), %error, "failed to remove the socket");
@@ -87,15 +88,18 @@ impl Listener for LocalListener {
                 }
             };
             match stream.peer_cred() {
-                Ok(who) => {
-                    let caller = Caller::Local { uid: who.uid(), gid: who.gid(), pid: who.pid() };
-                    match self.places.take(who.uid(), stream) {
+                Ok(peer) => {
+                    let caller =
+                        Caller::Local { uid: peer.uid(), gid: peer.gid(), pid: peer.pid() };
+                    match self.limits.take(peer.uid(), stream) {
                         Ok(stream) => return (stream, caller),
-                        // What does not fit into an empty buffer is not worth waiting for.
+                        // If it does not fit into the empty buffer, it is not worth waiting.
                         Err(stream) => drop(stream.try_write(TOO_MANY.as_bytes())),
                     }
                 }
-                Err(error) => tracing::debug!(%error, "failed to learn who calls: hung up"),
+                Err(error) => {
+                    tracing::debug!(%error, "failed to identify the caller: closed the connection")
+                }
             }
         }
     }
@@ -133,7 +137,7 @@ fn remove_stale(path: &Path) -> Result<(), ListenError> {
         }
         Ok(_) => {}
     }
-    // Somebody may listen who does not know of the lock.
+    // Another process may listen without using the lock.
     match Probe::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             fs::remove_file(path).map_err(failed)
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_somebody_listens_on_is_left_alone() {
+    async fn a_socket_with_a_listener_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ours.sock");
         let _first = LocalListener::bind(&path).unwrap();

@@ -1,7 +1,7 @@
-//! What an operator may mean, but probably does not: quotas over what there is, nodes and kinds of
-//! GPU that nobody has. Never an error: nodes come later, and quotas may be more than capacity.
+//! Warnings about a policy that does not match the cluster: quotas above its capacity, and unknown
+//! nodes and GPU kinds. They are no errors: nodes may come later, and quotas may exceed capacity.
 
-use super::fair::unheard;
+use super::fair_sharing::ignored_settings;
 use crate::gpu::GpuKind;
 use crate::hostlist;
 use crate::id::{NodeName, QueueName};
@@ -11,21 +11,17 @@ use crate::policy::{Amounts, Policy};
 use crate::unit::{Bytes, Cpus, Gpus};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a cluster has.
+/// The resources of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Capacity {
-    /// Its nodes.
     pub nodes: BTreeSet<NodeName>,
-    /// GPUs of each kind.
     pub gpus: BTreeMap<GpuKind, Gpus>,
-    /// CPUs.
     pub cpus: Cpus,
-    /// Memory.
     pub memory: Bytes,
 }
 
 impl Capacity {
-    /// Of these nodes together.
+    /// The total of these nodes.
     pub fn of<'a>(nodes: impl IntoIterator<Item = (&'a NodeName, &'a Inventory)>) -> Self {
         let mut capacity = Self::default();
         for (name, inventory) in nodes {
@@ -40,13 +36,14 @@ impl Capacity {
     }
 }
 
-/// What to tell an operator of a policy on a cluster. Of one without nodes, or of none that is
-/// known: only what queues owe each other, and what they are told in vain.
+/// Warnings for an operator about a policy on a cluster. If the cluster's nodes are unknown, only
+/// warnings about the queues themselves.
 #[must_use]
 pub fn warnings(policy: &Policy, capacity: &Capacity) -> Vec<String> {
     let owed = policy.queues.iter();
-    let owed = owed.flat_map(|queue| over(policy, Some(&queue.name), &queue.quota.amounts));
-    let owed = owed.chain(unheard(policy));
+    let owed =
+        owed.flat_map(|queue| exceeded_quotas(policy, Some(&queue.name), &queue.quota.amounts));
+    let owed = owed.chain(ignored_settings(policy));
     if capacity.nodes.is_empty() {
         return owed.collect();
     }
@@ -59,8 +56,9 @@ pub fn warnings(policy: &Policy, capacity: &Capacity) -> Vec<String> {
             let kinds: Vec<String> = capacity.gpus.keys().map(ToString::to_string).collect();
             let has = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
             let name = &queue.name;
-            warnings
-                .push(format!("queue {name}, quota: no node has GPUs of kind {kind}, but {has}"));
+            warnings.push(format!(
+                "queue {name}, quota: no node has GPUs of kind {kind}; the kinds are: {has}"
+            ));
         }
     }
     let whole = Amounts {
@@ -69,7 +67,7 @@ pub fn warnings(policy: &Policy, capacity: &Capacity) -> Vec<String> {
         cpus: Some(capacity.cpus),
         memory: Some(capacity.memory),
     };
-    warnings.extend(over(policy, None, &whole));
+    warnings.extend(exceeded_quotas(policy, None, &whole));
     warnings.extend(owed);
     if let Some(nodes) = unknown(policy.topology.0.keys(), capacity) {
         warnings.push(format!("topology: the cluster has no node {nodes} yet"));
@@ -77,21 +75,21 @@ pub fn warnings(policy: &Policy, capacity: &Capacity) -> Vec<String> {
     warnings
 }
 
-/// Nodes that are not there, as a host list.
+/// The nodes that do not exist, as a host list.
 fn unknown<'a>(names: impl Iterator<Item = &'a NodeName>, capacity: &Capacity) -> Option<String> {
     let unknown: Vec<&NodeName> = names.filter(|name| !capacity.nodes.contains(name)).collect();
     (!unknown.is_empty()).then(|| hostlist::fold(unknown))
 }
 
-/// Where the quotas of the queues below one (of the top queues, for `None`) come to more than it
-/// has itself.
-fn over(policy: &Policy, parent: Option<&QueueName>, has: &Amounts) -> Vec<String> {
+/// The sums of the children's quotas that exceed their parent's quota; for `None`, the sums of the
+/// top-level queues' quotas that exceed the cluster.
+fn exceeded_quotas(policy: &Policy, parent: Option<&QueueName>, has: &Amounts) -> Vec<String> {
     let children: Vec<&Queue> =
         policy.queues.iter().filter(|queue| queue.parent.as_ref() == parent).collect();
     let owed = || children.iter().map(|queue| &queue.quota.amounts);
     let owner = match parent {
         None => "the cluster has".to_owned(),
-        Some(name) => format!("queue {name} above them has"),
+        Some(name) => format!("their parent queue {name} has"),
     };
     let names: Vec<&str> = children.iter().map(|queue| queue.name.as_str()).collect();
     let names = names.join(", ");

@@ -1,13 +1,13 @@
-//! From the tables of a configuration to the policy that the engine reads. Used by kantctld, and by
-//! the simulator for policy files, which are kantctld.toml with as few keys as one likes.
-//! Never reads a file and never asks the host: text and a resolver of names are handed in.
+//! The conversion of configuration tables to the policy that the engine reads. kantctld uses it,
+//! and so does the simulator for policy files, which are partial kantctld.toml files. The text and
+//! a resolver of names are arguments, so the conversion needs no host.
 
 mod capacity;
-mod fair;
-mod fault;
+mod error;
+mod fair_sharing;
 mod names;
 mod nodes;
-mod open;
+mod open_access;
 mod positions;
 mod queues;
 mod topology_file;
@@ -17,9 +17,9 @@ mod tree;
 mod tests;
 
 pub use capacity::{Capacity, warnings};
-pub use fault::{Place, PolicyError, Problem};
+pub use error::{Place, PolicyError, Problem};
 pub use names::{Names, NumbersOnly};
-pub use open::no_locks;
+pub use open_access::open_access_warnings;
 pub use topology_file::{TopologyError, TopologyFile, TopologyProblem};
 pub use tree::check;
 
@@ -28,14 +28,11 @@ use crate::id::{AccountName, NodeName};
 use crate::policy::{Access, Policy};
 use crate::topology::Topology;
 
-/// A configuration that was read, with its text, so that a complaint can name the line.
+/// A configuration and its text, so that errors can name the line.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicySource<'a> {
-    /// The file's name.
     pub file: &'a str,
-    /// Its text.
     pub text: &'a str,
-    /// What it says.
     pub config: &'a ControllerConfig,
     /// The file that `topology_file` names.
     pub topology: Option<&'a TopologyFile>,
@@ -51,8 +48,8 @@ pub fn policy(source: &PolicySource, names: &dyn Names) -> Result<Policy, Config
     policy.map_err(|error| error.in_file(source.file, source.text))
 }
 
-/// For who knows all nodes there will ever be, as of a recorded cluster: complains of a node that
-/// the topology file, or a table that says where nodes stand, has too many.
+/// Checks that every node in the topology file and in the position tables exists, for a caller that
+/// knows all nodes, as of a recorded cluster.
 ///
 /// # Errors
 /// [`ConfigError`] with file, line, table and what to do.
@@ -97,7 +94,7 @@ fn convert(
     Ok(policy)
 }
 
-/// Where accounts are listed, a queue or QoS names none but those.
+/// Where accounts are listed, queues and QoS may name only those.
 fn known_accounts(policy: &Policy) -> Result<(), PolicyError> {
     if policy.accounts.is_empty() {
         return Ok(());

@@ -1,19 +1,17 @@
-//! Users and groups by name. Never asks the host itself: who converts a configuration hands in a
-//! resolver. Numbers are read here, so that a resolver sees names alone.
+//! The resolution of user and group names. The caller passes a resolver for its host; numeric ids
+//! are parsed here, so a resolver receives names only.
 
-use super::fault::Problem;
+use super::error::Problem;
 use crate::id::{AccountName, Gid, Uid};
 use crate::policy::Access;
 
-/// Finds users and groups by name.
+/// A resolver of user and group names.
 pub trait Names {
-    /// The user of this name.
     fn user(&self, name: &str) -> Option<Uid>;
-    /// The group of this name.
     fn group(&self, name: &str) -> Option<Gid>;
 }
 
-/// Knows no name: for places where only numbers make sense.
+/// A resolver that knows no name, where only numeric ids are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NumbersOnly;
 
@@ -27,7 +25,7 @@ impl Names for NumbersOnly {
     }
 }
 
-/// Who may use something; the key that is wrong comes with the problem.
+/// The access by users, groups and accounts; an error includes the key at fault.
 pub(super) fn access(
     users: &[String],
     groups: &[String],

@@ -1,7 +1,7 @@
-//! Which nodes a queue of the tree has: its own, inside those of the queue above, or the same ones.
-//! Never knows which nodes exist. Expects a tree that `tree` has checked.
+//! The nodes of each queue: its own, a subset of its parent's, or else the parent's. Expects a tree
+//! that `tree` has checked.
 
-use super::fault::{PolicyError, Problem};
+use super::error::{PolicyError, Problem};
 use super::tree::of_queue;
 use crate::hostlist;
 use crate::id::NodeName;
@@ -28,10 +28,10 @@ pub(super) fn inherit(queues: &mut [Queue]) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// The nearest queue above that names nodes.
+/// The nearest ancestor that names nodes.
 fn nearest_with_nodes<'a>(queues: &'a [Queue], queue: &Queue) -> Option<&'a Queue> {
     let mut above = queue.parent.as_ref();
-    // No path is longer than there are queues.
+    // No path is longer than the number of queues.
     for _ in queues {
         let parent = queues.iter().find(|other| Some(&other.name) == above)?;
         if !parent.nodes.is_empty() {

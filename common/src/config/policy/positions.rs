@@ -1,7 +1,7 @@
-//! `[[leaf]]`, `[[nvlink_domain]]` and `[[zone]]` tables, beside a topology file or without one, to
-//! the position of each node. Never lets one source overrule the other: a contradiction is said.
+//! The position of each node in the topology, from `[[leaf]]`, `[[nvlink_domain]]` and `[[zone]]`
+//! tables and a topology file. Sources that contradict each other are an error.
 
-use super::fault::{Place, PolicyError, Problem};
+use super::error::{Place, PolicyError, Problem};
 use super::queues::named;
 use crate::config::ControllerConfig;
 use crate::hostlist;
@@ -10,7 +10,7 @@ use crate::policy::Policy;
 use crate::topology::{Position, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The positions of a file, with what the tables add.
+/// The positions in the file, with those in the tables.
 pub(super) fn topology(
     config: &ControllerConfig,
     mut topology: Topology,
@@ -19,7 +19,7 @@ pub(super) fn topology(
     let mut above = BTreeMap::new();
     for (number, table) in config.leaf.iter().enumerate() {
         let leaf = named("leaf", number, table.name.as_ref())?;
-        let place = |key| of("leaf", number, leaf.as_str(), key);
+        let place = |key| table_place("leaf", number, leaf.as_str(), key);
         if let (Some(spine), Some(superspine)) = (&table.spine, &table.superspine) {
             let first = above.entry(spine).or_insert(superspine);
             if *first != superspine {
@@ -30,32 +30,34 @@ pub(super) fn topology(
         }
         for node in expand(&table.nodes, || place("nodes"))? {
             let position: &mut Position = nodes.entry(node.clone()).or_default();
-            set(&mut position.leaf, Some(&leaf), "leaf", &node, || place("nodes"))?;
-            set(&mut position.spine, table.spine.as_ref(), "spine", &node, || place("spine"))?;
+            set_once(&mut position.leaf, Some(&leaf), "leaf", &node, || place("nodes"))?;
+            set_once(&mut position.spine, table.spine.as_ref(), "spine", &node, || place("spine"))?;
             let superspine = table.superspine.as_ref();
-            set(&mut position.superspine, superspine, "superspine", &node, || place("superspine"))?;
+            set_once(&mut position.superspine, superspine, "superspine", &node, || {
+                place("superspine")
+            })?;
         }
     }
     for (number, table) in config.nvlink_domain.iter().enumerate() {
         let domain: SwitchName = named("nvlink_domain", number, table.name.as_ref())?;
-        let place = || of("nvlink_domain", number, domain.as_str(), "nodes");
+        let place = || table_place("nvlink_domain", number, domain.as_str(), "nodes");
         for node in expand(&table.nodes, place)? {
             let position = nodes.entry(node.clone()).or_default();
-            set(&mut position.nvlink_domain, Some(&domain), "NVLink domain", &node, place)?;
+            set_once(&mut position.nvlink_domain, Some(&domain), "NVLink domain", &node, place)?;
         }
     }
     for (number, table) in config.zone.iter().enumerate() {
         let zone: ZoneName = named("zone", number, table.name.as_ref())?;
-        let place = || of("zone", number, zone.as_str(), "nodes");
+        let place = || table_place("zone", number, zone.as_str(), "nodes");
         for node in expand(&table.nodes, place)? {
             let position = nodes.entry(node.clone()).or_default();
-            set(&mut position.zone, Some(&zone), "zone", &node, place)?;
+            set_once(&mut position.zone, Some(&zone), "zone", &node, place)?;
         }
     }
     Ok(topology)
 }
 
-/// Complains of the first node of these tables that is not known.
+/// Reports the first node of these tables that does not exist.
 ///
 /// # Errors
 /// [`PolicyError`], with the table.
@@ -74,7 +76,7 @@ pub(super) fn known_nodes(
     });
     for (table, number, name, nodes) in leafs.chain(domains).chain(zones) {
         let name = name.unwrap_or_default();
-        let place = || of(table, number, &name, "nodes");
+        let place = || table_place(table, number, &name, "nodes");
         let nodes = expand(nodes, place)?;
         if let Some(unknown) = nodes.into_iter().find(|node| !known(node)) {
             return Err(PolicyError::at(place(), Problem::UnknownNode(unknown)));
@@ -83,7 +85,7 @@ pub(super) fn known_nodes(
     Ok(())
 }
 
-fn of(table: &'static str, number: usize, name: &str, key: &'static str) -> Place {
+fn table_place(table: &'static str, number: usize, name: &str, key: &'static str) -> Place {
     Place { table, number: Some(number), name: Some(name.to_owned()), key: Some(key) }
 }
 
@@ -94,9 +96,9 @@ fn expand(text: &str, place: impl Fn() -> Place) -> Result<Vec<NodeName>, Policy
     hostlist::expand(text).map_err(|error| PolicyError::at(place(), error))
 }
 
-/// Sets what is not known yet; another value than the known one is a contradiction, and so is the
-/// same one from two tables of one name, which the names' check finds.
-fn set<N: Clone + PartialEq + std::fmt::Display>(
+/// Sets an unknown value; a different known value is a contradiction. The same value from two
+/// tables of one name is found by the check of names.
+fn set_once<N: Clone + PartialEq + std::fmt::Display>(
     known: &mut Option<N>,
     said: Option<&N>,
     what: &str,
@@ -127,7 +129,7 @@ pub(super) fn known_zones(policy: &Policy) -> Result<(), PolicyError> {
             [] => String::new(),
             known => format!(", or name one of {}", known.join(", ")),
         };
-        let place = of("queue", number, queue.name.as_str(), "zone");
+        let place = table_place("queue", number, queue.name.as_str(), "zone");
         return Err(PolicyError::at(place, Problem::UnknownZone { zone: zone.clone(), known }));
     }
     Ok(())

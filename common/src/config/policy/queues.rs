@@ -1,7 +1,7 @@
-//! `[[queue]]`, `[[qos]]` and `[[account]]` tables to queues, QoS and accounts. Never checks the
-//! tree; `tree` does, and `nodes` gives each queue its nodes.
+//! The conversion of `[[queue]]`, `[[qos]]` and `[[account]]` tables. `tree` checks the tree, and
+//! `nodes` assigns the nodes of each queue.
 
-use super::fault::{Place, PolicyError, Problem};
+use super::error::{Place, PolicyError, Problem};
 use super::names::{Names, access};
 use super::tree::of_queue;
 use crate::config::{AccountTable, AmountsTable, QosTable, QueueTable};
@@ -13,7 +13,7 @@ use crate::policy::queue::Queue;
 use crate::policy::{Amounts, Backfill, Preemption, Quota, QuotaMode};
 use crate::time::{Span, SpanError};
 
-/// All queues; without a table one named `default`, and with a default in any case.
+/// All queues, one of them the default; without tables, one queue named `default`.
 pub(super) fn queues(tables: &[QueueTable], names: &dyn Names) -> Result<Vec<Queue>, PolicyError> {
     if tables.is_empty() {
         let place = Place { table: "queue", number: None, name: None, key: None };
@@ -85,7 +85,7 @@ fn queue(number: usize, table: &QueueTable, names: &dyn Names) -> Result<Queue, 
     })
 }
 
-/// A table's name, or the complaint that it has none.
+/// A table's name, or an error if it has none.
 pub(super) fn named<N: Clone>(
     table: &'static str,
     number: usize,
@@ -110,7 +110,7 @@ fn quota(table: &QueueTable) -> Result<Quota, Problem> {
     Ok(Quota { mode: table.quota_mode, amounts: amounts.clone(), at_most: at_most.clone() })
 }
 
-/// The first amount that is bounded below what is owed.
+/// The first maximum that is below the quota.
 fn first_below(at_most: &Amounts, owed: &Amounts) -> Option<String> {
     let below = |most: Option<u64>, owed: Option<u64>| most.zip(owed).is_some_and(|(m, o)| m < o);
     let wide = |count: Option<u32>| count.map(u64::from);
@@ -132,7 +132,6 @@ fn first_below(at_most: &Amounts, owed: &Amounts) -> Option<String> {
     most.filter(|_| low).map(|most| format!("memory = \"{most}\""))
 }
 
-/// All QoS.
 pub(super) fn qos(tables: &[QosTable], names: &dyn Names) -> Result<Vec<Qos>, PolicyError> {
     let read = |(number, table): (usize, &QosTable)| {
         let name = named("qos", number, table.name.as_ref())?;
@@ -155,7 +154,6 @@ pub(super) fn qos(tables: &[QosTable], names: &dyn Names) -> Result<Vec<Qos>, Po
     tables.iter().enumerate().map(read).collect()
 }
 
-/// All accounts.
 pub(super) fn accounts(
     tables: &[AccountTable],
     names: &dyn Names,

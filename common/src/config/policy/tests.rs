@@ -1,5 +1,4 @@
-//! What is made of tables, and what is said of those that contradict themselves.
-//! Never reads a file.
+//! Tests of the conversion of tables, and of the errors for contradictions.
 
 use super::*;
 use crate::config::read;
@@ -135,7 +134,7 @@ fn every_key_arrives_where_it_belongs() {
 }
 
 #[test]
-fn without_queues_there_is_one_named_default_for_everybody() {
+fn without_queues_there_is_one_named_default_for_all_users() {
     let queues = made("").unwrap().queues;
     assert_eq!(queues.len(), 1);
     assert!(queues[0].default && queues[0].name.as_str() == "default");
@@ -258,7 +257,7 @@ fn a_node_of_the_file_that_the_cluster_does_not_have_is_found_with_its_line() {
 }
 
 #[test]
-fn quotas_over_capacity_are_allowed_and_warned_of() {
+fn quotas_over_capacity_are_allowed_with_a_warning() {
     let text = "[[queue]]\nname = \"a\"\nquota = { h100 = 8, gpus = 9 }\nnodes = \"g[1-2]\"\n\
                 [[queue]]\nname = \"b\"\nquota = { h100 = 4, v100 = 1, memory = \"2T\" }\n\
                 [[queue]]\nname = \"c\"\nparent = \"b\"\nquota = { h100 = 5 }\n\
@@ -270,19 +269,20 @@ fn quotas_over_capacity_are_allowed_and_warned_of() {
         cpus: Cpus(64),
         memory: Bytes(1 << 40),
     };
-    let told = warnings(&policy, &capacity);
+    let warned = warnings(&policy, &capacity);
     for sentence in [
         "queue a: the cluster has no node g2 yet",
-        "queue b, quota: no node has GPUs of kind v100, but h100",
+        "queue b, quota: no node has GPUs of kind v100; the kinds are: h100",
         "quotas of a, b: 12 h100 GPUs in all, more than the 8 that the cluster has",
         "quotas of a, b: 9 GPUs in all, more than the 8 that the cluster has",
         "quotas of a, b: 2T of memory in all, more than the 1T that the cluster has",
-        "quotas of c: 5 h100 GPUs in all, more than the 4 that queue b above them has",
+        "quotas of c: 5 h100 GPUs in all, more than the 4 that their parent queue b has",
         "topology: the cluster has no node g[2-3] yet",
     ] {
-        assert!(told.iter().any(|one| one == sentence), "{sentence}\nin {told:#?}");
+        assert!(warned.iter().any(|one| one == sentence), "{sentence}\nin {warned:#?}");
     }
-    assert_eq!(told.len(), 7);
-    let of_file = ["quotas of c: 5 h100 GPUs in all, more than the 4 that queue b above them has"];
+    assert_eq!(warned.len(), 7);
+    let of_file =
+        ["quotas of c: 5 h100 GPUs in all, more than the 4 that their parent queue b has"];
     assert_eq!(warnings(&policy, &Capacity::default()), of_file, "no node is known");
 }

@@ -1,76 +1,58 @@
-//! A topology as CSV: a head line `name,leaf,spine,core` (or `superspine`) and, if wanted,
-//! `nvlink_domain` and `zone`, in any order; one node a line; an empty field is not known. The
-//! inventory columns of a node file (`gpus`, `gpu_model`, `cpus`, `mem_mib`) are passed over, so
-//! one file can serve the simulator and the controller. Never reads the file; it is handed text.
+//! A topology as CSV: a header `name,leaf,spine,core` (or `superspine`), optionally with
+//! `nvlink_domain` and `zone`, in any order; one node per line; an empty field is unknown. The
+//! inventory columns of a node file (`gpus`, `gpu_model`, `cpus`, `mem_mib`) are ignored, so that
+//! one file serves both the simulator and the controller.
 
 use crate::id::{IdError, NodeName, SwitchName, ZoneName};
 use crate::topology::{Position, Topology};
 use std::collections::BTreeMap;
 
-/// A topology file that does not read.
+/// An error in a topology file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("failed to read topology {file}: line {line}: {problem}")]
 pub struct TopologyError {
-    /// Which file.
     pub file: String,
-    /// Which line, from 1.
+    /// From 1.
     pub line: usize,
-    /// What is wrong, and what to do.
     pub problem: TopologyProblem,
 }
 
-/// What is wrong with a line.
+/// A problem with a line, with what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyProblem {
-    /// Nothing in it.
     #[error("the file is empty: begin with a line like name,leaf,spine,core")]
     Empty,
-    /// A column nobody knows.
     #[error("there is no column `{0}`: use name, leaf, spine, core, nvlink_domain, zone")]
     UnknownColumn(String),
-    /// A column twice.
-    #[error("the column `{0}` stands there twice: remove one")]
+    #[error("the column `{0}` occurs twice: remove one")]
     ColumnTwice(String),
-    /// No node names.
     #[error("there is no column `name`: begin with a line like name,leaf,spine,core")]
     NoNameColumn,
-    /// More or fewer fields than columns.
-    #[error("it has {found} fields, the head line {expected}: write every field, empty if unknown")]
-    Fields {
-        /// In this line.
-        found: usize,
-        /// In the head line.
-        expected: usize,
-    },
-    /// No name.
+    #[error("it has {found} fields, the header {expected}: write every field, empty if unknown")]
+    Fields { found: usize, expected: usize },
     #[error(transparent)]
     Name(#[from] IdError),
-    /// A node twice.
-    #[error("node {node} stands in line {first} already: remove one")]
+    #[error("node {node} is already in line {first}: remove one")]
     NodeTwice {
-        /// The node.
         node: NodeName,
         /// Its first line.
         first: usize,
     },
-    /// One switch below two.
+    /// A switch with two parents.
     #[error(
-        "{below} hangs on {first}, as another line says, and here on {second}: it hangs on one"
+        "{below} is below {first} in another line, and below {second} here: a switch has one parent"
     )]
     TwoAbove {
-        /// The lower switch.
         below: SwitchName,
-        /// The upper one, as said first.
+        /// The parent in the earlier line.
         first: SwitchName,
-        /// As said here.
+        /// The parent in this line.
         second: SwitchName,
     },
-    /// A node the cluster does not have.
     #[error("the cluster has no node {0}: correct the name, or remove the line")]
     UnknownNode(NodeName),
 }
 
-/// A topology file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopologyFile {
     file: String,
@@ -89,7 +71,7 @@ enum Column {
 }
 
 impl TopologyFile {
-    /// Reads a topology; `file` is its name, for messages.
+    /// Parses a topology; `file` is its name, for messages.
     ///
     /// # Errors
     /// [`TopologyError`] with file and line.
@@ -113,15 +95,13 @@ impl TopologyFile {
         Ok(Self { file: file.to_owned(), nodes })
     }
 
-    /// The positions.
     #[must_use]
     pub fn topology(&self) -> Topology {
         let positions = self.nodes.iter();
         Topology(positions.map(|(node, (_, position))| (node.clone(), position.clone())).collect())
     }
 
-    /// Complains of the first line with a node that is not known, for who knows all nodes there
-    /// will be.
+    /// Reports the first line with a node that does not exist, for a caller that knows all nodes.
     ///
     /// # Errors
     /// [`TopologyError`] with file and line.
@@ -179,7 +159,7 @@ fn node(line: &str, columns: &[Column]) -> Result<(NodeName, Position), Topology
     Ok((NodeName::new(field(Column::Name).unwrap_or_default())?, position))
 }
 
-/// Notes what hangs on what, each switch on one.
+/// Records the parent of each switch, which has only one.
 fn hang(
     above: &mut BTreeMap<(bool, SwitchName), SwitchName>,
     position: &Position,

@@ -1,7 +1,7 @@
-//! What must hold of any policy, from whatever it was made: names once, parents known, no circle,
-//! one default. Never looks at nodes or at the host, so the replicated state makes the same checks.
+//! Checks of the queues that need neither nodes nor the host: unique names, existing parents, no
+//! cycle, one default. The replicated state makes the same checks.
 
-use super::fault::{Place, PolicyError, Problem};
+use super::error::{Place, PolicyError, Problem};
 use crate::id::QueueName;
 use crate::policy::Policy;
 use crate::policy::queue::Queue;
@@ -11,7 +11,7 @@ use std::fmt::Display;
 /// Checks a policy as a whole.
 ///
 /// # Errors
-/// [`PolicyError`] with the first contradiction.
+/// The first contradiction.
 pub fn check(policy: &Policy) -> Result<(), PolicyError> {
     once("queue", policy.queues.iter().map(|queue| &queue.name))?;
     once("qos", policy.qos.iter().map(|qos| &qos.name))?;
@@ -20,7 +20,7 @@ pub fn check(policy: &Policy) -> Result<(), PolicyError> {
     parents(&policy.queues)
 }
 
-/// A key of the queue with this number.
+/// The place of a key of the queue at this position.
 pub(super) fn of_queue(number: usize, queue: &QueueName, key: Option<&'static str>) -> Place {
     Place { table: "queue", number: Some(number), name: Some(queue.to_string()), key }
 }

@@ -1,5 +1,5 @@
-//! Nothing in an ask is without a bound: the controller keeps each ask in memory, in its log and in
-//! its snapshots for as long as it keeps the job. Never looks at what the texts mean.
+//! Size limits on every part of a request. The controller keeps each request in memory, in its log
+//! and in its snapshots for as long as it keeps the job.
 
 use super::{Ask, AskError};
 use crate::id::{ArrayIndex, SET_SIZE_MAX};
@@ -7,34 +7,33 @@ use crate::job::array::ArraySpec;
 use crate::job::mail;
 use crate::text::is_shown;
 
-/// The largest arguments of a script, in bytes, each with the NUL that ends it.
+/// In bytes, each argument with its terminating NUL.
 pub const ARGS_BYTES_MAX: usize = 128 << 10;
 
-/// The most arguments of a script.
 pub const ARGS_MAX: usize = 10_000;
 
-/// The longest command line that is kept for people to see, in bytes.
+/// The maximum length of the displayed command line, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 1024;
 
-/// The most limits taken over from a shell; Linux knows 16 (man 2 getrlimit).
+/// The maximum number of limits inherited from a shell; Linux has 16 (man 2 getrlimit).
 pub const RLIMITS_MAX: usize = 32;
 
-/// The longest name of a limit, in bytes.
+/// In bytes.
 pub const RLIMIT_NAME_BYTES_MAX: usize = 32;
 
-/// The longest name of a step, in bytes.
+/// In bytes.
 pub const STEP_NAME_BYTES_MAX: usize = 4096;
 
-/// The most node names in `--nodelist` or `--exclude`.
+/// The maximum number of node names in `--nodelist` or `--exclude`.
 pub const NODE_NAMES_MAX: usize = 10_000;
 
-/// The most ranges of an array, separated by commas.
+/// The maximum number of comma-separated ranges of an array.
 pub const ARRAY_PARTS_MAX: usize = 10_000;
 
-/// The most kinds of GPU to choose from, beside the first.
+/// The maximum number of alternative GPU kinds, not counting the first.
 pub const GPU_KINDS_MAX: usize = 15;
 
-/// The highest index of an array; those above it name components (`42+1`).
+/// The highest index of an array; higher values encode components (`42+1`).
 const INDEX_MAX: u32 = u32::MAX - SET_SIZE_MAX;
 
 fn check_indices(ask: &Ask) -> Result<(), AskError> {
@@ -45,30 +44,30 @@ fn check_indices(ask: &Ask) -> Result<(), AskError> {
     }
 }
 
-/// Is everything of a size that can be kept? Names of queues, accounts and nodes are bounded by
-/// their types, and how many tasks an array has where it is read.
+/// Checks the sizes. Names of queues, accounts and nodes are bounded by their types, and the number
+/// of tasks of an array is bounded where it is parsed.
 pub(super) fn check(ask: &Ask) -> Result<(), AskError> {
     check_texts(ask)?;
     check_args(&ask.args)?;
     let request = &ask.request;
     let array_parts = ask.array.as_ref().map_or(0, |array| array.part_count());
-    few("--nodelist", request.only_nodes.len(), NODE_NAMES_MAX)?;
-    few("--exclude", request.not_nodes.len(), NODE_NAMES_MAX)?;
-    few("kinds of GPU in --gpus", request.gpu_kinds_or.len(), GPU_KINDS_MAX)?;
-    few("ranges in --array", array_parts, ARRAY_PARTS_MAX)?;
+    check_count("--nodelist", request.only_nodes.len(), NODE_NAMES_MAX)?;
+    check_count("--exclude", request.not_nodes.len(), NODE_NAMES_MAX)?;
+    check_count("kinds of GPU in --gpus", request.gpu_kinds_or.len(), GPU_KINDS_MAX)?;
+    check_count("ranges in --array", array_parts, ARRAY_PARTS_MAX)?;
     check_indices(ask)?;
-    few("limits of the shell", ask.rlimits.len(), RLIMITS_MAX)?;
+    check_count("limits of the shell", ask.rlimits.len(), RLIMITS_MAX)?;
     let to = ask.mail.as_ref().and_then(|mail| mail.to.as_deref());
     to.map(mail::addresses).transpose()?;
     ask.rlimits
         .iter()
-        .try_for_each(|limit| name("a limit's name", &limit.name, RLIMIT_NAME_BYTES_MAX))
+        .try_for_each(|limit| check_name("a limit's name", &limit.name, RLIMIT_NAME_BYTES_MAX))
 }
 
 fn check_texts(ask: &Ask) -> Result<(), AskError> {
     let request = &ask.request;
     for kind in request.gpu_kind.iter().chain(&request.gpu_kinds_or) {
-        name("the kind of GPU in --gpus", &kind.0, 64)?;
+        check_name("the kind of GPU in --gpus", &kind.0, 64)?;
     }
     let group = request.per_node_max.as_ref().map(|most| &most.group);
     let texts = [
@@ -86,22 +85,22 @@ fn check_texts(ask: &Ask) -> Result<(), AskError> {
         ("the name of the submitting host", Some(&ask.submit_host), 255),
     ];
     let mut texts = texts.into_iter().filter_map(|(what, text, max)| Some((what, text?, max)));
-    texts.try_for_each(|(what, found, max)| text(what, found, max))?;
+    texts.try_for_each(|(what, found, max)| check_text(what, found, max))?;
     let mut names = names.into_iter().filter_map(|(what, name, max)| Some((what, name?, max)));
-    names.try_for_each(|(what, found, max)| name(what, found, max))
+    names.try_for_each(|(what, found, max)| check_name(what, found, max))
 }
 
 /// Checks the name of a step.
 ///
 /// # Errors
-/// [`AskError`] when it is too long, or holds a character that is not seen.
+/// [`AskError`] if it is too long or has an invisible character.
 pub fn check_step_name(step: &str) -> Result<(), AskError> {
-    name("the step's name", step, STEP_NAME_BYTES_MAX)
+    check_name("the step's name", step, STEP_NAME_BYTES_MAX)
 }
 
-/// Arguments may hold anything a program can be given, line breaks too.
+/// Arguments may hold anything that a program can receive, line breaks included.
 fn check_args(args: &[String]) -> Result<(), AskError> {
-    few("arguments of the script", args.len(), ARGS_MAX)?;
+    check_count("arguments of the script", args.len(), ARGS_MAX)?;
     let bytes = args.iter().map(|arg| arg.len() + 1).sum();
     if bytes > ARGS_BYTES_MAX {
         return Err(AskError::ArgsTooLarge(bytes));
@@ -109,22 +108,22 @@ fn check_args(args: &[String]) -> Result<(), AskError> {
     if args.iter().any(|arg| arg.contains('\0')) { Err(AskError::ArgNul) } else { Ok(()) }
 }
 
-fn text(what: &'static str, text: &str, max: usize) -> Result<(), AskError> {
+fn check_text(what: &'static str, text: &str, max: usize) -> Result<(), AskError> {
     let fits = text.len() <= max && !text.chars().any(char::is_control);
     if fits { Ok(()) } else { Err(AskError::Text { what, max }) }
 }
 
-/// A text that tells one thing from another is refused where two could look the same; a path or a
-/// comment is shown with such characters escaped.
-fn name(what: &'static str, name: &str, max: usize) -> Result<(), AskError> {
-    text(what, name, max)?;
+/// Names that identify something must not have invisible characters, which make two names look the
+/// same. Paths and comments may have them, and are shown with such characters escaped.
+fn check_name(what: &'static str, name: &str, max: usize) -> Result<(), AskError> {
+    check_text(what, name, max)?;
     match name.chars().find(|c| !is_shown(*c)) {
         Some(character) => Err(AskError::Unseen { what, character: u32::from(character) }),
         None => Ok(()),
     }
 }
 
-const fn few(what: &'static str, count: usize, max: usize) -> Result<(), AskError> {
+const fn check_count(what: &'static str, count: usize, max: usize) -> Result<(), AskError> {
     if count > max { Err(AskError::TooMany { what, count, max }) } else { Ok(()) }
 }
 

@@ -1,15 +1,15 @@
-//! A range of tasks (`--ntasks=2-8`): whatever the job gets, the rest of the request must make
-//! sense with it. Never chooses how many.
+//! Checks for a range of tasks (`--ntasks=2-8`): the rest of the request must be valid for every
+//! size in the range.
 
 use super::AskError;
 use crate::resource::{GpuRequest, Request};
 
-/// Does the rest make sense with the fewest tasks as well?
+/// Is the rest of the request valid with the fewest tasks as well?
 pub(super) fn check(request: &Request) -> Result<(), AskError> {
     let most = request.tasks.0;
     let least = request.tasks_min.map_or(most, |least| least.0);
     if request.grow {
-        grows(request, least)?;
+        check_growth(request, least)?;
     }
     if request.tasks_min.is_none() {
         return Ok(());
@@ -26,8 +26,8 @@ pub(super) fn check(request: &Request) -> Result<(), AskError> {
     Ok(())
 }
 
-/// Nodes join it while it runs: there must be some that it could still take.
-fn grows(request: &Request, least: u32) -> Result<(), AskError> {
+/// Nodes join a growing job while it runs, so the request must leave room for more.
+fn check_growth(request: &Request, least: u32) -> Result<(), AskError> {
     if least >= request.tasks.0 {
         return Err(AskError::GrowWithoutRange);
     }
@@ -66,13 +66,13 @@ mod tests {
     }
 
     #[test]
-    fn who_grows_says_how_far_and_not_on_how_many_nodes() {
+    fn a_growing_job_has_a_range_and_no_fixed_number_of_nodes() {
         let grows = |request| check(&Request { grow: true, ..request });
         assert_eq!(grows(range(1, 4)), Ok(()));
         for (request, says) in [
             (Request { tasks: Tasks(4), ..Request::default() }, "--nodes=1-4"),
             (range(4, 4), "--nodes=1-4"),
-            (Request { nodes: Some(Nodes(2)), ..range(2, 8) }, "on 2 nodes"),
+            (Request { nodes: Some(Nodes(2)), ..range(2, 8) }, "fixed number of 2 nodes"),
             (Request { segment: Some(Nodes(2)), ..range(2, 8) }, "--segment"),
         ] {
             let refused = grows(request).unwrap_err().to_string();

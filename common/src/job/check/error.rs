@@ -1,11 +1,9 @@
-//! What can be wrong with a submission, in sentences that say what to do. Never finds it; the
-//! checks beside it do.
+//! Errors in a submission, with sentences that say what to do.
 
 use super::{ARGS_BYTES_MAX, COUNT_MAX, ENVIRONMENT_BYTES_MAX, SCRIPT_BYTES_MAX};
 use crate::job::mail::MailError;
 use crate::time::Time;
 
-/// What is wrong with a submission. Each sentence says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     #[error("the script is empty: give a file, --wrap \"command\", or a script on standard input")]
@@ -14,216 +12,158 @@ pub enum AskError {
         "the script does not begin with #! and an interpreter: add a first line like #!/bin/sh"
     )]
     ScriptNoInterpreter,
-    /// Holds NUL bytes or is not UTF-8.
+    /// It has NUL bytes or is not UTF-8.
     #[error("the script is not a text file: submit a script that starts the program instead")]
     ScriptBinary,
-    /// Windows line ends make the kernel look for an interpreter that does not exist.
+    /// With Windows line ends the kernel looks for an interpreter that does not exist.
     #[error("the script has DOS line ends (\\r\\n): convert it with `sed -i 's/\\r$//' FILE`")]
     ScriptDosLines,
-    #[error("a set of {count} components: it has 2 to {most}, with `:` between them")]
+    #[error("a het job has 2 to {most} components, with `:` between them, got {count}")]
     SetSize { count: u32, most: u32 },
-    /// Larger than [`SCRIPT_BYTES_MAX`].
-    #[error("the script has {0} bytes, more than {SCRIPT_BYTES_MAX}: keep data in files beside it")]
+    #[error("the script has {0} bytes, more than {SCRIPT_BYTES_MAX}: keep data in separate files")]
     ScriptTooLarge(usize),
-    /// Larger than [`ENVIRONMENT_BYTES_MAX`].
     #[error(
         "the environment has {0} bytes, more than {ENVIRONMENT_BYTES_MAX}: \
          pass less with --export=NAME,... or --export=NONE"
     )]
     EnvironmentTooLarge(usize),
-    /// A count out of range.
     #[error("{what} is {count}: it must be between {min} and {COUNT_MAX}")]
     Count { what: &'static str, count: u32, min: u32 },
-    /// Tasks cannot be laid out on the nodes asked for.
     #[error(
-        "{tasks} tasks do not fit on {nodes} nodes with at most {each} a node: \
+        "{tasks} tasks do not fit on {nodes} nodes with at most {each} per node: \
          raise --nodes or --ntasks-per-node"
     )]
-    Layout {
-        /// `--ntasks`.
-        tasks: u32,
-        /// `--nodes`.
-        nodes: u32,
-        /// `--ntasks-per-node`.
-        each: u32,
-    },
-    /// More nodes than tasks.
+    Layout { tasks: u32, nodes: u32, each: u32 },
     #[error("{nodes} nodes for {tasks} tasks: ask for at least as many tasks as nodes (--ntasks)")]
-    NodesWithoutTasks {
-        /// `--nodes`.
-        nodes: u32,
-        /// `--ntasks`.
-        tasks: u32,
-    },
-    /// `--gpus` does not divide over the nodes asked for.
-    #[error("{gpus} GPUs do not divide over {nodes} nodes: use --gpus-per-node")]
-    GpusUneven {
-        /// `--gpus`.
-        gpus: u32,
-        /// `--nodes`.
-        nodes: u32,
-    },
-    /// Memory per GPU without GPUs.
-    #[error("--mem-per-gpu without GPUs: ask for GPUs, or use --mem or --mem-per-cpu")]
+    NodesWithoutTasks { nodes: u32, tasks: u32 },
+    /// `--gpus` is not a multiple of the number of nodes.
+    #[error("{gpus} GPUs cannot be divided evenly among {nodes} nodes: use --gpus-per-node")]
+    GpusUneven { gpus: u32, nodes: u32 },
+    #[error("--mem-per-gpu requires GPUs: ask for GPUs, or use --mem or --mem-per-cpu")]
     MemoryPerGpuWithoutGpus,
-    /// A GPU kind without a count.
-    #[error("a kind of GPU without a number: write --gpus=KIND:COUNT")]
+    #[error("the GPU kind has no count: write --gpus=KIND:COUNT")]
     GpuKindWithoutGpus,
-    /// A zero time limit.
     #[error("the time limit is zero: give minutes (--time=30) or leave it out")]
     TimeLimitZero,
-    /// A lease that is none.
-    #[error("a lease is 5 seconds to 7 days long")]
+    #[error("a lease must be between 5 seconds and 7 days")]
     Lease,
-    /// Nodes held for programs are those of one job.
-    #[error("the nodes of an array's tasks cannot be held for programs: leave out --array")]
+    #[error("an array cannot hold its nodes for interactive programs: leave out --array")]
     HeldArray,
-    /// Nothing to grow to.
+    /// The request has no upper size.
     #[error(
-        "--grow without a range: say how small and how large the job may be, as in --nodes=1-4 or \
+        "--grow requires a range: give the smallest and the largest size, as in --nodes=1-4 or \
          --ntasks=2-8 --ntasks-per-node=2"
     )]
     GrowWithoutRange,
-    /// Nodes are what joins.
+    /// Jobs grow by nodes.
     #[error(
-        "--grow on {nodes} nodes: say a range of nodes or leave --nodes out, so that some can join"
+        "--grow with a fixed number of {nodes} nodes: give a range of nodes or leave out --nodes"
     )]
-    GrowOnNodes {
-        /// `--nodes`.
-        nodes: u32,
-    },
-    /// Blocks are laid out when a job starts.
+    GrowOnNodes { nodes: u32 },
+    /// Blocks are laid out when the job starts.
     #[error("--grow with --segment: blocks of nodes are laid out when a job starts: leave one out")]
     GrowInSegments,
-    /// Whoever started its programs chose their nodes.
+    /// The user chose the nodes of the programs that run in such a job.
     #[error(
-        "--grow is for jobs with a script: the programs of one whose nodes are held have theirs \
-         when they are started: use kantctl submit"
+        "--grow requires a job with a script: the nodes of an interactive job's programs are fixed \
+         when they start: use kantctl submit"
     )]
     GrowHeld,
-    /// No signal, or too long before the end.
-    #[error("--signal: a signal from 1 to 31, at most 65535 seconds before the time limit")]
+    #[error("--signal must be a signal from 1 to 31, at most 65535 seconds before the time limit")]
     Warning,
-    /// A relative working directory.
-    #[error("the working directory `{0}` is not absolute: begin it with /")]
+    #[error("the working directory `{0}` is not an absolute path: begin it with /")]
     WorkDirRelative(String),
-    /// A container that every node would look for elsewhere.
-    #[error("the container `{0}` is not absolute: begin it with /")]
+    #[error("the container `{0}` is not an absolute path: begin it with /")]
     ContainerRelative(String),
-    /// A text field too long or with control characters.
-    #[error("{what} holds a line break or other control character, or is over {max} bytes long")]
+    #[error("{what} has a line break or other control character, or is longer than {max} bytes")]
     Text {
         what: &'static str,
-        /// The longest allowed, in bytes.
+        /// In bytes.
         max: usize,
     },
-    /// A name with a character that is not seen, or turns others around.
+    /// The name has a character that is invisible or changes the direction of text.
     #[error(
-        "{what} holds the character U+{character:04X}, which is not seen or turns others around: \
-         leave it out"
+        "{what} has the character U+{character:04X}, which is invisible or changes the direction \
+         of text: leave it out"
     )]
     Unseen { what: &'static str, character: u32 },
-    /// Arguments larger than [`ARGS_BYTES_MAX`] in all, each with the NUL that ends it.
+    /// Each argument counts with its terminating NUL.
     #[error(
         "the script's arguments have {0} bytes, more than {ARGS_BYTES_MAX}: \
          put them in a file and give its name"
     )]
     ArgsTooLarge(usize),
-    /// No program can be given a NUL byte.
-    #[error("an argument of the script holds a NUL byte: put such data in a file")]
+    /// No program can receive a NUL byte.
+    #[error("an argument of the script has a NUL byte: put such data in a file")]
     ArgNul,
-    /// The highest numbers are names of components.
+    /// The highest values encode components.
     #[error("--array has an index of {index}: the highest is {max}")]
     IndexTooHigh { index: u32, max: u32 },
-    /// A list longer than anything sensible.
-    #[error("{what}: {count} of them, more than {max}: give fewer")]
-    TooMany {
-        /// What the list is of.
-        what: &'static str,
-        count: usize,
-        max: usize,
-    },
-    /// A file pattern with an unknown letter.
+    #[error("{what}: {count} is too many, give at most {max}")]
+    TooMany { what: &'static str, count: usize, max: usize },
+    /// A file name pattern with an unknown letter.
     #[error("`{pattern}`: unknown pattern %{letter}; known are %j %J %A %a %x %u %N %n %t and %%")]
     Pattern {
         pattern: String,
         /// The letter after `%`.
         letter: String,
     },
-    /// A kind of GPU twice, out of order, or alternatives to nothing.
-    #[error("kinds of GPU to choose from: name each once, in order, as in --gpus='a100|h100:4'")]
+    /// A GPU kind named twice or out of order, or alternatives without a first kind.
+    #[error("alternative GPU kinds: name each once, in order, as in --gpus='a100|h100:4'")]
     GpuKinds,
-    /// A share that is none, or all of a GPU.
+    /// The share is zero or a whole GPU.
     #[error(
-        "{0}/1000 of a GPU: a share lies between 0.001 and 0.999 (--gpus=0.5); for whole GPUs \
+        "{0}/1000 of a GPU: a share must be between 0.001 and 0.999 (--gpus=0.5); for whole GPUs \
          write a whole number"
     )]
     GpuShare(u32),
-    /// A share of no memory.
-    #[error("--gpus: a share by memory is of some (--gpus=20G)")]
+    #[error("--gpus: a memory share must be greater than zero, as in --gpus=20G")]
     GpuShareMemory,
-    /// A share of a GPU with what only whole GPUs can have.
-    #[error("a share of a GPU (--gpus=0.5) goes with one task on one node, not with {0}")]
+    /// A share of a GPU combined with options for whole GPUs.
+    #[error(
+        "a share of a GPU (--gpus=0.5) requires one task on one node and cannot be used with {0}"
+    )]
     GpuShareWith(&'static str),
-    /// No signal of that number.
-    #[error("--resize-signal: write a signal by its name (USR1) or number, from 1 to 31")]
+    #[error("--resize-signal: write a signal by its name (USR1) or its number, from 1 to 31")]
     ResizeSignal,
-    /// The smaller number of tasks is no smaller number.
+    /// The range's lower end is not below its upper end.
     #[error("{least} to {most} tasks: write the smaller number, at least 1, first (--ntasks=2-8)")]
-    TasksRange {
-        /// With so many it is content.
-        least: u32,
-        /// So many it takes at most.
-        most: u32,
-    },
-    /// Fewer tasks than nodes, should it get no more.
+    TasksRange { least: u32, most: u32 },
+    /// At its smallest the job would have fewer tasks than nodes.
     #[error(
         "{nodes} nodes for as few as {least} tasks: give --nodes or a range of tasks, not both"
     )]
-    TasksRangeOnNodes {
-        /// `--nodes`.
-        nodes: u32,
-        least: u32,
-    },
-    /// A range of tasks with a fixed number of GPUs.
+    TasksRangeOnNodes { nodes: u32, least: u32 },
+    /// A range of tasks with a fixed total of GPUs.
     #[error(
-        "--gpus with a range of tasks or nodes: say how many for each task (--gpus-per-task) or \
+        "--gpus with a range of tasks or nodes: give the number per task (--gpus-per-task) or per \
          node (--gpus-per-node)"
     )]
     TasksRangeWithGpus,
-    /// A number of nodes that is not the job's.
+    /// The count in the constraint differs from the job's number of nodes.
     #[error(
-        "--constraint: features of some of a job's nodes are not supported: with `*{count}`, give \
-         --nodes={count}, or leave the number out"
+        "--constraint: features for only some of a job's nodes are not supported: with `*{count}`, \
+         give --nodes={count}, or leave the number out"
     )]
     ConstraintCount { count: u32 },
-    /// Nodes that are alike, where nobody can tell beforehand in what.
+    /// Nodes with one common feature out of several: the choice is not known when nodes are chosen.
     #[error(
         "--constraint=[..|..] on several nodes is not supported: name one of the features, or ask \
          for nodes near each other with --near=leaf"
     )]
     ConstraintSame,
-    /// `--segment` alone.
-    #[error("--segment without --near: say how near each block's nodes must be (--near=leaf)")]
+    #[error("--segment requires --near: give the distance within each block, as in --near=leaf")]
     SegmentWithoutNear,
-    /// Nodes do not divide into blocks.
-    #[error("blocks of {segment} nodes (--segment): make --nodes a multiple of {segment}")]
-    SegmentUneven {
-        /// `--segment`.
-        segment: u32,
-    },
-    /// Nobody that letters could be written to.
+    /// The number of nodes is not a multiple of the block size.
+    #[error("--segment={segment}: the number of nodes (--nodes) must be a multiple of {segment}")]
+    SegmentUneven { segment: u32 },
+    /// An invalid mail address.
     #[error("--mail-user: {0}")]
     MailUser(#[from] MailError),
-    /// Before it may begin, or before it could be over.
+    /// The job would end after its deadline even if it started at its begin time.
     #[error(
-        "begun at {begin_at} (--begin), it would not be over by {deadline} (--deadline): give a \
+        "a job that starts at {begin_at} (--begin) would end after {deadline} (--deadline): give a \
          later deadline or a shorter --time"
     )]
-    Deadline {
-        /// `--begin`.
-        begin_at: Time,
-        /// `--deadline`.
-        deadline: Time,
-    },
+    Deadline { begin_at: Time, deadline: Time },
 }

@@ -1,11 +1,11 @@
-//! Kinds of GPU to choose from, and shares of GPUs. Never looks at which GPUs there are.
+//! Checks for alternative GPU kinds, and for shares of GPUs.
 
 use super::{AskError, COUNT_MAX};
 use crate::gpu_parts::PartSize;
 use crate::resource::{MemoryRequest, Request};
 use crate::unit::{Bytes, GpuMilli};
 
-/// Are kinds of GPU each named once, and is a share of a GPU asked for alone?
+/// Is each GPU kind named once, and is a share of a GPU requested without conflicting options?
 pub(super) fn check(request: &Request) -> Result<(), AskError> {
     let (first, others) = (&request.gpu_kind, &request.gpu_kinds_or);
     let rising = others.is_sorted_by(|one, next| one < next);

@@ -1,9 +1,8 @@
-//! The stable words of refusals, for programs. Never a sentence, and never changed once released.
+//! The stable codes of refusals, for programs. They never change once released.
 
 use super::Refusal;
 
 impl Refusal {
-    /// A stable word for programs.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -1,33 +1,28 @@
-//! Why an invitation to controllers is refused. Never says whether a secret was nearly right.
+//! Reasons why an invitation for a new controller is refused. They never reveal how close a wrong
+//! secret was.
 
 use serde::{Deserialize, Serialize};
 
-/// Why an invitation is not made, or lets no controller in.
+/// Why an invitation is not created or not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "invitation", rename_all = "snake_case")]
 pub enum InvitationRefusal {
-    /// There is none, or its time is over.
     #[error(
-        "there is no such invitation, or its time is over: an operator makes one with `kantctl \
-         admin controller invite` on the host of the controller that leads"
+        "there is no such invitation, or it has expired: an operator creates one with `kantctl \
+         admin controller invite` on the host of the leading controller"
     )]
     Unknown,
-    /// It is good once.
+    /// An invitation is valid once.
     #[error(
-        "this invitation was used already, by the controller at {address}: an operator makes \
-         another with `kantctl admin controller invite` on the host of the controller that leads"
+        "this invitation was already used by the controller at {address}: an operator creates \
+         another with `kantctl admin controller invite` on the host of the leading controller"
     )]
     Used { address: String },
-    /// There are too many.
-    #[error("there are {limit} invitations already: wait until the time of some is over")]
-    TooMany {
-        /// The most there may be.
-        limit: usize,
-    },
+    #[error("there are already {limit} invitations: wait until some expire")]
+    TooMany { limit: usize },
 }
 
 impl InvitationRefusal {
-    /// A stable word for programs.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

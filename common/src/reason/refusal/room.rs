@@ -1,56 +1,38 @@
-//! Why nothing more is accepted: its owner, or the cluster, has too much of it already. Never
-//! counts anything; the state does.
+//! Refusals of submissions because their owner or the cluster is at a limit.
 
 use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// What there is too much of.
+/// The limit that a submission would exceed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum NoRoom {
-    /// Its owner has too many already.
     #[error(
-        "you have {alive} jobs and array tasks that are not done, and {more} more would be over \
-         the limit of {limit} for each user: wait until some are done, or cancel some"
+        "you have {alive} unfinished jobs and array tasks, and {more} more would exceed the limit \
+         of {limit} per user: wait until some finish, or cancel some"
     )]
     TooManyJobs {
-        /// How many are not done.
+        /// Unfinished jobs and array tasks.
         alive: u32,
-        /// How many more were asked for.
+        /// Jobs and array tasks in the submission.
         more: u32,
-        /// The most a user may have.
         limit: u32,
     },
-    /// The cluster has too many already.
     #[error(
-        "the cluster has {alive} jobs and array tasks that are not done, and {more} more would be \
-         over its limit of {limit}: try again when some are done"
+        "the cluster has {alive} unfinished jobs and array tasks, and {more} more would exceed its \
+         limit of {limit}: try again when some have finished"
     )]
-    ClusterFull {
-        /// How many are not done.
-        alive: u32,
-        /// How many more were asked for.
-        more: u32,
-        /// The most there may be.
-        limit: u32,
-    },
-    /// Its owner's jobs bring too many bytes already.
+    ClusterFull { alive: u32, more: u32, limit: u32 },
+    /// The texts of the owner's unfinished jobs are too large.
     #[error(
-        "the scripts, environments and arguments of your jobs that are not done take {held}, and \
-         {more} more would be over the limit of {limit} for each user: keep data in files and name \
-         those in the job, wait until some jobs are done, or cancel some"
+        "the scripts, environments and arguments of your unfinished jobs take {held}, and {more} \
+         more would exceed the limit of {limit} per user: keep data in files and name the files in \
+         the job, wait until some jobs finish, or cancel some"
     )]
-    TooMuchText {
-        held: Bytes,
-        /// What would come on top.
-        more: Bytes,
-        /// The most that a user may have.
-        limit: Bytes,
-    },
+    TooMuchText { held: Bytes, more: Bytes, limit: Bytes },
 }
 
 impl NoRoom {
-    /// A stable word for programs.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -1,18 +1,17 @@
-//! Accounts and qualities of service, as they are in force. Never what they have used: reports say.
+//! The accounts and qualities of service in force.
 
 use crate::policy::account::Account;
 use crate::policy::qos::Qos;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Accounts and qualities of service.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AccountList {
-    /// As the configuration lists them; none: a job may name any.
+    /// In the configuration's order. If empty, a job may name any account.
     pub accounts: Vec<Account>,
-    /// As the configuration lists them.
+    /// In the configuration's order.
     pub qos: Vec<Qos>,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }

@@ -1,22 +1,22 @@
-//! What commands on jobs answer. Never what became of the jobs since.
+//! Answers to commands on jobs.
 
 use crate::id::JobKey;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// What a command changed.
+/// The effect of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
-    /// The jobs or array tasks it changed.
+    /// The changed jobs and array tasks.
     #[serde(default)]
     pub jobs: Vec<JobKey>,
 }
 
-/// POST /v1/jobs/{key}/checkpoint: a job's word that its work is saved.
+/// Answer to POST /v1/jobs/{key}/checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointAnswer {
-    /// Of whom it holds: the job, all components of a set, or the tasks of an array that run.
+    /// The job, all components of a het job, or the running tasks of an array.
     pub jobs: Vec<JobKey>,
-    /// All that they did until then is saved: the controller's time.
+    /// The controller's time of the checkpoint.
     pub checkpoint_at: Time,
 }

@@ -1,85 +1,83 @@
-//! Controllers: how they stand, and joining them. Never holds logic.
+//! The controllers, their states, and requests to join them.
 
 use crate::id::{ClusterId, ControllerId, LogIndex};
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// How the controllers stand, as one of them sees it.
+/// The controllers' states as one of them sees them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerList {
     pub cluster: ClusterId,
     pub answering: ControllerId,
-    /// Who leads, as far as that one knows.
+    /// The leader, if that controller knows it.
     pub leader: Option<ControllerId>,
-    /// The election it knows of.
     pub term: u64,
-    /// The last log entry decided, as far as it knows.
+    /// The last committed log entry that it knows.
     pub committed: LogIndex,
-    /// A change of voters is under way.
+    /// A change of voters is in progress.
     pub changing: bool,
-    /// Those that take part, by number.
+    /// The members, in the order of their ids.
     pub controllers: Vec<ControllerView>,
-    /// Of those that answered: who is reached elsewhere than the others know yet.
+    /// Controllers that answered, and have an address that the others do not know yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moving: Vec<ControllerId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerView {
-    /// Its number, never given twice.
+    /// Ids are never reused.
     pub id: ControllerId,
     pub name: String,
-    /// Where others reach it.
+    /// The address for other controllers.
     pub address: String,
     pub role: ControllerRole,
-    /// The last log entry it is known to hold; only a leader knows that of others.
+    /// The last log entry that it is known to hold; only the leader knows it for others.
     pub holds: Option<LogIndex>,
-    /// Entries decided that it is not known to hold.
+    /// The number of committed entries that it is not known to hold.
     pub behind: Option<u64>,
-    /// The leader heard from it lately.
+    /// The leader had contact with it recently.
     pub heard: Option<bool>,
-    /// It is being sent a snapshot.
+    /// It is receiving a snapshot.
     #[serde(default)]
     pub gets_snapshot: bool,
 }
 
-/// What a controller does in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControllerRole {
     /// It decides, with a majority.
     Leader,
     Voter,
-    /// It keeps a copy; it becomes a voter once it has caught up.
+    /// It keeps a copy, and becomes a voter once it has caught up.
     Joining,
     /// It keeps a copy and does not vote.
     Learner,
 }
 
-/// Asks to become one of the controllers.
+/// A request to become one of the controllers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRequest {
-    /// [`crate::wire::peer::PEER_PROTOCOL`] of the asker.
+    /// [`crate::wire::peer::PEER_PROTOCOL`] of the sender.
     pub protocol: u32,
     pub release: String,
     pub name: String,
-    /// Where the others are to reach it.
+    /// The address for other controllers.
     pub address: String,
-    /// It stays without a vote.
+    /// It remains without a vote.
     pub learner: bool,
     /// The secret of an invitation; empty: none.
     #[serde(default)]
     pub invitation: String,
-    /// It takes the place of this one, whose log is lost.
+    /// It replaces this controller, which lost its log.
     #[serde(default)]
     pub replaces: Option<ControllerId>,
-    /// Of this cluster only, if it was one of it before.
+    /// If it was a controller before: accept only this cluster.
     #[serde(default)]
     pub cluster: Option<ClusterId>,
     pub now: Time,
 }
 
-/// It is one now.
+/// The sender is now a controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinAnswer {
     pub cluster: ClusterId,
@@ -87,20 +85,20 @@ pub struct JoinAnswer {
     pub release: String,
 }
 
-/// Asks for an invitation, by which one more controller may join.
+/// A request for an invitation, by which one more controller may join.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InviteRequest {
-    /// How long it is good.
+    /// The validity period.
     pub lasts: Span,
 }
 
-/// An invitation. It is shown this once.
+/// An invitation, shown only once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InviteAnswer {
     /// The secret, for `kantctld join --invitation`.
     pub invitation: String,
-    /// Good before this time.
+    /// The time of expiry.
     pub until: Time,
-    /// Where the new controller is to ask; empty where no other host reaches this one.
+    /// The address for the new controller's request; empty if no other host reaches this one.
     pub address: String,
 }

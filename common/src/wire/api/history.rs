@@ -1,5 +1,5 @@
-//! Runs of jobs that are over, as accounting keeps them, and what they add up to. Never a job that
-//! still waits or runs, but in a report, where its time so far counts.
+//! Accounting: runs of finished jobs, and sums over them. Only reports include jobs that still run,
+//! with their time so far.
 
 use super::JobView;
 use crate::id::{NodeName, Uid};
@@ -8,55 +8,54 @@ use crate::time::Time;
 use crate::unit::{Cpus, Gpus};
 use serde::{Deserialize, Serialize};
 
-/// One run of a job or array task; or one that never ran, and was over while it waited.
+/// One run of a job or array task, or a job that ended while it waited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryRun {
-    /// The job as it was when the run was over; without its story, and without what is bulky (as
-    /// in lists). The state of a run whose user asked for a requeue is REQUEUED.
+    /// The job at the end of the run, without its timeline and the parts that lists omit. The state
+    /// of a run whose user requested a requeue is REQUEUED.
     pub job: JobView,
-    /// Which run, from 1: that of the attempt, or the one it would have been.
+    /// The run's number, from 1.
     pub run: u32,
-    /// When it was given its allocation; `None`: it never was.
+    /// `None`: it was never allocated.
     #[serde(default)]
     pub allocated_at: Option<Time>,
-    /// GPUs times milliseconds, from its allocation to its end; a share of a GPU counts as that.
+    /// From the allocation to the end; a share of a GPU counts as that fraction.
     #[serde(default)]
     pub gpu_milliseconds: u64,
-    /// CPUs times milliseconds.
     #[serde(default)]
     pub cpu_milliseconds: u64,
-    /// Its job went back to its queue: other runs follow.
+    /// The job was requeued, and other runs follow.
     #[serde(default)]
     pub requeued: bool,
-    /// Its steps, where they were asked for.
+    /// Only if requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepRecord>,
 }
 
-/// Which runs. Every list is names with commas between them; an empty one is no bound.
+/// A selection of runs. Every list is names separated by commas; an empty list selects all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HistoryQuery {
     /// Jobs and array tasks: 42,43_7.
     pub jobs: String,
-    /// Users, by name or uid.
+    /// Names or uids.
     pub users: String,
     pub accounts: String,
     pub queues: String,
-    /// States as Slurm's words: COMPLETED,FAILED.
+    /// Slurm states: COMPLETED,FAILED.
     pub states: String,
-    /// Over at this time or later; in milliseconds since 1970.
+    /// Ended at this time or later; in milliseconds since 1970.
     pub since: Option<Time>,
-    /// Over before this time.
+    /// Ended before this time.
     pub until: Option<Time>,
     /// Submitted at this time or earlier.
     pub submitted_until: Option<Time>,
-    /// Earlier runs of jobs that were requeued, too.
+    /// Include earlier runs of requeued jobs.
     pub every_run: bool,
     pub steps: bool,
-    /// At most so many; the server has a bound of its own.
+    /// The maximum number of runs; the server has a maximum of its own.
     pub limit: Option<u32>,
-    /// From there on: what [`HistoryList::next`] was.
+    /// The begin of the page: [`HistoryList::next`] of the page before.
     pub after: Option<String>,
 }
 
@@ -64,96 +63,87 @@ pub struct HistoryQuery {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HistoryList {
-    /// A page of them.
+    /// One page.
     pub runs: Vec<HistoryRun>,
-    /// Where the next page begins; `None`: that was all.
+    /// The begin of the next page; `None` on the last page.
     pub next: Option<String>,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }
 
-/// What is to be added up.
+/// The sums of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReportQuery {
-    /// By what: of user, account, queue, qos, state, gpus, cpus, nodes; with commas.
+    /// The grouping, separated by commas: user, account, queue, qos, state, gpus, cpus, nodes.
     pub by: String,
-    /// From this time on; in milliseconds since 1970.
+    /// The begin of the period, in milliseconds since 1970.
     pub since: Time,
-    /// Until then; `None`: until now.
+    /// The end of the period; `None`: now.
     pub until: Option<Time>,
-    /// Only of these users, by name or uid.
+    /// Names or uids.
     pub users: String,
-    /// Only of these accounts.
     pub accounts: String,
-    /// Only of these queues.
     pub queues: String,
 }
 
-/// What some runs used within the time asked about.
+/// The usage of a group of runs within the period. Fields of the grouping are set.
 #[derive(Debug, Clone, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReportRow {
-    /// Whose, where asked by user.
     pub user: Option<String>,
-    /// The same, by number.
     pub uid: Option<Uid>,
-    /// On whose budget, where asked by account; jobs without one are under "".
+    /// Jobs without an account have "".
     pub account: Option<String>,
-    /// Where asked by queue.
     pub queue: Option<String>,
-    /// Where asked by QoS.
     pub qos: Option<String>,
-    /// Slurm's word, where asked by state.
+    /// The Slurm state.
     pub state: Option<String>,
-    /// GPUs of a run, where asked by GPUs.
+    /// GPUs of a run.
     pub gpus: Option<u32>,
-    /// CPUs of a run, where asked by CPUs.
+    /// CPUs of a run.
     pub cpus: Option<u32>,
-    /// Nodes of a run, where asked by nodes.
+    /// Nodes of a run.
     pub nodes: Option<u32>,
-    /// How many runs had some of their time within.
+    /// Runs with time in the period.
     pub runs: u64,
-    /// GPUs times milliseconds, within.
+    /// In the period.
     pub gpu_milliseconds: u64,
-    /// CPUs times milliseconds, within.
+    /// In the period.
     pub cpu_milliseconds: u64,
 }
 
-/// How a node's time was spent, of the time asked about.
+/// The states of a node over the period.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeUse {
     pub name: NodeName,
-    /// What it had last.
+    /// The last known number.
     pub gpus: Gpus,
-    /// What it had last.
+    /// The last known number.
     pub cpus: Cpus,
-    /// Its time in use or ready for use.
+    /// In use or available.
     pub up: NodeStretch,
-    /// Its time drained by somebody, or for its health.
+    /// Drained by an operator or for its health.
     pub drained: NodeStretch,
-    /// Its time without contact.
+    /// Without contact.
     pub down: NodeStretch,
 }
 
-/// Some of a node's time, times what the node had then.
+/// A part of the period, multiplied by the node's resources at the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NodeStretch {
-    /// GPUs times milliseconds.
     pub gpu_milliseconds: u64,
-    /// CPUs times milliseconds.
     pub cpu_milliseconds: u64,
 }
 
-/// Who used how much, and how much there was.
+/// The usage, and the capacity.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReportView {
     pub since: Time,
-    /// Until then: as asked, but never later than now.
+    /// The end of the period: as requested, but not later than now.
     pub until: Time,
-    /// Sums, most GPU-time first, then most CPU-time. Runs that are not over count with their time
-    /// so far.
+    /// Sums, most GPU-time first, then most CPU-time. Unfinished runs count with their time so far.
     pub rows: Vec<ReportRow>,
-    /// The nodes, from when each was first seen.
+    /// The nodes, each from the time it was first known.
     pub nodes: Vec<NodeUse>,
 }

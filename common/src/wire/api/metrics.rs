@@ -1,5 +1,5 @@
-//! The five metrics on the wire: GAR, SOR, GFR, waits by size, and how far apart jobs were put;
-//! and what hygiene demands beside them. Never computes any: `engine::measure` does.
+//! The five metrics on the wire (GAR, SOR, GFR, waits by size, and the distance between a job's
+//! nodes) and metrics of fragmentation.
 //! Source: Kant (arXiv 2510.01256).
 
 use crate::gpu::GpuKind;
@@ -7,80 +7,75 @@ use crate::time::Time;
 use crate::unit::{GpuMilli, Gpus, Nodes};
 use serde::{Deserialize, Serialize};
 
-/// How well the cluster is used (GET /v1/metrics). Fractions lie between 0 and 1. What counts GPUs
-/// counts healthy ones of nodes that are not down.
+/// The utilization of the cluster (GET /v1/metrics). Fractions lie between 0 and 1. GPU counts
+/// include healthy GPUs of nodes that are not down.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MetricsView {
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
-    /// GPUs there are: the denominator of GAR.
+    /// All GPUs: the denominator of GAR.
     pub gpus: Gpus,
-    /// Thousandths of GPUs in use.
+    /// In use.
     pub gpus_used_milli: GpuMilli,
-    /// The same for each kind of GPU, rising.
+    /// The same for each GPU kind, in ascending order.
     pub kinds: Vec<KindUse>,
-    /// GPU allocation ratio: GPUs in use of those there are, now.
+    /// GPU allocation ratio: the fraction of all GPUs that is in use now.
     pub gar: f64,
-    /// Scheduling occupancy rate: GPU-time held since `sor_from`, of what the GPUs that are there
-    /// now would have given meanwhile.
+    /// Scheduling occupancy rate: GPU-time allocated since `sor_from`, relative to the capacity of
+    /// the present GPUs over that time.
     pub sor: f64,
-    /// The begin of the window of `sor`, `waits` and `spans`: the last 24 hours, to the full hour,
-    /// or since the first job that is known of.
+    /// The begin of the window of `sor`, `waits` and `spans`: 24 hours ago, rounded to the full
+    /// hour, or the first known job.
     pub sor_from: Time,
-    /// GPU node fragmentation ratio: nodes with some but not all GPUs in use, of all with GPUs.
+    /// GPU node fragmentation ratio: nodes with some but not all GPUs in use, relative to all nodes
+    /// with GPUs.
     pub gfr: f64,
-    /// The same, of the nodes with any GPU in use.
+    /// The same, relative to the nodes with any GPU in use.
     pub gfr_of_used: f64,
-    /// FR_8: of the free GPUs where jobs may start, those that no further 8-GPU job on one node can
-    /// have.
+    /// FR_8: the fraction of the free GPUs on schedulable nodes that no further 8-GPU job on one
+    /// node can use.
     pub fr_8: f64,
-    /// The FGD ratio: of the free GPUs where jobs may start, the part that the typical job of the
-    /// window cannot use there (ATC'23); `None` without any such job.
+    /// The FGD ratio: the fraction of the free GPUs on schedulable nodes that the typical job of
+    /// the window cannot use there (ATC'23); `None` without any such job.
     pub fgd: Option<f64>,
     pub nodes: Nodes,
-    /// Those of them where jobs may start and nobody is.
+    /// Schedulable nodes with GPUs and without jobs.
     pub nodes_free: Nodes,
-    /// Leaf groups with GPUs.
     pub leaf_groups: u32,
-    /// Those of them on whose nodes with GPUs jobs may start, on each of them, and nobody is.
+    /// Leaf groups with GPUs in which all nodes with GPUs are schedulable and without jobs.
     pub leaf_groups_free: u32,
-    /// Waiting times by size of job, in the order of sizes; every bucket, also an empty one.
+    /// Waiting times by size of job, in the order of sizes, empty buckets included.
     pub waits: Vec<WaitBucket>,
-    /// How far apart jobs were put, by size of job; the same buckets.
+    /// Distances by size of job, in the same buckets.
     pub spans: Vec<SpanBucket>,
 }
 
-/// GPUs of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindUse {
     pub kind: GpuKind,
     pub gpus: Gpus,
-    /// Thousandths of GPUs in use.
+    /// In use.
     pub used_milli: GpuMilli,
 }
 
-/// The waits of jobs of like size, from submission or, if that is later, begin time to the first
-/// start. Quantiles in seconds; `None`: no such job has started.
+/// The waits of jobs of similar size, from submission or, if later, begin time to the first start.
+/// Quantiles in seconds; `None` if no such job has started.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WaitBucket {
-    /// GPUs in the whole job: "0", "<1", "1", "2-7", "8", "9-63", "64-255", "256-1023", ">=1024".
+    /// GPUs of the whole job: "0", "<1", "1", "2-7", "8", "9-63", "64-255", "256-1023", ">=1024".
     pub gpus: String,
     /// Jobs of this size that started in the window.
     pub started: u32,
-    /// Jobs of this size that wait now.
     pub waiting: u32,
     pub mean_seconds: Option<u64>,
     pub p50_seconds: Option<u64>,
-    /// 90th percentile.
     pub p90_seconds: Option<u64>,
-    /// 99th percentile.
     pub p99_seconds: Option<u64>,
 }
 
-/// How far apart jobs of like size were put: JTTED. Of jobs of more than one GPU: others have no
-/// choice.
+/// The distances within jobs of similar size: JTTED. Only for jobs of more than one GPU.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpanBucket {
@@ -88,10 +83,10 @@ pub struct SpanBucket {
     pub gpus: String,
     /// Jobs of this size that started in the window.
     pub jobs: u32,
-    /// Nodes used of the fewest possible, at least 1; mean.
+    /// Mean ratio of the nodes used to the fewest possible, at least 1.
     pub nodes_ratio: Option<f64>,
-    /// Leaf groups used of the fewest possible, at least 1; mean.
+    /// Mean ratio of the leaf groups used to the fewest possible, at least 1.
     pub groups_ratio: Option<f64>,
-    /// Estimated training time of the ideal one, at least 1; an estimate, no measurement; mean.
+    /// Mean ratio of the estimated training time to the ideal one, at least 1; not measured.
     pub time_ratio: Option<f64>,
 }

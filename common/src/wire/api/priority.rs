@@ -1,5 +1,4 @@
-//! Where a waiting job's priority comes from, factor by factor. Never computes one:
-//! `engine::order` does.
+//! The priority of waiting jobs, factor by factor.
 
 use crate::id::{JobKey, QueueName};
 use crate::policy::Order;
@@ -17,20 +16,18 @@ pub struct FactorView {
     pub points: i64,
 }
 
-/// A waiting job's priority.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PriorityView {
-    /// The job or array task.
     pub key: JobKey,
     pub user: String,
     pub queue: QueueName,
-    /// How its queue is ordered. In a FIFO queue factors rank jobs one after the other and
+    /// The order of its queue. In a FIFO queue factors are compared one after the other, and
     /// `total` is 0.
     pub order: Order,
     /// The sum of points; higher goes first.
     pub total: i64,
     pub factors: Vec<FactorView>,
-    /// Its place among all waiting jobs, from 1, by the last round.
+    /// Its position among all waiting jobs in the last round, from 1.
     pub position: Option<u32>,
 }
 
@@ -39,12 +36,12 @@ pub struct PriorityView {
 pub struct PriorityList {
     /// In the order in which they are considered.
     pub jobs: Vec<PriorityView>,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }
 
-/// Whose priorities: jobs separated by commas, an array's number standing for its waiting tasks;
-/// empty: of all that wait.
+/// A selection of waiting jobs, separated by commas; an array's id selects its waiting tasks;
+/// empty: all waiting jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PriorityQuery {

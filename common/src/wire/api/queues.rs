@@ -1,4 +1,4 @@
-//! Queues, and what their jobs have. Never holds logic.
+//! Queues, and the resources that their jobs hold.
 
 use crate::gpu::GpuKind;
 use crate::id::QueueName;
@@ -11,23 +11,22 @@ use std::collections::BTreeMap;
 pub struct QueueList {
     /// By priority, highest first.
     pub queues: Vec<Queue>,
-    /// What each of them has, by name; those that are not named have nothing.
+    /// By name; queues without an entry hold nothing.
     #[serde(default)]
     pub held: BTreeMap<QueueName, QueueHeld>,
 }
 
-/// What the jobs of a queue, and of all queues below it, have.
+/// The resources of the jobs of a queue and of all queues below it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QueueHeld {
-    /// It is no longer configured, and kept until its jobs are over: it takes no new ones.
+    /// It is no longer configured, takes no new jobs, and is kept until its jobs end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub closing: bool,
     /// Jobs and array tasks that hold resources.
     pub running: u32,
-    /// Jobs and array tasks that wait.
     pub waiting: u32,
-    /// Thousandths of GPUs of each kind.
+    /// By GPU kind.
     pub gpus_milli: BTreeMap<GpuKind, GpuMilli>,
     pub cpus: Cpus,
     pub memory: Bytes,

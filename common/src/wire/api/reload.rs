@@ -1,21 +1,21 @@
-//! What a reload of the controller's configuration did. Never the configuration itself.
+//! The effect of a reload of the controller's configuration.
 
 use serde::{Deserialize, Serialize};
 
-/// A configuration was read again and is in force.
+/// The configuration was read again and is in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReloadAnswer {
     pub file: String,
-    /// Whose, like `controller 1 (a), which leads`; none of a controller that is alone.
+    /// The controller, as in `controller 1 (a), which leads`; `None` for a single controller.
     #[serde(default)]
     pub of: Option<String>,
-    /// What changed, each like `queue.train.placement: "ebinpack" -> "spread"`.
+    /// The changes, as in `queue.train.placement: "ebinpack" -> "spread"`.
     #[serde(default)]
     pub changed: Vec<String>,
-    /// Keys that differ from what runs, and take a restart to come into force.
+    /// Changed keys that require a restart.
     #[serde(default)]
     pub restart: Vec<String>,
-    /// What is allowed and probably not meant, in sentences.
+    /// Valid settings that are probably a mistake, in sentences.
     #[serde(default)]
     pub warnings: Vec<String>,
 }

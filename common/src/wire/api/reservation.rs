@@ -1,4 +1,4 @@
-//! Reservations on the wire: what an operator asks for, and what there is. Never holds logic.
+//! Reservations on the wire.
 
 use crate::gpu::GpuKind;
 use crate::id::{AccountName, JobKey, NodeName, ReservationName};
@@ -6,46 +6,45 @@ use crate::time::Time;
 use crate::unit::{Gpus, Nodes};
 use serde::{Deserialize, Serialize};
 
-/// Books nodes (POST /v1/reservations; man scontrol, RESERVATIONS). Operators only.
+/// Reserves nodes (POST /v1/reservations; man scontrol, RESERVATIONS). Operators only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationRequest {
-    /// Its name; none of another reservation that is not over.
+    /// Must not be the name of a current or future reservation.
     pub name: ReservationName,
-    /// These nodes; empty: `node_count` of them, chosen by the controller.
+    /// If empty, the controller chooses `node_count` nodes.
     #[serde(default)]
     pub nodes: Vec<NodeName>,
-    /// So many nodes, where none are named.
+    /// If no nodes are named: the number of nodes.
     #[serde(default)]
     pub node_count: Option<Nodes>,
-    /// Whole nodes that have so many GPUs together, where none are named.
+    /// If no nodes are named: whole nodes with this number of GPUs in total.
     #[serde(default)]
     pub gpus: Option<Gpus>,
-    /// Only nodes with GPUs of this kind are chosen, and only those GPUs counted.
+    /// Choose only nodes with GPUs of this kind, and count only those GPUs.
     #[serde(default)]
     pub gpu_kind: Option<GpuKind>,
     pub from: Time,
     pub to: Time,
-    /// Flexible start: it may begin as late as this (and end as much later) if that finds nodes
-    /// that are free; `None`: it begins at `from`.
+    /// Flexible start: the latest begin, with an equally later end, if free nodes are found only
+    /// then; `None`: it begins at `from`.
     #[serde(default)]
     pub flexible_until: Option<Time>,
-    /// Who may use it: names or numbers of users. Nobody named at all: everybody.
+    /// Names or uids. Without users, groups and accounts, all users have access.
     #[serde(default)]
     pub users: Vec<String>,
-    /// Names or numbers of groups.
+    /// Names or gids.
     #[serde(default)]
     pub groups: Vec<String>,
     #[serde(default)]
     pub accounts: Vec<AccountName>,
-    /// A maintenance window: no job at all.
+    /// A maintenance window, in which no job runs.
     #[serde(default)]
     pub maintenance: bool,
-    /// A word about it.
     #[serde(default)]
     pub comment: String,
 }
 
-/// Changes a booking (POST /v1/reservations/{name}/update); what is not there stays.
+/// Changes a reservation (POST /v1/reservations/{name}/update); absent fields stay.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReservationPatch {
@@ -55,18 +54,16 @@ pub struct ReservationPatch {
     pub from: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Time>,
-    /// Names or numbers of users instead.
+    /// Names or uids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<Vec<String>>,
-    /// Names or numbers of groups instead.
+    /// Names or gids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accounts: Option<Vec<AccountName>>,
-    /// A maintenance window, or none any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<bool>,
-    /// Another word about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
 }
@@ -77,34 +74,33 @@ pub struct ReservationView {
     pub nodes: Vec<NodeName>,
     pub from: Time,
     pub to: Time,
-    /// Names of users, where the controller knows them, else numbers.
+    /// Names, or uids of users that the controller does not know.
     #[serde(default)]
     pub users: Vec<String>,
-    /// Names of groups, likewise.
+    /// Names, or gids.
     #[serde(default)]
     pub groups: Vec<String>,
     #[serde(default)]
     pub accounts: Vec<AccountName>,
     #[serde(default)]
     pub maintenance: bool,
-    /// The name of who made it.
+    /// The name of the operator who created it.
     pub by: String,
-    /// A word about it.
     #[serde(default)]
     pub comment: String,
-    /// The jobs in it that are not over.
+    /// Its unfinished jobs.
     #[serde(default)]
     pub jobs: Vec<JobKey>,
 }
 
-/// Reservations (GET /v1/reservations), and the answer to a request: the one that was made.
+/// Reservations (GET /v1/reservations), and the answer to a request: the new reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationList {
-    /// By their begin, then by name; none that is over.
+    /// By begin, then by name; without those that have ended.
     pub reservations: Vec<ReservationView>,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
-    /// What is probably not meant, of the one that was made.
+    /// Probable mistakes in the new reservation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Who is owed what, who has it, and who borrows from whom. Never computes it: `engine::fair` does.
+//! Shares of queues: entitlements, use, and borrowing.
 
 use crate::gpu::GpuKind;
 use crate::id::QueueName;
@@ -6,12 +6,13 @@ use crate::reason::What;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Where something borrowed comes from.
+/// The source of a borrowed amount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lender {
-    /// A queue that does not use what it is owed; `None`: nobody is owed it.
+    /// A queue that does not use its entitlement; `None`: the surplus, to which no queue is
+    /// entitled.
     pub queue: Option<QueueName>,
-    /// So much, in the unit of its [`ShareOf`].
+    /// In the unit of its [`ShareOf`].
     pub amount: u64,
 }
 
@@ -21,30 +22,30 @@ pub struct Lender {
 pub struct ShareOf {
     /// GPUs, CPUs or memory.
     pub what: What,
-    /// Of this kind alone; `None`: all kinds together.
+    /// `None`: all kinds together.
     #[serde(default)]
     pub gpu_kind: Option<GpuKind>,
-    /// Owed, whoever else wants it; `None`: its quota does not speak of it.
+    /// The guaranteed amount; `None`: the quota does not name the resource.
     pub quota: Option<u64>,
-    /// It never holds more; `None`: no bound.
+    /// The maximum; `None`: unlimited.
     pub at_most: Option<u64>,
-    /// Held, or kept for a job that others make way for.
+    /// Held, or kept for a job for which others are being preempted.
     pub held: u64,
-    /// That part of it whose jobs yield to nobody.
+    /// The part of it that is held by jobs that cannot be preempted.
     pub firm: u64,
-    /// Asked for by jobs that wait and may start.
+    /// Requested by waiting jobs that may start.
     pub waiting: u64,
-    /// Its fair share now; `None`: shares are not what decides about it.
+    /// The current fair share; `None`: fair sharing does not apply to the resource.
     pub share: Option<u64>,
-    /// Held beyond its quota: others may take it back.
+    /// Held beyond the quota: other queues may reclaim it.
     pub borrowed: u64,
-    /// Where that comes from. GPUs bear no names: it is counted first against what nobody is owed,
-    /// then against what the queues beside it are owed and do not use, oldest queues first.
+    /// The sources of `borrowed`. GPUs are not tracked one by one: the surplus is counted first,
+    /// then the unused entitlement of sibling queues, oldest queues first.
     pub from: Vec<Lender>,
-    /// Of its quota, what others hold.
+    /// The part of its quota that others hold.
     pub lent: u64,
-    /// What it used in the past, older use counted less, in millionths of all there was; `None`:
-    /// it does not count.
+    /// Its past usage, with decay, in millionths of the capacity; `None`: past usage is not
+    /// considered.
     #[serde(default)]
     pub used_ppm: Option<u64>,
 }
@@ -52,22 +53,22 @@ pub struct ShareOf {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareView {
     pub queue: QueueName,
-    /// How many queues are above it.
+    /// The number of its ancestors.
     pub depth: u32,
-    /// Of a surplus, a higher priority takes first.
+    /// A higher priority takes from a surplus first.
     pub priority: i32,
-    /// Its part, against those beside it, of what nobody is owed.
+    /// Its weight among its siblings in sharing a surplus.
     pub weight: u32,
-    /// GPUs of all kinds first; CPUs, memory and single kinds of GPU where some quota names them.
+    /// GPUs of all kinds first; CPUs, memory and single GPU kinds where some quota names them.
     pub of: Vec<ShareOf>,
 }
 
-/// All queues, each behind the one above it (GET /v1/share).
+/// All queues, each after its parent (GET /v1/share).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareList {
-    /// Are shares what decides (`fair_sharing`), or each queue's quota alone?
+    /// Is fair sharing enabled (`fair_sharing`)?
     pub fair_sharing: bool,
     pub queues: Vec<ShareView>,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }

@@ -1,5 +1,5 @@
-//! Submits, one in a request or many; what many share, scripts and environments, is said once.
-//! Never all or nothing: each job is accepted or refused by itself.
+//! Submissions, one or many per request. Scripts and environments that many jobs share are sent
+//! once. Each job of a batch is accepted or refused on its own.
 
 use crate::id::{JobId, RequestKey};
 use crate::job::Ask;
@@ -8,84 +8,79 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SubmitRequest {
-    /// Makes a repeated request safe: the same key gives the same job.
+    /// Makes a retry safe: the same key gives the same job.
     pub request_key: RequestKey,
     pub ask: Ask,
     pub script: String,
-    /// The environment to run it in.
     pub environment: BTreeMap<String, String>,
 }
 
-/// Submits a set: jobs that start and end together, all or none of them. POST /v1/jobs/set, which
-/// releases before do not know: they must not take it for its first component.
+/// Submits a het job, accepted or refused as a whole (POST /v1/jobs/set).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetRequest {
     /// As [`SubmitRequest::request_key`].
     pub request_key: RequestKey,
-    /// What each component asks for. The first runs the script.
+    /// The request of each component. The first runs the script.
     pub asks: Vec<Ask>,
     pub script: String,
-    /// The environment to run it in.
     pub environment: BTreeMap<String, String>,
 }
 
-/// A job was accepted, durably.
+/// The job is accepted and durable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmitAnswer {
     pub job: JobId,
-    /// How many tasks, for an array.
+    /// The number of tasks of an array.
     #[serde(default)]
     pub tasks: u32,
-    /// What its user should know of it, in a sentence.
+    /// A warning for the user, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// The most jobs of one request.
+/// The maximum number of jobs of one request.
 pub const BATCH_JOBS_MAX: usize = 10_000;
-/// The most bytes that the scripts and environments of one request's jobs have together, each
-/// counted once for every job that names it: so often the log writes it.
+/// The maximum total size of a request's scripts and environments. Each is counted once for every
+/// job that refers to it, since the log writes it for each.
 pub const BATCH_BYTES_MAX: usize = 64 << 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BatchRequest {
-    /// Makes a repeated request safe, as [`SubmitRequest::request_key`] does; at most 56
-    /// characters. That of the job at place N is it with `.N`.
+    /// Makes a retry safe, as [`SubmitRequest::request_key`] does; at most 56 characters. The key
+    /// of the job at position N has `.N` appended.
     pub request_key: RequestKey,
     pub scripts: Vec<String>,
-    /// Environments to run in.
     pub environments: Vec<BTreeMap<String, String>>,
-    /// The jobs, in order; at most [`BATCH_JOBS_MAX`].
+    /// In order; at most [`BATCH_JOBS_MAX`].
     pub jobs: Vec<BatchJob>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BatchJob {
     pub ask: Ask,
-    /// Its script's place in [`BatchRequest::scripts`].
+    /// The index of its script in [`BatchRequest::scripts`].
     #[serde(default)]
     pub script: u32,
-    /// Its environment's place in [`BatchRequest::environments`].
+    /// The index of its environment in [`BatchRequest::environments`].
     #[serde(default)]
     pub environment: u32,
 }
 
-/// What became of each, in order.
+/// The outcome of each job, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchAnswer {
     pub jobs: Vec<BatchOutcome>,
 }
 
-/// What became of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchOutcome {
     Accepted(SubmitAnswer),
-    /// Refused; the others are not touched by it.
+    /// Refused, without effect on the others.
     Refused {
         code: String,
         message: String,
-        /// What to do about it, where that is known.
+        /// What to do next, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
     },

@@ -1,5 +1,5 @@
-//! A program in a job that runs: asking for it, and asking how it is doing.
-//! Never says whom it runs as: that is the job's owner, and nobody else may ask.
+//! Programs in a running job: requests to start, feed, signal and watch them. They run as the job's
+//! owner, and only the owner may make these requests.
 
 use crate::id::{Attempt, NodeName, TaskNumber};
 use crate::job::{ExitStatus, Phase, SignalNumber};
@@ -7,29 +7,28 @@ use crate::wire::node::{Manner, Reached, StepView};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// On an answer about a program: how many of its bytes are standard output; standard error follows.
+/// A header of a program's answer: the number of bytes of standard output; standard error follows.
 pub const STDOUT_BYTES: &str = "x-kant-stdout-bytes";
 
-/// On an answer about a program: a [`TaskState`](crate::wire::node::TaskState), as JSON.
+/// A header of a program's answer: a [`TaskState`](crate::wire::node::TaskState), as JSON.
 pub const TASK_STATE: &str = "x-kant-task";
 
-/// Asks for a program in a job that runs.
+/// A request to start a program in a running job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchRequest {
-    /// Chosen at random: a request that is repeated starts nothing again.
+    /// A random number that makes a retry safe: it starts nothing again.
     pub task: TaskNumber,
-    /// One of the job's nodes, by its name or its address.
+    /// One of the job's nodes, by name or address.
     pub node: String,
-    /// The attempt that asks, so that one that is over starts nothing in the next.
+    /// The attempt of the client, so that a late request starts nothing in the next attempt.
     #[serde(default)]
     pub attempt: Option<Attempt>,
-    /// What to run, by its full path, and its arguments.
+    /// The absolute path and the arguments.
     pub program: Vec<String>,
-    /// What it finds in its environment, less what the node knows better.
+    /// Its environment, overridden by the variables that the node sets.
     pub environment: BTreeMap<String, String>,
-    /// Where it starts, if the node has that directory; else in /tmp.
+    /// Its working directory, or /tmp if the node does not have that directory.
     pub work_dir: String,
-    /// How it is held.
     #[serde(default, skip_serializing_if = "Manner::is_plain")]
     pub manner: Manner,
 }
@@ -40,68 +39,67 @@ pub struct LaunchAnswer {
     pub attempt: Attempt,
 }
 
-/// Which program, and from where on its output.
+/// A program, and offsets into its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskQuery {
     pub node: NodeName,
     pub attempt: Attempt,
-    /// From this byte of its standard output on.
+    /// The offset into standard output.
     #[serde(default)]
     pub stdout_from: u64,
-    /// From this byte of its standard error on.
+    /// The offset into standard error.
     #[serde(default)]
     pub stderr_from: u64,
-    /// Wait so long for news.
+    /// The maximum time to wait for new output or a new state.
     #[serde(default)]
     pub wait_seconds: u64,
-    /// Its lease in seconds, for a node that has forgotten it; 0: none.
+    /// The lease, for a node that no longer has it; 0: none.
     #[serde(default)]
     pub lease_seconds: u64,
 }
 
-/// Which program is fed, and with what part of all that it reads: the body.
+/// A program, and the position of the input in the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedQuery {
     pub node: NodeName,
     pub attempt: Attempt,
-    /// The body is from this byte on.
+    /// The offset of the body in the whole input.
     pub from: u64,
 }
 
-/// The programs that a job's nodes are held for are over.
+/// The programs of an interactive job have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishRequest {
-    /// How they ended, as one.
+    /// Their combined exit.
     pub exit: ExitStatus,
 }
 
-/// The steps of a job that runs: those that run, and of those that ended the last.
+/// The steps of a running job: the running ones, and the latest of the ended ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepList {
     pub steps: Vec<StepView>,
 }
 
-/// Somebody waits for a job that lives on a lease.
+/// The answer to the renewal of a job's lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttendAnswer {
-    /// Where the job is.
     pub phase: Phase,
 }
 
-/// Asks to send such a program a signal: to it and all of its process group.
+/// A request to signal a program and its process group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalRequest {
-    /// Where and in which attempt it runs.
+    /// The node and attempt of the program.
     #[serde(flatten)]
     pub place: LaunchAnswer,
     pub signal: SignalNumber,
 }
 
-/// Asks to send a signal to a job that runs, or to all tasks of an array that do.
+/// A request to signal a running job, or all running tasks of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSignalRequest {
     pub signal: SignalNumber,
-    /// To whom: [`Reached::Steps`] of a job that has none is [`Reached::Work`].
+    /// [`Reached::Steps`] of a job without steps is [`Reached::Work`].
     #[serde(default)]
-    pub whom: Reached,
+    pub to: Reached,
 }

@@ -1,32 +1,32 @@
-//! Events as they are told to who watches. Never more than happened: a snapshot is in the lists.
+//! The stream of events for clients that watch. It has no snapshot, which the lists provide.
 
 use crate::id::JobKey;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Which events. Every list is words with commas between them; an empty one is no bound.
+/// A selection of events. Every list is names separated by commas; an empty list selects all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WatchQuery {
-    /// Of these jobs and array tasks.
+    /// Jobs and array tasks.
     pub jobs: String,
-    /// Of jobs of these users, by name.
+    /// The names of the jobs' users.
     pub users: String,
 }
 
-/// Something happened; `D` is how its own fields are held.
+/// An event; `D` is the type of its own fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Happened<D> {
     pub at: Time,
-    /// What: "JobSubmitted", "JobStarted", "JobRunning", "JobEnded", "JobDone", "NodeDrained", ...;
-    /// "Watching" is the first line, "Missed" stands for those a slow reader was not told.
+    /// The kind: "JobSubmitted", "JobStarted", "JobRunning", "JobEnded", "JobDone", "NodeDrained",
+    /// ...; "Watching" is the first line, "Missed" replaces events that a slow reader lost.
     pub event: String,
-    /// Of which job or array task, if of one.
+    /// The job or array task of the event.
     #[serde(default)]
     pub job: Option<JobKey>,
     #[serde(default)]
     pub user: Option<String>,
     pub text: String,
-    /// The event's own fields. Other fields may come; those of one name keep their meaning.
+    /// The event's own fields. More fields may be added; existing ones keep their meaning.
     pub detail: D,
 }

@@ -1,5 +1,4 @@
-//! Would a changed request start now, and where? Nothing is changed by asking. Never decides;
-//! `engine::what_if` does.
+//! Forecasts for a changed or new request. A forecast changes nothing.
 
 use super::ReasonView;
 use crate::id::{JobId, JobKey, NodeName, QueueName};
@@ -8,40 +7,37 @@ use crate::time::Time;
 use crate::unit::Cpus;
 use serde::{Deserialize, Serialize};
 
-/// Asks what a change would bring (POST /v1/jobs/{key}/what-if).
+/// A request for a forecast with a change (POST /v1/jobs/{key}/what-if).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WhatIfRequest {
-    /// What would be asked otherwise.
     pub patch: Patch,
 }
 
-/// Changes what a waiting job asks for (POST /v1/jobs/{key}/update).
+/// Changes the request of a waiting job (POST /v1/jobs/{key}/update).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UpdateRequest {
-    /// What is asked otherwise.
     pub patch: Patch,
 }
 
-/// When a request would start.
+/// The forecast start of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StartOutlook {
-    /// It would start now, on these nodes.
+    /// The nodes, if it would start now.
     pub starts_now: Option<Vec<NodeName>>,
-    /// It would start at about this time; `None`: now, or nobody can say.
+    /// The approximate start; `None`: now, or unknown.
     pub expected_at: Option<Time>,
-    /// Then on these nodes, if nothing comes between; none: nobody can say.
+    /// The nodes at that time, if nothing changes before; empty: unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected_on: Vec<NodeName>,
-    /// Nobody can say when: only that it is not before `expected_at`.
+    /// `expected_at` is only a lower bound.
     pub bounded: bool,
     /// Why it would not start now.
     pub reason: Option<ReasonView>,
 }
 
-/// What a change would bring.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WhatIfView {
     /// The job or, of an array, its first waiting task.
@@ -49,28 +45,26 @@ pub struct WhatIfView {
     #[serde(flatten)]
     pub changed: StartOutlook,
     pub compared_with: StartOutlook,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }
 
-/// What would become of a submission (POST /v1/jobs/trial), of which nothing is kept.
+/// The forecast for a submission (POST /v1/jobs/trial), which is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialView {
-    /// The id that it would have by now.
+    /// The id that it would have at present.
     pub job: JobId,
-    /// How many tasks, for an array; the outlook is that of the first.
+    /// The number of tasks of an array; the outlook is that of the first.
     #[serde(default)]
     pub tasks: u32,
-    /// Where it would wait.
     pub queue: QueueName,
-    /// CPUs in all that it asks for.
+    /// The total of the request.
     pub cpus: Cpus,
-    /// When it would start.
     #[serde(flatten)]
     pub outlook: StartOutlook,
-    /// What its user should know of it, in a sentence.
+    /// A warning for the user, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
 }

@@ -1,86 +1,85 @@
-//! The streams of a step, for who attaches to it: what its tasks write from whoever runs the step
-//! (srun) to the book of its job's first node, and from there to those that listen; what these
-//! give to read goes the other way. Only while somebody listens. Never holds the step up: who is
-//! too slow misses something, and is told how much.
+//! The streams of a step for clients that attach to it. The output of its tasks goes from the
+//! client that runs the step (srun) to the step ledger on the job's first node, and from there to
+//! the attached clients; their input goes the other way. Data flows only while a client is
+//! attached. A slow client does not delay the step: it loses data, and receives the number of bytes
+//! lost.
 
 use crate::id::TaskNumber;
 use crate::job::{ExitStatus, SignalNumber};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What whoever runs a step says of its streams while it holds the step.
+/// The state of a step's streams, reported by the client that runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepStreams {
-    /// It believes that somebody listens, and sends what tasks write.
+    /// It assumes that a client is attached, and sends the tasks' output.
     pub listened: bool,
-    /// What it does with what others give the tasks to read.
+    /// Whether it accepts input from attached clients.
     pub input: StepInput,
 }
 
-/// What becomes of what others give a step to read.
+/// Whether a step accepts input from attached clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepInput {
-    /// It is passed on.
+    /// It is forwarded.
     Passed,
-    /// Not now: there is much on the way.
+    /// Not now: too much is in transit.
     Full,
-    /// Never: no task reads, or all that they read has ended.
+    /// Never: no task reads, or the input of all tasks has ended.
     Unread,
 }
 
-/// Bytes of a step's tasks: whole frames, as the starter of tasks writes them.
+/// Output of a step's tasks: whole frames, as the launcher of the tasks writes them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepPiece {
-    /// Their place among all that the step's tasks wrote.
+    /// Its offset in the step's whole output.
     pub from: u64,
-    /// The bytes.
     pub bytes: Octets,
 }
 
 impl StepPiece {
-    /// The place after it.
+    /// The offset after it.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.from.saturating_add(self.bytes.0.len() as u64)
     }
 }
 
-/// Something that a step's tasks are to read.
+/// Input for a step's tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepSpeech {
-    /// Who says it, chosen at random.
+    /// The sender, chosen at random.
     pub speaker: TaskNumber,
-    /// Its place among all that they said: a piece that comes again changes nothing.
+    /// Its offset in all that the sender sent: a repeated piece has no effect.
     pub from: u64,
-    /// For one task, by its rank; `None`: for all of them.
+    /// The rank of one task; `None`: all tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
-    /// The bytes.
     pub bytes: Octets,
 }
 
-/// What whoever holds a step hears.
+/// The messages for the client that holds a step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StepHeard {
-    /// Signals since the last time.
+    /// Signals since the last answer.
     pub signals: Vec<SignalNumber>,
     pub listened: bool,
-    /// For its tasks to read, in order.
+    /// Input for its tasks, in order.
     pub speech: Vec<StepSpeech>,
 }
 
-/// What who listens hears.
+/// The messages for an attached client.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StepSaid {
-    /// Rising, though some may be missing between two.
+    /// In ascending order, possibly with gaps.
     pub pieces: Vec<StepPiece>,
-    /// After these there is no more: the step is over.
+    /// The step has ended, and no output follows.
     pub is_over: bool,
-    /// How it ended, if whoever ran it could say so.
+    /// The exit, if the client that ran it reported one.
     pub exit: Option<ExitStatus>,
 }
 
-/// Bytes that are mostly text, in messages that are JSON: each is the letter of its number.
+/// Bytes, mostly text, in JSON: each byte is the character with its number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Octets(pub Vec<u8>);
 
@@ -94,7 +93,7 @@ impl<'de> Deserialize<'de> for Octets {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let bytes = text.chars().map(|letter| u8::try_from(letter).ok()).collect::<Option<_>>();
-        let wrong = "letters up to U+00FF, one for each byte";
+        let wrong = "characters up to U+00FF, one for each byte";
         bytes.map(Self).ok_or_else(|| serde::de::Error::custom(format!("failed to read {wrong}")))
     }
 }

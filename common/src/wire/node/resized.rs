@@ -1,19 +1,19 @@
-//! What the nodes of a job are told when it is given another size. Never who decided that.
+//! The message to the nodes of a job whose size changed.
 
 use crate::job::ResizeSignal;
 use crate::resource::Allocation;
 use serde::{Deserialize, Serialize};
 
-/// What a job has since it was given another size.
+/// A job's resources after a change of size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resized {
-    /// How often that happened; a higher one has come since.
+    /// The number of changes so far; a higher one supersedes it.
     pub number: u32,
-    /// What it has now, in place of its order's. A node's place in it is as before.
+    /// The allocation, which replaces that of the order. A node keeps its position in it.
     pub allocation: Allocation,
-    /// The nodes' addresses, in the allocation's order.
+    /// In the allocation's order.
     pub addresses: Vec<String>,
-    /// Sent to it once it can know.
+    /// Sent to the job once the new size is visible to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<ResizeSignal>,
 }

@@ -1,6 +1,5 @@
-//! Steps: programs that are started together in a job, which has a number for each. The first of
-//! the job's nodes keeps the book: it gives out the numbers, and parts of the job to steps that
-//! want a part to themselves. Never a program itself; those are tasks' business.
+//! Steps: programs that are started together in a job, each step with a number. The job's first
+//! node keeps the step ledger: it assigns numbers, and parts of the job to exclusive steps.
 
 use super::attach::{StepHeard, StepPiece, StepSaid, StepSpeech, StepStreams};
 use crate::cpuset::CpuSet;
@@ -9,7 +8,7 @@ use crate::job::{ExitStatus, SignalNumber};
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// Asks the first node of a job about its steps.
+/// A request to the first node of a job about its steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskSteps {
     /// Repeated in the answer.
@@ -18,35 +17,34 @@ pub struct AskSteps {
     pub wish: StepWish,
 }
 
-/// What is asked about steps.
+/// A request about steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepWish {
-    /// A number, and a part of the job.
+    /// Opens a step: assigns a number and a part of the job.
     Open(StepAsk),
-    /// It still runs; is there a word for it? Answered when there is one, or after so long.
+    /// Renews the step's lease. Answered when there is a message for the step, or after `wait`.
     Hold {
         number: u32,
         wait: Span,
-        /// Its streams, of one that others may attach to. Nodes of builds before do not read it,
-        /// and answer with signals alone.
+        /// The streams of a step to which clients may attach.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         streams: Option<StepStreams>,
     },
-    /// What its tasks wrote, since somebody listens. This and the next two only to a node whose
-    /// Hello said that it reads them.
+    /// Output of the step's tasks, for attached clients. This and the next two only to a node with
+    /// `passes_streams` in its Hello.
     Say {
         number: u32,
         piece: StepPiece,
     },
-    /// What do its tasks write? Answered when there is something, or after so long.
+    /// Requests output of the step's tasks. Answered when there is some, or after `wait`.
     Listen {
         number: u32,
-        /// From this byte of it on; `None`: what is kept of it, and what comes.
+        /// The offset; `None`: the stored output and all that follows.
         from: Option<u64>,
         wait: Span,
     },
-    /// Something for its tasks to read.
+    /// Input for the step's tasks.
     Speak {
         number: u32,
         speech: StepSpeech,
@@ -55,7 +53,7 @@ pub enum StepWish {
         number: u32,
         exit: ExitStatus,
     },
-    /// A signal for all of its tasks.
+    /// A signal for all of the step's tasks.
     Signal {
         number: u32,
         signal: SignalNumber,
@@ -63,38 +61,35 @@ pub enum StepWish {
     List,
 }
 
-/// GPUs that a step asks for.
+/// The GPUs of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepGpus {
-    /// It may see all that the job has.
+    /// All of the job's GPUs.
     #[default]
     All,
-    /// So many on each of its nodes.
     PerNode(u32),
-    /// So many for each of its tasks.
     PerTask(u32),
-    /// So many on all of its nodes together.
     Total(u32),
 }
 
-/// A step to be.
+/// A request for a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepAsk {
-    /// Chosen at random: the same one again is the same step.
+    /// A random number that makes a retry safe: it names the same step.
     pub nonce: TaskNumber,
     pub name: String,
-    /// Its nodes, and how many tasks each runs.
+    /// The nodes, and the number of tasks on each.
     pub tasks: Vec<(NodeName, u32)>,
-    /// Nodes that would do as well as those, where there is more room.
+    /// Equally suitable nodes, for when those have no room.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<NodeName>,
-    /// CPUs for each task.
+    /// CPUs per task.
     pub cpus_each: u32,
     pub gpus: StepGpus,
-    /// Nobody else of those that say the same may have them meanwhile.
+    /// No other exclusive step may use its part at the same time.
     pub exclusive: bool,
-    /// It counts as over, for others, when nobody holds it for so long.
+    /// The time without renewal after which the step counts as ended.
     pub lease: Span,
 }
 
@@ -102,28 +97,26 @@ pub struct StepAsk {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepShare {
     pub node: NodeName,
-    /// How many tasks it runs.
+    /// The number of its tasks.
     pub tasks: u32,
-    /// The CPUs: its own, or all of the job's there.
+    /// Its own CPUs, or all of the job's there.
     pub cpus: CpuSet,
-    /// The GPUs, by their places among the job's on that node, rising; `None`: all of them.
+    /// Positions among the job's GPUs on that node, in ascending order; `None`: all of them.
     pub gpus: Option<Vec<u32>>,
 }
 
-/// A step, for who looks.
+/// A step, for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepView {
-    /// Its number in the job.
     pub number: u32,
     pub name: String,
-    /// Its part of each node.
     pub shares: Vec<StepShare>,
-    /// It shares them with no other that says the same.
+    /// It shares its part with no other exclusive step.
     pub exclusive: bool,
-    /// Since when, by the first node's clock.
+    /// By the first node's clock.
     pub opened_at: Time,
     pub ended_at: Option<Time>,
-    /// How it ended: the worst of its tasks.
+    /// The worst exit of its tasks.
     pub exit: Option<ExitStatus>,
 }
 
@@ -134,22 +127,22 @@ pub struct StepNews {
     pub answer: StepAnswer,
 }
 
-/// What a job's first node says about its steps.
+/// The answer of a job's first node about its steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepAnswer {
     Opened(StepView),
-    /// Not now: others have what it asks for. In a sentence.
+    /// Not now: other steps have the requested part. A sentence.
     Busy(String),
-    /// Never, or there is none. In a sentence.
+    /// Never possible, or no such step. A sentence.
     Refused(String),
-    /// Signals for it since the last time.
+    /// Signals since the last answer.
     Words(Vec<SignalNumber>),
-    /// The same and more, for one that told of its streams.
+    /// Signals and input, for a step that reported its streams.
     Heard(StepHeard),
-    /// What its tasks wrote.
+    /// Output of the step's tasks.
     Said(StepSaid),
-    /// All of them, rising.
+    /// All steps, in ascending order.
     List(Vec<StepView>),
     Done,
 }

@@ -1,7 +1,6 @@
-//! Programs that are started in a job that runs, as `kantctl launch` asks for them: the
-//! questions the controller passes to a node, and the node's answer to each.
-//! Never part of what a node should run: such a program ends with its attempt, and no state knows
-//! of it.
+//! Programs that are started in a running job, as by `kantctl launch`: the controller's requests to
+//! a node, and the node's answers. They are not part of the node's desired steps: a program ends
+//! with its attempt, and no state records it.
 
 use crate::id::{AttemptId, TaskNumber};
 use crate::job::{ExitStatus, SignalNumber};
@@ -9,94 +8,92 @@ use crate::time::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Asks for a program in the job's own place on this node: its user, limits, GPUs, directories.
+/// Starts a program in the job's step on this node, with its user, limits, GPUs and directories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartTask {
     /// Repeated in the answer.
     pub question: u64,
     /// The attempt, which must run here.
     pub id: AttemptId,
-    /// Chosen by whoever asks: the same number again starts nothing again.
+    /// Chosen by the client; a repeated number starts nothing again.
     pub task: TaskNumber,
-    /// What to run, by its full path, and its arguments.
+    /// The absolute path and the arguments.
     pub program: Vec<String>,
-    /// What it finds in its environment, less what the node knows better.
+    /// Its environment, overridden by the variables that the node sets.
     pub environment: BTreeMap<String, String>,
-    /// Where it starts, if the node has that directory; else in /tmp.
+    /// Its working directory, or /tmp if the node does not have that directory.
     pub work_dir: String,
-    /// How it is held. Only to a node whose Hello said that it reads this.
+    /// Only to a node with `feeds_tasks` in its Hello.
     #[serde(default, skip_serializing_if = "Manner::is_plain")]
     pub manner: Manner,
 }
 
-/// How a program in a job is held.
+/// The options of a program in a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Manner {
-    /// The program is kantctl, wherever the node has it, whatever path was named.
+    /// The program is the node's own kantctl, whatever path is given.
     pub own_program: bool,
-    /// It reads what is fed to it. Its standard input is a file that grows; it never ends.
+    /// It reads from a file that grows with its input and has no end.
     pub input: bool,
-    /// It is told to end when nobody has asked for it for so long, and that while the node was in
-    /// session.
+    /// It ends when no client has asked for it for this time while the node was in session.
     pub lease: Option<Span>,
-    /// The step whose tasks it runs.
+    /// The step to which its tasks belong.
     pub step: Option<StepMark>,
 }
 
 impl Manner {
-    /// As of a program that is only started.
+    /// Are all options the defaults?
     #[must_use]
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What is told of a step.
+/// The step of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepMark {
-    /// Its number in the job.
     pub number: u32,
-    /// Its name: usually the program's.
+    /// Usually the program's name.
     pub name: String,
-    /// Its tasks on all nodes.
+    /// The number of its tasks on all nodes.
     pub tasks: u32,
     /// The rank of its first task on this node.
     pub first_rank: u32,
 }
 
-/// Adds to what a program reads.
+/// Appends to a program's input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedTask {
     /// Repeated in the answer.
     pub question: u64,
     pub id: AttemptId,
     pub task: TaskNumber,
-    /// From this byte of all it reads on; a piece that comes again changes nothing.
+    /// The offset in the whole input; a repeated piece has no effect.
     pub from: u64,
     #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
 }
 
-/// Asks how such a program is doing, and for the next pieces of its output.
+/// Requests the state of such a program, and the next pieces of its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchTask {
     /// Repeated in the answer.
     pub question: u64,
     pub id: AttemptId,
     pub task: TaskNumber,
-    /// Of its standard output, from this byte on.
+    /// The offset into standard output.
     pub stdout_from: u64,
-    /// Of its standard error, from this byte on.
+    /// The offset into standard error.
     pub stderr_from: u64,
-    /// Wait so long for news if there are none.
+    /// The maximum time to wait for new output or a new state.
     pub wait: Span,
-    /// Its lease, for a node that has forgotten it.
+    /// The lease, for a node that no longer has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Span>,
 }
 
-/// Asks to send such a program a signal: to it and all of its process group.
+/// Signals such a program and its process group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalTask {
     /// Repeated in the answer.
@@ -106,35 +103,34 @@ pub struct SignalTask {
     pub signal: SignalNumber,
 }
 
-/// Answers each of these questions.
+/// Answers each of these requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskNews {
     pub question: u64,
-    /// How it is doing.
     pub state: TaskState,
-    /// The next piece of its standard output, of bounded size; empty if there is none.
+    /// The next piece of standard output, of bounded size; empty if there is none.
     #[serde(with = "serde_bytes")]
     pub stdout: Vec<u8>,
-    /// The same of its standard error.
+    /// The same for standard error.
     #[serde(with = "serde_bytes")]
     pub stderr: Vec<u8>,
 }
 
 impl TaskNews {
-    /// Nothing but a state.
+    /// An answer with a state only.
     #[must_use]
     pub fn of(question: u64, state: TaskState) -> Self {
         Self { question, state, stdout: Vec::new(), stderr: Vec::new() }
     }
 }
 
-/// How a program that was started in a job is doing.
+/// The state of a program that was started in a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
     Running,
-    /// It ended like this. What it started itself may run on, until the job ends.
+    /// Processes that it started may run on until the job ends.
     Ended(ExitStatus),
-    /// It never ran, or nothing is known of it any more: why, in a sentence.
+    /// It never ran, or is no longer known. The reason, in a sentence.
     Failed(String),
 }

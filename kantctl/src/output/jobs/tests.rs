@@ -139,8 +139,8 @@ fn the_table_is_not_shortened_without_a_terminal() {
     let expected = "\
 ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODES  GPUS  WHERE/WHY
 41          llama-pretrain-large  ada   gpu    RUNNING  01:01:01  02:00:00      2     4  g-[001-002]
-42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 41 and 2 more, which come before it
-43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 41 and 2 more, which come before it
+42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  free resources are kept for job 41 and 2 more, which come before it
+43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  free resources are kept for job 41 and 2 more, which come before it
 40          test                  ada   gpu    FAILED      00:05  02:00:00      1     0  exit code 3
 ";
     assert_eq!(table(&samples(), NOW, &TimeZone::UTC).render(None, false), expected);
@@ -151,8 +151,8 @@ fn the_table_fits_120_columns() {
     let expected = "\
 ID          NAME                  USER  QUEUE  STATE        TIME     LIMIT  NODES  GPUS  WHERE/WHY
 41          llama-pretrain-large  ada   gpu    RUNNING  01:01:01  02:00:00      2     4  g-[001-002]
-42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 4…
-43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  what is free is kept for job 4…
+42_[0-2,7]  sweep                 ada   gpu    PENDING         -  02:00:00      1     0  free resources are kept for job 4…
+43          sweep                 ada   gpu    PENDING         -  02:00:00      1     0  free resources are kept for job 4…
 40          test                  ada   gpu    FAILED      00:05  02:00:00      1     0  exit code 3
 ";
     assert_eq!(table(&samples(), NOW, &TimeZone::UTC).render(Some(120), false), expected);
@@ -163,8 +163,8 @@ fn the_table_fits_80_columns() {
     let expected = "\
 ID          NAME           USER  ST      TIME  NODES  GPUS  WHERE/WHY
 41          llama-pretra…  ada   R   01:01:01      2     4  g-[001-002]
-42_[0-2,7]  sweep          ada   PD         -      1     0  what is free is kep…
-43          sweep          ada   PD         -      1     0  what is free is kep…
+42_[0-2,7]  sweep          ada   PD         -      1     0  free resources are…
+43          sweep          ada   PD         -      1     0  free resources are…
 40          test           ada   F      00:05      1     0  exit code 3
 ";
     assert_eq!(table(&samples(), NOW, &TimeZone::UTC).render(Some(80), false), expected);
@@ -220,7 +220,7 @@ fn a_record_shows_why_a_job_waits_and_how_it_ended() {
     let text = shown(&waiting("43"));
     assert!(
         text.contains(
-            "\nreason      what is free is kept for job 41 and 2 more, which come before it\n"
+            "\nreason      free resources are kept for job 41 and 2 more, which come before it\n"
         ),
         "{text}"
     );

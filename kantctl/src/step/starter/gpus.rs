@@ -1,7 +1,7 @@
 //! The GPUs that a task sees, where that is not all of its job's on the node: some of those that
 //! the job's environment lists. Never more than that.
 
-use common::mig::told_to_cuda;
+use common::mig::cuda_visible_ids;
 
 /// What CUDA is told; not one entry for each GPU where a job has whole ones and MIG devices.
 const CUDA: &str = "CUDA_VISIBLE_DEVICES";
@@ -25,7 +25,7 @@ fn of_places(lists: &[(&'static str, String)], places: &[u32]) -> Vec<(&'static 
     let mut told = places.len();
     if let Some((_, ids)) = set.iter().find(|(name, _)| *name == IDS).cloned() {
         let ids: Vec<&str> = ids.split(',').filter(|id| !id.is_empty()).collect();
-        let seen = told_to_cuda(&ids);
+        let seen = cuda_visible_ids(&ids);
         told = seen.len();
         set.retain(|(name, _)| *name != CUDA);
         set.push((CUDA, seen.join(",")));

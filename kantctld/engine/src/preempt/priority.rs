@@ -47,7 +47,7 @@ mod tests {
     fn the_example() {
         let mut other = world(|_| {});
         assert_eq!(other.submit(high(3, 8)).round(), ["2 for 3"]);
-        assert_eq!(other.reason(3), "job 2 makes way for it");
+        assert_eq!(other.reason(3), "job 2 is making room for it");
         let mut other = world(|_| {});
         assert_eq!(other.submit(low(3, 8)).round(), [""; 0]);
     }

@@ -61,8 +61,8 @@ fn check_sense(state: &State, asked: &Reservation) -> Result<(), Refusal> {
     }
     if asked.comment.len() > COMMENT_BYTES_MAX || asked.comment.chars().any(char::is_control) {
         return bad(format!(
-            "the comment of reservation {name} holds a line break or other control character, or \
-             is over {COMMENT_BYTES_MAX} bytes long: give a shorter one"
+            "the comment of reservation {name} has a line break or other control character, \
+             or is longer than {COMMENT_BYTES_MAX} bytes: give a shorter one"
         ));
     }
     if state.reservations.len() >= RESERVATIONS_MAX {

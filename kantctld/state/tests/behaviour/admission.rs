@@ -103,7 +103,7 @@ fn a_qos_is_known_open_and_bounds_the_time_limit() {
     for (text, minutes, word) in [
         ("slow", None, "there are quick, staff"),
         ("staff", None, "QoS staff is not open to you"),
-        ("quick", Some(6), "QoS quick allows at most 05:00 (asked: 06:00)"),
+        ("quick", Some(6), "QoS quick allows at most 05:00 (requested: 06:00)"),
     ] {
         let command = house.submission(asks(text, minutes));
         let refusal = house.refused(command).to_string();

@@ -58,9 +58,9 @@ fn a_booking_that_makes_no_sense_is_refused() {
     let mut house = House::new();
     book(&mut house, "r", &["g1"], 10, 20);
     for (text, nodes, from, to, word) in [
-        ("r", &["g2"][..], 0, 5, "there is a reservation `r` already"),
-        ("s", &["g1", "g2"], 19, 30, "node g1 is booked by reservation r"),
-        ("s", &["g1"], 0, 11, "node g1 is booked by reservation r"),
+        ("r", &["g2"][..], 0, 5, "reservation `r` already exists"),
+        ("s", &["g1", "g2"], 19, 30, "node g1 is in reservation r"),
+        ("s", &["g1"], 0, 11, "node g1 is in reservation r"),
         ("s", &["g9"], 0, 5, "there is no node g9"),
         ("s", &[], 0, 5, "has no node"),
         ("s", &["g2"], 5, 5, "before it begins"),
@@ -93,7 +93,7 @@ fn a_booking_is_changed_at_once_and_stays_as_it_is_where_that_is_refused() {
     let kept = Reservation { by: OPERATOR.uid, ..longer };
     assert_eq!(house.state.reservation(&called("r")), Some(&kept));
     for (nodes, to, word) in [
-        (&["g1", "g2"][..], 20, "node g2 is booked by reservation s"),
+        (&["g1", "g2"][..], 20, "node g2 is in reservation s"),
         (&["g9"], 20, "there is no node g9"),
         (&[], 20, "has no node"),
         (&["g1"], 0, "before it begins"),

@@ -24,7 +24,7 @@ fn cancelling_a_waiting_job_ends_it_at_once() {
     let (attempt, outcome) = (Attempt(0), Outcome::Cancelled);
     assert_eq!(house.apply(cancel.clone()), [Event::JobDone { key, attempt, outcome, by }]);
     let refusal = house.refused(cancel).to_string();
-    assert_eq!(refusal, "cannot cancel job 1: it is over (CANCELLED)");
+    assert_eq!(refusal, "cannot cancel job 1: it has ended (CANCELLED)");
 }
 
 #[test]

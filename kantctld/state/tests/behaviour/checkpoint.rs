@@ -73,8 +73,8 @@ fn only_a_job_that_has_begun_may_and_its_owner_and_operators() {
     let refusal = house.refused(checkpoint(USER, waits)).to_string();
     assert_eq!(
         refusal,
-        "cannot checkpoint job 1: it is PENDING; let its script call `kantctl checkpoint` after \
-         each save, once it runs"
+        "cannot checkpoint job 1: it is PENDING; call `kantctl checkpoint` in its script, after \
+         each checkpoint"
     );
     let id = house.start(waits, vec![share("g1", 0, 2, &[0])]);
     // Its script may run already, and nobody has heard of it.
@@ -98,10 +98,10 @@ fn only_a_job_that_has_begun_may_and_its_owner_and_operators() {
     let cancel = house.cancel(id.key);
     house.apply(cancel);
     let refusal = house.refused(checkpoint(USER, id.key)).to_string();
-    assert!(refusal.contains("it is COMPLETING; it is on its way out"), "{refusal}");
+    assert!(refusal.contains("it is COMPLETING; it is ending"), "{refusal}");
     house.report("g1", id, exited(0));
     let refusal = house.refused(checkpoint(USER, id.key)).to_string();
-    assert_eq!(refusal, "cannot checkpoint job 1: it is over (COMPLETED)");
+    assert_eq!(refusal, "cannot checkpoint job 1: it has ended (COMPLETED)");
     let unknown = house.refused(checkpoint(USER, "9".parse().unwrap()));
     assert!(matches!(unknown, Refusal::UnknownJob { .. }), "{unknown}");
 }

@@ -29,7 +29,7 @@ fn a_deadline_that_is_over_or_too_soon_is_refused() {
     let soon = Ask { time_limit: limit, ..due_in(&house, 9) };
     let command = house.submission(soon);
     let refusal = house.refused(command).to_string();
-    assert!(refusal.contains("not over by its deadline"), "{refusal}");
+    assert!(refusal.contains("would end after its deadline"), "{refusal}");
     let begin_at = Some(house.now + Span::from_minutes(1));
     // The time limit is the queue's default.
     let late = Ask { queue: "short".parse().ok(), begin_at, ..due_in(&house, 10) };

@@ -283,12 +283,12 @@ fn it_is_told_which_jobs_it_waits_for_and_how_far_they_are() {
     assert_eq!(reason.code, "Dependency");
     assert_eq!(
         reason.sentence,
-        "job 1 must succeed (1 of its 2 tasks are not there yet); job 4 must be over (PENDING)"
+        "job 1 must succeed (1 of its 2 tasks remaining); job 4 must finish (PENDING)"
     );
     assert!(matches!(reason.detail, WaitReason::Dependency { more: 0, any: false, .. }));
     let snapshot = state::snapshot::snapshot(&house.state);
     let told = state::view::explain(&house.state, key, &Default::default(), &snapshot, house.now);
     let told = told.unwrap();
     assert!(told.advice.as_ref().unwrap().contains("--dependency=none"), "{told:?}");
-    assert!(told.lines.iter().any(|line| line.contains("job 4 must be over")), "{told:?}");
+    assert!(told.lines.iter().any(|line| line.contains("job 4 must finish")), "{told:?}");
 }

@@ -2,7 +2,7 @@
 
 use crate::house::{House, end, exited, running, share, tasks_of};
 use common::id::{AttemptId, JobKey};
-use common::job::{EndCause, STEPS_TOLD_MAX, StepEnd, StepRecord};
+use common::job::{EndCause, STEPS_REPORTED_MAX, StepEnd, StepRecord};
 use common::time::Time;
 use common::wire::api::HistoryRun;
 use common::wire::node::StepPhase;
@@ -96,8 +96,8 @@ fn steps_are_told_once_by_the_first_node_alone_a_bounded_number_of_them() {
     };
     let events = house.report("g2", id, steps(2));
     assert_eq!(told(&events), [], "it is not the first");
-    let events = house.report("g1", id, steps(STEPS_TOLD_MAX + 9));
-    assert_eq!(told(&events), [(id, STEPS_TOLD_MAX)]);
+    let events = house.report("g1", id, steps(STEPS_REPORTED_MAX + 9));
+    assert_eq!(told(&events), [(id, STEPS_REPORTED_MAX)]);
     let events = house.report("g1", id, steps(3));
     assert_eq!(told(&events), [], "that was said");
     assert!(!format!("{:?}", house.state).contains("told-and-forgotten"), "no step is state");

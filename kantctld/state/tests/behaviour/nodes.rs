@@ -140,7 +140,7 @@ fn draining_is_for_operators_and_stops_nothing() {
     let id = living(&mut house, Ask::default());
     let drain = |actor| Command::DrainNode { actor, name: name("g1"), reason: "fan".to_owned() };
     let refusal = house.refused(drain(USER)).to_string();
-    assert!(refusal.contains("user 1000 is no operator"), "{refusal}");
+    assert!(refusal.contains("user 1000 is not an operator"), "{refusal}");
     let silent = Command::DrainNode { actor: OPERATOR, name: name("g1"), reason: " ".to_owned() };
     assert!(house.refused(silent).to_string().contains("a drain needs a reason"));
     house.apply(drain(OPERATOR));

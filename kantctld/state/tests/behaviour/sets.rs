@@ -120,8 +120,8 @@ fn what_makes_no_set_is_refused_and_nothing_of_it_stays() {
     let held = Ask { launch: Launch::Held, ..Ask::default() };
     let bad = Ask { queue: common::id::QueueName::new("nowhere").ok(), ..Ask::default() };
     for (asks, says) in [
-        (vec![Ask::default()], "a set of 1 components"),
-        (vec![Ask::default(); 129], "a set of 129 components"),
+        (vec![Ask::default()], "components, with `:` between them, got 1"),
+        (vec![Ask::default(); 129], "components, with `:` between them, got 129"),
         (vec![Ask::default(), array], "an array cannot have components"),
         (vec![held, Ask::default()], "a set has a script"),
         (vec![Ask::default(), bad], "there is no queue"),

@@ -86,7 +86,7 @@ type Change = fn(&mut Command);
 
 /// Submissions that are refused, and a word of each sentence.
 const REFUSED: [(&str, Change); 8] = [
-    ("jobs of root", |c| on(c, |s| s.0.uid = Uid(0))),
+    ("root may not submit jobs", |c| on(c, |s| s.0.uid = Uid(0))),
     ("negative --nice", |c| on(c, |s| s.1.nice = -1)),
     ("--ntasks is 0", |c| on(c, |s| s.1.request.tasks.0 = 0)),
     ("there is no queue `nope`: there are main, short", |c| {
@@ -287,7 +287,7 @@ fn one_user_cannot_fill_the_cluster() {
     let events = state::apply(&mut house.state, &state::Stamped { at, command });
     let refusal = state::event::changed(&events).unwrap_err();
     assert_eq!(refusal.code(), "too_many_jobs");
-    assert!(refusal.to_string().contains("1 more would be over the limit of 100000"), "{refusal}");
+    assert!(refusal.to_string().contains("1 more would exceed the limit of 100000"), "{refusal}");
     assert_eq!(before, house.state);
 
     let mut command = house.submission(Ask::default());

@@ -1,7 +1,7 @@
 //! What is left of a book when its job is over. Never asked while the job runs.
 
 use super::{Book, Entry};
-use common::job::{STEPS_TOLD_MAX, StepRecord};
+use common::job::{STEPS_REPORTED_MAX, StepRecord};
 use common::time::Time;
 
 impl Book {
@@ -10,7 +10,7 @@ impl Book {
         let cut_off = |entry: &Entry| entry.view.ended_at.is_none();
         let cut_off: Vec<bool> = self.steps.iter().map(cut_off).collect();
         self.end(now);
-        let too_many = self.steps.len().saturating_sub(STEPS_TOLD_MAX);
+        let too_many = self.steps.len().saturating_sub(STEPS_REPORTED_MAX);
         let steps = self.steps.iter().zip(cut_off).skip(too_many);
         steps.map(|(entry, cut_off)| StepRecord { cut_off, ..(&entry.view).into() }).collect()
     }

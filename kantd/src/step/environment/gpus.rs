@@ -4,18 +4,18 @@
 use super::{Variables, join};
 use crate::step::order::StepOrder;
 use common::gpu::RENDER_MINOR_MIN;
-use common::mig::told_to_cuda;
+use common::mig::cuda_visible_ids;
 
 impl Variables {
     /// CUDA sees no GPU at all in an empty list; without the variable it would see every one. AMD's
     /// programs read CUDA's variable too, and take it for numbers among those that ROCR shows.
-    /// CUDA is not told of all where a job has whole ones and MIG devices ([`told_to_cuda`]); the
+    /// If a job has both whole GPUs and MIG devices, CUDA sees only some ([`cuda_visible_ids`]); the
     /// list of all is what the starter of a step's tasks chooses from.
     pub(super) fn gpus(&mut self, order: &StepOrder) {
         let gpus = &order.gpus;
         let is_amd = |minor: &u32| *minor >= RENDER_MINOR_MIN;
         let ids: Vec<&str> = gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();
-        let told = told_to_cuda(&ids);
+        let told = cuda_visible_ids(&ids);
         let count = told.len();
         if order.gpu_minors.iter().any(is_amd) {
             // The kernel's driver does not know the id of each of AMD's.

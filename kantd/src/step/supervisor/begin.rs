@@ -234,7 +234,7 @@ impl Supervisor {
         let (uid, node) = (self.order.launch.owner.uid, &self.order.node);
         if uid.0 == 0 && !self.order.allow_root {
             return Err(format!(
-                "jobs of root are refused on node {node}: submit as another user, or set \
+                "root may not submit jobs on node {node}: submit as another user, or set \
                  allow_root_jobs = true in its kantd.toml"
             ));
         }

@@ -40,7 +40,7 @@ impl Supervisor {
         let Some(signal) = warn::known(resize.signal) else {
             return log(&format!("there is no signal {} here: not sent", resize.signal));
         };
-        match resize.whom {
+        match resize.to {
             Warned::Script => self.warn_scripts(signal),
             Warned::All => self.warn_all(signal),
         }

@@ -33,7 +33,7 @@ impl Supervisor {
         let Some(signal) = known(warning.signal) else {
             return log(&format!("there is no signal {} here: not sent", warning.signal));
         };
-        match warning.whom {
+        match warning.to {
             Warned::Script => self.warn_scripts(signal),
             Warned::All => self.warn_all(signal),
         }

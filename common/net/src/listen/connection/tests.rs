@@ -1,5 +1,5 @@
-//! Connections that keep a server waiting, on real sockets and with short limits. Never waits in
-//! the hope that something has happened: a connection ends, or the test fails.
+//! Tests of connections that make a server wait, on real sockets and with short limits. Each test
+//! waits for an event with a deadline.
 
 use super::*;
 use crate::listen::{LocalListener, serve_within};
@@ -10,9 +10,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
-/// A wait for what does not come.
+/// The limit for an event that does not happen.
 const SHORT: Duration = Duration::from_millis(200);
-/// No test waits longer than this.
+/// The deadline of every test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const LONG: Limits = Limits { head: PATIENCE, body: PATIENCE, stall: PATIENCE };
@@ -21,17 +21,17 @@ async fn soon<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(PATIENCE / 2, future).await.expect("took too long")
 }
 
-/// Ends with its answer.
+/// A body that reports its end when it is dropped.
 struct Watched(mpsc::UnboundedSender<()>);
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        // The test may be over.
+        // The test may have ended.
         let _ = self.0.send(());
     }
 }
 
-/// Serves what the tests ask for; tells when an answer without an end is given up.
+/// Serves the tests' requests; reports when an endless answer is dropped.
 fn served(path: &Path, limits: Limits) -> mpsc::UnboundedReceiver<()> {
     let (ended, has_ended) = mpsc::unbounded_channel();
     let endless = move || {
@@ -57,8 +57,8 @@ fn served(path: &Path, limits: Limits) -> mpsc::UnboundedReceiver<()> {
     has_ended
 }
 
-/// All that is said on a connection after this was sent on it, until the server hangs up.
-async fn told(path: &Path, sent: &str) -> String {
+/// All bytes received on a connection after `sent`, until the server closes it.
+async fn exchange(path: &Path, sent: &str) -> String {
     let mut stream = UnixStream::connect(path).await.unwrap();
     stream.write_all(sent.as_bytes()).await.unwrap();
     let mut bytes = Vec::new();
@@ -72,11 +72,11 @@ async fn a_connection_that_sends_no_whole_head_is_ended_and_so_is_an_idle_one() 
     let path = dir.path().join("kant.sock");
     let _ended = served(&path, Limits { head: SHORT, ..LONG });
     for sent in ["", "POST /echo HTTP/1.1\r\nHost: kant\r\nX-Slow: "] {
-        let answer = told(&path, sent).await;
+        let answer = exchange(&path, sent).await;
         assert!(!answer.contains("200 OK"), "{answer}");
     }
     let head = "POST /echo HTTP/1.1\r\nHost: kant\r\nContent-Length: 5\r\n\r\n";
-    let answer = told(&path, &format!("{head}hello")).await;
+    let answer = exchange(&path, &format!("{head}hello")).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("hello"), "{answer}");
 }
 
@@ -85,22 +85,22 @@ async fn an_answer_that_takes_long_to_make_is_waited_for() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("kant.sock");
     let _ended = served(&path, Limits { head: SHORT, body: SHORT, stall: SHORT });
-    let answer = told(&path, "GET /slow HTTP/1.1\r\nHost: kant\r\n\r\n").await;
+    let answer = exchange(&path, "GET /slow HTTP/1.1\r\nHost: kant\r\n\r\n").await;
     assert!(answer.ends_with("at last"), "{answer}");
 }
 
 #[tokio::test]
-async fn a_request_that_does_not_come_to_its_end_is_refused() {
+async fn a_request_that_does_not_end_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("kant.sock");
     let _ended = served(&path, Limits { body: SHORT, ..LONG });
     let head = "POST /echo HTTP/1.1\r\nHost: kant\r\nContent-Length: 5\r\n\r\n";
-    let answer = told(&path, &format!("{head}hel")).await;
+    let answer = exchange(&path, &format!("{head}hel")).await;
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
 }
 
 #[tokio::test]
-async fn a_client_that_reads_no_further_is_hung_up_on() {
+async fn a_client_that_stops_reading_is_disconnected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("kant.sock");
     let mut ended = served(&path, Limits { stall: SHORT, ..LONG });

@@ -191,8 +191,8 @@ fn without_a_time_limit_there_is_no_end_of_gpu_minutes() {
     let text = books.check_limits(&gpu_job, None, Time(0)).unwrap_err().to_string();
     assert_eq!(
         text,
-        "queue q may have 600 GPU-minutes to go at once, and this job has no time limit: it never \
-         starts"
+        "queue q may have 600 outstanding GPU-minutes at once, and this job has no time limit: it \
+         never starts"
     );
     let cpu_job = job(&mut books, "q", 1, 0);
     assert_eq!(books.check_limits(&cpu_job, None, Time(0)), Ok(()));

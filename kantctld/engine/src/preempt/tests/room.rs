@@ -21,7 +21,7 @@ fn it_starts_when_the_last_one_is_gone_and_small_jobs_do_not_take_what_comes_fre
     assert_eq!(world.round(), ["1 on a", "2 on a", "3 on a", "4 on a"]);
     world.at(5).submit(high(9, 6));
     assert_eq!(world.round(), ["4 for 9", "3 for 9", "2 for 9"]);
-    assert_eq!(world.reason(9), "3 jobs make way for it, 4 among them");
+    assert_eq!(world.reason(9), "3 jobs are making room for it, including 4");
     // Small ones are hungry, one of them short.
     world.at(6).submit(WaitingJob { time_limit: Some(Span::from_minutes(1)), ..low(10, 1) });
     world.submit(low(11, 2));
@@ -30,7 +30,7 @@ fn it_starts_when_the_last_one_is_gone_and_small_jobs_do_not_take_what_comes_fre
         world.at(minute).gone(job);
         assert_eq!(world.round(), [""; 0], "what job {job} left is kept");
     }
-    assert_eq!(world.reason(9), "job 2 makes way for it");
+    assert_eq!(world.reason(9), "job 2 is making room for it");
     world.at(9).gone(2);
     assert_eq!(world.round(), ["9 on a"]);
     assert_eq!(world.round(), [""; 0]);

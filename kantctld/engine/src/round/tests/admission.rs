@@ -65,7 +65,7 @@ fn a_job_runs_on_nodes_that_have_the_features_it_asks_for() {
     let seen = judged(&snapshot);
     assert_eq!(seen.given(1), ["c: 1x 0 []"]);
     assert_eq!(seen.given(2), ["b: 1x 0 []"]);
-    assert!(seen.reason(3).ends_with("no node is left by what was asked"), "{}", seen.reason(3));
+    assert!(seen.reason(3).ends_with("no node satisfies the request"), "{}", seen.reason(3));
     assert!(seen.reason(4).ends_with("only 2 nodes are large enough"), "{}", seen.reason(4));
 }
 
@@ -88,7 +88,7 @@ fn a_job_runs_on_nodes_of_its_queue_of_those_it_names_and_not_on_those_it_exclud
     let seen = judged(&snapshot);
     assert_eq!(seen.given(1), ["b: 1x 0 []"]);
     assert_eq!(seen.given(2), ["a: 1x 0 []"]);
-    assert!(seen.reason(3).ends_with("no node is left by what was asked"), "{}", seen.reason(3));
+    assert!(seen.reason(3).ends_with("no node satisfies the request"), "{}", seen.reason(3));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn nodes_that_are_down_or_drained_are_named_when_they_are_missed() {
     let seen = judged(&snapshot);
     let reason = seen.reason(1);
     assert!(
-        reason.contains("2 nodes that could hold it are down or drained, b among them"),
+        reason.contains("2 nodes that could hold it are down or drained, including b"),
         "{reason}"
     );
     assert_eq!(seen.given(2), ["a: 1x 0-3 []"], "nobody waits behind such a job");
@@ -167,7 +167,7 @@ fn what_no_node_has_is_refused_with_the_nearest_and_only_if_there_are_nodes() {
     assert_eq!(ever(gpu_request(8)).unwrap_err().to_string(), reason);
     let elsewhere = Request { only_nodes: vec![name("z")], ..request(1, 1) };
     assert!(
-        ever(elsewhere).unwrap_err().to_string().ends_with("no node is left by what was asked")
+        ever(elsewhere).unwrap_err().to_string().ends_with("no node satisfies the request")
     );
     let none = snapshot(Vec::new());
     assert_eq!(could_ever_fit(&none, &queue("q"), &gpu_request(8), false), Ok(()));

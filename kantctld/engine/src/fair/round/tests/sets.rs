@@ -36,7 +36,7 @@ fn the_example() {
     let mut world = full(3, two());
     set(&mut world, "a", "low", &[8, 4]);
     assert_eq!(world.round(), ["3 for 4", "2 for 4"]);
-    assert_eq!(world.reason(4), "2 jobs make way for it, 3 among them");
+    assert_eq!(world.reason(4), "2 jobs are making room for it, including 3");
     assert_eq!(world.reason(4), world.reason(5), "both wait for the same");
     let half = world.at(11).gone(2).round();
     assert_eq!(half, [""; 0], "one component would have room, the other not yet");

@@ -1,5 +1,5 @@
-//! A change in the words of `kantctl submit`'s options, for a job's story. Never read again, and
-//! never long: each task of an array keeps them.
+//! The options of `kantctl submit` that express a change, for a job's timeline. The text is short,
+//! because each task of an array keeps it.
 
 use super::{Patch, Replaced};
 use crate::hostlist;
@@ -19,22 +19,22 @@ impl Display for Patch {
     }
 }
 
-/// The most bytes of words that a story keeps of a change.
-const TOLD_BYTES_MAX: usize = 160;
+/// In bytes.
+const SUMMARY_BYTES_MAX: usize = 160;
 
 impl Patch {
-    /// The change in words, cut where it is long: a list of nodes may have thousands of names.
+    /// The change as options, truncated if long: a node list may have thousands of names.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let mut words = self.to_string();
-        if words.len() > TOLD_BYTES_MAX {
-            words.truncate(words.floor_char_boundary(TOLD_BYTES_MAX - '…'.len_utf8()));
+        if words.len() > SUMMARY_BYTES_MAX {
+            words.truncate(words.floor_char_boundary(SUMMARY_BYTES_MAX - '…'.len_utf8()));
             words.push('…');
         }
         words
     }
 
-    /// How much, and for how long.
+    /// The size and the time limit.
     fn size(&self) -> [Option<String>; 7] {
         let tasks = |(most, least)| match least {
             Some(least) => format!("--ntasks={least}-{most}"),
@@ -70,7 +70,7 @@ impl Patch {
         ]
     }
 
-    /// On which nodes, and what it is called.
+    /// The nodes and the names.
     fn words(&self) -> [Option<String>; 9] {
         let nodes = |option, nodes: &Option<Vec<NodeName>>| {
             let nodes = nodes.as_ref()?;
@@ -90,7 +90,7 @@ impl Patch {
         ]
     }
 
-    /// Where, when, and in whose name.
+    /// The queue, the times and the account.
     fn place(&self) -> [Option<String>; 8] {
         [
             self.queue.as_ref().map(|queue| format!("--queue={queue}")),
@@ -144,15 +144,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_story_keeps_of_a_change_is_short() {
+    fn the_summary_of_a_change_is_short() {
         let short = Patch { time_limit: Some(Span::from_minutes(90)), ..Patch::default() };
-        assert_eq!(short.told(), "--time=01:30:00");
+        assert_eq!(short.summary(), "--time=01:30:00");
         let node = |number: u32| NodeName::new(format!("rack-{}-{number}", number % 7)).unwrap();
         for not_nodes in [(0..10_000).map(node).collect(), vec![node(1)]] {
             let comment = Some(Replaced::With("ü".repeat(500)));
-            let told = Patch { not_nodes: Some(not_nodes), comment, ..Patch::default() }.told();
-            assert!(told.len() <= TOLD_BYTES_MAX, "{} bytes", told.len());
-            assert!(told.starts_with("--exclude=rack-") && told.ends_with('…'), "{told}");
+            let summary =
+                Patch { not_nodes: Some(not_nodes), comment, ..Patch::default() }.summary();
+            assert!(summary.len() <= SUMMARY_BYTES_MAX, "{} bytes", summary.len());
+            assert!(summary.starts_with("--exclude=rack-"), "{summary}");
+            assert!(summary.ends_with('…'), "{summary}");
         }
     }
 }

@@ -1,6 +1,5 @@
-//! What the tests share: a cluster, a router to ask, servers on loopback that can be stopped.
-//!
-//! Not a test itself; each test file takes it in with `mod house`.
+//! Shared code of the tests: a cluster key, and servers on loopback that can be stopped. Each test
+//! file includes it as a module.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part, and fails by panicking
 
 use std::net::SocketAddr;
@@ -12,7 +11,7 @@ use net::{ClusterKey, Endpoint, Identity, LocalListener, Role, TlsListener, serv
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// No test waits longer than this for anything.
+/// The deadline of every wait.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server that can be stopped.
@@ -22,7 +21,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Stops it and waits until it is gone.
+    /// Stops the server and waits until it is gone.
     pub async fn stop(self) {
         drop(self.stop);
         soon(self.task).await.unwrap().unwrap();
@@ -34,7 +33,6 @@ pub async fn soon<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(PATIENCE, future).await.expect("took too long")
 }
 
-/// A new cluster's key.
 pub fn key() -> ClusterKey {
     ClusterKey::generate().unwrap()
 }
@@ -72,7 +70,7 @@ pub fn tls(addr: SocketAddr, identity: &Identity) -> Endpoint {
     Endpoint::Tls { addr: addr.to_string(), identity: identity.clone() }
 }
 
-/// A place for a socket, removed with the directory.
+/// A path for a socket, removed with the directory.
 pub fn socket() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("kant.sock");

@@ -1,5 +1,4 @@
-//! What can be wrong with a policy that reads, where it stands in the file, and what to do.
-//! Never reads the file: the line is looked up by whoever has the text.
+//! Errors in a policy: the place in the configuration file, the problem, and what to do.
 
 use super::topology_file::TopologyError;
 use crate::config::ConfigError;
@@ -11,16 +10,15 @@ use std::fmt;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
-/// Where in a configuration.
+/// A place in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The table: `queue`, `qos`, `priority`, ...
+    /// `queue`, `qos`, `priority`, ...
     pub table: &'static str,
-    /// Which of them, from 0; `None` for a table that stands once.
+    /// The position among tables of this name, from 0; `None` for a table that occurs once.
     pub number: Option<usize>,
-    /// Its name, where it has one.
     pub name: Option<String>,
-    /// The key; `None`: the table as a whole.
+    /// `None`: the table as a whole.
     pub key: Option<&'static str>,
 }
 
@@ -35,121 +33,87 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong. Each sentence says what to do.
+/// A problem, with a sentence that says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// A table without a name.
     #[error("it has no name: add `name = \"...\"`")]
     NoName,
-    /// Two of one name.
-    #[error("there are two of this name: rename or remove one")]
+    #[error("another one has the same name: rename or remove one")]
     Twice,
-    /// Two defaults.
-    #[error("queue {0} says `default = true` too: only one can be the default")]
+    #[error("queue {0} has `default = true` too: only one queue can be the default")]
     TwoDefaults(QueueName),
-    /// No default.
     #[error("no queue is the default: set `default = true` in one")]
     NoDefault,
-    /// A parent that is no queue.
     #[error("there is no queue {parent}: add it, or name one of {known}")]
-    UnknownParent {
-        /// As written.
-        parent: QueueName,
-        /// The queues there are.
-        known: String,
-    },
-    /// Queues above each other in a circle.
-    #[error("the queues stand above each other in a circle, {0}: take the parent from one")]
+    UnknownParent { parent: QueueName, known: String },
+    /// A cycle of parents.
+    #[error("the parents of these queues form a cycle, {0}: remove the parent of one")]
     Cycle(String),
-    /// Nodes that the queue above does not have.
-    #[error("queue {parent} above it does not have {nodes}: add them there, or take them out here")]
+    /// Nodes that the parent queue does not have.
+    #[error("its parent queue {parent} does not have {nodes}: add them there, or remove them here")]
     OutsideParent {
-        /// The queue above.
         parent: QueueName,
-        /// The nodes too many, as a host list.
+        /// A host list.
         nodes: String,
     },
-    /// Nobody of this name.
     #[error("there is no user `{0}` here: write a user's name or uid")]
     UnknownUser(String),
-    /// No group of this name.
     #[error("there is no group `{0}` here: write a group's name or gid")]
     UnknownGroup(String),
-    /// An account that is not listed where others are.
-    #[error("there is no [[account]] {0}: add it, or take it out here")]
+    /// An account that is missing in the list of accounts.
+    #[error("there is no [[account]] {0}: add it, or remove it here")]
     UnknownAccount(AccountName),
-    /// A zone without nodes.
     #[error("there is no zone {zone}: give it nodes in a [[zone]] table{known}")]
     UnknownZone {
-        /// As written.
         zone: ZoneName,
-        /// `, or name one of a, b`; empty where there is none.
+        /// `, or name one of a, b`; empty without any zone.
         known: String,
     },
-    /// The default is longer than the bound.
+    /// The default exceeds the maximum.
     #[error("time_limit_default is longer than time_limit_max: lower it, or raise the other")]
     DefaultOverMax,
-    /// Borrowing bounded below the quota itself.
-    #[error("{what} is below the quota: borrow_at_most counts the quota as well")]
+    /// The maximum with borrowing is below the quota.
+    #[error("{what} is below the quota: borrow_at_most includes the quota")]
     BorrowBelowQuota {
         /// `h100 = 4`.
         what: String,
     },
-    /// An isolated queue borrows nothing.
-    #[error("quota_mode is isolated, so it borrows nothing: remove one of the two")]
+    #[error("an isolated queue cannot borrow: remove quota_mode = \"isolated\" or borrow_at_most")]
     IsolatedBorrows,
-    /// Zero, where something is divided by it.
+    /// A zero divisor.
     #[error("it is 0: write 1 or more")]
     Zero,
-    /// No span.
     #[error(transparent)]
     Span(#[from] SpanError),
-    /// No amount of memory.
     #[error(transparent)]
     Bytes(#[from] BytesError),
-    /// No host list.
     #[error(transparent)]
     Nodes(#[from] HostlistError),
-    /// No name.
     #[error(transparent)]
     Name(#[from] IdError),
-    /// A switch, domain or zone without nodes.
     #[error("it has no nodes: add `nodes = \"...\"`")]
     NoNodes,
-    /// A node that is not there, where all that will ever be are known.
-    #[error("there is no node {0}: correct the name, or take it out here")]
+    #[error("there is no node {0}: correct the name, or remove it here")]
     UnknownNode(NodeName),
     /// A node in two places.
-    #[error("node {node} stands in {first} already: take it out of one")]
-    NodeTwice {
-        /// The node.
-        node: NodeName,
-        /// Where it stands first.
-        first: String,
-    },
-    /// One switch below two.
-    #[error("{below} hangs on {first} and on {second}: a switch hangs on one")]
+    #[error("node {node} is already in {first}: remove it from one")]
+    NodeTwice { node: NodeName, first: String },
+    /// A switch with two parents.
+    #[error("{below} is below {first} and below {second}: a switch has one parent")]
     TwoAbove {
-        /// The lower switch.
         below: String,
-        /// The upper one, as said first.
+        /// The parent in the first place.
         first: String,
-        /// As said here.
+        /// The parent in this place.
         second: String,
     },
 }
 
-/// A policy that makes no sense.
+/// An invalid policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// In a table.
     #[error("{place}: {problem}")]
-    Table {
-        /// Where.
-        place: Box<Place>,
-        /// What.
-        problem: Box<Problem>,
-    },
+    Table { place: Box<Place>, problem: Box<Problem> },
     /// In the topology file.
     #[error(transparent)]
     Topology(#[from] TopologyError),
@@ -162,7 +126,7 @@ impl PolicyError {
         Self::Table { place: Box::new(place), problem: Box::new(problem.into()) }
     }
 
-    /// With the file and, from its text, the line.
+    /// The error with the file's name and, looked up in its text, the line.
     #[must_use]
     pub fn in_file(&self, file: &str, text: &str) -> ConfigError {
         let line = match self {
@@ -174,7 +138,7 @@ impl PolicyError {
     }
 }
 
-/// The line on which a key stands, or else its table; `None` where the text has neither.
+/// The line of the key, or else of its table; `None` if the text has neither.
 fn line(place: &Place, text: &str) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
     let value = document.get_ref().get(place.table)?;

@@ -1,5 +1,5 @@
-//! A connection whose other end must take what is written to it: one that stops to read is hung up
-//! on after a while. Never minds how long the other end is silent.
+//! A connection that is closed if its peer stops reading for a time. The peer may be silent for any
+//! time.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,17 +9,17 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// Fails with [`io::ErrorKind::TimedOut`] where nothing can be written for `limit`.
+/// Fails with [`io::ErrorKind::TimedOut`] if nothing can be written for `limit`.
 #[derive(Debug)]
-pub(super) struct NoStall<I> {
+pub(super) struct WriteTimeout<I> {
     io: I,
     limit: Duration,
-    /// Runs while nothing can be written. Made where it is polled: a connection may move to
-    /// another runtime.
+    /// Runs while nothing can be written. Created where it is polled, because a connection may move
+    /// to another runtime.
     until: Option<Pin<Box<Sleep>>>,
 }
 
-impl<I> NoStall<I> {
+impl<I> WriteTimeout<I> {
     pub(super) fn new(io: I, limit: Duration) -> Self {
         Self { io, limit, until: None }
     }
@@ -36,7 +36,7 @@ impl<I> NoStall<I> {
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for NoStall<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for WriteTimeout<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -46,7 +46,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for NoStall<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for NoStall<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

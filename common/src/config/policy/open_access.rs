@@ -1,37 +1,41 @@
-//! Doors that look locked and are not: what is open to the jobs of an account that anybody may
-//! name. Never an error: such an account still says who is charged.
+//! Warnings about access restrictions without effect, because they name an account that any user
+//! may charge. They are no errors: such an account still serves for accounting.
 
 use crate::id::AccountName;
 use crate::policy::{Access, Policy};
 use crate::reservation::Reservation;
 
-/// What to tell an operator of queues, QoS and bookings that an account opens to everybody.
+/// Warnings for an operator about queues, QoS and reservations that an account opens to all users.
 #[must_use]
-pub fn no_locks<'a>(
+pub fn open_access_warnings<'a>(
     policy: &Policy,
-    bookings: impl IntoIterator<Item = &'a Reservation>,
+    reservations: impl IntoIterator<Item = &'a Reservation>,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     for queue in &policy.queues {
-        warnings.extend(of(policy, &format!("queue {}", queue.name), &queue.access));
+        warnings.extend(open_access(policy, &format!("queue {}", queue.name), &queue.access));
     }
     for qos in &policy.qos {
-        warnings.extend(of(policy, &format!("QoS {}", qos.name), &qos.access));
+        warnings.extend(open_access(policy, &format!("QoS {}", qos.name), &qos.access));
     }
-    for booking in bookings {
-        warnings.extend(of(policy, &format!("reservation {}", booking.name), &booking.access));
+    for reservation in reservations {
+        warnings.extend(open_access(
+            policy,
+            &format!("reservation {}", reservation.name),
+            &reservation.access,
+        ));
     }
     warnings
 }
 
-fn of(policy: &Policy, what: &str, access: &Access) -> Option<String> {
+fn open_access(policy: &Policy, what: &str, access: &Access) -> Option<String> {
     let account = |name: &AccountName| policy.accounts.iter().find(|one| one.name == *name);
-    // Where some are listed, one that is not cannot be named at all.
-    let is_anybodys = |name: &&AccountName| {
+    // If accounts are listed, an unlisted one cannot be named at all.
+    let is_open_to_all = |name: &&AccountName| {
         policy.accounts.is_empty()
             || account(name).is_some_and(crate::policy::account::Account::is_open)
     };
-    let open: Vec<&AccountName> = access.accounts.iter().filter(is_anybodys).collect();
+    let open: Vec<&AccountName> = access.accounts.iter().filter(is_open_to_all).collect();
     let first = open.first()?;
     let names: Vec<&str> = open.iter().map(|name| name.as_str()).collect();
     let mend = match account(first) {
@@ -39,7 +43,8 @@ fn of(policy: &Policy, what: &str, access: &Access) -> Option<String> {
         None => format!("add an [[account]] {first} with `users` or `groups`"),
     };
     Some(format!(
-        "{what} keeps NOBODY out: it lets in jobs of account {}, which any user may name; {mend}",
+        "{what} is open to ALL users: it admits jobs of account {}, which any user may name; \
+         {mend}",
         names.join(", ")
     ))
 }
@@ -58,7 +63,7 @@ mod tests {
         policy(&source, &NumbersOnly).unwrap()
     }
 
-    fn booking(account: &str) -> Reservation {
+    fn reservation(account: &str) -> Reservation {
         let accounts = BTreeSet::from([AccountName::new(account).unwrap()]);
         Reservation {
             name: "exam".parse().unwrap(),
@@ -73,30 +78,30 @@ mod tests {
     }
 
     #[test]
-    fn a_door_of_an_account_without_members_is_told_to_be_open_and_how_to_lock_it() {
-        let doors = "[[queue]]\nname = \"a\"\naccounts = [\"vision\", \"speech\"]\n\
+    fn an_account_without_members_is_reported_with_how_to_restrict_it() {
+        let restricted = "[[queue]]\nname = \"a\"\naccounts = [\"vision\", \"speech\"]\n\
                      [[qos]]\nname = \"high\"\naccounts = [\"vision\"]\n";
-        let booked = [booking("vision")];
-        let nobody_listed = no_locks(&made(doors), &booked);
-        assert_eq!(nobody_listed.len(), 3);
+        let booked = [reservation("vision")];
+        let without_accounts = open_access_warnings(&made(restricted), &booked);
+        assert_eq!(without_accounts.len(), 3);
         let add = "account speech, vision, which any user may name; add an [[account]] speech with";
-        assert!(nobody_listed[0].contains(add), "{nobody_listed:?}");
-        let told = |members: &str| {
+        assert!(without_accounts[0].contains(add), "{without_accounts:?}");
+        let with_members = |members: &str| {
             let accounts = format!(
-                "{doors}[[account]]\nname = \"speech\"\nusers = [\"7\"]\n\
+                "{restricted}[[account]]\nname = \"speech\"\nusers = [\"7\"]\n\
                  [[account]]\nname = \"vision\"\n{members}"
             );
-            no_locks(&made(&accounts), &booked)
+            open_access_warnings(&made(&accounts), &booked)
         };
-        let open = told("");
+        let open = with_members("");
         assert_eq!(open.len(), 3);
-        for (sentence, door) in open.iter().zip(["queue a ", "QoS high ", "reservation exam "]) {
+        for (sentence, owner) in open.iter().zip(["queue a ", "QoS high ", "reservation exam "]) {
             assert!(
-                sentence.starts_with(door) && sentence.contains("keeps NOBODY out"),
+                sentence.starts_with(owner) && sentence.contains("is open to ALL users"),
                 "{sentence}"
             );
             assert!(sentence.contains("give [[account]] vision `users` or `groups`"), "{sentence}");
         }
-        assert_eq!(told("groups = [\"50\"]\n"), Vec::<String>::new());
+        assert_eq!(with_members("groups = [\"50\"]\n"), Vec::<String>::new());
     }
 }

@@ -1,12 +1,11 @@
-//! Why a job waits for nodes near enough to each other, in a sentence. Never says when it starts
-//! but where the engine promised that.
+//! Sentences for jobs that wait for nodes close to each other in the network.
 
 use super::sentence::{level_text, plural};
 use super::wait::WaitReason;
 use std::fmt;
 
-/// Of what is about nearness; nothing of other reasons.
-pub(super) fn show(reason: &WaitReason, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Writes the reasons about topology; writes nothing for other reasons.
+pub(super) fn write_topology(reason: &WaitReason, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match reason {
         WaitReason::Topology { level, need, best, expected_at } => {
             write!(f, "needs {need} nodes under one {}", level_text(*level))?;
@@ -15,7 +14,7 @@ pub(super) fn show(reason: &WaitReason, f: &mut fmt::Formatter<'_>) -> fmt::Resu
                     let nodes_free = plural(nodes.0);
                     write!(f, "; best is {switch} with {nodes} node{nodes_free} free")?;
                 }
-                None => write!(f, "; none has any free")?,
+                None => write!(f, "; none has a free node")?,
             }
             expected_at.map_or(Ok(()), |at| write!(f, "; expected by {at}"))
         }
@@ -24,9 +23,9 @@ pub(super) fn show(reason: &WaitReason, f: &mut fmt::Formatter<'_>) -> fmt::Resu
             write!(f, "needs {need} nodes under one {level}, which this cluster does not have")?;
             match best {
                 Some((switch, nodes)) => {
-                    write!(f, ": {switch} has {nodes} that could hold it, and no other more")
+                    write!(f, ": {switch} has {nodes} that could hold it, and no other has more")
                 }
-                None => write!(f, ": none has any that could hold it"),
+                None => write!(f, ": none has a node that could hold it"),
             }
         }
         _ => Ok(()),

@@ -1,8 +1,8 @@
-//! Users and clients: the local socket, JSON round trips, kept connections, passing on.
+//! Tests of users and clients: the local socket, JSON round trips, kept connections, forwarding.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod support;
 
 use std::error::Error;
 use std::path::Path as FilePath;
@@ -17,9 +17,9 @@ use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::{StreamExt, stream};
-use house::{controller, key, node, serve_local, serve_tls, socket, soon, tls};
 use net::{Caller, Client, ClientError, Endpoint, Refusal, USER_HEADER, User, Via, forward};
 use serde::{Deserialize, Serialize};
+use support::{controller, key, node, serve_local, serve_tls, socket, soon, tls};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
@@ -37,7 +37,7 @@ struct Who {
     via: String,
 }
 
-/// A little of everything a daemon does.
+/// A small example of a daemon's API.
 fn jobs() -> Router {
     async fn show(Path(id): Path<u64>) -> Result<Json<Job>, Refusal> {
         if id == 404 {
@@ -69,7 +69,7 @@ fn me() -> (u32, u32) {
 }
 
 #[tokio::test]
-async fn the_kernel_says_who_calls_on_the_local_socket() {
+async fn the_kernel_identifies_the_caller_on_the_local_socket() {
     let (_dir, path) = socket();
     let router = jobs().route(
         "/pid",
@@ -89,7 +89,7 @@ async fn the_kernel_says_who_calls_on_the_local_socket() {
 }
 
 #[tokio::test]
-async fn a_local_caller_cannot_claim_to_be_somebody() {
+async fn a_local_caller_cannot_claim_to_be_another_user() {
     let (_dir, path) = socket();
     let server = serve_local(&path, jobs());
     let client = Client::new(Endpoint::Unix(path));
@@ -128,14 +128,14 @@ async fn a_refusal_keeps_its_code_message_and_hint() {
     assert_eq!((status, reason.code.as_str()), (404, "job-unknown"));
     assert_eq!(error.to_string(), "there is no job 404");
     assert!(reason.hint.as_ref().unwrap().contains("kantctl list"));
-    // Refusals that no handler wrote are told apart, and say who gave them.
+    // Refusals that no handler wrote are distinguishable, and name the daemon.
     let error = soon(client.get::<Job>("/no/such/path")).await.unwrap_err();
     assert_eq!(error.refusal().unwrap().1.code, "http-404");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn what_goes_wrong_has_a_type_and_a_sentence() {
+async fn each_failure_has_a_type_and_a_sentence() {
     let (_dir, path) = socket();
     let client = Client::new(Endpoint::Unix(path.clone()));
     let error = soon(client.get::<Job>("/jobs/1")).await.unwrap_err();
@@ -151,7 +151,7 @@ async fn what_goes_wrong_has_a_type_and_a_sentence() {
     let hasty = client.clone().with_answer_limit(Some(Duration::from_millis(50)));
     let error = soon(hasty.get::<()>("/sleep")).await.unwrap_err();
     assert!(matches!(error, ClientError::TimedOut { .. }), "{error}");
-    // None of which keeps the next question from being answered.
+    // None of them affects the next request.
     soon(client.get::<Job>("/jobs/1")).await.unwrap();
     drop(server);
 }
@@ -167,7 +167,7 @@ async fn a_host_that_never_answers_is_given_up() {
     assert!(cause.contains("no answer within 0.1 s"), "{cause}");
 }
 
-/// Counts the connections on their way to a socket.
+/// Counts the connections that pass on their way to a socket.
 fn count_connections(at: &FilePath, to: &FilePath) -> Arc<AtomicUsize> {
     let listener = UnixListener::bind(at).unwrap();
     let to = to.to_owned();
@@ -186,7 +186,7 @@ fn count_connections(at: &FilePath, to: &FilePath) -> Arc<AtomicUsize> {
 }
 
 #[tokio::test]
-async fn one_connection_serves_many_questions_and_a_stream_gets_its_own() {
+async fn one_connection_serves_many_requests_and_a_stream_gets_its_own() {
     let (dir, path) = socket();
     let server = serve_local(&path, jobs());
     let counter = dir.path().join("counter.sock");
@@ -197,7 +197,7 @@ async fn one_connection_serves_many_questions_and_a_stream_gets_its_own() {
         let _ = soon(client.get::<Job>("/jobs/404")).await.unwrap_err();
     }
     assert_eq!(count.load(Ordering::SeqCst), 1);
-    // A question that is not answered yet does not hold up the next one.
+    // A request without an answer yet does not delay the next one.
     let waiting = tokio::spawn({
         let client = client.clone();
         async move { client.get::<()>("/sleep").await }
@@ -209,7 +209,7 @@ async fn one_connection_serves_many_questions_and_a_stream_gets_its_own() {
     server.stop().await;
 }
 
-/// Two jobs, a line each; `whole`: and that was all.
+/// Two jobs, one per line, and with `whole` the end of the answer.
 fn in_lines(whole: bool) -> axum::response::Response {
     let part = |text: &'static str| Ok::<_, std::io::Error>(text);
     let mut parts =
@@ -242,7 +242,7 @@ async fn an_answer_in_lines_is_read_to_its_end_or_not_at_all() {
         let (head, ids) = ask("/whole").await.unwrap();
         assert_eq!((head.name.as_str(), ids), ("head", vec![1, 2]));
         let error = ask("/cut").await.unwrap_err();
-        // Whoever passes it on may lose it before its head is out.
+        // A proxy may lose it before its head is sent.
         let status = error.refusal().map(|(status, _)| status);
         let is_lost = matches!(error, ClientError::Interrupted { .. }) || status == Some(502);
         assert!(is_lost, "{error:?}");
@@ -284,8 +284,8 @@ async fn a_restarted_server_is_found_again() {
     local.stop().await;
 }
 
-/// Serves raw connections: each answers as many requests as its entry says, reads one more, and
-/// hangs up. Says how many requests came in all.
+/// Serves raw connections: each answers the number of requests in its entry, reads one more, and
+/// closes. Returns the count of all requests.
 fn answer_and_hang_up(path: &FilePath, answers: &'static [usize]) -> Arc<AtomicUsize> {
     let listener = UnixListener::bind(path).unwrap();
     let count = Arc::new(AtomicUsize::new(0));
@@ -313,12 +313,12 @@ fn answer_and_hang_up(path: &FilePath, answers: &'static [usize]) -> Arc<AtomicU
 }
 
 #[tokio::test]
-async fn only_a_harmless_question_is_asked_twice() {
+async fn only_a_safe_request_is_retried() {
     let (_dir, path) = socket();
     let count = answer_and_hang_up(&path, &[1, 2]);
     let client = Client::new(Endpoint::Unix(path));
     let _: [u8; 0] = soon(client.get("/")).await.unwrap();
-    // The kept connection breaks under this one; it is asked again on a new one.
+    // The kept connection breaks during this request, which is retried on a new one.
     let _: [u8; 0] = soon(client.get("/")).await.unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 3);
 
@@ -332,7 +332,7 @@ async fn only_a_harmless_question_is_asked_twice() {
     assert_eq!(count.load(Ordering::SeqCst), 2);
 }
 
-/// What kantd does: everything that comes on the local socket goes on to the controller.
+/// A forwarder like kantd: every request on the local socket goes to the controller.
 fn passing_on(client: Client) -> Router {
     Router::new().fallback(move |user: User, request: Request| {
         let client = client.clone();
@@ -341,7 +341,7 @@ fn passing_on(client: Client) -> Router {
 }
 
 #[tokio::test]
-async fn a_forwarded_user_arrives_with_a_voucher() {
+async fn a_forwarded_user_arrives_with_the_user_header() {
     let key = key();
     let (_dir, path) = socket();
     let (controller, addr) = serve_tls("127.0.0.1:0", &controller(&key), jobs()).await;
@@ -350,7 +350,7 @@ async fn a_forwarded_user_arrives_with_a_voucher() {
     let who: Who = soon(client.get("/whoami")).await.unwrap();
     let (uid, gid) = me();
     assert_eq!(who, Who { uid, gid, via: "login-1".to_owned() });
-    // Questions, answers and refusals pass unchanged.
+    // Requests, answers and refusals pass unchanged.
     let job = Job { id: 1, name: "a".to_owned() };
     let job: Job = soon(client.post("/jobs", &job)).await.unwrap();
     assert_eq!(job.id, 2);
@@ -364,7 +364,7 @@ async fn a_forwarded_user_arrives_with_a_voucher() {
 }
 
 #[tokio::test]
-async fn a_claim_does_not_pass_a_forwarder() {
+async fn a_forwarder_drops_the_clients_user_header() {
     let key = key();
     let (controller, addr) = serve_tls("127.0.0.1:0", &controller(&key), jobs()).await;
     let client = Client::new(tls(addr, &node(&key, "g-1")));
@@ -399,7 +399,7 @@ async fn forwarding_streams_both_ways() {
     let request = Request::post("/echo").body(Body::from_stream(said)).unwrap();
     let response = soon(client.send(request)).await.unwrap();
     let mut echoed = response.into_body().into_data_stream();
-    // Each word comes back before the next is said: nothing waits for the end of a body.
+    // Each word returns before the next is sent: nothing waits for the end of a body.
     for word in ["one", "two", "three"] {
         say.send(word).await.unwrap();
         assert_eq!(soon(echoed.next()).await.unwrap().unwrap(), word);

@@ -1,5 +1,5 @@
-//! A connection that goes where it is worked on: the runtime whose task reads or writes it hears of
-//! its events, so that nothing of it wakes the threads of another. Never changes what goes through.
+//! A TCP connection that registers with the runtime that polls it, so that its events wake no
+//! thread of another runtime.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,23 +9,23 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Id};
 
-/// A TCP connection that moves to another runtime once a task of that polls it.
+/// A TCP connection that moves to another runtime once a task of that runtime polls it.
 #[derive(Debug)]
-pub struct Roaming {
-    /// `None` only while it moves, and after a move that failed.
+pub struct MigratingStream {
+    /// `None` only during a move, and after a failed one.
     stream: Option<TcpStream>,
-    /// Where it was accepted; `None` once it moved, which it does once at most.
+    /// The runtime that accepted it; `None` after the move, of which there is at most one.
     home: Option<Id>,
 }
 
-impl Roaming {
-    /// Of the runtime that this is called in.
+impl MigratingStream {
+    /// A connection of the current runtime.
     pub(super) fn new(stream: TcpStream) -> Self {
         Self { stream: Some(stream), home: Some(Handle::current().id()) }
     }
 
-    /// The connection, registered where it is polled.
-    fn here(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+    /// The connection, registered with the current runtime.
+    fn registered(&mut self) -> io::Result<Pin<&mut TcpStream>> {
         if let Some(home) = self.home
             && Handle::try_current().map_err(io::Error::other)?.id() != home
             && let Some(stream) = self.stream.take()
@@ -38,23 +38,23 @@ impl Roaming {
     }
 }
 
-impl AsyncRead for Roaming {
+impl AsyncRead for MigratingStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.here()?.poll_read(context, buffer)
+        self.registered()?.poll_read(context, buffer)
     }
 }
 
-impl AsyncWrite for Roaming {
+impl AsyncWrite for MigratingStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.here()?.poll_write(context, bytes)
+        self.registered()?.poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -62,7 +62,7 @@ impl AsyncWrite for Roaming {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.here()?.poll_write_vectored(context, parts)
+        self.registered()?.poll_write_vectored(context, parts)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -70,11 +70,11 @@ impl AsyncWrite for Roaming {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.here()?.poll_flush(context)
+        self.registered()?.poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.here()?.poll_shutdown(context)
+        self.registered()?.poll_shutdown(context)
     }
 }
 
@@ -101,19 +101,19 @@ mod tests {
                 peer.write_all(&[byte[0] + 1]).await.unwrap();
             }
         });
-        let mut roaming = first.block_on(async move {
-            let mut roaming = Roaming::new(TcpStream::connect(address).await.unwrap());
-            roaming.write_all(&[1]).await.unwrap();
-            assert_eq!(roaming.read_u8().await.unwrap(), 2);
-            // Its answer may be there before it moves.
-            roaming.write_all(&[3]).await.unwrap();
-            roaming
+        let mut stream = first.block_on(async move {
+            let mut stream = MigratingStream::new(TcpStream::connect(address).await.unwrap());
+            stream.write_all(&[1]).await.unwrap();
+            assert_eq!(stream.read_u8().await.unwrap(), 2);
+            // The answer may arrive before the move.
+            stream.write_all(&[3]).await.unwrap();
+            stream
         });
         second.block_on(async move {
-            assert_eq!(roaming.read_u8().await.unwrap(), 4);
+            assert_eq!(stream.read_u8().await.unwrap(), 4);
             drop(tokio::task::spawn_blocking(move || drop(first)).await);
-            roaming.write_all(&[5]).await.unwrap();
-            assert_eq!(roaming.read_u8().await.unwrap(), 6);
+            stream.write_all(&[5]).await.unwrap();
+            assert_eq!(stream.read_u8().await.unwrap(), 6);
         });
         peers.block_on(peer).unwrap();
     }

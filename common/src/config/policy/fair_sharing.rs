@@ -1,19 +1,19 @@
-//! What a fair cluster makes of settings that are for others: nothing, and so it is told. Never an
-//! error: the same queues may share fairly today and not tomorrow.
+//! Warnings about settings that fair sharing ignores. They are no errors, because fair sharing can
+//! be switched on and off for the same queues.
 
 use crate::policy::queue::Queue;
 use crate::policy::{Amounts, Backfill, Behind, Policy};
 
-/// Settings that say nothing where queues share fairly, and queues whose jobs give nothing back.
-pub(super) fn unheard(policy: &Policy) -> Vec<String> {
+/// Settings without effect under fair sharing, and queues with jobs that are never reclaimed.
+pub(super) fn ignored_settings(policy: &Policy) -> Vec<String> {
     if !policy.fair_sharing {
-        let told = "moves: without fair_sharing nobody is moved".to_owned();
-        return if policy.moves.is_off() { Vec::new() } else { vec![told] };
+        let warnings = "moves: without fair_sharing no jobs are moved".to_owned();
+        return if policy.moves.is_off() { Vec::new() } else { vec![warnings] };
     }
-    policy.queues.iter().flat_map(|queue| of(policy, queue)).collect()
+    policy.queues.iter().flat_map(|queue| queue_warnings(policy, queue)).collect()
 }
 
-fn of(policy: &Policy, queue: &Queue) -> Vec<String> {
+fn queue_warnings(policy: &Policy, queue: &Queue) -> Vec<String> {
     let (own, usual) = (&queue.backfill, Backfill::default());
     let settings = [
         ("behind = \"wait\"", queue.behind == Behind::Wait),
@@ -22,15 +22,15 @@ fn of(policy: &Policy, queue: &Queue) -> Vec<String> {
         ("backfill_candidates", own.candidates != usual.candidates),
         ("head_timeout", own.head_timeout.is_some()),
     ];
-    let unheard: Vec<&str> =
+    let ignored: Vec<&str> =
         settings.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect();
-    let mut told = Vec::new();
-    if !unheard.is_empty() {
-        told.push(format!(
-            "queue {}: with fair_sharing {} says nothing: whoever has room starts, in the order of \
-             shares",
+    let mut warnings = Vec::new();
+    if !ignored.is_empty() {
+        warnings.push(format!(
+            "queue {}: with fair_sharing {} has no effect: jobs that have room start in the order \
+             of shares",
             queue.name,
-            unheard.join(", ")
+            ignored.join(", ")
         ));
     }
     let names_gpus = |amounts: &Amounts| amounts.gpus_any.is_some() || !amounts.gpus.is_empty();
@@ -39,17 +39,17 @@ fn of(policy: &Policy, queue: &Queue) -> Vec<String> {
         let parent = queue.parent.as_ref()?;
         policy.queues.iter().find(|other| other.name == *parent)
     });
-    // As long as there are queues: a cycle is told of elsewhere.
+    // The limit ends the walk in a cycle, which is reported elsewhere.
     let is_bound =
         path.by_ref().take(policy.queues.len()).any(|queue| names_gpus(&queue.quota.amounts));
     if is_leaf && !queue.preemption.preemptible && !is_bound {
-        told.push(format!(
-            "queue {}: with fair_sharing its jobs keep all GPUs that they get, however many: set \
-             preemptible = true, or a quota of GPUs that binds them",
+        warnings.push(format!(
+            "queue {}: with fair_sharing its jobs keep all GPUs that they get: set \
+             preemptible = true, or a quota of GPUs for the queue or one above it",
             queue.name
         ));
     }
-    told
+    warnings
 }
 
 #[cfg(test)]
@@ -67,27 +67,33 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_says_nothing_is_named() {
-        assert_eq!(unheard(&policy(|_| ())), Vec::<String>::new());
+    fn a_setting_without_effect_is_named() {
+        assert_eq!(ignored_settings(&policy(|_| ())), Vec::<String>::new());
         let set = |queue: &mut Queue| {
             queue.behind = Behind::Wait;
             queue.backfill.head_timeout = Some(Span::from_seconds(60));
         };
-        let told = unheard(&policy(set));
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].contains("behind = \"wait\", head_timeout says nothing"), "{told:?}");
+        let warnings = ignored_settings(&policy(set));
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            warnings[0].contains("behind = \"wait\", head_timeout has no effect"),
+            "{warnings:?}"
+        );
         let without = Policy { fair_sharing: false, ..policy(set) };
-        assert_eq!(unheard(&without), Vec::<String>::new());
+        assert_eq!(ignored_settings(&without), Vec::<String>::new());
     }
 
     #[test]
-    fn a_queue_whose_jobs_give_nothing_back_is_named() {
-        let told = unheard(&policy(|queue| queue.preemption.preemptible = false));
-        assert!(told[0].contains("queue lab: with fair_sharing its jobs keep all"), "{told:?}");
+    fn a_queue_with_jobs_that_are_never_reclaimed_is_named() {
+        let warnings = ignored_settings(&policy(|queue| queue.preemption.preemptible = false));
+        assert!(
+            warnings[0].contains("queue lab: with fair_sharing its jobs keep all"),
+            "{warnings:?}"
+        );
         let bound = policy(|queue| {
             queue.preemption.preemptible = false;
             queue.quota.amounts.gpus_any = Some(Gpus(4));
         });
-        assert_eq!(unheard(&bound), Vec::<String>::new());
+        assert_eq!(ignored_settings(&bound), Vec::<String>::new());
     }
 }

@@ -1,6 +1,6 @@
-//! How many connections local users have: what one opens leaves some to others, and what all of
-//! them open leaves some to root, operators and daemons. Never counts daemons, which prove
-//! themselves by TLS.
+//! The limits on connections of local users: one user leaves some to others, and all users together
+//! leave some to root, operators and daemons. Daemons are not counted, because they authenticate by
+//! TLS.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,35 +13,34 @@ use nix::sys::resource::{Resource, getrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
-/// The files that a connection may take: itself, and the connection by which its request is passed
-/// on.
+/// The files that a connection may take: itself, and the connection that forwards its request.
 const FILES_EACH: u64 = 2;
-/// Of the connections that there are files for, the part that is one user's at most.
+/// One user may have at most a quarter of the connections for which there are files.
 const PART: u64 = 4;
-/// The parts that are all ordinary users' together.
+/// Ordinary users together may have three quarters.
 const PARTS_OF_USERS: u64 = 3;
-/// The least number of connections of a part, however few files there are.
+/// The minimum of a quarter, however few files there are.
 const LEAST: u64 = 16;
 
-/// What is said to whoever has too many: there is no request yet to answer.
+/// The response to a user with too many connections, sent before any request.
 pub(super) const TOO_MANY: &str = concat!(
     "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n",
     r#"{"error":{"code":"too_many_connections","message":"you have too many connections to this "#,
     r#"daemon","hint":"end programs of yours that keep some open (`ss -xp`), then try again"}}"#
 );
 
-/// Tells who is no ordinary user.
+/// Is the user not an ordinary one?
 pub(super) type IsTrusted = Arc<dyn Fn(u32) -> bool + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct Taken {
     users: BTreeMap<u32, u64>,
-    /// Those of all ordinary users.
+    /// The connections of all ordinary users.
     ordinary: u64,
 }
 
-/// The connections there are.
-pub(super) struct Places {
+/// The counts of connections.
+pub(super) struct ConnectionLimits {
     taken: Arc<Mutex<Taken>>,
     is_trusted: IsTrusted,
 }
@@ -60,15 +59,14 @@ struct Place {
     is_ordinary: bool,
 }
 
-impl Places {
-    /// With these users trusted.
+impl ConnectionLimits {
     pub(super) fn new(is_trusted: IsTrusted) -> Self {
         Self { taken: Arc::default(), is_trusted }
     }
 
-    /// Counts a connection; hands it back if its user, or all users together, have too many.
+    /// Counts a connection; returns it if its user, or all users together, have too many.
     pub(super) fn take(&self, uid: u32, stream: UnixStream) -> Result<LocalStream, UnixStream> {
-        self.take_of(part(), uid, stream)
+        self.take_of(user_limit(), uid, stream)
     }
 
     fn take_of(&self, part: u64, uid: u32, stream: UnixStream) -> Result<LocalStream, UnixStream> {
@@ -76,7 +74,7 @@ impl Places {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.users.get(&uid).copied().unwrap_or(0);
         let free = (PARTS_OF_USERS * part).saturating_sub(taken.ordinary);
-        // The fewer are left, the fewer may one user have: the first few do not take all of them.
+        // The fewer are free, the fewer one user may have, so that the first few users leave some.
         // Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for
         // shared-memory packet switches", 1998.
         if own >= part || is_ordinary && own >= free {
@@ -89,20 +87,20 @@ impl Places {
     }
 }
 
-impl fmt::Debug for Places {
+impl fmt::Debug for ConnectionLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.taken.fmt(f)
     }
 }
 
-/// The connections that one user may have at most.
-fn part() -> u64 {
-    (files() / FILES_EACH / PART).max(LEAST)
+/// The maximum number of connections of one user.
+fn user_limit() -> u64 {
+    (open_files_max() / FILES_EACH / PART).max(LEAST)
 }
 
-/// The files that this process may have open.
-pub(super) fn files() -> u64 {
-    // A system that does not tell has no such limit.
+/// The maximum number of open files of this process.
+pub(super) fn open_files_max() -> u64 {
+    // A system that reports no limit has none.
     getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX >> 2, |(soft, _)| soft.min(u64::MAX >> 2))
 }
 
@@ -171,45 +169,45 @@ mod tests {
 
     const ROOT: u32 = 0;
 
-    fn places() -> Places {
-        Places::new(Arc::new(|uid| uid == ROOT))
+    fn limits() -> ConnectionLimits {
+        ConnectionLimits::new(Arc::new(|uid| uid == ROOT))
     }
 
-    /// As many as a user gets.
-    fn all(places: &Places, part: u64, uid: u32) -> Vec<LocalStream> {
-        std::iter::from_fn(|| places.take_of(part, uid, UnixStream::pair().unwrap().0).ok())
+    /// Opens the maximum number of connections for a user.
+    fn all(limits: &ConnectionLimits, part: u64, uid: u32) -> Vec<LocalStream> {
+        std::iter::from_fn(|| limits.take_of(part, uid, UnixStream::pair().unwrap().0).ok())
             .collect()
     }
 
     #[tokio::test]
-    async fn one_user_has_so_many_and_others_have_theirs() {
-        let places = places();
-        let mut of_one = all(&places, 2, 1);
-        assert_eq!((of_one.len(), all(&places, 2, 2).len()), (2, 2));
+    async fn each_user_has_a_limit_of_its_own() {
+        let limits = limits();
+        let mut of_one = all(&limits, 2, 1);
+        assert_eq!((of_one.len(), all(&limits, 2, 2).len()), (2, 2));
         of_one.pop();
-        assert_eq!(all(&places, 2, 1).len(), 1);
-        assert_eq!(places.taken.lock().unwrap().users, BTreeMap::from([(1, 1)]));
+        assert_eq!(all(&limits, 2, 1).len(), 1);
+        assert_eq!(limits.taken.lock().unwrap().users, BTreeMap::from([(1, 1)]));
     }
 
     #[tokio::test]
-    async fn users_that_take_all_they_get_leave_some_to_another_and_a_part_to_root() {
-        let (places, part) = (places(), 64);
-        let crowd: Vec<_> = (1..=5).flat_map(|uid| all(&places, part, uid)).collect();
-        assert!(crowd.len() as u64 >= 2 * part, "it is not that there are few");
-        assert!(!all(&places, part, 99).is_empty(), "another user is let in");
-        let rest: Vec<_> = (100..200).flat_map(|uid| all(&places, part, uid)).collect();
-        assert_eq!((crowd.len() + rest.len()) as u64, 3 * part, "that is all for users");
-        assert_eq!(all(&places, part, ROOT).len() as u64, part);
-        drop((crowd, rest));
-        assert_eq!(places.taken.lock().unwrap().ordinary, 0);
+    async fn users_at_their_limits_leave_connections_to_others_and_root() {
+        let (limits, part) = (limits(), 64);
+        let many: Vec<_> = (1..=5).flat_map(|uid| all(&limits, part, uid)).collect();
+        assert!(many.len() as u64 >= 2 * part, "it is not that there are few");
+        assert!(!all(&limits, part, 99).is_empty(), "another user is let in");
+        let rest: Vec<_> = (100..200).flat_map(|uid| all(&limits, part, uid)).collect();
+        assert_eq!((many.len() + rest.len()) as u64, 3 * part, "that is all for users");
+        assert_eq!(all(&limits, part, ROOT).len() as u64, part);
+        drop((many, rest));
+        assert_eq!(limits.taken.lock().unwrap().ordinary, 0);
     }
 
     #[test]
     fn the_refusal_is_an_answer_that_a_client_reads() {
         let (head, body) = TOO_MANY.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 429 "));
-        let told: crate::refusal::ErrorBody = serde_json::from_str(body).unwrap();
-        assert_eq!(told.error.code, "too_many_connections");
-        assert!(told.error.hint.is_some());
+        let error: crate::refusal::ErrorBody = serde_json::from_str(body).unwrap();
+        assert_eq!(error.error.code, "too_many_connections");
+        assert!(error.error.hint.is_some());
     }
 }

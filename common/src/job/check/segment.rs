@@ -1,9 +1,9 @@
-//! Blocks of nodes near to each other (`--segment` with `--near`). Never knows the topology.
+//! Checks for blocks of nodes close to each other (`--segment` with `--near`).
 
 use super::AskError;
 use crate::resource::Request;
 
-/// Do the nodes divide into blocks, and is it said how near each block is?
+/// Are the nodes a multiple of the block size, and is the distance within a block given?
 pub(super) fn check(request: &Request) -> Result<(), AskError> {
     let Some(segment) = request.segment else { return Ok(()) };
     if request.near.is_none() {
