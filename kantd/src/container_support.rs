@@ -89,7 +89,7 @@ impl Default for Offer {
 /// Finds the runtime, and tries whether a user may start it. Blocks.
 #[must_use]
 pub fn detect(settings: &ContainerSettings) -> Offer {
-    let runtime = match find(settings.runtime.as_deref()) {
+    let runtime = match find_runtime(settings.runtime.as_deref()) {
         Ok(runtime) => runtime,
         Err(why) => return Offer::Refused(why),
     };
@@ -103,7 +103,7 @@ pub fn detect(settings: &ContainerSettings) -> Offer {
     }
 }
 
-fn find(wanted: Option<&Path>) -> Result<PathBuf, String> {
+fn find_runtime(wanted: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(runtime) = wanted {
         return match runtime.is_file() {
             true => Ok(runtime.to_owned()),

@@ -69,9 +69,9 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let stop = StopSignals::listen()?;
     let spool = Spool::open(&settings.spool)?;
     let (key, identity) = load_identity(&settings)?;
-    let look = settings.clone();
+    let probed = settings.clone();
     let NodeProbe { inventory, cgroup, containers, private_dirs, mut gpu_numbers, symptoms } =
-        spawn_blocking(move || probe_node(&look)).await.map_err(|_| DaemonError::PartEnded)??;
+        spawn_blocking(move || probe_node(&probed)).await.map_err(|_| DaemonError::PartEnded)??;
     gpu_numbers.keep()?;
     let (steps, changes) = Steps::open(StepsSettings {
         spool: settings.spool.clone(),

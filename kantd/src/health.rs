@@ -67,7 +67,7 @@ async fn run(watched: Watched, published: watch::Sender<Option<Vec<Finding>>>) {
         }
         let mut symptoms = watched.symptoms.clone();
         for probe_thread in &mut probe_threads {
-            symptoms.extend(probe_thread.look(PROBE_LIMIT).await);
+            symptoms.extend(probe_thread.probe(PROBE_LIMIT).await);
         }
         let found = monitor.assess(symptoms);
         published.send_if_modified(|before| {
@@ -86,15 +86,16 @@ fn probe_threads(watched: &Watched) -> Vec<ProbeThread> {
     let spool_hangs = Symptom::new(Check::ReadOnly, format!("{} does not answer", spool.display()));
     let machine = MachineProbe::new(Path::new("/"), spool.clone(), settings.disk_free_min);
     let orphans = OrphanProbe::new(cgroup.clone(), step::steps_dir(spool));
-    let look = move || [machine.look(), orphans.look()].concat();
+    let probe = move || [machine.symptoms(), orphans.symptoms()].concat();
     let mut probe_threads =
-        vec![ProbeThread::start("machine", spool_hangs, move |requests| requests.always(look))];
+        vec![ProbeThread::start("machine", spool_hangs, move |requests| requests.always(probe))];
     let (amd, nvidia): (Vec<Gpu>, Vec<Gpu>) =
         gpus.iter().cloned().partition(Gpu::has_render_device);
     if !amd.is_empty() {
         let hangs = Symptom::new(Check::GpuDriver, "the driver of AMD's GPUs does not answer");
-        let look = move || amd::symptoms(Path::new("/"), &amd);
-        probe_threads.push(ProbeThread::start("amd", hangs, move |requests| requests.always(look)));
+        let probe = move || amd::symptoms(Path::new("/"), &amd);
+        probe_threads
+            .push(ProbeThread::start("amd", hangs, move |requests| requests.always(probe)));
     }
     if !nvidia.is_empty() {
         let hangs = Symptom::new(Check::GpuDriver, "the GPU driver does not answer");
@@ -107,7 +108,7 @@ fn probe_threads(watched: &Watched) -> Vec<ProbeThread> {
         let hangs = Symptom::new(Check::Script, format!("{} hangs", script.display()));
         let script = ScriptProbe::new(script.clone(), settings.script_limit, spool);
         probe_threads.push(ProbeThread::start("script", hangs, move |requests| {
-            requests.always(|| script.look())
+            requests.always(|| script.symptoms())
         }));
     }
     probe_threads

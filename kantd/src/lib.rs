@@ -1,7 +1,8 @@
 //! The kant node daemon: takes the inventory of its machine, holds a session with the controller,
 //! launches and confines jobs on the node, and reports how they end.
 //!
-//! The pure crate `node` decides what to do next; this crate carries it out.
+//! The pure crate `node` decides what to do next; this crate carries it out. It never schedules,
+//! and never knows the state of the cluster.
 
 pub mod accounting;
 pub mod cgroup;

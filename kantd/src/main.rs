@@ -1,4 +1,5 @@
-//! The command args of kantd, the node daemon of kant.
+//! The command line of kantd, the node daemon of kant. The crate `kantd` does the work; this file
+//! never makes decisions of its own.
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};

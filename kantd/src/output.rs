@@ -65,7 +65,7 @@ pub enum OutputError {
 }
 
 impl OutputReader {
-    /// `board` has the steps that still live, and may write more.
+    /// `observed` has the steps that still live, and may write more.
     #[must_use]
     pub fn new(allow_root: bool, observed: watch::Receiver<Observed>) -> Self {
         Self {

@@ -29,7 +29,10 @@ pub enum SpoolError {
         path.display()
     )]
     InUse { path: PathBuf },
-    #[error("failed to {verb} {}: check kantd's permissions and the free disk space", path.display())]
+    #[error(
+        "failed to {verb} {}: check kantd's permissions and the free disk space",
+        path.display()
+    )]
     Io {
         verb: &'static str,
         path: PathBuf,

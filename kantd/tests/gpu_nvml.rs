@@ -28,7 +28,7 @@ fn discover_machine(file: &Path, root: &Path) -> Result<Option<GpuInventory>, Gp
 }
 
 /// Discovers one of the stand-in's machines, on a kernel without its PCI devices.
-fn find(machine: &str) -> GpuInventory {
+fn gpus_of(machine: &str) -> GpuInventory {
     let nowhere = TempDir::new().unwrap();
     discover_machine(&standin::machine(machine), nowhere.path()).unwrap().unwrap()
 }
@@ -56,7 +56,7 @@ fn table(text: &str) -> Vec<String> {
 
 #[test]
 fn a_dgx_h100_is_described_gpu_by_gpu() {
-    let found = find("dgx-h100");
+    let found = gpus_of("dgx-h100");
     assert_eq!(found.driver, "550.54.15");
     assert_eq!(found.skipped, []);
     let minors: Vec<u32> = found.gpus.iter().map(|gpu| gpu.minor).collect();
@@ -77,7 +77,7 @@ fn a_dgx_h100_is_described_gpu_by_gpu() {
 
 #[test]
 fn a_dgx_1v_is_the_published_hybrid_cube_mesh() {
-    let found = find("dgx-1v");
+    let found = gpus_of("dgx-1v");
     let expected = table(
         "X   NV1 NV1 NV2 NV2 SYS SYS SYS
          NV1 X   NV2 NV1 SYS NV2 SYS SYS
@@ -94,7 +94,7 @@ fn a_dgx_1v_is_the_published_hybrid_cube_mesh() {
 
 #[test]
 fn pcie_machines_have_pcie_paths() {
-    let four = find("pcie-4");
+    let four = gpus_of("pcie-4");
     let expected = table(
         "X   PIX SYS SYS
          PIX X   SYS SYS
@@ -105,7 +105,7 @@ fn pcie_machines_have_pcie_paths() {
     let numa: Vec<Option<u16>> = four.gpus.iter().map(|gpu| gpu.numa).collect();
     assert_eq!(numa, [Some(0), Some(0), Some(1), Some(1)]);
 
-    let two = find("pcie-2");
+    let two = gpus_of("pcie-2");
     assert_eq!(rows(&two.matrix), table("X PHB\nPHB X"));
     assert_eq!(two.gpus[1].cpus.to_string(), "0-1");
 }
@@ -199,7 +199,7 @@ fn mig_devices_are_gpus_of_their_own_kinds() {
     assert_eq!(kinds[..3], ["h100-3g.40gb", "h100-1g.10gb", "h100"]);
     let indices: Vec<u16> = found.gpus.iter().map(|gpu| gpu.index.0).collect();
     assert_eq!(indices, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    let whole = &find("dgx-h100").gpus[0];
+    let whole = &gpus_of("dgx-h100").gpus[0];
     let mig_device = &found.gpus[1];
     assert!(mig_device.uuid.starts_with("MIG-"), "{}", mig_device.uuid);
     assert_eq!(mig_device.memory.0, 9984 << 20);
@@ -243,7 +243,7 @@ fn missing_gpus_that_were_here_before_are_listed() {
     let folder = TempDir::new().unwrap();
     let mut numbers = GpuNumbers::read(folder.path()).unwrap();
     assert_eq!(numbers.lost(None), [], "nothing was here before");
-    let mut whole = find("pcie-4");
+    let mut whole = gpus_of("pcie-4");
     numbers.number(&mut whole);
     numbers.keep().unwrap();
     assert_eq!(numbers.lost(Some(&whole)), []);

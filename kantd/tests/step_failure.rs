@@ -172,7 +172,7 @@ async fn a_spool_that_cannot_hold_the_spec() {
     fs::create_dir(&steps).unwrap();
 }
 
-/// Only the supervisor sees a directory in cgroup of /etc/passwd.
+/// Only the supervisor sees a directory in place of /etc/passwd.
 #[tokio::test]
 async fn a_user_database_that_does_not_answer_is_the_nodes_fault() {
     needs_root!();

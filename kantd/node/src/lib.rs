@@ -1,9 +1,9 @@
 //! The decisions of a node: [`reconcile`] compares what the controller wants with what the node has
 //! and returns the actions that lead from one to the other.
 //!
-//! The crate is pure: no clock, files, sockets or processes. kantd carries out the actions and
-//! calls again. Because each result depends on the two inputs alone, restarts, reconnects and lost
-//! messages need no special handling.
+//! The crate is pure and never uses a clock, files, sockets or processes. kantd carries out the
+//! actions and calls again. Because each result depends on the two inputs alone, restarts,
+//! reconnects and lost messages need no special handling.
 
 mod action;
 mod desired;

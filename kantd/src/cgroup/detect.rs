@@ -96,13 +96,13 @@ fn missing_sentence(controller: &str, use_: &str) -> String {
     format!("jobs are not {use_}: no {controller} cgroup can be made")
 }
 
-/// Makes a cgroup, calls `look`, and removes the cgroup.
+/// Makes a cgroup, calls `probe`, and removes the cgroup.
 fn with_group<T>(
     group: &dyn Cgroup,
-    look: impl FnOnce() -> Result<T, CgroupError>,
+    probe: impl FnOnce() -> Result<T, CgroupError>,
 ) -> Result<T, CgroupError> {
     let seen =
-        group.create(&Limits::default()).and_then(|()| group.entry_files()).and_then(|_| look());
+        group.create(&Limits::default()).and_then(|()| group.entry_files()).and_then(|_| probe());
     let removed = super::remove(group, Duration::from_secs(2));
     let seen = seen?;
     removed.map(|()| seen)

@@ -32,7 +32,10 @@ pub struct GpuNumbers {
 /// GPU numbers that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum NumbersError {
-    #[error("failed to {verb} {}: check kantd's permissions and the free disk space", path.display())]
+    #[error(
+        "failed to {verb} {}: check kantd's permissions and the free disk space",
+        path.display()
+    )]
     Io {
         verb: &'static str,
         path: PathBuf,

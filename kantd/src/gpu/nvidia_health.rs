@@ -40,7 +40,7 @@ fn serve_with(nvml: &Nvml, gpus: &[Gpu], requests: &ProbeRequests) {
     let mut probes: Vec<GpuProbe<'_>> =
         whole_gpus.map(|(uuid, name)| GpuProbe::new(nvml, uuid, name)).collect();
     loop {
-        requests.answer(probes.iter_mut().flat_map(|probe| probe.look(nvml)).collect());
+        requests.answer(probes.iter_mut().flat_map(|probe| probe.symptoms(nvml)).collect());
         if !requests.next() {
             return;
         }
@@ -94,7 +94,7 @@ impl<'nvml> GpuProbe<'nvml> {
         Self { name, device, xids, xid_counts: BTreeMap::new(), links, lost: (0, false) }
     }
 
-    fn look(&mut self, nvml: &Nvml) -> Vec<Symptom> {
+    fn symptoms(&mut self, nvml: &Nvml) -> Vec<Symptom> {
         // First: a lost GPU has reported the reason by an XID, and answers nothing else any more.
         let mut symptoms = self.xids();
         let device = match &self.device {

@@ -30,7 +30,7 @@ impl MachineProbe {
 
     /// Runs the checks once. May hang with the disk.
     #[must_use]
-    pub fn look(&self) -> Vec<Symptom> {
+    pub fn symptoms(&self) -> Vec<Symptom> {
         let mut symptoms = Vec::new();
         symptoms.extend(self.room());
         symptoms.extend(self.write());
@@ -102,14 +102,14 @@ mod tests {
     use super::*;
 
     fn checks(probe: &MachineProbe) -> Vec<Check> {
-        probe.look().into_iter().map(|symptom| symptom.check).collect()
+        probe.symptoms().into_iter().map(|symptom| symptom.check).collect()
     }
 
     #[test]
     fn a_machine_with_free_space_and_good_memory_is_healthy() {
         let dir = tempfile::tempdir().unwrap();
         let probe = MachineProbe::new(dir.path(), dir.path().to_owned(), Bytes(1));
-        assert_eq!(probe.look(), []);
+        assert_eq!(probe.symptoms(), []);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
     }
 
@@ -118,10 +118,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let least = Bytes::from_mib(1 << 40);
         let probe = MachineProbe::new(dir.path(), dir.path().to_owned(), least);
-        let symptoms = probe.look();
+        let symptoms = probe.symptoms();
         assert_eq!(checks(&probe), [Check::DiskFull]);
         assert!(symptoms[0].text.contains("disk_free_min"), "{symptoms:?}");
-        assert_eq!(probe.look(), symptoms);
+        assert_eq!(probe.symptoms(), symptoms);
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         let spool = dir.path().join("gone");
         let probe = MachineProbe::new(dir.path(), spool, Bytes(1));
         assert_eq!(checks(&probe), [Check::ReadOnly, Check::MemoryErrors]);
-        let memory = &probe.look()[1];
+        let memory = &probe.symptoms()[1];
         assert!(memory.text.contains("mc1") && memory.times == 2, "{memory:?}");
     }
 }

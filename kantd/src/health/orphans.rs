@@ -23,7 +23,7 @@ impl OrphanProbe {
 
     /// A symptom for each cgroup that has processes and no step. Unreadable ones count as empty.
     #[must_use]
-    pub fn look(&self) -> Vec<Symptom> {
+    pub fn symptoms(&self) -> Vec<Symptom> {
         let groups = cgroup::names(&self.parent).unwrap_or_default();
         // A step's directory is made before its cgroup and removed after it.
         let unknown = groups.into_iter().filter(|name| self.is_unknown(name));

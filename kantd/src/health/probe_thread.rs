@@ -35,7 +35,7 @@ impl ProbeThread {
     }
 
     /// The symptoms of one probe, or the symptom of a missing answer.
-    pub async fn look(&mut self, limit: Duration) -> Vec<Symptom> {
+    pub async fn probe(&mut self, limit: Duration) -> Vec<Symptom> {
         // A thread that is gone does not answer.
         self.waits = self.waits || self.ask.send(()).is_ok();
         match timeout(limit, self.answers.recv()).await {
@@ -64,10 +64,10 @@ impl ProbeRequests {
         let _ = self.answer.send(symptoms);
     }
 
-    /// Answers every request with the result of `look`.
-    pub fn always(&self, mut look: impl FnMut() -> Vec<Symptom>) {
+    /// Answers every request with the result of `probe`.
+    pub fn always(&self, mut probe: impl FnMut() -> Vec<Symptom>) {
         while self.next() {
-            self.answer(look());
+            self.answer(probe());
         }
     }
 }
@@ -88,9 +88,9 @@ mod tests {
             });
         });
         let brief = Duration::from_millis(10);
-        assert_eq!(probe_thread.look(brief).await, std::slice::from_ref(&hangs));
-        assert_eq!(probe_thread.look(brief).await, [hangs]);
+        assert_eq!(probe_thread.probe(brief).await, std::slice::from_ref(&hangs));
+        assert_eq!(probe_thread.probe(brief).await, [hangs]);
         release.send(()).unwrap();
-        assert_eq!(probe_thread.look(Duration::from_secs(30)).await, []);
+        assert_eq!(probe_thread.probe(Duration::from_secs(30)).await, []);
     }
 }

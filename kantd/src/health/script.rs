@@ -38,9 +38,9 @@ impl ScriptProbe {
     }
 
     #[must_use]
-    pub fn look(&self) -> Vec<Symptom> {
+    pub fn symptoms(&self) -> Vec<Symptom> {
         let name = self.script.display();
-        let says = match self.run() {
+        let text = match self.run() {
             Ok(Some(status)) if status.success() => return Vec::new(),
             Ok(Some(status)) => match self.first_line() {
                 line if line.is_empty() => format!("{name}: {status}, without output"),
@@ -49,7 +49,7 @@ impl ScriptProbe {
             Ok(None) => format!("{name}: did not end within {:?} and was killed", self.limit),
             Err(error) => format!("{name}: failed to run: {error}"),
         };
-        vec![Symptom::new(Check::Script, says)]
+        vec![Symptom::new(Check::Script, text)]
     }
 
     /// Runs the script; `None` if it exceeded its limit.
@@ -96,12 +96,12 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn look(lines: &str, limit: Duration) -> Vec<String> {
+    fn run_check(lines: &str, limit: Duration) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         let script = dir.path().join("check");
         fs::write(&script, format!("#!/bin/sh\n{lines}\n")).unwrap();
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-        let symptoms = ScriptProbe::new(script, limit, dir.path()).look();
+        let symptoms = ScriptProbe::new(script, limit, dir.path()).symptoms();
         symptoms
             .into_iter()
             .map(|symptom| symptom.text.rsplit('/').next().unwrap().to_owned())
@@ -112,17 +112,17 @@ mod tests {
 
     #[test]
     fn a_script_reports_the_problem_in_its_first_line() {
-        assert_eq!(look("echo all is well", PATIENCE), [""; 0]);
-        assert_eq!(look("echo; echo the fan; echo x; exit 1", PATIENCE), ["check: the fan"]);
-        let silent = look("exit 3", PATIENCE);
+        assert_eq!(run_check("echo all is well", PATIENCE), [""; 0]);
+        assert_eq!(run_check("echo; echo the fan; echo x; exit 1", PATIENCE), ["check: the fan"]);
+        let silent = run_check("exit 3", PATIENCE);
         assert!(silent[0].contains("without output"), "{silent:?}");
     }
 
     #[test]
     fn a_script_that_exceeds_its_limit_is_killed_with_its_children() {
         let begun = Instant::now();
-        let says = look("sleep 600 & wait", Duration::from_millis(100));
-        assert!(says[0].contains("did not end within 100ms"), "{says:?}");
+        let text = run_check("sleep 600 & wait", Duration::from_millis(100));
+        assert!(text[0].contains("did not end within 100ms"), "{text:?}");
         assert!(begun.elapsed() < PATIENCE);
     }
 
@@ -130,7 +130,7 @@ mod tests {
     fn a_missing_script_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let probe = ScriptProbe::new("/no/such/check".into(), PATIENCE, dir.path());
-        let symptoms = probe.look();
+        let symptoms = probe.symptoms();
         assert!(symptoms[0].text.contains("/no/such/check: failed to run"), "{symptoms:?}");
     }
 }

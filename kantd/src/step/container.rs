@@ -1,6 +1,6 @@
 //! A step in a container: its processes see another root file system (`image`, `root`) with the
 //! job's directories, the machine's devices and the configured mounts in it, and are started by an
-//! OCI runtime (`config`).
+//! OCI runtime (`oci_config`).
 //!
 //! The runtime is started like a task, as the job's user and in the job's cgroup, and creates a
 //! user namespace that has only that user: neither the image nor the bundle can give root rights.
@@ -35,7 +35,6 @@ const LOWER: &str = "lower";
 
 const PID_BYTES_MAX: u64 = 32;
 
-/// Mount point of the image that the user brought.
 pub fn lower_dir(dir: &StepDir) -> PathBuf {
     dir.container().join(LOWER)
 }

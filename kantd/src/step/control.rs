@@ -122,7 +122,7 @@ impl Control {
         self.clients.retain_mut(|client| {
             let is_new = std::mem::take(&mut client.is_new);
             client.receive(&mut commands)
-                && (!is_new || current_state().iter().all(|line| client.tell(line)))
+                && (!is_new || current_state().iter().all(|line| client.queue(line)))
                 && client.write()
         });
         if commands.contains(&Command::Status) {
@@ -132,13 +132,13 @@ impl Control {
     }
 
     pub fn push(&mut self, line: &Update) {
-        self.clients.retain_mut(|client| client.tell(line) && client.write());
+        self.clients.retain_mut(|client| client.queue(line) && client.write());
     }
 }
 
 impl Client {
     /// Queues a line; false if the client's buffer is full.
-    fn tell(&mut self, line: &Update) -> bool {
+    fn queue(&mut self, line: &Update) -> bool {
         let Ok(line) = serde_json::to_vec(line) else { return false };
         self.unread.extend(line);
         self.unread.push(b'\n');

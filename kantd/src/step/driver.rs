@@ -253,7 +253,7 @@ impl StepDriver {
             // A signal is momentary: it is lost without a supervisor.
             StepRequest::Signal(task, signal) => Some(Command::Signal { task, signal }),
             StepRequest::SignalJob(signal, target) => Some(Command::SignalJob { signal, target }),
-            // The next check finds it again.
+            // Accounting finds the overuse again.
             StepRequest::Overuse(overuse) => Some(Command::Overuse(overuse)),
         }
     }
@@ -279,7 +279,7 @@ impl StepDriver {
     }
 }
 
-/// Running blocking work on another thread.
+/// Runs blocking work on another thread.
 async fn run_blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
 where
     T: Send + 'static,

@@ -34,13 +34,12 @@ pub fn send(end: BorrowedFd<'_>, message: &[u8], file: Option<BorrowedFd<'_>>) -
 
 /// Receives the next message without blocking: `EAGAIN` if there is none yet.
 ///
-///
 /// End of stream counts only if it is reported twice. The kernel checks for a message first and for
 /// the end second, so a message sent and a close between the two checks make it report the end
 /// although a message waits (net/unix/af_unix.c).
 pub fn receive(end: BorrowedFd<'_>) -> nix::Result<ReceivedMessage> {
-    let parcel = receive_once(end)?;
-    if parcel.message.is_empty() { receive_once(end) } else { Ok(parcel) }
+    let received = receive_once(end)?;
+    if received.message.is_empty() { receive_once(end) } else { Ok(received) }
 }
 
 fn receive_once(end: BorrowedFd<'_>) -> nix::Result<ReceivedMessage> {
@@ -77,10 +76,10 @@ mod tests {
         send(theirs.as_fd(), b"here", Some(file.as_fd())).unwrap();
         send(theirs.as_fd(), b"plain", None).unwrap();
         drop((theirs, file));
-        let parcel = receive(ours.as_fd()).unwrap();
-        assert_eq!(parcel.message, b"here");
+        let received = receive(ours.as_fd()).unwrap();
+        assert_eq!(received.message, b"here");
         let mut text = String::new();
-        File::from(parcel.file.unwrap()).read_to_string(&mut text).unwrap();
+        File::from(received.file.unwrap()).read_to_string(&mut text).unwrap();
         assert!(!text.is_empty());
         let plain = receive(ours.as_fd()).unwrap();
         assert!(plain.file.is_none() && plain.message == b"plain");

@@ -70,7 +70,7 @@ pub enum HookState {
     Running,
     /// It exited with 0.
     Succeeded,
-    /// A sentence that what how it failed.
+    /// A sentence that says how it failed.
     Failed(String),
 }
 
@@ -120,12 +120,12 @@ impl Hook {
             None if Instant::now() < self.deadline => return HookState::Running,
             None => format!("did not end within {:?} and was killed", self.limit),
         };
-        let output_file = match first_line(&self.output_file) {
+        let detail = match first_line(&self.output_file) {
             line if line.is_empty() => String::new(),
             line => format!(": {line}"),
         };
         HookState::Failed(format!(
-            "the {} {} {what}{output_file}",
+            "the {} {} {what}{detail}",
             self.kind.name(),
             self.program.display()
         ))

@@ -1,7 +1,7 @@
 //! The IPC namespace of a step (man 7 ipc_namespaces): System V IPC and POSIX message queues (man 7
 //! sysvipc, man 7 mq_overview). The step's processes share it, other jobs are not in it, and its
 //! objects end with the step. The supervisor makes it and enters it before it starts the tasks.
-//! Files in memory (/dev/shm) belong to `private`.
+//! Files in memory (/dev/shm) belong to `private_dirs`.
 
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};

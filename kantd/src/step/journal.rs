@@ -143,8 +143,8 @@ fn parse(bytes: &[u8]) -> io::Result<(Vec<Event>, u64)> {
     let version = version_in(bytes).unwrap_or(VERSION);
     if version > VERSION {
         return Err(io::Error::other(format!(
-            "its journal has version {version}, and this kantd reads up to version {VERSION}: start \
-             the kantd that wrote it, or a newer one"
+            "its journal has version {version}, and this kantd reads up to version {VERSION}: \
+             start the kantd that wrote it, or a newer one"
         )));
     }
     for line in bytes.split_inclusive(|b| *b == b'\n') {

@@ -2,16 +2,24 @@
 //! so, the program gets SIGHUP and later SIGKILL. After a restart kantd learns of each lease at its
 //! next renewal. Leases of suspended jobs do not expire.
 
+use super::handle::Steps;
+use super::registry::StepRequest;
 use common::id::{AttemptId, TaskNumber};
+use common::job::SignalNumber;
 use common::time::Span;
+use common::wire::node::{StepPhase, TaskState};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::time::sleep;
 
 /// Time between SIGHUP and SIGKILL, in which a launcher gives its tasks their own grace period. Not
 /// SIGTERM, which would reach all processes of the job, including its tasks.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Interval of checks for expired leases.
+const LEASE_CHECK_PAUSE: Duration = Duration::from_secs(1);
 
 pub type Key = (AttemptId, TaskNumber);
 
@@ -78,6 +86,43 @@ impl Leases {
             true
         });
         due_signals
+    }
+}
+
+impl Steps {
+    /// Signals programs with expired leases, as long as a session lasts.
+    async fn expire_leases(&self) -> Infallible {
+        self.leases().renew_all();
+        self.ledgers().renew_all();
+        loop {
+            sleep(LEASE_CHECK_PAUSE).await;
+            self.ledgers().pause_leases(self.registry());
+            for ((id, task), signal) in
+                self.leases().due_signals(|(id, task)| self.lease_state(id, task))
+            {
+                tracing::info!("the lease of program {task} in {id} has expired: sending {signal}");
+                let number = SignalNumber(u8::try_from(signal as i32).unwrap_or_default());
+                self.registry().send(id, StepRequest::Signal(task, number));
+            }
+        }
+    }
+
+    /// A program's state with respect to its lease.
+    fn lease_state(&self, id: AttemptId, task: TaskNumber) -> LeaseState {
+        match self.registry().task(id, task) {
+            Some((StepPhase::Running { suspended: true, .. }, _)) => LeaseState::Suspended,
+            Some((_, None | Some(TaskState::Running))) => LeaseState::Alive,
+            Some((_, Some(_))) | None => LeaseState::Ended,
+        }
+    }
+}
+
+/// Signals programs with expired leases while a session lasts. Clients cannot renew leases without
+/// one, so that leases do not expire then.
+pub async fn expire_leases(steps: Option<&Steps>) -> Infallible {
+    match steps {
+        Some(steps) => steps.expire_leases().await,
+        None => std::future::pending().await,
     }
 }
 

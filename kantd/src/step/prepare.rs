@@ -110,7 +110,7 @@ impl Preparation {
             let ReceivedMessage { message, file } = match fd_passing::receive(self.end.as_fd()) {
                 Err(nix::Error::EAGAIN | nix::Error::EINTR) => return None,
                 Err(_) => ReceivedMessage { message: Vec::new(), file: None },
-                Ok(parcel) => parcel,
+                Ok(received) => received,
             };
             match serde_json::from_slice(&message) {
                 Ok(Report::Account(account)) => {
@@ -191,8 +191,8 @@ fn prepare(
     let work_dir = &spec.launch.work_dir;
     chdir(work_dir.as_str()).map_err(|error| {
         LaunchFault::of_job(format!(
-            "failed to enter working directory {work_dir} as user {} on node {}: {error}; create it \
-             there, or submit with another --chdir",
+            "failed to enter working directory {work_dir} as user {} on node {}: {error}; create \
+             it there, or submit with another --chdir",
             spec.user(),
             spec.node
         ))
@@ -225,7 +225,8 @@ fn check_script(spec: &StepSpec, script: &Path) -> Result<(), LaunchFault> {
     }
     Err(match error {
         nix::Error::EACCES => LaunchFault::of_job(format!(
-            "{failed}: {error}; its mode was changed: submit the job again, and do not change the file"
+            "{failed}: {error}; its mode was changed: submit the job again, and do not change \
+             the file"
         )),
         error => LaunchFault::unclear(format!("{failed}: {error}")),
     })

@@ -4,15 +4,12 @@
 
 use super::dir::StepDir;
 use super::handle::{StartLimits, Steps};
-use super::leases::LeaseState;
 use super::program_spec::ProgramSpec;
 use super::registry::{ProgramView, StartStage, StepRegistry, StepRequest};
 use common::id::{AttemptId, TaskNumber};
-use common::job::SignalNumber;
 use common::wire::node::{
     FeedTask, FromNode, SignalTask, StartTask, StepPhase, TaskNews, TaskState, ToNode, WatchTask,
 };
-use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -31,8 +28,6 @@ const KNOWN_LIMIT: Duration = Duration::from_secs(5);
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The first and the longest poll interval.
 const POLL_PAUSES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(75)];
-/// Interval of checks for expired leases.
-const LEASE_CHECK_PAUSE: Duration = Duration::from_secs(1);
 /// The largest piece of output.
 const BYTES_MAX: usize = 256 << 10;
 
@@ -213,32 +208,6 @@ impl Steps {
         }
     }
 
-    /// Signals programs with expired leases, as long as a session lasts.
-    async fn expire_leases(&self) -> Infallible {
-        self.leases().renew_all();
-        self.ledgers().renew_all();
-        loop {
-            sleep(LEASE_CHECK_PAUSE).await;
-            self.ledgers().pause_leases(self.registry());
-            for ((id, task), signal) in
-                self.leases().due_signals(|(id, task)| self.lease_state(id, task))
-            {
-                tracing::info!("the lease of program {task} in {id} has expired: sending {signal}");
-                let number = SignalNumber(u8::try_from(signal as i32).unwrap_or_default());
-                self.registry().send(id, StepRequest::Signal(task, number));
-            }
-        }
-    }
-
-    /// A program's state with respect to its lease.
-    fn lease_state(&self, id: AttemptId, task: TaskNumber) -> LeaseState {
-        match self.registry().task(id, task) {
-            Some((StepPhase::Running { suspended: true, .. }, _)) => LeaseState::Suspended,
-            Some((_, None | Some(TaskState::Running))) => LeaseState::Alive,
-            Some((_, Some(_))) | None => LeaseState::Ended,
-        }
-    }
-
     /// Returns when a program's state changes or it has written output.
     pub async fn watch_task(&self, asked: WatchTask) -> TaskNews {
         let WatchTask { question, id, task, stdout_from, stderr_from, wait, lease } = asked;
@@ -282,15 +251,6 @@ impl Steps {
                 () = self.input_written().notified(), if watch.is_some() => pause = Pause::SHORT,
             }
         }
-    }
-}
-
-/// Signals programs with expired leases while a session lasts. Clients cannot renew leases without
-/// one, so that leases do not expire then.
-pub async fn expire_leases(steps: Option<&Steps>) -> Infallible {
-    match steps {
-        Some(steps) => steps.expire_leases().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -54,9 +54,9 @@ pub(super) fn devices<'nvml>(
     }
     let reason = match (found.is_empty(), faults.is_empty()) {
         (true, true) => Some(format!(
-            "it is in MIG mode and has no MIG devices: create them (`nvidia-smi mig -i {driver_index} \
-             -cgi PROFILES -C`), or disable MIG mode (`nvidia-smi -i {driver_index} -mig 0`), \
-             and restart kantd"
+            "it is in MIG mode and has no MIG devices: create them (`nvidia-smi mig -i \
+             {driver_index} -cgi PROFILES -C`), or disable MIG mode (`nvidia-smi \
+             -i {driver_index} -mig 0`), and restart kantd"
         )),
         (true, false) => Some(format!("none of its MIG devices is offered: {}", faults.join("; "))),
         (false, true) => None,
@@ -164,8 +164,8 @@ fn minor(file: &Path) -> Result<u32, String> {
 fn read(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| {
         format!(
-            "failed to read {}: {error}; restart kantd if the GPU's MIG devices have changed, and give \
-             it access to the machine's own /proc",
+            "failed to read {}: {error}; restart kantd if the GPU's MIG devices have changed, and \
+             give it access to the machine's own /proc",
             file.display()
         )
     })

@@ -70,7 +70,8 @@ impl StepLedger {
         let chosen: CpuSet = free.take(wanted as usize).collect();
         if chosen.len() < wanted {
             return Err(StepAnswer::Busy(format!(
-                "the step asks for {wanted} exclusive CPUs on node {}, where {} of the job's are free",
+                "the step asks for {wanted} exclusive CPUs on node {}, where {} of the job's are \
+                 free",
                 has.node,
                 chosen.len()
             )));
@@ -103,7 +104,8 @@ impl StepLedger {
             (0..all).filter(|gpu| !ask.exclusive || users(*gpu, false) == 0).collect();
         if (chosen.len() as u64) < u64::from(count) {
             return Err(StepAnswer::Busy(format!(
-                "the step asks for {count} exclusive GPUs on node {}, where {} of the job's are free",
+                "the step asks for {count} exclusive GPUs on node {}, where {} of the job's are \
+                 free",
                 has.node,
                 chosen.len()
             )));

@@ -241,8 +241,8 @@ impl Supervisor {
         let me = geteuid();
         if !me.is_root() && me.as_raw() != uid.0 {
             return Err(format!(
-                "failed to run as user {} on node {node}: kantd there runs as uid {me}, not as root, \
-                 and can run that user's jobs only",
+                "failed to run as user {} on node {node}: kantd there runs as uid {me}, not as \
+                 root, and can run that user's jobs only",
                 self.spec.user()
             ));
         }

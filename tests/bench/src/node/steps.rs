@@ -187,7 +187,7 @@ impl House {
         Ok(first.duration_since(before)?)
     }
 
-    /// One look at the GPUs of many steps: CPU time of this thread.
+    /// One sample of the GPUs of many steps: CPU time of this thread.
     async fn looks(&mut self, library: &Path, figures: &mut Figures) -> anyhow::Result<()> {
         for place in 0..WATCHED {
             self.start("#!/bin/sh\nuntil [ -e enough ]; do sleep 1; done\n", Some(place))?;
