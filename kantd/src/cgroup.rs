@@ -1,6 +1,5 @@
-//! Holding the processes of one step together: one small trait, three ways to do it (cgroups v2,
-//! cgroups v1, and by process tree where there are no rights for either).
-//! Never decides what a job may use; it is handed the limits.
+//! Tracking and limiting the processes of a step: one trait with three implementations (cgroups v2,
+//! cgroups v1, and the process tree where neither is available).
 
 mod detect;
 mod device_program;
@@ -16,7 +15,9 @@ mod v2;
 pub use detect::{Detected, detect};
 pub use error::CgroupError;
 pub use limits::Limits;
-pub(crate) use process::{Handle, catches, children_of, families, kill_descendants};
+pub(crate) use process::{
+    ProcessHandle, children_of, has_handler, kill_descendants, with_descendants,
+};
 pub(crate) use tree::MARK;
 
 use common::id::Uid;
@@ -38,65 +39,65 @@ pub(crate) const NVIDIA_MAJOR: u32 = 195;
 /// The major number of /dev/dri/renderDN (the same list).
 pub(crate) const DRM_MAJOR: u32 = 226;
 
-/// Minors from here on are the driver's control devices (modeset 254, nvidiactl 255): for all.
+/// Minors from here on are the driver's control devices (modeset 254, nvidiactl 255), for all
+/// users.
 pub(crate) const NVIDIA_CONTROL_MINOR_MIN: u32 = 254;
 
-/// How long to wait for a group to stand still before going on regardless.
+/// How long to wait for a cgroup to freeze before continuing regardless.
 const FREEZE_WAIT: Duration = Duration::from_millis(500);
 
-/// Which way of holding processes together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     V2,
-    /// One hierarchy a controller, also on hybrid hosts.
+    /// One hierarchy for each controller; also on hybrid hosts.
     V1,
-    /// No cgroups: descendants of the supervisor, found in /proc.
+    /// No cgroups: the descendants of the supervisor, found in /proc.
     None,
 }
 
-/// Where steps' groups are made.
+/// Where the cgroups of steps are made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct CgroupParent {
     pub kind: Kind,
-    /// The group above all steps, below the mount (`cgroup_root` of kantd.toml).
+    /// The cgroup above all steps, below the mount (`cgroup_root` of kantd.toml).
     pub root: String,
 }
 
-/// The group of one step's processes. Nothing happens to the system before `create`.
+/// The cgroup of one step. It does not exist before `create`.
 pub trait Cgroup: Send {
-    /// Makes the group and sets its limits. An existing group is taken over.
+    /// Makes the cgroup, or takes over an existing one, and sets its limits.
     ///
     /// # Errors
-    /// When the kernel refuses the group or a limit whose controller is there.
+    /// When the kernel refuses the cgroup, or a limit whose controller exists.
     fn create(&self, limits: &Limits) -> Result<(), CgroupError>;
 
-    /// Open files: a process that writes `0` to each of them is in the group from then on, and so
-    /// are its children. Made for the moment between fork and exec.
+    /// Open files that move a process into the cgroup when it writes `0` to each of them, and with
+    /// it its future children. For use between fork and exec.
     ///
     /// # Errors
     /// When a file cannot be opened.
-    fn gates(&self) -> Result<Vec<OwnedFd>, CgroupError>;
+    fn entry_files(&self) -> Result<Vec<OwnedFd>, CgroupError>;
 
-    /// The living processes of the group and of groups below it.
+    /// The living processes of the cgroup and of those below it.
     ///
     /// # Errors
-    /// When they cannot be listed. A group that is gone has none.
+    /// When they cannot be listed. A removed cgroup has none.
     fn pids(&self) -> Result<Vec<Pid>, CgroupError>;
 
-    /// Stops all its processes where they are. Best effort: a process inside the kernel is late.
+    /// Stops all processes. Best effort: a process inside the kernel stops later.
     ///
     /// # Errors
     /// When the kernel refuses.
     fn freeze(&self) -> Result<(), CgroupError>;
 
-    /// Lets them go on.
+    /// Continues all processes.
     ///
     /// # Errors
     /// When the kernel refuses.
     fn thaw(&self) -> Result<(), CgroupError>;
 
-    /// Stops all its processes until [`resume`](Self::resume), those that come to it too.
+    /// Stops all processes until [`resume`](Self::resume), including those that join later.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -104,7 +105,7 @@ pub trait Cgroup: Send {
         self.freeze()
     }
 
-    /// Lets a suspended group go on.
+    /// Continues a suspended cgroup.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -112,38 +113,38 @@ pub trait Cgroup: Send {
         self.thaw()
     }
 
-    /// How many processes the kernel killed because the group was at its memory limit.
+    /// Number of processes that the kernel killed because of the memory limit.
     fn oom_kills(&self) -> u64;
 
-    /// What its processes used so far; zeros where it cannot be measured.
+    /// Resources used so far; zero where that cannot be measured.
     fn usage(&self) -> Usage;
 
-    /// Removes the empty group: one try.
+    /// Tries once to remove the empty cgroup.
     ///
     /// # Errors
-    /// When the kernel does not let go of it yet.
+    /// When the kernel does not release it yet.
     fn remove(&self) -> Result<(), CgroupError>;
 
-    /// What people call the group: a path or a description.
+    /// The cgroup in messages: a path or a description.
     fn name(&self) -> String;
 
-    /// Sends a signal to those processes that are wanted, and counts them. The group stands still
-    /// meanwhile: so nobody forks past the signal, and no pid is given to a stranger between
-    /// listing and signalling.
+    /// Sends a signal to the processes that `wanted` selects, and counts them. The cgroup is frozen
+    /// meanwhile, so that no process forks past the signal and no pid is reused between listing and
+    /// signalling.
     ///
     /// # Errors
     /// When processes cannot be listed.
-    fn signal_those(
+    fn signal_matching(
         &self,
         signal: Signal,
         wanted: &dyn Fn(Pid) -> bool,
     ) -> Result<usize, CgroupError> {
-        // A refusal to freeze makes signalling less exact, not impossible.
+        // Without freezing, signalling is less exact but possible.
         let _ = self.freeze();
         let listed = self.pids();
         let mut count = 0;
         for pid in listed.iter().flatten().filter(|pid| wanted(**pid)) {
-            // Gone already is as good as signalled.
+            // A process that is gone needs no signal.
             count += usize::from(kill(*pid, signal).is_ok());
         }
         let _ = self.thaw();
@@ -153,12 +154,12 @@ pub trait Cgroup: Send {
     /// Sends a signal to every process.
     ///
     /// # Errors
-    /// As [`signal_those`](Self::signal_those).
+    /// As [`signal_matching`](Self::signal_matching).
     fn signal(&self, signal: Signal) -> Result<(), CgroupError> {
-        self.signal_those(signal, &|_| true).map(drop)
+        self.signal_matching(signal, &|_| true).map(drop)
     }
 
-    /// Kills everything in the group, once; new processes may appear meanwhile.
+    /// Kills all processes once; new ones may appear meanwhile.
     ///
     /// # Errors
     /// When processes cannot be listed.
@@ -167,66 +168,68 @@ pub trait Cgroup: Send {
     }
 }
 
-/// The group of a step, by the step's id. `supervisor`: the process all others descend from, while
-/// it lives; only [`Kind::None`] needs it, and `owner`.
+/// The cgroup of a step, by the step's id. Only [`Kind::None`] uses `supervisor`, the living
+/// ancestor of all its processes, and `owner`.
 ///
 /// # Errors
 /// When the mounted hierarchies cannot be read.
 pub fn open(
-    place: &Place,
+    parent: &CgroupParent,
     id: &str,
     owner: Uid,
     supervisor: Option<Pid>,
 ) -> Result<Box<dyn Cgroup>, CgroupError> {
     let mounts = mounts::read()?;
-    let path = files::below(&place.root, id)?;
-    Ok(match place.kind {
+    let path = files::cgroup_path(&parent.root, id)?;
+    Ok(match parent.kind {
         Kind::V2 => Box::new(v2::Group::new(&mounts, &path)?),
         Kind::V1 => Box::new(v1::Group::new(&mounts, &path)),
         Kind::None => Box::new(tree::Tree::new(id, owner, supervisor)),
     })
 }
 
-/// A group of which nothing is known but its name; for looking.
+/// A cgroup known by its name only, for reading.
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_to_look(place: &Place, name: &str) -> Result<Box<dyn Cgroup>, CgroupError> {
-    open(place, name, Uid(u32::MAX), None)
+pub(crate) fn open_by_name(
+    parent: &CgroupParent,
+    name: &str,
+) -> Result<Box<dyn Cgroup>, CgroupError> {
+    open(parent, name, Uid(u32::MAX), None)
 }
 
-/// Takes the unified hierarchy out of sight where jobs do not use it, in mounts of one's own: crun
-/// refuses hosts that have both.
+/// Unmounts the unified hierarchy where jobs do not use it, because crun refuses hosts with both.
+/// Only in a private mount namespace.
 ///
 /// # Errors
 /// When the mounted hierarchies cannot be read, or the kernel refuses.
-pub(crate) fn hide_unused(place: &Place) -> io::Result<()> {
+pub(crate) fn hide_unused(parent: &CgroupParent) -> io::Result<()> {
     let unified = mounts::read().map_err(io::Error::other)?.v2;
-    let unused = unified.filter(|_| place.kind == Kind::V1);
+    let unused = unified.filter(|_| parent.kind == Kind::V1);
     Ok(unused.map_or(Ok(()), |unified| umount2(&unified, MntFlags::MNT_DETACH))?)
 }
 
-/// The names of all groups in a place, also of those whose steps are long gone. None without
-/// cgroups.
+/// The names of all cgroups in a place, including those of former steps. None without cgroups.
 ///
 /// # Errors
 /// When the mounted hierarchies cannot be read.
-pub(crate) fn names(place: &Place) -> Result<BTreeSet<String>, CgroupError> {
+pub(crate) fn names(parent: &CgroupParent) -> Result<BTreeSet<String>, CgroupError> {
     let mounts = mounts::read()?;
-    let points: Vec<PathBuf> = match place.kind {
+    let points: Vec<PathBuf> = match parent.kind {
         Kind::V2 => mounts.v2.into_iter().collect(),
         Kind::V1 => mounts.v1.into_values().collect(),
         Kind::None => Vec::new(),
     };
-    let entries = points.iter().filter_map(|point| fs::read_dir(point.join(&place.root)).ok());
+    let entries = points.iter().filter_map(|point| fs::read_dir(point.join(&parent.root)).ok());
     let dirs = entries.flatten().flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir()));
     Ok(dirs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
 
-/// Kills everything in a group until it is empty.
+/// Kills all processes of a cgroup until it is empty.
 ///
 /// # Errors
-/// [`CgroupError::Alive`] when processes are left at the deadline.
+/// [`CgroupError::Alive`] when processes remain at the deadline.
 pub fn kill_all(group: &dyn Cgroup, within: Duration) -> Result<(), CgroupError> {
     retry(within, || {
         let pids = group.pids()?;
@@ -241,7 +244,7 @@ pub fn kill_all(group: &dyn Cgroup, within: Duration) -> Result<(), CgroupError>
     })
 }
 
-/// Removes a group; the kernel lets go of one only some moments after its last process.
+/// Removes a cgroup, which the kernel releases only some moments after its last process.
 ///
 /// # Errors
 /// The last refusal, at the deadline.
@@ -249,7 +252,7 @@ pub fn remove(group: &dyn Cgroup, within: Duration) -> Result<(), CgroupError> {
     retry(within, || group.remove())
 }
 
-/// Tries until it succeeds or the time is up; the pauses grow from 1 to 20 ms.
+/// Retries until the deadline, with pauses that grow from 1 to 20 ms.
 fn retry(
     within: Duration,
     mut attempt: impl FnMut() -> Result<(), CgroupError>,

@@ -1,9 +1,9 @@
-//! The one place in kantd that reads the wall clock. Never measures spans; `Instant` does.
+//! The wall clock, read only here.
 
 use common::time::Time;
 use std::time::SystemTime;
 
-/// Now, by this node's clock. A clock before 1970 is taken for 1970.
+/// The current time by this node's clock; 1970 if the clock is earlier.
 #[must_use]
 pub fn now() -> Time {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -1,9 +1,8 @@
-//! kantd's configuration: the file's text, checked and turned into what the daemon works with.
-//! Never looks at the machine beyond its host name.
+//! kantd's configuration: parsing and validation of the file.
 
 mod container;
 mod health;
-mod private;
+mod private_dirs;
 
 pub use container::ContainerSettings;
 pub use health::HealthSettings;
@@ -19,148 +18,106 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-/// Where the configuration is looked for when none is named.
+/// The default configuration file.
 pub const DEFAULT_FILE: &str = "/etc/kant/kantd.toml";
 
-/// A configuration that can be worked with.
+/// A valid configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// This node's name.
     pub name: NodeName,
-    /// A name or address other nodes reach it by.
+    /// A name or address by which other nodes reach this one.
     pub address: String,
     /// The controllers, as host:port; at least one.
     pub controllers: Vec<String>,
-    /// The cluster's secret key.
     pub cluster_key: PathBuf,
-    /// Where steps and their journals are kept.
+    /// Directory of steps and their journals.
     pub spool: PathBuf,
-    /// The local socket for kantctl, if any.
     pub socket: Option<PathBuf>,
-    /// Offer only these CPUs.
+    /// CPUs to offer, if not all.
     pub only_cpus: Option<CpuSet>,
-    /// Memory kept back for the system.
+    /// Memory reserved for the system.
     pub memory_kept_back: Bytes,
-    /// What jobs may ask for by name.
     pub features: Vec<FeatureName>,
-    /// How jobs are confined.
     pub cgroup: CgroupMode,
-    /// The group under which jobs' cgroups are made.
+    /// The parent cgroup of all jobs' cgroups.
     pub cgroup_root: String,
-    /// Directories that each job has for itself; none below another.
+    /// Directories that each job has its own of; none is below another.
     pub private_dirs: Vec<PathBuf>,
-    /// How jobs run in containers.
     pub containers: ContainerSettings,
-    /// Processes and threads of one job; `None`: half of what the machine can hold.
+    /// Processes and threads of one job; `None` means half of what the machine can hold.
     pub processes_max: Option<u32>,
-    /// Run as root before a step.
+    /// Program run as root before a step.
     pub prolog: Option<PathBuf>,
-    /// Run as root after a step.
+    /// Program run as root after a step.
     pub epilog: Option<PathBuf>,
-    /// Run as the user before each task.
+    /// Program run as the user before each task.
     pub task_prolog: Option<PathBuf>,
-    /// How long prolog and epilog may take.
+    /// Time limit of prolog and epilog.
     pub hook_limit: Span,
-    /// kantctl, for jobs; `None`: their PATH finds it.
+    /// Path of kantctl for jobs; `None` if their PATH finds it.
     pub kantctl: Option<PathBuf>,
-    /// The NVML library, if not the loader's.
+    /// The NVML library, if not the loader's default.
     pub nvml_library: Option<PathBuf>,
-    /// How often the GPUs of running steps are looked at; `None`: never.
+    /// Sampling interval of the GPUs of running steps; `None` for no sampling.
     pub accounting_period: Option<Duration>,
-    /// Jobs are ended that have more of a shared GPU's memory than their share.
+    /// End jobs that use more of a shared GPU's memory than their share.
     pub hold_gpu_memory: bool,
-    /// How the node looks after itself.
     pub health: HealthSettings,
-    /// Run jobs of root where the controller allows them.
+    /// Run jobs of root if the controller allows them.
     pub allow_root_jobs: bool,
-    /// Whose jobs run here.
+    /// Which users' jobs run here.
     pub owners: OwnerRules,
-    /// What to log, as in RUST_LOG.
+    /// The log filter, as in RUST_LOG.
     pub log: String,
 }
 
-/// Why a configuration cannot be worked with.
+/// An invalid configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// The file cannot be read.
     #[error("failed to read configuration {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// It is not a configuration.
     #[error(transparent)]
     Malformed(#[from] ConfigError),
-    /// The name is none.
     #[error("failed to use `name`: {0}")]
     Name(#[source] IdError),
-    /// The host has a name that no node can have.
+    /// The host's name is not a valid node name.
     #[error("failed to take this host's name for the node's: {0}; set `name` in the configuration")]
     HostName(#[source] IdError),
-    /// The CPUs are none.
     #[error("failed to use `cpus`: {0}")]
     Cpus(#[source] CpuSetError),
-    /// A feature's name is none.
     #[error("failed to use `features`: {0}")]
     Feature(#[source] IdError),
-    /// The memory is none.
     #[error("failed to use `memory_kept_back`: {0}")]
     Memory(#[source] BytesError),
-    /// Memory or disk room that is none.
     #[error("failed to use `disk_free_min`: {0}")]
     DiskFree(#[source] BytesError),
-    /// A check that is none.
-    #[error("failed to use `{key}`: `{word}` is no check; those are {}", health::checks())]
-    Check {
-        /// The key.
-        key: &'static str,
-        /// Its word.
-        word: String,
-    },
-    /// No controller.
+    #[error("failed to use `{key}`: `{word}` is not a check; the checks are {}", health::checks())]
+    Check { key: &'static str, word: String },
     #[error("failed to use `controllers`: name at least one, like [\"head:7600\"]")]
     NoController,
-    /// A controller without a port.
     #[error("failed to use `controllers`: `{0}` is not host:port, like head:7600")]
     Controller(String),
-    /// A path that depends on where kantd was started.
+    /// A path that depends on kantd's working directory.
     #[error("failed to use `{key}`: `{path}` is not an absolute path")]
-    NotAbsolute {
-        /// The key.
-        key: &'static str,
-        /// Its value.
-        path: String,
-    },
-    /// A directory that no job can have for itself.
+    NotAbsolute { key: &'static str, path: String },
     #[error("failed to use `private_dirs`: `{path}` {why}")]
-    PrivateDir {
-        /// The directory.
-        path: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// A mount that none could make.
+    PrivateDir { path: String, why: &'static str },
     #[error("failed to use `{key}`: `{word}` is not SOURCE[:TARGET][:ro] with absolute paths")]
-    Mount {
-        /// The key.
-        key: &'static str,
-        /// Its word.
-        word: String,
-    },
-    /// A group outside of the cgroup tree.
+    Mount { key: &'static str, word: String },
     #[error("failed to use `cgroup_root`: `{0}` is not a name or path below the cgroup tree")]
     CgroupRoot(String),
 }
 
-/// Reads a configuration: `file`, or the default one, which may be missing.
+/// Reads a configuration: `file`, or the default file, which may be missing.
 ///
-/// The second value is false when there is no file and the defaults are in force.
+/// The second value is false if there is no file and the defaults apply.
 ///
 /// # Errors
-/// [`SettingsError`], naming the file and the key.
+/// [`SettingsError`], which names the file and the key.
 pub fn load(file: Option<&Path>) -> Result<(Settings, bool), SettingsError> {
     let path = file.unwrap_or(Path::new(DEFAULT_FILE));
     match std::fs::read_to_string(path) {
@@ -172,10 +129,10 @@ pub fn load(file: Option<&Path>) -> Result<(Settings, bool), SettingsError> {
     }
 }
 
-/// Checks every key and fills in what follows from the host.
+/// Validates every key and fills in defaults that depend on the host.
 ///
 /// # Errors
-/// [`SettingsError`], naming the key.
+/// [`SettingsError`], which names the key.
 pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
     let name = match config.name.as_str() {
         "" => host_name()?,
@@ -208,7 +165,7 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         features: features::check(config.features).map_err(SettingsError::Feature)?,
         cgroup: config.cgroup,
         cgroup_root: config.cgroup_root,
-        private_dirs: private::check(config.private_dirs)?,
+        private_dirs: private_dirs::check(config.private_dirs)?,
         containers,
         processes_max: Some(config.processes_max).filter(|most| *most > 0),
         prolog: unless_empty(config.prolog).map(|p| absolute("prolog", p)).transpose()?,
@@ -265,9 +222,9 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_can_be_worked_with() {
+    fn the_defaults_are_valid() {
         let settings = settings("name = \"g-1\"").unwrap();
-        assert_eq!(settings.address, "g-1", "the address is the name unless given");
+        assert_eq!(settings.address, "g-1", "the address defaults to the name");
         assert_eq!(settings.memory_kept_back, Bytes::from_mib(512));
         assert_eq!(settings.only_cpus, None);
         assert_eq!(settings.nvml_library, None);
@@ -288,7 +245,7 @@ mod tests {
             ("cgroup_root = \"/kant\"", "`cgroup_root`"),
             ("cgroup = \"maybe\"", "cgroup"),
             ("disk_free_min = \"much\"", "`disk_free_min`"),
-            ("health_warn = [\"gpu\"]", "`gpu` is no check; those are gpu_lost, gpu_xid"),
+            ("health_warn = [\"gpu\"]", "`gpu` is not a check; the checks are gpu_lost, gpu_xid"),
             ("health_script = \"check\"", "`health_script`"),
             ("prolog = \"check\"", "`prolog`"),
             ("kantctl = \"kantctl\"", "`kantctl`"),
@@ -297,7 +254,7 @@ mod tests {
             ("private_dirs = [\"tmp\"]", "`private_dirs`: `tmp`"),
             ("private_dirs = [\"/tmp/../etc\"]", "`private_dirs`"),
             ("private_dirs = [\"/usr\"]", "`/usr` is needed"),
-            ("private_dirs = [\"/tmp/a\", \"/tmp\"]", "`/tmp` is named twice"),
+            ("private_dirs = [\"/tmp/a\", \"/tmp\"]", "`/tmp` is listed twice"),
         ] {
             let text =
                 format!("{}{text}", if text.starts_with("name") { "" } else { "name = \"n\"\n" });

@@ -1,20 +1,19 @@
-//! kantd from start to stop: what is opened in which order, and what runs beside what. Wiring only.
+//! kantd from start to stop: the order in which things are opened, and the tasks that then run.
 //!
-//! Stopping kantd stops no job: their supervisors are processes of their own, and the next kantd
-//! adopts them.
+//! Stopping kantd stops no job: supervisors are separate processes, and the next kantd adopts them.
 
 use crate::accounting;
 use crate::config::Settings;
-use crate::container::Offer;
+use crate::container_support::Offer;
 use crate::gpu::numbers::NumbersError;
 use crate::health::{self, Watched};
+use crate::node_probe::{NodeProbe, NodeProbeError, probe_node};
+use crate::node_runtime::NodeRuntime;
 use crate::notify;
-use crate::parts::Parts;
 use crate::runner::Executor;
-use crate::session::{About, Pace};
+use crate::session::{NodeInfo, SessionTiming};
 use crate::spool::{Spool, SpoolError};
 use crate::step::{StartLimits, StepRules, Steps, StepsError, StepsSettings};
-use crate::survey::{Survey, SurveyError, survey};
 use common::gpu::Gpu;
 use common::id::AttemptId;
 use common::node::Inventory;
@@ -27,62 +26,52 @@ use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
 
-/// Why kantd cannot run.
+/// An error because of which kantd cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// The spool cannot be had.
     #[error(transparent)]
     Spool(#[from] SpoolError),
-    /// The cluster key is missing or unfit.
     #[error(
-        "failed to prove this node to the controllers: copy the file {path} of a controller to the \
-         same place here (mode 0600), or name another with `cluster_key`"
+        "failed to authenticate to the controllers: copy the file {path} of a controller to the \
+         same place here (mode 0600), or set `cluster_key` to another file"
     )]
     Key {
-        /// Where it was looked for.
         path: String,
         #[source]
         source: KeyError,
     },
-    /// The key makes no certificate.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// The machine is not what the operator believes.
     #[error(transparent)]
-    Survey(#[from] SurveyError),
-    /// New GPUs cannot be given numbers that last.
+    NodeProbe(#[from] NodeProbeError),
     #[error(transparent)]
     Numbers(#[from] NumbersError),
-    /// The steps in the spool cannot be adopted.
     #[error(transparent)]
     Steps(#[from] StepsError),
-    /// The local socket cannot be had.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The system does not let us.
     #[error("failed to {verb}")]
     Io {
         verb: &'static str,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// A part of kantd ended by itself. systemd starts it again, and jobs go on meanwhile.
-    #[error("failed to go on: a part of kantd ended, which is a bug; jobs here go on")]
+    /// A task of kantd ended, which is a bug. systemd restarts kantd, and jobs run on.
+    #[error("failed to go on: a task of kantd ended, which is a bug; jobs on this node run on")]
     PartEnded,
 }
 
-/// Runs kantd until it is told to stop.
+/// Runs kantd until a stop signal arrives.
 ///
 /// # Errors
-/// [`DaemonError`], in a sentence that says what to do.
+/// [`DaemonError`], whose message says what to do.
 pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     let stop = StopSignals::listen()?;
     let spool = Spool::open(&settings.spool)?;
-    let (key, identity) = prove(&settings)?;
-    let look = settings.clone();
-    let Survey { inventory, cgroup, containers, private_dirs, mut gpu_numbers, signs } =
-        spawn_blocking(move || survey(&look)).await.map_err(|_| DaemonError::PartEnded)??;
+    let (key, identity) = load_identity(&settings)?;
+    let probed = settings.clone();
+    let NodeProbe { inventory, cgroup, containers, private_dirs, mut gpu_numbers, symptoms } =
+        spawn_blocking(move || probe_node(&probed)).await.map_err(|_| DaemonError::PartEnded)??;
     gpu_numbers.keep()?;
     let (steps, changes) = Steps::open(StepsSettings {
         spool: settings.spool.clone(),
@@ -95,7 +84,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
     })
     .await?;
     let listener = settings.socket.as_deref().map(listen).transpose()?;
-    announce(&settings, &key, &inventory, &steps);
+    log_start(&settings, &key, &inventory, &steps);
 
     let endpoint = |addr: &String| Endpoint::Tls { addr: addr.clone(), identity: identity.clone() };
     let (watch, health) = health::watch(Watched {
@@ -104,27 +93,27 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         nvml_library: settings.nvml_library.clone(),
         spool: settings.spool.clone(),
         cgroup,
-        bell: steps.bell(),
-        signs,
+        probe_now: steps.hook_failed(),
+        symptoms,
     });
-    let parts = Parts {
+    let parts = NodeRuntime {
         controllers: settings.controllers.iter().map(endpoint).collect(),
-        about: About {
+        info: NodeInfo {
             name: settings.name,
             address: settings.address,
             identity: spool.identity().to_owned(),
             inventory: Arc::new(inventory),
         },
         allow_root: settings.allow_root_jobs,
-        pace: Pace::default(),
+        timing: SessionTiming::default(),
         health,
         steps: Some(steps.clone()),
     };
     let held = steps.status();
-    let gpus = parts.about.inventory.gpus.clone();
+    let gpus = parts.info.inventory.gpus.clone();
     let accounting = {
         let (library, period) = (settings.nvml_library.clone(), settings.accounting_period);
-        accounting::keep(steps.clone(), library, period, settings.hold_gpu_memory)
+        accounting::run(steps.clone(), library, period, settings.hold_gpu_memory)
     };
     let mut running = parts.start(StepExecutor { steps, gpus }, held, changes, listener);
     running.spawn(accounting);
@@ -134,14 +123,14 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         () = stop.wait() => {}
         _ = running.join_next() => return Err(DaemonError::PartEnded),
     }
-    tracing::info!("stopping kantd; jobs here go on");
+    tracing::info!("stopping kantd; jobs on this node run on");
     notify::stopping();
-    // Closes the session and removes the socket, instead of just dropping dead.
+    // Closes the session and removes the socket in order.
     running.shutdown().await;
     Ok(())
 }
 
-/// What holds for every step here.
+/// The node's settings for all its steps.
 fn rules(settings: &Settings, private_dirs: Vec<PathBuf>, containers: Offer) -> StepRules {
     StepRules {
         private_dirs,
@@ -157,7 +146,7 @@ fn rules(settings: &Settings, private_dirs: Vec<PathBuf>, containers: Offer) -> 
     }
 }
 
-/// Carries the runner's actions out on real steps.
+/// Carries out the runner's actions on real steps.
 struct StepExecutor {
     steps: Steps,
     gpus: Vec<Gpu>,
@@ -197,7 +186,7 @@ pub struct StopSignals {
 }
 
 impl StopSignals {
-    /// Listens from now on.
+    /// Starts to listen.
     ///
     /// # Errors
     /// [`DaemonError::Io`].
@@ -208,7 +197,7 @@ impl StopSignals {
         Ok(Self { term: listen(SignalKind::terminate())?, int: listen(SignalKind::interrupt())? })
     }
 
-    /// Returns with the first of them.
+    /// Returns when the first signal arrives.
     pub async fn wait(mut self) {
         tokio::select! {
             _ = self.term.recv() => {}
@@ -217,7 +206,7 @@ impl StopSignals {
     }
 }
 
-fn prove(settings: &Settings) -> Result<(ClusterKey, Identity), DaemonError> {
+fn load_identity(settings: &Settings) -> Result<(ClusterKey, Identity), DaemonError> {
     let path = &settings.cluster_key;
     let key = ClusterKey::load(path)
         .map_err(|source| DaemonError::Key { path: path.display().to_string(), source })?;
@@ -225,7 +214,7 @@ fn prove(settings: &Settings) -> Result<(ClusterKey, Identity), DaemonError> {
     Ok((key, identity))
 }
 
-/// Beside kantd, or where it is usually installed.
+/// Looks next to kantd, then in the usual directories.
 fn find_kantctl() -> Option<PathBuf> {
     let own = std::env::current_exe().ok();
     let beside = own.as_deref().and_then(Path::parent).map(|dir| dir.join("kantctl"));
@@ -241,8 +230,8 @@ fn listen(path: &Path) -> Result<LocalListener, DaemonError> {
     Ok(LocalListener::bind(path)?)
 }
 
-/// Says once what this node is and offers, and what it cannot do.
-fn announce(settings: &Settings, key: &ClusterKey, inventory: &Inventory, steps: &Steps) {
+/// Logs what this node is and offers, and what it cannot enforce.
+fn log_start(settings: &Settings, key: &ClusterKey, inventory: &Inventory, steps: &Steps) {
     tracing::info!(
         node = %settings.name,
         version = env!("CARGO_PKG_VERSION"),
@@ -258,6 +247,6 @@ fn announce(settings: &Settings, key: &ClusterKey, inventory: &Inventory, steps:
         "offering"
     );
     for sentence in &inventory.limits_missing {
-        tracing::warn!("not in force here: {sentence}");
+        tracing::warn!("not enforced here: {sentence}");
     }
 }

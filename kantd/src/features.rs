@@ -1,21 +1,20 @@
-//! What jobs may ask of this node by name: what the operator named, and the kinds of its GPUs,
-//! which nobody has to. Never looks at the machine itself.
+//! The features of this node: those that the operator named, and the kinds of its GPUs.
 
 use common::id::{FeatureName, IdError};
 use common::node::Inventory;
 use std::collections::BTreeSet;
 
-/// The names that an operator gave.
+/// Parses the operator's feature names.
 ///
 /// # Errors
-/// [`IdError`] of the first that is no name.
+/// [`IdError`] for the first invalid name.
 pub fn check(named: Vec<String>) -> Result<Vec<FeatureName>, IdError> {
     named.into_iter().map(FeatureName::new).collect()
 }
 
-/// All features of the node, rising, each once. A kind of GPU that is no name is none.
+/// All features of the node, sorted and unique. A GPU kind that is not a valid name is left out.
 #[must_use]
-pub fn of(named: &[FeatureName], inventory: &Inventory) -> Vec<FeatureName> {
+pub fn node_features(named: &[FeatureName], inventory: &Inventory) -> Vec<FeatureName> {
     let kinds = inventory.gpus.iter().filter_map(|gpu| FeatureName::new(&*gpu.kind.0).ok());
     let all: BTreeSet<FeatureName> = named.iter().cloned().chain(kinds).collect();
     all.into_iter().collect()
@@ -26,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_feature_is_a_name() {
+    fn a_feature_is_a_valid_name() {
         assert_eq!(check(vec!["ib".into(), "rack7".into()]).unwrap().len(), 2);
         assert!(check(vec!["a|b".into()]).unwrap_err().to_string().contains("feature name"));
     }

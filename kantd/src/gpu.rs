@@ -1,38 +1,37 @@
-//! The GPUs of this machine: which there are, how they are linked, which cannot be offered and why.
+//! The GPUs of this machine: their inventory, their links, and the GPUs that cannot be offered.
 //!
-//! [`nvml`] asks NVIDIA's library, loaded at run time, [`amd`] the kernel's files; [`numbers`]
-//! remembers which GPU has which number; [`meter`] says what they are doing; `patient` looks
-//! whether they are well. Never decides who gets a GPU, or what follows from their health.
+//! [`nvml`] uses NVIDIA's library, loaded at run time, and [`amd`] the kernel's files; [`numbers`]
+//! keeps the numbers of GPUs, [`meter`] reads their usage, and `nvidia_health` checks their health.
 
 pub mod amd;
 pub mod meter;
 pub mod numbers;
+pub(crate) mod nvidia_health;
 pub mod nvml;
-pub(crate) mod patient;
 
 use common::gpu::{Gpu, GpuMatrix, GpuPath};
 use common::id::GpuIndex;
 use nvml_wrapper::error::NvmlError;
 use std::path::PathBuf;
 
-/// What one look at the machine's GPUs found.
+/// The result of GPU discovery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuInventory {
     /// The driver's version, as `nvidia-smi` prints it.
     pub driver: String,
-    /// The GPUs that jobs may have, rising by index: positions in the driver's order when just
-    /// found, numbers that last once [`numbers::GpuNumbers::number`] was here.
+    /// The GPUs that jobs may use, by index: the position in the driver's order at first, and a
+    /// permanent number after [`numbers::GpuNumbers::number`].
     pub gpus: Vec<Gpu>,
-    /// How they are linked; its indices are those of `gpus`.
+    /// Their links, by the indices of `gpus`.
     pub matrix: GpuMatrix,
-    /// The GPUs that the driver counts and jobs cannot have, or not all MIG devices of.
+    /// GPUs that jobs cannot use, or not with all their MIG devices.
     pub skipped: Vec<SkippedGpu>,
 }
 
 impl GpuInventory {
-    /// With those of another vendor behind them.
+    /// Appends the GPUs of another vendor.
     #[must_use]
-    pub fn and(mut self, others: Self) -> Self {
+    pub fn append(mut self, others: Self) -> Self {
         let before = self.gpus.len();
         let size = before + others.gpus.len();
         let path = |a: usize, b: usize| match (a.checked_sub(before), b.checked_sub(before)) {
@@ -53,46 +52,30 @@ fn index(place: usize) -> GpuIndex {
     GpuIndex(u16::try_from(place).unwrap_or(u16::MAX))
 }
 
-/// A GPU that is there and cannot be offered, or not with all of its MIG devices.
+/// A GPU that cannot be offered, or not with all its MIG devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedGpu {
-    /// Its index in the driver's count, as in `nvidia-smi -i`.
+    /// The driver's index, as in `nvidia-smi -i`.
     pub driver_index: u32,
-    /// Its id, where that is known and the GPU is well.
+    /// Its id, if it is known and the GPU is healthy.
     pub uuid: Option<String>,
-    /// Why, and what to do about it.
+    /// The reason and the remedy.
     pub reason: String,
 }
 
-/// Why the machine's GPUs could not be listed though the library is there.
+/// The GPUs could not be listed although the library exists.
 #[derive(Debug, thiserror::Error)]
 pub enum GpuError {
-    /// A file is there and is no NVML library that this program can load.
     #[error(
-        "failed to load the GPU library {}: {source}; install the driver again",
+        "failed to load the GPU library {}: {source}; reinstall the driver",
         library.display()
     )]
-    Load {
-        /// What was to be loaded.
-        library: PathBuf,
-        /// What the loader says.
-        source: NvmlError,
-    },
-    /// The library does not start.
+    Load { library: PathBuf, source: NvmlError },
     #[error("failed to start the GPU library {}: {source}; {advice}", library.display())]
-    Start {
-        library: PathBuf,
-        source: NvmlError,
-        /// What the operator can do.
-        advice: &'static str,
-    },
-    /// The library runs and does not answer a question about the whole machine.
+    Start { library: PathBuf, source: NvmlError, advice: &'static str },
+    /// The library does not answer a query about the whole machine.
     #[error("failed to ask the GPU driver for {what}: {source}")]
-    Ask {
-        /// What was asked for.
-        what: &'static str,
-        source: NvmlError,
-    },
+    Ask { what: &'static str, source: NvmlError },
 }
 
 #[cfg(test)]
@@ -121,8 +104,8 @@ mod tests {
     }
 
     #[test]
-    fn gpus_of_two_vendors_are_in_one_list_and_far_from_each_other() {
-        let both = two("a", GpuPath::NvLink(4)).and(two("b", GpuPath::Pix));
+    fn gpus_of_two_vendors_are_in_one_list_without_links_between_them() {
+        let both = two("a", GpuPath::NvLink(4)).append(two("b", GpuPath::Pix));
         assert_eq!(both.driver, "a, b");
         let uuids: Vec<&str> = both.gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();
         assert_eq!(uuids, ["a-0", "a-1", "b-0", "b-1"]);

@@ -1,7 +1,7 @@
-//! What this machine has and offers to jobs: CPUs, NUMA nodes, memory, GPUs.
+//! The inventory of this machine: CPUs, NUMA nodes, memory and GPUs that it offers to jobs.
 //!
-//! Read once at start from /sys and /proc, under a root that tests can move. Never changes
-//! anything, never watches for changes: a machine that changed is looked at by a restart.
+//! It is read once, when kantd starts, from /sys and /proc below a root that tests can set. After a
+//! change of the machine kantd must be restarted.
 
 mod cpu;
 mod host;
@@ -20,20 +20,20 @@ use common::gpu::GpuMatrix;
 use common::node::Inventory;
 use common::unit::Bytes;
 
-/// What the operator keeps from jobs.
+/// Resources that the operator withholds from jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeptBack {
-    /// Offer only these CPUs; `None`: all that this process may use.
+    /// CPUs to offer; `None` for all that this process may use.
     pub only_cpus: Option<CpuSet>,
     /// Memory that jobs do not get.
     pub memory: Bytes,
 }
 
-/// Looks at the machine.
+/// Reads the inventory.
 ///
 /// # Errors
-/// When the kernel's files cannot be read, or the operator keeps back more than there is.
-pub fn take(
+/// When the kernel's files cannot be read, or more is withheld than exists.
+pub fn read(
     host: &Host,
     kept_back: &KeptBack,
     gpus: Option<GpuInventory>,

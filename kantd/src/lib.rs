@@ -1,16 +1,16 @@
-//! The kant node daemon: discovers what its machine has, holds a session with the controller,
-//! launches and confines its share of jobs, and reports what became of them.
+//! The kant node daemon: takes the inventory of its machine, holds a session with the controller,
+//! launches and confines jobs on the node, and reports how they end.
 //!
-//! The decision what to do next is made by the pure crate `node`; everything here is the shell
-//! around it. Never schedules, and never knows the cluster's state.
+//! The pure crate `node` decides what to do next; this crate carries it out. It never schedules,
+//! and never knows the state of the cluster.
 
 pub mod accounting;
 pub mod cgroup;
 pub mod clock;
 pub mod config;
-pub mod container;
+pub mod config_warnings;
+pub mod container_support;
 pub mod daemon;
-pub mod doubts;
 pub mod emulate;
 pub mod features;
 pub mod gpu;
@@ -18,14 +18,14 @@ pub mod health;
 pub mod inventory;
 pub mod local;
 pub mod logging;
+pub mod node_probe;
+pub mod node_runtime;
 pub mod notify;
-mod opening;
 pub mod output;
-pub mod parts;
 pub mod runner;
+mod safe_open;
 pub mod session;
 pub mod spool;
 pub mod step;
-pub mod survey;
 pub mod trust;
 pub mod user;

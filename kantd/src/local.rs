@@ -1,5 +1,5 @@
-//! kantctl's way in on this node: a local socket whose callers the kernel names. Whatever is asked
-//! there is passed on to a controller in the caller's name. Never answers a question itself.
+//! The local socket for kantctl on this node, whose callers the kernel identifies. Requests are
+//! forwarded to a controller in the caller's name.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -9,32 +9,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// The controller that this node is in session with, and so the one that leads.
-pub type Answering = watch::Receiver<Option<Endpoint>>;
+/// The controller with which this node has a session, which is the leader.
+pub type SessionController = watch::Receiver<Option<Endpoint>>;
 
-/// A controller that does not let itself be connected to for so long is passed over.
+/// A controller that cannot be connected to in this time is skipped.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
-/// Each costs a TLS handshake, and one command of a user's may ask sixteen things at once.
+/// Idle connections kept: each costs a TLS handshake, and one command may send sixteen requests at
+/// once.
 const IDLE_CONNECTIONS: usize = 64;
 
-/// A client for each controller.
 #[derive(Debug)]
 struct Controllers {
     configured: Vec<Client>,
-    answering: Answering,
-    /// Of the last session, which may be with a controller that is not configured.
+    session_controller: SessionController,
+    /// The client of the last session, whose controller may not be configured.
     last: Mutex<Option<Client>>,
 }
 
-/// The router for the local socket.
-pub fn router(controllers: &[Endpoint], answering: Answering) -> Router {
+pub fn router(controllers: &[Endpoint], session_controller: SessionController) -> Router {
     let configured = controllers.iter().map(client).collect();
-    let controllers = Controllers { configured, answering, last: Mutex::default() };
-    Router::new().fallback(pass_on).with_state(Arc::new(controllers))
+    let controllers = Controllers { configured, session_controller, last: Mutex::default() };
+    Router::new().fallback(forward).with_state(Arc::new(controllers))
 }
 
-/// Without an answer limit: `kantctl wait` and `logs --follow` take as long as they take.
+/// A client without a time limit for answers: `kantctl wait` and `logs --follow` may take any time.
 fn client(endpoint: &Endpoint) -> Client {
     Client::new(endpoint.clone())
         .with_connect_limit(CONNECT_LIMIT)
@@ -42,14 +41,13 @@ fn client(endpoint: &Endpoint) -> Client {
         .with_idle_connections(IDLE_CONNECTIONS)
 }
 
-async fn pass_on(State(to): State<Arc<Controllers>>, user: User, request: Request) -> Response {
+async fn forward(State(to): State<Arc<Controllers>>, user: User, request: Request) -> Response {
     net::forward(request, &to.choose().await, &user).await
 }
 
 impl Controllers {
-    /// The one in session; else the first that lets itself be connected to, for it passes on to
-    /// the leader what it is asked. If there is none, the first: why it cannot be had is the
-    /// answer.
+    /// The controller of the session; else the first that can be connected to, which forwards to
+    /// the leader; else the first, whose connection error is then the answer.
     async fn choose(&self) -> Client {
         let in_session = self.in_session();
         let all = || in_session.iter().chain(&self.configured);
@@ -62,12 +60,13 @@ impl Controllers {
     }
 
     fn in_session(&self) -> Option<Client> {
-        let answering = self.answering.borrow().clone()?;
+        let session_controller = self.session_controller.borrow().clone()?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |client: &&Client| client.endpoint().to_string() == answering.to_string();
+        let is_it =
+            |client: &&Client| client.endpoint().to_string() == session_controller.to_string();
         Some(match last.as_ref().filter(is_it) {
             Some(known) => known.clone(),
-            None => last.insert(client(&answering)).clone(),
+            None => last.insert(client(&session_controller)).clone(),
         })
     }
 }

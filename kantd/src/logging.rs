@@ -1,23 +1,25 @@
-//! kantd's log: to stderr, filtered as the operator says. Never writes a file; systemd keeps it.
+//! kantd's log: to stderr, with the operator's filter. systemd stores it.
 
 use std::error::Error;
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-/// A log filter that is none.
+/// An invalid log filter.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to use log filter `{filter}`: write a level like info, or parts like kantd=debug")]
+#[error(
+    "failed to use log filter `{filter}`: write a level like info, or directives like kantd=debug"
+)]
 pub struct LogError {
     filter: String,
     #[source]
     source: ParseError,
 }
 
-/// Begins to log. `RUST_LOG`, where set, goes before `filter`.
+/// Sets up logging. `RUST_LOG`, if set, overrides `filter`.
 ///
 /// # Errors
-/// When the filter cannot be understood.
+/// When the filter is invalid.
 pub fn init(filter: &str) -> Result<(), LogError> {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| filter.to_owned());
     let parsed = EnvFilter::try_new(&filter);
@@ -27,7 +29,7 @@ pub fn init(filter: &str) -> Result<(), LogError> {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false);
-    // The journal stamps the time itself.
+    // The systemd journal adds the time itself.
     match std::env::var_os("JOURNAL_STREAM") {
         Some(_) => log.without_time().init(),
         None => log.init(),

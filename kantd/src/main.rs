@@ -1,10 +1,11 @@
-//! kantd, the node daemon of kant. Reads the command line and hands over; never decides anything.
+//! The command line of kantd, the node daemon of kant. The crate `kantd` does the work; this file
+//! never makes decisions of its own.
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use kantd::config::{self, DEFAULT_FILE, Settings};
-use kantd::doubts::doubts;
-use kantd::{daemon, emulate, inventory, logging, step, survey, trust};
+use kantd::config_warnings::config_warnings;
+use kantd::{daemon, emulate, inventory, logging, node_probe, step, trust};
 use nix::sys::stat::{Mode, umask};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "kantd", version)]
 struct Args {
-    /// The configuration; without it /etc/kant/kantd.toml, or the defaults if that is missing.
+    /// The configuration file. Default: /etc/kant/kantd.toml, or built-in defaults if that is
+    /// missing.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -23,21 +25,21 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show what this machine would offer, and exit.
+    /// Show the inventory that this machine would offer, and exit.
     Inventory {
-        /// As JSON, as the controller gets it.
+        /// Print the JSON that the controller gets.
         #[arg(long)]
         json: bool,
     },
     /// Check a configuration, and exit.
     CheckConfig {
-        /// The file; without it that of --config.
+        /// The file. Default: the one of --config.
         file: Option<PathBuf>,
     },
-    /// Make up nodes that run nothing, for a controller with `emulated = true`: scale tests, demos
-    /// and dry runs.
-    Emulate(emulate::Line),
-    /// Supervise one step. kantd starts this by itself.
+    /// Emulate nodes that run no processes, for a controller with `emulated = true`: for scale
+    /// tests, demos and dry runs.
+    Emulate(emulate::EmulateArgs),
+    /// Supervise one step. Started by kantd.
     #[command(hide = true)]
     Step {
         /// The step's directory in the spool.
@@ -49,11 +51,11 @@ enum Command {
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {
-        // First of all: a supervisor must stay a single thread.
+        // Before anything else: a supervisor must stay single-threaded.
         Some(Command::Step { dir }) => return step::run_supervisor(&dir),
         Some(Command::Inventory { json }) => show_inventory(args.config.as_deref(), json),
         Some(Command::CheckConfig { file }) => check_config(file.or(args.config).as_deref()),
-        Some(Command::Emulate(line)) => emulate(line),
+        Some(Command::Emulate(args)) => emulate(args),
         None => serve(args.config.as_deref()),
     };
     match result {
@@ -66,17 +68,17 @@ fn main() -> ExitCode {
 }
 
 fn serve(file: Option<&Path>) -> anyhow::Result<()> {
-    // What kantd makes is for root alone, where no mode says otherwise. Jobs have the umask that
-    // they were submitted with.
+    // Files that kantd makes are root's alone unless a mode says otherwise. Jobs have the umask of
+    // their submission.
     umask(Mode::from_bits_truncate(0o077));
     let (settings, file_found) = config::load(file)?;
     trust::check(file, &settings)?;
     logging::init(&settings.log)?;
     if !file_found {
-        tracing::info!("{DEFAULT_FILE} does not exist: the defaults are in force");
+        tracing::info!("{DEFAULT_FILE} does not exist: the defaults apply");
     }
-    for doubt in doubts(&settings) {
-        tracing::warn!("{doubt}");
+    for warning in config_warnings(&settings) {
+        tracing::warn!("{warning}");
     }
     let runtime = tokio::runtime::Runtime::new().context("failed to start the runtime")?;
     let result = runtime.block_on(daemon::run(settings));
@@ -85,13 +87,13 @@ fn serve(file: Option<&Path>) -> anyhow::Result<()> {
     Ok(result?)
 }
 
-fn emulate(line: emulate::Line) -> anyhow::Result<()> {
-    if let Some(text) = line.config()? {
+fn emulate(args: emulate::EmulateArgs) -> anyhow::Result<()> {
+    if let Some(text) = args.config()? {
         return print(&text);
     }
-    // A thousand nodes that tell of each job would be all that anybody reads.
+    // The log would be useless if thousands of nodes reported every job.
     logging::init("warn,kantd::emulate=info")?;
-    let emulation = line.emulation()?;
+    let emulation = args.emulation()?;
     let runtime = tokio::runtime::Runtime::new().context("failed to start the runtime")?;
     let ended = runtime.block_on(async {
         let stop = daemon::StopSignals::listen()?;
@@ -106,8 +108,8 @@ fn emulate(line: emulate::Line) -> anyhow::Result<()> {
 
 fn show_inventory(file: Option<&Path>, json: bool) -> anyhow::Result<()> {
     let (settings, _): (Settings, bool) = config::load(file)?;
-    complain(&settings);
-    let found = survey::survey(&settings)?.inventory;
+    print_warnings(&settings);
+    let found = node_probe::probe_node(&settings)?.inventory;
     print(&match json {
         true => serde_json::to_string_pretty(&found)? + "\n",
         false => inventory::show(&found),
@@ -117,27 +119,27 @@ fn show_inventory(file: Option<&Path>, json: bool) -> anyhow::Result<()> {
 fn check_config(file: Option<&Path>) -> anyhow::Result<()> {
     let (settings, file_found) = config::load(file)?;
     let what = match file_found {
-        true if !doubts(&settings).is_empty() => {
-            format!("{} can be read", file.unwrap_or(Path::new(DEFAULT_FILE)).display())
+        true if !config_warnings(&settings).is_empty() => {
+            format!("{} is valid, with warnings", file.unwrap_or(Path::new(DEFAULT_FILE)).display())
         }
-        true => format!("{} is fine", file.unwrap_or(Path::new(DEFAULT_FILE)).display()),
-        false => format!("{DEFAULT_FILE} does not exist, the defaults are in force"),
+        true => format!("{} is valid", file.unwrap_or(Path::new(DEFAULT_FILE)).display()),
+        false => format!("{DEFAULT_FILE} does not exist, the defaults apply"),
     };
-    complain(&settings);
-    // It may be a draft that is to be put in its place later.
+    print_warnings(&settings);
+    // A warning only: the file may be a draft that is installed later.
     if let Err(error) = trust::check(file, &settings) {
         eprintln!("warning: {error}");
     }
     print(&format!("{what}; this node is {}\n", settings.name))
 }
 
-fn complain(settings: &Settings) {
-    for doubt in doubts(settings) {
-        eprintln!("warning: {doubt}");
+fn print_warnings(settings: &Settings) {
+    for warning in config_warnings(settings) {
+        eprintln!("warning: {warning}");
     }
 }
 
-/// To stdout; a reader who has seen enough is no error.
+/// Prints to stdout; a reader that closes the pipe is no error.
 fn print(text: &str) -> anyhow::Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
@@ -150,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_to_check_may_be_named_either_way() {
+    fn the_file_to_check_may_be_given_either_way() {
         for words in [&["check-config", "f"][..], &["--config", "f", "check-config"]] {
             let words = ["kantd"].iter().chain(words);
             let Args { config, command } = Args::try_parse_from(words).unwrap();

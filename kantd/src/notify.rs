@@ -1,37 +1,38 @@
-//! What systemd is told (man 3 sd_notify): ready, still alive, stopping. Without systemd all of it
-//! does nothing. Never decides whether kantd is well; the runner's answers do.
+//! Notifications to systemd (man 3 sd_notify): ready, watchdog, stopping. Without systemd they do
+//! nothing.
 
-use crate::runner::Word;
+use crate::runner::RunnerMessage;
 use sd_notify::NotifyState;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// The spool is adopted and the local socket listens.
+/// Reports that steps are adopted and the local socket listens.
 pub fn ready() {
-    tell(NotifyState::Ready);
+    notify(NotifyState::Ready);
 }
 
-/// kantd stops; its jobs go on.
+/// Reports that kantd stops; its jobs run on.
 pub fn stopping() {
-    tell(NotifyState::Stopping);
+    notify(NotifyState::Stopping);
 }
 
-fn tell(state: NotifyState<'_>) {
+fn notify(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::debug!(%error, "failed to notify systemd");
     }
 }
 
-/// Keeps systemd's watchdog quiet as long as the runner answers. Ends only with the runner.
-pub async fn watchdog(runner: mpsc::Sender<Word>) {
-    // Without a watchdog the runner is asked all the same, rarely: one path instead of two.
+/// Feeds systemd's watchdog as long as the runner answers. Ends only with the runner.
+pub async fn watchdog(runner: mpsc::Sender<RunnerMessage>) {
+    // The runner is polled even without a watchdog, but rarely: one code path instead of two.
     let limit = sd_notify::watchdog_enabled().unwrap_or(Duration::from_secs(60));
     loop {
         let (answer, answered) = oneshot::channel();
-        if runner.send(Word::AreYouThere(answer)).await.is_err() || answered.await.is_err() {
+        if runner.send(RunnerMessage::AreYouThere(answer)).await.is_err() || answered.await.is_err()
+        {
             return;
         }
-        tell(NotifyState::Watchdog);
+        notify(NotifyState::Watchdog);
         tokio::time::sleep(limit / 3).await;
     }
 }

@@ -1,10 +1,10 @@
-//! Answers the controller's questions for pieces of a job's output: reads the file as the job's
-//! owner, so that nobody sees through kantd what he could not see by himself.
+//! Answers to the controller's requests for pieces of a job's output. The file is read as the job's
+//! owner, so that kantd gives access to no more than the owner has.
 //!
-//! Never follows a job to its end by itself: the controller asks again. Growth is looked for by
-//! reading, not by inotify, which is silent about files on NFS.
+//! The controller repeats requests to follow a job. Growth is detected by reading, because inotify
+//! does not report changes by other hosts on NFS.
 
-mod open;
+mod open_as;
 
 use crate::logging::with_causes;
 use common::id::{AttemptId, Uid};
@@ -19,72 +19,70 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout};
 
-/// No answer is larger.
+/// The largest answer.
 const BYTES_MAX: usize = 1 << 20;
-/// No question waits longer.
+/// The longest time that a request waits.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// How often a file is looked at while it does not grow.
-const LOOK_PERIOD: Duration = Duration::from_millis(75);
-/// A file system that takes longer is taken for hung.
+/// Interval of reads while a file does not grow.
+const POLL_PERIOD: Duration = Duration::from_millis(75);
+/// A file system that takes longer counts as hung.
 const DISK_LIMIT: Duration = Duration::from_secs(20);
-/// Threads that may hang in file systems at once, in all.
+/// Number of threads that may hang in file systems at the same time.
 const THREADS_MAX: usize = 32;
 
-/// Reads job output on this node.
 #[derive(Debug, Clone)]
 pub struct OutputReader {
-    /// There is nothing to read, and files of that name are somebody else's.
+    /// The node is emulated: there is no output, and files of that name belong to others.
     emulated: bool,
     allow_root: bool,
-    board: watch::Receiver<Observed>,
+    observed: watch::Receiver<Observed>,
     threads: Arc<Semaphore>,
 }
 
-/// Why output could not be read.
+/// Output that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// No job ever ran here.
     #[error("failed to read output: this node is emulated, and no process of a job runs here")]
     Emulated,
-    /// The path depends on where kantd stands.
+    /// The path depends on kantd's working directory.
     #[error("failed to read output {0}: the path is not absolute")]
     NotAbsolute(String),
-    /// A job of root, where none may run.
     #[error("failed to read output as root: this node runs no jobs of root")]
     Root,
-    /// The owner cannot be impersonated.
     #[error("failed to read output as uid {0}: kantd does not run as root on this node")]
     NotAllowed(Uid),
-    /// A directory, a device, a pipe, or a file of the kernel.
+    /// A directory, a device, a pipe, or a file of /proc.
     #[error("failed to read output {}: it is not a regular file", .0.display())]
     NotRegular(PathBuf),
-    /// The owner's own rights, or the disk, do not allow it.
     #[error("failed to read output {} as its owner", path.display())]
     Read {
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// A file system hangs.
     #[error("failed to read output {}: the file system does not answer", .0.display())]
     Hung(PathBuf),
 }
 
 impl OutputReader {
-    /// `board` says which steps still live, and may write more.
+    /// `observed` has the steps that still live, and may write more.
     #[must_use]
-    pub fn new(allow_root: bool, board: watch::Receiver<Observed>) -> Self {
-        Self { emulated: false, allow_root, board, threads: Arc::new(Semaphore::new(THREADS_MAX)) }
+    pub fn new(allow_root: bool, observed: watch::Receiver<Observed>) -> Self {
+        Self {
+            emulated: false,
+            allow_root,
+            observed,
+            threads: Arc::new(Semaphore::new(THREADS_MAX)),
+        }
     }
 
-    /// The same on a node whose steps are made up, perhaps: then it reads nothing.
+    /// Sets whether the node is emulated; then nothing is read.
     #[must_use]
     pub fn emulated(self, emulated: bool) -> Self {
         Self { emulated, ..self }
     }
 
-    /// The answer to a question; an error is an answer too.
+    /// The answer to a request, which may be an error.
     pub async fn answer(&self, question: ReadOutput) -> OutputChunk {
         let number = question.question;
         match self.read(question).await {
@@ -97,7 +95,7 @@ impl OutputReader {
         }
     }
 
-    /// At least one byte from the offset on; none once the time is up or the step is over.
+    /// At least one byte from the offset on; none when the time is up or the step has ended.
     async fn read(&self, question: ReadOutput) -> Result<Vec<u8>, OutputError> {
         if self.emulated {
             return Err(OutputError::Emulated);
@@ -111,37 +109,41 @@ impl OutputReader {
         let deadline = Instant::now() + Duration::from_millis(question.wait.0).min(WAIT_MAX);
         let mut file = None;
         loop {
-            // Looked up before reading, so that a step's last words are never missed.
-            let lives = self.lives(question.id);
+            // Looked up before reading, so that a step's last output is not missed.
+            let is_alive = self.is_alive(question.id);
             if file.is_none() {
-                file = self.open(&question, lives).await?.map(Arc::new);
+                file = self.open(&question, is_alive).await?.map(Arc::new);
             }
             let bytes = match &file {
                 None => Vec::new(),
                 Some(file) => self.read_at(file, &question).await?,
             };
-            if !bytes.is_empty() || !lives || Instant::now() >= deadline {
+            if !bytes.is_empty() || !is_alive || Instant::now() >= deadline {
                 return Ok(bytes);
             }
-            sleep(LOOK_PERIOD).await;
+            sleep(POLL_PERIOD).await;
         }
     }
 
-    fn lives(&self, id: AttemptId) -> bool {
-        self.board.borrow().is_living(id)
+    fn is_alive(&self, id: AttemptId) -> bool {
+        self.observed.borrow().is_alive(id)
     }
 
-    /// `None`: not there yet, and the step may still make it.
-    async fn open(&self, question: &ReadOutput, lives: bool) -> Result<Option<File>, OutputError> {
+    /// Opens the file; `None` if it does not exist yet and the step may still make it.
+    async fn open(
+        &self,
+        question: &ReadOutput,
+        is_alive: bool,
+    ) -> Result<Option<File>, OutputError> {
         let path = PathBuf::from(&question.path);
         let owner = question.owner.clone();
         let opened = self.on_thread(&path, {
             let path = path.clone();
-            move || open::open_as(&owner, &path)
+            move || open_as::open_as(&owner, &path)
         });
         match opened.await? {
             Ok(file) => Ok(Some(file)),
-            Err(open::OpenError::Missing(_)) if lives => Ok(None),
+            Err(open_as::OpenError::Missing(_)) if is_alive => Ok(None),
             Err(error) => Err(error.into_output_error(path)),
         }
     }
@@ -164,8 +166,8 @@ impl OutputReader {
         read.await?.map_err(|source| OutputError::Read { path, source })
     }
 
-    /// Runs what may hang on a thread of its own that ends afterwards. A thread, not the runtime's
-    /// pool: the pool's would go on with whatever identity it was left with.
+    /// Runs work that may hang on its own thread, which ends afterwards. Not on the runtime's pool,
+    /// whose threads would keep the user's identity.
     async fn on_thread<T: Send + 'static>(
         &self,
         path: &Path,

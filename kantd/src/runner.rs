@@ -1,8 +1,8 @@
-//! The loop that makes what is there become what is wanted: hears the controller's word and the
-//! steps' changes, asks `node::reconcile` what to do, and has it done.
+//! The loop that makes the observed state match the desired one: takes the controller's updates and
+//! the steps' changes, calls `node::reconcile`, and carries out the actions.
 //!
-//! The only owner of [`Desired`] and [`Observed`]. Never talks to the controller, which reads the
-//! board, and never touches a process, which the executor does.
+//! It is the only owner of [`Desired`] and [`Observed`]. The session talks to the controller, and
+//! the executor acts on processes.
 
 use crate::clock;
 use common::id::AttemptId;
@@ -13,97 +13,95 @@ use node::{DeclineReason, Desired, NodeAction, Observed, reconcile};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// Looks again this often though nothing happened, so that nothing depends on a single event.
+/// Interval of reconciliation without events, so that nothing depends on a single event.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// What the runner is told.
+/// A message to the runner.
 #[derive(Debug)]
-pub enum Word {
-    /// The controller says what to run.
+pub enum RunnerMessage {
     Desired(DesiredUpdate),
-    /// A connection ended or begins: what was said before is no longer in force.
+    /// A connection ends or begins, which invalidates earlier updates.
     Suspend,
-    /// Answered at once by a runner that works.
+    /// Answered at once by a working runner.
     AreYouThere(oneshot::Sender<()>),
 }
 
-/// Who carries actions out. All of it returns at once and may be repeated without harm.
+/// Carries out actions. Every method returns at once and is idempotent.
 pub trait Executor: Send + 'static {
-    /// Prepares a step; what goes wrong becomes its end.
+    /// Prepares a step; an error ends it.
     fn launch(&self, order: LaunchOrder);
-    /// Runs a step that stands ready.
+    /// Runs a step that is ready.
     fn go(&self, id: AttemptId);
-    /// Lets the processes of a step stand still.
+    /// Suspends a step's processes.
     fn suspend(&self, id: AttemptId);
-    /// Lets them go on.
     fn resume(&self, id: AttemptId);
-    /// From now on it has this time limit.
+    /// Sets a step's time limit.
     fn limit(&self, id: AttemptId, limit: Span);
-    /// Its job has another size now.
+    /// Applies the new size of a step's job.
     fn resize(&self, id: AttemptId, resized: Resized);
     fn stop(&self, id: AttemptId);
-    /// Drops what is kept of a step that ended.
+    /// Drops what is kept of an ended step.
     fn forget(&self, id: AttemptId);
 }
 
-/// The loop and all that it knows.
+/// The loop and its state.
 #[derive(Debug)]
 pub struct Runner<E> {
     executor: E,
     desired: Desired,
     observed: Observed,
-    board: watch::Sender<Observed>,
-    /// What was last asked for: a repetition is no news for the log.
-    asked: Vec<NodeAction>,
+    published: watch::Sender<Observed>,
+    /// The last actions, to log repeated ones only once.
+    last_actions: Vec<NodeAction>,
 }
 
 impl<E: Executor> Runner<E> {
-    /// A runner that holds these steps, and the board on which it shows what it holds.
+    /// A runner with these steps, and the receiver of the phases that it publishes.
     pub fn new(executor: E, held: Vec<StepStatus>) -> (Self, watch::Receiver<Observed>) {
         let observed: Observed = held.into_iter().collect();
-        let (board, view) = watch::channel(observed.clone());
+        let (published, view) = watch::channel(observed.clone());
         let desired = Desired::new();
-        (Self { executor, desired, observed, board, asked: Vec::new() }, view)
+        (Self { executor, desired, observed, published, last_actions: Vec::new() }, view)
     }
 
-    /// Runs until nobody can say anything any more. `changes` are those of the steps.
+    /// Runs until all senders of messages are gone. `changes` are the steps' phase changes.
     pub async fn run(
         mut self,
-        mut words: mpsc::Receiver<Word>,
+        mut messages: mpsc::Receiver<RunnerMessage>,
         mut changes: mpsc::UnboundedReceiver<StepStatus>,
     ) {
         let mut period = tokio::time::interval(PERIOD);
         loop {
             tokio::select! {
-                word = words.recv() => match word {
-                    Some(word) => self.hear(word),
+                message = messages.recv() => match message {
+                    Some(message) => self.on_message(message),
                     None => return,
                 },
-                Some(change) = changes.recv() => self.note(change),
+                Some(change) = changes.recv() => self.on_change(change),
                 _ = period.tick() => {}
             }
-            // A burst of changes is one look and one report.
+            // A burst of changes leads to one reconciliation and one report.
             while let Ok(change) = changes.try_recv() {
-                self.note(change);
+                self.on_change(change);
             }
             self.act();
-            self.show();
+            self.publish();
         }
     }
 
-    fn hear(&mut self, word: Word) {
-        match word {
-            Word::Suspend => self.desired.suspend(),
-            Word::AreYouThere(answer) => drop(answer.send(())),
-            Word::Desired(update) => {
+    fn on_message(&mut self, message: RunnerMessage) {
+        match message {
+            RunnerMessage::Suspend => self.desired.invalidate(),
+            RunnerMessage::AreYouThere(answer) => drop(answer.send(())),
+            RunnerMessage::Desired(update) => {
                 if let Err(error) = self.desired.apply(update) {
-                    tracing::warn!(%error, "ignored a message of the controller");
+                    tracing::warn!(%error, "ignored a message from the controller");
                 }
             }
         }
     }
 
-    fn note(&mut self, StepStatus { id, phase }: StepStatus) {
+    fn on_change(&mut self, StepStatus { id, phase }: StepStatus) {
         match &phase {
             StepPhase::Ended(end) => {
                 let message = end.message.as_deref().unwrap_or_default();
@@ -117,14 +115,14 @@ impl<E: Executor> Runner<E> {
     fn act(&mut self) {
         let actions = reconcile(&self.desired, &self.observed);
         for action in &actions {
-            if !self.asked.contains(action) {
-                tell(action);
+            if !self.last_actions.contains(action) {
+                log_action(action);
             }
             match action {
                 NodeAction::Launch(order) => {
                     self.observed.insert(order.id, StepPhase::Preparing);
                     if let Some(limit) = order.time_limit {
-                        self.observed.note_limit(order.id, limit);
+                        self.observed.record_limit(order.id, limit);
                     }
                     self.executor.launch(LaunchOrder::clone(order));
                 }
@@ -133,11 +131,11 @@ impl<E: Executor> Runner<E> {
                 NodeAction::Resume(id) => self.executor.resume(*id),
                 NodeAction::Limit(id, limit) => {
                     self.executor.limit(*id, *limit);
-                    self.observed.note_limit(*id, *limit);
+                    self.observed.record_limit(*id, *limit);
                 }
                 NodeAction::Resize(id, resized) => {
                     self.executor.resize(*id, Resized::clone(resized));
-                    self.observed.note_size(*id, resized.number);
+                    self.observed.record_size(*id, resized.number);
                 }
                 NodeAction::Stop(id) => self.executor.stop(*id),
                 NodeAction::Forget(id) => {
@@ -147,16 +145,16 @@ impl<E: Executor> Runner<E> {
                 NodeAction::Decline(id, reason) => self.observed.insert(*id, declined(*reason)),
             }
         }
-        self.asked = actions;
+        self.last_actions = actions;
     }
 
-    fn show(&self) {
-        self.board.send_if_modified(|shown| self.observed.show_on(shown));
+    fn publish(&self) {
+        self.published.send_if_modified(|shown| self.observed.copy_phases_to(shown));
     }
 }
 
-/// One line for the log; never the order, which holds the user's environment.
-fn tell(action: &NodeAction) {
+/// Logs an action. Not the order, which contains the user's environment.
+fn log_action(action: &NodeAction) {
     let step = action.id();
     match action {
         NodeAction::Launch(order) => {
@@ -165,10 +163,10 @@ fn tell(action: &NodeAction) {
         NodeAction::Go(_) => tracing::info!(%step, "letting it run"),
         NodeAction::Suspend(_) => tracing::info!(%step, "suspending"),
         NodeAction::Resume(_) => tracing::info!(%step, "resuming"),
-        NodeAction::Limit(_, limit) => tracing::info!(%step, %limit, "telling its time limit"),
+        NodeAction::Limit(_, limit) => tracing::info!(%step, %limit, "setting its time limit"),
         NodeAction::Resize(_, resized) => {
             let nodes = resized.allocation.shares().len();
-            tracing::info!(%step, nodes, number = resized.number, "telling its size");
+            tracing::info!(%step, nodes, number = resized.number, "setting its size");
         }
         NodeAction::Stop(_) => tracing::info!(%step, "stopping"),
         NodeAction::Forget(_) => tracing::info!(%step, "forgetting"),
@@ -176,7 +174,7 @@ fn tell(action: &NodeAction) {
     }
 }
 
-/// The end of a step that never was.
+/// The end of a step that was declined.
 fn declined(reason: DeclineReason) -> StepPhase {
     StepPhase::Ended(Box::new(StepEnd {
         cause: reason.cause(),

@@ -1,57 +1,57 @@
-//! The node's session with the controller: dials in turn, says everything it holds, then reports
-//! what changes and passes on what it hears. Never decides anything: what to run is the runner's
-//! business, and a lost connection is no event for any job.
+//! The node's session with the controller: connects to one controller after the other, reports all
+//! steps, then every change, and passes messages on to the runner. A lost connection affects no
+//! job.
 
-mod course;
+mod rotation;
 
 use crate::health::Findings;
 use crate::logging::with_causes;
 use crate::output::OutputReader;
-use crate::runner::Word;
-use crate::step::{Steps, tend_leases};
+use crate::runner::RunnerMessage;
+use crate::step::{Steps, expire_leases};
 use common::id::NodeName;
 use common::node::Inventory;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, ToNode};
-use course::{Course, Ending};
 use net::{
     Channel, ChannelError, ChannelReceiver, ChannelSender, ClientError, Endpoint, Keepalive,
     connect_channel,
 };
 use node::Observed;
+use rotation::{ControllerRotation, Ending};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Who this node is, as every Hello says it.
+/// The node's description in every Hello.
 #[derive(Debug, Clone)]
-pub struct About {
+pub struct NodeInfo {
     pub name: NodeName,
-    /// How other nodes reach it.
+    /// The address by which other nodes reach it.
     pub address: String,
     pub identity: String,
     pub inventory: Arc<Inventory>,
 }
 
-/// How patient a session is.
+/// Time limits of a session.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub struct SessionTiming {
     /// The longest first wait after all controllers failed.
     pub redial_first: Duration,
-    /// The longest wait of all. A session that lasted longer counts as a success.
+    /// The longest wait. A session that lasted longer counts as a success.
     pub redial_cap: Duration,
-    /// The longest wait while controllers answer and none of them leads: elections are short.
+    /// The longest wait if controllers answer but none leads, because elections are short.
     pub leaderless_cap: Duration,
-    /// After the controller refused this node: only an operator can change that.
+    /// The wait after a refusal, which only an operator can resolve.
     pub refused_wait: Duration,
-    /// For the answer to a Hello.
+    /// Time limit of the answer to a Hello.
     pub welcome_limit: Duration,
-    /// When a silent connection is given up.
+    /// When a silent connection is closed.
     pub keepalive: Keepalive,
 }
 
-impl Default for Pace {
+impl Default for SessionTiming {
     fn default() -> Self {
         Self {
             redial_first: Duration::from_millis(500),
@@ -64,23 +64,22 @@ impl Default for Pace {
     }
 }
 
-/// Everything a session needs.
+/// The inputs of the session.
 #[derive(Debug)]
 pub struct Session {
-    /// Whom to dial, in order.
+    /// The controllers, in the order in which to connect.
     pub controllers: Vec<Endpoint>,
-    pub about: About,
-    pub pace: Pace,
-    /// What the node holds.
-    pub board: watch::Receiver<Observed>,
-    /// What is wrong with the node.
+    pub info: NodeInfo,
+    pub timing: SessionTiming,
+    /// The phases of the node's steps.
+    pub observed: watch::Receiver<Observed>,
     pub health: Findings,
-    pub words: mpsc::Sender<Word>,
+    pub messages: mpsc::Sender<RunnerMessage>,
     pub output: OutputReader,
-    /// Starts programs in steps, if anybody does.
+    /// Steps in which programs can be started, if there are any.
     pub steps: Option<Steps>,
-    /// Tells the local socket which controller this node is in session with.
-    pub answering: watch::Sender<Option<Endpoint>>,
+    /// Tells the local socket which controller this node has a session with.
+    pub session_controller: watch::Sender<Option<Endpoint>>,
 }
 
 /// Why a session ended or did not begin.
@@ -90,11 +89,13 @@ enum SessionError {
     Unreached(#[source] ClientError),
     #[error("the controller refuses this node: {0}")]
     Refused(String),
-    #[error("the controller does not lead{}", told(.0))]
+    #[error("the controller does not lead{}", leader_hint(.0))]
     NotLeader(Option<String>),
     #[error("the controller did not answer within {0:?}")]
     NoWelcome(Duration),
-    #[error("the controller answered a hello with something else: is it of another version?")]
+    #[error(
+        "the controller answered a hello with another message: check that its version is the same"
+    )]
     NotAWelcome,
     #[error("the session ended")]
     Over(#[source] Option<ChannelError>),
@@ -103,60 +104,62 @@ enum SessionError {
 }
 
 impl Session {
-    /// Holds sessions, one after the other, until the runner is gone.
+    /// Holds one session after the other, until the runner is gone.
     pub async fn run(mut self) {
-        let mut course = Course::new(self.controllers.clone(), self.pace);
+        let mut rotation = ControllerRotation::new(self.controllers.clone(), self.timing);
         let mut last_trouble = String::new();
         loop {
-            let controller = course.next();
+            let controller = rotation.next();
             let begun = Instant::now();
-            let error = self.hold(&controller).await;
-            self.answering.send_replace(None);
-            if self.words.send(Word::Suspend).await.is_err() {
+            let error = self.run_session(&controller).await;
+            self.session_controller.send_replace(None);
+            if self.messages.send(RunnerMessage::Suspend).await.is_err() {
                 return;
             }
             let trouble = with_causes(&error);
             match (&error, trouble == last_trouble) {
                 (SessionError::Refused(_), _) => tracing::error!("{controller}: {trouble}"),
                 (_, true) => tracing::debug!("{controller}: {trouble}"),
-                (_, false) => tracing::warn!("{controller}: {trouble}; jobs here go on"),
+                (_, false) => tracing::warn!("{controller}: {trouble}; jobs on this node run on"),
             }
             last_trouble = trouble;
-            sleep(course.wait_after(ending(error), begun.elapsed())).await;
+            sleep(rotation.wait_after(ending(error), begun.elapsed())).await;
         }
     }
 
-    /// One session from dialling to its end.
-    async fn hold(&mut self, controller: &Endpoint) -> SessionError {
-        match self.begin(controller).await {
-            Ok((channel, told, hears)) => self.talk(channel, told, hears).await,
+    /// One session from the connection to its end.
+    async fn run_session(&mut self, controller: &Endpoint) -> SessionError {
+        match self.connect(controller).await {
+            Ok((channel, reported, accepts_health)) => {
+                self.exchange(channel, reported, accepts_health).await
+            }
             Err(error) => error,
         }
     }
 
-    /// Dials, says hello, and waits to be welcomed. Also returns what the controller now knows, and
-    /// whether it hears of health.
-    async fn begin(
+    /// Connects, sends a Hello, and waits for the Welcome. Also returns the phases that the
+    /// controller now knows, and whether it accepts health reports.
+    async fn connect(
         &mut self,
         endpoint: &Endpoint,
     ) -> Result<(Channel<FromNode, ToNode>, Observed, bool), SessionError> {
-        let mut channel = connect_channel(endpoint, NODE_PATH, self.pace.keepalive)
+        let mut channel = connect_channel(endpoint, NODE_PATH, self.timing.keepalive)
             .await
             .map_err(SessionError::Unreached)?;
-        let told = self.board.borrow_and_update().clone();
-        let hello = FromNode::Hello(Box::new(self.hello(&told)));
+        let reported = self.observed.borrow_and_update().clone();
+        let hello = FromNode::Hello(Box::new(self.hello(&reported)));
         channel.send(&hello).await.map_err(|error| SessionError::Over(Some(error)))?;
-        let limit = self.pace.welcome_limit;
+        let limit = self.timing.welcome_limit;
         match timeout(limit, channel.recv()).await {
             Err(_) => Err(SessionError::NoWelcome(limit)),
             Ok(None) => Err(SessionError::Over(None)),
             Ok(Some(Err(error))) => Err(SessionError::Over(Some(error))),
             Ok(Some(Ok(ToNode::Refused { reason }))) => Err(SessionError::Refused(reason)),
             Ok(Some(Ok(ToNode::NotLeader { leader }))) => Err(SessionError::NotLeader(leader)),
-            Ok(Some(Ok(ToNode::Welcome { protocol, cluster, hears_health }))) => {
-                self.answering.send_replace(Some(endpoint.clone()));
+            Ok(Some(Ok(ToNode::Welcome { protocol, cluster, hears_health: accepts_health }))) => {
+                self.session_controller.send_replace(Some(endpoint.clone()));
                 tracing::info!(cluster, protocol, "welcomed by {endpoint}");
-                Ok((channel, told, hears_health))
+                Ok((channel, reported, accepts_health))
             }
             Ok(Some(Ok(_))) => Err(SessionError::NotAWelcome),
         }
@@ -166,10 +169,10 @@ impl Session {
         Hello {
             protocol: NODE_PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            name: self.about.name.clone(),
-            address: self.about.address.clone(),
-            identity: self.about.identity.clone(),
-            inventory: Inventory::clone(&self.about.inventory),
+            name: self.info.name.clone(),
+            address: self.info.address.clone(),
+            identity: self.info.identity.clone(),
+            inventory: Inventory::clone(&self.info.inventory),
             steps: holds.statuses(),
             starts_tasks: self.steps.is_some(),
             feeds_tasks: self.steps.is_some(),
@@ -178,19 +181,19 @@ impl Session {
         }
     }
 
-    /// Reports and listens at once, so that neither end ever waits for the other to read.
-    async fn talk(
+    /// Sends and receives concurrently, so that neither end waits for the other to read.
+    async fn exchange(
         &self,
         channel: Channel<FromNode, ToNode>,
-        told: Observed,
-        hears_health: bool,
+        reported: Observed,
+        accepts_health: bool,
     ) -> SessionError {
         let (sender, receiver) = channel.split();
         tokio::select! {
-            error = report(self.board.clone(), told, sender.clone()) => error,
-            error = report_health(self.health.clone(), sender.clone()), if hears_health => error,
+            error = report(self.observed.clone(), reported, sender.clone()) => error,
+            error = report_health(self.health.clone(), sender.clone()), if accepts_health => error,
             error = self.listen(receiver, sender) => error,
-            never = tend_leases(self.steps.as_ref()) => match never {},
+            never = expire_leases(self.steps.as_ref()) => match never {},
         }
     }
 
@@ -199,33 +202,33 @@ impl Session {
         mut receiver: ChannelReceiver<ToNode>,
         sender: ChannelSender<FromNode>,
     ) -> SessionError {
-        // Dropped with the session, and all questions with it.
-        let mut questions = JoinSet::new();
+        // Dropped with the session, and all pending requests with it.
+        let mut requests = JoinSet::new();
         let mut reason = None;
         while let Some(message) = receiver.recv().await {
-            while questions.try_join_next().is_some() {}
+            while requests.try_join_next().is_some() {}
             match message {
                 Ok(ToNode::Desired(update)) => {
-                    if self.words.send(Word::Desired(update)).await.is_err() {
+                    if self.messages.send(RunnerMessage::Desired(update)).await.is_err() {
                         return SessionError::RunnerGone;
                     }
                 }
-                Ok(ToNode::ReadOutput(question)) => {
+                Ok(ToNode::ReadOutput(request)) => {
                     let (output, sender) = (self.output.clone(), sender.clone());
-                    questions.spawn(async move {
-                        let chunk = output.answer(question).await;
-                        // If the session is over, nobody waits for the answer.
+                    requests.spawn(async move {
+                        let chunk = output.answer(request).await;
+                        // Without a session the answer is not needed.
                         let _ = sender.send(&FromNode::Output(chunk)).await;
                     });
                 }
                 Ok(ToNode::Refused { reason }) => return SessionError::Refused(reason),
                 Ok(ToNode::NotLeader { leader }) => return SessionError::NotLeader(leader),
                 Ok(ToNode::Welcome { .. }) => {}
-                Ok(question) => {
+                Ok(request) => {
                     let (steps, sender) = (self.steps.clone(), sender.clone());
-                    questions.spawn(async move {
+                    requests.spawn(async move {
                         let Some(steps) = steps else { return };
-                        if let Some(answer) = steps.answer(question).await {
+                        if let Some(answer) = steps.answer(request).await {
                             let _ = sender.send(&answer).await;
                         }
                     });
@@ -240,12 +243,12 @@ impl Session {
     }
 }
 
-/// The rest of a sentence.
-fn told(leader: &Option<String>) -> String {
+/// The end of a sentence that names the leader, if it is known.
+fn leader_hint(leader: &Option<String>) -> String {
     leader.as_ref().map(|leader| format!(": {leader} does")).unwrap_or_default()
 }
 
-/// What matters of an error for what is dialled next.
+/// The outcome that determines which controller comes next.
 fn ending(error: SessionError) -> Ending {
     match error {
         SessionError::Unreached(_) => Ending::Unreached,
@@ -255,12 +258,12 @@ fn ending(error: SessionError) -> Ending {
     }
 }
 
-/// Sends all that is wrong with the node, once it is known and whenever that changed.
+/// Sends the findings, once they are known and whenever they change.
 async fn report_health(mut health: Findings, sender: ChannelSender<FromNode>) -> SessionError {
     health.mark_changed();
     loop {
         if health.changed().await.is_err() {
-            // Nobody looks at the node any more, and that is no reason to end a session.
+            // Health checks are off, which does not end the session.
             return std::future::pending().await;
         }
         let now = health.borrow_and_update().clone();
@@ -271,21 +274,21 @@ async fn report_health(mut health: Findings, sender: ChannelSender<FromNode>) ->
     }
 }
 
-/// Sends what changed since `told`, whenever something did.
+/// Sends the changes since `reported`, whenever there are any.
 async fn report(
-    mut board: watch::Receiver<Observed>,
-    mut told: Observed,
+    mut observed: watch::Receiver<Observed>,
+    mut reported: Observed,
     sender: ChannelSender<FromNode>,
 ) -> SessionError {
     loop {
-        let now = board.borrow_and_update().clone();
-        let news = now.changes_since(&told);
-        if !news.is_empty() && sender.send(&FromNode::Report(news)).await.is_err() {
-            // Why it is over, the listening half knows.
+        let now = observed.borrow_and_update().clone();
+        let changes = now.changes_since(&reported);
+        if !changes.is_empty() && sender.send(&FromNode::Report(changes)).await.is_err() {
+            // The receiving half returns the reason.
             return std::future::pending().await;
         }
-        told = now;
-        if board.changed().await.is_err() {
+        reported = now;
+        if observed.changed().await.is_err() {
             return SessionError::RunnerGone;
         }
     }

@@ -1,5 +1,4 @@
-//! The spool directory: one kantd at a time has it, and it knows which installation it belongs to.
-//! Steps live below it; this file never looks at them.
+//! The spool directory: one kantd at a time uses it, and it has the identity of its installation.
 
 use net::TrustError;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
@@ -7,55 +6,54 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Others may pass through to their step's directory and see nothing else.
+/// Users may traverse it to their step's directory, and list nothing.
 const SPOOL_MODE: u32 = 0o711;
 const LOCK_FILE: &str = "lock";
 const IDENTITY_FILE: &str = "identity";
-/// The kernel makes a new random one for every reader (man 4 random).
+/// The kernel makes a new random UUID for every reader (man 4 random).
 const RANDOM_UUID: &str = "/proc/sys/kernel/random/uuid";
 
-/// A spool that is ours until this is dropped.
+/// A spool, locked until this is dropped.
 #[derive(Debug)]
 pub struct Spool {
     identity: String,
     _lock: File,
 }
 
-/// Why a spool cannot be used.
+/// A spool that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolError {
-    /// Another kantd has it.
     #[error(
         "failed to lock spool {}: another kantd uses it; stop that one first, or give this one \
          another `spool_dir`",
         path.display()
     )]
     InUse { path: PathBuf },
-    /// The system does not let us.
-    #[error("failed to {verb} {}: may kantd write there, and is there room?", path.display())]
+    #[error(
+        "failed to {verb} {}: check kantd's permissions and the free disk space",
+        path.display()
+    )]
     Io {
         verb: &'static str,
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// Others may change what is in it.
+    /// Other users may change its content.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// The identity file holds something else.
     #[error(
-        "failed to understand {}: remove it, and this node gets a new identity",
+        "failed to parse {}: remove it, and this node gets a new identity",
         path.display()
     )]
     Identity { path: PathBuf },
 }
 
 impl Spool {
-    /// Takes the spool, making it if need be.
+    /// Opens and locks the spool, and makes it if it does not exist.
     ///
     /// # Errors
-    /// [`SpoolError::InUse`] while another kantd has it; others as the system says.
+    /// [`SpoolError::InUse`] while another kantd uses it; the kernel's others.
     pub fn open(path: &Path) -> Result<Self, SpoolError> {
         make(path).map_err(failed("make spool", path))?;
         net::check_trusted("spool_dir", path)?;
@@ -63,14 +61,14 @@ impl Spool {
         Ok(Self { identity: identity(path)?, _lock: lock })
     }
 
-    /// Random, made once for this spool: tells two machines with one name apart.
+    /// A random identity, made once for this spool: distinguishes two machines of the same name.
     #[must_use]
     pub fn identity(&self) -> &str {
         &self.identity
     }
 }
 
-/// Passable to its end, whatever the umask is.
+/// Makes the spool, traversable for users whatever the umask.
 fn make(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -117,11 +115,11 @@ fn make_identity(path: &Path) -> Result<String, SpoolError> {
     Ok(text.trim().to_owned())
 }
 
-/// Writes a small file of the spool: beside, synced and renamed, so that a crash leaves the old one
-/// (or none) or the whole new one.
+/// Writes a small file of the spool durably and atomically: after a crash it has the old content or
+/// the new one.
 ///
 /// # Errors
-/// As the system says; the old file is then still there.
+/// The kernel's; the old file then still exists.
 pub fn write_durably(path: &Path, text: &str) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = File::create(&new)?;

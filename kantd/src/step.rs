@@ -1,66 +1,65 @@
-//! One attempt of a job on this node: a supervisor of its own, `kantd step --dir DIR`, that
+//! One attempt of a job on this node: its supervisor process, `kantd step --dir DIR`, which
 //! outlives kantd (`supervisor`), and kantd's side of it (`handle`).
-//! Never talks to the controller; the session does.
 
 mod account;
-mod board;
-mod book;
-mod books;
 mod boot;
 mod container;
 mod control;
-mod courier;
-mod daemon;
+mod detach;
 mod dir;
+mod driver;
 mod environment;
-mod fault;
+mod fd_passing;
 mod files;
 mod gpu_tally;
-mod guest;
 mod handle;
 mod hook;
 mod ipc;
+mod job_signal;
+mod job_size;
 mod journal;
-mod keeper;
 mod keyring;
+mod launch_fault;
 mod leases;
-mod login;
-mod order;
+mod ledger;
+mod ledger_service;
+mod loginuid;
 mod overuse;
 mod prepare;
-mod private;
+mod private_dirs;
+mod program_requests;
+mod program_spec;
+mod recovery;
+mod registry;
 mod removal;
-mod settle;
-mod signal;
-mod size;
+mod spec;
 mod supervisor;
 mod task;
-mod tasks;
 
-pub(crate) use dir::{StepDir, steps as steps_dir};
+pub(crate) use dir::{StepDir, steps_dir};
 pub(crate) use gpu_tally::GpuTally;
 pub use handle::{StartLimits, StepChanges, Steps, StepsError, StepsSettings};
-pub(crate) use hook::failures as hook_failures;
-pub use order::StepRules;
-pub(crate) use order::{GpuGrant, StepOrder};
+pub(crate) use hook::failure_file as hook_failure_file;
+pub(crate) use leases::expire_leases;
 pub use overuse::GpuOveruse;
-pub(crate) use private::usable as usable_private_dirs;
+pub(crate) use private_dirs::usable_private_dirs;
+pub use spec::StepRules;
+pub(crate) use spec::{GpuGrant, StepSpec};
 pub use supervisor::run_supervisor;
-pub(crate) use tasks::tend_leases;
 
-/// Tries what each step has for itself without a setting; a sentence for each that it cannot have.
-pub(crate) fn try_out(missing: &mut Vec<String>) {
-    keyring::try_out(missing);
-    login::try_out(missing);
-    ipc::try_out(missing);
+/// Tries each facility that a step gets without a setting; adds a sentence for each one missing.
+pub(crate) fn check_support(missing: &mut Vec<String>) {
+    keyring::check_support(missing);
+    loginuid::check_support(missing);
+    ipc::check_support(missing);
 }
 
-/// The example order's part on a node, which has one GPU of id `GPU-1`.
+/// The example spec's part on a node, which has one GPU of id `GPU-1`.
 #[cfg(test)]
-pub(crate) fn example_order(node: &str) -> order::StepOrder {
-    let order = order::tests::example(order::tests::example_launch(), node);
-    order.expect("the example names the node")
+pub(crate) fn example_spec(node: &str) -> spec::StepSpec {
+    let spec = spec::tests::example(spec::tests::example_launch(), node);
+    spec.expect("the example names the node")
 }
 
-/// `kantd step` exits with this if the step has or had a supervisor.
+/// Exit code of `kantd step` if the step has, or had, a supervisor already.
 const EXIT_TAKEN: u8 = 3;

@@ -1,15 +1,15 @@
-//! What kantd obeys or runs as root, and as every user: no other user may change it. Never asks of
-//! what is not there: the doubts tell that.
+//! Checks that only root may change what kantd obeys or runs. Missing files are left to
+//! `config_warnings`.
 
 use crate::config::{DEFAULT_FILE, Settings};
 use net::{TrustError, check_trusted};
 use std::path::Path;
 
-/// Refuses a configuration, or a program that it names, which others may change. `file` is the
-/// configuration as named on the command line.
+/// Refuses a configuration, or a program named in it, that other users may change. `file` is the
+/// configuration given on the command line.
 ///
 /// # Errors
-/// [`TrustError`] of the first of them.
+/// [`TrustError`] for the first of them.
 pub fn check(file: Option<&Path>, settings: &Settings) -> Result<(), TrustError> {
     let programs = [
         ("prolog", settings.prolog.as_deref()),
@@ -18,7 +18,7 @@ pub fn check(file: Option<&Path>, settings: &Settings) -> Result<(), TrustError>
         ("health_script", settings.health.script.as_deref()),
         ("container_runtime", settings.containers.runtime.as_deref()),
         ("kantctl", settings.kantctl.as_deref()),
-        // A name without a directory is found by the loader, where only root writes.
+        // The loader finds a bare name where only root may write.
         ("nvml_library", settings.nvml_library.as_deref().filter(|path| path.is_absolute())),
     ];
     let configuration = ("configuration", Some(file.unwrap_or(Path::new(DEFAULT_FILE))));
@@ -28,7 +28,7 @@ pub fn check(file: Option<&Path>, settings: &Settings) -> Result<(), TrustError>
     Ok(())
 }
 
-/// Refuses one program that others may change.
+/// Refuses a program that other users may change.
 ///
 /// # Errors
 /// [`TrustError`].
@@ -47,7 +47,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn every_program_and_the_configuration_are_looked_at() {
+    fn every_program_and_the_configuration_are_checked() {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("program");
         fs::write(&file, "#!/bin/sh\n").unwrap();

@@ -1,15 +1,14 @@
-//! A job's owner as this node's user database knows them: the one answer for those who run a job
-//! and those who read its output. Never becomes that user.
+//! A job's owner in this node's user database, for running jobs and for reading their output.
 
 use common::id::Gid;
 use common::job::Owner;
 use net::UserRecord;
 
-/// Looks a job's owner up, with all groups: that of submission is among them, and an unknown user
-/// has that one alone. May take long where users come from the network.
+/// Looks up a job's owner with all groups, including the group of submission; an unknown user has
+/// only that one. May take long where users come from a directory service.
 ///
 /// # Errors
-/// When the database does not answer.
+/// When the user database does not answer.
 pub fn look_up(owner: &Owner) -> nix::Result<(UserRecord, Vec<Gid>)> {
     let record = UserRecord::look_up(owner.uid.0, owner.gid.0)?;
     let mut groups: Vec<Gid> = record.groups.iter().copied().map(Gid).collect();
@@ -25,7 +24,7 @@ mod tests {
     use common::id::Uid;
 
     #[test]
-    fn the_groups_are_those_of_the_database_and_that_of_submission() {
+    fn the_groups_are_the_databases_and_the_group_of_submission() {
         let owner = |uid, gid| Owner { uid: Uid(uid), gid: Gid(gid), name: "ada".into() };
         let (found, groups) = look_up(&owner(0, 4711)).unwrap();
         assert_eq!(found.entry.unwrap().name, "root");

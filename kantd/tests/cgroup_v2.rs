@@ -1,13 +1,13 @@
-//! The unified hierarchy, wherever it is mounted: on a hybrid host without controllers, but with
-//! kill, freeze and device programs; on a v2 host with everything.
+//! The unified hierarchy: on a hybrid host it has no controllers, but kill, freeze and device
+//! programs; on a v2 host it has everything.
 
-#![allow(clippy::unwrap_used, reason = "a trial that does not come up fails its test")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use common::cpuset::CpuSet;
 use common::id::Uid;
 use common::mig::DeviceNumber;
 use common::unit::Bytes;
-use kantd::cgroup::{self, Cgroup, Kind, Limits, Place};
+use kantd::cgroup::{self, Cgroup, CgroupParent, Kind, Limits};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::{Pid, geteuid};
 use std::collections::BTreeSet;
@@ -20,15 +20,15 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A group in a root of its own; both are removed at the end.
-struct Trial {
+/// A cgroup below its own root; both are removed at the end.
+struct TestCgroup {
     root: PathBuf,
     dir: PathBuf,
     group: Box<dyn Cgroup>,
 }
 
-impl Trial {
-    /// `None`, said aloud, where it cannot be.
+impl TestCgroup {
+    /// `None`, with a message, if the host cannot have one.
     fn new(name: &str) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let line = mounts.lines().find(|line| line.contains(" - cgroup2 "));
@@ -38,19 +38,22 @@ impl Trial {
         };
         let root_name = format!("kant-v2-{}-{name}", std::process::id());
         let root = Path::new(line.split(' ').nth(4).unwrap()).join(&root_name);
-        let place = Place { kind: Kind::V2, root: root_name };
-        let group = cgroup::open(&place, "7.1", Uid(0), None).unwrap();
+        let parent = CgroupParent { kind: Kind::V2, root: root_name };
+        let group = cgroup::open(&parent, "7.1", Uid(0), None).unwrap();
         Some(Self { dir: root.join("7.1"), root, group })
     }
 
-    /// A shell in the group.
+    /// Starts a shell in the cgroup.
     fn shell(&self, script: &str) -> Child {
-        let gates: Vec<File> = self.group.gates().unwrap().into_iter().map(File::from).collect();
+        let entry_files: Vec<File> =
+            self.group.entry_files().unwrap().into_iter().map(File::from).collect();
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdout(Stdio::piped());
         // SAFETY: a write to an open file is async-signal-safe.
         unsafe {
-            command.pre_exec(move || gates.iter().try_for_each(|gate| (&*gate).write_all(b"0")));
+            command.pre_exec(move || {
+                entry_files.iter().try_for_each(|entry_file| (&*entry_file).write_all(b"0"))
+            });
         }
         command.spawn().unwrap()
     }
@@ -60,7 +63,7 @@ impl Trial {
     }
 }
 
-impl Drop for Trial {
+impl Drop for TestCgroup {
     fn drop(&mut self) {
         let _ = cgroup::kill_all(self.group.as_ref(), PATIENCE);
         let _ = cgroup::remove(self.group.as_ref(), PATIENCE);
@@ -71,18 +74,18 @@ impl Drop for Trial {
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = std::time::Instant::now() + PATIENCE;
     while !is_so() {
-        assert!(std::time::Instant::now() < deadline, "not yet: {what}");
+        assert!(std::time::Instant::now() < deadline, "timed out: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
 #[test]
-fn a_group_holds_kills_and_goes() {
-    let Some(trial) = Trial::new("kill") else { return };
-    let group = trial.group.as_ref();
+fn a_cgroup_lists_and_kills_its_processes_and_is_removed() {
+    let Some(test) = TestCgroup::new("kill") else { return };
+    let group = test.group.as_ref();
     assert_eq!(group.pids().unwrap(), []);
     group.create(&Limits::default()).unwrap();
-    let mut shell = trial.shell("setsid sleep 600 & setsid sleep 600 & wait");
+    let mut shell = test.shell("setsid sleep 600 & setsid sleep 600 & wait");
     wait_until("three processes", || group.pids().unwrap().len() == 3);
     let pid = Pid::from_raw(i32::try_from(shell.id()).unwrap());
     assert!(group.pids().unwrap().contains(&pid));
@@ -91,17 +94,17 @@ fn a_group_holds_kills_and_goes() {
     cgroup::kill_all(group, PATIENCE).unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&shell.wait().unwrap()), Some(9));
     cgroup::remove(group, PATIENCE).unwrap();
-    assert!(!trial.dir.exists() && trial.root.exists());
+    assert!(!test.dir.exists() && test.root.exists());
 }
 
 #[test]
-fn a_frozen_group_stands_still_and_can_be_killed() {
-    let Some(trial) = Trial::new("freeze") else { return };
-    let group = trial.group.as_ref();
+fn a_frozen_cgroup_stops_and_can_be_killed() {
+    let Some(test) = TestCgroup::new("freeze") else { return };
+    let group = test.group.as_ref();
     group.create(&Limits::default()).unwrap();
-    let mut shell = trial.shell("while :; do :; done");
+    let mut shell = test.shell("while :; do :; done");
     group.freeze().unwrap();
-    assert!(fs::read_to_string(trial.dir.join("cgroup.events")).unwrap().contains("frozen 1"));
+    assert!(fs::read_to_string(test.dir.join("cgroup.events")).unwrap().contains("frozen 1"));
     group.thaw().unwrap();
     group.freeze().unwrap();
     cgroup::kill_all(group, PATIENCE).unwrap();
@@ -109,17 +112,17 @@ fn a_frozen_group_stands_still_and_can_be_killed() {
 }
 
 #[test]
-fn only_given_gpus_can_be_opened() {
-    let Some(trial) = Trial::new("devices") else { return };
+fn only_granted_gpus_can_be_opened() {
+    let Some(test) = TestCgroup::new("devices") else { return };
     let nodes = tempfile::tempdir().unwrap();
     for minor in [0, 3, 5, 200, 254, 255] {
         let path = nodes.path().join(minor.to_string());
         mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(195, minor)).unwrap();
     }
     let limits = Limits { gpu_minors: BTreeSet::from([3]), ..Limits::default() };
-    trial.group.create(&limits).unwrap();
+    test.group.create(&limits).unwrap();
     let dir = nodes.path().display();
-    let shell = trial.shell(&format!(
+    let shell = test.shell(&format!(
         "for n in 0 3 5 200 254 255; do cat {dir}/$n 2>&1; done; cat /dev/null && echo null"
     ));
     let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
@@ -129,8 +132,8 @@ fn only_given_gpus_can_be_opened() {
 }
 
 #[test]
-fn only_given_gpus_of_amd_can_be_opened_and_other_render_devices_by_all() {
-    let Some(trial) = Trial::new("render") else { return };
+fn only_granted_amd_gpus_can_be_opened_and_all_other_render_devices() {
+    let Some(test) = TestCgroup::new("render") else { return };
     let nodes = tempfile::tempdir().unwrap();
     for minor in [128, 129, 130] {
         let path = nodes.path().join(minor.to_string());
@@ -138,19 +141,19 @@ fn only_given_gpus_of_amd_can_be_opened_and_other_render_devices_by_all() {
     }
     let gpu_minors = BTreeSet::from([129]);
     let known_gpu_minors = BTreeSet::from([128, 129]);
-    trial.group.create(&Limits { gpu_minors, known_gpu_minors, ..Limits::default() }).unwrap();
+    test.group.create(&Limits { gpu_minors, known_gpu_minors, ..Limits::default() }).unwrap();
     let dir = nodes.path().display();
-    let shell = trial.shell(&format!("for n in 128 129 130; do cat {dir}/$n 2>&1; done"));
+    let shell = test.shell(&format!("for n in 128 129 130; do cat {dir}/$n 2>&1; done"));
     let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
     let denied: Vec<bool> = out.lines().map(|line| line.contains("not permitted")).collect();
     assert_eq!(denied, [true, false, false], "{out}");
 }
 
 #[test]
-fn only_given_mig_devices_can_be_opened_also_of_those_nobody_knows() {
-    let Some(trial) = Trial::new("mig") else { return };
+fn only_granted_mig_devices_can_be_opened_even_of_unknown_ones() {
+    let Some(test) = TestCgroup::new("mig") else { return };
     let nodes = tempfile::tempdir().unwrap();
-    // Majors that no driver has: what is not denied says that there is no such device.
+    // Majors without a driver: opening an allowed one reports that there is no such device.
     for (major, minor) in [(3000, 1), (3000, 12), (3000, 13), (3000, 21), (3000, 99), (3001, 12)] {
         let path = nodes.path().join(format!("{major}-{minor}"));
         mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(major, minor)).unwrap();
@@ -163,9 +166,9 @@ fn only_given_mig_devices_can_be_opened_also_of_those_nobody_knows() {
         known_mig_devices: numbers(&[12, 13, 21, 22]),
         ..Limits::default()
     };
-    trial.group.create(&limits).unwrap();
+    test.group.create(&limits).unwrap();
     let dir = nodes.path().display();
-    let shell = trial.shell(&format!(
+    let shell = test.shell(&format!(
         "for n in 3000-1 3000-12 3000-13 3000-21 3000-99 3001-12; do cat {dir}/$n 2>&1; done"
     ));
     let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
@@ -175,39 +178,39 @@ fn only_given_mig_devices_can_be_opened_also_of_those_nobody_knows() {
 }
 
 #[test]
-fn a_group_below_an_occupied_one_can_still_be_entered() {
-    let Some(trial) = Trial::new("occupied") else { return };
-    fs::create_dir(&trial.root).unwrap();
+fn a_cgroup_below_an_occupied_one_can_still_be_joined() {
+    let Some(test) = TestCgroup::new("occupied") else { return };
+    fs::create_dir(&test.root).unwrap();
     // Ends when this test drops the other end of its input, whatever happens.
     let mut squatter = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-    fs::write(trial.root.join("cgroup.procs"), squatter.id().to_string()).unwrap();
-    trial.group.create(&Limits::default()).unwrap();
-    let shell = trial.shell("echo inside");
+    fs::write(test.root.join("cgroup.procs"), squatter.id().to_string()).unwrap();
+    test.group.create(&Limits::default()).unwrap();
+    let shell = test.shell("echo inside");
     assert_eq!(shell.wait_with_output().unwrap().stdout, b"inside\n");
     drop(squatter.stdin.take());
     squatter.wait().unwrap();
 }
 
 #[test]
-fn limits_are_set_where_their_controllers_are() {
-    let Some(trial) = Trial::new("limits") else { return };
+fn limits_are_set_if_their_controllers_exist() {
+    let Some(test) = TestCgroup::new("limits") else { return };
     let limits = Limits {
         cpus: CpuSet::first(1),
         memory: Some(Bytes::from_mib(48)),
         pids: Some(20),
         ..Limits::default()
     };
-    trial.group.create(&limits).unwrap();
-    if !trial.has("memory.max") || !trial.has("cpuset.cpus") || !trial.has("pids.max") {
+    test.group.create(&limits).unwrap();
+    if !test.has("memory.max") || !test.has("cpuset.cpus") || !test.has("pids.max") {
         println!("skipped: this host has memory, cpuset and pids under cgroups v1");
         return;
     }
-    let shell = trial.shell("nproc; grep Cpus_allowed_list /proc/self/status");
+    let shell = test.shell("nproc; grep Cpus_allowed_list /proc/self/status");
     let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(out, "1\nCpus_allowed_list:\t0\n");
-    let mut hog = trial.shell("tail /dev/zero");
+    let mut hog = test.shell("tail /dev/zero");
     assert!(!hog.wait().unwrap().success());
-    wait_until("the kill is counted", || trial.group.oom_kills() > 0);
-    assert!(trial.group.usage().cpu.0 > 0);
-    assert_eq!(fs::read_to_string(trial.dir.join("pids.max")).unwrap(), "20\n");
+    wait_until("the kill is counted", || test.group.oom_kills() > 0);
+    assert!(test.group.usage().cpu.0 > 0);
+    assert_eq!(fs::read_to_string(test.dir.join("pids.max")).unwrap(), "20\n");
 }

@@ -1,4 +1,4 @@
-//! kantd as it is run: the real program with real steps, against a stand-in controller.
+//! kantd as it is run: the real program with real steps, with a stand-in controller.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -13,7 +13,7 @@ use common::time::Span;
 use common::wire::node::{
     DesiredStep, FromNode, OutputChunk, ReadOutput, StepPhase, StepStatus, ToNode, Want,
 };
-use controller::{Controller, NodeChannel, PATIENCE, id, order, say_all, soon, until};
+use controller::{Controller, NodeChannel, PATIENCE, id, order, send_all, soon, until};
 use net::ClusterKey;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -25,13 +25,13 @@ use std::process::{Child, Command, ExitStatus as ChildStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A node `g-1`: a directory with all that its kantd needs.
+/// A node `g-1`: a directory with everything that its kantd needs.
 struct Node {
     dir: TempDir,
 }
 
 impl Node {
-    /// With a key of its own, for the controller at `addr`.
+    /// A node with its own key, for the controller at `addr`.
     fn new(key: &ClusterKey, addr: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).unwrap();
@@ -76,7 +76,7 @@ impl Node {
         fs::read_to_string(self.path("log")).unwrap()
     }
 
-    /// The steps whose directories are in the spool.
+    /// Number of steps that have a directory in the spool.
     fn spooled(&self) -> usize {
         let entries = fs::read_dir(self.path("spool/steps")).unwrap();
         entries
@@ -85,7 +85,7 @@ impl Node {
     }
 }
 
-/// A running kantd; killed when dropped, its steps not.
+/// A running kantd; it is killed when dropped, its steps are not.
 struct Kantd(Child);
 
 impl Kantd {
@@ -112,14 +112,14 @@ impl Drop for Kantd {
     }
 }
 
-/// Waits for a condition that nobody announces.
+/// Polls for a condition.
 async fn eventually(what: &str, is_it: impl Fn() -> bool) {
     let wait = async {
         while !is_it() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
+    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("timed out: {what}"));
 }
 
 fn wanted(id: AttemptId, script: &str, work_dir: &Path) -> DesiredStep {
@@ -179,12 +179,12 @@ fn is_over(phase: &StepPhase) -> bool {
     matches!(phase, StepPhase::Ended(_))
 }
 
-/// Says that it runs, and goes on until there is a file `go`.
+/// Reports that it runs, and continues until there is a file `go`.
 const PATIENT_SCRIPT: &str =
     "#!/bin/sh\necho started\nwhile [ ! -e go ]; do sleep 0.05; done\necho done\nexit 3\n";
 
 #[tokio::test]
-async fn a_job_outlives_kantd_and_the_next_kantd_tells_its_end() {
+async fn a_job_outlives_kantd_and_the_next_kantd_reports_its_end() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;
     let node = Node::new(&key, &controller.addr.to_string());
@@ -194,13 +194,13 @@ async fn a_job_outlives_kantd_and_the_next_kantd_tells_its_end() {
     let (mut channel, hello) = controller.welcome().await;
     assert_eq!(hello.steps, []);
     let identity = hello.identity;
-    say_all(&channel, vec![wanted(a, PATIENT_SCRIPT, node.dir.path())]).await;
+    send_all(&channel, vec![wanted(a, PATIENT_SCRIPT, node.dir.path())]).await;
     let running = until(&mut channel, a, is_running).await;
     let out = node.path("out");
     let chunk = read_output(&mut channel, a, &out, 0).await;
     assert_eq!((chunk.bytes, chunk.error), (b"started\n".to_vec(), None));
 
-    // Once killed, once stopped in good order: the job does not notice.
+    // Killed once, stopped in order once: the job does not notice.
     for signal in [Signal::SIGKILL, Signal::SIGTERM] {
         kantd.signal(signal);
         let status = kantd.wait();
@@ -213,7 +213,7 @@ async fn a_job_outlives_kantd_and_the_next_kantd_tells_its_end() {
         channel = next;
     }
 
-    say_all(&channel, vec![still(a)]).await;
+    send_all(&channel, vec![still(a)]).await;
     fs::write(node.path("go"), "").unwrap();
     let StepPhase::Ended(end) = until(&mut channel, a, is_over).await else { unreachable!() };
     assert_eq!(end.cause, EndCause::Exited);
@@ -222,25 +222,25 @@ async fn a_job_outlives_kantd_and_the_next_kantd_tells_its_end() {
     assert_eq!((chunk.bytes, chunk.error), (b"done\n".to_vec(), None));
 
     assert_eq!(node.spooled(), 1, "kept until the controller knows");
-    say_all(&channel, vec![]).await;
+    send_all(&channel, vec![]).await;
     eventually("the step is forgotten", || node.spooled() == 0).await;
 }
 
 #[tokio::test]
-async fn a_step_directory_that_a_killed_kantd_left_half_made_keeps_no_job_from_starting() {
+async fn an_incomplete_step_directory_of_a_killed_kantd_keeps_no_job_from_starting() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;
     let node = Node::new(&key, &controller.addr.to_string());
     for half_made in ["spool/steps/76.1", "spool/steps/77.1"] {
         fs::create_dir_all(node.path(half_made)).unwrap();
     }
-    fs::write(node.path("spool/steps/77.1/order.new"), "{").unwrap();
+    fs::write(node.path("spool/steps/77.1/spec.new"), "{").unwrap();
     let _kantd = node.start();
     let (mut channel, hello) = controller.welcome().await;
-    assert_eq!(hello.steps, [], "nobody was ever told of them");
-    // One of them is wanted, the other is a stranger, and a third has nothing to do with either.
+    assert_eq!(hello.steps, [], "they were never reported");
+    // One of them is wanted, the other is not, and a third is unrelated.
     for job in [77, 78] {
-        say_all(&channel, vec![wanted(id(job, 1), "#!/bin/sh\n", node.dir.path())]).await;
+        send_all(&channel, vec![wanted(id(job, 1), "#!/bin/sh\n", node.dir.path())]).await;
         let StepPhase::Ended(end) = until(&mut channel, id(job, 1), is_over).await else {
             unreachable!()
         };
@@ -249,14 +249,14 @@ async fn a_step_directory_that_a_killed_kantd_left_half_made_keeps_no_job_from_s
 }
 
 #[tokio::test]
-async fn a_job_nobody_wants_any_more_is_stopped_and_forgotten() {
+async fn a_job_that_is_no_longer_wanted_is_stopped_and_forgotten() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;
     let node = Node::new(&key, &controller.addr.to_string());
     let _kantd = node.start();
     let (mut channel, _) = controller.welcome().await;
     let (a, b) = (id(1, 1), id(2, 1));
-    say_all(
+    send_all(
         &channel,
         vec![
             wanted(a, "#!/bin/sh\nexec sleep 1000\n", node.dir.path()),
@@ -265,8 +265,8 @@ async fn a_job_nobody_wants_any_more_is_stopped_and_forgotten() {
     )
     .await;
     until(&mut channel, b, is_running).await;
-    // One is cancelled, the other was given up while nobody looked.
-    say_all(
+    // One is cancelled, the other is no longer listed.
+    send_all(
         &channel,
         vec![DesiredStep {
             id: a,
@@ -280,7 +280,7 @@ async fn a_job_nobody_wants_any_more_is_stopped_and_forgotten() {
     .await;
     let StepPhase::Ended(end) = until(&mut channel, a, is_over).await else { unreachable!() };
     assert_eq!(end.cause, EndCause::Stopped);
-    say_all(&channel, vec![]).await;
+    send_all(&channel, vec![]).await;
     eventually("both are forgotten", || node.spooled() == 0).await;
 }
 
@@ -314,14 +314,14 @@ async fn a_gpu_that_falls_off_the_bus_leaves_the_others_their_numbers() {
     let (mut channel, hello) = controller.welcome().await;
     let after = hello.inventory;
     let left: Vec<_> = before.gpus.iter().filter(|gpu| gpu.index.0 != 1).cloned().collect();
-    assert_eq!(after.gpus, left, "each as it was, and the lost one not offered");
+    assert_eq!(after.gpus, left, "unchanged, without the lost one");
     for (a, b) in [(0, 2), (2, 3), (3, 3)].map(|(a, b)| (GpuIndex(a), GpuIndex(b))) {
         assert_eq!(after.gpu_matrix.path(a, b), before.gpu_matrix.path(a, b), "{a} {b}");
     }
     let missing = after.limits_missing.join("\n");
     assert!(missing.contains("GPU 1 of the driver is not offered"), "{missing}");
 
-    // A job that was given number 2 gets that GPU, and nobody gets the lost one.
+    // A job with number 2 gets that GPU, and none gets the lost one.
     for (job, number) in [(1, 2), (2, 1)] {
         let script = "#!/bin/sh\necho $CUDA_VISIBLE_DEVICES\n";
         let mut step = wanted(id(job, 1), script, node.dir.path());
@@ -329,7 +329,7 @@ async fn a_gpu_that_falls_off_the_bus_leaves_the_others_their_numbers() {
         let share = order.allocation.shares()[0].clone();
         let share = Share { gpus: vec![GpuIndex(number)], ..share };
         order.allocation = Allocation::new(vec![share]).unwrap();
-        say_all(&channel, vec![step]).await;
+        send_all(&channel, vec![step]).await;
         let end = until(&mut channel, id(job, 1), is_over).await;
         let StepPhase::Ended(end) = end else { unreachable!() };
         let cause = if number == 1 { EndCause::NodeFault } else { EndCause::Exited };
@@ -338,7 +338,7 @@ async fn a_gpu_that_falls_off_the_bus_leaves_the_others_their_numbers() {
     let given = fs::read_to_string(node.path("out")).unwrap();
     assert_eq!(given.trim(), before.gpus[2].uuid);
 
-    // It was only a loose cable.
+    // The GPU comes back.
     kantd.signal(Signal::SIGTERM);
     kantd.wait();
     fs::write(&machine, &whole).unwrap();
@@ -349,11 +349,11 @@ async fn a_gpu_that_falls_off_the_bus_leaves_the_others_their_numbers() {
 }
 
 #[tokio::test]
-async fn systemd_hears_that_kantd_is_ready_alive_and_stopping_though_no_controller_is_there() {
+async fn systemd_is_notified_even_without_a_controller() {
     let key = ClusterKey::generate().unwrap();
-    // Nobody listens there: the port is ours until the listener goes, and then nobody's.
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let node = Node::new(&key, &nobody.to_string());
+    // A port without a listener.
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let node = Node::new(&key, &unused.to_string());
     let path = node.path("notify");
     let systemd = UnixDatagram::bind(&path).unwrap();
     systemd.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -361,7 +361,7 @@ async fn systemd_hears_that_kantd_is_ready_alive_and_stopping_though_no_controll
         ("NOTIFY_SOCKET", path.display().to_string()),
         ("WATCHDOG_USEC", "300000".to_owned()),
     ]);
-    let hears = |expected: &str| {
+    let expect_notification = |expected: &str| {
         let mut buffer = [0; 256];
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
@@ -370,25 +370,27 @@ async fn systemd_hears_that_kantd_is_ready_alive_and_stopping_though_no_controll
                 return;
             }
         }
-        panic!("never heard {expected}");
+        panic!("{expected} did not arrive");
     };
-    hears("READY=1");
-    assert!(node.path("run/kantd.sock").exists(), "ready means that users can ask");
-    hears("WATCHDOG=1");
-    hears("WATCHDOG=1");
+    expect_notification("READY=1");
+    assert!(node.path("run/kantd.sock").exists(), "ready means that the socket listens");
+    expect_notification("WATCHDOG=1");
+    expect_notification("WATCHDOG=1");
     kantd.signal(Signal::SIGTERM);
-    hears("STOPPING=1");
+    expect_notification("STOPPING=1");
     assert!(kantd.wait().success());
     assert!(!node.path("run/kantd.sock").exists());
 
     let log = node.log();
-    for said in ["g-1", &nobody.to_string(), &key.fingerprint(), "memory", "jobs here go on"] {
-        assert!(log.contains(said), "{said}: {log}");
+    for text in
+        ["g-1", &unused.to_string(), &key.fingerprint(), "memory", "jobs on this node run on"]
+    {
+        assert!(log.contains(text), "{text}: {log}");
     }
 }
 
 #[tokio::test]
-async fn what_keeps_kantd_from_starting_is_said_with_what_to_do() {
+async fn errors_that_keep_kantd_from_starting_name_the_remedy() {
     let key = ClusterKey::generate().unwrap();
     let node = Node::new(&key, "127.0.0.1:1");
     fs::rename(node.path("cluster.key"), node.path("away")).unwrap();
@@ -405,7 +407,7 @@ async fn what_keeps_kantd_from_starting_is_said_with_what_to_do() {
 }
 
 #[test]
-fn a_machine_shows_its_inventory_for_people_and_for_programs() {
+fn the_inventory_is_shown_as_text_and_as_json() {
     let node = Node::new(&ClusterKey::generate().unwrap(), "127.0.0.1:1");
     let show = |more: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kantd"));

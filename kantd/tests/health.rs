@@ -1,5 +1,5 @@
-//! What a node finds wrong with itself, on a machine whose GPUs break while it looks: the stand-in
-//! library reads its file again when that changes. One test at a time: the library has one state.
+//! Health findings of a node whose GPUs fail while it runs: the stand-in library reads its file
+//! again when that changes. One test only, because the library has one state.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -8,7 +8,7 @@ mod standin;
 
 use common::health::{Check, Finding, Response};
 use common::unit::Bytes;
-use kantd::cgroup::{Kind, Place};
+use kantd::cgroup::{CgroupParent, Kind};
 use kantd::config::HealthSettings;
 use kantd::gpu::nvml;
 use kantd::health::{Findings, Watched, watch};
@@ -20,10 +20,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
-/// Everything here happens within this, also on a loaded machine.
+/// The longest time that the test waits for anything, even on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A node whose machine can be broken.
+/// A node whose machine can be made to fail.
 struct Node {
     dir: TempDir,
     findings: Findings,
@@ -35,8 +35,8 @@ impl Node {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("machine.toml");
         fs::copy(standin::machine(machine), &file).unwrap();
-        // SAFETY: there is one test in this program, and no thread of it was started yet that
-        // reads the environment.
+        // SAFETY: this program has one test, and no thread that reads the environment was started
+        // yet.
         unsafe { std::env::set_var(standin::VARIABLE, &file) };
         let library = Some(standin::library());
         let gpus = nvml::discover(library.as_deref()).unwrap().unwrap().gpus;
@@ -49,15 +49,15 @@ impl Node {
         };
         let spool = dir.path().join("spool");
         fs::create_dir(&spool).unwrap();
-        let cgroup = Place { kind: Kind::None, root: "kant-test".to_owned() };
+        let cgroup = CgroupParent { kind: Kind::None, root: "kant-test".to_owned() };
         let watched = Watched {
             settings,
             gpus,
             nvml_library: library,
             spool,
             cgroup,
-            bell: Arc::default(),
-            signs: vec![],
+            probe_now: Arc::default(),
+            symptoms: vec![],
         };
         let (watching, findings) = watch(watched);
         Self { dir, findings, watching: tokio::spawn(watching) }
@@ -67,7 +67,7 @@ impl Node {
         self.dir.path().join("machine.toml")
     }
 
-    /// Replaced as a whole, so that nobody reads half of it.
+    /// Changes the machine file atomically.
     fn change(&self, change: impl FnOnce(String) -> String) {
         let text = change(fs::read_to_string(self.machine()).unwrap());
         let new = self.dir.path().join("new");
@@ -75,14 +75,14 @@ impl Node {
         fs::rename(new, self.machine()).unwrap();
     }
 
-    /// Waits until just these checks fail; how they say it.
+    /// Waits until exactly these checks fail; returns the findings.
     async fn until(&mut self, checks: &[Check]) -> Vec<Finding> {
         let as_wanted =
             |found: &[Finding]| found.iter().map(|f| f.check).collect::<Vec<_>>() == checks;
         self.wait(&format!("{checks:?}"), as_wanted).await
     }
 
-    /// Waits until one finding ends so.
+    /// Waits until a finding ends with this text.
     async fn until_says(&mut self, end: &str) {
         self.wait(end, |found| found.iter().any(|finding| finding.says.ends_with(end))).await;
     }
@@ -102,7 +102,7 @@ impl Drop for Node {
     }
 }
 
-/// Says more of the GPU at this address.
+/// Adds keys to the GPU at this address.
 fn with(text: &str, address: &str, more: &str) -> String {
     let line = format!("pci = \"{address}\"\n");
     assert!(text.contains(&line), "no {line} in {text}");
@@ -110,11 +110,11 @@ fn with(text: &str, address: &str, more: &str) -> String {
 }
 
 #[tokio::test]
-async fn gpus_that_break_are_told_with_number_uuid_and_what_to_do() {
+async fn failing_gpus_are_reported_with_number_uuid_and_remedy() {
     let mut node = Node::new("dgx-1v");
     node.until(&[]).await;
 
-    // What passes by itself.
+    // A finding that goes when its cause does.
     let whole = fs::read_to_string(node.machine()).unwrap();
     node.change(|text| with(&text, "0000:07:00.0", "down_links = [0]"));
     let found = node.until(&[Check::GpuLink, Check::GpuLink]).await;
@@ -123,18 +123,18 @@ async fn gpus_that_break_are_told_with_number_uuid_and_what_to_do() {
     node.change(|_| whole);
     node.until(&[]).await;
 
-    // Without its manager no program can start on GPUs behind NVSwitches.
+    // Without the fabric manager no program can start on GPUs behind NVSwitches.
     let whole = fs::read_to_string(node.machine()).unwrap();
     let uuid = [0; 16];
     let fabric = format!("fabric = {{ cluster_uuid = {uuid:?}, clique = 1, state = ");
     node.change(|text| format!("{fabric}\"not-started\" }}\n{text}"));
     let found = node.until(&[Check::GpuLink; 8]).await;
-    assert!(found[0].says.ends_with("does nvidia-fabricmanager run?"), "{found:?}");
+    assert!(found[0].says.ends_with("check nvidia-fabricmanager"), "{found:?}");
     node.change(|_| format!("{fabric}\"completed\" }}\n{whole}"));
     node.until(&[]).await;
     node.change(|_| whole);
 
-    // A program's own mistake is its own; the hardware's is the node's, and lasts.
+    // An XID that a program causes is ignored; the hardware's is the node's, and lasts.
     node.change(|text| text + "\n[[xid]]\ngpu = 1\ncode = 13\n\n[[xid]]\ngpu = 2\ncode = 48\n");
     let found = node.until(&[Check::GpuXid]).await;
     assert_eq!(found[0].response, Response::Drain);
@@ -147,7 +147,7 @@ async fn gpus_that_break_are_told_with_number_uuid_and_what_to_do() {
     assert!(found[1].says.ends_with("uncorrectable memory error (3 times)"), "{found:?}");
     assert!(found[2].says.ends_with("reset the GPU or reboot"), "{found:?}");
 
-    // Once more is more to see to, also after an operator has answered what was there.
+    // Another occurrence is another finding, even after an operator has handled the first.
     node.change(|text| text + "\n[[xid]]\ngpu = 2\ncode = 48\n");
     node.until_says("XID 48: uncorrectable memory error (2 times)").await;
     node.change(|text| text.replace("uncorrected = 3", "uncorrected = 4"));
@@ -158,7 +158,7 @@ async fn gpus_that_break_are_told_with_number_uuid_and_what_to_do() {
     node.change(|text| with(&text, "0000:07:00.0", "lost = true"));
     let found = node.until(&lasting).await;
     assert!(found[0].says.starts_with("GPU 1 (GPU-"), "{found:?}");
-    // It may answer again: somebody has to look at it all the same.
+    // It may answer again, but an operator must check it all the same.
     node.change(|_| before);
 
     let spool = node.dir.path().join("spool");

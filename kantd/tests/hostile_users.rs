@@ -1,23 +1,22 @@
-//! Jobs whose users reach for what is not theirs: keys, devices, signals to kantd's processes; or
-//! hold and leave behind what the machine has once. As `hostile`, whose table has a line for each
-//! test.
+//! Jobs whose users access what is not theirs (keys, devices, kantd's processes), or leave behind
+//! what the whole machine shares. Like `hostile`, whose table has a line for each test.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+mod harness;
 mod leftovers;
-mod stand;
 
 use common::id::{AttemptId, TaskNumber};
 use common::job::{EndCause, Launch, Rlimit, StepEnd};
 use common::time::Span;
 use common::unit::Tasks;
 use common::wire::node::{LaunchOrder, Manner, StartTask, StepPhase, TaskState, WatchTask};
+use harness::{StepHarness, assert_failed_with, with_share};
 use leftovers::Before;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::mkfifo;
-use stand::{Stand, assert_failed_with, with_share};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -30,27 +29,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A node as it is by default: /tmp and /dev/shm are each job's own.
-async fn node() -> Stand {
-    let mut stand = Stand::new().await;
-    stand.close();
-    stand.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    stand.open().await;
-    stand
+/// A node with the default private directories: /tmp and /dev/shm.
+async fn node() -> StepHarness {
+    let mut harness = StepHarness::new().await;
+    harness.close();
+    harness.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
+    harness.open().await;
+    harness
 }
 
-/// Runs it, and finds nothing left of it.
-async fn run_and_check(stand: &mut Stand, order: LaunchOrder) -> StepEnd {
-    let before = Before::of(stand);
+/// Runs a job, and checks that nothing is left of it.
+async fn run_and_check(harness: &mut StepHarness, order: LaunchOrder) -> StepEnd {
+    let before = Before::of(harness);
     let order = before.own(order);
     let id = order.id;
-    let end = stand.run(order).await;
-    before.assert_nothing_left(stand, id).await;
+    let end = harness.run(order).await;
+    before.assert_nothing_left(harness, id).await;
     end
 }
 
-/// Runs a program in a job, and returns what it wrote.
-async fn run_in(stand: &Stand, id: AttemptId, text: &str) -> String {
+/// Runs a program in a job, and returns its output.
+async fn run_in(harness: &StepHarness, id: AttemptId, text: &str) -> String {
     let task = TaskNumber(7);
     let start = StartTask {
         question: 1,
@@ -61,8 +60,8 @@ async fn run_in(stand: &Stand, id: AttemptId, text: &str) -> String {
         work_dir: "/".into(),
         manner: Manner::default(),
     };
-    stand.steps().start_task(start).await;
-    let deadline = Instant::now() + stand::PATIENCE;
+    harness.steps().start_task(start).await;
+    let deadline = Instant::now() + harness::PATIENCE;
     let mut out = Vec::new();
     loop {
         let watch = WatchTask {
@@ -74,46 +73,46 @@ async fn run_in(stand: &Stand, id: AttemptId, text: &str) -> String {
             wait: Span::from_seconds(1),
             lease: None,
         };
-        let news = stand.steps().watch_task(watch).await;
+        let news = harness.steps().watch_task(watch).await;
         out.extend(&news.stdout);
         assert!(!matches!(news.state, TaskState::Failed(_)), "{:?}", news.state);
-        assert!(Instant::now() < deadline, "the program goes on: {news:?}");
+        assert!(Instant::now() < deadline, "the program does not end: {news:?}");
         if news.stdout.is_empty() && news.state != TaskState::Running {
             return String::from_utf8(out).unwrap();
         }
     }
 }
 
-/// A call of perl's that prints what the kernel answers to a system call.
+/// A perl command that prints the result of a system call.
 fn call(number: libc::c_long, arguments: &str) -> String {
     let ask = format!("@words = ({arguments}); $! = 0; $answer = syscall({number}, @words)");
     format!("perl -e '{ask}; print \"$answer $!\\n\"'")
 }
 
-/// The answer to it: a number that is no refusal.
+/// Whether the printed result is a success.
 fn is_granted(answer: &str) -> bool {
     let number: Option<i64> = answer.split(' ').next().and_then(|word| word.parse().ok());
     number.unwrap_or_else(|| panic!("no answer: {answer}")) >= 0
 }
 
-/// Looks for a key in the session's keyring.
+/// Searches for a key in the session's keyring.
 fn search(name: &str) -> String {
     call(libc::SYS_keyctl, &format!("10, -3, \"user\", \"{name}\", 0"))
 }
 
-/// Adds a key to it.
+/// Adds a key to the session's keyring.
 fn add_own() -> String {
     call(libc::SYS_add_key, "\"user\", \"kant-own\", \"x\", 1, -3")
 }
 
-/// A key of root's, in the keyring that all that this thread starts is in.
+/// A key of root's, in the keyring of this thread and of the processes that it starts.
 struct RootsKey(libc::c_long);
 
 impl RootsKey {
-    /// `None`, and it says so: the kernel has no keyrings.
+    /// `None`, with a message, if the kernel has no keyrings.
     fn add() -> Option<Self> {
         let (kind, name, secret) = (c"user".as_ptr(), c"kant-roots-key".as_ptr(), c"secret");
-        // SAFETY: null-ended texts and a length go in; no memory of ours is written.
+        // SAFETY: passes null-terminated texts and a length; no memory is written.
         let key = unsafe {
             libc::syscall(libc::SYS_keyctl, 1_u64, std::ptr::null::<libc::c_char>());
             libc::syscall(libc::SYS_add_key, kind, name, secret.as_ptr(), 6_usize, -3_i64)
@@ -129,22 +128,22 @@ impl RootsKey {
 }
 
 #[tokio::test]
-async fn a_job_finds_no_key_but_its_own_and_all_of_it_shares_those() {
+async fn the_processes_of_a_job_share_its_keys_and_find_no_others() {
     needs_root!();
     let Some(RootsKey(key)) = RootsKey::add() else { return };
-    let mut stand = node().await;
-    let before = Before::of(&stand);
+    let mut harness = node().await;
+    let before = Before::of(&harness);
     let read = call(libc::SYS_keyctl, &format!("11, {key}, 0, 0"));
-    let order = stand.order(&format!(
+    let order = harness.order(&format!(
         "{}; {read}; cat /proc/self/loginuid 2>/dev/null || id -u | tr -d '\\n'; echo\n\
          {}\n\
          echo up > up; while [ ! -e done ]; do sleep 0.02; done",
         search("kant-roots-key"),
         add_own()
     ));
-    let id = stand.start(before.own(order)).await;
-    stand.line("up").await;
-    let found = stand.written("out");
+    let id = harness.start(before.own(order)).await;
+    harness.line("up").await;
+    let found = harness.written("out");
     let [roots, read, login, added] = found.lines().collect::<Vec<_>>()[..] else {
         panic!("{found}")
     };
@@ -152,52 +151,52 @@ async fn a_job_finds_no_key_but_its_own_and_all_of_it_shares_those() {
     assert!(!is_granted(read), "it read root's key: {read}");
     assert!(is_granted(added), "{added}");
     assert_eq!(login, before.uid().to_string());
-    // A program in the job finds the job's; another job of the same user does not.
-    let shared = run_in(&stand, id, &search("kant-own")).await;
+    // A program in the job finds its key; another job of the same user does not.
+    let shared = run_in(&harness, id, &search("kant-own")).await;
     assert!(is_granted(&shared), "the job's key is not shared: {shared}");
-    let mut other = before.own(stand.order(&search("kant-own")));
+    let mut other = before.own(harness.order(&search("kant-own")));
     other.stdout = "other".into();
-    stand.run(other).await;
-    assert!(!is_granted(&stand.written("other")), "{}", stand.written("other"));
-    fs::write(stand.work_dir().join("done"), "").unwrap();
-    assert!(stand.end(id).await.exit.is_success());
-    before.assert_nothing_left(&stand, id).await;
+    harness.run(other).await;
+    assert!(!is_granted(&harness.written("other")), "{}", harness.written("other"));
+    fs::write(harness.work_dir().join("done"), "").unwrap();
+    assert!(harness.end(id).await.exit.is_success());
+    before.assert_nothing_left(&harness, id).await;
 }
 
 #[tokio::test]
-async fn a_prolog_and_an_epilog_find_no_key_of_the_jobs() {
+async fn prolog_and_epilog_find_no_key_of_the_job() {
     needs_root!();
     let Some(_) = RootsKey::add() else { return };
-    let mut stand = node().await;
-    stand.close();
-    let said = stand.home().join("said");
+    let mut harness = node().await;
+    harness.close();
+    let output = harness.home().join("output");
     let lines =
-        format!("({}; {}) >> {}", search("kant-own"), search("kant-roots-key"), said.display());
-    let hook = stand.program_of("hook", &lines);
-    (stand.rules.prolog, stand.rules.epilog) = (Some(hook.clone()), Some(hook));
-    stand.rules.hook_limit = Span::from_minutes(5);
-    stand.open().await;
-    let order = stand.order(&add_own());
-    assert!(run_and_check(&mut stand, order).await.exit.is_success());
-    let said = fs::read_to_string(said).unwrap();
-    assert_eq!(said.lines().filter(|line| !is_granted(line)).count(), 4, "{said}");
+        format!("({}; {}) >> {}", search("kant-own"), search("kant-roots-key"), output.display());
+    let hook = harness.program_of("hook", &lines);
+    (harness.rules.prolog, harness.rules.epilog) = (Some(hook.clone()), Some(hook));
+    harness.rules.hook_limit = Span::from_minutes(5);
+    harness.open().await;
+    let order = harness.order(&add_own());
+    assert!(run_and_check(&mut harness, order).await.exit.is_success());
+    let output = fs::read_to_string(output).unwrap();
+    assert_eq!(output.lines().filter(|line| !is_granted(line)).count(), 4, "{output}");
 }
 
-/// A device that all may open, by its number.
+/// A device file that all users may open.
 fn device(path: &Path, kind: SFlag, major: u64, minor: u64) -> PathBuf {
     mknod(path, kind, Mode::from_bits_truncate(0o666), makedev(major, minor)).unwrap();
-    stand::open_to_all(path, 0o666);
+    harness::open_to_all(path, 0o666);
     path.to_owned()
 }
 
 #[tokio::test]
-async fn a_job_that_names_a_device_as_its_input_or_output_is_refused() {
+async fn a_device_as_input_or_output_is_refused() {
     needs_root!();
-    let mut stand = node().await;
-    // /dev/fuse: there on any machine, and to open it does nothing.
-    let fuse = device(&stand.work_dir().join("fuse"), SFlag::S_IFCHR, 10, 229);
-    let disk = device(&stand.work_dir().join("disk"), SFlag::S_IFBLK, 7, 0);
-    symlink(&fuse, stand.work_dir().join("link")).unwrap();
+    let mut harness = node().await;
+    // /dev/fuse exists on any machine, and opening it has no effect.
+    let fuse = device(&harness.work_dir().join("fuse"), SFlag::S_IFCHR, 10, 229);
+    let disk = device(&harness.work_dir().join("disk"), SFlag::S_IFBLK, 7, 0);
+    symlink(&fuse, harness.work_dir().join("link")).unwrap();
     let named = |path: &Path| path.display().to_string();
     type Change = fn(&mut LaunchOrder, String);
     let into: [(Change, &str); 3] = [
@@ -207,109 +206,109 @@ async fn a_job_that_names_a_device_as_its_input_or_output_is_refused() {
     ];
     for (change, option) in into {
         for path in [named(&fuse), named(&disk), "link".to_owned()] {
-            let mut order = stand.order("true");
+            let mut order = harness.order("true");
             order.stdout = "/dev/null".into();
             change(&mut order, path);
-            let end = run_and_check(&mut stand, order).await;
+            let end = run_and_check(&mut harness, order).await;
             assert_failed_with(&end, &["it is a device", option]);
         }
     }
-    let mut order = stand.order("head -c 3 | od -An -tx1");
+    let mut order = harness.order("head -c 3 | od -An -tx1");
     order.stdin = Some("/dev/zero".into());
-    assert!(run_and_check(&mut stand, order).await.exit.is_success());
-    assert_eq!(stand.written("out").trim(), "00 00 00");
-    let mut order = stand.order("echo x");
+    assert!(run_and_check(&mut harness, order).await.exit.is_success());
+    assert_eq!(harness.written("out").trim(), "00 00 00");
+    let mut order = harness.order("echo x");
     order.stdout = "/dev/full".into();
-    assert!(!run_and_check(&mut stand, order).await.exit.is_success(), "it is full");
+    assert!(!run_and_check(&mut harness, order).await.exit.is_success(), "it is full");
 }
 
 #[tokio::test]
-async fn a_job_that_names_a_directory_as_its_input_or_output_is_refused() {
+async fn a_directory_as_input_or_output_is_refused() {
     needs_root!();
-    let mut stand = node().await;
-    let _queues = Queues::mount(&stand.home().join("queues"));
-    let queues = stand.home().join("queues").display().to_string();
-    symlink("/dev/shm", stand.work_dir().join("link")).unwrap();
+    let mut harness = node().await;
+    let _queues = Queues::mount(&harness.home().join("queues"));
+    let queues = harness.home().join("queues").display().to_string();
+    symlink("/dev/shm", harness.work_dir().join("link")).unwrap();
     for path in ["/tmp", "link", queues.as_str(), "/proc/self/root"] {
-        let mut order = stand.order("ls -A /proc/self/fd/0/");
+        let mut order = harness.order("ls -A /proc/self/fd/0/");
         order.stdin = Some(path.into());
-        let end = run_and_check(&mut stand, order).await;
+        let end = run_and_check(&mut harness, order).await;
         assert_failed_with(&end, &["it is a directory", "--input"]);
     }
-    let mut order = stand.order("true");
+    let mut order = harness.order("true");
     order.stdout = "/tmp".into();
-    let end = run_and_check(&mut stand, order).await;
+    let end = run_and_check(&mut harness, order).await;
     assert_failed_with(&end, &["it is a directory", "--output"]);
 }
 
 #[tokio::test]
-async fn a_job_that_names_a_message_queue_as_its_output_is_refused_and_leaves_none() {
+async fn a_message_queue_as_input_or_output_is_refused_and_none_is_left() {
     needs_root!();
-    let mut stand = node().await;
-    let queues = stand.home().join("queues");
-    // Queues of this test alone: others look at the machine's.
+    let mut harness = node().await;
+    let queues = harness.home().join("queues");
+    // In a namespace of its own, because other tests list the host's queues.
     unshare(CloneFlags::CLONE_NEWIPC).unwrap();
     let _queues = Queues::mount(&queues);
-    stand::open_to_all(&queues, 0o777);
-    symlink(queues.join("linked"), stand.work_dir().join("link")).unwrap();
+    harness::open_to_all(&queues, 0o777);
+    symlink(queues.join("linked"), harness.work_dir().join("link")).unwrap();
     for path in [queues.join("named").display().to_string(), "link".to_owned()] {
-        let mut order = stand.order("true");
+        let mut order = harness.order("true");
         order.stdout = path;
-        let end = run_and_check(&mut stand, order).await;
+        let end = run_and_check(&mut harness, order).await;
         assert_failed_with(&end, &["it is a message queue", "--output"]);
         assert_eq!(fs::read_dir(&queues).unwrap().count(), 0);
     }
     fs::write(queues.join("kept"), "").unwrap();
-    stand::open_to_all(&queues.join("kept"), 0o666);
+    harness::open_to_all(&queues.join("kept"), 0o666);
     for how in ["--output", "--input"] {
-        let mut order = stand.order("true");
+        let mut order = harness.order("true");
         let path = queues.join("kept").display().to_string();
         match how {
             "--input" => order.stdin = Some(path),
             _ => order.stdout = path,
         }
-        let end = run_and_check(&mut stand, order).await;
+        let end = run_and_check(&mut harness, order).await;
         assert_failed_with(&end, &["it is a message queue", how]);
     }
-    assert!(queues.join("kept").exists(), "what another process made stays");
+    assert!(queues.join("kept").exists(), "a queue made by another process stays");
 }
 
 #[tokio::test]
-async fn a_user_cannot_signal_what_opens_the_files_nor_drain_the_node_by_its_death() {
+async fn a_user_cannot_signal_the_preparing_child_and_its_death_drains_no_node() {
     needs_root!();
-    let mut stand = node().await;
-    let before = Before::of(&stand);
-    let fifo = stand.work_dir().join("out");
+    let mut harness = node().await;
+    let before = Before::of(&harness);
+    let fifo = harness.work_dir().join("out");
     mkfifo(&fifo, Mode::from_bits_truncate(0o600)).unwrap();
-    stand::open_to_all(&fifo, 0o666);
-    let order = before.own(stand.order("true"));
+    harness::open_to_all(&fifo, 0o666);
+    let order = before.own(harness.order("true"));
     let (id, uid) = (order.id, before.uid());
-    stand.steps().launch(order, &stand.gpus);
-    let preparer = preparer(&mut stand, id, uid).await;
+    harness.steps().launch(order, &harness.gpus);
+    let preparer = preparer(&mut harness, id, uid).await;
     for signal in ["KILL", "STOP", "TERM"] {
         let mut kill = Command::new("/bin/sh");
-        let said = kill.args(["-c", &format!("kill -{signal} {preparer}")]).uid(uid).gid(uid);
-        let said = said.output().unwrap();
-        let words = String::from_utf8_lossy(&said.stderr).into_owned();
-        assert!(!said.status.success() && words.contains("not permitted"), "{signal}: {words}");
+        let output = kill.args(["-c", &format!("kill -{signal} {preparer}")]).uid(uid).gid(uid);
+        let output = output.output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && words.contains("not permitted"), "{signal}: {words}");
     }
-    // Its rights are the user's all the same.
+    // It has the user's rights nevertheless.
     let status = fs::read_to_string(format!("/proc/{preparer}/status")).unwrap();
     assert!(status.contains(&format!("\nUid:\t0\t{uid}\t0\t{uid}\n")), "{status}");
     assert!(status.contains("\nCapEff:\t0000000000000000\n"), "{status}");
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(preparer), nix::sys::signal::SIGKILL)
         .unwrap();
-    let end = stand.end(id).await;
+    let end = harness.end(id).await;
     assert_failed_with(&end, &["the process that opens its files was killed"]);
-    before.assert_nothing_left(&stand, id).await;
+    before.assert_nothing_left(&harness, id).await;
 }
 
-/// The child of the supervisor's that opens the files, once it acts as the user.
-async fn preparer(stand: &mut Stand, id: AttemptId, uid: u32) -> i32 {
-    stand.until(id, |phase| *phase == StepPhase::Preparing).await;
-    let dir = stand.step_dir(id);
-    stand::until("the script is written", || dir.join("script").exists()).await;
-    let supervisor = stand.supervisor(id);
+/// The supervisor's child that opens the files, once it acts as the user.
+async fn preparer(harness: &mut StepHarness, id: AttemptId, uid: u32) -> i32 {
+    harness.until(id, |phase| *phase == StepPhase::Preparing).await;
+    let dir = harness.step_dir(id);
+    harness::until("the script is written", || dir.join("script").exists()).await;
+    let supervisor = harness.supervisor(id);
     let children = format!("/proc/{supervisor}/task/{supervisor}/children");
     let child = || -> Option<i32> {
         let pid = fs::read_to_string(&children).ok()?.split_whitespace().next()?.parse().ok()?;
@@ -317,30 +316,31 @@ async fn preparer(stand: &mut Stand, id: AttemptId, uid: u32) -> i32 {
         let ids = status.lines().find_map(|line| line.strip_prefix("Uid:\t"))?;
         ids.split('\t').any(|id| *id == uid.to_string()).then_some(pid)
     };
-    stand::until("it acts as the user", || child().is_some()).await;
+    harness::until("it acts as the user", || child().is_some()).await;
     child().unwrap()
 }
 
 #[tokio::test]
-async fn a_job_that_spoils_its_own_start_fails_by_its_own_fault() {
+async fn a_job_that_prevents_its_own_start_is_at_fault() {
     needs_root!();
-    let mut stand = node().await;
-    let mut order = stand.order("true");
+    let mut harness = node().await;
+    let mut order = harness.order("true");
     order.rlimits = vec![Rlimit { name: "nofile".into(), soft: Some(2) }];
-    let end = run_and_check(&mut stand, order).await;
+    let end = run_and_check(&mut harness, order).await;
     assert_failed_with(&end, &["limit of open files", "ulimit -n"]);
-    // As a user does who is quicker than the node.
-    stand.close();
-    let scripts = stand.spool().join("steps/*/script");
-    stand.rules.prolog = Some(stand.program_of("quick", &format!("chmod 0 {}", scripts.display())));
-    stand.rules.hook_limit = Span::from_minutes(5);
-    stand.open().await;
-    let order = stand.order("true");
-    let end = run_and_check(&mut stand, order).await;
+    // Simulates a user who is quicker than the node.
+    harness.close();
+    let scripts = harness.spool().join("steps/*/script");
+    harness.rules.prolog =
+        Some(harness.program_of("quick", &format!("chmod 0 {}", scripts.display())));
+    harness.rules.hook_limit = Span::from_minutes(5);
+    harness.open().await;
+    let order = harness.order("true");
+    let end = run_and_check(&mut harness, order).await;
     assert_failed_with(&end, &["failed to reach the script", "its mode was changed"]);
 }
 
-/// Takes the right to run a file away and gives it back, again and again.
+/// Removes and restores the permission to run a file, repeatedly.
 struct Toggle {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -353,7 +353,7 @@ impl Toggle {
         let thread = std::thread::spawn(move || {
             let modes = [0, 0o500].map(fs::Permissions::from_mode);
             while !ends.load(Ordering::Relaxed) {
-                // It is not there yet, or no more.
+                // The file may not exist yet, or not any more.
                 modes.iter().cloned().for_each(|mode| drop(fs::set_permissions(&path, mode)));
             }
         });
@@ -369,23 +369,23 @@ impl Drop for Toggle {
 }
 
 #[tokio::test]
-async fn a_user_that_changes_the_mode_of_a_script_at_any_moment_makes_no_node_look_sick() {
+async fn changing_a_scripts_mode_at_any_moment_is_never_the_nodes_fault() {
     needs_root!();
-    let mut stand = node().await;
+    let mut harness = node().await;
     let mut causes = Vec::new();
     for _ in 0..100 {
-        let order = stand.order("true");
-        let toggle = Toggle::begin(stand.step_dir(order.id).join("script"));
-        let end = stand.run(order).await;
+        let order = harness.order("true");
+        let toggle = Toggle::begin(harness.step_dir(order.id).join("script"));
+        let end = harness.run(order).await;
         drop(toggle);
         let is_of_job = matches!(end.cause, EndCause::Exited | EndCause::LaunchFailed);
         assert!(is_of_job, "{end:?}");
         causes.push(end.cause);
     }
-    assert!(causes.contains(&EndCause::LaunchFailed), "no job met the change");
+    assert!(causes.contains(&EndCause::LaunchFailed), "no job was affected by the change");
 }
 
-/// A process of a user's that keeps others from opening a file of its own.
+/// A user's process that has a lease on its own file, which blocks others from opening it.
 struct Lease(Child);
 
 impl Lease {
@@ -409,38 +409,41 @@ impl Drop for Lease {
 }
 
 #[tokio::test]
-async fn a_pipe_without_its_other_side_ends_its_job_in_seconds() {
+async fn a_pipe_without_its_other_end_fails_its_job_in_seconds() {
     needs_root!();
-    let mut stand = node().await;
+    let mut harness = node().await;
     for name in ["in", "out"] {
-        let fifo = stand.work_dir().join(name);
+        let fifo = harness.work_dir().join(name);
         mkfifo(&fifo, Mode::from_bits_truncate(0o600)).unwrap();
-        stand::open_to_all(&fifo, 0o666);
+        harness::open_to_all(&fifo, 0o666);
     }
-    let before = Before::of(&stand);
-    let leased = Lease::take(&stand.work_dir().join("leased"), before.uid());
-    let writes = before.own(stand.order("true"));
+    let before = Before::of(&harness);
+    let leased = Lease::take(&harness.work_dir().join("leased"), before.uid());
+    let writes = before.own(harness.order("true"));
     let reads =
         LaunchOrder { stdin: Some("in".into()), stdout: "/dev/null".into(), ..writes.clone() };
-    let reads = LaunchOrder { id: stand.order("").id, ..reads };
-    let held = LaunchOrder { id: stand.order("").id, stdout: "leased".into(), ..writes.clone() };
+    let reads = LaunchOrder { id: harness.order("").id, ..reads };
+    let held = LaunchOrder { id: harness.order("").id, stdout: "leased".into(), ..writes.clone() };
     let ids = [(writes.id, "--output"), (reads.id, "--input"), (held.id, "--output")];
     let begun = Instant::now();
     for order in [writes, reads, held] {
-        stand.steps().launch(order, &stand.gpus);
+        harness.steps().launch(order, &harness.gpus);
     }
     for (id, option) in ids {
-        let end = stand.end(id).await;
-        assert_failed_with(&end, &["the other side did not open it", "within 10 seconds", option]);
+        let end = harness.end(id).await;
+        assert_failed_with(
+            &end,
+            &["no other process opened or released it", "within 10 seconds", option],
+        );
     }
     assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
     drop(leased);
     for (id, _) in ids {
-        before.assert_nothing_left(&stand, id).await;
+        before.assert_nothing_left(&harness, id).await;
     }
 }
 
-/// The machine's own message queues, as files.
+/// The machine's message queues, mounted as files.
 struct Queues(PathBuf);
 
 impl Queues {
@@ -459,41 +462,41 @@ impl Drop for Queues {
 }
 
 #[tokio::test]
-async fn shared_memory_semaphores_and_message_queues_go_with_their_job() {
+async fn shared_memory_semaphores_and_message_queues_end_with_their_job() {
     needs_root!();
-    let mut stand = node().await;
-    let _queues = Queues::mount(&stand.home().join("queues"));
-    let before = Before::of(&stand);
+    let mut harness = node().await;
+    let _queues = Queues::mount(&harness.home().join("queues"));
+    let before = Before::of(&harness);
     let flags = libc::O_CREAT | libc::O_RDWR;
     let open = call(libc::SYS_mq_open, &format!("\"kant\", {flags}, 0600, 0"));
-    let order = stand.order(&format!(
+    let order = harness.order(&format!(
         "ipcmk -M 65536 -Q -S 3 | grep -c id\n\
          {open}\n\
          [ ! -d /dev/mqueue ] || : > /dev/mqueue/by-name\n\
          echo up > up; while [ ! -e done ]; do sleep 0.02; done"
     ));
-    let id = stand.start(before.own(order)).await;
-    stand.line("up").await;
-    let made = stand.written("out");
+    let id = harness.start(before.own(order)).await;
+    harness.line("up").await;
+    let made = harness.written("out");
     assert!(made.strip_prefix("3\n").is_some_and(is_granted), "{made}");
     // A program in the job sees them; another job of the same user does not.
     let count = "awk 'FNR > 1' /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem | wc -l";
-    assert_eq!(run_in(&stand, id, count).await.trim(), "3");
-    let mut other = before.own(stand.order(count));
+    assert_eq!(run_in(&harness, id, count).await.trim(), "3");
+    let mut other = before.own(harness.order(count));
     other.stdout = "other".into();
-    stand.run(other).await;
-    assert_eq!(stand.written("other").trim(), "0");
-    fs::write(stand.work_dir().join("done"), "").unwrap();
-    assert!(stand.end(id).await.exit.is_success());
-    let left: Vec<_> = fs::read_dir(stand.home().join("queues")).unwrap().flatten().collect();
+    harness.run(other).await;
+    assert_eq!(harness.written("other").trim(), "0");
+    fs::write(harness.work_dir().join("done"), "").unwrap();
+    assert!(harness.end(id).await.exit.is_success());
+    let left: Vec<_> = fs::read_dir(harness.home().join("queues")).unwrap().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
-    before.assert_nothing_left(&stand, id).await;
+    before.assert_nothing_left(&harness, id).await;
 }
 
 #[tokio::test]
 async fn tasks_of_a_job_share_memory_under_the_machines_limits() {
     needs_root!();
-    let mut stand = node().await;
+    let mut harness = node().await;
     let set = fs::read_to_string("/proc/sys/kernel/shmmni").unwrap();
     let script = "#!/usr/bin/perl\n\
         $size = 64;\n\
@@ -508,12 +511,12 @@ async fn tasks_of_a_job_share_memory_under_the_machines_limits() {
         } until $text ne \"\";\n\
         open($most, \"<\", \"/proc/sys/kernel/shmmni\");\n\
         print \"$text, \", <$most>;\n";
-    let order = LaunchOrder { script: script.into(), stdout: "%t".into(), ..stand.order("") };
+    let order = LaunchOrder { script: script.into(), stdout: "%t".into(), ..harness.order("") };
     let order = with_share(order, |share| share.tasks = Tasks(2));
     let order = LaunchOrder { launch: Launch::PerTask, ..order };
-    let end = run_and_check(&mut stand, order).await;
+    let end = run_and_check(&mut harness, order).await;
     assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 0), "{end:?}");
     for task in ["0", "1"] {
-        assert_eq!(stand.written(task), format!("from task 0, {set}"));
+        assert_eq!(harness.written(task), format!("from task 0, {set}"));
     }
 }

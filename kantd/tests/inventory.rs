@@ -1,4 +1,4 @@
-//! What kantd finds on machines that are not this one: their /sys and /proc, kept as text files.
+//! Inventories of other machines, whose /sys and /proc are kept as text files.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -8,12 +8,12 @@ use common::id::GpuIndex;
 use common::node::{Inventory, Numa};
 use common::unit::Bytes;
 use kantd::gpu::{GpuInventory, SkippedGpu};
-use kantd::inventory::{Host, InventoryError, KeptBack, show, take};
+use kantd::inventory::{Host, InventoryError, KeptBack, read, show};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Unfolds a machine from tests/fixtures: lines `== path` each begin a file.
+/// Unpacks a machine from tests/fixtures, where lines `== path` each begin a file.
 fn machine(name: &str) -> (TempDir, Host) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let text = fs::read_to_string(fixtures.join(format!("{name}.txt"))).unwrap();
@@ -32,14 +32,14 @@ fn cpus(text: &str) -> CpuSet {
     text.parse().unwrap()
 }
 
-fn look(name: &str, kept_back: &KeptBack) -> Result<Inventory, InventoryError> {
+fn inventory_of(name: &str, kept_back: &KeptBack) -> Result<Inventory, InventoryError> {
     let (_root, host) = machine(name);
-    take(&host, kept_back, None, vec![])
+    read(&host, kept_back, None, vec![])
 }
 
 #[test]
-fn two_sockets_with_smt_are_seen_core_by_core() {
-    let found = look("two-sockets-smt", &KeptBack::default()).unwrap();
+fn two_sockets_with_smt_are_listed_by_core() {
+    let found = inventory_of("two-sockets-smt", &KeptBack::default()).unwrap();
     assert_eq!((found.sockets, found.threads_per_core), (2, 2));
     assert_eq!(found.cpus, cpus("0-7"));
     assert_eq!(found.cores, [cpus("0,4"), cpus("1,5"), cpus("2,6"), cpus("3,7")]);
@@ -51,61 +51,61 @@ fn two_sockets_with_smt_are_seen_core_by_core() {
 }
 
 #[test]
-fn what_the_operator_keeps_back_is_not_offered() {
+fn withheld_resources_are_not_offered() {
     let kept_back = KeptBack { only_cpus: Some(cpus("1-3,5-7")), memory: Bytes(798_000 << 10) };
-    let found = look("two-sockets-smt", &kept_back).unwrap();
+    let found = inventory_of("two-sockets-smt", &kept_back).unwrap();
     assert_eq!(found.cpus, cpus("1-3,5-7"));
     assert_eq!(found.cores, [cpus("1,5"), cpus("2,6"), cpus("3,7")]);
     assert_eq!(found.memory, Bytes(65_000_000 << 10));
 
-    // One thread of a core kept back: the core has one thread left for jobs.
+    // With one thread of a core withheld, the core has one thread left for jobs.
     let kept_back = KeptBack { only_cpus: Some(cpus("0,4-5")), memory: Bytes(0) };
-    let found = look("two-sockets-smt", &kept_back).unwrap();
+    let found = inventory_of("two-sockets-smt", &kept_back).unwrap();
     assert_eq!(found.cores, [cpus("0,4"), cpus("5")]);
 }
 
 #[test]
-fn keeping_back_what_is_not_there_is_refused_by_name() {
+fn withholding_what_does_not_exist_is_refused_by_name() {
     let kept_back = KeptBack { only_cpus: Some(cpus("6-9")), memory: Bytes(0) };
-    let message = look("two-sockets-smt", &kept_back).unwrap_err().to_string();
+    let message = inventory_of("two-sockets-smt", &kept_back).unwrap_err().to_string();
     assert!(message.contains("8-9") && message.contains("0-7"), "{message}");
 
     let kept_back = KeptBack { only_cpus: None, memory: Bytes(1 << 40) };
-    let message = look("two-sockets-smt", &kept_back).unwrap_err().to_string();
+    let message = inventory_of("two-sockets-smt", &kept_back).unwrap_err().to_string();
     assert!(message.contains("memory_kept_back"), "{message}");
 }
 
 #[test]
 fn a_virtual_machine_without_numa_or_packages_is_one_node_and_one_socket() {
-    let found = look("one-socket-vm", &KeptBack::default()).unwrap();
+    let found = inventory_of("one-socket-vm", &KeptBack::default()).unwrap();
     assert_eq!((found.sockets, found.threads_per_core), (1, 1));
     assert_eq!(found.cpus, cpus("0-2"), "kantd itself may not use CPU 3");
     assert_eq!(found.cores, [cpus("0"), cpus("1"), cpus("2")]);
     let all = Numa { id: 0, cpus: cpus("0-3"), memory: Bytes(8_000_000 << 10) };
     assert_eq!(found.numa, [all]);
 
-    // The operator knows better than kantd's own binding.
+    // The operator's setting overrides kantd's own binding.
     let kept_back = KeptBack { only_cpus: Some(cpus("1-3")), memory: Bytes(0) };
-    assert_eq!(look("one-socket-vm", &kept_back).unwrap().cpus, cpus("1-3"));
+    assert_eq!(inventory_of("one-socket-vm", &kept_back).unwrap().cpus, cpus("1-3"));
 }
 
 #[test]
 fn broken_files_are_named() {
     let (root, host) = machine("one-socket-vm");
     fs::write(root.path().join("proc/meminfo"), "nothing\n").unwrap();
-    let message = take(&host, &KeptBack::default(), None, vec![]).unwrap_err().to_string();
+    let message = read(&host, &KeptBack::default(), None, vec![]).unwrap_err().to_string();
     assert!(message.contains("proc/meminfo") && message.contains("`nothing`"), "{message}");
     fs::remove_file(root.path().join("proc/meminfo")).unwrap();
-    let error = take(&host, &KeptBack::default(), None, vec![]).unwrap_err();
+    let error = read(&host, &KeptBack::default(), None, vec![]).unwrap_err();
     assert!(matches!(error, InventoryError::Read { .. }), "{error}");
 }
 
 #[test]
-fn this_very_machine_can_be_looked_at() {
-    let found = take(&Host::here(), &KeptBack::default(), None, vec![]).unwrap();
+fn this_machine_can_be_inventoried() {
+    let found = read(&Host::here(), &KeptBack::default(), None, vec![]).unwrap();
     assert!(!found.cpus.is_empty() && found.memory > Bytes::from_mib(1));
     let together = found.cores.iter().fold(CpuSet::new(), |all, core| all.union(core));
-    assert_eq!(together, found.cpus, "the cores together are what is offered");
+    assert_eq!(together, found.cpus, "the cores together are the offered CPUs");
     assert_eq!(found.boot_id.len(), 36);
 }
 
@@ -125,7 +125,7 @@ fn gpu(index: u16, minor: u32, numa: u16, list: &str) -> Gpu {
 }
 
 #[test]
-fn an_inventory_reads_well() {
+fn an_inventory_is_shown_as_text() {
     let (_root, host) = machine("two-sockets-smt");
     let (own, link) = (GpuPath::Own, GpuPath::NvLink(18));
     let gpus = GpuInventory {
@@ -139,6 +139,6 @@ fn an_inventory_reads_well() {
         }],
     };
     let unprivileged = vec!["no cgroups: not root".to_owned()];
-    let found = take(&host, &KeptBack::default(), Some(gpus), unprivileged).unwrap();
+    let found = read(&host, &KeptBack::default(), Some(gpus), unprivileged).unwrap();
     assert_eq!(show(&found), include_str!("fixtures/two-sockets-smt.shown"));
 }

@@ -1,23 +1,23 @@
-//! What a node says of processes that a job left and whose record is gone. As root, with the
-//! cgroups that the machine has.
+//! Health findings about orphaned processes of a job whose record is lost. As root, with the
+//! machine's cgroups.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod stand;
+mod harness;
 
 use common::health::{Check, Response};
 use common::unit::Bytes;
+use harness::{PATIENCE, StepHarness, is_alive};
 use kantd::config::HealthSettings;
 use kantd::health::{Findings, Watched, watch};
 use nix::sys::signal::{Signal, kill};
 use node::HealthPolicy;
-use stand::{PATIENCE, Stand, is_alive};
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How orphans are spoken of, once there are as many signs as this.
-async fn until_told(findings: &mut Findings, count: usize) -> Vec<String> {
+/// Waits for this number of findings, which must be orphans, and returns their texts.
+async fn until_recorded(findings: &mut Findings, count: usize) -> Vec<String> {
     let found = findings.wait_for(|found| found.as_ref().is_some_and(|f| f.len() == count));
     let found = tokio::time::timeout(PATIENCE, found).await.unwrap().unwrap().clone().unwrap();
     let well = found.iter().all(|f| (f.check, f.response) == (Check::Orphans, Response::Drain));
@@ -26,9 +26,9 @@ async fn until_told(findings: &mut Findings, count: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn processes_of_a_job_whose_record_was_lost_are_told_and_not_touched() {
+async fn orphaned_processes_are_reported_and_not_killed() {
     needs_root!();
-    let mut stand = Stand::new().await;
+    let mut harness = StepHarness::new().await;
     let settings = HealthSettings {
         period: Some(Duration::from_millis(50)),
         script: None,
@@ -36,41 +36,41 @@ async fn processes_of_a_job_whose_record_was_lost_are_told_and_not_touched() {
         disk_free_min: Bytes(1),
         policy: HealthPolicy::default(),
     };
-    let (spool, cgroup, bell) = (stand.spool(), stand.place.clone(), Arc::default());
+    let (spool, cgroup, probe_now) = (harness.spool(), harness.cgroup.clone(), Arc::default());
     let watched = Watched {
         settings,
         gpus: Vec::new(),
         nvml_library: None,
         spool,
         cgroup,
-        bell,
-        signs: vec![],
+        probe_now,
+        symptoms: vec![],
     };
     let (watching, mut findings) = watch(watched);
     let watching = tokio::spawn(watching);
 
-    let id = stand.start(stand.order("sleep 600 & echo $! > up; wait")).await;
-    stand.line("up").await;
-    assert_eq!(until_told(&mut findings, 0).await, [""; 0], "a job that kantd knows");
-    let pid = stand.written("up").trim().parse().unwrap();
+    let id = harness.start(harness.order("sleep 600 & echo $! > up; wait")).await;
+    harness.line("up").await;
+    assert_eq!(until_recorded(&mut findings, 0).await, [""; 0], "a job that kantd knows");
+    let pid = harness.written("up").trim().parse().unwrap();
     let pid = nix::unistd::Pid::from_raw(pid);
 
-    // kantd is stopped, and somebody empties its spool.
-    let supervisor = stand.supervisor(id);
-    stand.close();
+    // kantd stops, and the step's directory is removed.
+    let supervisor = harness.supervisor(id);
+    harness.close();
     kill(supervisor, Signal::SIGKILL).unwrap();
-    stand::until("the supervisor is dead", || !is_alive(supervisor.as_raw())).await;
-    fs::remove_dir_all(stand.step_dir(id)).unwrap();
-    stand.open().await;
-    let told = until_told(&mut findings, 1).await;
-    assert!(told[0].contains(&id.to_string()), "{told:?}");
-    assert!(is_alive(pid.as_raw()), "it is not touched");
+    harness::until("the supervisor is dead", || !is_alive(supervisor.as_raw())).await;
+    fs::remove_dir_all(harness.step_dir(id)).unwrap();
+    harness.open().await;
+    let recorded = until_recorded(&mut findings, 1).await;
+    assert!(recorded[0].contains(&id.to_string()), "{recorded:?}");
+    assert!(is_alive(pid.as_raw()), "it is not killed");
 
     kill(pid, Signal::SIGKILL).unwrap();
-    until_told(&mut findings, 0).await;
+    until_recorded(&mut findings, 0).await;
     watching.abort();
-    stand::until("its groups are gone", || {
-        stand.groups(id).iter().all(|group| fs::remove_dir(group).is_ok())
+    harness::until("its groups are gone", || {
+        harness.groups(id).iter().all(|group| fs::remove_dir(group).is_ok())
     })
     .await;
 }

@@ -1,5 +1,5 @@
-//! Reading a job's output as its owner: what he may read and nothing else, and not before it is
-//! there. The cases about other users need root, and say so where they cannot run.
+//! Reading a job's output as its owner: only what the owner may read, and with a wait for new
+//! output. Cases with other users need root.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -23,13 +23,13 @@ use tokio::sync::watch;
 const ALICE: u32 = 12345;
 const BOB: u32 = 23456;
 
-/// Attempt 1.1 in this phase, on a board that can be changed.
-fn board(phase: StepPhase) -> (watch::Sender<Observed>, watch::Receiver<Observed>) {
+/// Attempt 1.1 in this phase, as published phases that can be changed.
+fn observed(phase: StepPhase) -> (watch::Sender<Observed>, watch::Receiver<Observed>) {
     watch::channel([StepStatus { id: id(1, 1), phase }].into_iter().collect())
 }
 
 fn reader() -> OutputReader {
-    OutputReader::new(false, board(ended(EndCause::Exited)).1)
+    OutputReader::new(false, observed(ended(EndCause::Exited)).1)
 }
 
 fn question(path: impl AsRef<Path>, uid: u32) -> ReadOutput {
@@ -49,13 +49,13 @@ fn refusal(chunk: OutputChunk) -> String {
     chunk.error.expect("must be refused")
 }
 
-/// The user who may read here: alice if we are root, else ourselves.
+/// The user whose file is read: alice if the test runs as root, else the test's own user.
 fn reading_user() -> u32 {
     let uid = nix::unistd::geteuid();
     if uid.is_root() { ALICE } else { uid.as_raw() }
 }
 
-/// A directory all may pass, and a file in it of `mode`, owned by uid and gid if we are root.
+/// A directory that all may traverse, with a file of this mode and, as root, these owners.
 fn file(text: &str, uid: u32, gid: u32, mode: u32) -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).unwrap();
@@ -77,7 +77,7 @@ fn is_root() -> bool {
 }
 
 #[tokio::test]
-async fn an_owner_reads_his_own_file_and_nobody_elses() {
+async fn an_owner_reads_their_own_file_and_no_others() {
     if !is_root() {
         return;
     }
@@ -89,16 +89,16 @@ async fn an_owner_reads_his_own_file_and_nobody_elses() {
     assert!(error.contains("Permission denied"), "{error}");
     assert!(error.contains(path.to_str().unwrap()), "{error}");
 
-    // Reading as a user left nothing behind: this process still reads everything.
+    // Reading as a user did not change this process's identity.
     assert_eq!(fs::read_to_string(&path).unwrap(), "alice's words");
 }
 
 #[tokio::test]
-async fn an_owner_is_not_helped_by_kantds_own_groups() {
+async fn an_owner_does_not_have_kantds_own_groups() {
     if !is_root() {
         return;
     }
-    // As systemd starts daemons; a shell in a container may have no supplementary group at all.
+    // Like a daemon started by systemd; a shell in a container may have no supplementary groups.
     nix::unistd::setgroups(&[nix::unistd::Gid::from_raw(0)]).unwrap();
     let (_dir, of_roots_group) = file("secret", 0, 0, 0o040);
     let error = refusal(reader().answer(question(&of_roots_group, ALICE)).await);
@@ -114,7 +114,7 @@ async fn root_reads_only_where_jobs_of_root_may_run() {
     let error = refusal(reader().answer(question(&path, 0)).await);
     assert!(error.contains("no jobs of root"), "{error}");
     if is_root() {
-        let allowing = OutputReader::new(true, board(running()).1);
+        let allowing = OutputReader::new(true, observed(running()).1);
         assert_eq!(allowing.answer(question(&path, 0)).await.bytes, b"root's words");
     }
 }
@@ -151,15 +151,15 @@ async fn a_piece_is_no_larger_than_asked_and_no_larger_than_a_mebibyte() {
 }
 
 #[tokio::test]
-async fn a_question_waits_until_the_file_is_made_and_grows() {
+async fn a_request_waits_until_the_file_exists_and_grows() {
     let user = reading_user();
     let (_dir, path) = file("", user, user, 0o600);
     fs::remove_file(&path).unwrap();
-    let (_board, view) = board(running());
+    let (_board, view) = observed(running());
     let reader = OutputReader::new(false, view);
     let waiting = ReadOutput { wait: Span::from_seconds(25), ..question(&path, user) };
     let mut answer = Box::pin(reader.answer(waiting));
-    // It really waits: there is nothing to answer with yet.
+    // The request waits: there is nothing to answer with yet.
     let early = tokio::time::timeout(Duration::from_millis(300), &mut answer).await;
     assert!(early.is_err(), "{early:?}");
     fs::write(&path, "").unwrap();
@@ -174,10 +174,10 @@ async fn a_question_waits_until_the_file_is_made_and_grows() {
 }
 
 #[tokio::test]
-async fn a_question_stops_waiting_when_its_time_is_up_or_its_step_is_over() {
+async fn a_request_stops_waiting_at_its_time_limit_or_its_steps_end() {
     let user = reading_user();
     let (_dir, path) = file("all", user, user, 0o600);
-    let (board, view) = board(running());
+    let (observed, view) = observed(running());
     let reader = OutputReader::new(false, view);
     let at_end = |wait| ReadOutput { offset: 3, wait, ..question(&path, user) };
     let chunk = soon(reader.answer(at_end(Span(200)))).await;
@@ -186,20 +186,20 @@ async fn a_question_stops_waiting_when_its_time_is_up_or_its_step_is_over() {
     let begun = Instant::now();
     let over = async {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        board.send_modify(|board| board.insert(id(1, 1), ended(EndCause::Exited)));
+        observed.send_modify(|observed| observed.insert(id(1, 1), ended(EndCause::Exited)));
     };
     let (chunk, ()) = soon(async { tokio::join!(reader.answer(at_end(Span(59_000))), over) }).await;
     assert_eq!((chunk.bytes, chunk.error), (vec![], None));
-    assert!(begun.elapsed() < Duration::from_secs(20), "waited for a step that was over");
+    assert!(begun.elapsed() < Duration::from_secs(20), "waited for a step that had ended");
 }
 
 #[tokio::test]
-async fn a_missing_file_is_an_error_only_when_nobody_will_write_it() {
+async fn a_missing_file_is_an_error_only_if_its_step_has_ended() {
     let user = reading_user();
     let missing = Path::new("/nonexistent/out");
     let error = refusal(reader().answer(question(missing, user)).await);
     assert!(error.contains("No such file"), "{error}");
-    let living = OutputReader::new(false, board(running()).1);
+    let living = OutputReader::new(false, observed(running()).1);
     let chunk = living.answer(question(missing, user)).await;
     assert_eq!((chunk.bytes, chunk.error), (vec![], None));
 }

@@ -1,4 +1,4 @@
-//! A node's session, runner and local socket against a stand-in controller over real TLS.
+//! A node's session, runner and local socket with a stand-in controller over real TLS.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -11,14 +11,15 @@ use common::wire::node::{
     DesiredStep, FromNode, NODE_PROTOCOL, ReadOutput, StepPhase, StepStatus, ToNode, Want,
 };
 use controller::{
-    Controller, FakeSteps, about, ended, hasty, id, running, say_all, soon, tls, until, wanted,
+    Controller, FakeSteps, ended, id, node_info, running, send_all, short_timing, soon, tls, until,
+    wanted,
 };
-use kantd::parts::Parts;
+use kantd::node_runtime::NodeRuntime;
 use net::{Client, ClusterKey, Endpoint, LocalListener};
 use std::path::Path;
 use tokio::task::JoinSet;
 
-/// A node `g-1` with stand-in steps, of which it holds `held` from the start.
+/// A node `g-1` with fake steps, which has the steps `held` from the start.
 fn node(
     key: &ClusterKey,
     controllers: &[std::net::SocketAddr],
@@ -26,11 +27,11 @@ fn node(
     socket: Option<&Path>,
 ) -> (FakeSteps, JoinSet<()>) {
     let (steps, changes) = FakeSteps::new();
-    let parts = Parts {
+    let parts = NodeRuntime {
         controllers: controllers.iter().map(|addr| tls(*addr, key, "g-1")).collect(),
-        about: about("g-1"),
+        info: node_info("g-1"),
         allow_root: true,
-        pace: hasty(),
+        timing: short_timing(),
         health: tokio::sync::watch::channel(None).1,
         steps: None,
     };
@@ -43,7 +44,7 @@ fn holding(steps: &[(common::id::AttemptId, StepPhase)]) -> Vec<StepStatus> {
 }
 
 #[tokio::test]
-async fn a_wanted_step_goes_its_way_and_every_phase_is_reported() {
+async fn every_phase_of_a_wanted_step_is_reported() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;
     let (steps, _node) = node(&key, &[controller.addr], vec![], None);
@@ -51,13 +52,13 @@ async fn a_wanted_step_goes_its_way_and_every_phase_is_reported() {
     let (mut channel, hello) = controller.welcome().await;
     assert_eq!((hello.name.as_str(), hello.protocol), ("g-1", NODE_PROTOCOL));
     assert_eq!(hello.identity, "identity of g-1");
-    assert_eq!(hello.inventory, *about("g-1").inventory);
+    assert_eq!(hello.inventory, *node_info("g-1").inventory);
     assert_eq!(hello.steps, []);
 
     let a = id(1, 1);
-    say_all(&channel, vec![wanted(a, Want::Prepare, "g-1")]).await;
+    send_all(&channel, vec![wanted(a, Want::Prepare, "g-1")]).await;
     until(&mut channel, a, |phase| *phase == StepPhase::Ready).await;
-    say_all(
+    send_all(
         &channel,
         vec![DesiredStep {
             id: a,
@@ -72,16 +73,16 @@ async fn a_wanted_step_goes_its_way_and_every_phase_is_reported() {
     until(&mut channel, a, |phase| *phase == running()).await;
     steps.set(a, ended(EndCause::Exited));
     until(&mut channel, a, |phase| *phase == ended(EndCause::Exited)).await;
-    say_all(&channel, vec![]).await;
-    // A question is answered after what was said before it, so the node is done forgetting.
+    send_all(&channel, vec![]).await;
+    // Updates are handled in order, so that the step is forgotten when this one is answered.
     let b = id(2, 1);
-    say_all(&channel, vec![wanted(b, Want::Stop, "g-1")]).await;
+    send_all(&channel, vec![wanted(b, Want::Stop, "g-1")]).await;
     until(&mut channel, b, |phase| matches!(phase, StepPhase::Ended(_))).await;
-    assert_eq!(steps.told(), ["launch 1.1", "go 1.1", "forget 1.1"]);
+    assert_eq!(steps.recorded(), ["launch 1.1", "go 1.1", "forget 1.1"]);
 }
 
 #[tokio::test]
-async fn a_new_connection_hears_of_everything_and_disturbs_nothing_until_the_word_is_given() {
+async fn a_new_connection_reports_all_steps_and_changes_none_before_a_full_update() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;
     let (a, b) = (id(1, 1), id(2, 1));
@@ -92,17 +93,17 @@ async fn a_new_connection_hears_of_everything_and_disturbs_nothing_until_the_wor
     assert_eq!(hello.steps, held);
     drop(channel);
     let (mut channel, hello) = controller.welcome().await;
-    assert_eq!(hello.steps, held, "the second hello says as much as the first");
+    assert_eq!(hello.steps, held, "the second hello has the same steps");
 
-    // What happens meanwhile is reported, and a change without the whole moves nothing.
+    // Changes are reported meanwhile, and an update that is not full has no effect.
     let update = common::wire::node::DesiredUpdate { full: false, steps: vec![], gone: vec![a, b] };
     channel.send(&ToNode::Desired(update)).await.unwrap();
     let c = id(3, 1);
     steps.set(c, running());
     until(&mut channel, c, |phase| *phase == running()).await;
-    assert_eq!(steps.told(), Vec::<String>::new());
+    assert_eq!(steps.recorded(), Vec::<String>::new());
 
-    // The whole is: `a` goes on, `b` is known to be over, `c` is nobody's, `d` comes too late.
+    // A full update: `a` runs on, `b` has ended, `c` is unwanted, `d` is stopped before its launch.
     let (d, run) = (
         id(4, 1),
         DesiredStep {
@@ -114,17 +115,17 @@ async fn a_new_connection_hears_of_everything_and_disturbs_nothing_until_the_wor
             order: None,
         },
     );
-    say_all(&channel, vec![run, wanted(d, Want::Stop, "g-1")]).await;
+    send_all(&channel, vec![run, wanted(d, Want::Stop, "g-1")]).await;
     until(&mut channel, d, |phase| matches!(phase, StepPhase::Ended(_))).await;
     drop(channel);
     let (_channel, hello) = controller.welcome().await;
     assert!(hello.steps.contains(&StepStatus { id: a, phase: running() }));
     assert!(hello.steps.iter().all(|step| step.id != b), "forgotten");
-    assert_eq!(steps.until_told(3).await, ["stop 3.1", "forget 2.1", "forget 3.1"]);
+    assert_eq!(steps.until_recorded(3).await, ["stop 3.1", "forget 2.1", "forget 3.1"]);
 }
 
 #[tokio::test]
-async fn what_the_node_cannot_run_is_reported_as_over() {
+async fn attempts_that_the_node_cannot_run_are_reported_as_ended() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;
     let (steps, _node) = node(&key, &[controller.addr], vec![], None);
@@ -139,7 +140,7 @@ async fn what_the_node_cannot_run_is_reported_as_over() {
         resized: None,
         order: None,
     };
-    say_all(&channel, vec![wanted(stopped, Want::Stop, "g-1"), without_order]).await;
+    send_all(&channel, vec![wanted(stopped, Want::Stop, "g-1"), without_order]).await;
     let Some(Ok(FromNode::Report(news))) = soon(channel.recv()).await else {
         panic!("expected a report");
     };
@@ -151,11 +152,11 @@ async fn what_the_node_cannot_run_is_reported_as_over() {
         })
         .collect();
     assert_eq!(causes, [(stopped, EndCause::Stopped, true), (lost, EndCause::Lost, true)]);
-    assert_eq!(steps.told(), Vec::<String>::new());
+    assert_eq!(steps.recorded(), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn a_refused_node_keeps_its_jobs_and_asks_again() {
+async fn a_refused_node_keeps_its_jobs_and_tries_again() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;
     let held = holding(&[(id(1, 1), running())]);
@@ -168,11 +169,11 @@ async fn a_refused_node_keeps_its_jobs_and_asks_again() {
     }
     let (_channel, hello) = controller.welcome().await;
     assert_eq!(hello.steps, held);
-    assert_eq!(steps.told(), Vec::<String>::new());
+    assert_eq!(steps.recorded(), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn the_next_controller_is_dialled_and_local_users_are_passed_on_to_it() {
+async fn the_next_controller_gets_the_session_and_the_requests_of_local_users() {
     let key = ClusterKey::generate().unwrap();
     let mut away = Controller::start(&key).await;
     let mut there = Controller::start(&key).await;
@@ -188,7 +189,7 @@ async fn the_next_controller_is_dialled_and_local_users_are_passed_on_to_it() {
     let local = Client::new(Endpoint::Unix(socket));
     let answered = async {
         loop {
-            // Between the two sessions the one that left may still be asked.
+            // Between the two sessions a request may still go to the controller that left.
             let ask = axum::http::Request::get("/v1/jobs?all=true").body(Default::default());
             let answer = local.send(ask.unwrap()).await.unwrap();
             if answer.status().is_success() {
@@ -204,10 +205,10 @@ async fn the_next_controller_is_dialled_and_local_users_are_passed_on_to_it() {
 }
 
 #[tokio::test]
-async fn a_controller_that_does_not_lead_sends_the_node_to_the_one_that_does() {
+async fn a_follower_sends_the_node_to_the_leader() {
     let key = ClusterKey::generate().unwrap();
     let mut follower = Controller::start(&key).await;
-    // The node was configured before this one was added.
+    // Not in the node's configuration.
     let mut leader = Controller::start(&key).await;
     let held = holding(&[(id(1, 1), running())]);
     let (steps, _node) = node(&key, &[follower.addr], held.clone(), None);
@@ -217,11 +218,11 @@ async fn a_controller_that_does_not_lead_sends_the_node_to_the_one_that_does() {
     let (channel, hello) = leader.welcome().await;
     assert_eq!(hello.steps, held);
 
-    // It leads no more, and does not know who does: the node asks around again.
+    // It loses the lead and knows no successor: the node tries its controllers again.
     channel.send(&ToNode::NotLeader { leader: None }).await.unwrap();
     let (channel, hello) = follower.welcome().await;
     assert_eq!(hello.steps, held);
-    say_all(
+    send_all(
         &channel,
         vec![DesiredStep {
             id: id(1, 1),
@@ -233,11 +234,11 @@ async fn a_controller_that_does_not_lead_sends_the_node_to_the_one_that_does() {
         }],
     )
     .await;
-    assert_eq!(steps.told(), Vec::<String>::new(), "its job never noticed");
+    assert_eq!(steps.recorded(), Vec::<String>::new(), "its job is not affected");
 }
 
 #[tokio::test]
-async fn without_a_session_local_users_are_passed_on_to_any_controller_that_stands() {
+async fn without_a_session_local_users_requests_go_to_any_running_controller() {
     let key = ClusterKey::generate().unwrap();
     let away = Controller::start(&key).await;
     let mut there = Controller::start(&key).await;
@@ -246,7 +247,7 @@ async fn without_a_session_local_users_are_passed_on_to_any_controller_that_stan
     let both = [away.addr, there.addr];
     away.stop().await;
     let (_steps, _node) = node(&key, &both, vec![], Some(&socket));
-    // It leads nothing, so there is no session; but it can pass questions on.
+    // A follower, so that there is no session; but it can forward requests.
     let (channel, _) = there.greet().await;
     channel.send(&ToNode::NotLeader { leader: None }).await.unwrap();
     let local = Client::new(Endpoint::Unix(socket));
@@ -256,7 +257,7 @@ async fn without_a_session_local_users_are_passed_on_to_any_controller_that_stan
 }
 
 #[tokio::test]
-async fn questions_for_output_are_answered_on_the_channel() {
+async fn requests_for_output_are_answered_on_the_channel() {
     let key = ClusterKey::generate().unwrap();
     let mut controller = Controller::start(&key).await;
     let (_steps, _node) = node(&key, &[controller.addr], vec![], None);
@@ -287,7 +288,7 @@ async fn questions_for_output_are_answered_on_the_channel() {
     match soon(channel.recv()).await {
         Some(Ok(FromNode::Output(chunk))) => {
             assert_eq!((chunk.question, chunk.bytes), (2, vec![]));
-            assert!(chunk.error.unwrap().contains("No such file"), "says why");
+            assert!(chunk.error.unwrap().contains("No such file"), "it gives the reason");
         }
         other => panic!("{other:?}"),
     }

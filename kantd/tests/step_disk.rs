@@ -1,19 +1,19 @@
-//! A spool that takes no more writes: a step that has ended is told all the same, so that its job
-//! does not hang, and is written down as soon as that can be.
+//! A spool that accepts no more writes: the end of a step is reported all the same, so that its job
+//! does not hang, and is recorded as soon as possible.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod stand;
+mod harness;
 
 use common::job::EndCause;
-use stand::{Stand, until};
+use harness::{StepHarness, until};
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Does nobody write to an immutable file here, not even through one that is open? In memory they
-/// do; other file systems have no such thing.
+/// Whether immutable files work here, even for files that are open. In memory they do not; other
+/// file systems may lack them.
 fn has_immutable_files(dir: &Path) -> bool {
     let probe = dir.join("probe");
     let mut open = File::create(&probe).unwrap();
@@ -29,28 +29,28 @@ fn set_immutable(file: &Path, flag: &str) -> bool {
 }
 
 #[tokio::test]
-async fn an_end_that_cannot_be_written_down_is_told_and_is_written_later() {
+async fn an_end_that_cannot_be_recorded_is_reported_and_recorded_later() {
     needs_root!();
-    let mut stand = Stand::new().await;
-    if !has_immutable_files(&stand.spool()) {
-        println!("skipped: no chattr, or a file system whose immutable files are written to");
+    let mut harness = StepHarness::new().await;
+    if !has_immutable_files(&harness.spool()) {
+        println!("skipped: no chattr, or a file system without immutable files");
         return;
     }
-    let id = stand.start(stand.order("while [ ! -e done ]; do sleep 0.02; done; exit 3")).await;
-    let journal = stand.step_dir(id).join("journal");
+    let id = harness.start(harness.order("while [ ! -e done ]; do sleep 0.02; done; exit 3")).await;
+    let journal = harness.step_dir(id).join("journal");
     assert!(set_immutable(&journal, "+i"));
-    fs::write(stand.work_dir().join("done"), "").unwrap();
-    let end = stand.end(id).await;
+    fs::write(harness.work_dir().join("done"), "").unwrap();
+    let end = harness.end(id).await;
     let written = || fs::read_to_string(&journal).unwrap().contains("ended");
     let was_written = written();
-    // kantd is started again meanwhile: it hears the same.
-    stand.close();
-    stand.open().await;
-    let again = stand.end(id).await;
+    // A kantd that starts meanwhile gets the same report.
+    harness.close();
+    harness.open().await;
+    let again = harness.end(id).await;
     assert!(set_immutable(&journal, "-i"));
-    assert!(!was_written, "the file took it: the test shows nothing");
+    assert!(!was_written, "the file was written: the test shows nothing");
     assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 3), "{end:?}");
     assert_eq!(again, end);
-    until("it is written down", written).await;
-    stand.assert_no_group(id);
+    until("the end is recorded", written).await;
+    harness.assert_no_group(id);
 }

@@ -1,36 +1,32 @@
-//! What a node can be told to do next. Every action may be repeated until its effect is observed;
-//! whoever carries it out must make a repetition harmless. Never says how it is done.
+//! The actions of a node. An action is repeated until its effect is observed, so that carrying it
+//! out must be idempotent.
 
 use common::id::AttemptId;
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{LaunchOrder, Resized};
 
-/// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NodeAction {
-    /// End it: nobody wants it any more.
+    /// End an attempt that is no longer wanted.
     Stop(AttemptId),
-    /// Drop what is kept of it: it is over, and the controller knows.
+    /// Drop what is kept of an attempt that has ended, because the controller knows.
     Forget(AttemptId),
-    /// Hold it as ended without ever having run it, so that the controller need not wait for it.
+    /// Report an attempt as ended that never ran, so that the controller need not wait for it.
     Decline(AttemptId, DeclineReason),
-    /// It stands ready and all others of its gang do: run it.
+    /// Run an attempt that is ready, as all others of its gang are.
     Go(AttemptId),
-    /// Let its processes stand still.
     Suspend(AttemptId),
-    /// Let them go on.
     Resume(AttemptId),
-    /// Keep to this time limit from now on.
+    /// Apply this time limit.
     Limit(AttemptId, Span),
-    /// Tell it what it has since it was given another size.
+    /// Apply the job's new size.
     Resize(AttemptId, Box<Resized>),
-    /// Prepare it. Never a second time for one attempt, never beside another attempt of its job.
+    /// Prepare an attempt. Once for each attempt, and not next to another attempt of its job.
     Launch(Box<LaunchOrder>),
 }
 
 impl NodeAction {
-    /// The attempt it is about.
     #[must_use]
     pub fn id(&self) -> AttemptId {
         match self {
@@ -50,22 +46,22 @@ impl NodeAction {
 /// Why a wanted attempt is ended without having run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DeclineReason {
-    /// It was to stop before it was launched.
+    /// It was stopped before it was launched.
     #[error("stopped before this node launched it")]
     StoppedBeforeLaunch,
-    /// It came without an order, as if it ran here, and nothing of it is here.
-    #[error("this node holds nothing of it and was sent no launch order: was its spool emptied?")]
+    /// It came without a launch order, as if it ran here, and the node does not have it.
+    #[error("this node does not have it and was sent no launch order: was its spool emptied?")]
     NotHeld,
-    /// It was here before, ended, and was forgotten: it never runs a second time.
-    #[error("this attempt ended on this node before and was forgotten")]
+    /// It ended here and was forgotten; it must not run again.
+    #[error("this attempt has ended on this node and was forgotten")]
     EndedBefore,
-    /// A newer attempt of the same job is wanted or was launched here: an older one never follows.
+    /// A newer attempt of the same job is wanted or was launched here.
     #[error("this node already has a newer attempt of the same job")]
     Superseded,
 }
 
 impl DeclineReason {
-    /// How its end is reported.
+    /// The cause that is reported to the controller.
     #[must_use]
     pub const fn cause(self) -> EndCause {
         match self {

@@ -1,66 +1,63 @@
-//! What the controller wants of this node, put together from its updates. A word counts only as
-//! long as the connection it came on: on a new one nothing is done until everything was said
-//! again. Never compares it with what runs; `reconcile` does.
+//! The steps that the controller wants on this node, assembled from its updates. They are valid
+//! only on the connection that brought them: on a new one nothing is done before a full update.
 
 use common::id::AttemptId;
 use common::time::Span;
 use common::wire::node::{DesiredStep, DesiredUpdate, LaunchOrder, Resized, Want};
 use std::collections::BTreeMap;
 
-/// One attempt that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// What should become of it.
     pub want: Want,
-    /// Of one that runs: it stands still.
+    /// If it runs: whether it is suspended.
     pub suspended: bool,
-    /// Its time limit; `None`: as its order has it.
+    /// `None` if the limit of its launch order applies.
     pub time_limit: Option<Span>,
-    /// What it has since it was given another size.
+    /// The latest resize.
     pub resized: Option<Box<Resized>>,
-    /// How to launch it; `None` if the controller believes that the node holds it.
+    /// `None` if the controller believes that the node has the attempt.
     pub order: Option<Box<LaunchOrder>>,
 }
 
-/// Everything the controller wants, once it has said so.
+/// Everything that the controller wants, once it has sent it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Desired {
     in_force: bool,
     steps: BTreeMap<AttemptId, Wanted>,
 }
 
-/// An update that makes no sense where it came.
+/// An update that is invalid at this point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DesiredError {
-    /// A change came on a connection on which the whole was never said.
-    #[error("failed to apply a change of what to run: the whole was not sent on this connection")]
+    /// A change on a connection without a full update.
+    #[error("failed to apply a change of what to run: no full update was sent on this connection")]
     ChangeBeforeWhole,
 }
 
 impl Desired {
-    /// Nothing was said yet.
+    /// An empty state before the first update.
     #[must_use]
     pub const fn new() -> Self {
         Self { in_force: false, steps: BTreeMap::new() }
     }
 
-    /// The connection is gone or a new one begins: what was said is no longer in force. The
-    /// controller may have given the node up meanwhile and started its jobs elsewhere.
-    pub fn suspend(&mut self) {
+    /// Invalidates the state when the connection ends or a new one begins: the controller may have
+    /// given the node up and started its jobs elsewhere.
+    pub fn invalidate(&mut self) {
         self.in_force = false;
     }
 
-    /// Has the controller said, on this connection, everything it wants?
+    /// Whether the controller has sent a full update on this connection.
     #[must_use]
     pub const fn is_in_force(&self) -> bool {
         self.in_force
     }
 
-    /// Takes an update in. An order once received stays valid while its attempt is wanted, so a
-    /// repeated want may leave it out. An order for another attempt than its step counts as none.
+    /// Applies an update. A launch order stays valid while its attempt is wanted, so that a
+    /// repeated update may leave it out. An order for another attempt is ignored.
     ///
     /// # Errors
-    /// [`DesiredError::ChangeBeforeWhole`]; nothing changed then.
+    /// [`DesiredError::ChangeBeforeWhole`]; the state is then unchanged.
     pub fn apply(&mut self, update: DesiredUpdate) -> Result<(), DesiredError> {
         let mut earlier = BTreeMap::new();
         if update.full {
@@ -79,7 +76,7 @@ impl Desired {
         Ok(())
     }
 
-    /// What is wanted of an attempt; `None` if it is not wanted.
+    /// The entry of a wanted attempt.
     #[must_use]
     pub fn wanted(&self, id: AttemptId) -> Option<&Wanted> {
         self.steps.get(&id)

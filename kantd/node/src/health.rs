@@ -1,48 +1,45 @@
-//! What a node makes of the signs of sickness that it sees: which XIDs are the hardware's and which
-//! a job's, what lasts, and what is to be done. Never looks at the machine; kantd does.
+//! The assessment of a node's symptoms: which GPU errors (XIDs) the hardware causes and which a
+//! job, which symptoms last, and how to respond.
 
 use common::health::{Check, Finding, Response};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Something that was seen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Sign {
-    /// What kind of thing.
+pub struct Symptom {
     pub check: Check,
-    /// Of what, and in which way. Without numbers that change by themselves: another text is
+    /// The object and the problem, without numbers that change on their own: another text is
     /// another finding.
-    pub says: String,
-    /// How often so far, by the count of who saw it. Of what lasts, more often than before is
-    /// another finding, in the place of the one before.
+    pub text: String,
+    /// Number of occurrences, as counted by the observer. A lasting symptom with a higher count is
+    /// a new finding, which replaces the earlier one.
     pub times: u64,
 }
 
-impl Sign {
-    /// With its words; seen once, or not counted.
-    pub fn new(check: Check, says: impl Into<String>) -> Self {
-        Self { check, says: says.into(), times: 1 }
+impl Symptom {
+    /// A symptom that occurred once, or is not counted.
+    pub fn new(check: Check, text: impl Into<String>) -> Self {
+        Self { check, text: text.into(), times: 1 }
     }
 
-    /// Seen so often by now.
     #[must_use]
     pub fn times(self, times: u64) -> Self {
         Self { times, ..self }
     }
 }
 
-/// What the operator wants done about findings; by default each drains the node, but for GPUs that
-/// are slowed down, which is no news on a hot day, and for a read-only disk, on which no job's end
-/// could be written down.
+/// The operator's responses to findings. By default a finding drains the node, except for throttled
+/// GPUs, which are usual when it is hot, and for a read-only disk, on which the end of a job could
+/// not be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HealthPolicy {
     pub warn: BTreeSet<Check>,
     pub drain: BTreeSet<Check>,
-    /// No new jobs, and those there start again elsewhere.
+    /// No new jobs, and running jobs are requeued.
     pub drain_now: BTreeSet<Check>,
 }
 
 impl HealthPolicy {
-    /// What is done about a check that failed.
+    /// The response to a failed check.
     #[must_use]
     pub fn response(&self, check: Check) -> Response {
         match check {
@@ -56,40 +53,40 @@ impl HealthPolicy {
     }
 }
 
-/// What the node knows to be wrong with itself.
+/// The known problems of the node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ward {
+pub struct HealthMonitor {
     policy: HealthPolicy,
-    /// Seen once, and true until somebody has seen to it; and how often at most.
+    /// Symptoms that last until an operator has attended to them, and their highest count.
     lasting: BTreeMap<(Check, String), u64>,
 }
 
-impl Ward {
-    /// Nothing is known yet.
+impl HealthMonitor {
+    /// A monitor without findings.
     #[must_use]
     pub const fn new(policy: HealthPolicy) -> Self {
         Self { policy, lasting: BTreeMap::new() }
     }
 
-    /// Everything that is wrong, after a look that saw these signs: they and what lasts, the worst
-    /// first, each once.
-    pub fn look(&mut self, signs: impl IntoIterator<Item = Sign>) -> Vec<Finding> {
+    /// All findings after a probe with these symptoms: these and the lasting ones, each once, the
+    /// worst first.
+    pub fn assess(&mut self, symptoms: impl IntoIterator<Item = Symptom>) -> Vec<Finding> {
         let mut now = BTreeSet::new();
-        for Sign { check, says, times } in signs {
+        for Symptom { check, text, times } in symptoms {
             if check.is_lasting() {
-                let most = self.lasting.entry((check, says)).or_default();
+                let most = self.lasting.entry((check, text)).or_default();
                 *most = times.max(*most);
             } else {
-                now.insert((check, says));
+                now.insert((check, text));
             }
         }
-        let lasting = self.lasting.iter().map(|((check, says), times)| match times {
-            0 | 1 => (*check, says.clone()),
-            _ => (*check, format!("{says} ({times} times)")),
+        let lasting = self.lasting.iter().map(|((check, text), times)| match times {
+            0 | 1 => (*check, text.clone()),
+            _ => (*check, format!("{text} ({times} times)")),
         });
-        let finding = |(check, says)| {
+        let finding = |(check, text)| {
             let response = self.policy.response(check);
-            Finding { check, says, response }
+            Finding { check, says: text, response }
         };
         let mut findings: Vec<Finding> = lasting.chain(now).map(finding).collect();
         findings.sort_by_key(|finding| (std::cmp::Reverse(finding.response), finding.check));
@@ -97,13 +94,13 @@ impl Ward {
     }
 }
 
-/// What an XID means, if it means that the GPU needs care; in words. Source: NVIDIA, "XID Errors",
-/// the catalog for A100 and later (docs.nvidia.com/deploy/xid-errors): those whose immediate
-/// action is to reset the GPU, to restart the machine or to look at its cables, with 48 and 74,
-/// whose workflows come to a reset. After all others the GPU goes on, by the same catalog: those
-/// that a program causes (13, 31, 43, 45, ...), and those whose cause was mended or contained (63,
-/// 92, 94). 144 to 150 and 154 are any of these, by a detail that NVML does not tell; 155 is told
-/// of links that go to sleep too.
+/// The meaning of an XID after which the GPU needs care. Source: NVIDIA, "XID Errors", the catalog
+/// for A100 and later (docs.nvidia.com/deploy/xid-errors): XIDs whose immediate action is to reset
+/// the GPU, to restart the machine or to check its cables, and 48 and 74, whose workflows end in a
+/// reset. After all others the GPU continues, by the same catalog: those that a program causes (13,
+/// 31, 43, 45, ...), and those whose cause was repaired or contained (63, 92, 94). 144 to 150 and
+/// 154 can be either, depending on a detail that NVML does not report; 155 also reports links that
+/// go to sleep.
 #[must_use]
 pub const fn broken_hardware(xid: u64) -> Option<&'static str> {
     Some(match xid {
@@ -135,34 +132,41 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_stays_and_the_rest_goes_as_it_came() {
-        let mut ward = Ward::new(HealthPolicy::default());
-        let xid = Sign::new(Check::GpuXid, "GPU 3: XID 79");
-        let disk = Sign::new(Check::DiskFull, "/var is nearly full");
-        let both = ward.look([disk.clone(), xid.clone(), xid]);
+    fn lasting_symptoms_stay_and_others_go() {
+        let mut monitor = HealthMonitor::new(HealthPolicy::default());
+        let xid = Symptom::new(Check::GpuXid, "GPU 3: XID 79");
+        let disk = Symptom::new(Check::DiskFull, "/var is nearly full");
+        let both = monitor.assess([disk.clone(), xid.clone(), xid]);
         assert_eq!(checks(&both), [Check::GpuXid, Check::DiskFull]);
-        assert_eq!(checks(&ward.look([])), [Check::GpuXid]);
-        assert_eq!(checks(&ward.look([disk])), [Check::GpuXid, Check::DiskFull]);
+        assert_eq!(checks(&monitor.assess([])), [Check::GpuXid]);
+        assert_eq!(checks(&monitor.assess([disk])), [Check::GpuXid, Check::DiskFull]);
     }
 
     #[test]
-    fn what_happens_once_more_is_another_finding_in_the_place_of_the_one_before() {
-        let mut ward = Ward::new(HealthPolicy::default());
-        let xid = || Sign::new(Check::GpuXid, "GPU 3: XID 79");
-        let says = |found: Vec<Finding>| -> Vec<String> {
+    fn a_repeated_occurrence_replaces_the_finding() {
+        let mut monitor = HealthMonitor::new(HealthPolicy::default());
+        let xid = || Symptom::new(Check::GpuXid, "GPU 3: XID 79");
+        let texts = |found: Vec<Finding>| -> Vec<String> {
             found.into_iter().map(|finding| finding.says).collect()
         };
-        assert_eq!(says(ward.look([xid()])), ["GPU 3: XID 79"]);
-        assert_eq!(says(ward.look([])), ["GPU 3: XID 79"]);
-        assert_eq!(says(ward.look([xid().times(2), xid().times(3)])), ["GPU 3: XID 79 (3 times)"]);
-        let ecc = Sign::new(Check::GpuEcc, "GPU 3: ECC").times(4);
+        assert_eq!(texts(monitor.assess([xid()])), ["GPU 3: XID 79"]);
+        assert_eq!(texts(monitor.assess([])), ["GPU 3: XID 79"]);
+        assert_eq!(
+            texts(monitor.assess([xid().times(2), xid().times(3)])),
+            ["GPU 3: XID 79 (3 times)"]
+        );
+        let ecc = Symptom::new(Check::GpuEcc, "GPU 3: ECC").times(4);
         let both = ["GPU 3: XID 79 (3 times)", "GPU 3: ECC (4 times)"];
-        assert_eq!(says(ward.look([ecc.clone()])), both);
-        assert_eq!(says(ward.look([ecc])), both, "a look alone is no news");
+        assert_eq!(texts(monitor.assess([ecc.clone()])), both);
+        assert_eq!(
+            texts(monitor.assess([ecc])),
+            both,
+            "a probe without a new occurrence changes nothing"
+        );
     }
 
     #[test]
-    fn the_operator_decides_what_is_done_and_the_strictest_word_holds() {
+    fn the_operator_sets_responses_and_the_strictest_applies() {
         let policy = HealthPolicy {
             warn: [Check::GpuXid, Check::DiskFull].into(),
             drain: [Check::GpuThrottled].into(),
@@ -178,8 +182,9 @@ mod tests {
         ] {
             assert_eq!(policy.response(check), response, "{}", check.word());
         }
-        let signs = [Check::GpuXid, Check::GpuThrottled, Check::GpuLost].map(|c| Sign::new(c, ""));
-        let found = Ward::new(policy).look(signs);
+        let symptoms =
+            [Check::GpuXid, Check::GpuThrottled, Check::GpuLost].map(|c| Symptom::new(c, ""));
+        let found = HealthMonitor::new(policy).assess(symptoms);
         assert_eq!(checks(&found), [Check::GpuLost, Check::GpuThrottled, Check::GpuXid]);
     }
 

@@ -1,9 +1,9 @@
-//! What a node must do next: [`reconcile`] compares what the controller wants with what the node
-//! holds and answers with the steps between the two.
+//! The decisions of a node: [`reconcile`] compares what the controller wants with what the node has
+//! and returns the actions that lead from one to the other.
 //!
-//! This crate never does anything: no clock, no files, no sockets, no processes. kantd carries out
-//! the actions, looks again, and asks again. Because every answer follows from the two inputs
-//! alone, a restart, a reconnect and a lost message need no path of their own.
+//! The crate is pure and never uses a clock, files, sockets or processes. kantd carries out the
+//! actions and calls again. Because each result depends on the two inputs alone, restarts,
+//! reconnects and lost messages need no special handling.
 
 mod action;
 mod desired;
@@ -13,6 +13,6 @@ mod reconcile;
 
 pub use action::{DeclineReason, NodeAction};
 pub use desired::{Desired, DesiredError, Wanted};
-pub use health::{HealthPolicy, Sign, Ward, broken_hardware};
+pub use health::{HealthMonitor, HealthPolicy, Symptom, broken_hardware};
 pub use observed::Observed;
 pub use reconcile::reconcile;

@@ -1,24 +1,23 @@
-//! What a node holds: the phase of every attempt that it launched or adopted and has not yet
-//! forgotten. An attempt counts as observed from the moment its launch begins. Never guesses.
+//! The attempts on a node: the phase of each that it launched or adopted and has not forgotten. An
+//! attempt is listed from the start of its launch.
 
 use common::id::{Attempt, AttemptId, JobKey};
 use common::time::Span;
 use common::wire::node::{StepPhase, StepStatus};
 use std::collections::BTreeMap;
 
-/// So many jobs are remembered after their last attempt was forgotten; the oldest go first. Enough
-/// to catch a controller that repeats itself, small enough never to be felt.
+/// Number of jobs remembered after their last attempt was forgotten: enough to catch a controller
+/// that repeats itself.
 const PAST_JOBS_MAX: usize = 10_000;
 
-/// The attempts a node holds, and where each is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Observed {
     held: BTreeMap<AttemptId, StepPhase>,
-    /// The newest forgotten attempt of each job, so that none is launched a second time.
+    /// The newest forgotten attempt of each job, which must not be launched again.
     past: BTreeMap<JobKey, Attempt>,
-    /// How often their jobs were given another size, as far as they were told by this kantd.
+    /// The number of the last resize that each step got from this kantd.
     sizes: BTreeMap<AttemptId, u32>,
-    /// The time limits that they keep to, as far as they were told by this kantd.
+    /// The time limit that each step got from this kantd.
     limits: BTreeMap<AttemptId, Span>,
 }
 
@@ -33,12 +32,12 @@ impl Observed {
         }
     }
 
-    /// Notes the phase of an attempt.
+    /// Sets the phase of an attempt.
     pub fn insert(&mut self, id: AttemptId, phase: StepPhase) {
         self.held.insert(id, phase);
     }
 
-    /// Forgets an attempt, but not that it was here.
+    /// Forgets an attempt, but remembers that it was here.
     pub fn forget(&mut self, id: AttemptId) {
         self.limits.remove(&id);
         self.sizes.remove(&id);
@@ -52,54 +51,54 @@ impl Observed {
         }
     }
 
-    /// Notes the time limit that an attempt was told.
-    pub fn note_limit(&mut self, id: AttemptId, limit: Span) {
+    /// Records the time limit sent to a step.
+    pub fn record_limit(&mut self, id: AttemptId, limit: Span) {
         self.limits.insert(id, limit);
     }
 
-    /// Notes that an attempt was told of its size, changed so often by then.
-    pub fn note_size(&mut self, id: AttemptId, number: u32) {
+    /// Records the number of the resize sent to a step.
+    pub fn record_size(&mut self, id: AttemptId, number: u32) {
         self.sizes.insert(id, number);
     }
 
-    /// How often its size had changed when it was last told; `None`: nobody knows.
+    /// The number of the last resize sent to a step, if known.
     #[must_use]
     pub fn size(&self, id: AttemptId) -> Option<u32> {
         self.sizes.get(&id).copied()
     }
 
-    /// The time limit it was told; `None`: nobody knows.
+    /// The time limit sent to a step, if known.
     #[must_use]
     pub fn limit(&self, id: AttemptId) -> Option<Span> {
         self.limits.get(&id).copied()
     }
 
-    /// The newest attempt of a job that was here and is forgotten.
+    /// The newest forgotten attempt of a job.
     #[must_use]
     pub fn past(&self, key: JobKey) -> Option<Attempt> {
         self.past.get(&key).copied()
     }
 
-    /// Puts on a board what is held now; true if that is news there. What was forgotten stays
-    /// here: nobody else asks for it, and after many jobs it would be nearly all there is to copy.
-    pub fn show_on(&self, board: &mut Self) -> bool {
-        let news = board.held != self.held;
-        if news {
-            board.held.clone_from(&self.held);
+    /// Copies the phases to `published`; true if they differ. Forgotten attempts are not copied:
+    /// only this side needs them, and there may be many.
+    pub fn copy_phases_to(&self, published: &mut Self) -> bool {
+        let changed = published.held != self.held;
+        if changed {
+            published.held.clone_from(&self.held);
         }
-        news
+        changed
     }
 
-    /// Where an attempt is; `None` if the node does not hold it.
+    /// The phase of an attempt, if the node has it.
     #[must_use]
     pub fn phase(&self, id: AttemptId) -> Option<&StepPhase> {
         self.held.get(&id)
     }
 
-    /// Is it held, and not over?
+    /// Whether the node has the attempt and it has not ended.
     #[must_use]
-    pub fn is_living(&self, id: AttemptId) -> bool {
-        self.phase(id).is_some_and(is_living)
+    pub fn is_alive(&self, id: AttemptId) -> bool {
+        self.phase(id).is_some_and(is_alive)
     }
 
     /// Every attempt, by id.
@@ -107,31 +106,31 @@ impl Observed {
         self.held.iter().map(|(id, phase)| (*id, phase))
     }
 
-    /// The living attempts of one job, oldest first.
-    pub fn living_of(&self, key: JobKey) -> impl Iterator<Item = AttemptId> {
+    /// The attempts of a job that have not ended, oldest first.
+    pub fn alive_attempts_of(&self, key: JobKey) -> impl Iterator<Item = AttemptId> {
         let id = |attempt| AttemptId { key, attempt: Attempt(attempt) };
         let held = self.held.range(id(0)..=id(u32::MAX));
-        held.filter(|(_, phase)| is_living(phase)).map(|(id, _)| *id)
+        held.filter(|(_, phase)| is_alive(phase)).map(|(id, _)| *id)
     }
 
-    /// All of it, as a node's Hello says it.
+    /// All phases, for the Hello message.
     #[must_use]
     pub fn statuses(&self) -> Vec<StepStatus> {
         self.iter().map(|(id, phase)| StepStatus { id, phase: phase.clone() }).collect()
     }
 
-    /// What to report to somebody who last heard `earlier`. A forgotten attempt is no news: it was
-    /// forgotten because the controller no longer wants it.
+    /// The changes to report to a receiver of `earlier`. A forgotten attempt is no change, because
+    /// the controller did not want it any more.
     #[must_use]
     pub fn changes_since(&self, earlier: &Self) -> Vec<StepStatus> {
         let is_news = |(id, phase): &(AttemptId, &StepPhase)| earlier.phase(*id) != Some(*phase);
-        let news = self.iter().filter(is_news);
-        news.map(|(id, phase)| StepStatus { id, phase: phase.clone() }).collect()
+        let changed = self.iter().filter(is_news);
+        changed.map(|(id, phase)| StepStatus { id, phase: phase.clone() }).collect()
     }
 }
 
-/// Not over: it holds resources of the node.
-pub(crate) const fn is_living(phase: &StepPhase) -> bool {
+/// Whether a phase holds resources of the node.
+pub(crate) const fn is_alive(phase: &StepPhase) -> bool {
     !matches!(phase, StepPhase::Ended(_))
 }
 
@@ -148,16 +147,18 @@ mod tests {
     use common::id::JobId;
 
     #[test]
-    fn a_board_shows_what_is_held_and_hears_of_news_only() {
+    fn phases_are_copied_when_they_change_and_forgotten_attempts_are_not() {
         let id = |job| AttemptId { key: JobKey::single(JobId(job)), attempt: Attempt(1) };
-        let (mut observed, mut board) = (Observed::new(), Observed::new());
-        assert!(!observed.show_on(&mut board));
+        let (mut observed, mut published) = (Observed::new(), Observed::new());
+        assert!(!observed.copy_phases_to(&mut published));
         observed.insert(id(1), StepPhase::Ready);
-        assert!(observed.show_on(&mut board) && !observed.show_on(&mut board));
-        assert!(board.is_living(id(1)));
+        assert!(
+            observed.copy_phases_to(&mut published) && !observed.copy_phases_to(&mut published)
+        );
+        assert!(published.is_alive(id(1)));
         observed.forget(id(1));
-        assert!(observed.show_on(&mut board));
-        assert_eq!((board.iter().count(), board.past(id(1).key)), (0, None));
+        assert!(observed.copy_phases_to(&mut published));
+        assert_eq!((published.iter().count(), published.past(id(1).key)), (0, None));
         assert_eq!(observed.past(id(1).key), Some(Attempt(1)));
     }
 }

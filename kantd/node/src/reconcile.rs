@@ -1,43 +1,51 @@
-//! The one decision of a node: given what is wanted and what is there, what to do next.
+//! The decision of a node: the next actions, given what is wanted and what is there.
 //!
-//! Level, not edge: the answer depends on nothing but the two, so it may be asked for at any time
-//! and as often as one likes. Never launches without an order, never launches an attempt that is
-//! held already, never lets two attempts of one job live here at once, launches nothing beside a
-//! stranger (a step that lives unwanted: its CPUs and GPUs may have been given to the next), and
-//! touches nothing before the controller has said on this connection what it wants.
+//! It is level-triggered: the result depends on the two inputs alone, so that it may be computed at
+//! any time. An attempt is launched only with an order and only once, two attempts of one job never
+//! live here at the same time, nothing is launched while an unwanted step lives (its CPUs and GPUs
+//! may be allocated to the next job), and nothing happens before the controller has sent a full
+//! update on this connection.
 
 use crate::action::{DeclineReason, NodeAction};
 use crate::desired::{Desired, Wanted};
-use crate::observed::{Observed, is_living};
+use crate::observed::{Observed, is_alive};
 use common::id::{Attempt, AttemptId, JobKey};
 use common::wire::node::{StepPhase, Want};
 use std::collections::BTreeMap;
 
-/// What the node must do next: first what frees resources, then what takes them.
+/// The next actions: those that free resources first, those that take them last.
 #[must_use]
 pub fn reconcile(desired: &Desired, observed: &Observed) -> Vec<NodeAction> {
     if !desired.is_in_force() {
         return Vec::new();
     }
     let newest = newest_attempts(desired, observed);
-    let is_stranger = |(id, phase)| is_living(phase) && desired.wanted(id).is_none();
-    let crowded = observed.iter().any(is_stranger);
-    let held = observed.iter().filter_map(|(id, phase)| settle(desired.wanted(id), id, phase));
-    let limits = observed.iter().filter_map(|(id, phase)| limit(desired, observed, id, phase));
-    let sizes = observed.iter().filter_map(|(id, phase)| resize(desired, observed, id, phase));
+    let is_unwanted = |(id, phase)| is_alive(phase) && desired.wanted(id).is_none();
+    let has_unwanted = observed.iter().any(is_unwanted);
+    let held =
+        observed.iter().filter_map(|(id, phase)| action_for_held(desired.wanted(id), id, phase));
+    let limits =
+        observed.iter().filter_map(|(id, phase)| action_for_limit(desired, observed, id, phase));
+    let sizes =
+        observed.iter().filter_map(|(id, phase)| action_for_resize(desired, observed, id, phase));
     let absent = desired.iter().filter(|(id, _)| observed.phase(*id).is_none());
-    let new = absent.filter_map(|(id, wanted)| begin(id, wanted, newest[&id.key], observed));
+    let new =
+        absent.filter_map(|(id, wanted)| action_for_absent(id, wanted, newest[&id.key], observed));
     let mut actions: Vec<NodeAction> = held.chain(limits).chain(sizes).chain(new).collect();
-    actions.retain(|action| !(crowded && matches!(action, NodeAction::Launch(_))));
-    actions.sort_by_key(place);
+    actions.retain(|action| !(has_unwanted && matches!(action, NodeAction::Launch(_))));
+    actions.sort_by_key(rank);
     actions
 }
 
-/// For an attempt that the node holds.
-fn settle(wanted: Option<&Wanted>, id: AttemptId, phase: &StepPhase) -> Option<NodeAction> {
+/// The action for an attempt that the node has.
+fn action_for_held(
+    wanted: Option<&Wanted>,
+    id: AttemptId,
+    phase: &StepPhase,
+) -> Option<NodeAction> {
     match (wanted.map(|w| w.want), phase) {
         (None, StepPhase::Ended(_)) => Some(NodeAction::Forget(id)),
-        (None | Some(Want::Stop), phase) if is_living(phase) => Some(NodeAction::Stop(id)),
+        (None | Some(Want::Stop), phase) if is_alive(phase) => Some(NodeAction::Stop(id)),
         (Some(Want::Run), StepPhase::Ready) => Some(NodeAction::Go(id)),
         (Some(Want::Run), StepPhase::Running { suspended, .. }) => {
             match (wanted.is_some_and(|w| w.suspended), *suspended) {
@@ -50,20 +58,20 @@ fn settle(wanted: Option<&Wanted>, id: AttemptId, phase: &StepPhase) -> Option<N
     }
 }
 
-/// For an attempt that the node holds and that goes on: its time limit, if that is another now.
-fn limit(
+/// The action for a changed time limit of a step that has not ended.
+fn action_for_limit(
     desired: &Desired,
     observed: &Observed,
     id: AttemptId,
     phase: &StepPhase,
 ) -> Option<NodeAction> {
-    let wanted = desired.wanted(id).filter(|w| w.want != Want::Stop && is_living(phase))?;
+    let wanted = desired.wanted(id).filter(|w| w.want != Want::Stop && is_alive(phase))?;
     let limit = wanted.time_limit.filter(|limit| observed.limit(id) != Some(*limit))?;
     Some(NodeAction::Limit(id, limit))
 }
 
-/// For an attempt that runs and was given another size: that it is told, once it can be.
-fn resize(
+/// The action for a resize of a running step.
+fn action_for_resize(
     desired: &Desired,
     observed: &Observed,
     id: AttemptId,
@@ -72,12 +80,12 @@ fn resize(
     let runs = matches!(phase, StepPhase::Running { .. });
     let wanted = desired.wanted(id).filter(|wanted| wanted.want == Want::Run && runs)?;
     let resized = wanted.resized.as_ref()?;
-    let is_news = observed.size(id).is_none_or(|told| told < resized.number);
+    let is_news = observed.size(id).is_none_or(|sent| sent < resized.number);
     is_news.then(|| NodeAction::Resize(id, resized.clone()))
 }
 
-/// For an attempt that is wanted and that the node does not hold.
-fn begin(
+/// The action for a wanted attempt that the node does not have.
+fn action_for_absent(
     id: AttemptId,
     wanted: &Wanted,
     newest: Attempt,
@@ -95,11 +103,11 @@ fn begin(
     let Some(order) = &wanted.order else {
         return Some(NodeAction::Decline(id, DeclineReason::NotHeld));
     };
-    let waits = observed.living_of(id.key).next().is_some();
+    let waits = observed.alive_attempts_of(id.key).next().is_some();
     (!waits).then(|| NodeAction::Launch(order.clone()))
 }
 
-/// The highest attempt of each job that is wanted, is held, or was here before.
+/// The highest attempt of each job that is wanted, is here, or was here.
 fn newest_attempts(desired: &Desired, observed: &Observed) -> BTreeMap<JobKey, Attempt> {
     let mut newest = BTreeMap::new();
     for id in desired.iter().map(|(id, _)| id).chain(observed.iter().map(|(id, _)| id)) {
@@ -110,8 +118,8 @@ fn newest_attempts(desired: &Desired, observed: &Observed) -> BTreeMap<JobKey, A
     newest
 }
 
-/// The place of an action in the order: stops first, launches last.
-const fn place(action: &NodeAction) -> u8 {
+/// The rank of an action: stops first, launches last.
+const fn rank(action: &NodeAction) -> u8 {
     match action {
         NodeAction::Stop(_) => 0,
         NodeAction::Forget(_) => 1,

@@ -1,14 +1,16 @@
-//! What a node does next, case by case.
+//! Examples of a node's next actions.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod fixtures;
 
 use common::id::AttemptId;
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{DesiredStep, Resized, StepPhase, StepStatus, Want};
-use house::{change, ended, id, order, running, standing, wanted, wanted_without_order, whole};
+use fixtures::{
+    change, ended, id, order, running, suspended_phase, wanted, wanted_without_order, whole,
+};
 use node::{DeclineReason, Desired, DesiredError, NodeAction, Observed, reconcile};
 
 fn desired(steps: Vec<DesiredStep>) -> Desired {
@@ -37,7 +39,7 @@ fn a_wanted_step_is_launched_then_waits_then_goes() {
 }
 
 #[test]
-fn a_gang_member_is_prepared_and_held_until_told_to_run() {
+fn a_gang_member_is_prepared_and_waits_until_it_may_run() {
     let a = id(1, 1);
     let prepare = || vec![wanted(a, Want::Prepare)];
     assert_eq!(next(prepare(), vec![]), [NodeAction::Launch(order(a))]);
@@ -45,7 +47,7 @@ fn a_gang_member_is_prepared_and_held_until_told_to_run() {
 }
 
 #[test]
-fn a_living_step_that_is_to_stop_or_is_a_stranger_is_stopped() {
+fn a_step_that_is_to_stop_or_is_unwanted_is_stopped() {
     let a = id(1, 1);
     for phase in [StepPhase::Preparing, StepPhase::Ready, running()] {
         let holds = || vec![(a, phase.clone())];
@@ -55,19 +57,22 @@ fn a_living_step_that_is_to_stop_or_is_a_stranger_is_stopped() {
 }
 
 #[test]
-fn a_step_stands_still_exactly_while_that_is_wanted() {
+fn a_step_is_suspended_exactly_while_that_is_wanted() {
     let a = id(1, 1);
     let run = |suspended| vec![DesiredStep { suspended, ..wanted(a, Want::Run) }];
     assert_eq!(next(run(true), vec![(a, running())]), [NodeAction::Suspend(a)]);
-    assert_eq!(next(run(true), vec![(a, standing())]), []);
-    assert_eq!(next(run(false), vec![(a, standing())]), [NodeAction::Resume(a)]);
-    // It has to begin to run first, and what is to end is ended as it is.
+    assert_eq!(next(run(true), vec![(a, suspended_phase())]), []);
+    assert_eq!(next(run(false), vec![(a, suspended_phase())]), [NodeAction::Resume(a)]);
+    // It must run first; a step that is to stop is stopped even if it is suspended.
     assert_eq!(next(run(true), vec![(a, StepPhase::Ready)]), [NodeAction::Go(a)]);
-    assert_eq!(next(vec![wanted(a, Want::Stop)], vec![(a, standing())]), [NodeAction::Stop(a)]);
+    assert_eq!(
+        next(vec![wanted(a, Want::Stop)], vec![(a, suspended_phase())]),
+        [NodeAction::Stop(a)]
+    );
 }
 
 #[test]
-fn a_step_is_told_its_time_limit_once_and_again_when_it_is_another() {
+fn a_step_gets_each_time_limit_once() {
     let a = id(1, 1);
     let limit = Span::from_minutes;
     let run = DesiredStep { time_limit: Some(limit(5)), ..wanted(a, Want::Run) };
@@ -75,7 +80,7 @@ fn a_step_is_told_its_time_limit_once_and_again_when_it_is_another() {
     let next =
         |step: &DesiredStep, holds: &Observed| reconcile(&desired(vec![step.clone()]), holds);
     assert_eq!(next(&run, &holds), [NodeAction::Limit(a, limit(5))]);
-    holds.note_limit(a, limit(5));
+    holds.record_limit(a, limit(5));
     assert_eq!(next(&run, &holds), []);
     let less = DesiredStep { time_limit: Some(limit(3)), ..run.clone() };
     assert_eq!(next(&less, &holds), [NodeAction::Limit(a, limit(3))]);
@@ -84,7 +89,7 @@ fn a_step_is_told_its_time_limit_once_and_again_when_it_is_another() {
 }
 
 #[test]
-fn a_step_that_runs_is_told_each_size_of_its_job_once() {
+fn a_running_step_gets_each_size_of_its_job_once() {
     let a = id(1, 1);
     let allocation = order(a).allocation;
     let resized = |number| {
@@ -96,12 +101,12 @@ fn a_step_that_runs_is_told_each_size_of_its_job_once() {
     let next =
         |step: &DesiredStep, holds: &Observed| reconcile(&desired(vec![step.clone()]), holds);
     assert_eq!(next(&run(1), &holds), [NodeAction::Resize(a, resized(1).unwrap())]);
-    holds.note_size(a, 1);
+    holds.record_size(a, 1);
     assert_eq!(next(&run(1), &holds), []);
     assert_eq!(next(&run(2), &holds), [NodeAction::Resize(a, resized(2).unwrap())]);
-    holds.note_size(a, 2);
-    assert_eq!(next(&run(1), &holds), [], "an old word");
-    // It has to run first, and what is to end is ended as it is.
+    holds.record_size(a, 2);
+    assert_eq!(next(&run(1), &holds), [], "an old size");
+    // It must run first; a step that is to stop is stopped without a resize.
     let ready = observed(vec![(a, StepPhase::Ready)]);
     assert_eq!(next(&run(3), &ready), [NodeAction::Go(a)]);
     let stop = DesiredStep { want: Want::Stop, ..run(3) };
@@ -119,25 +124,25 @@ fn an_ended_step_is_kept_until_it_is_no_longer_wanted() {
 }
 
 #[test]
-fn a_new_attempt_waits_until_the_old_one_is_over() {
+fn a_new_attempt_waits_until_the_old_one_has_ended() {
     let (old, new) = (id(1, 1), id(1, 2));
     let wants = || vec![wanted(old, Want::Stop), wanted(new, Want::Run)];
     assert_eq!(next(wants(), vec![(old, running())]), [NodeAction::Stop(old)]);
     let over = vec![(old, ended(EndCause::Stopped))];
     assert_eq!(next(wants(), over), [NodeAction::Launch(order(new))]);
-    // An old attempt that the controller forgot about blocks the new one no less.
+    // An old attempt that the controller does not list blocks the new one too.
     let only_new = vec![wanted(new, Want::Run)];
     assert_eq!(next(only_new, vec![(old, running())]), [NodeAction::Stop(old)]);
 }
 
 #[test]
-fn nothing_is_launched_beside_a_stranger_who_may_still_use_its_cpus() {
-    let (stranger, new) = (id(1, 1), id(2, 1));
+fn nothing_is_launched_while_an_unwanted_step_may_use_its_cpus() {
+    let (unwanted, new) = (id(1, 1), id(2, 1));
     let wants = || vec![wanted(new, Want::Run)];
-    assert_eq!(next(wants(), vec![(stranger, running())]), [NodeAction::Stop(stranger)]);
-    let over = vec![(stranger, ended(EndCause::Stopped))];
+    assert_eq!(next(wants(), vec![(unwanted, running())]), [NodeAction::Stop(unwanted)]);
+    let over = vec![(unwanted, ended(EndCause::Stopped))];
     let launch = NodeAction::Launch(order(new));
-    assert_eq!(next(wants(), over), [NodeAction::Forget(stranger), launch]);
+    assert_eq!(next(wants(), over), [NodeAction::Forget(unwanted), launch]);
 }
 
 #[test]
@@ -150,7 +155,7 @@ fn an_attempt_older_than_one_here_is_never_launched() {
 }
 
 #[test]
-fn what_cannot_run_here_is_declined_so_that_nobody_waits_for_it() {
+fn an_attempt_that_cannot_run_here_is_declined() {
     let a = id(1, 1);
     assert_eq!(
         next(vec![wanted(a, Want::Stop)], vec![]),
@@ -175,7 +180,7 @@ fn a_forgotten_attempt_is_never_launched_again() {
 }
 
 #[test]
-fn without_the_controllers_word_on_this_connection_nothing_is_touched() {
+fn nothing_happens_before_a_full_update_on_this_connection() {
     let observed = observed(vec![(id(1, 1), running()), (id(2, 1), ended(EndCause::Exited))]);
     let mut desired = Desired::new();
     assert_eq!(reconcile(&desired, &observed), []);
@@ -187,12 +192,12 @@ fn without_the_controllers_word_on_this_connection_nothing_is_touched() {
         reconcile(&desired, &observed),
         [NodeAction::Stop(id(1, 1)), NodeAction::Forget(id(2, 1))]
     );
-    desired.suspend();
+    desired.invalidate();
     assert_eq!(reconcile(&desired, &observed), []);
 }
 
 #[test]
-fn a_change_leaves_the_rest_as_it_was_and_a_repeated_want_keeps_its_order() {
+fn a_change_keeps_the_rest_and_a_repeated_want_keeps_its_order() {
     let (a, b) = (id(1, 1), id(2, 1));
     let mut desired = desired(vec![wanted(a, Want::Prepare), wanted(b, Want::Run)]);
     desired.apply(change(vec![wanted_without_order(a, Want::Run)], vec![])).unwrap();
@@ -207,7 +212,7 @@ fn a_change_leaves_the_rest_as_it_was_and_a_repeated_want_keeps_its_order() {
 }
 
 #[test]
-fn a_report_holds_what_changed_and_nothing_else() {
+fn a_report_has_the_changes_only() {
     let earlier = observed(vec![(id(1, 1), running()), (id(2, 1), running())]);
     let mut later = earlier.clone();
     assert_eq!(later.changes_since(&earlier), []);

@@ -1,41 +1,45 @@
-//! A node against a controller that wants anything in any order: a tiny executor carries out what
-//! `reconcile` says, and a judge that shares no code with it watches every single action.
+//! A node against a controller with arbitrary wants: a tiny executor carries out what `reconcile`
+//! returns, and an independent judge checks every action.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod house;
+mod fixtures;
 
 use common::id::AttemptId;
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{DesiredStep, Resized, StepPhase, StepStatus, Want};
-use house::{change, ended, id, order, running, standing, wanted, wanted_without_order, whole};
+use fixtures::{
+    change, ended, id, order, running, suspended_phase, wanted, wanted_without_order, whole,
+};
 use node::{Desired, NodeAction, Observed, reconcile};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What can happen to a node.
 #[derive(Debug, Clone)]
 enum Event {
-    /// The controller changes its mind about an attempt.
-    Want { id: AttemptId, want: Want, with_order: bool },
-    /// The controller wants an attempt to stand still while it runs, or no more.
+    /// The controller changes what it wants of an attempt.
+    Want {
+        id: AttemptId,
+        want: Want,
+        with_order: bool,
+    },
+    /// The controller wants a running attempt suspended, or resumed.
     Suspend(AttemptId, bool),
-    /// The controller no longer wants an attempt.
     Unwant(AttemptId),
-    /// The connection breaks; what the controller says is lost until it says everything.
+    /// The connection breaks; updates are lost until a full one.
     Disconnect,
-    /// The controller says everything.
-    SayAll,
-    /// kantd restarts: it knows what it holds, and nothing else.
+    /// The controller sends a full update.
+    SendAll,
+    /// kantd restarts: it knows the phases and nothing else.
     Restart,
-    /// A step gets on by itself.
+    /// A step advances on its own.
     Progress(AttemptId),
-    /// kantd looks, decides and acts.
+    /// kantd reconciles and acts.
     Act,
 }
 
-/// The node, its controller, and what the judge remembers.
+/// The node, its controller, and the judge's records.
 #[derive(Default)]
 struct World {
     wants: BTreeMap<AttemptId, (Want, bool)>,
@@ -47,11 +51,11 @@ struct World {
 }
 
 impl World {
-    fn happen(&mut self, event: Event) {
+    fn apply_event(&mut self, event: Event) {
         match event {
             Event::Want { id, want, with_order } => {
                 self.wants.insert(id, (want, with_order));
-                // While nothing is in force this is refused, as a lost message would be.
+                // Refused before a full update, like a lost message.
                 let _ = self.desired.apply(change(vec![self.step(id)], vec![]));
             }
             Event::Suspend(id, suspended) => {
@@ -67,12 +71,12 @@ impl World {
                 self.wants.remove(&id);
                 let _ = self.desired.apply(change(vec![], vec![id]));
             }
-            Event::Disconnect => self.desired.suspend(),
-            Event::SayAll => self.say_all(),
+            Event::Disconnect => self.desired.invalidate(),
+            Event::SendAll => self.send_all(),
             Event::Restart => {
                 self.desired = Desired::new();
                 self.observed = self.observed.statuses().into_iter().collect();
-                // What was forgotten before a restart is forgotten for good.
+                // Attempts forgotten before a restart stay forgotten.
                 self.launched.retain(|id| self.observed.phase(*id).is_some());
             }
             Event::Progress(id) => self.progress(id, true),
@@ -90,12 +94,12 @@ impl World {
         DesiredStep { time_limit, suspended, resized, ..step }
     }
 
-    fn say_all(&mut self) {
+    fn send_all(&mut self) {
         let steps = self.wants.keys().map(|id| self.step(*id)).collect();
         self.desired.apply(whole(steps)).unwrap();
     }
 
-    /// One phase further; a stopping step ends, a running one only if `may_exit`.
+    /// Advances a step by one phase; a stopping step ends, a running one only if `may_exit`.
     fn progress(&mut self, id: AttemptId, may_exit: bool) {
         let next = match self.observed.phase(id) {
             Some(StepPhase::Ended(_)) | None => return,
@@ -110,8 +114,12 @@ impl World {
     /// One round. Every action is judged before it is carried out.
     fn act(&mut self) -> Vec<NodeAction> {
         let actions = reconcile(&self.desired, &self.observed);
-        assert_eq!(actions, reconcile(&self.desired, &self.observed), "asked twice");
-        assert!(actions.is_empty() || self.desired.is_in_force(), "acted without the word");
+        assert_eq!(
+            actions,
+            reconcile(&self.desired, &self.observed),
+            "differs when computed twice"
+        );
+        assert!(actions.is_empty() || self.desired.is_in_force(), "acted before a full update");
         for action in &actions {
             self.judge(action);
             self.carry_out(action);
@@ -131,12 +139,12 @@ impl World {
                 let is_rival =
                     |s: &StepStatus| s.id.key == id.key && !matches!(s.phase, StepPhase::Ended(_));
                 let rival = self.observed.statuses().into_iter().find(is_rival);
-                assert_eq!(rival, None, "launched {id} beside another attempt");
-                let is_stranger = |s: &StepStatus| {
+                assert_eq!(rival, None, "launched {id} next to another attempt");
+                let is_unwanted = |s: &StepStatus| {
                     !self.wants.contains_key(&s.id) && !matches!(s.phase, StepPhase::Ended(_))
                 };
-                let stranger = self.observed.statuses().into_iter().find(is_stranger);
-                assert_eq!(stranger, None, "launched {id} beside a stranger");
+                let unwanted = self.observed.statuses().into_iter().find(is_unwanted);
+                assert_eq!(unwanted, None, "launched {id} while an unwanted step lives");
                 let newer = self.launched.iter().find(|l| l.key == id.key && **l > id);
                 assert_eq!(newer, None, "launched {id} after a newer attempt");
             }
@@ -146,29 +154,33 @@ impl World {
             NodeAction::Suspend(_) | NodeAction::Resume(_) => {
                 assert_eq!(want, Some(Want::Run), "{action:?}, which is not to run");
                 let still = matches!(phase, Some(StepPhase::Running { suspended: true, .. }));
-                assert_eq!(still, matches!(action, NodeAction::Resume(_)), "{action:?} anew");
-                assert_eq!(self.suspended.contains(&id), !still, "{action:?} that nobody wants");
+                assert_eq!(still, matches!(action, NodeAction::Resume(_)), "{action:?} repeated");
+                assert_eq!(self.suspended.contains(&id), !still, "{action:?} that is not wanted");
             }
             NodeAction::Limit(_, limit) => {
                 assert!(lives && want.is_some_and(|want| want != Want::Stop), "limited {id}");
-                assert_ne!(self.observed.limit(id), Some(*limit), "told {id} its limit twice");
+                assert_ne!(self.observed.limit(id), Some(*limit), "sent {id} its limit twice");
             }
             NodeAction::Resize(_, resized) => {
                 let runs = matches!(phase, Some(StepPhase::Running { .. }));
-                assert!(runs && want == Some(Want::Run), "told {id} its size, which does not run");
-                assert_ne!(self.observed.size(id), Some(resized.number), "told {id} twice");
+                assert!(runs && want == Some(Want::Run), "sent {id} its size, which does not run");
+                assert_ne!(
+                    self.observed.size(id),
+                    Some(resized.number),
+                    "sent {id} its size twice"
+                );
             }
             NodeAction::Stop(_) => {
                 assert!(lives, "stopped {id}, which does not live");
                 assert!(matches!(want, None | Some(Want::Stop)), "stopped wanted {id}");
             }
             NodeAction::Forget(_) => {
-                assert!(phase.is_some() && !lives, "forgot {id}, which is not over");
+                assert!(phase.is_some() && !lives, "forgot {id}, which has not ended");
                 assert_eq!(want, None, "forgot wanted {id}");
             }
             NodeAction::Decline(..) => {
                 assert_eq!(phase, None, "declined {id}, which is here");
-                assert!(want.is_some(), "declined {id}, which nobody wants");
+                assert!(want.is_some(), "declined {id}, which is not wanted");
             }
         }
     }
@@ -180,23 +192,23 @@ impl World {
                 self.observed.insert(order.id, StepPhase::Preparing);
             }
             NodeAction::Go(id) => self.observed.insert(*id, running()),
-            NodeAction::Suspend(id) => self.observed.insert(*id, standing()),
+            NodeAction::Suspend(id) => self.observed.insert(*id, suspended_phase()),
             NodeAction::Resume(id) => self.observed.insert(*id, running()),
-            NodeAction::Limit(id, limit) => self.observed.note_limit(*id, *limit),
-            NodeAction::Resize(id, resized) => self.observed.note_size(*id, resized.number),
+            NodeAction::Limit(id, limit) => self.observed.record_limit(*id, *limit),
+            NodeAction::Resize(id, resized) => self.observed.record_size(*id, resized.number),
             NodeAction::Stop(id) => drop(self.stopping.insert(*id)),
             NodeAction::Forget(id) => self.observed.forget(*id),
             NodeAction::Decline(id, reason) => self.observed.insert(*id, ended(reason.cause())),
         }
     }
 
-    /// Is everything as wanted? An attempt may be missing only behind a wanted rival that lives.
+    /// Checks that everything is as wanted; an attempt may be missing only behind a living rival.
     fn judge_settled(&self) {
         for status in self.observed.statuses() {
             assert!(self.wants.contains_key(&status.id), "kept unwanted {}", status.id);
         }
         for (id, (want, _)) in &self.wants {
-            let rival = self.observed.living_of(id.key).find(|other| other != id);
+            let rival = self.observed.alive_attempts_of(id.key).find(|other| other != id);
             match (want, self.observed.phase(*id)) {
                 (_, Some(StepPhase::Ended(_))) => {}
                 (Want::Run, Some(StepPhase::Running { suspended, .. })) => {
@@ -211,7 +223,7 @@ impl World {
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
-    // Few jobs and attempts, so that they get in each other's way.
+    // Few jobs and attempts, so that they conflict.
     let any_id = || (1u32..4, 1u32..4).prop_map(|(job, attempt)| id(job, attempt));
     let any_want = prop_oneof![Just(Want::Prepare), Just(Want::Run), Just(Want::Stop)];
     let want = (any_id(), any_want, prop::bool::weighted(0.8))
@@ -221,7 +233,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         2 => any_id().prop_map(Event::Unwant),
         2 => (any_id(), prop::bool::ANY).prop_map(|(id, still)| Event::Suspend(id, still)),
         1 => Just(Event::Disconnect),
-        2 => Just(Event::SayAll),
+        2 => Just(Event::SendAll),
         1 => Just(Event::Restart),
         8 => any_id().prop_map(Event::Progress),
         8 => Just(Event::Act),
@@ -232,15 +244,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_history_makes_a_node_run_twice_or_stop_what_is_wanted_and_it_always_settles(
+    fn no_history_runs_an_attempt_twice_or_stops_a_wanted_one_and_all_settle(
         events in prop::collection::vec(any_event(), 0..80)
     ) {
         let mut world = World::default();
         for event in events {
-            world.happen(event);
+            world.apply_event(event);
         }
-        world.say_all();
-        // Stop, end, launch, ready, go, suspend: no attempt needs more rounds than this.
+        world.send_all();
+        // Stop, end, launch, ready, go, suspend: no attempt needs more rounds.
         for _ in 0..7 {
             world.act();
             let ids: Vec<AttemptId> = world.observed.iter().map(|(id, _)| id).collect();

@@ -1,26 +1,25 @@
-//! Finding out, at kantd's start, how steps can be held together on this host: by making a group
-//! and looking, not by guessing. Never leaves anything behind but the root group.
+//! Detection of the available cgroup support at kantd's start, by making a cgroup. Only the root
+//! cgroup stays afterwards.
 
 use super::mounts::{self, Mounts};
-use super::{Cgroup, CgroupError, Kind, Limits, Place, device_program, files, v1, v2};
+use super::{Cgroup, CgroupError, CgroupParent, Kind, Limits, device_program, files, v1, v2};
 use common::config::CgroupMode;
 use std::path::Path;
 use std::time::Duration;
 
-/// How steps are held together here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
-    pub place: Place,
-    /// What cannot be enforced, one sentence each.
+    pub parent: CgroupParent,
+    /// What cannot be enforced, a sentence each.
     pub missing: Vec<String>,
 }
 
-/// Finds out how to hold steps together. `root` is `cgroup_root` of the configuration.
+/// Detects the cgroup support. `root` is `cgroup_root` of the configuration.
 ///
 /// # Errors
-/// With [`CgroupMode::Required`], where cgroups cannot be used; and for a bad `root`.
+/// With [`CgroupMode::Required`], if cgroups cannot be used; and for an invalid `root`.
 pub fn detect(mode: CgroupMode, root: &str) -> Result<Detected, CgroupError> {
-    files::below(root, "probe")?;
+    files::cgroup_path(root, "probe")?;
     if mode == CgroupMode::Off {
         return Ok(unconfined(root, "they are turned off (cgroup = \"off\")"));
     }
@@ -33,26 +32,26 @@ pub fn detect(mode: CgroupMode, root: &str) -> Result<Detected, CgroupError> {
 
 fn unconfined(root: &str, why: &str) -> Detected {
     let sentence = format!(
-        "no cgroups: {why}; jobs are tracked by their process tree, and not held to their CPUs, \
+        "no cgroups: {why}; jobs are tracked by their process tree and not confined to their CPUs, \
          memory and GPUs"
     );
-    let place = Place { kind: Kind::None, root: root.to_owned() };
-    Detected { place, missing: vec![sentence] }
+    let parent = CgroupParent { kind: Kind::None, root: root.to_owned() };
+    Detected { parent, missing: vec![sentence] }
 }
 
 fn probe(root: &str) -> Result<Detected, CgroupError> {
     let mounts = mounts::read()?;
-    let path = files::below(root, &format!("probe-{}", std::process::id()))?;
+    let path = files::cgroup_path(root, &format!("probe-{}", std::process::id()))?;
     let kind = kind_of(&mounts)?;
     let missing = match kind {
         Kind::V2 => probe_v2(&mounts, &path),
         _ => probe_v1(&mounts, &path),
     }?;
-    Ok(Detected { place: Place { kind, root: root.to_owned() }, missing })
+    Ok(Detected { parent: CgroupParent { kind, root: root.to_owned() }, missing })
 }
 
-/// The unified hierarchy where the memory controller is in it; else v1 if anything of it is
-/// mounted (hybrid hosts have both); else what there is of v2.
+/// The unified hierarchy if it has the memory controller; else v1 if it has any controller (hybrid
+/// hosts have both); else v2.
 fn kind_of(mounts: &Mounts) -> Result<Kind, CgroupError> {
     let offered = match &mounts.v2 {
         Some(mount) => files::read(&mount.join("cgroup.controllers")).unwrap_or_default(),
@@ -76,7 +75,7 @@ fn probe_v1(mounts: &Mounts, path: &Path) -> Result<Vec<String>, CgroupError> {
             let source = std::io::Error::from_raw_os_error(libc::EACCES);
             return Err(CgroupError::Make { path: mount.join(path), source });
         }
-        Ok(missing.iter().map(|(name, use_)| sentence(name, use_)).collect())
+        Ok(missing.iter().map(|(name, use_)| missing_sentence(name, use_)).collect())
     })
 }
 
@@ -84,25 +83,26 @@ fn probe_v2(mounts: &Mounts, path: &Path) -> Result<Vec<String>, CgroupError> {
     let group = v2::Group::new(mounts, path)?;
     with_group(&group, || {
         let mut missing: Vec<String> =
-            group.missing().iter().map(|(name, use_)| sentence(name, use_)).collect();
+            group.missing().iter().map(|(name, use_)| missing_sentence(name, use_)).collect();
         let dir = mounts.v2.clone().unwrap_or_default().join(path);
-        if let Err(error) = device_program::guard(&dir, &Limits::default()) {
-            missing.push(format!("jobs are not kept from other jobs' GPUs: {error}"));
+        if let Err(error) = device_program::deny_devices(&dir, &Limits::default()) {
+            missing.push(format!("access to other jobs' GPUs is not denied: {error}"));
         }
         Ok(missing)
     })
 }
 
-fn sentence(controller: &str, use_: &str) -> String {
+fn missing_sentence(controller: &str, use_: &str) -> String {
     format!("jobs are not {use_}: no {controller} cgroup can be made")
 }
 
-/// Makes a group, looks, and removes it whatever was seen.
+/// Makes a cgroup, calls `probe`, and removes the cgroup.
 fn with_group<T>(
     group: &dyn Cgroup,
-    look: impl FnOnce() -> Result<T, CgroupError>,
+    probe: impl FnOnce() -> Result<T, CgroupError>,
 ) -> Result<T, CgroupError> {
-    let seen = group.create(&Limits::default()).and_then(|()| group.gates()).and_then(|_| look());
+    let seen =
+        group.create(&Limits::default()).and_then(|()| group.entry_files()).and_then(|_| probe());
     let removed = super::remove(group, Duration::from_secs(2));
     let seen = seen?;
     removed.map(|()| seen)

@@ -1,7 +1,6 @@
-//! The program that guards a v2 group's GPUs: a few instructions of BPF, assembled here by hand
-//! and attached to the group, where it stays until the group is removed.
-//! It denies nothing but /dev/nvidiaN, what MIG devices are opened by (/dev/nvidia-caps), and the
-//! render devices of AMD's GPUs. Never needs a compiler or a library.
+//! The BPF program that denies access to GPUs in a v2 cgroup: a few instructions, assembled by hand
+//! and attached to the cgroup until that is removed. It covers /dev/nvidiaN, the devices of MIG
+//! (/dev/nvidia-caps) and the render devices of AMD's GPUs, and needs no compiler or library.
 
 use super::{CgroupError, DRM_MAJOR, Limits, NVIDIA_CONTROL_MINOR_MIN, NVIDIA_MAJOR};
 use common::gpu::RENDER_MINOR_MIN;
@@ -29,11 +28,11 @@ const JUMP_EQUAL: u8 = 0x15; // if dst == immediate, skip `offset` instructions
 const JUMP_NOT_EQUAL: u8 = 0x55;
 const JUMP_NOT_LESS: u8 = 0x35; // unsigned
 const MOVE: u8 = 0xb7; // dst = immediate
-const EXIT: u8 = 0x95; // the answer is in r0: 1 allows, 0 denies
+const EXIT: u8 = 0x95; // the result is in r0: 1 allows, 0 denies
 
-// Registers. The kernel calls a program with what it asks about behind the second.
-const ANSWER: u8 = 0;
-const QUESTION: u8 = 1;
+// Registers. The kernel passes a pointer to the context in the second.
+const RESULT: u8 = 0;
+const CONTEXT: u8 = 1;
 const ACCESS: u8 = 2;
 const MAJOR: u8 = 3;
 const MINOR: u8 = 4;
@@ -47,11 +46,11 @@ const BPF_F_ALLOW_MULTI: u32 = 2;
 /// The low half of `access_type`, for a character device.
 const BPF_DEVCG_DEV_CHAR: u32 = 2;
 
-/// How often to load a program: the kernel gives up when a signal comes (libbpf tries as often).
+/// Attempts to load a program, which a signal interrupts (libbpf makes as many).
 const LOAD_TRIES: u32 = 5;
 
-/// Denies a group every GPU but those it may have, in addition to what groups above it deny.
-pub fn guard(group: &Path, limits: &Limits) -> Result<(), CgroupError> {
+/// Denies a cgroup every GPU but its own, in addition to what its parents deny.
+pub fn deny_devices(group: &Path, limits: &Limits) -> Result<(), CgroupError> {
     let failed = |what| {
         let path = group.to_owned();
         move |source| CgroupError::Program { what, path, source }
@@ -61,31 +60,31 @@ pub fn guard(group: &Path, limits: &Limits) -> Result<(), CgroupError> {
     attach(&program, &dir).map_err(failed("attach"))
 }
 
-/// Where a jump leads.
+/// The target of a jump.
 #[derive(Debug, Clone, Copy)]
 enum To {
     /// To the end that allows.
     Allow,
     /// To the end that denies.
     Deny,
-    /// Past so many instructions.
+    /// Past N instructions.
     Past(usize),
 }
 
-/// A program that is being written. Its jumps get their lengths when all of it is there.
+/// A program under construction. Jumps are resolved when it is complete.
 #[derive(Default)]
 struct Draft(Vec<(Instruction, Option<To>)>);
 
 impl Draft {
     fn push(&mut self, code: u8, registers: u8, offset: i16, immediate: u32) {
-        // The kernel reads the bits of a number that has no sign.
+        // The kernel reads the same bits as an unsigned number.
         let immediate = immediate.cast_signed();
         self.0.push((Instruction { code, registers, offset, immediate }, None));
     }
 
-    /// Reads a number of the question, so many bytes from its beginning.
+    /// Reads a number of the context, at this byte offset.
     fn load(&mut self, register: u8, offset: i16) {
-        self.push(LOAD_WORD, QUESTION << 4 | register, offset, 0);
+        self.push(LOAD_WORD, CONTEXT << 4 | register, offset, 0);
     }
 
     fn jump(&mut self, code: u8, register: u8, number: u32, to: To) {
@@ -100,19 +99,19 @@ impl Draft {
         minors.for_each(|minor| self.jump(JUMP_EQUAL, MINOR, minor, to));
     }
 
-    /// What is asked of the devices of one major; all others go past it.
+    /// Adds instructions for the devices of one major; others jump past them.
     fn of_major(&mut self, major: u32, asked: Self) {
         self.jump(JUMP_NOT_EQUAL, MAJOR, major, To::Past(asked.0.len()));
         self.0.extend(asked.0);
     }
 
-    /// With both ends. Each has to be reached: the kernel takes no program with a part that never
-    /// is.
+    /// Adds both ends and resolves the jumps. Both ends must be reachable, because the kernel
+    /// rejects programs with unreachable instructions.
     fn end(mut self) -> Vec<Instruction> {
         let allow = self.0.len();
         let deny = allow + 2;
-        for answer in [1, 0] {
-            self.push(MOVE, ANSWER, 0, answer);
+        for result in [1, 0] {
+            self.push(MOVE, RESULT, 0, result);
             self.push(EXIT, 0, 0, 0);
         }
         let resolved = self.0.into_iter().enumerate().map(|(at, (instruction, jump))| {
@@ -131,10 +130,10 @@ impl Draft {
     }
 }
 
-/// The question holds access_type, major and minor, each a u32. Of NVIDIA's devices all are denied
-/// but those allowed, and so with those of MIG: also such as are made later, and the two by which
-/// GPUs are cut and all MIG devices looked at, which root alone needs. Of render devices those
-/// are denied that are named: others are no GPUs of jobs.
+/// The context holds access_type, major and minor, a u32 each. NVIDIA's devices, and those of MIG,
+/// are denied unless allowed, so that devices made later are covered, and also the two devices that
+/// divide GPUs and observe all MIG devices, which only root needs. Render devices are denied only
+/// if they are known GPUs.
 fn assemble(limits: &Limits) -> Vec<Instruction> {
     let mut program = Draft::default();
     program.load(ACCESS, 0);
@@ -206,7 +205,7 @@ fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
             answer => break answer?,
         }
     };
-    // SAFETY: the kernel just gave us this descriptor; nobody else owns it.
+    // SAFETY: the kernel just made this descriptor for us; nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -222,7 +221,7 @@ fn attach(program: &OwnedFd, group: &File) -> io::Result<()> {
 }
 
 fn bpf<T>(command: i32, attributes: &T) -> io::Result<i32> {
-    // SAFETY: the pointer is to a live struct of the size passed, and whatever its fields point to
+    // SAFETY: the pointer is to a live struct of the size passed, and what its fields point to
     // outlives the call; both commands only read it.
     let answer = unsafe {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), size_of::<T>())
@@ -242,7 +241,7 @@ mod tests {
     const CHAR_READ: u32 = 0x2_0002;
     const BLOCK_READ: u32 = 0x2_0001;
 
-    /// Runs a program as the kernel would: is this access allowed?
+    /// Interprets a program as the kernel would: whether it allows this access.
     fn allows(program: &[Instruction], context: [u32; 3]) -> bool {
         let (mut registers, mut at) = ([0_u64; 5], 0_usize);
         loop {
@@ -275,7 +274,7 @@ mod tests {
         }
     }
 
-    /// No part of it is out of reach, as the kernel demands, and no jump leads out of it.
+    /// Checks, like the kernel, that all instructions are reachable and no jump leaves the program.
     fn assert_taken(program: &[Instruction]) {
         let (mut reached, mut ahead) = (vec![false; program.len()], vec![0]);
         while let Some(at) = ahead.pop() {
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn only_gpus_that_were_not_given_are_denied() {
+    fn only_gpus_that_were_not_granted_are_denied() {
         for allowed in [vec![], vec![1], vec![0, 3, 7]] {
             let program = assemble(&Limits {
                 gpu_minors: allowed.iter().copied().collect(),
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_devices_of_mig_only_its_own_open_also_when_others_are_made_later() {
+    fn only_its_own_mig_devices_can_be_opened_even_if_others_are_made_later() {
         for render in [None, Some(129)] {
             let program = assemble(&Limits {
                 gpu_minors: BTreeSet::from([3]),
@@ -355,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_mig_device_opens_none_and_without_any_nothing_is_denied_for_them() {
+    fn without_a_mig_device_none_can_be_opened_and_without_mig_nothing_is_denied() {
         let known_mig_devices = numbers(&[(509, 12), (509, 13)]);
         let without = assemble(&Limits { known_mig_devices, ..Limits::default() });
         let nowhere = assemble(&Limits::default());

@@ -1,5 +1,4 @@
-//! What the processes of a step may use, and which devices follow from it. Never enforces it: each
-//! way of holding processes together does that in its own words.
+//! The limits of a step's processes, and the devices to deny because of them.
 
 use super::{DRM_MAJOR, NVIDIA_MAJOR};
 use common::cpuset::CpuSet;
@@ -8,29 +7,28 @@ use common::mig::DeviceNumber;
 use common::unit::Bytes;
 use std::collections::BTreeSet;
 
-/// What the processes of a step may use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Exactly these CPUs; empty: not limited.
+    /// Allowed CPUs; empty means no limit.
     pub cpus: CpuSet,
-    /// Memory, swap included; `None`: not limited.
+    /// Memory including swap; `None` means no limit.
     pub memory: Option<Bytes>,
-    /// Processes and threads; `None`: not limited.
+    /// Processes and threads; `None` means no limit.
     pub pids: Option<u32>,
-    /// Minors of the GPUs it may open; every other one is denied.
+    /// Minors of the allowed GPUs; all others are denied.
     pub gpu_minors: BTreeSet<u32>,
-    /// Minors of all GPUs known on this node, beyond those that are denied anyway.
+    /// Minors of all known GPUs of the node, in addition to those that are denied in any case.
     pub known_gpu_minors: BTreeSet<u32>,
-    /// What the MIG devices it may use are opened by; every other one of their majors is denied.
+    /// Device numbers of the allowed MIG devices; all others of their major are denied.
     pub mig_devices: BTreeSet<DeviceNumber>,
-    /// What all MIG devices of this node are opened by; none here and above: nothing is denied for
-    /// the sake of them.
+    /// Device numbers of all MIG devices of the node; if there are none, nothing is denied because
+    /// of MIG.
     pub known_mig_devices: BTreeSet<DeviceNumber>,
 }
 
 impl Limits {
-    /// The devices to deny one by one: NVIDIA's of minors 0 to 31 and the known ones, render
-    /// devices that are known GPUs, and what the known MIG devices have, less the allowed ones.
+    /// The devices to deny one by one: NVIDIA's minors 0 to 31 and the known ones, render devices
+    /// of known GPUs, and the known MIG devices, without the allowed ones.
     pub(super) fn denied_devices(&self) -> BTreeSet<DeviceNumber> {
         let nvidia = self.known_gpu_minors.iter().copied().filter(|m| *m < RENDER_MINOR_MIN);
         let nvidia = (0..32).chain(nvidia).filter(|minor| !self.gpu_minors.contains(minor));
@@ -41,13 +39,13 @@ impl Limits {
         nvidia.chain(render).chain(mig).collect()
     }
 
-    /// Render devices that are known GPUs and not its own.
+    /// Render devices of known GPUs that are not allowed.
     pub(super) fn denied_render_minors(&self) -> impl Iterator<Item = u32> + '_ {
         let render = self.known_gpu_minors.difference(&self.gpu_minors).copied();
         render.filter(|minor| *minor >= RENDER_MINOR_MIN)
     }
 
-    /// The majors of what MIG devices are opened by: one, where there are any.
+    /// The majors of MIG devices: one, if there are any.
     pub(super) fn mig_majors(&self) -> BTreeSet<u32> {
         self.mig_devices.iter().chain(&self.known_mig_devices).map(|device| device.major).collect()
     }
@@ -62,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn one_by_one_all_known_gpus_are_denied_but_its_own() {
+    fn all_known_gpus_but_its_own_are_listed_to_deny() {
         let gpu_minors = BTreeSet::from([3, 128]);
         let known_gpu_minors = BTreeSet::from([3, 40, 128, 129]);
         let denied = Limits { gpu_minors, known_gpu_minors, ..Limits::default() }.denied_devices();
@@ -76,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn one_by_one_the_known_mig_devices_are_denied_but_its_own() {
+    fn all_known_mig_devices_but_its_own_are_listed_to_deny() {
         let known = [12, 13, 21, 22].map(|minor| device(509, minor));
         let limits = Limits {
             mig_devices: known[..2].iter().copied().collect(),

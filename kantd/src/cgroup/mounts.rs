@@ -1,5 +1,4 @@
-//! Where the kernel's cgroup hierarchies are mounted, from /proc/self/mountinfo (man 5 proc).
-//! Never mounts anything.
+//! Mount points of the cgroup hierarchies, from /proc/self/mountinfo (man 5 proc).
 
 use super::{CgroupError, files};
 use std::collections::BTreeMap;
@@ -7,18 +6,18 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Mounts {
-    /// v1: where each controller (`memory`, `cpuset`, ...) is mounted.
+    /// v1: the mount point of each controller (`memory`, `cpuset`, ...).
     pub v1: BTreeMap<String, PathBuf>,
-    /// Where cgroup2 is mounted.
+    /// The mount point of cgroup2.
     pub v2: Option<PathBuf>,
 }
 
-/// Reads this process's mounts.
+/// Reads the mounts of this process.
 pub fn read() -> Result<Mounts, CgroupError> {
     files::read(Path::new("/proc/self/mountinfo")).map(|text| parse(&text))
 }
 
-/// Hierarchies in a text of mountinfo lines; of several mounts of one, the first.
+/// The hierarchies in mountinfo; the first mount of each counts.
 fn parse(text: &str) -> Mounts {
     let mut mounts = Mounts::default();
     for line in text.lines() {
@@ -41,7 +40,7 @@ fn parse(text: &str) -> Mounts {
     mounts
 }
 
-/// Blanks in a mount point are written `\040` and so on.
+/// Decodes `\040` and the like, which stand for blanks in a mount point.
 fn unescape(point: &str) -> String {
     let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     escapes.iter().fold(point.to_owned(), |text, (code, plain)| text.replace(code, plain))

@@ -1,5 +1,5 @@
-//! Processes as /proc shows them: who descends from whom, and who carries a mark in the
-//! environment; and a hold on one process that no reuse of its pid can turn into another.
+//! Processes in /proc: descendants, and marks in the environment; and a handle to a process that
+//! stays valid when its pid is reused.
 
 use common::id::Uid;
 use nix::sys::signal::Signal;
@@ -9,37 +9,37 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-/// One process, identified beyond the reuse of its pid.
+/// A process, identified beyond the reuse of its pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
     pub pid: Pid,
     pub parent: Pid,
-    /// When it began, in clock ticks since boot: with the pid, unique until the next boot.
+    /// Start time in clock ticks since boot; unique with the pid until the next boot.
     pub start_ticks: u64,
 }
 
-/// A hold on one process (man 2 pidfd_open; Linux 5.3).
+/// A handle to a process (man 2 pidfd_open; Linux 5.3).
 #[derive(Debug)]
-pub struct Handle(OwnedFd);
+pub struct ProcessHandle(OwnedFd);
 
-/// Readable once it is over.
-impl AsFd for Handle {
+/// Readable when the process has ended.
+impl AsFd for ProcessHandle {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Handle {
-    /// Of the process that has this pid now; `None` if it is gone.
-    pub fn of(pid: Pid) -> Option<Self> {
-        // SAFETY: pidfd_open takes two integers and touches no memory of ours.
+impl ProcessHandle {
+    /// A handle to the process that has this pid now; `None` if it is gone.
+    pub fn open(pid: Pid) -> Option<Self> {
+        // SAFETY: pidfd_open takes two integers and accesses no memory.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
         let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0)?;
-        // SAFETY: the kernel just gave us this descriptor; nobody else owns it.
+        // SAFETY: the kernel just made this descriptor for us; nothing else owns it.
         Some(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Signals it. A process that is gone, or not ours to signal, is let be.
+    /// Sends a signal, unless the process is gone or this process lacks the permission.
     pub fn signal(&self, signal: Signal) {
         let (fd, number) = (self.0.as_raw_fd(), signal as libc::c_int);
         let no_info = std::ptr::null::<libc::siginfo_t>();
@@ -48,13 +48,13 @@ impl Handle {
     }
 }
 
-/// Reads one process; `None` if it is gone or only waits to be reaped.
+/// Reads one process; `None` if it is gone or a zombie.
 pub fn read(pid: Pid) -> Option<Process> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(pid, &text)
 }
 
-/// The fields that matter of a stat line. The command name in brackets may hold anything.
+/// Parses a stat line. The command name in brackets may contain any characters.
 fn parse_stat(pid: Pid, text: &str) -> Option<Process> {
     let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
     let state = *fields.first()?;
@@ -67,19 +67,19 @@ fn parse_stat(pid: Pid, text: &str) -> Option<Process> {
     Some(Process { pid, parent, start_ticks })
 }
 
-/// Has a process a handler of its own for a signal? Not one that is gone.
-pub fn catches(pid: Pid, signal: Signal) -> bool {
+/// Whether a process has its own handler for a signal; false if it is gone.
+pub fn has_handler(pid: Pid, signal: Signal) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    caught(&status) & (1 << (signal as u32 - 1)) != 0
+    handled_signals(&status) & (1 << (signal as u32 - 1)) != 0
 }
 
-/// The signals with a handler, one bit each, from a status file (man 5 proc, SigCgt).
-fn caught(status: &str) -> u64 {
+/// The signals with a handler, one bit each, in a status file (man 5 proc, SigCgt).
+fn handled_signals(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-pub fn all() -> Vec<Process> {
+pub fn list_all() -> Vec<Process> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).map(Pid::from_raw);
     pids.filter_map(read).collect()
@@ -87,11 +87,11 @@ pub fn all() -> Vec<Process> {
 
 /// The living children of these processes, each after its parent.
 pub fn children_of(parents: &[Pid]) -> Vec<(Pid, Pid)> {
-    let all = all().into_iter().filter(|process| parents.contains(&process.parent));
+    let all = list_all().into_iter().filter(|process| parents.contains(&process.parent));
     all.map(|process| (process.parent, process.pid)).collect()
 }
 
-/// All that descend from a process, without itself.
+/// All descendants of a process, without itself.
 pub fn descendants(of: Pid, processes: &[Process]) -> Vec<Process> {
     let mut family = BTreeSet::from([of]);
     let mut found = Vec::new();
@@ -108,18 +108,18 @@ pub fn descendants(of: Pid, processes: &[Process]) -> Vec<Process> {
     }
 }
 
-/// These, and all that descend from them.
-pub fn families(heads: impl Iterator<Item = Pid>) -> BTreeSet<Pid> {
-    let all = all();
+/// These processes and all their descendants.
+pub fn with_descendants(heads: impl Iterator<Item = Pid>) -> BTreeSet<Pid> {
+    let all = list_all();
     let family = |of| descendants(of, &all).into_iter().map(|process| process.pid).chain([of]);
     heads.flat_map(family).collect()
 }
 
-/// Signals all that descend from a process, and returns how many those are.
+/// Signals all descendants of a process, and returns their number.
 pub fn kill_descendants(of: Pid, signal: Signal) -> usize {
-    let found = descendants(of, &all());
+    let found = descendants(of, &list_all());
     for process in &found {
-        let Some(handle) = Handle::of(process.pid) else { continue };
+        let Some(handle) = ProcessHandle::open(process.pid) else { continue };
         if read(process.pid).is_some_and(|now| now.start_ticks == process.start_ticks) {
             handle.signal(signal);
         }
@@ -127,8 +127,8 @@ pub fn kill_descendants(of: Pid, signal: Signal) -> usize {
     found.len()
 }
 
-/// All of a user whose environment at exec held this `NAME=value`.
-pub fn marked(mark: &str, owner: Uid, processes: &[Process]) -> Vec<Process> {
+/// All processes of a user that were executed with this `NAME=value` in their environment.
+pub fn with_mark(mark: &str, owner: Uid, processes: &[Process]) -> Vec<Process> {
     let carries = |process: &&Process| {
         let dir = format!("/proc/{}", process.pid);
         let is_owners = fs::metadata(&dir).is_ok_and(|m| m.uid() == owner.0);
@@ -167,14 +167,14 @@ mod tests {
     #[test]
     fn handlers_are_read_from_the_mask() {
         let status = "Name:\tsh\nSigIgn:\t0000000000000004\nSigCgt:\t0000000000010200\n";
-        assert_eq!(caught(status), 0x10200);
-        assert_eq!(caught("Name:\tsh\n"), 0);
-        // The test's own threads install no handler for it.
-        assert!(!catches(Pid::this(), Signal::SIGUSR2));
+        assert_eq!(handled_signals(status), 0x10200);
+        assert_eq!(handled_signals("Name:\tsh\n"), 0);
+        // The test's threads install no handler for it.
+        assert!(!has_handler(Pid::this(), Signal::SIGUSR2));
     }
 
     #[test]
     fn this_process_is_seen_alive() {
-        assert!(all().contains(&read(Pid::this()).unwrap()));
+        assert!(list_all().contains(&read(Pid::this()).unwrap()));
     }
 }

@@ -1,8 +1,8 @@
-//! No cgroups: the step's processes are whatever descends from its supervisor, who is a subreaper
-//! and so inherits every orphan. After the supervisor's death they are known by a mark in their
-//! environment. Limits nothing, and never touches processes of another user.
+//! Process tracking without cgroups: the descendants of the step's supervisor, which is a subreaper
+//! and so inherits orphans. After the supervisor's death the processes are found by a mark in their
+//! environment and their user. Nothing is limited.
 
-use super::process::{self, Handle, Process};
+use super::process::{self, Process, ProcessHandle};
 use super::{Cgroup, CgroupError, Limits};
 use common::id::Uid;
 use common::job::Usage;
@@ -14,7 +14,7 @@ use nix::sys::time::TimeValLike;
 use nix::unistd::Pid;
 use std::os::fd::OwnedFd;
 
-/// The variable every process of a step has in its environment; its value is the step's id.
+/// The environment variable of every process of a step; its value is the step's id.
 pub const MARK: &str = "KANT_STEP";
 
 /// The processes of one step, by descent or by mark.
@@ -25,16 +25,16 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Of a step; `supervisor` while that lives.
+    /// The processes of a step; `supervisor` if it is alive.
     pub fn new(id: &str, owner: Uid, supervisor: Option<Pid>) -> Self {
         Self { mark: format!("{MARK}={id}"), owner, supervisor }
     }
 
     fn processes(&self) -> Vec<Process> {
-        let all = process::all();
+        let all = process::list_all();
         match self.supervisor {
             Some(supervisor) => process::descendants(supervisor, &all),
-            None => process::marked(&self.mark, self.owner, &all),
+            None => process::with_mark(&self.mark, self.owner, &all),
         }
     }
 
@@ -42,11 +42,11 @@ impl Tree {
         self.signal_wanted(signal, &|_| true);
     }
 
-    /// Signals each wanted process through a pidfd, so that a pid given away meanwhile is not hit.
+    /// Signals each wanted process through a pidfd, which a reused pid does not mislead.
     fn signal_wanted(&self, signal: Signal, wanted: &dyn Fn(Pid) -> bool) -> usize {
         let mut count = 0;
         for listed in self.processes().into_iter().filter(|listed| wanted(listed.pid)) {
-            let Some(handle) = Handle::of(listed.pid) else { continue };
+            let Some(handle) = ProcessHandle::open(listed.pid) else { continue };
             if process::read(listed.pid).is_some_and(|now| now.start_ticks == listed.start_ticks) {
                 handle.signal(signal);
                 count += 1;
@@ -61,7 +61,7 @@ impl Cgroup for Tree {
         Ok(())
     }
 
-    fn gates(&self) -> Result<Vec<OwnedFd>, CgroupError> {
+    fn entry_files(&self) -> Result<Vec<OwnedFd>, CgroupError> {
         Ok(Vec::new())
     }
 
@@ -83,7 +83,7 @@ impl Cgroup for Tree {
         0
     }
 
-    /// Of the supervisor's children that were reaped; the peak is that of the largest one.
+    /// The usage of the supervisor's reaped children; the peak is that of the largest one.
     fn usage(&self) -> Usage {
         if self.supervisor != Some(Pid::this()) {
             return Usage::default();
@@ -106,7 +106,7 @@ impl Cgroup for Tree {
         format!("the processes with {}", self.mark)
     }
 
-    fn signal_those(
+    fn signal_matching(
         &self,
         signal: Signal,
         wanted: &dyn Fn(Pid) -> bool,
@@ -114,7 +114,7 @@ impl Cgroup for Tree {
         Ok(self.signal_wanted(signal, wanted))
     }
 
-    /// Stops them first, so that none can fork past the kill.
+    /// Stops all processes first, so that none forks past the kill.
     fn kill_once(&self) -> Result<(), CgroupError> {
         self.signal_each(Signal::SIGSTOP);
         self.signal_each(Signal::SIGKILL);

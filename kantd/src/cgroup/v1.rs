@@ -1,6 +1,6 @@
-//! A step's group in every v1 hierarchy that matters here: cpuset, cpuacct, memory, devices,
-//! freezer, pids (kernel Documentation/admin-guide/cgroup-v1). A hierarchy without rights is left
-//! out; `detect` says so once. Never touches groups outside its root.
+//! A step's cgroup in the v1 hierarchies: cpuset, cpuacct, memory, devices, freezer, pids (kernel
+//! Documentation/admin-guide/cgroup-v1). A hierarchy without permission is left out, which `detect`
+//! reports once.
 
 use super::mounts::Mounts;
 use super::{Cgroup, CgroupError, FREEZE_WAIT, Limits, files};
@@ -14,43 +14,43 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What each controller is for, in the words of "jobs are not ...".
+/// The controllers and their use, as the end of "jobs are not ...".
 pub const CONTROLLERS: [(&str, &str); 6] = [
-    ("cpuset", "held to their CPUs"),
-    ("memory", "held to their memory"),
-    ("devices", "kept from other jobs' GPUs"),
-    ("pids", "kept from making too many processes"),
+    ("cpuset", "confined to their CPUs"),
+    ("memory", "limited to their memory"),
+    ("devices", "denied other jobs' GPUs"),
+    ("pids", "limited in their number of processes"),
     ("freezer", "killed as a whole, only process by process"),
     ("cpuacct", "measured for CPU time"),
 ];
 
-/// One group, in several hierarchies.
+/// One cgroup in several hierarchies.
 pub struct Group {
     mounts: Vec<(&'static str, PathBuf)>,
-    /// Below each mount point.
+    /// Relative to each mount point.
     path: PathBuf,
 }
 
 impl Group {
-    /// In the mounted hierarchies.
+    /// The cgroup in the mounted hierarchies.
     pub fn new(mounts: &Mounts, path: &Path) -> Self {
         let found = |name| mounts.v1.get(name).map(|point| (name, point.clone()));
         let mounts = CONTROLLERS.iter().filter_map(|(name, _)| found(*name)).collect();
         Self { mounts, path: path.to_owned() }
     }
 
-    /// The group's directory in a controller's hierarchy, if it exists there.
+    /// The cgroup's directory in a controller's hierarchy, if it exists.
     fn dir(&self, controller: &str) -> Option<PathBuf> {
         let (_, mount) = self.mounts.iter().find(|(name, _)| *name == controller)?;
         Some(mount.join(&self.path)).filter(|dir| dir.is_dir())
     }
 
-    /// The group's directories, wherever it exists.
+    /// The cgroup's directories that exist.
     fn dirs(&self) -> impl Iterator<Item = PathBuf> + '_ {
         self.mounts.iter().map(|(_, mount)| mount.join(&self.path)).filter(|dir| dir.is_dir())
     }
 
-    /// The controllers it lacks, once it was created.
+    /// The missing controllers, after the cgroup was created.
     pub fn missing(&self) -> Vec<(&'static str, &'static str)> {
         CONTROLLERS.into_iter().filter(|(name, _)| self.dir(name).is_none()).collect()
     }
@@ -81,7 +81,7 @@ impl Group {
     }
 }
 
-/// Makes the group and those above it. A new cpuset is empty, and nobody may enter an empty one.
+/// Makes the cgroup and its parents. A new cpuset is empty, and no process may join an empty one.
 fn make_path(controller: &str, mount: &Path, path: &Path) -> Result<(), CgroupError> {
     let mut dir = mount.to_owned();
     for part in path {
@@ -99,8 +99,8 @@ fn make_path(controller: &str, mount: &Path, path: &Path) -> Result<(), CgroupEr
     Ok(())
 }
 
-/// Memory first, then memory with swap, which may not be the smaller one at any moment: a group
-/// that is taken over may have to be widened in the other order.
+/// Sets the memory limit before the limit with swap, which must never be smaller; an existing
+/// cgroup may need the other order if the limit grows.
 fn limit_memory(dir: &Path, memory: Bytes) -> Result<(), CgroupError> {
     let value = memory.0.to_string();
     let with_swap = dir.join("memory.memsw.limit_in_bytes");
@@ -124,7 +124,7 @@ impl Cgroup for Group {
         self.limit(limits)
     }
 
-    fn gates(&self) -> Result<Vec<OwnedFd>, CgroupError> {
+    fn entry_files(&self) -> Result<Vec<OwnedFd>, CgroupError> {
         self.dirs().map(|dir| files::open_to_write(&dir.join("cgroup.procs"))).collect()
     }
 
@@ -152,7 +152,7 @@ impl Cgroup for Group {
         self.set_freezer("THAWED")
     }
 
-    /// Without a freezer, by signals, as a shell stops a job.
+    /// Uses signals where there is no freezer.
     fn suspend(&self) -> Result<(), CgroupError> {
         match self.dir("freezer") {
             Some(_) => self.freeze(),

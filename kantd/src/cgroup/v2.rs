@@ -1,6 +1,6 @@
-//! A step's group in the unified hierarchy (kernel Documentation/admin-guide/cgroup-v2.rst), with
-//! a small program in front of the GPUs' device files. Never touches groups outside its root,
-//! except to enable controllers on the way down to it.
+//! A step's cgroup in the unified hierarchy (kernel Documentation/admin-guide/cgroup-v2.rst), with
+//! a BPF program that denies devices. Outside its root it only enables controllers on the path to
+//! it.
 
 use super::mounts::Mounts;
 use super::{Cgroup, CgroupError, FREEZE_WAIT, Limits, device_program, files};
@@ -12,21 +12,21 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What each controller is for, in the words of "jobs are not ...".
+/// The controllers and their use, as the end of "jobs are not ...".
 pub const CONTROLLERS: [(&str, &str); 3] = [
-    ("cpuset", "held to their CPUs"),
-    ("memory", "held to their memory"),
-    ("pids", "kept from making too many processes"),
+    ("cpuset", "confined to their CPUs"),
+    ("memory", "limited to their memory"),
+    ("pids", "limited in their number of processes"),
 ];
 
 pub struct Group {
     mount: PathBuf,
-    /// Below the mount point.
+    /// Relative to the mount point.
     path: PathBuf,
 }
 
 impl Group {
-    /// In the mounted hierarchy.
+    /// The cgroup in the mounted hierarchy.
     pub fn new(mounts: &Mounts, path: &Path) -> Result<Self, CgroupError> {
         let mount = mounts.v2.clone().ok_or(CgroupError::NotMounted("v2"))?;
         Ok(Self { mount, path: path.to_owned() })
@@ -36,14 +36,14 @@ impl Group {
         self.mount.join(&self.path)
     }
 
-    /// The controllers it lacks, once it was created.
+    /// The missing controllers, after the cgroup was created.
     pub fn missing(&self) -> Vec<(&'static str, &'static str)> {
         let present = files::read(&self.dir().join("cgroup.controllers")).unwrap_or_default();
         let lacks = |(name, _): &(&str, &str)| !present.split(' ').any(|word| word == *name);
         CONTROLLERS.into_iter().filter(lacks).collect()
     }
 
-    /// Does a file of a controller exist in the group?
+    /// Whether the cgroup has this file of a controller.
     fn has(&self, file: &str) -> bool {
         self.dir().join(file).exists()
     }
@@ -55,7 +55,8 @@ impl Group {
         }
         if let Some(memory) = limits.memory.filter(|_| self.has("memory.max")) {
             files::write(&dir.join("memory.max"), &memory.0.to_string())?;
-            // A job that lost one process to its limit is rarely of use: the kernel ends it whole.
+            // A job that lost one process to its limit is rarely of use: the kernel kills all of
+            // it.
             files::write(&dir.join("memory.oom.group"), "1")?;
             if self.has("memory.swap.max") {
                 files::write(&dir.join("memory.swap.max"), "0")?;
@@ -64,18 +65,18 @@ impl Group {
         if let Some(pids) = limits.pids.filter(|_| self.has("pids.max")) {
             files::write(&dir.join("pids.max"), &pids.to_string())?;
         }
-        match device_program::guard(&dir, limits) {
+        match device_program::deny_devices(&dir, limits) {
             Err(error) if !error.is_refusal() => Err(error),
             _ => Ok(()),
         }
     }
 }
 
-/// Passes on the wanted controllers that a group has to the groups below it.
+/// Enables the wanted controllers that a cgroup has for the cgroups below it.
 ///
-/// Not where processes live in the group itself (in a container without an init of its own): the
-/// kernel then refuses some controllers, and those that it does not refuse make every group below
-/// unfit to hold a process ("domain invalid"). Only the machine's own root may have both.
+/// Not if processes live in the cgroup itself (in a container without its own init): the kernel
+/// then refuses some controllers, and the others make all cgroups below unfit for processes
+/// ("domain invalid"). Only the machine's root cgroup may have both.
 fn enable_below(dir: &Path) -> Result<(), CgroupError> {
     let is_machines_root = !dir.join("cgroup.type").exists();
     if !is_machines_root && !files::read(&dir.join("cgroup.procs"))?.is_empty() {
@@ -106,8 +107,8 @@ impl Cgroup for Group {
         self.limit(limits)
     }
 
-    fn gates(&self) -> Result<Vec<OwnedFd>, CgroupError> {
-        files::open_to_write(&self.dir().join("cgroup.procs")).map(|gate| vec![gate])
+    fn entry_files(&self) -> Result<Vec<OwnedFd>, CgroupError> {
+        files::open_to_write(&self.dir().join("cgroup.procs")).map(|entry_file| vec![entry_file])
     }
 
     fn pids(&self) -> Result<Vec<Pid>, CgroupError> {
@@ -151,7 +152,7 @@ impl Cgroup for Group {
         format!("cgroup {}", self.path.display())
     }
 
-    /// By cgroup.kill (Linux 5.14), which no fork escapes; before that, frozen and one by one.
+    /// Uses cgroup.kill (Linux 5.14), which no fork escapes; else freezes and kills one by one.
     fn kill_once(&self) -> Result<(), CgroupError> {
         if self.has("cgroup.kill") {
             return files::write(&self.dir().join("cgroup.kill"), "1");

@@ -1,23 +1,22 @@
-//! The keys of kantd.toml about containers, checked. Never looks whether anything is there; the
-//! survey looks for the runtime, and each step for what it mounts.
+//! Validation of the container keys of kantd.toml. The runtime is looked for by the node's probe,
+//! and mounted paths by each step.
 
 use super::{SettingsError, absolute, unless_empty};
-use crate::container::Mount;
+use crate::container_support::Mount;
 use common::config::NodeConfig;
 use std::path::PathBuf;
 
-/// How jobs run in containers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContainerSettings {
-    /// The OCI runtime; `None`: the first that is found.
+    /// The OCI runtime; `None` for the first one found.
     pub runtime: Option<PathBuf>,
-    /// What every container sees of the machine.
+    /// Mounts of every container.
     pub mounts: Vec<Mount>,
-    /// What those of jobs with GPUs see beside it.
+    /// Additional mounts of containers with GPUs.
     pub gpu_mounts: Vec<Mount>,
 }
 
-/// Checks the keys about containers.
+/// Validates the container keys.
 pub(super) fn check(config: &NodeConfig) -> Result<ContainerSettings, SettingsError> {
     let runtime = unless_empty(config.container_runtime.clone());
     Ok(ContainerSettings {

@@ -1,4 +1,4 @@
-//! The keys of kantd.toml about the node's health, checked. Never looks at the node.
+//! Validation of the health keys of kantd.toml.
 
 use super::{SettingsError, absolute, unless_empty};
 use common::config::NodeConfig;
@@ -9,22 +9,21 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How the node looks whether it is well, and what it does if not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthSettings {
-    /// Between two looks; `None`: it never looks.
+    /// Interval of checks; `None` for no checks.
     pub period: Option<Duration>,
-    /// The site's own check.
+    /// The site's own check program.
     pub script: Option<PathBuf>,
-    /// After so long it is killed.
+    /// Time limit of the script.
     pub script_limit: Duration,
-    /// The least room on the spool's disk.
+    /// The least free space on the spool's disk.
     pub disk_free_min: Bytes,
-    /// What is done about findings.
+    /// Responses to findings.
     pub policy: HealthPolicy,
 }
 
-/// Checks the keys about health.
+/// Validates the health keys.
 pub(super) fn check(config: &NodeConfig) -> Result<HealthSettings, SettingsError> {
     let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
     let script = unless_empty(config.health_script.clone());
@@ -47,7 +46,7 @@ fn read_checks(key: &'static str, words: &[String]) -> Result<BTreeSet<Check>, S
     words.iter().map(|word| Check::of_word(word).ok_or_else(|| unknown(word))).collect()
 }
 
-/// All of them, for messages.
+/// The names of all checks, for messages.
 pub(super) fn checks() -> String {
     Check::ALL.map(Check::word).join(", ")
 }

@@ -1,40 +1,42 @@
-//! What the processes of an emulated job would do: read from its script, not run. Never more than
-//! `sleep` and `exit`; a script that says neither behaves as the command line says.
+//! The behaviour of an emulated job, read from its script: only `sleep` and `exit` are understood;
+//! a script without them behaves as the command line says.
 
 use common::wire::node::LaunchOrder;
 use std::time::Duration;
 
-/// How jobs behave whose script does not say.
+/// Behaviour of jobs whose script does not define it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Manner {
-    /// They run so long; none: they are over at once.
+pub struct DefaultBehaviour {
+    /// How long jobs run; zero if they end at once.
     pub duration: Duration,
-    /// So many in a hundred exit with 1: the same ones whenever it is asked.
+    /// The share of jobs, always the same ones, that exit with 1.
     pub failing_percent: u8,
 }
 
-/// What one job does.
+/// The behaviour of one job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Behaviour {
-    /// It runs so long.
     pub run: Duration,
-    /// And exits with this.
+    /// Its exit code.
     pub code: u8,
 }
 
 impl Behaviour {
-    /// Of the job with this order.
-    pub fn of(order: &LaunchOrder, manner: Manner) -> Self {
-        let (run, code) = read(&order.script);
+    /// The behaviour of the job with this launch order.
+    pub fn from_order(order: &LaunchOrder, default_behaviour: DefaultBehaviour) -> Self {
+        let (run, code) = parse_script(&order.script);
         let key = order.id.key;
         let number = u64::from(key.job.0) << 32 | u64::from(key.index.map_or(0, |index| index.0));
-        let fails = scatter(number) % 100 < u64::from(manner.failing_percent);
-        Self { run: run.unwrap_or(manner.duration), code: code.unwrap_or(u8::from(fails)) }
+        let fails = hash(number) % 100 < u64::from(default_behaviour.failing_percent);
+        Self {
+            run: run.unwrap_or(default_behaviour.duration),
+            code: code.unwrap_or(u8::from(fails)),
+        }
     }
 }
 
-/// How long a script sleeps in all, and what it exits with, where it says so.
-fn read(script: &str) -> (Option<Duration>, Option<u8>) {
+/// The total sleep time of a script and its exit code, where it defines them.
+fn parse_script(script: &str) -> (Option<Duration>, Option<u8>) {
     let mut run = None;
     for command in script.split(['\n', ';', '&']) {
         let mut words = command.split_whitespace();
@@ -56,7 +58,7 @@ fn read(script: &str) -> (Option<Duration>, Option<u8>) {
     (run, None)
 }
 
-/// As coreutils' sleep takes it: seconds, or a number with s, m, h or d.
+/// Parses a duration like coreutils' sleep: seconds, or a number with s, m, h or d.
 fn duration(text: &str) -> Option<Duration> {
     let (number, factor) = match text.char_indices().next_back()? {
         (at, 's') => (&text[..at], 1.0),
@@ -69,9 +71,9 @@ fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds * factor).ok()
 }
 
-/// Spreads numbers that follow each other over all numbers.
+/// Hashes a number, so that consecutive numbers are spread evenly.
 /// Source: Steele, Lea, Flood: "Fast splittable pseudorandom number generators" (SplitMix64).
-const fn scatter(number: u64) -> u64 {
+const fn hash(number: u64) -> u64 {
     let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -83,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_that_sleeps_and_exits_is_taken_at_its_word() {
+    fn a_script_determines_its_run_time_and_exit_code() {
         let seconds = |seconds| Some(Duration::from_millis(seconds));
         for (script, expected) in [
             ("#!/bin/sh\ntrue\n", (None, None)),
@@ -98,13 +100,13 @@ mod tests {
             ("sleep 1 2", (None, None)),
             ("exit 0", (None, Some(0))),
         ] {
-            assert_eq!(read(script), expected, "{script}");
+            assert_eq!(parse_script(script), expected, "{script}");
         }
     }
 
     #[test]
-    fn about_the_share_that_was_asked_for_fails() {
-        let fails = |job: u64| scatter(job << 32) % 100 < 10;
+    fn about_the_requested_share_fails() {
+        let fails = |job: u64| hash(job << 32) % 100 < 10;
         let failed = (1..=10_000).filter(|job| fails(*job)).count();
         assert!((900..1100).contains(&failed), "{failed}");
     }

@@ -1,5 +1,5 @@
-//! What an emulated node has: a few words in a TOML file, or the inventory of a real node as JSON.
-//! Never looks at the machine it runs on.
+//! The hardware of an emulated node: a short description in TOML, or a real node's inventory as
+//! JSON.
 
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
@@ -11,64 +11,58 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// More make no machine that anybody has, and numbers of GPUs and CPUs run out.
+/// The largest number of sockets, cores and threads, far above any real machine.
 const PARTS_MAX: u32 = 4096;
 
-/// Why there is no such machine.
+/// An invalid machine description.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
-    /// The file cannot be read.
     #[error("failed to read the machine {}", path.display())]
     Read {
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// It is no machine.
-    #[error("failed to read the machine {}: write its keys as docs/operating/emulation.md has them",
+    #[error("failed to read the machine {}: docs/operating/emulation.md lists the keys",
         path.display())]
     Toml {
         path: PathBuf,
         #[source]
         source: Box<toml::de::Error>,
     },
-    /// It is no inventory.
-    #[error("failed to read the machine {}: write what `kantd inventory --json` says of a node",
+    #[error("failed to read the machine {}: it must be the output of `kantd inventory --json`",
         path.display())]
     Json {
         path: PathBuf,
         #[source]
         source: serde_json::Error,
     },
-    /// An amount of memory that is none.
     #[error("failed to use `{key}` of the machine: {source}")]
     Memory { key: &'static str, source: BytesError },
-    /// A number that no machine has.
     #[error("failed to use `{key}` of the machine: write 1 to {PARTS_MAX} (gpus: 0 to 64)")]
     Amount { key: &'static str },
 }
 
-/// A machine in a few words; what is left out is a DGX H100's.
+/// A machine description; missing keys default to a DGX H100's.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Words {
+struct MachineFile {
     /// Packages, each a NUMA node.
     sockets: u32,
     cores_per_socket: u32,
     threads_per_core: u32,
     memory: String,
     gpus: u32,
-    /// As the vendor calls it.
+    /// The vendor's name of the model.
     gpu_model: String,
     gpu_memory: String,
-    /// Between every two GPUs; 0: none, they reach each other over PCIe.
+    /// Number of links between each two GPUs; with 0 they are connected by PCIe.
     nvlinks: u8,
-    /// What jobs may ask for by name.
+    /// Names that jobs may request.
     features: Vec<FeatureName>,
 }
 
-impl Default for Words {
+impl Default for MachineFile {
     fn default() -> Self {
         Self {
             sockets: 2,
@@ -84,12 +78,12 @@ impl Default for Words {
     }
 }
 
-/// The machine that a file describes; without one a DGX H100.
+/// The machine that a file describes, or a DGX H100 without a file.
 ///
 /// # Errors
 /// [`MachineError`].
-pub fn machine(file: Option<&Path>) -> Result<Inventory, MachineError> {
-    let Some(path) = file else { return inventory(&Words::default()) };
+pub fn load_machine(file: Option<&Path>) -> Result<Inventory, MachineError> {
+    let Some(path) = file else { return inventory(&MachineFile::default()) };
     let text = std::fs::read_to_string(path)
         .map_err(|source| MachineError::Read { path: path.to_owned(), source })?;
     if path.extension().is_some_and(|extension| extension == "json") {
@@ -101,19 +95,20 @@ pub fn machine(file: Option<&Path>) -> Result<Inventory, MachineError> {
     inventory(&words)
 }
 
-/// Makes a machine this node's: what is unique on each, and the mark that nothing runs there.
-pub(super) fn belong_to(inventory: &mut Inventory, node: &NodeName, boot: u32) {
+/// Sets what is unique to each node, and marks it as emulated.
+pub(super) fn set_identity(inventory: &mut Inventory, node: &NodeName, boot: u32) {
     inventory.boot_id = format!("emulated {boot}");
     for gpu in &mut inventory.gpus {
         gpu.uuid = format!("GPU-{node}-{}", gpu.index);
     }
     let named: BTreeSet<FeatureName> =
         inventory.features.drain(..).chain(FeatureName::new(EMULATED)).collect();
-    inventory.features = crate::features::of(&named.into_iter().collect::<Vec<_>>(), inventory);
+    inventory.features =
+        crate::features::node_features(&named.into_iter().collect::<Vec<_>>(), inventory);
     inventory.limits_missing = vec!["the node is emulated: no process of a job runs".to_owned()];
 }
 
-fn inventory(words: &Words) -> Result<Inventory, MachineError> {
+fn inventory(words: &MachineFile) -> Result<Inventory, MachineError> {
     let amounts = [
         ("sockets", words.sockets),
         ("cores_per_socket", words.cores_per_socket),
@@ -182,11 +177,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(name);
         std::fs::write(&path, text).unwrap();
-        machine(Some(&path))
+        load_machine(Some(&path))
     }
 
     #[test]
-    fn a_machine_is_a_few_words_and_the_rest_a_dgx_h100() {
+    fn missing_keys_default_to_a_dgx_h100() {
         let made = read("m.toml", "gpus = 4\nmemory = \"256G\"\nfeatures = [\"ib\"]\n").unwrap();
         assert_eq!((made.cpu_count().0, made.cores.len(), made.numa.len()), (224, 112, 2));
         assert_eq!(
@@ -208,19 +203,19 @@ mod tests {
     }
 
     #[test]
-    fn a_real_nodes_inventory_can_be_multiplied() {
-        let real = machine(None).unwrap();
+    fn a_real_nodes_inventory_is_accepted() {
+        let real = load_machine(None).unwrap();
         let text = serde_json::to_string(&real).unwrap();
         assert_eq!(read("m.json", &text).unwrap(), real);
         assert!(read("m.json", "{}").is_err());
     }
 
     #[test]
-    fn a_node_that_is_emulated_says_so_in_every_boot() {
-        let mut made = machine(None).unwrap();
+    fn an_emulated_node_is_marked_in_every_boot() {
+        let mut made = load_machine(None).unwrap();
         assert!(!made.is_emulated());
         for boot in 1..=2 {
-            belong_to(&mut made, &NodeName::new("em1").unwrap(), boot);
+            set_identity(&mut made, &NodeName::new("em1").unwrap(), boot);
             assert!(made.is_emulated());
             let features: Vec<&str> = made.features.iter().map(FeatureName::as_str).collect();
             assert_eq!(features, ["emulated", "h100"]);

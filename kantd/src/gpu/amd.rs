@@ -1,10 +1,10 @@
-//! GPU discovery on machines with AMD GPUs, from what the kernel's driver tells in files
-//! (Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, and Documentation/gpu/amdgpu): no library is
-//! needed. Reads below a root that tests can move, and changes nothing.
+//! Discovery of AMD GPUs from the files of the kernel's driver (Linux,
+//! drivers/gpu/drm/amd/amdkfd/kfd_topology.c, and Documentation/gpu/amdgpu); no library is needed.
+//! Paths are relative to a root, for tests.
 
 mod health;
 
-pub use health::look;
+pub use health::symptoms;
 
 use super::GpuInventory;
 use super::meter::{GpuMeter, GpuReading};
@@ -15,21 +15,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Kinds of memory that a program may use (`heap_type`): on the GPU, seen by the CPU or not.
+/// Memory types that programs may use (`heap_type`): on the GPU, visible to the CPU or not.
 const HEAPS: [u64; 2] = [1, 2];
 
-/// A link of AMD's own between GPUs (`type` of an `io_links` entry).
+/// AMD's own link between GPUs (`type` of an `io_links` entry).
 const XGMI: u64 = 11;
 
-/// One node of the driver's topology that is a GPU.
+/// A node of the driver's topology that is a GPU.
 struct Node {
     number: u64,
     properties: BTreeMap<String, u64>,
     dir: PathBuf,
 }
 
-/// The machine's AMD GPUs; `None` where the kernel knows none. A link between two is told as an
-/// `NVLink`: what matters to placement is the same.
+/// The machine's AMD GPUs; `None` if the kernel has none. A link between two is reported as an
+/// `NVLink`, which means the same to placement.
 #[must_use]
 pub fn discover(root: &Path) -> Option<GpuInventory> {
     let nodes = nodes(root);
@@ -44,7 +44,7 @@ pub fn discover(root: &Path) -> Option<GpuInventory> {
     Some(GpuInventory { driver, gpus, matrix, skipped: Vec::new() })
 }
 
-/// By their numbers; a node without a render device is a CPU, or nobody's to use.
+/// The GPU nodes, by number. A node without a render device is a CPU or unusable.
 fn nodes(root: &Path) -> Vec<Node> {
     let entries = fs::read_dir(root.join("sys/class/kfd/kfd/topology/nodes"));
     let node = |entry: fs::DirEntry| {
@@ -61,7 +61,7 @@ fn nodes(root: &Path) -> Vec<Node> {
     nodes
 }
 
-/// Lines of a name and a number.
+/// Parses lines of a name and a number.
 fn properties(file: &Path) -> BTreeMap<String, u64> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let pairs = text.lines().filter_map(|line| line.trim().split_once(' '));
@@ -102,7 +102,7 @@ fn describe(root: &Path, index: GpuIndex, node: &Node) -> Gpu {
     }
 }
 
-/// The chip's name from its version in decimal places: 90402 is gfx942 (the last two in hex).
+/// The chip's name from its decimal version: 90402 is gfx942 (the last two digits are hex).
 fn chip(version: u64) -> String {
     let (major, minor, stepping) = (version / 10_000, version / 100 % 100, version % 100);
     format!("gfx{major}{minor:x}{stepping:x}")
@@ -120,7 +120,7 @@ fn memory(node: &Path) -> u64 {
     on_gpu.filter_map(|bank| bank.get("size_in_bytes").copied()).sum()
 }
 
-/// GPUs with links of their own count as linked; all others by their NUMA nodes.
+/// The paths between GPUs: their own links if they have any, else by NUMA node.
 fn matrix(nodes: &[Node], gpus: &[Gpu]) -> GpuMatrix {
     let linked: Vec<BTreeMap<u64, u8>> = nodes.iter().map(links).collect();
     let mut paths = vec![vec![GpuPath::Own; gpus.len()]; gpus.len()];
@@ -137,7 +137,7 @@ fn matrix(nodes: &[Node], gpus: &[Gpu]) -> GpuMatrix {
     GpuMatrix { paths }
 }
 
-/// How many links go to each other node.
+/// The number of links to each other node.
 fn links(node: &Node) -> BTreeMap<u64, u8> {
     let mut links: BTreeMap<u64, u8> = BTreeMap::new();
     for entry in fs::read_dir(node.dir.join("io_links")).into_iter().flatten().flatten() {
@@ -150,13 +150,13 @@ fn links(node: &Node) -> BTreeMap<u64, u8> {
     links
 }
 
-/// What AMD GPUs are doing, by the driver's files.
+/// Usage of AMD GPUs, from the driver's files.
 pub struct AmdMeter {
     devices: BTreeMap<String, PathBuf>,
 }
 
 impl AmdMeter {
-    /// Of the GPUs of this machine; `None`: it has none.
+    /// A meter for this machine; `None` if it has no AMD GPUs.
     #[must_use]
     pub fn open(root: &Path) -> Option<Self> {
         let gpus = discover(root)?.gpus;
@@ -184,7 +184,7 @@ impl GpuMeter for AmdMeter {
 mod tests {
     use super::*;
 
-    /// A machine with two linked GPUs and one apart, written as the driver writes it.
+    /// A machine with two linked GPUs and a third, in the driver's format.
     fn machine() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let write = |file: &str, text: &str| {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_them_has_none_and_what_they_do_is_read() {
+    fn a_machine_without_amd_gpus_has_none_and_usage_is_read() {
         assert_eq!(discover(tempfile::tempdir().unwrap().path()), None);
         let root = machine();
         let meter = AmdMeter::open(root.path()).unwrap();

@@ -1,6 +1,5 @@
-//! What a GPU is doing at this moment: how busy it is, how much of its memory is in use, and how
-//! much energy it has used so far. One small trait, so that accounting knows no vendor.
-//! Never changes a GPU, and never adds anything up.
+//! Usage of GPUs at one moment: how busy they are, their memory in use, and the energy used so far.
+//! A small trait, so that accounting does not depend on vendors.
 
 use super::amd::AmdMeter;
 use super::nvml;
@@ -11,24 +10,24 @@ use nvml_wrapper::enums::device::UsedGpuMemory;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// One look at one GPU. What its driver does not tell is `None`.
+/// One reading of one GPU. `None` where the driver does not report a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GpuReading {
-    /// How much of the last moment it worked, in percent.
+    /// The share of the last moment in which it worked, in percent.
     pub busy_percent: Option<u32>,
-    /// Memory in use, by whomever.
+    /// Memory in use by all processes.
     pub memory_used: Option<Bytes>,
-    /// Energy used since its driver was loaded.
+    /// Energy used since the driver was loaded.
     pub energy_millijoules: Option<u64>,
 }
 
-/// Whoever can look at GPUs.
+/// A reader of GPU usage.
 pub trait GpuMeter: Send {
-    /// Looks at the GPU of this id; `None`: it does not answer. Takes up to some milliseconds, or
-    /// hangs with its driver: never to be called on an async thread.
+    /// Reads the GPU with this id; `None` if it does not answer. Takes some milliseconds, or hangs
+    /// with the driver: not for async threads.
     fn read(&self, uuid: &str) -> Option<GpuReading>;
 
-    /// How much of a GPU's memory these processes have; `None`: its driver does not tell.
+    /// The memory that these processes use on a GPU; `None` if the driver does not report it.
     fn memory_of(&self, uuid: &str, pids: &BTreeSet<u32>) -> Option<Bytes>;
 }
 
@@ -53,8 +52,8 @@ impl GpuMeter for NvmlMeter {
     }
 }
 
-/// What several have; `None` where the driver does not tell it of all of them: too little would
-/// pass for a share that is kept to.
+/// The sum; `None` if one amount is unknown, because a sum that is too small would pass for a share
+/// that is kept to.
 fn sum(used: impl Iterator<Item = UsedGpuMemory>) -> Option<Bytes> {
     let bytes = used.map(|used| match used {
         UsedGpuMemory::Used(bytes) => Some(bytes),
@@ -63,7 +62,7 @@ fn sum(used: impl Iterator<Item = UsedGpuMemory>) -> Option<Bytes> {
     bytes.sum::<Option<u64>>().map(Bytes)
 }
 
-/// By whichever of them knows a GPU.
+/// The first meter that knows a GPU.
 struct Meters(Vec<Box<dyn GpuMeter>>);
 
 impl GpuMeter for Meters {
@@ -76,10 +75,10 @@ impl GpuMeter for Meters {
     }
 }
 
-/// A meter for this machine's GPUs, with the library at `library` or the loader's.
+/// A meter for this machine's GPUs, with the library at `library` or the loader's default.
 ///
 /// # Errors
-/// Why there is none, in words.
+/// A sentence that says why there is none.
 pub fn open(library: Option<&Path>) -> Result<Box<dyn GpuMeter>, String> {
     let amd = AmdMeter::open(Path::new("/")).map(|meter| Box::new(meter) as Box<dyn GpuMeter>);
     match (nvml::open(library), amd) {
@@ -88,7 +87,7 @@ pub fn open(library: Option<&Path>) -> Result<Box<dyn GpuMeter>, String> {
             Ok(Box::new(Meters(std::iter::once(nvml).chain(amd).collect())))
         }
         (_, Some(amd)) => Ok(amd),
-        (Ok(None), None) => Err("the GPU library is gone".to_owned()),
+        (Ok(None), None) => Err("the GPU library is missing".to_owned()),
         (Err(error), None) => Err(with_causes(&error)),
     }
 }
@@ -98,10 +97,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_that_a_driver_does_not_tell_is_not_none_in_use() {
-        let told = |mib: u64| UsedGpuMemory::Used(mib << 20);
-        assert_eq!(sum([told(3), told(4)].into_iter()), Some(Bytes::from_mib(7)));
-        assert_eq!(sum([told(3), UsedGpuMemory::Unavailable].into_iter()), None);
-        assert_eq!(sum(std::iter::empty()), Some(Bytes::ZERO), "none of its processes is there");
+    fn unreported_memory_does_not_count_as_unused() {
+        let used = |mib: u64| UsedGpuMemory::Used(mib << 20);
+        assert_eq!(sum([used(3), used(4)].into_iter()), Some(Bytes::from_mib(7)));
+        assert_eq!(sum([used(3), UsedGpuMemory::Unavailable].into_iter()), None);
+        assert_eq!(sum(std::iter::empty()), Some(Bytes::ZERO), "it has no process there");
     }
 }

@@ -1,7 +1,7 @@
-//! Which GPU has which number on this node, kept in the spool. The controller gives GPUs to jobs by
-//! number, so a number is one GPU's for ever: a GPU that falls off the bus leaves a hole, and a new
-//! one gets a number that no GPU had. A MIG device has a number as GPUs have, and has it again when
-//! its GPU is cut as before. Never asks a driver.
+//! The numbers of the node's GPUs, kept in the spool. The controller allocates GPUs by number, so a
+//! number belongs to one GPU for ever: a GPU that falls off the bus leaves a gap, and a new one
+//! gets a number that no GPU has had. MIG devices have numbers like GPUs, and the same ones again
+//! when their GPU is divided as before.
 
 use super::GpuInventory;
 use crate::spool::write_durably;
@@ -12,49 +12,49 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// In the spool: a line for each GPU that was ever offered here, `NUMBER UUID`, numbers from 0; of
-/// a MIG device `NUMBER UUID of UUID`, the second the whole GPU's.
+/// File in the spool with a line for each GPU ever offered, `NUMBER UUID`, numbered from 0; for a
+/// MIG device `NUMBER UUID of UUID`, the second being its GPU's.
 const FILE: &str = "gpus";
 
-/// What stands between the two ids of a MIG device.
+/// Separator between the two ids of a MIG device.
 const OF: &str = " of ";
 
-/// The numbers of all GPUs that were ever offered on this node.
+/// The numbers of all GPUs ever offered on this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuNumbers {
     path: PathBuf,
     /// By number, as in the file.
     uuids: Vec<String>,
-    /// How many of them are in the file.
+    /// Number of entries that are in the file.
     kept: usize,
 }
 
-/// Why GPUs cannot be told apart from those that were here before.
+/// GPU numbers that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum NumbersError {
-    /// The system does not let us.
-    #[error("failed to {verb} {}: may kantd do that, and is there room?", path.display())]
+    #[error(
+        "failed to {verb} {}: check kantd's permissions and the free disk space",
+        path.display()
+    )]
     Io {
         verb: &'static str,
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The file holds something else.
     #[error(
-        "failed to understand {}: once no job has a GPU of this node, remove it and restart \
-         kantd, and the GPUs are numbered anew",
+        "failed to parse {}: when no job has a GPU of this node, remove it and restart \
+         kantd, which then numbers the GPUs from 0",
         path.display()
     )]
     Garbled { path: PathBuf },
 }
 
 impl GpuNumbers {
-    /// Those of a spool; none if there is no file yet.
+    /// Reads the numbers in a spool; none if there is no file yet.
     ///
     /// # Errors
-    /// [`NumbersError`] when there is a file and it cannot be read or understood.
+    /// [`NumbersError`] when the file exists and cannot be read or parsed.
     pub fn read(spool: &Path) -> Result<Self, NumbersError> {
         let path = spool.join(FILE);
         let text = match fs::read_to_string(&path) {
@@ -73,46 +73,46 @@ impl GpuNumbers {
         &self.path
     }
 
-    /// Gives every GPU found its number, a new one to those never seen, and orders them by it.
+    /// Gives each GPU its number, new ones to unknown GPUs, and sorts the GPUs by number.
     pub fn number(&mut self, found: &mut GpuInventory) {
         let old = std::mem::take(&mut found.matrix);
         let positions: Vec<GpuIndex> = found.gpus.iter().map(|gpu| gpu.index).collect();
         for gpu in &mut found.gpus {
-            gpu.index = self.of(&id(gpu));
+            gpu.index = self.number_of(&file_id(gpu));
         }
         let numbered: Vec<(GpuIndex, GpuIndex)> =
             found.gpus.iter().map(|gpu| gpu.index).zip(positions).collect();
-        found.matrix = renumbered(&old, &numbered);
+        found.matrix = renumber(&old, &numbered);
         found.gpus.sort_by_key(|gpu| gpu.index);
     }
 
-    /// The GPUs that were offered before and are not among these, nor left out though well. MIG
-    /// devices are there as long as their GPU is: it may have been cut anew. If that is gone, it is
-    /// told once, by the first number that it or a MIG device of it had.
+    /// The GPUs that were offered before and are neither found nor healthy but left out. MIG
+    /// devices exist as long as their GPU does, since it may be divided differently. A missing GPU
+    /// is listed once, by the first number that it or one of its MIG devices had.
     #[must_use]
     pub fn lost(&self, found: Option<&GpuInventory>) -> Vec<(GpuIndex, String)> {
         let offered = found.iter().flat_map(|found| &found.gpus).map(Gpu::whole);
         let well = found.iter().flat_map(|found| &found.skipped);
         let well = well.filter_map(|gpu| gpu.uuid.as_deref());
-        let mut told: BTreeSet<&str> = offered.chain(well).collect();
+        let mut seen: BTreeSet<&str> = offered.chain(well).collect();
         let numbered = (0..).map(GpuIndex).zip(self.uuids.iter().take(self.kept));
-        let wholes = numbered.map(|(number, id)| (number, whole(id)));
-        let lost = wholes.filter(|lost| told.insert(lost.1));
+        let wholes = numbered.map(|(number, id)| (number, whole_gpu_id(id)));
+        let lost = wholes.filter(|lost| seen.insert(lost.1));
         lost.map(|(number, whole)| (number, whole.to_owned())).collect()
     }
 
-    fn of(&mut self, uuid: &str) -> GpuIndex {
+    fn number_of(&mut self, uuid: &str) -> GpuIndex {
         let known = self.uuids.iter().position(|known| known == uuid);
         let number = known.unwrap_or_else(|| {
             self.uuids.push(uuid.to_owned());
             self.uuids.len() - 1
         });
-        // A node sees some dozens of GPUs in its life, and some hundreds of MIG devices: whether
-        // one that is cut as before has its id again is the driver's.
+        // A node sees some dozens of GPUs and some hundreds of MIG devices in its life: the driver
+        // decides whether a MIG device gets its id again.
         GpuIndex(u16::try_from(number).unwrap_or(u16::MAX))
     }
 
-    /// Makes new numbers durable. Before anybody hears of them, or a crash could give one twice.
+    /// Writes new numbers durably, before they are used: a crash could otherwise reuse one.
     ///
     /// # Errors
     /// [`NumbersError::Io`] when the file cannot be written.
@@ -133,20 +133,20 @@ impl GpuNumbers {
     }
 }
 
-/// A GPU's id in the file. A MIG device's says whose it is, to be known when both are gone.
-fn id(gpu: &Gpu) -> String {
+/// A GPU's id in the file. A MIG device's includes its GPU's, to be known when both are gone.
+fn file_id(gpu: &Gpu) -> String {
     match &gpu.mig {
         None => gpu.uuid.clone(),
         Some(mig) => format!("{}{OF}{}", gpu.uuid, mig.of),
     }
 }
 
-/// The whole GPU's id, of an id in the file.
-fn whole(id: &str) -> &str {
+/// The GPU's id in an id in the file.
+fn whole_gpu_id(id: &str) -> &str {
     id.split_once(OF).map_or(id, |(_, whole)| whole)
 }
 
-/// The ids by number; `None` for anything but what [`GpuNumbers::keep`] writes.
+/// The ids by number; `None` for a text that [`GpuNumbers::keep`] does not write.
 fn parse(text: &str) -> Option<Vec<String>> {
     let mut uuids: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -160,8 +160,8 @@ fn parse(text: &str) -> Option<Vec<String>> {
     Some(uuids)
 }
 
-/// A matrix with these pairs of new and old index. Numbers that no GPU has are far from all.
-fn renumbered(old: &GpuMatrix, numbered: &[(GpuIndex, GpuIndex)]) -> GpuMatrix {
+/// A matrix with these pairs of new and old index. Unused numbers are far from all others.
+fn renumber(old: &GpuMatrix, numbered: &[(GpuIndex, GpuIndex)]) -> GpuMatrix {
     let size = numbered.iter().map(|(new, _)| usize::from(new.0) + 1).max().unwrap_or(0);
     let mut paths = vec![vec![GpuPath::Sys; size]; size];
     for (number, row) in paths.iter_mut().enumerate() {
@@ -185,21 +185,27 @@ mod tests {
     use common::unit::Bytes;
 
     #[test]
-    fn what_was_kept_is_read_and_a_number_is_never_given_twice() {
+    fn written_numbers_are_read_and_never_reused() {
         let spool = tempfile::tempdir().unwrap();
         let mut numbers = GpuNumbers::read(spool.path()).unwrap();
-        assert_eq!([numbers.of("GPU-a"), numbers.of("GPU-b")], [GpuIndex(0), GpuIndex(1)]);
+        assert_eq!(
+            [numbers.number_of("GPU-a"), numbers.number_of("GPU-b")],
+            [GpuIndex(0), GpuIndex(1)]
+        );
         numbers.keep().unwrap();
         let mut again = GpuNumbers::read(spool.path()).unwrap();
         assert_eq!(again, numbers);
         // The first was replaced by another.
-        assert_eq!([again.of("GPU-b"), again.of("GPU-c")], [GpuIndex(1), GpuIndex(2)]);
+        assert_eq!(
+            [again.number_of("GPU-b"), again.number_of("GPU-c")],
+            [GpuIndex(1), GpuIndex(2)]
+        );
         again.keep().unwrap();
         let text = fs::read_to_string(spool.path().join(FILE)).unwrap();
         assert_eq!(text, "0 GPU-a\n1 GPU-b\n2 GPU-c\n");
     }
 
-    /// What was found on a node: GPUs that are whole, and MIG devices, each with its GPU's id.
+    /// A discovery result with whole GPUs, and MIG devices with their GPU's id.
     fn found(gpus: &[(&str, Option<&str>)]) -> GpuInventory {
         let devices = [0, 1].map(|minor| DeviceNumber { major: 509, minor });
         let mig = |of: &str| MigDevice { of: of.to_owned(), capabilities: devices };
@@ -225,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mig_device_keeps_its_own_id_and_the_file_says_whose_it_is() {
+    fn a_mig_device_keeps_its_id_and_the_file_names_its_gpu() {
         let spool = tempfile::tempdir().unwrap();
         let mut numbers = GpuNumbers::read(spool.path()).unwrap();
         let mut both = found(&[("GPU-a", None), ("MIG-1", Some("GPU-b"))]);
@@ -235,7 +241,7 @@ mod tests {
         let text = fs::read_to_string(spool.path().join(FILE)).unwrap();
         assert_eq!(text, "0 GPU-a\n1 MIG-1 of GPU-b\n");
         assert_eq!(GpuNumbers::read(spool.path()).unwrap(), numbers);
-        // Cut anew, and then as before.
+        // Divided differently, and then as before.
         let mut other = found(&[("MIG-2", Some("GPU-b"))]);
         numbers.number(&mut other);
         let mut again = found(&[("MIG-1", Some("GPU-b"))]);
@@ -244,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn mig_devices_are_lost_with_their_gpu_and_not_when_it_is_cut_anew() {
+    fn mig_devices_are_lost_with_their_gpu_and_not_when_it_is_divided_differently() {
         let spool = tempfile::tempdir().unwrap();
         let text = "0 GPU-a\n1 MIG-1 of GPU-b\n2 MIG-2 of GPU-b\n3 GPU-b\n4 GPU-c\n";
         fs::write(spool.path().join(FILE), text).unwrap();
@@ -263,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_gpus_keeps_no_file() {
+    fn a_node_without_gpus_writes_no_file() {
         let spool = tempfile::tempdir().unwrap();
         GpuNumbers::read(spool.path()).unwrap().keep().unwrap();
         assert!(!spool.path().join(FILE).exists());

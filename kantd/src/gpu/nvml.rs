@@ -1,6 +1,5 @@
-//! GPU discovery through NVML, NVIDIA's management library. Reads, and changes nothing on the
-//! machine. A machine without the library is a CPU node, not an error; one broken GPU is skipped
-//! with its reason and costs the node nothing else.
+//! GPU discovery through NVML, NVIDIA's management library. It only reads. A machine without the
+//! library is a CPU node; a broken GPU is skipped with the reason, and the others are offered.
 
 mod load;
 mod mig;
@@ -21,20 +20,20 @@ use std::ffi::c_ulong;
 use std::fs;
 use std::path::Path;
 
-/// Where the kernel tells about PCI devices, below its root.
+/// The kernel's directory of PCI devices, below the root.
 const PCI_DEVICES: &str = "sys/bus/pci/devices";
 
 /// Lists the machine's GPUs with the library at `library`, by default the system's
-/// `libnvidia-ml.so.1`. `None` when there is no such library: a CPU node. Takes up to some seconds
-/// where the driver does not stay initialised without a user, so never call it on an async thread.
+/// `libnvidia-ml.so.1`; `None` for a CPU node, without the library. Takes some seconds if the
+/// driver does not stay initialised without a user: not for async threads.
 ///
 /// # Errors
-/// When the library is there and does not load, start or count.
+/// When the library exists but does not load, start or count the GPUs.
 pub fn discover(library: Option<&Path>) -> Result<Option<GpuInventory>, GpuError> {
     discover_with(library, Path::new("/"))
 }
 
-/// As [`discover`], with the kernel's files (/proc, /sys) below another root.
+/// Like [`discover`], with the kernel's files (/proc, /sys) below another root.
 ///
 /// # Errors
 /// As [`discover`].
@@ -48,7 +47,7 @@ pub fn discover_with(
     }
 }
 
-/// GPUs that jobs can have, each with its device.
+/// GPUs that jobs can use, each with its device.
 type Offered<'nvml> = Vec<(Gpu, Device<'nvml>)>;
 
 fn inventory(nvml: &Nvml, root: &Path) -> Result<GpuInventory, GpuError> {
@@ -57,7 +56,7 @@ fn inventory(nvml: &Nvml, root: &Path) -> Result<GpuInventory, GpuError> {
     let count = nvml.device_count().map_err(ask("the number of GPUs"))?;
     let (mut gpus, mut devices, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for driver_index in 0..count {
-        let (offered, skip) = look_at(nvml, driver_index, root);
+        let (offered, skip) = describe_offer(nvml, driver_index, root);
         for (gpu, device) in offered {
             let index = GpuIndex(u16::try_from(gpus.len()).unwrap_or(u16::MAX));
             gpus.push(Gpu { index, ..gpu });
@@ -70,14 +69,15 @@ fn inventory(nvml: &Nvml, root: &Path) -> Result<GpuInventory, GpuError> {
     Ok(GpuInventory { driver, gpus, matrix, skipped })
 }
 
-/// A GPU that is not offered, or not with all of its MIG devices.
+/// A GPU that is not offered, or not with all its MIG devices.
 struct Skip {
     uuid: Option<String>,
     reason: String,
 }
 
-/// What jobs can have of one of the driver's GPUs: all of it, or its MIG devices; and why not more.
-fn look_at<'nvml>(
+/// What one of the driver's GPUs offers: itself or its MIG devices, and the reason if that is not
+/// all.
+fn describe_offer<'nvml>(
     nvml: &'nvml Nvml,
     driver_index: u32,
     root: &Path,
@@ -85,9 +85,11 @@ fn look_at<'nvml>(
     let device = nvml.device_by_index(driver_index);
     let (gpu, device) = match device.and_then(|device| Ok((describe(&device, root)?, device))) {
         Ok(described) => described,
-        Err(error) => return (Vec::new(), Some(Skip { uuid: None, reason: sick(&error) })),
+        Err(error) => {
+            return (Vec::new(), Some(Skip { uuid: None, reason: describe_error(&error) }));
+        }
     };
-    // A GPU without MIG answers that it does not support it.
+    // A GPU without MIG reports that it is not supported.
     let is_cut = device.mig_mode().is_ok_and(|mode| mode.current != 0);
     if !is_cut {
         return (vec![(gpu, device)], None);
@@ -96,18 +98,18 @@ fn look_at<'nvml>(
     (devices, reason.map(|reason| Skip { uuid: Some(gpu.uuid), reason }))
 }
 
-fn sick(error: &NvmlError) -> String {
+fn describe_error(error: &NvmlError) -> String {
     let advice = match error {
-        NvmlError::GpuLost => "reboot the node; if it comes back, the GPU is broken",
+        NvmlError::GpuLost => "reboot the node; if the error returns, the GPU is broken",
         NvmlError::ResetRequired => "reset it with `nvidia-smi -r` or reboot the node",
-        NvmlError::NoPermission => "let kantd run as root",
-        NvmlError::InsufficientPower => "look at its power cables",
-        _ => "look at the kernel log for NVRM lines",
+        NvmlError::NoPermission => "run kantd as root",
+        NvmlError::InsufficientPower => "check its power cables",
+        _ => "check the kernel log for NVRM lines",
     };
-    format!("the driver cannot tell what it is: {error}; {advice}")
+    format!("the driver cannot identify it: {error}; {advice}")
 }
 
-/// A whole GPU; which place it has among those that are offered is not known yet.
+/// A whole GPU, whose index among the offered ones is not known yet.
 fn describe(device: &Device, root: &Path) -> Result<Gpu, NvmlError> {
     let model = device.name()?;
     let pci_bus_id = kernel_address(&device.pci_info()?);
@@ -125,21 +127,21 @@ fn describe(device: &Device, root: &Path) -> Result<Gpu, NvmlError> {
     })
 }
 
-/// A PCI address as the kernel writes it: `0000:1b:00.0`. NVML's has eight digits of domain.
+/// A PCI address in the kernel's form: `0000:1b:00.0`. NVML's has eight digits of domain.
 fn kernel_address(pci: &PciInfo) -> String {
     let PciInfo { domain, bus, device, .. } = pci;
     format!("{domain:04x}:{bus:02x}:{device:02x}.0")
 }
 
-/// The kernel's word on where a PCI device hangs; it writes -1 where it does not know. (NVML's
-/// "NUMA node id" is another thing: the node that a GPU's own memory makes, as on Grace Hopper.)
+/// The NUMA node of a PCI device from the kernel, which writes -1 if it does not know. (NVML's
+/// "NUMA node id" is something else: the node that the GPU's own memory forms, as on Grace Hopper.)
 fn numa_in(root: &Path, address: &str) -> Option<u16> {
     let device = root.join(PCI_DEVICES).join(address);
     let text = fs::read_to_string(device.join("numa_node")).ok()?;
     text.trim().parse().ok()
 }
 
-/// The NUMA node that NVML thinks near, if it is just one.
+/// The nearest NUMA node according to NVML, if there is only one.
 fn numa_by_memory(device: &Device) -> Option<u16> {
     let words = device.memory_affinity(WORDS_OF_CPUS, NVML_AFFINITY_SCOPE_NODE).ok()?;
     let nodes = numbers_in(&words);
@@ -148,12 +150,12 @@ fn numa_by_memory(device: &Device) -> Option<u16> {
     if nodes.next().is_some() { None } else { u16::try_from(first).ok() }
 }
 
-/// The CPUs near a GPU; empty where NVML does not know.
+/// The CPUs near a GPU; empty if NVML does not know.
 fn near_cpus(device: &Device) -> CpuSet {
     device.cpu_affinity(WORDS_OF_CPUS).map(|words| numbers_in(&words)).unwrap_or_default()
 }
 
-/// Room in an affinity mask for every CPU that kant can name.
+/// Words of an affinity mask for all CPU ids.
 const WORDS_OF_CPUS: usize = (CPU_ID_MAX / c_ulong::BITS + 1) as usize;
 
 /// The numbers in an affinity mask.

@@ -1,11 +1,11 @@
-//! The site's own check: a program that exits with 0 when all is well, and otherwise says in its
-//! first line what is not. Never waits for it longer than the limit: then all of it is killed.
+//! The site's own health check: a program that exits with 0 if the node is healthy, and otherwise
+//! prints the problem in its first line. It is killed at its time limit.
 
 use crate::trust::check_program;
 use common::health::Check;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use node::Sign;
+use node::Symptom;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -13,48 +13,48 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether the script is over.
+/// Interval of checks whether the script has ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// So much of what it says is read, in bytes.
+/// Bytes of the script's output that are read.
 const SAID_MAX: u64 = 4096;
 
-/// So much of its first line is told, in characters.
+/// Characters of its first line that are reported.
 const LINE_MAX: usize = 200;
 
 #[derive(Debug, Clone)]
 pub struct ScriptProbe {
     script: PathBuf,
     limit: Duration,
-    /// Takes what it says: a pipe that nobody empties would hold it up.
+    /// The file of its output: it would block on a full pipe.
     said: PathBuf,
 }
 
 impl ScriptProbe {
-    /// Run for as long as `limit`; what it says is kept in the spool meanwhile.
+    /// A script with this time limit, whose output lies in the spool meanwhile.
     #[must_use]
     pub fn new(script: PathBuf, limit: Duration, spool: &Path) -> Self {
         Self { script, limit, said: spool.join("health-script.out") }
     }
 
     #[must_use]
-    pub fn look(&self) -> Vec<Sign> {
+    pub fn symptoms(&self) -> Vec<Symptom> {
         let name = self.script.display();
-        let says = match self.run() {
+        let text = match self.run() {
             Ok(Some(status)) if status.success() => return Vec::new(),
             Ok(Some(status)) => match self.first_line() {
-                line if line.is_empty() => format!("{name}: {status}, and it did not say why"),
+                line if line.is_empty() => format!("{name}: {status}, without output"),
                 line => format!("{name}: {line}"),
             },
             Ok(None) => format!("{name}: did not end within {:?} and was killed", self.limit),
             Err(error) => format!("{name}: failed to run: {error}"),
         };
-        vec![Sign::new(Check::Script, says)]
+        vec![Symptom::new(Check::Script, text)]
     }
 
-    /// `None`: it took too long.
+    /// Runs the script; `None` if it exceeded its limit.
     fn run(&self) -> io::Result<Option<ExitStatus>> {
-        // Root runs it: not if it was opened to others since kantd looked at its start.
+        // It runs as root: refuse it if others may write it by now.
         check_program("health_script", &self.script).map_err(io::Error::other)?;
         let said = File::create(&self.said)?;
         let mut child = Command::new(&self.script)
@@ -70,7 +70,7 @@ impl ScriptProbe {
                 return Ok(Some(status));
             }
             if Instant::now() >= deadline {
-                // The whole group: what it started waits for what it waits for.
+                // The whole process group: the script may wait for its children.
                 let group = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
                 let _ = killpg(group, Signal::SIGKILL);
                 child.wait()?;
@@ -96,38 +96,41 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn look(lines: &str, limit: Duration) -> Vec<String> {
+    fn run_check(lines: &str, limit: Duration) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         let script = dir.path().join("check");
         fs::write(&script, format!("#!/bin/sh\n{lines}\n")).unwrap();
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-        let signs = ScriptProbe::new(script, limit, dir.path()).look();
-        signs.into_iter().map(|sign| sign.says.rsplit('/').next().unwrap().to_owned()).collect()
+        let symptoms = ScriptProbe::new(script, limit, dir.path()).symptoms();
+        symptoms
+            .into_iter()
+            .map(|symptom| symptom.text.rsplit('/').next().unwrap().to_owned())
+            .collect()
     }
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
     #[test]
-    fn a_script_says_what_is_wrong_in_its_first_line() {
-        assert_eq!(look("echo all is well", PATIENCE), [""; 0]);
-        assert_eq!(look("echo; echo the fan; echo x; exit 1", PATIENCE), ["check: the fan"]);
-        let silent = look("exit 3", PATIENCE);
-        assert!(silent[0].contains("did not say why"), "{silent:?}");
+    fn a_script_reports_the_problem_in_its_first_line() {
+        assert_eq!(run_check("echo all is well", PATIENCE), [""; 0]);
+        assert_eq!(run_check("echo; echo the fan; echo x; exit 1", PATIENCE), ["check: the fan"]);
+        let silent = run_check("exit 3", PATIENCE);
+        assert!(silent[0].contains("without output"), "{silent:?}");
     }
 
     #[test]
-    fn a_script_that_never_ends_is_killed_with_all_that_it_started() {
+    fn a_script_that_exceeds_its_limit_is_killed_with_its_children() {
         let begun = Instant::now();
-        let says = look("sleep 600 & wait", Duration::from_millis(100));
-        assert!(says[0].contains("did not end within 100ms"), "{says:?}");
+        let text = run_check("sleep 600 & wait", Duration::from_millis(100));
+        assert!(text[0].contains("did not end within 100ms"), "{text:?}");
         assert!(begun.elapsed() < PATIENCE);
     }
 
     #[test]
-    fn a_script_that_is_not_there_is_told() {
+    fn a_missing_script_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let probe = ScriptProbe::new("/no/such/check".into(), PATIENCE, dir.path());
-        let signs = probe.look();
-        assert!(signs[0].says.contains("/no/such/check: failed to run"), "{signs:?}");
+        let symptoms = probe.symptoms();
+        assert!(symptoms[0].text.contains("/no/such/check: failed to run"), "{symptoms:?}");
     }
 }

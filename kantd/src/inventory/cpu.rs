@@ -1,5 +1,5 @@
 //! Sockets, cores and threads, from /sys/devices/system/cpu (kernel documentation,
-//! admin-guide/cputopology.rst). Never decides who gets a CPU.
+//! admin-guide/cputopology.rst).
 
 use super::host::{Host, InventoryError};
 use common::cpuset::CpuSet;
@@ -8,20 +8,19 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Processors {
     pub sockets: u32,
-    /// Hardware threads of the fullest core.
+    /// Hardware threads of the core that has the most.
     pub threads_per_core: u32,
-    /// Every logical CPU that runs.
+    /// Every online logical CPU.
     pub online: CpuSet,
-    /// Those that jobs may have.
+    /// The CPUs that jobs may use.
     pub offered: CpuSet,
-    /// The offered ones core by core, by the lowest CPU of each.
+    /// The offered CPUs by core, sorted by the lowest CPU of each.
     pub cores: Vec<CpuSet>,
 }
 
 impl Processors {
-    /// Reads the topology. Without `only`, what this process may use is offered: a kantd inside a
-    /// container must not promise the host. With it, what the operator says, whatever kantd itself
-    /// is bound to.
+    /// Reads the topology. By default the CPUs that this process may use are offered, because kantd
+    /// in a container must not offer the host's. `only` overrides that, whatever kantd is bound to.
     pub(super) fn read(host: &Host, only: Option<&CpuSet>) -> Result<Self, InventoryError> {
         let online = host.read_cpus("sys/devices/system/cpu/online")?;
         let offered = match only {
@@ -66,7 +65,7 @@ impl PartialOrd for Core {
     }
 }
 
-/// What the kernel lets this process run on (man 5 proc, /proc/pid/status).
+/// The CPUs on which this process may run (man 5 proc, /proc/pid/status).
 fn allowed(host: &Host) -> Result<CpuSet, InventoryError> {
     let path = "proc/self/status";
     let text = host.read(path)?;
@@ -75,14 +74,14 @@ fn allowed(host: &Host) -> Result<CpuSet, InventoryError> {
     cpus.ok_or_else(|| host.malformed(path, &text, "a status with Cpus_allowed_list"))
 }
 
-/// A CPU's package. Some virtual machines say -1 or nothing: all of those are one package.
+/// A CPU's package. Some virtual machines have -1 or nothing, which counts as one package.
 fn package(host: &Host, cpu: u32) -> u32 {
     let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
     host.read_if_any(&path).and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The online threads of a CPU's core; alone where the kernel tells nothing. `core_cpus_list` is
-/// the newer name of `thread_siblings_list`.
+/// The online threads of a CPU's core; only the CPU itself if the kernel does not know.
+/// `core_cpus_list` is the newer name of `thread_siblings_list`.
 fn core(host: &Host, cpu: u32) -> Result<Core, InventoryError> {
     for name in ["core_cpus_list", "thread_siblings_list"] {
         let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/{name}");

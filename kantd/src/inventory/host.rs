@@ -1,4 +1,4 @@
-//! The kernel's files about the machine, under a root that tests can move. Never writes.
+//! The kernel's files about the machine, below a root that tests can set.
 
 use common::cpuset::CpuSet;
 use common::unit::Bytes;
@@ -6,47 +6,31 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the machine could not be looked at.
+/// A machine that cannot be inventoried.
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
-    /// A file that every Linux has cannot be read.
-    #[error("failed to read {}: is /proc and /sys mounted here?", path.display())]
+    /// A file that every Linux has is missing.
+    #[error("failed to read {}: check that /proc and /sys are mounted", path.display())]
     Read {
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// A file holds something else than it should.
-    #[error("failed to understand {}: `{text}` is not {expected}", path.display())]
-    Malformed {
-        path: PathBuf,
-        text: String,
-        /// What it should say.
-        expected: &'static str,
-    },
-    /// The operator offers CPUs that are not there.
+    #[error("failed to parse {}: `{text}` is not {expected}", path.display())]
+    Malformed { path: PathBuf, text: String, expected: &'static str },
+    /// The operator offers CPUs that do not exist.
     #[error(
         "failed to offer CPUs {missing}: this machine has {online} online; correct `cpus` in the \
          configuration"
     )]
-    CpusMissing {
-        /// What is not there.
-        missing: CpuSet,
-        online: CpuSet,
-    },
-    /// The operator keeps everything back.
+    CpusMissing { missing: CpuSet, online: CpuSet },
     #[error(
         "failed to offer memory: `memory_kept_back` is {kept_back} and this machine has {total}"
     )]
-    MemoryKeptBack {
-        /// What is kept back.
-        kept_back: Bytes,
-        total: Bytes,
-    },
+    MemoryKeptBack { kept_back: Bytes, total: Bytes },
 }
 
-/// A machine, by the directory that holds its `sys` and `proc`.
+/// A machine, by the directory that contains its `sys` and `proc`.
 #[derive(Debug, Clone)]
 pub struct Host {
     root: PathBuf,
@@ -58,30 +42,30 @@ impl Host {
         Self::at(Path::new("/"))
     }
 
-    /// A machine whose files stand under `root`.
+    /// The machine whose files are below `root`.
     #[must_use]
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
-    /// The text of a file, its path given from the root without a leading slash.
+    /// The text of a file; the path is relative to the root.
     pub(super) fn read(&self, path: &str) -> Result<String, InventoryError> {
         let path = self.root.join(path);
         fs::read_to_string(&path).map_err(|source| InventoryError::Read { path, source })
     }
 
-    /// The text of a file that not every kernel has.
+    /// The text of a file that may be missing.
     pub(super) fn read_if_any(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.root.join(path)).ok()
     }
 
-    /// A file that is a list of CPUs.
+    /// Parses a file with a list of CPUs.
     pub(super) fn read_cpus(&self, path: &str) -> Result<CpuSet, InventoryError> {
         let text = self.read(path)?;
         text.trim().parse().map_err(|_| self.malformed(path, &text, "a list of CPUs"))
     }
 
-    /// The names in a directory, rising; none if it is not there.
+    /// The sorted names in a directory; none if it does not exist.
     pub(super) fn names(&self, directory: &str) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
@@ -90,7 +74,7 @@ impl Host {
         names
     }
 
-    /// Where a link leads in the end, as names from the root on; `None` if it leads nowhere.
+    /// The target of a link as names from the root on; `None` if it is dangling.
     pub(super) fn follow(&self, link: &str) -> Option<Vec<String>> {
         let root = fs::canonicalize(&self.root).ok()?;
         let end = fs::canonicalize(self.root.join(link)).ok()?;
@@ -98,7 +82,7 @@ impl Host {
         names.map(|name| name.to_str().map(str::to_owned)).collect()
     }
 
-    /// The numbers N of the entries `<prefix>N` of a directory, rising; none if it is not there.
+    /// The sorted numbers N of the entries `<prefix>N` of a directory; none if it does not exist.
     pub(super) fn numbered(&self, directory: &str, prefix: &str) -> Vec<u16> {
         let entries = fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
         let number = |entry: fs::DirEntry| {

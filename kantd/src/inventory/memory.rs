@@ -1,5 +1,5 @@
-//! How much memory the machine has, from /proc/meminfo. Never says how much is free: jobs get
-//! shares of the whole, whatever the page cache does meanwhile.
+//! The machine's memory, from /proc/meminfo. Free memory does not matter: jobs get shares of the
+//! total.
 
 use super::host::{Host, InventoryError};
 use common::unit::Bytes;
@@ -11,7 +11,7 @@ pub(super) fn total(host: &Host) -> Result<Bytes, InventoryError> {
     total.ok_or_else(|| host.malformed(path, &text, "a meminfo with MemTotal"))
 }
 
-/// What is left for jobs.
+/// The memory offered to jobs.
 pub(super) fn offered(total: Bytes, kept_back: Bytes) -> Result<Bytes, InventoryError> {
     if kept_back >= total {
         return Err(InventoryError::MemoryKeptBack { kept_back, total });
@@ -19,7 +19,7 @@ pub(super) fn offered(total: Bytes, kept_back: Bytes) -> Result<Bytes, Inventory
     Ok(total - kept_back)
 }
 
-/// Reads `  1024 kB`.
+/// Parses `  1024 kB`.
 pub(super) fn kibibytes(text: &str) -> Option<Bytes> {
     let number: u64 = text.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(Bytes(number.saturating_mul(1024)))

@@ -1,13 +1,12 @@
-//! The network cards of the machine, and how far each GPU is from each: by the kernel's tree of PCI
-//! devices. Of a card that is cut into virtual ones (SR-IOV) only the card itself.
-//! Never looks whether a network is reached by it.
+//! The network cards of the machine, and the PCI distance of each GPU from each card. Virtual
+//! functions (SR-IOV) are left out.
 
 use super::Host;
 use common::gpu::{Gpu, GpuPath};
 use common::node::Nic;
 use std::collections::BTreeMap;
 
-/// A device's place in the PCI tree: host bridge, bridges, and itself at the end.
+/// A device's position in the PCI tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     root: String,
@@ -57,7 +56,7 @@ pub fn read(host: &Host, gpus: &[Gpu]) -> Vec<Nic> {
 }
 
 impl Place {
-    /// Of the nearest PCI device at or above where a link leads.
+    /// The position of the nearest PCI device at or above the target of a link.
     fn of(host: &Host, link: &str) -> Option<Self> {
         let names = host.follow(link)?;
         let bridge = names.iter().position(|name| name.starts_with("pci"))?;
@@ -69,20 +68,20 @@ impl Place {
         Some(Self {
             root: names[bridge].clone(),
             path,
-            // -1 where the kernel does not know.
+            // -1 if the kernel does not know.
             numa: numa.and_then(|text| text.trim().parse().ok()),
         })
     }
 }
 
-/// `0000:1b:00.0`.
+/// Whether a name is a PCI address, like `0000:1b:00.0`.
 fn is_address(name: &str) -> bool {
     let parts: Vec<&str> = name.split([':', '.']).collect();
     let hex = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_hexdigit());
     parts.len() == 4 && parts.iter().all(hex)
 }
 
-/// In the words of `nvidia-smi topo -m`. The driver may call a GPU's NUMA node by another way.
+/// The distance as `nvidia-smi topo -m` has it. `gpu_numa` is the driver's NUMA node of the GPU.
 fn distance(nic: &Place, gpu: Option<&Place>, gpu_numa: Option<u16>) -> GpuPath {
     let same_numa = nic.numa.is_some() && nic.numa == gpu.and_then(|gpu| gpu.numa).or(gpu_numa);
     let far = if same_numa { GpuPath::Node } else { GpuPath::Sys };
@@ -91,7 +90,7 @@ fn distance(nic: &Place, gpu: Option<&Place>, gpu_numa: Option<u16>) -> GpuPath 
         return far;
     }
     let shared = nic.path.iter().zip(&gpu.path).take_while(|(a, b)| a == b).count();
-    // Bridges that only one of the two is below.
+    // Bridges above only one of the two.
     let own = |path: &[String]| path.len().saturating_sub(shared + 1);
     match (shared, own(&nic.path).max(own(&gpu.path))) {
         (0, _) => GpuPath::Phb,
@@ -148,8 +147,8 @@ mod tests {
         }
     }
 
-    /// A GPU and a card below one switch, one GPU below a switch below it, one at another port of
-    /// the host bridge, one at another bridge of the socket, one at the other socket.
+    /// A GPU and a card below one switch; a GPU below another switch below that; one at another
+    /// port of the host bridge; one at another bridge of the socket; one at the other socket.
     fn machine() -> (tempfile::TempDir, Vec<Gpu>) {
         let home = tempfile::tempdir().unwrap();
         let root = home.path();
@@ -170,12 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn each_gpu_is_as_far_from_a_card_as_what_lies_between() {
+    fn the_distance_of_a_gpu_from_a_card_depends_on_what_lies_between() {
         let (home, mut gpus) = machine();
         let nic = format!("{SWITCH}/0000:17:01.0/0000:19:00.0");
         card(home.path(), "net", "ib0", &nic, Some("400000\n"));
         card(home.path(), "infiniband", "mlx5_0", &nic, None);
-        // Not in the tree at all: the driver's word on its socket is all there is.
+        // Not in the PCI tree: only the driver's NUMA node is known.
         gpus.push(gpu(5, "0000:ff:00.0", Some(0)));
         let found = read(&Host::at(home.path()), &gpus);
         let [ib0] = found.as_slice() else { panic!("{found:?}") };
@@ -188,14 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn virtual_interfaces_and_virtual_functions_are_no_cards_and_a_link_that_is_down_has_no_speed()
-    {
+    fn virtual_interfaces_and_functions_are_left_out_and_a_down_link_has_no_speed() {
         let (home, gpus) = machine();
         let root = home.path();
         card(root, "net", "lo", "virtual/net", None);
         let physical = "pci0000:00/0000:00:03.0";
         device(root, physical, "-1");
-        // As a virtio card has it: the interface is not the PCI device's own child.
+        // Like a virtio card: the interface is not the PCI device's own child.
         card(root, "net", "eth0", &format!("{physical}/virtio2"), Some("-1\n"));
         device(root, "pci0000:00/0000:00:03.1", "-1");
         card(root, "net", "eth0v0", "pci0000:00/0000:00:03.1", Some("10000\n"));

@@ -1,5 +1,4 @@
-//! NUMA nodes, from /sys/devices/system/node. A kernel without NUMA is one node with everything.
-//! Never says what is free.
+//! NUMA nodes, from /sys/devices/system/node. A kernel without NUMA has one node with everything.
 
 use super::host::{Host, InventoryError};
 use super::memory::kibibytes;
@@ -9,7 +8,7 @@ use common::unit::Bytes;
 
 const NODES: &str = "sys/devices/system/node";
 
-/// Every NUMA node that has CPUs or memory; at least one.
+/// Every NUMA node with CPUs or memory; at least one.
 pub(super) fn read(
     host: &Host,
     online: &CpuSet,
@@ -29,7 +28,7 @@ pub(super) fn read(
     Ok(nodes)
 }
 
-/// The line `Node 0 MemTotal:  1024 kB` of the node's meminfo.
+/// The amount in the line `Node 0 MemTotal:  1024 kB` of the node's meminfo.
 fn memory_of(host: &Host, id: u16) -> Result<Bytes, InventoryError> {
     let path = format!("{NODES}/node{id}/meminfo");
     let text = host.read(&path)?;

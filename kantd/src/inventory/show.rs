@@ -1,10 +1,10 @@
-//! An inventory as people read it: `kantd inventory`. Never decides what is in it.
+//! The human-readable inventory: `kantd inventory`.
 
 use common::gpu::{Gpu, GpuMatrix};
 use common::node::Inventory;
 use std::fmt::Write;
 
-/// The whole inventory as text, each line ended.
+/// The inventory as text.
 #[must_use]
 pub fn show(inventory: &Inventory) -> String {
     let mut text = String::new();
@@ -23,7 +23,7 @@ pub fn show(inventory: &Inventory) -> String {
         nics(&mut text, inventory);
     }
     if !inventory.limits_missing.is_empty() {
-        text.push_str("\nNot in force or not offered here:\n");
+        text.push_str("\nNot enforced or not offered here:\n");
         inventory.limits_missing.iter().for_each(|sentence| {
             text.push_str(&format!("- {sentence}\n"));
         });
@@ -75,7 +75,7 @@ fn gpu_row(gpu: &Gpu) -> Vec<String> {
     ]
 }
 
-/// The paths between GPUs, laid out as `nvidia-smi topo -m` does.
+/// The paths between GPUs, in the layout of `nvidia-smi topo -m`.
 fn links(text: &mut String, gpus: &[Gpu], matrix: &GpuMatrix) {
     let names: Vec<String> = gpus.iter().map(|gpu| format!("GPU{}", gpu.index)).collect();
     let mut columns = vec![""];
@@ -92,7 +92,7 @@ fn links(text: &mut String, gpus: &[Gpu], matrix: &GpuMatrix) {
     text.push_str(LEGEND);
 }
 
-/// Network cards, and how far each GPU is.
+/// Network cards and their distances from each GPU.
 fn nics(text: &mut String, inventory: &Inventory) {
     let names: Vec<String> = inventory.gpus.iter().map(|gpu| format!("GPU{}", gpu.index)).collect();
     let mut columns = vec!["NIC", "INFINIBAND", "GBIT/S", "NUMA", "PCI"];
@@ -122,7 +122,7 @@ NV# = # NVLinks, PIX = one PCIe switch, PXB = several, PHB = a host bridge,
 NODE = host bridges of one NUMA node, SYS = across NUMA nodes
 ";
 
-/// An empty line, then columns as wide as their widest cell, two spaces apart.
+/// Appends an empty line and a table with columns two spaces apart.
 fn table(text: &mut String, names: &[&str], rows: Vec<Vec<String>>) {
     let header = names.iter().map(|name| (*name).to_owned()).collect();
     let lines: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();

@@ -1,5 +1,4 @@
-//! Who the job's user is on this node: name, home, shell, groups; and acting as that user.
-//! Never trusts a name over a number.
+//! The job's user as this node knows it: name, home, shell and groups; and acting as that user.
 
 use crate::user;
 use common::id::{Gid, Uid};
@@ -8,35 +7,32 @@ use net::{OwnerRefusal, OwnerRules};
 use nix::unistd;
 use serde::{Deserialize, Serialize};
 
-/// A user as the node's databases know them.
+/// A user as the node's user database describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     pub uid: Uid,
-    /// The group it runs as.
+    /// The group that the job runs as.
     pub gid: Gid,
     pub groups: Vec<Gid>,
-    /// The login name; the controller's where the node knows none.
+    /// The login name, or the controller's name for the user if the node has none.
     pub name: String,
-    /// The home directory, where known.
     pub home: Option<String>,
-    /// The login shell, where known.
     pub shell: Option<String>,
 }
 
-/// Why a job does not run as its owner here.
+/// Why a job cannot run as its owner here.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
-    /// The user database does not answer.
     #[error("failed to read the user database: {0}")]
     Silent(#[from] nix::Error),
-    /// The node runs none of theirs.
+    /// The node does not run jobs of this user.
     #[error(transparent)]
     Refused(#[from] OwnerRefusal),
 }
 
 impl Account {
-    /// Looks a job's owner up. May take long where users come from the network.
-    /// A uid the node does not know runs with its one group.
+    /// Looks up a job's owner. May take long where users come from a directory service. A uid that
+    /// the node does not know has one group only.
     ///
     /// # Errors
     /// [`AccountError`].
@@ -56,18 +52,19 @@ impl Account {
         })
     }
 
-    /// Must privileges be dropped to become this user, or are we them already?
+    /// Whether privileges must be dropped to become this user.
     pub fn is_other(&self) -> bool {
         unistd::geteuid().is_root() || unistd::geteuid().as_raw() != self.uid.0
     }
 
-    /// Has the user's rights and no others from here on, as to files and all else. The real and the
-    /// saved user id stay root's, so that no process of the user's can signal or trace this one
-    /// (man 2 kill, man 2 ptrace). All capabilities that are in force go (man 7 capabilities).
+    /// Takes on the user's rights, and no others, for file access and everything else. The real and
+    /// the saved user id stay root's, so that the user's processes can neither signal nor trace
+    /// this one (man 2 kill, man 2 ptrace). All effective capabilities are dropped (man 7
+    /// capabilities).
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn act_as_it(&self) -> nix::Result<()> {
+    pub fn act_as_user(&self) -> nix::Result<()> {
         if !self.is_other() {
             return Ok(());
         }
@@ -95,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_user_has_a_home_and_no_group_of_others() {
+    fn a_known_user_has_a_home_and_only_their_own_groups() {
         let mut owner = Owner { uid: Uid(0), gid: Gid(0), name: "toor".into() };
         let account = Account::look_up(&owner, &OwnerRules::default()).unwrap();
         assert_eq!(account.name, "root");

@@ -1,15 +1,15 @@
-//! Which boot of the machine this is, and whether it is over. Never guesses from uptime.
+//! The id of this boot of the machine, and whether the machine is shutting down.
 
 use std::io;
 
-/// What tells this boot from any other.
+/// An id that differs for each boot.
 pub fn boot_id() -> io::Result<String> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     Ok(text.trim().to_owned())
 }
 
-/// Has systemd ended all units, and now ends what is left of the processes? It has become another
-/// program by then (systemd-shutdown(8)), whose name the kernel cuts short.
+/// Whether the machine shuts down: systemd has ended all units and now kills the remaining
+/// processes. PID 1 is then systemd-shutdown(8), a name that the kernel truncates.
 pub fn is_over() -> bool {
     std::fs::read_to_string("/proc/1/comm").is_ok_and(|name| name.starts_with("systemd-shutdo"))
 }

@@ -1,7 +1,7 @@
-//! A supervisor's socket: kantd's commands in, phases out, one JSON line each; and how programs do
-//! that were started in the job. Whoever connects is told how all is at present, then every change.
-//! Never waits for a client: what it has not read yet is kept, up to a bound; one that does not
-//! read is dropped and may connect again.
+//! A supervisor's control socket: kantd's commands in; step phases and program states out, one JSON
+//! object a line. A new client gets the current state first, then every change. The supervisor
+//! never blocks on a client: unsent output is buffered up to a bound; a client that exceeds it is
+//! disconnected and may connect again.
 
 use super::dir::StepDir;
 use super::overuse::GpuOveruse;
@@ -16,77 +16,77 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-/// What kantd asks of a supervisor. Each may be repeated.
+/// A command from kantd to a supervisor. Each is idempotent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Run, as soon as it is ready.
+    /// Run as soon as the step is ready.
     Go,
-    /// Let the processes stand still, and the time limit with them.
+    /// Suspend the processes, and the time limit with them.
     Suspend,
-    /// Let them go on.
     Resume,
-    /// Keep to this time limit from now on.
+    /// Apply this time limit.
     Limit(Span),
-    /// What the job has now lies in the step's directory, under this number or a higher one.
+    /// Apply the job's new size, in the step's directory under this number or a higher one.
     Resize(u32),
-    /// End: SIGTERM, after the grace SIGKILL.
+    /// End the step: SIGTERM, then SIGKILL after the grace period.
     Stop,
-    /// Tell the phase again.
+    /// Send the current state again.
     Status,
-    /// Start the program whose order lies in the step's directory under this number.
+    /// Start the program whose spec lies in the step's directory under this number.
     Task(TaskNumber),
     /// Send such a program a signal, if it runs.
-    Signal { task: TaskNumber, signal: SignalNumber },
+    Signal {
+        task: TaskNumber,
+        signal: SignalNumber,
+    },
     /// Send the job's processes a signal, if they run.
     SignalJob {
         signal: SignalNumber,
-        /// To which of them.
-        whom: Reached,
+        target: Reached,
     },
-    /// End, for having more of a GPU's memory than the step's share.
+    /// End the step because it uses more of a GPU's memory than its share.
     Overuse(GpuOveruse),
 }
 
-/// What a supervisor tells. A phase has no word for it of its own: so kantd has always read it.
+/// A line from a supervisor to kantd.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Line {
+pub enum Update {
     Phase(StepPhase),
-    /// How a program in it is doing.
     Task {
         task: TaskNumber,
-        /// How; `None`: it ended long ago, and is forgotten.
+        /// `None` if the program ended long ago and is forgotten.
         state: Option<TaskState>,
     },
 }
 
-/// The longest line a client may send: far above any command.
+/// The longest command line accepted, far above any real one.
 const LINE_BYTES_MAX: usize = 4096;
 
-/// So much is kept for a client that is slow: some times what all programs of a step come to. A
-/// socket alone holds a few hundred lines, and who connected to a step of a thousand programs on a
-/// busy machine would be dropped each time before it has read them all.
+/// Bytes buffered for a slow client: several times the states of all programs of a step. A socket
+/// buffer alone holds a few hundred lines, so a client of a step with a thousand programs on a busy
+/// machine would be disconnected each time before it has read them all.
 const UNREAD_BYTES_MAX: usize = 1 << 20;
 
 struct Client {
     stream: UnixStream,
-    /// Of a line that has not ended yet.
+    /// An incomplete line.
     begun: Vec<u8>,
-    /// Told, and not taken yet.
+    /// Output that the socket has not accepted yet.
     unread: Vec<u8>,
-    /// It was not told yet how all is.
+    /// The current state has not been queued yet.
     is_new: bool,
 }
 
-/// The listening end, and who is connected.
+/// The listening socket and its clients.
 pub struct Control {
     listener: UnixListener,
     clients: Vec<Client>,
 }
 
 impl Control {
-    /// Listens in the step's directory. The umask must keep others out.
+    /// Listens in the step's directory. The umask must keep other users out.
     ///
     /// # Errors
     /// When the socket cannot be made.
@@ -100,7 +100,7 @@ impl Control {
         Ok(Self { listener, clients: Vec::new() })
     }
 
-    /// When there is something to [`receive`](Self::receive), or room for what was told.
+    /// Descriptors to poll: readable for [`receive`](Self::receive), writable for buffered output.
     pub fn descriptors(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
         let clients = self.clients.iter().map(|client| match client.unread.is_empty() {
             true => (client.stream.as_fd(), PollFlags::POLLIN),
@@ -109,9 +109,9 @@ impl Control {
         std::iter::once((self.listener.as_fd(), PollFlags::POLLIN)).chain(clients)
     }
 
-    /// Accepts who wants in, takes the commands that have arrived, and tells who is new how all is.
-    /// In this order: one that reads too slowly to be told all has been heard all the same.
-    pub fn receive(&mut self, how_all_is: impl Fn() -> Vec<Line>) -> Vec<Command> {
+    /// Accepts clients, reads their commands, and sends new clients the current state. Commands are
+    /// read first, so that those of a client that is then disconnected for reading slowly count.
+    pub fn receive(&mut self, current_state: impl Fn() -> Vec<Update>) -> Vec<Command> {
         while let Ok((stream, _)) = self.listener.accept() {
             if stream.set_nonblocking(true).is_ok() {
                 let (begun, unread) = (Vec::new(), Vec::new());
@@ -122,30 +122,30 @@ impl Control {
         self.clients.retain_mut(|client| {
             let is_new = std::mem::take(&mut client.is_new);
             client.receive(&mut commands)
-                && (!is_new || how_all_is().iter().all(|line| client.tell(line)))
+                && (!is_new || current_state().iter().all(|line| client.queue(line)))
                 && client.write()
         });
         if commands.contains(&Command::Status) {
-            how_all_is().iter().for_each(|line| self.push(line));
+            current_state().iter().for_each(|line| self.push(line));
         }
         commands
     }
 
-    pub fn push(&mut self, line: &Line) {
-        self.clients.retain_mut(|client| client.tell(line) && client.write());
+    pub fn push(&mut self, line: &Update) {
+        self.clients.retain_mut(|client| client.queue(line) && client.write());
     }
 }
 
 impl Client {
-    /// False: it is gone, or does not read.
-    fn tell(&mut self, line: &Line) -> bool {
+    /// Queues a line; false if the client's buffer is full.
+    fn queue(&mut self, line: &Update) -> bool {
         let Ok(line) = serde_json::to_vec(line) else { return false };
         self.unread.extend(line);
         self.unread.push(b'\n');
         self.unread.len() <= UNREAD_BYTES_MAX
     }
 
-    /// As much as it takes now. False: it is gone.
+    /// Writes what the socket accepts now; false if the client is gone.
     fn write(&mut self) -> bool {
         while !self.unread.is_empty() {
             match self.stream.write(&self.unread) {
@@ -158,7 +158,7 @@ impl Client {
         true
     }
 
-    /// False: it is gone, or talks nonsense.
+    /// Reads commands; false if the client is gone or sends garbage.
     fn receive(&mut self, commands: &mut Vec<Command>) -> bool {
         let mut bytes = [0; 512];
         loop {
@@ -172,7 +172,7 @@ impl Client {
                 let line: Vec<u8> = self.begun.drain(..=end).collect();
                 match serde_json::from_slice(&line) {
                     Ok(command) => commands.push(command),
-                    // Of a younger kantd: to hang up on it would only bring the same word again.
+                    // An unknown command of a newer kantd: it would only repeat it after a hang-up.
                     Err(_) if is_json(&line) => {}
                     Err(_) => return false,
                 }
@@ -188,8 +188,8 @@ fn is_json(line: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
 }
 
-/// Reaches the socket by a path short enough for a socket address (man 7 unix: 108 bytes),
-/// however deep the spool lies.
+/// Gives `with` a path to the socket that fits into a socket address (man 7 unix: 108 bytes),
+/// however long the spool's path is.
 pub fn through_dir<T>(dir: &StepDir, with: impl FnOnce(&str) -> io::Result<T>) -> io::Result<T> {
     let open = File::open(dir.path())?;
     let name = dir.control();
@@ -201,13 +201,13 @@ pub fn through_dir<T>(dir: &StepDir, with: impl FnOnce(&str) -> io::Result<T>) -
 mod tests {
     use super::*;
 
-    fn line(task: u64, why: &str) -> Line {
+    fn line(task: u64, why: &str) -> Update {
         let state = Some(TaskState::Failed(why.to_owned()));
-        Line::Task { task: TaskNumber(task), state }
+        Update::Task { task: TaskNumber(task), state }
     }
 
     #[test]
-    fn one_that_reads_late_is_told_of_a_thousand_programs_and_of_a_thousand_more() {
+    fn a_client_that_reads_late_gets_the_states_of_thousands_of_programs() {
         use std::io::BufRead;
         const MANY: u64 = 1024;
         let spool = tempfile::tempdir().unwrap();
@@ -218,17 +218,17 @@ mod tests {
         (MANY..2 * MANY).for_each(|task| control.push(&line(task, "since")));
         let mut lines = io::BufReader::new(late).lines();
         for task in 0..2 * MANY {
-            // As its loop does when poll says that there is room.
+            // The supervisor's loop calls this when poll reports the socket writable.
             control.receive(Vec::new);
             let text = lines.next().expect("it was not dropped").unwrap();
             let why = if task < MANY { "before" } else { "since" };
-            assert_eq!(serde_json::from_str::<Line>(&text).unwrap(), line(task, why));
+            assert_eq!(serde_json::from_str::<Update>(&text).unwrap(), line(task, why));
         }
         assert!(control.descriptors().all(|(_, wants)| wants == PollFlags::POLLIN));
     }
 
     #[test]
-    fn who_says_its_word_and_is_gone_or_never_reads_is_heard() {
+    fn commands_of_a_client_that_hangs_up_or_never_reads_count() {
         let spool = tempfile::tempdir().unwrap();
         let dir = StepDir::at(spool.path());
         let mut control = Control::listen(&dir).unwrap();
@@ -240,6 +240,6 @@ mod tests {
         deaf.write_all(b"\"stop\"\n").unwrap();
         let much = || (0..4096).map(|task| line(task, &"x".repeat(4096))).collect();
         assert_eq!(control.receive(much), [Command::Go, Command::Stop]);
-        assert!(control.clients.is_empty(), "nobody waits for one that does not read");
+        assert!(control.clients.is_empty(), "a client that does not read is disconnected");
     }
 }

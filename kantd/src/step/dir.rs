@@ -1,15 +1,14 @@
-//! A step's directory in the spool: which file is what, and how one is written so that nobody finds
-//! half of it. Never interprets the files.
+//! A step's directory in the spool: names of its files, and how they are written atomically.
 
-use super::order::StepOrder;
 use super::removal;
+use super::spec::StepSpec;
 use common::id::{Attempt, AttemptId, TaskNumber};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Users pass through the spool to their script, and list nothing.
+/// Lets users reach their script through the spool without listing it.
 const DIR_MODE: u32 = 0o711;
 
 /// The directory of one step.
@@ -21,12 +20,12 @@ impl StepDir {
         Self(path.into())
     }
 
-    /// Of an attempt, in the steps' directory.
-    pub fn of(steps: &Path, id: AttemptId) -> Self {
+    /// The directory of an attempt.
+    pub fn for_attempt(steps: &Path, id: AttemptId) -> Self {
         Self(steps.join(id.to_string()))
     }
 
-    /// Whose directory it is, by its name; `None` for a name that is no attempt's.
+    /// The attempt, from the directory's name; `None` for other names.
     pub fn id(&self) -> Option<AttemptId> {
         let (key, attempt) = self.0.file_name()?.to_str()?.rsplit_once('.')?;
         Some(AttemptId { key: key.parse().ok()?, attempt: Attempt(attempt.parse().ok()?) })
@@ -36,16 +35,16 @@ impl StepDir {
         &self.0
     }
 
-    /// The order, as JSON; complete if it is there.
-    pub fn order(&self) -> PathBuf {
-        self.0.join("order")
+    /// The step's spec, as JSON.
+    pub fn spec(&self) -> PathBuf {
+        self.0.join("spec")
     }
 
     pub fn journal(&self) -> PathBuf {
         self.0.join("journal")
     }
 
-    /// Locked as long as the supervisor lives.
+    /// Locked while the supervisor lives.
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")
     }
@@ -58,57 +57,56 @@ impl StepDir {
         self.0.join("script")
     }
 
-    /// The step's private directories, for root's eyes: users reach their own by its mount.
+    /// The step's private directories, for root only; the job sees them through mounts.
     pub fn private(&self) -> PathBuf {
         self.0.join("private")
     }
 
-    /// What its containers are made of, if it runs in such.
+    /// The files of its containers.
     pub fn container(&self) -> PathBuf {
         self.0.join("container")
     }
 
-    /// The order for a program in the step, as JSON, until the supervisor takes it.
+    /// The spec of a program to start in the step, as JSON, until the supervisor takes it.
     pub fn task(&self, task: TaskNumber) -> PathBuf {
         self.0.join(format!("task-{task}"))
     }
 
-    /// What such a program wrote to its standard output and error.
+    /// Files of such a program's standard output and error.
     pub fn task_output(&self, task: TaskNumber) -> [PathBuf; 2] {
         ["out", "err"].map(|stream| self.0.join(format!("task-{task}.{stream}")))
     }
 
-    /// The book of the job's steps, as JSON, on its first node.
-    pub fn book(&self) -> PathBuf {
+    /// The ledger of the job's steps, as JSON, on the job's first node.
+    pub fn ledger(&self) -> PathBuf {
         self.0.join("steps")
     }
 
-    /// What such a program reads, if it is fed.
+    /// The input of such a program.
     pub fn task_input(&self, task: TaskNumber) -> PathBuf {
         self.0.join(format!("task-{task}.in"))
     }
 
-    /// The step's nodes, as Open MPI and as Hydra (of MPICH) read them.
+    /// The job's nodes, as host files for Open MPI and for Hydra (MPICH).
     pub fn hosts(&self) -> [PathBuf; 2] {
         ["hosts", "hosts.hydra"].map(|name| self.0.join(name))
     }
 
-    /// What the job has since it was given another size, as JSON.
+    /// The allocation of a resized job, as JSON.
     pub fn size(&self) -> PathBuf {
         self.0.join("size")
     }
 
-    /// The variables that tell the job's size as it is now, for a shell to read.
+    /// Variables that describe the job's current size, as a shell script.
     pub fn environment(&self) -> PathBuf {
         self.0.join("environment")
     }
 
-    /// What its GPUs did so far, as JSON.
+    /// Usage of its GPUs, as JSON.
     pub fn gpu_tally(&self) -> PathBuf {
         self.0.join("gpus")
     }
 
-    /// What the supervisor has to say.
     pub fn log(&self) -> PathBuf {
         self.0.join("log")
     }
@@ -122,26 +120,24 @@ impl StepDir {
         }
     }
 
-    /// Writes the order: whole or not at all for whoever reads it while the machine is up. What a
-    /// power cut leaves of one that no journal speaks of is no step, and beside a journal a step
-    /// that is lost ([`super::settle`]).
-    pub fn write_order(&self, order: &StepOrder) -> io::Result<()> {
-        let text = serde_json::to_vec(order)?;
-        let draft = self.0.join("order.new");
-        let mut file = private().create(true).truncate(true).open(&draft)?;
+    /// Writes the spec, atomically while the machine is up. After a power failure a damaged spec
+    /// without a journal is ignored, and one with a journal is a lost step ([`super::recovery`]).
+    pub fn write_spec(&self, spec: &StepSpec) -> io::Result<()> {
+        let text = serde_json::to_vec(spec)?;
+        let draft = self.0.join("spec.new");
+        let mut file = private_file().create(true).truncate(true).open(&draft)?;
         file.write_all(&text)?;
-        fs::rename(&draft, self.order())
+        fs::rename(&draft, self.spec())
     }
 
-    /// Reads the order.
-    pub fn read_order(&self) -> io::Result<StepOrder> {
-        Ok(serde_json::from_slice(&fs::read(self.order())?)?)
+    pub fn read_spec(&self) -> io::Result<StepSpec> {
+        Ok(serde_json::from_slice(&fs::read(self.spec())?)?)
     }
 
-    /// Locks the directory for a supervisor or its heir; `None` if somebody has it.
-    /// The lock lives as long as the file, or a copy of it in a child, is open.
+    /// Locks the directory for a supervisor or its successor; `None` if it is locked already. The
+    /// lock lasts while the file, or a child's copy of it, is open.
     pub fn try_lock(&self) -> io::Result<Option<File>> {
-        let file = private().create(true).truncate(false).open(self.lock())?;
+        let file = private_file().create(true).truncate(false).open(self.lock())?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -149,10 +145,10 @@ impl StepDir {
         }
     }
 
-    /// Removes it: first from its name, so that half of it is never taken for a step.
+    /// Removes the directory, after a rename, so that a half-removed one is not taken for a step.
     pub fn remove(&self) -> io::Result<()> {
         let name = self.0.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let gone = self.0.with_file_name(format!("{GONE}{name}"));
+        let gone = self.0.with_file_name(format!("{REMOVED_PREFIX}{name}"));
         match fs::rename(&self.0, &gone) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(e) => Err(e),
@@ -161,17 +157,17 @@ impl StepDir {
     }
 }
 
-/// Begins the names of directories on their way out.
-const GONE: &str = ".gone-";
+/// Prefix of directories that are being removed.
+const REMOVED_PREFIX: &str = ".gone-";
 
-/// Where a spool has its steps.
-pub fn steps(spool: &Path) -> PathBuf {
+/// The steps' directory of a spool.
+pub fn steps_dir(spool: &Path) -> PathBuf {
     spool.join("steps")
 }
 
-/// Makes the spool and the steps' directory in it, passable for users; returns the latter.
+/// Makes the spool and its steps' directory, traversable for users; returns the latter.
 pub fn make_steps(spool: &Path) -> io::Result<PathBuf> {
-    let steps = steps(spool);
+    let steps = steps_dir(spool);
     DirBuilder::new().recursive(true).mode(DIR_MODE).create(&steps)?;
     open_mode(spool)?;
     open_mode(&steps)?;
@@ -179,12 +175,12 @@ pub fn make_steps(spool: &Path) -> io::Result<PathBuf> {
     Ok(steps)
 }
 
-/// The steps in the steps' directory. What was on its way out is taken the rest of it.
-pub fn list(steps: &Path) -> io::Result<Vec<StepDir>> {
+/// The steps in the steps' directory. Finishes interrupted removals.
+pub fn list_steps(steps: &Path) -> io::Result<Vec<StepDir>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(steps)? {
         let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(GONE) {
+        if entry.file_name().to_string_lossy().starts_with(REMOVED_PREFIX) {
             removal::remove(&entry.path())?;
         } else if entry.file_type()?.is_dir() {
             found.push(StepDir::at(entry.path()));
@@ -194,19 +190,19 @@ pub fn list(steps: &Path) -> io::Result<Vec<StepDir>> {
     Ok(found)
 }
 
-/// Whatever the umask took away.
+/// Sets the mode whatever the umask.
 fn open_mode(dir: &Path) -> io::Result<()> {
     fs::set_permissions(dir, fs::Permissions::from_mode(DIR_MODE))
 }
 
-/// Options for files that only we may read.
-pub fn private() -> OpenOptions {
+/// Options for files that only root may read.
+pub fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
     options
 }
 
-/// Makes names in a directory durable.
+/// Makes the names in a directory durable.
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
@@ -220,7 +216,7 @@ mod tests {
         for name in ["42.1", "42_7.3"] {
             let dir = StepDir::at(Path::new("/steps").join(name));
             let id = dir.id().unwrap();
-            assert_eq!(StepDir::of(Path::new("/steps"), id), dir);
+            assert_eq!(StepDir::for_attempt(Path::new("/steps"), id), dir);
         }
         for name in ["42", "x.1", "42.x", ".gone-42.1", "42_7"] {
             assert_eq!(StepDir::at(Path::new("/steps").join(name)).id(), None, "{name}");
@@ -228,17 +224,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_its_way_out_is_no_step_and_is_removed() {
+    fn a_half_removed_directory_is_no_step_and_is_removed() {
         let spool = tempfile::tempdir().unwrap();
         let steps = make_steps(spool.path()).unwrap();
         fs::create_dir(steps.join(".gone-7.1")).unwrap();
         let step = StepDir::at(steps.join("8.1"));
         assert!(step.make().unwrap() && !step.make().unwrap());
-        assert_eq!(list(&steps).unwrap(), std::slice::from_ref(&step));
+        assert_eq!(list_steps(&steps).unwrap(), std::slice::from_ref(&step));
         assert!(!steps.join(".gone-7.1").exists());
         step.remove().unwrap();
         step.remove().unwrap();
-        assert_eq!(list(&steps).unwrap(), []);
+        assert_eq!(list_steps(&steps).unwrap(), []);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! What a job's processes find in their environment: what was submitted, Slurm's variables (man
-//! sbatch, "OUTPUT ENVIRONMENT VARIABLES"), kant's own names for the important ones, the GPUs, and
-//! what launchers of training jobs look for. Never anything of the daemon's own environment.
+//! The environment of a job's processes: the submitted variables, Slurm's (man sbatch, "OUTPUT
+//! ENVIRONMENT VARIABLES"), kant's names for the important ones, the GPUs, and the variables that
+//! launchers of training jobs read. The daemon's own environment is not passed on.
 //!
-//! `SLURM_JOB_ID` is a plain number, of an array's task its own; `KANT_JOB_ID` is its key, `42_7`,
-//! and `SLURM_ARRAY_JOB_ID` the number of the array.
+//! `SLURM_JOB_ID` is a plain number, for an array task its own; `KANT_JOB_ID` is the job's key,
+//! `42_7`, and `SLURM_ARRAY_JOB_ID` the number of the array.
 
 mod components;
 mod gpus;
@@ -11,7 +11,7 @@ mod mpi;
 mod size;
 
 use super::account::Account;
-use super::order::{StepOrder, TaskPlace};
+use super::spec::{StepSpec, TaskPlace};
 use common::job::{Launch, rendezvous};
 use common::task_prolog;
 use common::time::Time;
@@ -27,10 +27,10 @@ pub use size::{SIZE_FILE, of_size};
 /// The variable that marks every process of a step; its value is the attempt.
 pub(crate) use crate::cgroup::MARK;
 
-/// Where programs are looked for when the submitted environment does not say.
+/// PATH if the submitted environment has none.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Of a job this one was submitted from: wrong here, and nothing of the submitter's own.
+/// Prefixes of variables that describe the job from which this one was submitted.
 const OF_ANOTHER_JOB: [&str; 8] = [
     "SLURM_",
     "SLURMD_",
@@ -45,31 +45,32 @@ const OF_ANOTHER_JOB: [&str; 8] = [
 /// The environment of one process, started at `start`.
 #[must_use]
 pub fn build(
-    order: &StepOrder,
+    spec: &StepSpec,
     account: &Account,
     task: TaskPlace,
     start: Time,
 ) -> BTreeMap<String, String> {
-    let mut variables = Variables(submitted(order));
-    variables.user(order, account);
-    variables.job(order, account, start);
-    variables.array(order);
-    variables.components(order);
-    variables.nodes(order);
-    variables.task(order, task);
-    variables.gpus(order);
-    if order.launch.launch != Launch::Once {
-        variables.launcher(order, task);
+    let mut variables = Variables(submitted(spec));
+    variables.user(spec, account);
+    variables.job(spec, account, start);
+    variables.array(spec);
+    variables.components(spec);
+    variables.nodes(spec);
+    variables.task(spec, task);
+    variables.gpus(spec);
+    if spec.launch.launch != Launch::Once {
+        variables.launcher(spec, task);
     }
     variables.0
 }
 
-/// The environment of a program that is started in a step; `asked` is the step's order as if it had
-/// been submitted so. It is none of the job's tasks: whoever starts it says what rank it has.
+/// The environment of a program started in a running step; `asked` is the step's spec as if it had
+/// been submitted with the program's. The program is none of the job's tasks: its launcher sets its
+/// rank.
 #[must_use]
-pub fn build_for_guest(
-    step: &StepOrder,
-    asked: &StepOrder,
+pub fn build_for_program(
+    step: &StepSpec,
+    asked: &StepSpec,
     account: &Account,
     start: Time,
 ) -> BTreeMap<String, String> {
@@ -85,19 +86,18 @@ pub fn build_for_guest(
     variables.0
 }
 
-/// Where the job was submitted from.
-fn submit_dir(order: &StepOrder) -> &str {
-    let submitted = order.launch.environment.get("PWD").filter(|dir| dir.starts_with('/'));
-    submitted.unwrap_or(&order.launch.work_dir)
+fn submit_dir(spec: &StepSpec) -> &str {
+    let submitted = spec.launch.environment.get("PWD").filter(|dir| dir.starts_with('/'));
+    submitted.unwrap_or(&spec.launch.work_dir)
 }
 
-/// The submitted environment, less what only the job it was submitted from could use.
-fn submitted(order: &StepOrder) -> BTreeMap<String, String> {
+/// The submitted environment, without the variables of the job from which it was submitted.
+fn submitted(spec: &StepSpec) -> BTreeMap<String, String> {
     let is_sound = |name: &str, value: &str| {
         !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')
     };
     let is_kept = |name: &str| !OF_ANOTHER_JOB.iter().any(|prefix| name.starts_with(prefix));
-    let all = order.launch.environment.iter();
+    let all = spec.launch.environment.iter();
     all.filter(|(name, value)| is_sound(name, value) && is_kept(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
@@ -107,14 +107,14 @@ fn join<T: Display>(items: impl Iterator<Item = T>) -> String {
     items.map(|item| item.to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// The job's plain number; of a task of an array that was given none its key.
+/// The job's plain number; its key if it is an array task without one.
 #[must_use]
 pub fn number(launch: &LaunchOrder) -> String {
     let number = launch.array.as_ref().and_then(|array| array.number);
     number.map_or_else(|| launch.id.key.to_string(), |number| number.to_string())
 }
 
-/// Variables, later ones win.
+/// Variables; a later value replaces an earlier one.
 struct Variables(BTreeMap<String, String>);
 
 impl Variables {
@@ -132,25 +132,25 @@ impl Variables {
         }
     }
 
-    /// Who it runs as is not the submitter's to say; where home is, they may have changed.
-    fn user(&mut self, order: &StepOrder, account: &Account) {
+    /// The user's identity is the node's; HOME and SHELL may be the submitter's.
+    fn user(&mut self, spec: &StepSpec, account: &Account) {
         self.set_all(&["USER", "LOGNAME"], &account.name);
         self.set_if_missing("HOME", account.home.as_deref().unwrap_or("/"));
         self.set_if_missing("SHELL", account.shell.as_deref().unwrap_or("/bin/sh"));
         self.set_if_missing("PATH", PATH_DEFAULT);
-        self.set("SLURM_SUBMIT_DIR", submit_dir(order));
-        self.set("PWD", &order.launch.work_dir);
+        self.set("SLURM_SUBMIT_DIR", submit_dir(spec));
+        self.set("PWD", &spec.launch.work_dir);
         self.0.remove("OLDPWD");
-        // The submitter's own directory in /tmp is not in the job's.
+        // The submitter's directory in /tmp does not exist in the job's private one.
         let temporary = self.0.get("TMPDIR").map(PathBuf::from).unwrap_or_default();
-        let mut private = order.rules.private_dirs.iter();
+        let mut private = spec.rules.private_dirs.iter();
         if let Some(dir) = private.find(|dir| temporary.starts_with(dir)) {
             self.set("TMPDIR", dir.display());
         }
     }
 
-    fn job(&mut self, order: &StepOrder, account: &Account, start: Time) {
-        let launch = &order.launch;
+    fn job(&mut self, spec: &StepSpec, account: &Account, start: Time) {
+        let launch = &spec.launch;
         let key = launch.id.key;
         self.set(MARK, launch.id);
         self.set("KANT_JOB_ID", key);
@@ -166,11 +166,11 @@ impl Variables {
         self.set("SLURM_SUBMIT_HOST", &launch.submit_host);
         self.set_all(&["SLURM_CLUSTER_NAME", "KANT_JOB_CLUSTER"], &launch.cluster);
         self.set("KANT_JOB_ATTEMPT", launch.id.attempt);
-        // For whoever starts tasks in it.
-        if let Some(prolog) = order.rules.task_prolog.as_ref().and_then(|path| path.to_str()) {
+        // For launchers that start tasks in the job.
+        if let Some(prolog) = spec.rules.task_prolog.as_ref().and_then(|path| path.to_str()) {
             self.set(task_prolog::VARIABLE, prolog);
         }
-        // Slurm counts restarts, and says nothing of the first run.
+        // Slurm counts restarts and leaves the variable out in the first run.
         if launch.id.attempt.0 > 1 {
             self.set("SLURM_RESTART_COUNT", launch.id.attempt.0 - 1);
         }
@@ -180,9 +180,9 @@ impl Variables {
         }
     }
 
-    fn array(&mut self, order: &StepOrder) {
-        let key = order.launch.id.key;
-        let (Some(index), Some(array)) = (key.index, &order.launch.array) else { return };
+    fn array(&mut self, spec: &StepSpec) {
+        let key = spec.launch.id.key;
+        let (Some(index), Some(array)) = (key.index, &spec.launch.array) else { return };
         self.set_all(&["SLURM_ARRAY_JOB_ID", "KANT_ARRAY_JOB_ID"], key.job);
         self.set_all(&["SLURM_ARRAY_TASK_ID", "KANT_ARRAY_INDEX"], index);
         self.set("SLURM_ARRAY_TASK_COUNT", array.count);
@@ -191,15 +191,15 @@ impl Variables {
         self.set("SLURM_ARRAY_TASK_STEP", array.step);
     }
 
-    fn nodes(&mut self, order: &StepOrder) {
-        let shares = order.launch.allocation.shares();
+    fn nodes(&mut self, spec: &StepSpec) {
+        let shares = spec.launch.allocation.shares();
         let list = hostlist::fold(shares.iter().map(|share| &share.node));
         self.set_all(&["SLURM_JOB_NODELIST", "SLURM_NODELIST", "KANT_NODES"], list);
         let nodes = shares.len();
         self.set_all(&["SLURM_JOB_NUM_NODES", "SLURM_NNODES", "KANT_NODE_COUNT"], nodes);
-        self.set_all(&["SLURMD_NODENAME", "KANT_NODE"], &order.node);
-        self.set_all(&["SLURM_NODEID", "KANT_NODE_RANK"], order.rank);
-        let each = order.tasks_per_node();
+        self.set_all(&["SLURMD_NODENAME", "KANT_NODE"], &spec.node);
+        self.set_all(&["SLURM_NODEID", "KANT_NODE_RANK"], spec.rank);
+        let each = spec.tasks_per_node();
         let tasks: u32 = each.iter().sum();
         self.set_all(&["SLURM_NTASKS", "SLURM_NPROCS", "KANT_TASKS"], tasks);
         self.set("SLURM_TASKS_PER_NODE", counts::fold(&each));
@@ -208,29 +208,29 @@ impl Variables {
         }
         let cpus: Vec<u32> = shares.iter().map(|share| share.cpus.len()).collect();
         self.set("SLURM_JOB_CPUS_PER_NODE", counts::fold(&cpus));
-        self.set_all(&["SLURM_CPUS_ON_NODE", "KANT_NODE_CPUS"], order.share.cpus.len());
-        let per_task = order.launch.cpus_per_task;
+        self.set_all(&["SLURM_CPUS_ON_NODE", "KANT_NODE_CPUS"], spec.share.cpus.len());
+        let per_task = spec.launch.cpus_per_task;
         self.set_all(&["SLURM_CPUS_PER_TASK", "KANT_TASK_CPUS"], per_task);
-        if order.share.memory.0 > 0 {
-            self.set("SLURM_MEM_PER_NODE", order.share.memory.0 >> 20);
-            self.set("KANT_NODE_MEMORY_BYTES", order.share.memory.0);
+        if spec.share.memory.0 > 0 {
+            self.set("SLURM_MEM_PER_NODE", spec.share.memory.0 >> 20);
+            self.set("KANT_NODE_MEMORY_BYTES", spec.share.memory.0);
         }
     }
 
-    fn task(&mut self, order: &StepOrder, task: TaskPlace) {
+    fn task(&mut self, spec: &StepSpec, task: TaskPlace) {
         self.set_all(&["SLURM_PROCID", "KANT_TASK_RANK"], task.rank);
         self.set_all(&["SLURM_LOCALID", "KANT_TASK_LOCAL_RANK"], task.local);
-        self.first_node(order);
+        self.first_node(spec);
     }
 
-    fn first_node(&mut self, order: &StepOrder) {
-        let first = order.launch.addresses.first();
+    fn first_node(&mut self, spec: &StepSpec) {
+        let first = spec.launch.addresses.first();
         if let Some(address) = first {
             self.set("KANT_NODE_FIRST_ADDRESS", address);
         }
     }
 
-    /// What of the job is the step's too.
+    /// Values of the job that are also the step's.
     fn step(&mut self) {
         for (step, job) in [
             ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"),
@@ -248,16 +248,16 @@ impl Variables {
         }
     }
 
-    /// What srun gives its steps, and what torch's env:// rendezvous reads. The rendezvous port is
+    /// The variables of srun's steps and of torch's env:// rendezvous. The port is
     /// [`rendezvous::port`], unless one was submitted.
-    fn launcher(&mut self, order: &StepOrder, task: TaskPlace) {
+    fn launcher(&mut self, spec: &StepSpec, task: TaskPlace) {
         self.step();
         self.set_all(&["SLURM_STEP_ID", "SLURM_STEPID"], 0);
         self.set("RANK", task.rank);
         self.set("LOCAL_RANK", task.local);
-        let here = order.tasks_per_node().get(order.rank as usize).copied().unwrap_or(1);
+        let here = spec.tasks_per_node().get(spec.rank as usize).copied().unwrap_or(1);
         self.set("LOCAL_WORLD_SIZE", here);
-        self.set_if_missing("MASTER_PORT", rendezvous::port(order.launch.id.key));
+        self.set_if_missing("MASTER_PORT", rendezvous::port(spec.launch.id.key));
     }
 }
 

@@ -1,6 +1,6 @@
-//! What a step's GPUs did, added up look by look, and kept beside the step's journal so that a
-//! restart of kantd does not lose it. kantd adds up, and the supervisor takes the sum into the
-//! step's end. Never synced: after a crash of the machine it may be a look or two behind.
+//! Usage of a step's GPUs, summed up sample by sample. kantd adds samples and keeps the sum in the
+//! step's directory, where it survives a restart of kantd; the supervisor reports it when the step
+//! ends. Not synced: after a crash of the machine the last samples may be lost.
 
 use super::dir::StepDir;
 use crate::gpu::meter::GpuReading;
@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
-/// The sum so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GpuTally {
@@ -19,12 +18,12 @@ pub struct GpuTally {
     busy_percent_sum: u64,
     memory_peak: Bytes,
     energy_millijoules: u64,
-    /// Each GPU's counter at the last look.
+    /// Each GPU's energy counter at the last sample.
     energy_seen_millijoules: BTreeMap<String, u64>,
 }
 
 impl GpuTally {
-    /// Adds one look at one GPU.
+    /// Adds one sample of one GPU.
     pub fn add(&mut self, uuid: &str, reading: GpuReading) {
         if let Some(percent) = reading.busy_percent {
             self.samples = self.samples.saturating_add(1);
@@ -34,12 +33,12 @@ impl GpuTally {
         self.memory_peak = self.memory_peak.max(reading.memory_used.unwrap_or_default());
         let Some(now) = reading.energy_millijoules else { return };
         let before = self.energy_seen_millijoules.insert(uuid.to_owned(), now);
-        // A counter that went back began anew: with the driver, at zero.
+        // A counter that went back was reset to zero with the driver.
         let since = before.map_or(0, |before| now.checked_sub(before).unwrap_or(now));
         self.energy_millijoules = self.energy_millijoules.saturating_add(since);
     }
 
-    /// As it is reported; `None`: nobody looked.
+    /// The reported usage; `None` without samples.
     #[must_use]
     pub fn usage(&self) -> Option<GpuUsage> {
         (*self != Self::default()).then_some(GpuUsage {
@@ -50,16 +49,16 @@ impl GpuTally {
         })
     }
 
-    /// That of a step; an empty one where there is none, or none that reads.
+    /// Reads a step's tally; empty if there is none, or none that is readable.
     pub fn read(dir: &StepDir) -> Self {
         let text = fs::read(dir.gpu_tally()).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// Keeps it, whole or not at all.
+    /// Writes the tally atomically.
     ///
     /// # Errors
-    /// When the step is gone, or there is no room.
+    /// When the step is gone, or the disk is full.
     pub fn write(&self, dir: &StepDir) -> io::Result<()> {
         let draft = dir.gpu_tally().with_extension("new");
         fs::write(&draft, serde_json::to_vec(self)?)?;
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_is_averaged_memory_peaks_and_energy_is_what_came_since_the_first_look() {
+    fn busy_is_averaged_memory_is_the_peak_and_energy_counts_from_the_first_sample() {
         let mut tally = GpuTally::default();
         assert_eq!(tally.usage(), None);
         tally.add("a", reading(100, 10, 5_000_000));
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_began_anew_takes_nothing_back_and_a_silent_driver_adds_nothing() {
+    fn a_reset_counter_subtracts_nothing_and_a_silent_driver_adds_nothing() {
         let mut tally = GpuTally::default();
         tally.add("a", reading(1, 1, 5_000_000));
         tally.add("a", reading(1, 1, 2_000));
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_goes_on_and_garbage_begins_anew() {
+    fn a_written_tally_is_read_again_and_garbage_counts_as_empty() {
         let home = tempfile::tempdir().unwrap();
         let dir = StepDir::at(home.path().to_owned());
         let mut tally = GpuTally::read(&dir);

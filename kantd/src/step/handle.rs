@@ -1,19 +1,19 @@
-//! What the rest of kantd uses: all steps of this node, and what may be wished of them.
-//! Every method returns at once and may be repeated. Supervisors go on when this is dropped.
+//! All steps of this node, as the rest of kantd uses them. Every method returns at once and is
+//! idempotent; requests for unknown steps are ignored. Supervisors outlive this.
 
-use super::board::{Board, Wish};
-use super::books::Books;
 use super::dir::{self, StepDir};
-use super::fault::LaunchFault;
+use super::driver::{StepDriver, StepOrigin};
+use super::job_size;
 use super::journal;
-use super::keeper::{Beginning, Keeper};
+use super::launch_fault::LaunchFault;
 use super::leases::Leases;
-use super::order::{StepOrder, StepRules};
+use super::ledger_service::LedgerService;
 use super::overuse::GpuOveruse;
-use super::settle;
-use super::size;
-use super::tasks::WATCHES_MAX;
-use crate::cgroup::Place;
+use super::program_requests::WATCHES_MAX;
+use super::recovery;
+use super::registry::{StepRegistry, StepRequest};
+use super::spec::{StepRules, StepSpec};
+use crate::cgroup::CgroupParent;
 use common::gpu::Gpu;
 use common::id::{AttemptId, NodeName};
 use common::time::Span;
@@ -26,39 +26,36 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// Every change of a step's phase.
+/// The receiver of phase changes of all steps.
 pub type StepChanges = mpsc::UnboundedReceiver<StepStatus>;
 
-/// How long opening waits for what was found to be looked at; the rest follows as changes.
-const LOOK_WAIT: Duration = Duration::from_secs(5);
+/// How long opening waits for the state of the steps found; later results follow as changes.
+const ADOPT_WAIT: Duration = Duration::from_secs(5);
 
-/// What steps need to know of their node.
+/// Settings of this node that its steps need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepsSettings {
-    /// Steps live in `steps` below it.
+    /// Steps lie in its subdirectory `steps`.
     pub spool: PathBuf,
     pub node: NodeName,
-    /// How and where their processes are held together.
-    pub cgroup: Place,
-    /// May jobs of root run?
+    pub cgroup: CgroupParent,
     pub allow_root: bool,
-    /// What holds for every step.
+    /// Rules for every step.
     pub rules: StepRules,
     /// The kantd program; usually [`StepsSettings::own_program`].
     pub program: PathBuf,
-    /// How programs are started in steps.
     pub starts: StartLimits,
 }
 
-/// How many programs are started in a step, and in what time.
+/// Limits on starting programs in running steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartLimits {
-    /// How long one may take: less than whoever asks waits for an answer. Its step may wait for the
-    /// rest of its gang, and it for others that are started there.
+    /// The longest start, shorter than the requester's own timeout. A start may wait for the rest
+    /// of the step's gang, or for other starts.
     pub patience: Duration,
-    /// So many are started at once in one step, others wait: each is a file in the spool.
+    /// Starts in progress in one step; others wait. Each is a file in the spool.
     pub at_once: usize,
-    /// So many wait in one step, each held in memory.
+    /// Waiting starts in one step, each held in memory.
     pub waiting: usize,
 }
 
@@ -69,14 +66,13 @@ impl Default for StartLimits {
 }
 
 impl StepsSettings {
-    /// The program that runs now, also after its file was replaced by an upgrade.
+    /// The running program, even after an upgrade has replaced its file.
     #[must_use]
     pub fn own_program() -> PathBuf {
         PathBuf::from("/proc/self/exe")
     }
 }
 
-/// A spool that cannot hold steps.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to open the steps in {}: {source}", spool.display())]
 pub struct StepsError {
@@ -89,21 +85,21 @@ pub struct StepsError {
 pub struct Steps {
     settings: Arc<StepsSettings>,
     dir: PathBuf,
-    board: Arc<Board>,
+    registry: Arc<StepRegistry>,
     leases: Arc<Leases>,
-    books: Arc<Books>,
-    /// Somebody was fed: what it answers is awaited.
-    fed: Arc<Notify>,
-    keepers: Arc<Mutex<JoinSet<()>>>,
-    /// Held by who writes the size of a job.
+    ledgers: Arc<LedgerService>,
+    /// Notified when input is written to a program, whose answer is then expected.
+    input_written: Arc<Notify>,
+    drivers: Arc<Mutex<JoinSet<()>>>,
+    /// Held while the size of a job is written.
     sizes: Arc<Mutex<()>>,
-    /// Of whoever looks at programs in steps.
+    /// Limits the number of readers of program output.
     watches: Arc<Semaphore>,
 }
 
 impl Steps {
-    /// Makes the directories and adopts every step found there: living, ended, lost, or ordered
-    /// and never launched. Returns once it is known which.
+    /// Makes the directories and adopts every step found there, whether it is alive, ended, lost,
+    /// or was never launched. Returns once that is known.
     ///
     /// # Errors
     /// When the spool cannot be made or read.
@@ -111,32 +107,42 @@ impl Steps {
         let spool = settings.spool.clone();
         let failed = |source| StepsError { spool: spool.clone(), source };
         let dir = std::path::absolute(&spool).and_then(|s| dir::make_steps(&s)).map_err(failed)?;
-        let found = dir::list(&dir).map_err(failed)?;
+        let found = dir::list_steps(&dir).map_err(failed)?;
         let (changes, receiver) = mpsc::unbounded_channel();
-        let board = Arc::new(Board::new(changes));
+        let registry = Arc::new(StepRegistry::new(changes));
         let settings = Arc::new(settings);
         let watches = Arc::new(Semaphore::new(WATCHES_MAX));
-        let (leases, fed, books) = (Arc::default(), Arc::default(), Arc::default());
-        let (keepers, sizes) = (Arc::default(), Arc::default());
-        let steps = Self { settings, dir, board, leases, books, fed, keepers, sizes, watches };
-        let (looking, mut looked) = mpsc::channel(1);
+        let (leases, input_written, ledgers) = (Arc::default(), Arc::default(), Arc::default());
+        let (drivers, sizes) = (Arc::default(), Arc::default());
+        let steps = Self {
+            settings,
+            dir,
+            registry,
+            leases,
+            ledgers,
+            input_written,
+            drivers,
+            sizes,
+            watches,
+        };
+        let (adopting, mut adopted) = mpsc::channel(1);
         for dir in found {
-            steps.adopt(dir, looking.clone());
+            steps.adopt(dir, adopting.clone());
         }
-        drop(looking);
-        // Ends when every keeper has let go of its copy.
-        let _ = timeout(LOOK_WAIT, looked.recv()).await;
+        drop(adopting);
+        // Returns when every driver has dropped its sender.
+        let _ = timeout(ADOPT_WAIT, adopted.recv()).await;
         Ok((steps, receiver))
     }
 
-    fn adopt(&self, dir: StepDir, looking: mpsc::Sender<()>) {
+    fn adopt(&self, dir: StepDir, adopting: mpsc::Sender<()>) {
         let Some(id) = dir.id() else {
-            tracing::warn!("{} is no step; left alone", dir.path().display());
+            tracing::warn!("{} is not a step's directory; it is ignored", dir.path().display());
             return;
         };
-        if settle::is_half_made(&dir) {
-            // Nobody was ever told of this step. Told now, it would be a stranger without an end.
-            tracing::warn!("{} holds no order; removing it", dir.path().display());
+        if recovery::is_incomplete(&dir) {
+            // Nothing knows of this step. Reported now, it would be an unknown step without an end.
+            tracing::warn!("{} has no complete spec; removing it", dir.path().display());
             if let Err(error) = dir.remove() {
                 tracing::warn!("failed to remove {}: {error}", dir.path().display());
             }
@@ -144,145 +150,142 @@ impl Steps {
         }
         let events = journal::read(&dir.journal()).unwrap_or_default();
         let phase = events.last().map_or(StepPhase::Preparing, journal::Event::phase);
-        self.keep(id, dir, phase, Beginning::Found, Some(looking));
+        self.drive(id, dir, phase, StepOrigin::Found, Some(adopting));
     }
 
-    fn keep(
+    fn drive(
         &self,
         id: AttemptId,
         dir: StepDir,
         phase: StepPhase,
-        beginning: Beginning,
-        looking: Option<mpsc::Sender<()>>,
+        beginning: StepOrigin,
+        adopting: Option<mpsc::Sender<()>>,
     ) {
-        let Some(wishes) = self.board.add(id, phase) else { return };
+        let Some(requests) = self.registry.add(id, phase) else { return };
         let settings = Arc::clone(&self.settings);
-        let shown = (Arc::clone(&self.board), Arc::clone(&self.books));
-        let keeper = Keeper::new(id, dir, settings, shown, wishes, looking);
-        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        while keepers.try_join_next().is_some() {}
-        keepers.spawn(keeper.keep(beginning));
+        let shown = (Arc::clone(&self.registry), Arc::clone(&self.ledgers));
+        let driver = StepDriver::new(id, dir, settings, shown, requests, adopting);
+        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+        while drivers.try_join_next().is_some() {}
+        drivers.spawn(driver.run(beginning));
     }
 
-    /// Everything held, ended steps too, by id.
+    /// All steps of the node, ended ones too, by attempt.
     #[must_use]
     pub fn status(&self) -> Vec<StepStatus> {
-        self.board.status()
+        self.registry.status()
     }
 
-    /// Launches a step; one that is known is left as it is. `gpus` are the node's. Whatever goes
-    /// wrong ends the step, as a failed launch or a fault of the node. Only inside a tokio runtime.
-    pub fn launch(&self, order: LaunchOrder, gpus: &[Gpu]) {
-        let id = order.id;
-        let dir = StepDir::of(&self.dir, id);
+    /// Launches a step, unless it is known already. `gpus` are the node's. An error ends the step
+    /// as a failed launch or a fault of the node. Only inside a tokio runtime.
+    pub fn launch(&self, spec: LaunchOrder, gpus: &[Gpu]) {
+        let id = spec.id;
+        let dir = StepDir::for_attempt(&self.dir, id);
         let StepsSettings { node, cgroup, allow_root, rules, .. } = self.settings.as_ref();
-        match StepOrder::new(order, node, gpus, cgroup.clone(), *allow_root) {
-            Ok(order) => {
-                let order = StepOrder { rules: rules.clone(), ..order };
-                let beginning = Beginning::Order(Box::new(order));
-                self.keep(id, dir, StepPhase::Preparing, beginning, None);
+        match StepSpec::new(spec, node, gpus, cgroup.clone(), *allow_root) {
+            Ok(spec) => {
+                let spec = StepSpec { rules: rules.clone(), ..spec };
+                let beginning = StepOrigin::New(Box::new(spec));
+                self.drive(id, dir, StepPhase::Preparing, beginning, None);
             }
             Err(error) => {
-                // The controller knew another node than this one now is.
-                let end = settle::failed_launch(LaunchFault::of_node(error.to_string()));
+                // The controller has an older inventory of this node.
+                let end = recovery::failed_launch(LaunchFault::of_node(error.to_string()));
                 let phase = StepPhase::Ended(Box::new(end));
-                self.keep(id, dir, phase, Beginning::Refused, None);
+                self.drive(id, dir, phase, StepOrigin::Refused, None);
             }
         }
     }
 
-    /// Runs a step as soon as it is ready. A step that is not there is let be.
+    /// Runs a step as soon as it is ready.
     pub fn go(&self, id: AttemptId) {
-        self.board.wish(id, Wish::Go);
+        self.registry.send(id, StepRequest::Go);
     }
 
-    /// Lets the processes of a step stand still, and its time limit with them. A step that is not
-    /// there is let be.
+    /// Suspends a step's processes and its time limit.
     pub fn suspend(&self, id: AttemptId) {
-        self.board.wish(id, Wish::Suspend);
+        self.registry.send(id, StepRequest::Suspend);
     }
 
-    /// Lets them go on. A step that is not there is let be.
+    /// Resumes a suspended step.
     pub fn resume(&self, id: AttemptId) {
-        self.board.wish(id, Wish::Resume);
+        self.registry.send(id, StepRequest::Resume);
     }
 
-    /// From now on it has this time limit, counted from its first process. A step that is not there
-    /// is let be.
+    /// Sets a step's time limit, counted from its first process.
     pub fn limit(&self, id: AttemptId, limit: Span) {
-        self.board.wish(id, Wish::Limit(limit));
+        self.registry.send(id, StepRequest::Limit(limit));
     }
 
-    /// Its job has another size now: those who read its directory are told, and then the job. A
-    /// step that is not there is let be. Only inside a tokio runtime.
+    /// Applies the new size of a step's job. Only inside a tokio runtime.
     pub fn resize(&self, id: AttemptId, resized: Resized) {
-        if self.board.phase(id).is_none() {
+        if self.registry.phase(id).is_none() {
             return;
         }
         let steps = self.clone();
         tokio::task::spawn_blocking(move || {
             let _one_at_a_time = steps.sizes.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(error) = size::leave(&steps.dir_of(id), &resized) {
+            if let Err(error) = job_size::write(&steps.dir_of(id), &resized) {
                 tracing::warn!(step = %id, "failed to write the size of its job: {error}");
                 return;
             }
-            steps.books.resized(id, &resized.allocation);
-            steps.board.wish(id, Wish::Resize(resized.number));
+            steps.ledgers.set_allocation(id, &resized.allocation);
+            steps.registry.send(id, StepRequest::Resize(resized.number));
         });
     }
 
-    /// Ends a step: SIGTERM, the grace, SIGKILL. A step that is not there is let be.
+    /// Ends a step: SIGTERM, then SIGKILL after the grace period.
     pub fn stop(&self, id: AttemptId) {
-        self.board.wish(id, Wish::Stop);
+        self.registry.send(id, StepRequest::Stop);
     }
 
-    /// Ends a step as one that has more of a GPU's memory than its share.
-    pub fn end_for(&self, id: AttemptId, overuse: GpuOveruse) {
-        self.board.wish(id, Wish::Overuse(overuse));
+    /// Ends a step because it uses more of a GPU's memory than its share.
+    pub fn end_for_overuse(&self, id: AttemptId, overuse: GpuOveruse) {
+        self.registry.send(id, StepRequest::Overuse(overuse));
     }
 
-    /// Forgets a step that has ended. Any other is let be.
+    /// Forgets a step that has ended; other steps are kept.
     pub fn forget(&self, id: AttemptId) {
-        self.board.wish(id, Wish::Forget);
+        self.registry.send(id, StepRequest::Forget);
     }
 
     pub(super) fn start_limits(&self) -> StartLimits {
         self.settings.starts
     }
 
-    pub(super) fn board(&self) -> &Board {
-        &self.board
+    pub(super) fn registry(&self) -> &StepRegistry {
+        &self.registry
     }
 
-    /// Rings when a prolog or an epilog failed: the node should look at itself.
+    /// Notified when a prolog or an epilog failed, so that the node checks its health.
     #[must_use]
-    pub fn bell(&self) -> Arc<Notify> {
-        self.board.bell()
+    pub fn hook_failed(&self) -> Arc<Notify> {
+        self.registry.hook_failed()
     }
 
     pub(super) fn watches(&self) -> &Semaphore {
         &self.watches
     }
 
-    pub(super) fn books(&self) -> &Books {
-        &self.books
+    pub(super) fn ledgers(&self) -> &LedgerService {
+        &self.ledgers
     }
 
     pub(super) fn leases(&self) -> &Leases {
         &self.leases
     }
 
-    pub(super) fn fed(&self) -> &Notify {
-        &self.fed
+    pub(super) fn input_written(&self) -> &Notify {
+        &self.input_written
     }
 
-    /// Where a step's files are, or would be.
+    /// The directory of a step, whether it exists or not.
     #[must_use]
     pub fn dir_of(&self, id: AttemptId) -> StepDir {
-        StepDir::of(&self.dir, id)
+        StepDir::for_attempt(&self.dir, id)
     }
 
-    /// Where steps live; what a step has to say is in its `log` there.
+    /// The directory of all steps; each has its supervisor's `log` in it.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -1,11 +1,10 @@
-//! The site's own programs before and after a step: prolog and epilog, run as root in a group of
-//! their own, with a time limit. All that they start ends with them. Never part of the job: neither
-//! its limits nor its user hold for them.
+//! The site's prolog and epilog, run as root before and after a step in a cgroup of their own, with
+//! a time limit. Their processes are killed when they end. The job's limits do not apply to them.
 
 use super::dir::StepDir;
 use super::keyring;
-use super::order::StepOrder;
-use super::task::{exit_words, reset_signals};
+use super::spec::StepSpec;
+use super::task::{describe_exit, reset_signals};
 use crate::cgroup::{self, Cgroup, CgroupError, Limits};
 use common::id::Uid;
 use common::job::ExitStatus;
@@ -18,42 +17,40 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long one try to kill what a hook left may take.
+/// The longest single attempt to kill a hook's processes.
 const TRY: Duration = Duration::from_secs(2);
 
-/// So much of what it says is read, in bytes, and told, in characters.
+/// Bytes of a hook's output that are read, and characters that are reported.
 const SAID_MAX: u64 = 4096;
 const LINE_MAX: usize = 200;
 
-/// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookKind {
-    /// Before anything of the job is there.
+    /// Runs before the job has anything on the node.
     Prolog,
-    /// After everything of it is gone.
+    /// Runs after everything of the job is gone.
     Epilog,
 }
 
 impl HookKind {
     pub const ALL: [Self; 2] = [Self::Prolog, Self::Epilog];
 
-    /// The word for it.
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Prolog => "prolog",
             Self::Epilog => "epilog",
         }
     }
 
-    /// The group of a step's hook, beside the step's own.
+    /// The name of the hook's cgroup, next to the step's.
     pub fn group(self, step: &str) -> String {
-        format!("{step}-{}", self.word())
+        format!("{step}-{}", self.name())
     }
 
-    fn program(self, order: &StepOrder) -> Option<&Path> {
+    fn program(self, spec: &StepSpec) -> Option<&Path> {
         match self {
-            Self::Prolog => order.rules.prolog.as_deref(),
-            Self::Epilog => order.rules.epilog.as_deref(),
+            Self::Prolog => spec.rules.prolog.as_deref(),
+            Self::Epilog => spec.rules.epilog.as_deref(),
         }
     }
 }
@@ -61,7 +58,7 @@ impl HookKind {
 pub struct Hook {
     kind: HookKind,
     program: PathBuf,
-    said: PathBuf,
+    output_file: PathBuf,
     group: Box<dyn Cgroup>,
     pid: Pid,
     limit: Duration,
@@ -69,107 +66,103 @@ pub struct Hook {
     exit: Option<ExitStatus>,
 }
 
-/// What became of it so far.
 pub enum HookState {
-    /// It runs, and may.
-    Runs,
+    Running,
     /// It exited with 0.
-    Fine,
-    /// A sentence that says how it did not.
+    Succeeded,
+    /// A sentence that says how it failed.
     Failed(String),
 }
 
 impl Hook {
-    /// Starts one; `None` if the node has none of this kind.
+    /// Starts a hook; `None` if the node has none of this kind.
     ///
     /// # Errors
     /// A sentence, when it cannot be started.
-    pub fn start(kind: HookKind, order: &StepOrder, dir: &StepDir) -> Result<Option<Self>, String> {
-        let Some(program) = kind.program(order) else { return Ok(None) };
+    pub fn start(kind: HookKind, spec: &StepSpec, dir: &StepDir) -> Result<Option<Self>, String> {
+        let Some(program) = kind.program(spec) else { return Ok(None) };
         let failed = |error: &dyn std::fmt::Display| {
-            format!("failed to run the {} {}: {error}", kind.word(), program.display())
+            format!("failed to run the {} {}: {error}", kind.name(), program.display())
         };
-        // Root runs it: not if it was opened to others since kantd looked at its start.
-        crate::trust::check_program(kind.word(), program).map_err(|error| error.to_string())?;
-        let id = kind.group(&order.launch.id.to_string());
-        let group = cgroup::open(&order.cgroup, &id, Uid(0), Some(Pid::this()))
+        // It runs as root: refuse it if others may write it by now.
+        crate::trust::check_program(kind.name(), program).map_err(|error| error.to_string())?;
+        let id = kind.group(&spec.launch.id.to_string());
+        let group = cgroup::open(&spec.cgroup, &id, Uid(0), Some(Pid::this()))
             .map_err(|error| failed(&error))?;
-        let gates = make(group.as_ref(), order).map_err(|error| failed(&error))?;
-        let said = dir.path().join(kind.word());
-        let pid = spawn(program, kind, order, &said, gates).map_err(|error| {
-            // Nothing is in it. If it stays all the same, that is not what is to be told.
+        let entry_files = make_cgroup(group.as_ref(), spec).map_err(|error| failed(&error))?;
+        let output_file = dir.path().join(kind.name());
+        let pid = spawn(program, kind, spec, &output_file, entry_files).map_err(|error| {
+            // The cgroup is empty. The original error matters more than a failed removal.
             let _ = cgroup::remove(group.as_ref(), TRY);
             failed(&error)
         })?;
-        let limit = Duration::from_millis(order.rules.hook_limit.0);
+        let limit = Duration::from_millis(spec.rules.hook_limit.0);
         let deadline = Instant::now() + limit;
         let program = program.to_owned();
-        Ok(Some(Self { kind, program, said, group, pid, limit, deadline, exit: None }))
+        Ok(Some(Self { kind, program, output_file, group, pid, limit, deadline, exit: None }))
     }
 
-    /// When it has to be over.
     pub const fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// A child of the supervisor's ended: was it this one?
+    /// Records the exit of a child of the supervisor, if it is this hook.
     pub fn note_exit(&mut self, pid: Pid, exit: ExitStatus) {
         if pid == self.pid {
             self.exit = Some(exit);
         }
     }
 
-    /// What became of it.
     pub fn state(&self) -> HookState {
-        let says = match self.exit {
-            Some(exit) if exit.is_success() => return HookState::Fine,
-            Some(exit) => exit_words(exit),
-            None if Instant::now() < self.deadline => return HookState::Runs,
+        let what = match self.exit {
+            Some(exit) if exit.is_success() => return HookState::Succeeded,
+            Some(exit) => describe_exit(exit),
+            None if Instant::now() < self.deadline => return HookState::Running,
             None => format!("did not end within {:?} and was killed", self.limit),
         };
-        let said = match first_line(&self.said) {
+        let detail = match first_line(&self.output_file) {
             line if line.is_empty() => String::new(),
             line => format!(": {line}"),
         };
         HookState::Failed(format!(
-            "the {} {} {says}{said}",
-            self.kind.word(),
+            "the {} {} {what}{detail}",
+            self.kind.name(),
             self.program.display()
         ))
     }
 
-    /// Kills all of it that is left; its group goes.
+    /// Kills the hook's remaining processes and removes its cgroup.
     ///
     /// # Errors
-    /// When something does not die; worth another try.
+    /// When a process does not die; worth a retry.
     pub fn end(&self) -> Result<(), CgroupError> {
         cgroup::kill_all(self.group.as_ref(), TRY)?;
         cgroup::remove(self.group.as_ref(), TRY)
     }
 }
 
-/// The group, without limits: what a hook looks at may be any of the node's GPUs, and of their
-/// parts, of which none is denied to a group that is told of none.
-fn make(group: &dyn Cgroup, order: &StepOrder) -> Result<Vec<OwnedFd>, CgroupError> {
-    let gpu_minors = (0..32).chain(order.gpu_minors.iter().copied()).collect();
+/// Makes the cgroup without limits: a hook may use any GPU of the node. MIG devices are denied only
+/// where some are listed.
+fn make_cgroup(group: &dyn Cgroup, spec: &StepSpec) -> Result<Vec<OwnedFd>, CgroupError> {
+    let gpu_minors = (0..32).chain(spec.gpu_minors.iter().copied()).collect();
     group.create(&Limits { gpu_minors, ..Limits::default() })?;
-    group.gates()
+    group.entry_files()
 }
 
 fn spawn(
     program: &Path,
     kind: HookKind,
-    order: &StepOrder,
-    said: &Path,
-    gates: Vec<OwnedFd>,
+    spec: &StepSpec,
+    output_file: &Path,
+    entry_files: Vec<OwnedFd>,
 ) -> io::Result<Pid> {
-    let output = match File::create(said) {
-        // The step's directory is lost; the epilog of a job whose record is gone runs all the same.
+    let output = match File::create(output_file) {
+        // The step's directory is lost, but its epilog runs all the same.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             OpenOptions::new().write(true).open("/dev/null")?
         }
         Err(error) => {
-            let shown = said.display();
+            let shown = output_file.display();
             return Err(io::Error::other(format!(
                 "failed to make {shown} for its output: {error}"
             )));
@@ -179,23 +172,23 @@ fn spawn(
     let mut command = Command::new(program);
     command
         .env_clear()
-        .envs(environment(kind, order))
+        .envs(environment(kind, spec))
         .current_dir("/")
         .stdin(Stdio::null())
         .stderr(output.try_clone()?)
         .stdout(output);
-    // SAFETY: only calls that are safe between fork and exec, on descriptors that live until then.
+    // SAFETY: only async-signal-safe calls between fork and exec, on descriptors that stay open.
     unsafe {
         command.pre_exec(move || {
-            for gate in &gates {
-                if libc::write(gate.as_raw_fd(), b"0".as_ptr().cast(), 1) != 1 {
+            for entry_file in &entry_files {
+                if libc::write(entry_file.as_raw_fd(), b"0".as_ptr().cast(), 1) != 1 {
                     return Err(io::Error::last_os_error());
                 }
             }
             reset_signals();
             libc::setsid();
-            // The supervisor's is the job's, and what its user puts there is not for root. Where
-            // there are no keyrings there is nothing to leave.
+            // The supervisor's keyring is the job's, and its content is not for root. A kernel
+            // without keyrings needs none.
             let _ = keyring::join_new();
             Ok(())
         });
@@ -205,16 +198,16 @@ fn spawn(
     Ok(Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?))
 }
 
-/// What a hook knows of the job: its own names and, for scripts that are there already, Slurm's.
-fn environment(kind: HookKind, order: &StepOrder) -> Vec<(&'static str, String)> {
-    let launch = &order.launch;
-    let gpus: Vec<&str> = order.gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();
+/// A hook's environment: kant's variables, and Slurm's for existing scripts.
+fn environment(kind: HookKind, spec: &StepSpec) -> Vec<(&'static str, String)> {
+    let launch = &spec.launch;
+    let gpus: Vec<&str> = spec.gpus.iter().map(|gpu| gpu.uuid.as_str()).collect();
     vec![
         ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned()),
-        ("KANT_HOOK", kind.word().to_owned()),
+        ("KANT_HOOK", kind.name().to_owned()),
         ("KANT_JOB_ID", launch.id.key.to_string()),
         ("KANT_JOB_ATTEMPT", launch.id.attempt.to_string()),
-        ("KANT_NODE", order.node.to_string()),
+        ("KANT_NODE", spec.node.to_string()),
         ("KANT_GPUS", gpus.join(",")),
         ("SLURM_JOB_ID", super::environment::number(launch)),
         ("SLURM_JOB_NAME", launch.job_name.clone()),
@@ -223,7 +216,7 @@ fn environment(kind: HookKind, order: &StepOrder) -> Vec<(&'static str, String)>
         ("SLURM_JOB_UID", launch.owner.uid.to_string()),
         ("SLURM_JOB_GID", launch.owner.gid.to_string()),
         ("SLURM_JOB_WORK_DIR", launch.work_dir.clone()),
-        ("SLURMD_NODENAME", order.node.to_string()),
+        ("SLURMD_NODENAME", spec.node.to_string()),
     ]
 }
 
@@ -238,19 +231,21 @@ fn first_line(file: &Path) -> String {
     line.unwrap_or_default().chars().take(LINE_MAX).collect()
 }
 
-/// Where the supervisors of a spool tell kantd that a hook failed: the node is drained for it.
-pub fn failures(spool: &Path) -> PathBuf {
+/// The file in which supervisors report a failed hook to kantd, which drains the node.
+pub fn failure_file(spool: &Path) -> PathBuf {
     spool.join("hook-failed")
 }
 
-/// Tells kantd.
+/// Reports a failed hook to kantd.
 ///
 /// # Errors
 /// When the spool cannot be written.
-pub fn tell_failure(dir: &StepDir, says: &str) -> io::Result<()> {
+pub fn report_failure(dir: &StepDir, what: &str) -> io::Result<()> {
     let spool = dir.path().parent().and_then(Path::parent);
-    let file = failures(spool.ok_or_else(|| io::Error::other("the step lies in no spool"))?);
+    let file = failure_file(
+        spool.ok_or_else(|| io::Error::other("the step's directory is not in a spool"))?,
+    );
     let new = file.with_extension(std::process::id().to_string());
-    fs::write(&new, says)?;
+    fs::write(&new, what)?;
     fs::rename(new, file)
 }

@@ -1,7 +1,7 @@
-//! Shared memory, semaphores and message queues of a step (man 7 sysvipc, man 7 mq_overview): its
-//! processes share a namespace of their own (man 7 ipc_namespaces), other jobs' objects are not in
-//! it, and it goes with them. Made by the supervisor, which enters it before it starts the tasks.
-//! Files in memory (/dev/shm) are `private`'s.
+//! The IPC namespace of a step (man 7 ipc_namespaces): System V IPC and POSIX message queues (man 7
+//! sysvipc, man 7 mq_overview). The step's processes share it, other jobs are not in it, and its
+//! objects end with the step. The supervisor makes it and enters it before it starts the tasks.
+//! Files in memory (/dev/shm) belong to `private_dirs`.
 
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
@@ -11,13 +11,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Where POSIX message queues are seen as files, and can be made as such.
+/// Where POSIX message queues are mounted.
 pub const QUEUES: &str = "/dev/mqueue";
 
 pub const MQUEUE_MAGIC: FsType = FsType(0x1980_0202);
 
-/// What the operator may have set for the machine, of which a new namespace knows nothing. The
-/// largest size goes before what is given by default.
+/// Limits that the operator may have set for the machine and that a new namespace lacks. Maxima
+/// come before the defaults that they bound.
 const LIMITS: [&str; 13] = [
     "kernel/shmmax",
     "kernel/shmall",
@@ -34,11 +34,11 @@ const LIMITS: [&str; 13] = [
     "fs/mqueue/msgsize_default",
 ];
 
-/// Proof that this process has left the machine's namespace, and the way back.
+/// The machine's namespace, which this process has left.
 pub struct Entered(File);
 
 impl Entered {
-    /// Goes back, and with the last process inside all in it goes.
+    /// Returns to it; the step's namespace ends with its last process.
     ///
     /// # Errors
     /// The kernel's.
@@ -47,7 +47,7 @@ impl Entered {
     }
 }
 
-/// Makes a namespace and enters it; `None`: there are none here, or none for us.
+/// Makes a namespace and enters it; `None` if the kernel has none, or refuses one.
 ///
 /// # Errors
 /// The kernel's.
@@ -62,7 +62,7 @@ pub fn enter() -> io::Result<Option<Entered>> {
         made => made?,
     }
     for (name, value) in set {
-        // A kernel without one, or a /proc that cannot be written: the kernel's own hold.
+        // Without the file or write access, the kernel's defaults apply.
         let _ = value.and_then(|value| fs::write(path_of(name), value));
     }
     Ok(Some(Entered(machines)))
@@ -72,12 +72,12 @@ fn path_of(limit: &str) -> String {
     format!("/proc/sys/{limit}")
 }
 
-/// Can a process of the machine see message queues as files?
+/// Whether the machine has message queues mounted.
 pub fn shows_queues() -> bool {
     statfs(QUEUES).is_ok_and(|found| found.filesystem_type() == MQUEUE_MAGIC)
 }
 
-/// Puts the queues of this process's namespace where it sees the machine's, in mounts of its own.
+/// Mounts the queues of this namespace over the machine's. Only in a private mount namespace.
 ///
 /// # Errors
 /// The kernel's.
@@ -86,8 +86,8 @@ pub fn mount_queues() -> nix::Result<()> {
     mount(Some("kant"), Path::new(QUEUES), Some("mqueue"), flags, None::<&str>)
 }
 
-/// Tries it on a thread that ends afterwards; a sentence if it cannot be.
-pub fn try_out(missing: &mut Vec<String>) {
+/// Tries to make a namespace, on a thread that ends afterwards; adds a sentence if that fails.
+pub fn check_support(missing: &mut Vec<String>) {
     let tried = std::thread::spawn(|| unshare(CloneFlags::CLONE_NEWIPC)).join();
     if let Ok(Err(error)) = tried {
         let what = "shared memory and message queues";

@@ -1,9 +1,9 @@
-//! A step's journal: one JSON line an event, written before anybody hears of it. After a crash of
-//! kantd or the supervisor it says what became of the step; after one of the machine, whatever had
-//! to be synced: that the step can run, before anything of it does, and how it ended, before
-//! anybody is told.
-//! A torn last line counts as never written; a journal of a younger kantd is not read at all, for
-//! what looks torn in it may be news. Never rewritten, only appended to.
+//! The journal of a step: one JSON object a line for each event, written before the event is
+//! reported. It determines the step's state after a crash of kantd or of the supervisor. Two events
+//! are synced and survive a crash of the machine: that the step can run, before any of its
+//! processes does, and how it ended, before that is reported. A torn last line counts as never
+//! written. The journal of a newer kantd is not read at all, because what looks torn may be a new
+//! event. The file is only appended to.
 
 use super::dir;
 use common::job::StepEnd;
@@ -14,21 +14,20 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Raised when a kantd of the last release would take a journal for another one than it is.
+/// Raised when an older kantd would misread the journal.
 pub const VERSION: u32 = 1;
 
-/// What happens to a step.
+/// An event of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// A supervisor took the step on. From here on it is never launched again.
+    /// A supervisor has taken the step over. It is not launched again.
     Preparing {
         pid: i32,
-        /// The boot it lives in.
+        /// The id of the boot.
         boot: String,
         at: Time,
-        /// Of the journal. Its name and place never change.
-        #[serde(default = "first_version")]
+        /// The journal's version. Its name and place never change.
         version: u32,
     },
     /// It can run at once.
@@ -40,12 +39,8 @@ pub enum Event {
     Ended(Box<StepEnd>),
 }
 
-const fn first_version() -> u32 {
-    1
-}
-
 impl Event {
-    /// As others see it.
+    /// The step's phase after the event.
     #[must_use]
     pub fn phase(&self) -> StepPhase {
         match self {
@@ -62,28 +57,28 @@ impl Event {
 pub struct Journal {
     file: File,
     path: PathBuf,
-    /// Where the last whole line ends.
+    /// The end of the last complete line.
     end: u64,
-    /// Its name, and that of its directory, outlive a power cut.
+    /// The names of the file and of its directory are synced.
     named: bool,
 }
 
 impl Journal {
-    /// Opens a journal, makes it if need be, and cuts off a torn last line.
+    /// Opens or makes a journal, and cuts off a torn last line.
     ///
     /// # Errors
-    /// When the file cannot be made, read or cut, or a younger kantd wrote it.
+    /// When the file cannot be made, read or truncated, or a newer kantd wrote it.
     pub fn open(path: &Path) -> io::Result<(Self, Vec<Event>)> {
         let (events, end) = parse(&read_if_there(path)?)?;
-        let file = dir::private().create(true).truncate(false).open(path)?;
+        let file = dir::private_file().create(true).truncate(false).open(path)?;
         file.set_len(end)?;
         Ok((Self { file, path: path.to_owned(), end, named: false }, events))
     }
 
-    /// Appends an event, durably, and with it all before it.
+    /// Appends an event durably, together with all events before it.
     ///
     /// # Errors
-    /// When it could not be made durable; the journal is then as before.
+    /// When it could not be made durable; the journal is then unchanged.
     pub fn append(&mut self, event: &Event) -> io::Result<()> {
         let end = self.write(event)?;
         self.file.sync_all()?;
@@ -95,12 +90,11 @@ impl Journal {
         Ok(())
     }
 
-    /// Appends an event that the machine's end may take: whoever reads the journal after that does
-    /// the same without it.
+    /// Appends an event without syncing it: after a crash of the machine its loss changes nothing.
     ///
     /// # Errors
-    /// When it could not be written; the journal is then as before.
-    pub fn note(&mut self, event: &Event) -> io::Result<()> {
+    /// When it could not be written; the journal is then unchanged.
+    pub fn append_unsynced(&mut self, event: &Event) -> io::Result<()> {
         self.end = self.write(event)?;
         Ok(())
     }
@@ -109,7 +103,7 @@ impl Journal {
         let dirs = self.path.ancestors().skip(1).take(2);
         let mut dirs = dirs.filter(|dir| !dir.as_os_str().is_empty());
         match dirs.try_for_each(dir::sync_dir) {
-            // A directory that this user may pass and not read: then all of its file system.
+            // The user may traverse the directory but not open it: sync the file system instead.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Ok(nix::unistd::syncfs(&self.file)?)
             }
@@ -117,7 +111,7 @@ impl Journal {
         }
     }
 
-    /// Writes a line; answers where it ends.
+    /// Writes a line and returns its end.
     fn write(&mut self, event: &Event) -> io::Result<u64> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
@@ -131,7 +125,7 @@ impl Journal {
 /// The events of a journal; none if there is no journal.
 ///
 /// # Errors
-/// When it cannot be read, or a younger kantd wrote it.
+/// When it cannot be read, or a newer kantd wrote it.
 pub fn read(path: &Path) -> io::Result<Vec<Event>> {
     Ok(parse(&read_if_there(path)?)?.0)
 }
@@ -143,14 +137,14 @@ fn read_if_there(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The whole lines, up to the first that is none, and where they end.
+/// The events of all lines before the first incomplete or unreadable one, and where they end.
 fn parse(bytes: &[u8]) -> io::Result<(Vec<Event>, u64)> {
     let (mut events, mut end) = (Vec::new(), 0);
-    let version = version(bytes).unwrap_or(VERSION);
+    let version = version_in(bytes).unwrap_or(VERSION);
     if version > VERSION {
         return Err(io::Error::other(format!(
-            "its journal has version {version}, and this kantd reads up to {VERSION}: start the \
-             kantd that wrote it, or a younger one"
+            "its journal has version {version}, and this kantd reads up to version {VERSION}: \
+             start the kantd that wrote it, or a newer one"
         )));
     }
     for line in bytes.split_inclusive(|b| *b == b'\n') {
@@ -162,8 +156,8 @@ fn parse(bytes: &[u8]) -> io::Result<(Vec<Event>, u64)> {
     Ok((events, end))
 }
 
-/// As the first line says it, whatever else that line has become.
-fn version(bytes: &[u8]) -> Option<u32> {
+/// The version in the first line, however the rest of that line looks.
+fn version_in(bytes: &[u8]) -> Option<u32> {
     let first = bytes.split(|byte| *byte == b'\n').next()?;
     let first: serde_json::Value = serde_json::from_slice(first).ok()?;
     first["preparing"]["version"].as_u64().map(|version| u32::try_from(version).unwrap_or(u32::MAX))
@@ -186,20 +180,20 @@ mod tests {
         }))
     }
 
-    fn story() -> Vec<Event> {
+    fn events() -> Vec<Event> {
         let preparing = Event::Preparing { pid: 7, boot: "b".into(), at: Time(1), version: 1 };
         vec![preparing, Event::Ready, Event::Running { since: Time(5) }, ended()]
     }
 
     #[test]
-    fn what_was_appended_is_read() {
+    fn appended_events_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         assert_eq!(read(&path).unwrap(), []);
         let (mut journal, none) = Journal::open(&path).unwrap();
         assert_eq!(none, []);
-        story().iter().for_each(|event| journal.append(event).unwrap());
-        assert_eq!(read(&path).unwrap(), story());
+        events().iter().for_each(|event| journal.append(event).unwrap());
+        assert_eq!(read(&path).unwrap(), events());
     }
 
     #[test]
@@ -207,29 +201,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (mut journal, _) = Journal::open(&path).unwrap();
-        story().iter().for_each(|event| journal.append(event).unwrap());
+        events().iter().for_each(|event| journal.append(event).unwrap());
         let whole = fs::read(&path).unwrap();
         let last = whole.len() - serde_json::to_vec(&ended()).unwrap().len() - 1;
         for length in last..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
-            assert_eq!(read(&path).unwrap(), story()[..3], "{length} bytes");
-            let (mut journal, events) = Journal::open(&path).unwrap();
-            assert_eq!(events.len(), 3);
+            assert_eq!(read(&path).unwrap(), events()[..3], "{length} bytes");
+            let (mut journal, found) = Journal::open(&path).unwrap();
+            assert_eq!(found.len(), 3);
             journal.append(&ended()).unwrap();
-            assert_eq!(read(&path).unwrap(), story(), "appended after {length} bytes");
+            assert_eq!(read(&path).unwrap(), events(), "appended after {length} bytes");
         }
     }
 
     #[test]
-    fn a_journal_from_before_versions_is_of_the_first() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("journal");
-        fs::write(&path, "{\"preparing\":{\"pid\":7,\"boot\":\"b\",\"at\":1}}\n").unwrap();
-        assert_eq!(read(&path).unwrap(), story()[..1]);
-    }
-
-    #[test]
-    fn a_younger_kantds_journal_is_neither_read_nor_cut() {
+    fn a_newer_kantds_journal_is_neither_read_nor_truncated() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let text = "{\"preparing\":{\"version\":2,\"pids\":[7]}}\n{\"news\":1}\n";
@@ -241,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_that_a_power_cut_left_are_no_line() {
+    fn zeros_left_by_a_power_failure_are_no_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let mut bytes = serde_json::to_vec(&Event::Ready).unwrap();

@@ -1,36 +1,44 @@
-//! Programs that live on a lease: who started one asks for it again and again, and when nobody has
-//! for too long, it is told to end, and then made to. A kantd that starts anew learns of each lease
-//! when its program is asked for. Never ends a program itself, and never one that stands still.
+//! Leases of programs started in steps. A program's client renews its lease; when it stops doing
+//! so, the program gets SIGHUP and later SIGKILL. After a restart kantd learns of each lease at its
+//! next renewal. Leases of suspended jobs do not expire.
 
+use super::handle::Steps;
+use super::registry::StepRequest;
 use common::id::{AttemptId, TaskNumber};
+use common::job::SignalNumber;
 use common::time::Span;
+use common::wire::node::{StepPhase, TaskState};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::time::sleep;
 
-/// Between SIGHUP and SIGKILL: who starts tasks gives them a grace of their own. Not SIGTERM: that
-/// is for all of a job, and comes to its tasks, too.
+/// Time between SIGHUP and SIGKILL, in which a launcher gives its tasks their own grace period. Not
+/// SIGTERM, which would reach all processes of the job, including its tasks.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Interval of checks for expired leases.
+const LEASE_CHECK_PAUSE: Duration = Duration::from_secs(1);
 
 pub type Key = (AttemptId, TaskNumber);
 
-/// How a program stands.
+/// The state of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It runs, or is about to.
+pub enum LeaseState {
+    /// It runs or is starting.
     Alive,
-    /// Its job stands still, and whoever asked for it may, too.
-    Still,
-    Over,
+    /// Its job is suspended, and perhaps the client with it.
+    Suspended,
+    Ended,
 }
 
 #[derive(Debug)]
 struct Lease {
     length: Duration,
-    asked: Instant,
-    /// When it was told to end.
-    told: Option<Instant>,
+    renewed_at: Instant,
+    /// When the last signal was due.
+    signalled_at: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
@@ -38,46 +46,83 @@ pub struct Leases(Mutex<BTreeMap<Key, Lease>>);
 
 impl Leases {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Lease>> {
-        // Every change to the map is one call: a panic elsewhere leaves it whole.
+        // Each update is a single call, so a panic elsewhere leaves the map consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody asks for it, who says how long its lease is; `None`: they do not hold it.
-    pub fn hold(&self, key: Key, length: Option<Span>) {
+    /// Renews a lease of this length; `None` for a request that renews none.
+    pub fn renew(&self, key: Key, length: Option<Span>) {
         let Some(length) = length.map(|length| Duration::from_millis(length.0)) else { return };
-        self.lock().insert(key, Lease { length, asked: Instant::now(), told: None });
+        self.lock().insert(key, Lease { length, renewed_at: Instant::now(), signalled_at: None });
     }
 
-    /// As if somebody had asked for each just now.
+    /// Renews all leases.
     pub fn renew_all(&self) {
         let now = Instant::now();
-        self.lock().values_mut().for_each(|lease| lease.asked = now);
+        self.lock().values_mut().for_each(|lease| lease.renewed_at = now);
     }
 
-    /// Whose lease is over, and what each is to be told now.
-    pub fn over(&self, standing: impl Fn(Key) -> Standing) -> Vec<(Key, Signal)> {
+    /// The signals due now to programs with an expired lease.
+    pub fn due_signals(&self, state: impl Fn(Key) -> LeaseState) -> Vec<(Key, Signal)> {
         let now = Instant::now();
-        let mut over = Vec::new();
+        let mut due_signals = Vec::new();
         self.lock().retain(|key, lease| {
-            match standing(*key) {
-                Standing::Over => return false,
-                Standing::Still => lease.asked = now,
-                Standing::Alive => {}
+            match state(*key) {
+                LeaseState::Ended => return false,
+                LeaseState::Suspended => lease.renewed_at = now,
+                LeaseState::Alive => {}
             }
-            match lease.told {
-                None if now.duration_since(lease.asked) >= lease.length => {
-                    lease.told = Some(now);
-                    over.push((*key, Signal::SIGHUP));
+            match lease.signalled_at {
+                None if now.duration_since(lease.renewed_at) >= lease.length => {
+                    lease.signalled_at = Some(now);
+                    due_signals.push((*key, Signal::SIGHUP));
                 }
-                Some(told) if now.duration_since(told) >= PATIENCE => {
-                    lease.told = Some(now);
-                    over.push((*key, Signal::SIGKILL));
+                Some(signalled_at) if now.duration_since(signalled_at) >= PATIENCE => {
+                    lease.signalled_at = Some(now);
+                    due_signals.push((*key, Signal::SIGKILL));
                 }
                 _ => {}
             }
             true
         });
-        over
+        due_signals
+    }
+}
+
+impl Steps {
+    /// Signals programs with expired leases, as long as a session lasts.
+    async fn expire_leases(&self) -> Infallible {
+        self.leases().renew_all();
+        self.ledgers().renew_all();
+        loop {
+            sleep(LEASE_CHECK_PAUSE).await;
+            self.ledgers().pause_leases(self.registry());
+            for ((id, task), signal) in
+                self.leases().due_signals(|(id, task)| self.lease_state(id, task))
+            {
+                tracing::info!("the lease of program {task} in {id} has expired: sending {signal}");
+                let number = SignalNumber(u8::try_from(signal as i32).unwrap_or_default());
+                self.registry().send(id, StepRequest::Signal(task, number));
+            }
+        }
+    }
+
+    /// A program's state with respect to its lease.
+    fn lease_state(&self, id: AttemptId, task: TaskNumber) -> LeaseState {
+        match self.registry().task(id, task) {
+            Some((StepPhase::Running { suspended: true, .. }, _)) => LeaseState::Suspended,
+            Some((_, None | Some(TaskState::Running))) => LeaseState::Alive,
+            Some((_, Some(_))) | None => LeaseState::Ended,
+        }
+    }
+}
+
+/// Signals programs with expired leases while a session lasts. Clients cannot renew leases without
+/// one, so that leases do not expire then.
+pub async fn expire_leases(steps: Option<&Steps>) -> Infallible {
+    match steps {
+        Some(steps) => steps.expire_leases().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -92,15 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_asked_for_is_told_to_end_once_and_who_is_over_is_forgotten() {
+    fn an_expired_lease_signals_once_and_ended_programs_are_forgotten() {
         let leases = Leases::default();
-        leases.hold(key(1), Some(Span(0)));
-        leases.hold(key(2), Some(Span::from_minutes(5)));
-        leases.hold(key(3), None);
-        let alive = |_| Standing::Alive;
-        assert_eq!(leases.over(alive), [(key(1), Signal::SIGHUP)]);
-        assert_eq!(leases.over(alive), []);
-        assert_eq!(leases.over(|_| Standing::Over), []);
+        leases.renew(key(1), Some(Span(0)));
+        leases.renew(key(2), Some(Span::from_minutes(5)));
+        leases.renew(key(3), None);
+        let alive = |_| LeaseState::Alive;
+        assert_eq!(leases.due_signals(alive), [(key(1), Signal::SIGHUP)]);
+        assert_eq!(leases.due_signals(alive), []);
+        assert_eq!(leases.due_signals(|_| LeaseState::Ended), []);
         assert!(leases.lock().is_empty());
     }
 }

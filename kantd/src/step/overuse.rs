@@ -1,23 +1,23 @@
-//! A step that shares a GPU and has more of its memory than its share: what it has, and how people
-//! are told. Never finds that out (accounting does), and never ends anything (the supervisor does).
+//! A step that uses more of a shared GPU's memory than its share: the amounts and the message.
+//! Accounting finds it, and the supervisor ends the step.
 
 use common::id::{GpuIndex, NodeName};
 use common::unit::{Bytes, GpuMilli};
 use serde::{Deserialize, Serialize};
 
-/// More of a GPU's memory than the step's share.
+/// Use of more of a GPU's memory than the step's share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuOveruse {
     pub gpu: GpuIndex,
-    /// What its processes have there.
+    /// What its processes use.
     pub used: Bytes,
-    /// What they may have.
+    /// What they may use.
     pub share: Bytes,
 }
 
 impl GpuOveruse {
-    /// If `used` is more than this share of a GPU with so much memory. Of a GPU whose memory is
-    /// not known nobody has too much.
+    /// The overuse, if `used` exceeds this share of a GPU with this memory; none if the memory is
+    /// unknown.
     #[must_use]
     pub fn of(gpu: GpuIndex, memory: Bytes, share: GpuMilli, used: Bytes) -> Option<Self> {
         let whole = u128::from(GpuMilli::WHOLE.0);
@@ -26,11 +26,11 @@ impl GpuOveruse {
         (memory > Bytes::ZERO && used > share).then_some(Self { gpu, used, share })
     }
 
-    /// For the job's user.
+    /// The message for the job's user.
     pub fn words(&self, node: &NodeName) -> String {
         let Self { gpu, used, share } = self;
         format!(
-            "had {used} of the memory of GPU {gpu} on node {node}, of which its share is {share}: \
+            "used {used} of the memory of GPU {gpu} on node {node}, where its share is {share}: \
              ask for a larger share with --gpus"
         )
     }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_of_the_gpu_is_that_share_of_its_memory_to_the_byte() {
+    fn a_share_of_a_gpu_is_that_share_of_its_memory_to_the_byte() {
         let (gpu, memory) = (GpuIndex(3), Bytes::from_mib(81_920));
         let over = |used| GpuOveruse::of(gpu, memory, GpuMilli(250), used);
         let share = Bytes::from_mib(20_480);

@@ -1,6 +1,6 @@
-//! Removes a directory with all that is in it, whoever made it: never what is mounted in it (that
-//! is let go of first), never where a link leads, and never with a stack or files that grow with
-//! how deep it is, for the depth is its user's choice.
+//! Removal of a directory tree that a user may have made: mounts in it are detached and not
+//! entered, links are not followed, and neither stack nor open files grow with its depth, which the
+//! user chooses.
 
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2, renameat};
@@ -16,19 +16,19 @@ use std::path::{Path, PathBuf};
 const DIRECTORY: OFlag =
     OFlag::O_DIRECTORY.union(OFlag::O_RDONLY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
-/// So often is a tree gone through that somebody else removes as well.
+/// Attempts to remove a tree that another process removes at the same time.
 const TRIES_MAX: u32 = 100;
 
-/// Removes it; one that is not there is removed already. Others may remove it at the same time.
+/// Removes a tree, unless it is gone. Other processes may remove it at the same time.
 ///
 /// # Errors
-/// When something cannot be removed; some of it is gone then, and another try goes on.
+/// When something cannot be removed; the rest may be gone, and a retry continues.
 pub fn remove(path: &Path) -> io::Result<()> {
     let mut tries = 0;
     loop {
         tries += 1;
         match remove_once(path) {
-            // What was listed is gone: the other one was faster there.
+            // A listed entry is gone: the other process was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES_MAX => {}
             done => return done,
         }
@@ -44,28 +44,28 @@ fn remove_once(path: &Path) -> io::Result<()> {
             Err(Errno::ENOENT) => return Ok(()),
             above => above?,
         };
-    match enter(above.as_fd(), name.as_ref()) {
+    match open_subdirectory(above.as_fd(), name.as_ref()) {
         Err(Errno::ENOENT) => return Ok(()),
         dir => {
             let dir = dir?;
-            Tree { top: dir.as_fd(), raised: 0 }.empty(dir.as_fd(), 0)?;
+            Tree { top: dir.as_fd(), moved: 0 }.empty(dir.as_fd(), 0)?;
         }
     }
     Ok(unlinkat(&above, name, UnlinkatFlags::RemoveDir)?)
 }
 
-/// What lies deeper than this comes up first: so few directories are open at once.
+/// Directories deeper than this are moved to the top, which bounds the number of open directories.
 const DEPTH_MAX: usize = 32;
 
-/// A directory that is to be empty.
+/// A tree that is being emptied.
 struct Tree<'a> {
     top: BorrowedFd<'a>,
-    /// So many names were given to what came up.
-    raised: u64,
+    /// Number of names given to directories that were moved up.
+    moved: u64,
 }
 
 impl Tree<'_> {
-    /// Empties a directory in it, so far below the top.
+    /// Empties a directory at this depth below the top.
     fn empty(&mut self, dir: BorrowedFd<'_>, depth: usize) -> io::Result<()> {
         loop {
             let names = directories_left(dir)?;
@@ -73,13 +73,13 @@ impl Tree<'_> {
                 return Ok(());
             }
             for name in &names {
-                let inner = enter(dir, name.as_ref())?;
+                let inner = open_subdirectory(dir, name.as_ref())?;
                 match depth < DEPTH_MAX {
                     true => self.empty(inner.as_fd(), depth + 1)?,
-                    false => self.raise_all(inner.as_fd())?,
+                    false => self.move_all_up(inner.as_fd())?,
                 }
                 match unlinkat(dir, name.as_os_str(), UnlinkatFlags::RemoveDir) {
-                    // Somebody writes to it still: it is listed again.
+                    // Still written to by a process: it is listed again.
                     Ok(()) | Err(Errno::ENOENT | Errno::ENOTEMPTY) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -87,30 +87,30 @@ impl Tree<'_> {
         }
     }
 
-    /// Moves the directories in one up to the top.
-    fn raise_all(&mut self, from: BorrowedFd<'_>) -> io::Result<()> {
+    /// Moves the subdirectories of a directory to the top.
+    fn move_all_up(&mut self, from: BorrowedFd<'_>) -> io::Result<()> {
         for name in directories_left(from)? {
-            self.raise(from, name.as_ref())?;
+            self.move_up(from, name.as_ref())?;
         }
         Ok(())
     }
 
-    /// Under a name that nothing there has.
-    fn raise(&mut self, from: BorrowedFd<'_>, name: &Path) -> io::Result<()> {
+    /// Moves a directory to the top, under an unused name.
+    fn move_up(&mut self, from: BorrowedFd<'_>, name: &Path) -> io::Result<()> {
         loop {
-            let to = format!("up-{}", self.raised);
-            self.raised += 1;
+            let to = format!("up-{}", self.moved);
+            self.moved += 1;
             match renameat(from, name, self.top, to.as_str()) {
                 Ok(()) | Err(Errno::ENOENT) => return Ok(()),
                 Err(Errno::EEXIST | Errno::ENOTEMPTY | Errno::ENOTDIR) => {}
-                Err(Errno::EBUSY | Errno::EXDEV) => let_go(from, name)?,
+                Err(Errno::EBUSY | Errno::EXDEV) => detach_mount(from, name)?,
                 Err(error) => return Err(error.into()),
             }
         }
     }
 }
 
-/// Removes all but the directories in it, and names these.
+/// Removes everything but subdirectories, and returns those.
 fn directories_left(dir: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
     let mut left = Vec::new();
     for entry in fs::read_dir(own_path(dir))? {
@@ -121,9 +121,9 @@ fn directories_left(dir: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
         }
         match unlinkat(dir, entry.file_name().as_os_str(), UnlinkatFlags::NoRemoveDir) {
             Ok(()) | Err(Errno::ENOENT) => {}
-            // A file that something is mounted on.
+            // Something is mounted on the file.
             Err(Errno::EBUSY) => {
-                let_go(dir, entry.file_name().as_ref())?;
+                detach_mount(dir, entry.file_name().as_ref())?;
                 unlinkat(dir, entry.file_name().as_os_str(), UnlinkatFlags::NoRemoveDir)?;
             }
             Err(error) => return Err(error.into()),
@@ -132,25 +132,25 @@ fn directories_left(dir: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
     Ok(left)
 }
 
-/// Opens a directory in another; what is mounted on it is let go of before.
-fn enter(above: BorrowedFd<'_>, name: &Path) -> nix::Result<OwnedFd> {
+/// Opens a subdirectory, after detaching what is mounted on it.
+fn open_subdirectory(above: BorrowedFd<'_>, name: &Path) -> nix::Result<OwnedFd> {
     match open_unmounted(above, name) {
         Err(Errno::EXDEV) => {
-            let_go(above, name)?;
+            detach_mount(above, name)?;
             open_unmounted(above, name)
         }
         opened => opened,
     }
 }
 
-/// EXDEV: something is mounted on it.
+/// Opens a subdirectory; EXDEV if something is mounted on it.
 fn open_unmounted(above: BorrowedFd<'_>, name: &Path) -> nix::Result<OwnedFd> {
     let how = OpenHow::new()
         .flags(DIRECTORY)
         .resolve(ResolveFlag::RESOLVE_NO_XDEV | ResolveFlag::RESOLVE_NO_SYMLINKS);
     match openat2(above, name, how) {
-        // Before Linux 5.6. Containers, in which parts of other file systems are mounted, cannot be
-        // made there either: a mount is of another device.
+        // Before Linux 5.6. Bind mounts of the same file system are not detected there, but
+        // containers, which need them, do not run there either.
         Err(Errno::ENOSYS) => {
             let device = |stat: FileStat| stat.st_dev;
             let own = fstatat(above, name, AtFlags::AT_SYMLINK_NOFOLLOW).map(device)?;
@@ -163,8 +163,8 @@ fn open_unmounted(above: BorrowedFd<'_>, name: &Path) -> nix::Result<OwnedFd> {
     }
 }
 
-/// Takes away what is mounted there, in our mounts: it is not ours to empty.
-fn let_go(above: BorrowedFd<'_>, name: &Path) -> nix::Result<()> {
+/// Detaches a mount in this mount namespace: its content must stay.
+fn detach_mount(above: BorrowedFd<'_>, name: &Path) -> nix::Result<()> {
     let place = own_path(above).join(name);
     umount2(&place, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW)
 }
@@ -182,7 +182,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn all_of_a_tree_goes_and_what_its_links_lead_to_stays() {
+    fn a_tree_is_removed_and_the_targets_of_its_links_stay() {
         let home = tempfile::tempdir().unwrap();
         let (tree, outside) = (home.path().join("tree"), home.path().join("outside"));
         fs::create_dir_all(tree.join("a/b/c")).unwrap();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn two_may_remove_one_tree_at_once() {
+    fn two_processes_may_remove_one_tree_at_once() {
         let home = tempfile::tempdir().unwrap();
         for round in 0..30 {
             let tree = home.path().join(round.to_string());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_as_deep_as_its_user_likes_takes_no_stack_and_no_files() {
+    fn a_deep_tree_needs_little_stack_and_few_open_files() {
         let home = tempfile::tempdir().unwrap();
         let tree = home.path().join("tree");
         fs::create_dir(&tree).unwrap();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mounted_in_it_is_let_go_of_and_stays_whole() {
+    fn mounts_in_a_tree_are_detached_and_their_content_stays() {
         let home = tempfile::tempdir().unwrap();
         let (tree, theirs) = (home.path().join("tree"), home.path().join("theirs"));
         fs::create_dir_all(tree.join("a/lower")).unwrap();
@@ -254,7 +254,7 @@ mod tests {
             nix::Result::Ok(())
         });
         if let Err(error) = thread.join().unwrap() {
-            println!("skipped: mounts of our own: {error}");
+            println!("skipped: no mount namespace: {error}");
         }
     }
 }

@@ -1,32 +1,32 @@
-//! The supervisor of one step: one thread, one loop, from the order to the last journal line.
-//! It goes on when kantd is gone. Never in the job's cgroup, never root's word for the job's user.
+//! The supervisor of one step: a single thread with one loop, from the spec to the last journal
+//! entry. It outlives kantd. It stays outside the job's cgroup.
 
 mod begin;
 mod clean;
-mod farewell;
-mod guests;
-mod inside;
+mod container_processes;
+mod end_reason;
+mod exit_notice;
+mod freezer;
+mod programs;
 mod resize;
 mod run;
 mod signals;
-mod still;
 mod usage;
-mod verdict;
 mod warn;
 
 use super::account::Account;
 use super::boot;
 use super::container::Container;
-use super::control::{Command, Control, Line};
-use super::daemon;
+use super::control::{Command, Control, Update};
+use super::detach;
 use super::dir::StepDir;
 use super::files::FilePlan;
 use super::hook::Hook;
 use super::journal::{Event, Journal};
-use super::order::{StepOrder, TaskPlace};
 use super::overuse::GpuOveruse;
 use super::prepare::{Preparation, Prepared};
-use super::private::Entered;
+use super::private_dirs::Entered;
+use super::spec::{StepSpec, TaskPlace};
 use super::task::{self, SoftLimit};
 use crate::cgroup::Cgroup;
 use crate::clock;
@@ -34,30 +34,30 @@ use clean::Cleanup;
 use common::job::{ExitStatus, ResizeSignal};
 use common::time::Time;
 use common::wire::node::StepPhase;
-use farewell::Farewell;
-use guests::Guests;
-use inside::Inside;
+use container_processes::ContainerProcesses;
+use end_reason::EndReason;
+use exit_notice::ExitNotice;
+use freezer::Freezer;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use programs::Programs;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use still::Stillness;
 use usage::DiskSums;
-use verdict::Verdict;
 
-/// `kantd step --dir DIR`: becomes the supervisor of the step in DIR and returns as soon as that
-/// stands. To be called before anything was opened and before any thread was made.
+/// `kantd step --dir DIR`: becomes the supervisor of the step in DIR; returns when that is ready.
+/// To be called before any file is opened and before any thread is started.
 ///
-/// Exit codes: 0 it stands; 1 it could not start; 3 another supervisor has the step, or had it.
+/// Exit codes: 0 ready; 1 it could not start; 3 the step has, or had, another supervisor.
 #[must_use]
 pub fn run_supervisor(dir: &Path) -> ExitCode {
-    daemon::close_inherited();
+    detach::close_inherited();
     match begin::begin(dir) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -67,127 +67,123 @@ pub fn run_supervisor(dir: &Path) -> ExitCode {
     }
 }
 
-/// How often the group is looked at while the step is being ended.
+/// Interval of checks of the cgroup while the step is ended.
 const END_CHECK_PAUSE: Duration = Duration::from_millis(50);
 
-/// One process of the job.
 struct Task {
     place: TaskPlace,
     pid: Pid,
-    /// Until it has exec'd.
+    /// Until the program is executed.
     report: Option<File>,
     exit: Option<ExitStatus>,
 }
 
-/// Where the step is. Each turn of the loop moves it on.
+/// The stage of the step. Each iteration of the loop advances it.
 enum Stage {
-    /// The site's prolog runs.
     Prolog,
     /// A child looks the user up and opens the files.
     Preparing(Preparation),
     Ready(Prepared),
-    /// Processes were made and have not all exec'd.
+    /// Not all processes have executed their program yet.
     Starting,
     Running,
-    /// They got SIGTERM, and get SIGKILL at the deadline.
+    /// The processes have SIGTERM, and get SIGKILL at `kill_at`.
     Ending {
-        end: Verdict,
+        end: EndReason,
         kill_at: Instant,
     },
-    /// They get SIGKILL, the group goes, the end is written down.
+    /// The processes get SIGKILL, the cgroup is removed, and the end is recorded.
     Cleaning(Cleanup),
-    /// Nothing is left to do.
-    Over,
+    Done,
 }
 
 struct Supervisor {
-    order: StepOrder,
+    spec: StepSpec,
     dir: StepDir,
     plan: FilePlan,
     journal: Journal,
     control: Control,
-    /// Readable when a child ended, or the machine goes down.
+    /// Readable when a child ended, or the machine shuts down.
     signals: SignalFd,
     group: Box<dyn Cgroup>,
     open_files: SoftLimit,
-    /// As everybody was told.
+    /// The published phase.
     phase: StepPhase,
     go: bool,
     stop: bool,
     overuse: Option<GpuOveruse>,
-    /// The machine goes down, and everybody has been sent SIGTERM.
-    down: bool,
-    stillness: Stillness,
-    /// When the first process was made.
+    /// The machine shuts down, and systemd has sent all processes SIGTERM.
+    shutting_down: bool,
+    freezer: Freezer,
+    /// Disk usage when the first process was started.
     disks_before: DiskSums,
-    /// The job was told that its time is nearly up.
+    /// The job was warned that its time limit is near.
     warned: bool,
-    /// How often the job was given another size, as far as it was told.
+    /// Number of the last resize that the job knows of.
     resized: u32,
-    /// What it is still to be sent for that.
+    /// The signal that the job is still to get for a resize.
     resize_signal: Option<ResizeSignal>,
     tasks: Vec<Task>,
-    /// The first task that did not end well.
+    /// The first task that failed.
     failure: Option<(TaskPlace, ExitStatus)>,
-    /// When the first process was made, by both clocks: the node's, and one that never jumps.
+    /// When the first process was started, by the wall clock and by the monotonic clock.
     started: Option<(Time, Instant)>,
-    /// The child that prepares, until it is reaped.
+    /// The preparing child, until it is reaped.
     preparer: Option<Pid>,
-    /// The prolog or epilog that runs.
+    /// The running prolog or epilog.
     hook: Option<Hook>,
-    /// Once the step's private directories are there.
+    /// Present when the step's private directories are mounted.
     private: Option<Entered>,
-    /// Whom it runs as, once that was looked up.
+    /// The job's user, once looked up.
     account: Option<Account>,
-    /// What it runs in, once that stands.
+    /// The job's container, once made.
     container: Option<Container>,
-    /// Where a job is told that it is ended.
-    farewell: Farewell,
-    /// What was started in it.
-    guests: Guests,
-    /// What runtimes have started, in a container.
-    inside: Inside,
+    exit_notice: ExitNotice,
+    /// Programs started in the step.
+    programs: Programs,
+    /// Processes that container runtimes have started.
+    container_processes: ContainerProcesses,
 }
 
 impl Supervisor {
     fn run(mut self, mut stage: Stage) {
         loop {
             stage = self.advance(stage);
-            if matches!(stage, Stage::Over) {
+            if matches!(stage, Stage::Done) {
                 return;
             }
-            self.see_to_guests(&stage);
-            self.see_to_inside(&stage);
+            self.advance_programs(&stage);
+            self.kill_container_leftovers(&stage);
             self.wait(&stage);
-            self.hear();
+            self.handle_commands();
             self.reap();
         }
     }
 
-    /// Takes what kantd says.
-    fn hear(&mut self) {
-        let (phase, guests) = (&self.phase, &self.guests);
-        let how_all_is =
-            || std::iter::once(Line::Phase(phase.clone())).chain(guests.lines()).collect();
-        for command in self.control.receive(how_all_is) {
+    /// Carries out commands from kantd.
+    fn handle_commands(&mut self) {
+        let (phase, programs) = (&self.phase, &self.programs);
+        let current_state =
+            || std::iter::once(Update::Phase(phase.clone())).chain(programs.lines()).collect();
+        for command in self.control.receive(current_state) {
             match command {
                 Command::Go => self.go = true,
                 Command::Stop => self.stop = true,
                 Command::Suspend | Command::Resume => {
-                    self.stillness.is_wanted = command == Command::Suspend;
+                    self.freezer.is_wanted = command == Command::Suspend;
                 }
                 Command::Limit(limit) => self.limit(limit),
                 Command::Resize(number) => self.resize(number),
                 Command::Status => {}
-                Command::Task(task) => self.invite(task),
-                Command::Signal { task, signal } => self.guests.signal(task, signal),
-                Command::SignalJob { signal, whom } => self.signal_job(signal, whom),
+                Command::Task(task) => self.request_program(task),
+                Command::Signal { task, signal } => self.programs.signal(task, signal),
+                Command::SignalJob { signal, target } => self.signal_job(signal, target),
                 Command::Overuse(overuse) => self.overuse = self.overuse.or(Some(overuse)),
             }
         }
     }
 
-    /// As far as it goes without waiting.
+    /// Advances as far as possible without waiting.
     fn advance(&mut self, mut stage: Stage) -> Stage {
         loop {
             let before = std::mem::discriminant(&stage);
@@ -199,7 +195,7 @@ impl Supervisor {
                 Stage::Running => self.running(),
                 Stage::Ending { end, kill_at } => self.ending(end, kill_at),
                 Stage::Cleaning(cleanup) => self.cleaning(cleanup),
-                Stage::Over => Stage::Over,
+                Stage::Done => Stage::Done,
             };
             if std::mem::discriminant(&stage) == before {
                 return stage;
@@ -207,22 +203,22 @@ impl Supervisor {
         }
     }
 
-    /// Until something happens, or it is time for something.
+    /// Waits for an event or the next deadline.
     fn wait(&self, stage: &Stage) {
         let until = match stage {
             Stage::Prolog => self.hook.as_ref().map(Hook::deadline),
-            Stage::Preparing(_) | Stage::Ready(_) | Stage::Over => None,
-            Stage::Starting => self.time_is_up_at(),
-            Stage::Running => self.time_is_up_at().into_iter().chain(self.warning_due_at()).min(),
+            Stage::Preparing(_) | Stage::Ready(_) | Stage::Done => None,
+            Stage::Starting => self.time_limit_at(),
+            Stage::Running => self.time_limit_at().into_iter().chain(self.warning_due_at()).min(),
             Stage::Ending { kill_at, .. } => Some((*kill_at).min(Instant::now() + END_CHECK_PAUSE)),
             Stage::Cleaning(cleanup) => Some(cleanup.retry_at()),
         };
-        let until = until.into_iter().chain(self.inside.look_at()).min();
+        let until = until.into_iter().chain(self.container_processes.next_check()).min();
         let mut watched = vec![self.signals.as_fd()];
-        watched.extend(self.inside.ends());
-        watched.extend(self.guests.reports());
+        watched.extend(self.container_processes.ends());
+        watched.extend(self.programs.reports());
         match stage {
-            Stage::Preparing(preparation) => watched.push(preparation.end()),
+            Stage::Preparing(preparation) => watched.push(preparation.socket()),
             Stage::Starting => {
                 let reports = self.tasks.iter().filter_map(|task| task.report.as_ref());
                 watched.extend(reports.map(AsFd::as_fd));
@@ -234,16 +230,16 @@ impl Supervisor {
             .chain(self.control.descriptors())
             .map(|(fd, wants)| PollFd::new(fd, wants))
             .collect();
-        // Whatever woke us, and if it was an error: every source is looked at.
-        let _ = poll(&mut watched, timeout(until));
+        // Whatever the result, every source is checked.
+        let _ = poll(&mut watched, poll_timeout(until));
     }
 
-    /// Collects ended children: tasks, and orphans of tasks, which come to us. Signals first: when
-    /// the machine goes down, a job that dies of it has been sent its SIGTERM together with us.
+    /// Reaps ended children: tasks, and orphans that are reparented to the supervisor. Signals come
+    /// first: at a shutdown, a job that dies has got its SIGTERM at the same time as this process.
     fn reap(&mut self) {
         while let Ok(Some(signal)) = self.signals.read_signal() {
             let is_end = signal.ssi_signo == Signal::SIGTERM as u32;
-            self.down |= is_end && signal.ssi_pid == 1 && boot::is_over();
+            self.shutting_down |= is_end && signal.ssi_pid == 1 && boot::is_over();
         }
         loop {
             match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
@@ -259,7 +255,7 @@ impl Supervisor {
         let (Some(pid), Some(exit)) = (status.pid(), task::exit_status(status)) else { return };
         self.preparer = self.preparer.filter(|preparer| *preparer != pid);
         self.hook.iter_mut().for_each(|hook| hook.note_exit(pid, exit));
-        self.guests.note_exit(pid, exit);
+        self.programs.note_exit(pid, exit);
         let Some(task) = self.tasks.iter_mut().find(|task| task.pid == pid) else { return };
         task.exit = Some(exit);
         if !exit.is_success() && self.failure.is_none() {
@@ -271,30 +267,31 @@ impl Supervisor {
         self.tasks.iter().all(|task| task.exit.is_some())
     }
 
-    /// Writes it down, then tells everybody. A journal that cannot be written must not end a job
-    /// that runs.
+    /// Records an event, then publishes it. A running job must not end because its journal cannot
+    /// be written.
     fn announce(&mut self, event: &Event) {
-        if let Err(error) = self.journal.note(event) {
+        if let Err(error) = self.journal.append_unsynced(event) {
             log(&format!("failed to write the journal: {error}"));
         }
-        self.say(event);
+        self.publish(event);
     }
 
-    fn say(&mut self, event: &Event) {
+    fn publish(&mut self, event: &Event) {
         self.phase = event.phase();
-        self.control.push(&Line::Phase(self.phase.clone()));
+        self.control.push(&Update::Phase(self.phase.clone()));
     }
 }
 
-/// For poll: rounded up, so that it is time when it returns; at most an hour.
-fn timeout(until: Option<Instant>) -> PollTimeout {
+/// The timeout for poll, rounded up so that the deadline has passed when it returns; at most an
+/// hour.
+fn poll_timeout(until: Option<Instant>) -> PollTimeout {
     let Some(until) = until else { return PollTimeout::NONE };
     let left = until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600));
     let ms = u16::try_from(left.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
     PollTimeout::from(ms)
 }
 
-/// A line in the supervisor's log.
+/// Writes a line to the supervisor's log.
 fn log(text: &str) {
     eprintln!("{} {text}", clock::now());
 }

@@ -1,6 +1,5 @@
-//! Starting one process of a job. Everything that needs memory happens before the fork; between
-//! fork and exec only calls that are safe there (man 7 signal-safety).
-//! Never waits for the process; the supervisor does.
+//! Start of one process of a job. Everything that allocates happens before the fork; between fork
+//! and exec only async-signal-safe calls are made (man 7 signal-safety).
 
 mod child;
 mod explain;
@@ -10,8 +9,8 @@ use super::account::Account;
 use super::container::{Container, Process, Wrapped};
 use super::dir::StepDir;
 use super::environment;
-use super::guest::GuestOrder;
-use super::order::{StepOrder, TaskPlace};
+use super::program_spec::ProgramSpec;
+use super::spec::{StepSpec, TaskPlace};
 use common::id::TaskNumber;
 use common::job::ExitStatus;
 use common::task_prolog;
@@ -27,26 +26,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 pub use child::reset_signals;
-pub use explain::{explain, explain_guest};
+pub use explain::{explain, explain_program};
 pub use rlimit::{FileLimit, SoftLimit, raise_open_files};
 
-/// What a new process needs, ready to use between fork and exec.
+/// The input of a new process, prepared for use between fork and exec.
 pub struct TaskStart {
-    /// The script or program, which is also argv[0].
+    /// The script or program; also argv[0].
     program: CString,
     arguments: Vec<CString>,
     environment: Vec<CString>,
     work_dir: CString,
-    /// What to say on standard error if it starts in [`ELSEWHERE`], for want of its directory;
-    /// `None`: then it does not start.
+    /// The notice on standard error if the process starts in [`FALLBACK_DIR`] because its directory
+    /// is missing; `None` if it must not.
     elsewhere: Option<CString>,
     /// Standard input, output, error.
     streams: [RawFd; 3],
-    /// Files to write `0` to.
-    gates: Vec<RawFd>,
-    /// Whom to become; `None` if we are them already.
+    /// cgroup files to write `0` to.
+    entry_files: Vec<RawFd>,
+    /// The user to become; `None` if this process runs as that user.
     account: Option<Account>,
-    /// The user's number, for the audit log.
+    /// The uid as text, for the audit login uid.
     login: Vec<u8>,
     groups: Vec<libc::gid_t>,
     umask: libc::mode_t,
@@ -54,78 +53,73 @@ pub struct TaskStart {
     soft_limits: Vec<rlimit::SoftLimit>,
 }
 
-/// Where a program starts whose directory the node does not have, if it may.
-pub const ELSEWHERE: &CStr = c"/tmp";
+/// Working directory of a program whose own does not exist on the node.
+pub const FALLBACK_DIR: &CStr = c"/tmp";
 
-/// A process that cannot even be tried.
+/// An input that no process can be started with.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskStartError {
-    /// A text of the order that no program can be handed.
-    #[error("failed to start the job: {what} holds a NUL byte: {source}")]
+    #[error("failed to start the job: {what} contains a NUL byte: {source}")]
     Nul { what: &'static str, source: NulError },
-    /// What the runtime of its container reads cannot be written.
-    #[error("failed to write what the container runtime reads: {0}")]
+    #[error("failed to write the configuration of the container runtime: {0}")]
     Container(#[source] io::Error),
 }
 
-/// The name of a task's container, if it runs in one.
-pub fn container_of(task: TaskPlace) -> String {
+/// The name of a task's container.
+pub fn task_container(task: TaskPlace) -> String {
     format!("task-{}", task.rank)
 }
 
-/// The name of a program's container, if it runs in one.
-pub fn container_of_guest(number: TaskNumber) -> String {
+/// The name of a program's container.
+pub fn program_container(number: TaskNumber) -> String {
     format!("program-{number}")
 }
 
-/// What all tasks of a step on this node have in common.
+/// The common input of all tasks of a step on this node.
 pub struct StepFacts<'a> {
-    /// The order.
-    pub order: &'a StepOrder,
-    /// Whom they run as.
+    pub spec: &'a StepSpec,
+    /// The user they run as.
     pub account: &'a Account,
     pub script: &'a Path,
-    /// When the first of them starts.
+    /// Start time of the first task.
     pub start: Time,
-    /// The limit of open files where none was submitted.
+    /// The limit of open files if none was submitted.
     pub open_files: SoftLimit,
-    /// What they run in; `None`: the node itself.
     pub container: Option<&'a Container>,
 }
 
 impl TaskStart {
-    /// For one task.
     ///
     /// # Errors
     /// [`TaskStartError`].
     pub fn new(facts: &StepFacts<'_>, task: TaskPlace) -> Result<Self, TaskStartError> {
-        let StepFacts { order, account, script, .. } = *facts;
+        let StepFacts { spec, account, script, .. } = *facts;
         let mut program: Vec<&[u8]> = Vec::new();
-        if let Some(prolog) = &order.rules.task_prolog {
+        if let Some(prolog) = &spec.rules.task_prolog {
             program.extend(task_prolog::WORDS.map(str::as_bytes));
             program.push(prolog.as_os_str().as_bytes());
         }
         program.push(script.as_os_str().as_bytes());
-        program.extend(order.launch.args.iter().map(String::as_bytes));
-        let variables = environment::build(order, account, task, facts.start);
-        Self::of(facts, order, &container_of(task), &program, variables)
+        program.extend(spec.launch.args.iter().map(String::as_bytes));
+        let variables = environment::build(spec, account, task, facts.start);
+        Self::of(facts, spec, &task_container(task), &program, variables)
     }
 
-    /// For a program that is started in the step.
+    /// For a program started in a running step.
     ///
     /// # Errors
     /// [`TaskStartError`].
-    pub fn of_guest(
+    pub fn for_program(
         facts: &StepFacts<'_>,
         number: TaskNumber,
-        guest: GuestOrder,
+        guest: ProgramSpec,
     ) -> Result<Self, TaskStartError> {
-        let program = guest.words(facts.order);
+        let program = guest.command(facts.spec);
         let program: Vec<&[u8]> = program.iter().map(String::as_bytes).collect();
-        let asked = guest.into_order(facts.order);
+        let asked = guest.into_step_spec(facts.spec);
         let account = facts.account;
-        let variables = environment::build_for_guest(facts.order, &asked, account, facts.start);
-        let name = container_of_guest(number);
+        let variables = environment::build_for_program(facts.spec, &asked, account, facts.start);
+        let name = program_container(number);
         let mut start = Self::of(facts, &asked, &name, &program, variables)?;
         let (dir, node) = (&asked.launch.work_dir, &asked.node);
         let says = format!("kant: node {node} has no directory {dir}: starting in /tmp\n");
@@ -135,7 +129,7 @@ impl TaskStart {
 
     fn of(
         facts: &StepFacts<'_>,
-        order: &StepOrder,
+        spec: &StepSpec,
         name: &str,
         program: &[&[u8]],
         mut variables: BTreeMap<String, String>,
@@ -144,20 +138,20 @@ impl TaskStart {
             CString::new(text).map_err(|source| TaskStartError::Nul { what, source })
         };
         let dir = StepDir::at(facts.script.parent().unwrap_or(facts.script));
-        for (name, value) in environment::mpi_variables(order, &dir.hosts()) {
+        for (name, value) in environment::mpi_variables(spec, &dir.hosts()) {
             variables.insert(name.to_owned(), value);
         }
         let size = dir.environment().display().to_string();
         variables.insert(environment::SIZE_FILE.to_owned(), size);
-        let soft_limits = rlimit::soft_limits(&order.launch.rlimits, facts.open_files);
+        let soft_limits = rlimit::soft_limits(&spec.launch.rlimits, facts.open_files);
         let wrapped;
         let mut words = program.to_vec();
         if let Some(container) = facts.container {
             let process = Process {
                 program,
                 variables: &variables,
-                submitted: &order.launch.environment,
-                work_dir: &order.launch.work_dir,
+                submitted: &spec.launch.environment,
+                work_dir: &spec.launch.work_dir,
                 open_files: rlimit::open_files(&soft_limits),
             };
             let Wrapped { program, environment } =
@@ -176,34 +170,34 @@ impl TaskStart {
             environment: variables
                 .map(|v| text("the environment", v.as_bytes()))
                 .collect::<Result<_, _>>()?,
-            work_dir: text("the working directory", order.launch.work_dir.as_bytes())?,
+            work_dir: text("the working directory", spec.launch.work_dir.as_bytes())?,
             elsewhere: None,
             streams: [-1; 3],
-            gates: Vec::new(),
+            entry_files: Vec::new(),
             account: account.is_other().then(|| account.clone()),
             login: account.uid.to_string().into_bytes(),
             groups: account.groups.iter().map(|gid| gid.0).collect(),
-            umask: order.launch.umask & 0o777,
+            umask: spec.launch.umask & 0o777,
             supervisor: Pid::this().as_raw(),
             soft_limits,
         })
     }
 
-    /// Starts it, with these files as its three streams, inside a cgroup with these gates.
+    /// Starts the process, with these files as its streams, in the cgroup with these entry files.
     ///
     /// # Errors
-    /// When no process can be made.
+    /// When the fork fails.
     pub fn spawn(
         mut self,
         streams: [BorrowedFd<'_>; 3],
-        gates: &[OwnedFd],
+        entry_files: &[OwnedFd],
     ) -> nix::Result<StartedTask> {
         self.streams = streams.map(|stream| stream.as_raw_fd());
-        self.gates = gates.iter().map(AsRawFd::as_raw_fd).collect();
+        self.entry_files = entry_files.iter().map(AsRawFd::as_raw_fd).collect();
         let pointers = child::Pointers::of(&self);
         let (report, theirs) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
-        // SAFETY: the supervisor has one thread, and the child only makes async-signal-safe calls
-        // until it execs or exits.
+        // SAFETY: the supervisor has one thread, and the child makes only async-signal-safe calls
+        // until it executes the program or exits.
         match unsafe { fork() }? {
             ForkResult::Parent { child } => Ok(StartedTask { pid: child, report }),
             ForkResult::Child => child::run(&self, &pointers, theirs.as_raw_fd()),
@@ -211,22 +205,21 @@ impl TaskStart {
     }
 }
 
-/// A process between fork and exec.
+/// A forked process.
 #[derive(Debug)]
 pub struct StartedTask {
     pub pid: Pid,
-    /// Closed by a successful exec; else it says what failed.
+    /// Closed by a successful exec; otherwise it delivers the failure.
     pub report: OwnedFd,
 }
 
-/// What failed between fork and exec.
+/// A failure between fork and exec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartFailure {
-    pub step: child::Step,
+    pub step: child::StartStep,
     pub error: nix::Error,
 }
 
-/// What a report has said so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartReport {
     Pending,
@@ -234,7 +227,7 @@ pub enum StartReport {
     Failed(StartFailure),
 }
 
-/// Looks at a report, without waiting.
+/// Reads a report without blocking.
 pub fn read_report(report: &mut File) -> StartReport {
     let mut bytes = [0; child::REPORT_BYTES];
     match report.read(&mut bytes) {
@@ -246,15 +239,15 @@ pub fn read_report(report: &mut File) -> StartReport {
     }
 }
 
-/// How a program that was to exit with 0 ended, in words.
-pub fn exit_words(exit: ExitStatus) -> String {
+/// Says how a program failed that was to exit with 0.
+pub fn describe_exit(exit: ExitStatus) -> String {
     match exit.signal {
         Some(signal) => format!("was ended by signal {signal}"),
         None => format!("exited with {}", exit.code),
     }
 }
 
-/// The exit of a process, from what waitpid said.
+/// The exit status from a wait status.
 pub fn exit_status(status: nix::sys::wait::WaitStatus) -> Option<ExitStatus> {
     use nix::sys::wait::WaitStatus::{Exited, Signaled};
     match status {

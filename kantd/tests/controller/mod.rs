@@ -1,7 +1,7 @@
-//! What the tests share: a stand-in controller that hands every node channel to the test, and
-//! stand-in steps that do as they are told.
+//! Fixtures: a stand-in controller that hands every node channel to the test, and fake steps that
+//! carry out every action at once.
 //!
-//! Not a test itself; each test file takes it in with `mod controller`.
+//! Not a test itself; each test file includes it with `mod controller`.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part, and fails by panicking
 
 use axum::Router;
@@ -20,7 +20,7 @@ use common::wire::node::{
     StepStatus, ToNode, Want,
 };
 use kantd::runner::Executor;
-use kantd::session::{About, Pace};
+use kantd::session::{NodeInfo, SessionTiming};
 use net::{
     Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, User, accept_channel,
     serve,
@@ -32,7 +32,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-/// No test waits longer than this for anything.
+/// The longest time that a test waits for anything.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Fails the test if `future` takes longer than [`PATIENCE`].
@@ -43,8 +43,8 @@ pub async fn soon<F: Future>(future: F) -> F::Output {
 /// The controller's end of a node channel.
 pub type NodeChannel = Channel<ToNode, FromNode>;
 
-/// A controller on loopback: node channels come out at `nodes`, users' requests are answered with
-/// who asked for what.
+/// A controller on loopback: node channels arrive in `nodes`, and users' requests are answered with
+/// the user and the request.
 pub struct Controller {
     pub addr: SocketAddr,
     pub nodes: mpsc::UnboundedReceiver<NodeChannel>,
@@ -62,14 +62,14 @@ impl Controller {
         let channel = move |upgrade: WebSocketUpgrade| async move {
             accept_channel(
                 upgrade,
-                hasty().keepalive,
+                short_timing().keepalive,
                 Handle::current(),
                 |channel: NodeChannel| async move {
                     let _ = found.send(channel);
                 },
             )
         };
-        let who = |user: User, request: axum::extract::Request| async move {
+        let echo = |user: User, request: axum::extract::Request| async move {
             format!(
                 "{} {} {}:{} {:?}",
                 request.method(),
@@ -79,7 +79,7 @@ impl Controller {
                 user.via
             )
         };
-        let router = Router::new().route(NODE_PATH, get(channel)).fallback(who);
+        let router = Router::new().route(NODE_PATH, get(channel)).fallback(echo);
         let identity = Identity::new(key, Role::Controller).unwrap();
         let listener = TlsListener::bind(addr, &identity).await.unwrap();
         let addr = listener.local_addr();
@@ -90,16 +90,16 @@ impl Controller {
         Self { addr, nodes, stop, task }
     }
 
-    /// The next node that calls, and what it says of itself.
+    /// The next node that connects, and its Hello.
     pub async fn greet(&mut self) -> (NodeChannel, Hello) {
-        let mut channel = soon(self.nodes.recv()).await.expect("the controller stands");
+        let mut channel = soon(self.nodes.recv()).await.expect("the controller runs");
         match soon(channel.recv()).await {
             Some(Ok(FromNode::Hello(hello))) => (channel, *hello),
             other => panic!("expected a hello, got {other:?}"),
         }
     }
 
-    /// As [`Controller::greet`], and welcomes it.
+    /// Like [`Controller::greet`], and sends a Welcome.
     pub async fn welcome(&mut self) -> (NodeChannel, Hello) {
         let (channel, hello) = self.greet().await;
         let welcome =
@@ -115,8 +115,8 @@ impl Controller {
     }
 }
 
-/// Says everything that is wanted.
-pub async fn say_all(channel: &NodeChannel, steps: Vec<DesiredStep>) {
+/// Sends a full update.
+pub async fn send_all(channel: &NodeChannel, steps: Vec<DesiredStep>) {
     let update = DesiredUpdate { full: true, steps, gone: vec![] };
     channel.send(&ToNode::Desired(update)).await.unwrap();
 }
@@ -134,16 +134,16 @@ pub async fn until(
                     return found.phase;
                 }
             }
-            // Of no matter here, and it may come at any time.
+            // May come at any time, and does not matter here.
             Some(Ok(FromNode::Health(_))) => {}
             other => panic!("expected a report about {id}, got {other:?}"),
         }
     }
 }
 
-/// A session in a hurry.
-pub fn hasty() -> Pace {
-    Pace {
+/// Short time limits of a session.
+pub fn short_timing() -> SessionTiming {
+    SessionTiming {
         redial_first: Duration::from_millis(20),
         redial_cap: Duration::from_millis(100),
         leaderless_cap: Duration::from_millis(50),
@@ -161,8 +161,8 @@ pub fn tls(addr: SocketAddr, key: &ClusterKey, node: &str) -> Endpoint {
     Endpoint::Tls { addr: addr.to_string(), identity }
 }
 
-/// A node of two CPUs named `name`.
-pub fn about(name: &str) -> About {
+/// A node with two CPUs, named `name`.
+pub fn node_info(name: &str) -> NodeInfo {
     let inventory = Inventory {
         sockets: 1,
         threads_per_core: 1,
@@ -178,7 +178,7 @@ pub fn about(name: &str) -> About {
         features: Vec::new(),
         limits_missing: vec![],
     };
-    About {
+    NodeInfo {
         name: NodeName::new(name).unwrap(),
         address: name.to_owned(),
         identity: format!("identity of {name}"),
@@ -190,7 +190,7 @@ pub fn id(job: u32, attempt: u32) -> AttemptId {
     AttemptId { key: JobKey::single(JobId(job)), attempt: Attempt(attempt) }
 }
 
-/// An order to run `script` on node `node`, for the user who runs this test.
+/// A launch order for `script` on node `node`, for the user who runs this test.
 pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<LaunchOrder> {
     let share = Share {
         gpu_milli: None,
@@ -238,7 +238,7 @@ pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<Lau
     })
 }
 
-/// Wanted, with an order for node `node` that the stand-in steps do not look into.
+/// A wanted attempt with a launch order for node `node`, which the fake steps do not use.
 pub fn wanted(id: AttemptId, want: Want, node: &str) -> DesiredStep {
     DesiredStep {
         id,
@@ -250,17 +250,17 @@ pub fn wanted(id: AttemptId, want: Want, node: &str) -> DesiredStep {
     }
 }
 
-/// Steps that do at once as they are told, and remember what that was.
+/// Fake steps that carry out every action at once, and record it.
 #[derive(Clone)]
 pub struct FakeSteps {
     changes: mpsc::UnboundedSender<StepStatus>,
-    pub told: Arc<Mutex<Vec<String>>>,
+    pub recorded: Arc<Mutex<Vec<String>>>,
 }
 
 impl FakeSteps {
     pub fn new() -> (Self, mpsc::UnboundedReceiver<StepStatus>) {
         let (changes, receiver) = mpsc::unbounded_channel();
-        (Self { changes, told: Arc::default() }, receiver)
+        (Self { changes, recorded: Arc::default() }, receiver)
     }
 
     pub fn set(&self, id: AttemptId, phase: StepPhase) {
@@ -269,22 +269,22 @@ impl FakeSteps {
     }
 
     fn note(&self, what: &str, id: AttemptId) {
-        self.told.lock().unwrap().push(format!("{what} {id}"));
+        self.recorded.lock().unwrap().push(format!("{what} {id}"));
     }
 
-    /// What they were told, once it is so much.
-    pub async fn until_told(&self, count: usize) -> Vec<String> {
+    /// The recorded actions, once there are this many.
+    pub async fn until_recorded(&self, count: usize) -> Vec<String> {
         let enough = async {
-            while self.told().len() < count {
+            while self.recorded().len() < count {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         soon(enough).await;
-        self.told()
+        self.recorded()
     }
 
-    pub fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap().clone()
+    pub fn recorded(&self) -> Vec<String> {
+        self.recorded.lock().unwrap().clone()
     }
 }
 

@@ -18,7 +18,7 @@ const TESTS: [&str; 16] = [
     "step_container",
     "step_disk",
     "step_failure",
-    "step_guest",
+    "step_programs",
     "step_hooks",
     "step_limits",
     "step_outlive",

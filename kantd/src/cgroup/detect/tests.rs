@@ -1,9 +1,9 @@
-//! Detection on the machine the tests run on. Needs root; says so where it is not.
+//! Detection on the machine that runs the tests. Needs root.
 
 use super::*;
 use nix::unistd::Uid;
 
-fn with(v1: &[&str], v2: bool) -> Mounts {
+fn mounts_with(v1: &[&str], v2: bool) -> Mounts {
     Mounts {
         v1: v1.iter().map(|name| ((*name).to_owned(), "/nowhere".into())).collect(),
         v2: v2.then(|| "/nowhere".into()),
@@ -11,21 +11,21 @@ fn with(v1: &[&str], v2: bool) -> Mounts {
 }
 
 #[test]
-fn hybrid_hosts_are_v1_and_a_host_without_cgroups_is_told() {
-    assert_eq!(kind_of(&with(&["memory"], true)).unwrap(), Kind::V1);
-    assert_eq!(kind_of(&with(&["name=systemd"], true)).unwrap(), Kind::V2);
-    assert!(kind_of(&with(&[], false)).is_err());
+fn hybrid_hosts_are_v1_and_a_host_without_cgroups_is_an_error() {
+    assert_eq!(kind_of(&mounts_with(&["memory"], true)).unwrap(), Kind::V1);
+    assert_eq!(kind_of(&mounts_with(&["name=systemd"], true)).unwrap(), Kind::V2);
+    assert!(kind_of(&mounts_with(&[], false)).is_err());
 }
 
 #[test]
-fn turned_off_means_off_and_says_what_that_costs() {
+fn turned_off_cgroups_are_reported_with_the_consequences() {
     let detected = detect(CgroupMode::Off, "kant").unwrap();
-    assert_eq!(detected.place.kind, Kind::None);
-    assert!(detected.missing[0].contains("not held to their CPUs"), "{detected:?}");
+    assert_eq!(detected.parent.kind, Kind::None);
+    assert!(detected.missing[0].contains("not confined to their CPUs"), "{detected:?}");
 }
 
 #[test]
-fn a_root_that_is_no_plain_name_is_refused() {
+fn a_root_that_is_not_a_plain_name_is_refused() {
     let error = detect(CgroupMode::Auto, "../kant").unwrap_err().to_string();
     assert!(error.contains("cgroup_root"), "{error}");
 }
@@ -46,5 +46,5 @@ fn root_finds_cgroups_and_leaves_no_probe() {
         // Succeeds only if no probe is left inside.
         std::fs::remove_dir(&dir).unwrap();
     }
-    assert_ne!(detected.place.kind, Kind::None);
+    assert_ne!(detected.parent.kind, Kind::None);
 }

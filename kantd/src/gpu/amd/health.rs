@@ -1,35 +1,38 @@
-//! Looks whether AMD GPUs are well: still there, and without uncorrectable errors (Linux,
-//! Documentation/gpu/amdgpu/ras). Never resets or changes a GPU.
+//! Health checks of AMD GPUs: whether they exist, and uncorrectable errors (Linux,
+//! Documentation/gpu/amdgpu/ras).
 
 use super::device_of;
 use common::gpu::Gpu;
 use common::health::Check;
-use node::Sign;
+use node::Symptom;
 use std::fs;
 use std::path::Path;
 
-/// All that is wrong with these. May hang with the driver.
+/// The symptoms of these GPUs. May hang with the driver.
 #[must_use]
-pub fn look(root: &Path, gpus: &[Gpu]) -> Vec<Sign> {
-    gpus.iter().filter_map(|gpu| look_at(root, gpu)).collect()
+pub fn symptoms(root: &Path, gpus: &[Gpu]) -> Vec<Symptom> {
+    gpus.iter().filter_map(|gpu| symptom_of(root, gpu)).collect()
 }
 
-fn look_at(root: &Path, gpu: &Gpu) -> Option<Sign> {
+fn symptom_of(root: &Path, gpu: &Gpu) -> Option<Symptom> {
     let name = format!("GPU {} ({})", gpu.index, gpu.uuid);
     let device = device_of(root, gpu.minor);
     if !device.exists() {
-        return Some(Sign::new(Check::GpuLost, format!("{name}: the kernel has it no more")));
+        return Some(Symptom::new(
+            Check::GpuLost,
+            format!("{name}: the kernel does not list it any more"),
+        ));
     }
     match uncorrectable(&device.join("ras")) {
         0 => None,
         times => {
             let says = format!("{name}: uncorrectable error");
-            Some(Sign::new(Check::GpuEcc, says).times(times))
+            Some(Symptom::new(Check::GpuEcc, says).times(times))
         }
     }
 }
 
-/// Of all blocks of a GPU: each has a file with lines `ue: N` and `ce: N`.
+/// The sum over all blocks of a GPU: each has a file with lines `ue: N` and `ce: N`.
 fn uncorrectable(dir: &Path) -> u64 {
     let files = fs::read_dir(dir).into_iter().flatten().flatten();
     let counts = files.filter(|f| f.file_name().to_string_lossy().ends_with("_err_count"));
@@ -49,7 +52,7 @@ mod tests {
     use common::unit::Bytes;
 
     #[test]
-    fn a_gpu_that_is_gone_or_errs_is_told() {
+    fn a_missing_gpu_and_errors_are_reported() {
         let root = tempfile::tempdir().unwrap();
         let gpu = Gpu {
             index: GpuIndex(2),
@@ -64,14 +67,14 @@ mod tests {
             mig: None,
         };
         let gpus = [gpu];
-        assert_eq!(look(root.path(), &gpus)[0].check, Check::GpuLost);
+        assert_eq!(symptoms(root.path(), &gpus)[0].check, Check::GpuLost);
         let ras = root.path().join("sys/class/drm/renderD130/device/ras");
         fs::create_dir_all(&ras).unwrap();
         fs::write(ras.join("umc_err_count"), "ue: 0\nce: 9\n").unwrap();
-        assert_eq!(look(root.path(), &gpus), []);
+        assert_eq!(symptoms(root.path(), &gpus), []);
         fs::write(ras.join("gfx_err_count"), "ue: 2\nce: 0\n").unwrap();
-        let signs = look(root.path(), &gpus);
-        assert_eq!((signs[0].check, signs[0].times), (Check::GpuEcc, 2));
-        assert!(signs[0].says.starts_with("GPU 2 (GPU-7): "), "{signs:?}");
+        let symptoms = symptoms(root.path(), &gpus);
+        assert_eq!((symptoms[0].check, symptoms[0].times), (Check::GpuEcc, 2));
+        assert!(symptoms[0].text.starts_with("GPU 2 (GPU-7): "), "{symptoms:?}");
     }
 }

@@ -1,8 +1,8 @@
-//! The MIG devices that a GPU is cut into, as GPUs of kinds of their own. Asks the driver for them,
-//! and the kernel's files for what they are opened by. Never cuts a GPU.
+//! The MIG devices of a GPU, listed as GPUs of their own kinds. The driver lists them, and the
+//! kernel's files name the device files that open them.
 //! Source: NVIDIA's MIG user guide, "Device Nodes and Capabilities".
 
-use super::{Offered, sick};
+use super::{Offered, describe_error};
 use common::gpu::Gpu;
 use common::mig::{DeviceNumber, MigDevice};
 use common::unit::Bytes;
@@ -13,89 +13,95 @@ use std::ffi::c_uint;
 use std::fs;
 use std::path::Path;
 
-/// Where the kernel tells which major each driver has, below its root.
+/// The kernel's list of majors and drivers, below its root.
 const MAJORS: &str = "proc/devices";
 
-/// The name of the driver's devices for MIG there.
+/// The name of the driver's MIG devices in that list.
 const DRIVER: &str = "nvidia-caps";
 
-/// Where the driver tells what each MIG device is opened by, below the kernel's root.
+/// The driver's directory of MIG capabilities, below the kernel's root.
 const CAPABILITIES: &str = "proc/driver/nvidia/capabilities";
 
-/// The driver's questions for a number of a device.
+/// A function of the library that returns a number of a device.
 type Ask = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint) -> nvmlReturn_t;
 
-/// The MIG devices of a GPU that is in MIG mode, and why there are none, or not all of them.
+/// The MIG devices of a GPU in MIG mode, and the reason if they are none or incomplete.
 pub(super) fn devices<'nvml>(
     whole: &Gpu,
     device: &Device<'nvml>,
     driver_index: u32,
     root: &Path,
 ) -> (Offered<'nvml>, Option<String>) {
-    // The most that there can be: their places may be empty.
+    // The maximum; entries may be empty.
     let places = match device.mig_device_count() {
         Ok(count) => 0..count,
-        Err(error) => return (Vec::new(), Some(format!("its parts (MIG): {}", sick(&error)))),
+        Err(error) => {
+            return (Vec::new(), Some(format!("its MIG devices: {}", describe_error(&error))));
+        }
     };
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     for place in places {
         match device.mig_device_by_index(place) {
             Err(NvmlError::NotFound) => {}
-            Err(error) => faults.push(format!("part {place}: {}", sick(&error))),
+            Err(error) => faults.push(format!("MIG device {place}: {}", describe_error(&error))),
             Ok(mig) => match describe(whole, &mig, root) {
                 Ok(gpu) => found.push((gpu, mig)),
-                Err(fault) => faults.push(format!("part {place} ({}): {fault}", called(&mig))),
+                Err(fault) => {
+                    faults.push(format!("MIG device {place} ({}): {fault}", profile_name(&mig)))
+                }
             },
         }
     }
     let reason = match (found.is_empty(), faults.is_empty()) {
         (true, true) => Some(format!(
-            "it is in MIG mode and not cut into parts: cut it (`nvidia-smi mig -i {driver_index} \
-             -cgi PROFILES -C`), or make it whole again (`nvidia-smi -i {driver_index} -mig 0`), \
-             and restart kantd"
+            "it is in MIG mode and has no MIG devices: create them (`nvidia-smi mig -i \
+             {driver_index} -cgi PROFILES -C`), or disable MIG mode (`nvidia-smi \
+             -i {driver_index} -mig 0`), and restart kantd"
         )),
-        (true, false) => Some(format!("none of its parts (MIG) is: {}", faults.join("; "))),
+        (true, false) => Some(format!("none of its MIG devices is offered: {}", faults.join("; "))),
         (false, true) => None,
-        (false, false) => Some(format!("not all of its parts (MIG) are: {}", faults.join("; "))),
+        (false, false) => {
+            Some(format!("not all of its MIG devices are offered: {}", faults.join("; ")))
+        }
     };
     (found, reason)
 }
 
 /// A MIG device's profile, for messages.
-fn called(mig: &Device) -> String {
-    mig.name().map_or_else(|_| "of no name".to_owned(), |name| profile(&name).to_owned())
+fn profile_name(mig: &Device) -> String {
+    mig.name().map_or_else(|_| "unnamed".to_owned(), |name| profile(&name).to_owned())
 }
 
-/// It is named as its GPU is, `MIG` and its profile: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`.
+/// The profile in a MIG device's name: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`.
 fn profile(name: &str) -> &str {
     name.rsplit(' ').next().unwrap_or(name)
 }
 
-/// One MIG device; its device node, place and CPUs are those of its GPU.
+/// A MIG device; its device node, position and CPUs are its GPU's.
 fn describe(whole: &Gpu, mig: &Device, root: &Path) -> Result<Gpu, String> {
-    let untold = |error: NvmlError| sick(&error);
-    let model = mig.name().map_err(untold)?;
+    let failed = |error: NvmlError| describe_error(&error);
+    let model = mig.name().map_err(failed)?;
     let kind = whole.kind.mig(profile(&model));
     if !kind.is_mig() {
         return Err(format!(
-            "the driver names it `{model}`, which ends in no profile that kant knows: does a later \
-             release of kant?"
+            "the driver names it `{model}`, which ends in no profile that kant knows: try a later \
+             release of kant"
         ));
     }
-    let (gpu_instance, compute_instance) = instances(mig).map_err(untold)?;
+    let (gpu_instance, compute_instance) = instances(mig).map_err(failed)?;
     let capabilities = capabilities(root, whole.minor, gpu_instance, compute_instance)?;
     Ok(Gpu {
-        uuid: mig.uuid().map_err(untold)?,
+        uuid: mig.uuid().map_err(failed)?,
         kind,
         model,
-        memory: Bytes(mig.memory_info().map_err(untold)?.total),
+        memory: Bytes(mig.memory_info().map_err(failed)?.total),
         mig: Some(MigDevice { of: whole.uuid.clone(), capabilities }),
         ..whole.clone()
     })
 }
 
-/// The numbers of a MIG device's GPU instance and compute instance. Asked of the library itself:
-/// the wrapper (0.13) has no methods for it.
+/// The numbers of a MIG device's GPU instance and compute instance. Calls the library directly,
+/// because the wrapper (0.13) has no methods for it.
 fn instances(mig: &Device) -> Result<(u32, u32), NvmlError> {
     let lib = mig.nvml().lib();
     let number = |ask: &Ask| {
@@ -110,7 +116,8 @@ fn instances(mig: &Device) -> Result<(u32, u32), NvmlError> {
     Ok((gpu_instance, compute_instance))
 }
 
-/// What a MIG device's GPU instance and compute instance are opened by, on a GPU of this minor.
+/// The device numbers of a MIG device's GPU instance and compute instance, on the GPU of this
+/// minor.
 fn capabilities(
     root: &Path,
     gpu_minor: u32,
@@ -125,11 +132,11 @@ fn capabilities(
     Ok([device(&gpu_instance)?, device(&compute_instance)?])
 }
 
-/// The major of the driver's devices for MIG.
+/// The major of the driver's MIG devices.
 fn major(root: &Path) -> Result<u32, String> {
     let file = root.join(MAJORS);
     let text = read(&file)?;
-    // Block devices follow, which have majors of their own.
+    // Block devices follow, which have their own majors.
     let lines = text.lines().take_while(|line| !line.starts_with("Block"));
     let mut drivers = lines.filter_map(|line| line.trim().split_once(' '));
     let major = drivers.find(|(_, driver)| driver.trim() == DRIVER);
@@ -141,15 +148,14 @@ fn major(root: &Path) -> Result<u32, String> {
     })
 }
 
-/// The minor that an access file of the driver's tells, which has lines such as
-/// `DeviceFileMinor: 21`.
+/// The minor in an access file of the driver, which has lines like `DeviceFileMinor: 21`.
 fn minor(file: &Path) -> Result<u32, String> {
     let text = read(file)?;
     let mut words = text.lines().filter_map(|line| line.split_once(':'));
     let minor = words.find(|(word, _)| word.trim() == "DeviceFileMinor");
     minor.and_then(|(_, minor)| minor.trim().parse().ok()).ok_or_else(|| {
         format!(
-            "{} has no DeviceFileMinor: kant does not know this version of the driver",
+            "{} has no DeviceFileMinor: this version of the driver is not supported",
             file.display()
         )
     })
@@ -158,8 +164,8 @@ fn minor(file: &Path) -> Result<u32, String> {
 fn read(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| {
         format!(
-            "failed to read {}: {error}; restart kantd if the GPU was cut anew meanwhile, and let \
-             it see the machine's own /proc",
+            "failed to read {}: {error}; restart kantd if the GPU's MIG devices have changed, and \
+             give it access to the machine's own /proc",
             file.display()
         )
     })
@@ -184,7 +190,7 @@ mod tests {
     const ACCESS: &str = "DeviceFileMinor: 12\nDeviceFileMode: 292\nDeviceFileModify: 1\n";
 
     #[test]
-    fn a_mig_device_is_opened_by_the_devices_of_both_of_its_instances() {
+    fn a_mig_device_has_the_device_numbers_of_both_its_instances() {
         let root = root(DEVICES, ACCESS);
         let expected = [12, 13].map(|minor| DeviceNumber { major: 509, minor });
         assert_eq!(capabilities(root.path(), 2, 1, 0), Ok(expected));
@@ -194,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_tells_in_other_words_is_refused_by_the_name_of_its_file() {
+    fn a_kernel_file_in_another_format_is_an_error_that_names_it() {
         let other_access = root(DEVICES, "Minor 12\n");
         let error = capabilities(other_access.path(), 2, 1, 0).unwrap_err();
         assert!(error.contains("gi1/access has no DeviceFileMinor"), "{error}");

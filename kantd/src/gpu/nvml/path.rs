@@ -1,5 +1,5 @@
-//! The path between every two GPUs: NVLink where it is up, else what PCIe has above both. Never
-//! counts a link that is down, nor one of a GPU that is cut into MIG devices: those have none.
+//! The path between each two GPUs: active NVLinks if there are any, else their common PCIe
+//! ancestor. GPUs that are divided into MIG devices have no NVLinks.
 
 use common::gpu::{Gpu, GpuMatrix, GpuPath};
 use nvml_wrapper::enum_wrappers::device::TopologyLevel;
@@ -11,14 +11,14 @@ use nvml_wrapper_sys::bindings::{
 };
 use std::collections::BTreeMap;
 
-/// The NVLinks of one GPU that are up.
+/// The active NVLinks of one GPU.
 #[derive(Default)]
 struct Links {
-    /// How many, by the PCI address at their other end.
+    /// By the PCI address at the other end.
     ends: BTreeMap<String, Other>,
 }
 
-/// What is at the other end of some links.
+/// The other end of some links.
 #[derive(Default)]
 struct Other {
     links: u8,
@@ -38,7 +38,7 @@ pub(super) fn matrix(nvml: &Nvml, devices: &[Device], gpus: &[Gpu]) -> GpuMatrix
         for b in a + 1..gpus.len() {
             let has_mig = gpus[a].mig.is_some() || gpus[b].mig.is_some();
             let path = match links[a].to(&addresses[b]) + links[a].through_switches(&links[b]) {
-                // MIG devices of one GPU, too, reach each other through the machine's memory alone.
+                // Even MIG devices of one GPU communicate through the machine's memory only.
                 _ if has_mig => by_numa(&gpus[a], &gpus[b]),
                 0 => pcie(nvml, &devices[a], &gpus[a], &gpus[b]),
                 links => GpuPath::NvLink(links),
@@ -50,13 +50,13 @@ pub(super) fn matrix(nvml: &Nvml, devices: &[Device], gpus: &[Gpu]) -> GpuMatrix
     GpuMatrix { paths }
 }
 
-/// A device's PCI address in NVML's own writing, as links tell it; empty if it has none.
+/// A device's PCI address in NVML's form, as links report it; empty if it has none.
 fn address(device: &Device) -> String {
     device.pci_info().map(|pci| pci.bus_id).unwrap_or_default()
 }
 
 impl Links {
-    /// Asks link by link; a GPU ends the list by saying that it has no such link.
+    /// Queries link after link; the GPU reports the end of the list as an unsupported link.
     fn of(nvml: &Nvml, device: &Device) -> Self {
         let mut links = Self::default();
         for number in 0..NVML_NVLINK_MAX_LINKS {
@@ -79,15 +79,15 @@ impl Links {
         self.ends.get(address).map_or(0, |end| end.links)
     }
 
-    /// Through each switch go as many links as the GPU with fewer of them has.
+    /// Through each switch counts the smaller number of links of the two GPUs.
     fn through_switches(&self, other: &Self) -> u8 {
         let switches = self.ends.iter().filter(|(_, end)| end.is_switch);
         switches.map(|(address, end)| end.links.min(other.to(address))).sum()
     }
 }
 
-/// Is an NVSwitch at the other end? Asked of the library itself: the wrapper's method for it
-/// (0.13) loses the answer and says "unknown" of every link.
+/// Whether an NVSwitch is at the other end. Calls the library directly, because the wrapper's
+/// method (0.13) loses the result and returns "unknown" for every link.
 fn leads_to_switch(nvml: &Nvml, device: &Device, number: u32) -> bool {
     let Ok(ask) = &nvml.lib().nvmlDeviceGetNvLinkRemoteDeviceType else { return false };
     let mut kind = 0;
@@ -98,7 +98,7 @@ fn leads_to_switch(nvml: &Nvml, device: &Device, number: u32) -> bool {
         && kind == nvmlIntNvLinkDeviceType_enum_NVML_NVLINK_DEVICE_TYPE_SWITCH
 }
 
-/// What PCIe has above both. Where the driver does not know (some virtual machines), GPUs of one
+/// The common PCIe ancestor. If the driver does not know it (in some virtual machines), GPUs of one
 /// NUMA node count as near and all others as far.
 fn pcie(nvml: &Nvml, device: &Device, a: &Gpu, b: &Gpu) -> GpuPath {
     let other = nvml.device_by_uuid(b.uuid.as_str());
@@ -112,7 +112,7 @@ fn pcie(nvml: &Nvml, device: &Device, a: &Gpu, b: &Gpu) -> GpuPath {
     }
 }
 
-/// By what is known of their NUMA nodes alone.
+/// The path by the NUMA nodes alone.
 fn by_numa(a: &Gpu, b: &Gpu) -> GpuPath {
     if a.numa.is_some() && a.numa == b.numa { GpuPath::Node } else { GpuPath::Sys }
 }

@@ -1,34 +1,37 @@
-//! What a container sees of its node: devices and kernel, the job's own directories, what the
-//! node's configuration names, and what a bundle asks for. Never mounts anything; the runtime does.
+//! The bind mounts of a container: devices and kernel file systems, the job's own directories, the
+//! configured mounts, and those of the bundle. The runtime makes the mounts.
 
 use super::image::Image;
-use crate::container::{Containers, Mount};
+use crate::container_support::{Containers, Mount};
 use crate::step::dir::StepDir;
-use crate::step::order::StepOrder;
+use crate::step::spec::StepSpec;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Something that is mounted, and is there.
+/// A bind mount whose source exists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bind {
-    /// What, by the node's names.
+    /// Path on the node.
     pub source: PathBuf,
-    /// Where in the container.
+    /// Path in the container.
     pub target: PathBuf,
-    /// It cannot be changed there.
     pub read_only: bool,
-    /// It is a directory.
     pub is_dir: bool,
 }
 
-/// Where programs of every image lie: a working directory there is the image's, not the node's.
+/// Directories that hold an image's programs; a working directory among them is the image's.
 const IMAGES_OWN: [&str; 9] =
     ["/", "/bin", "/boot", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr"];
 
-/// All that is mounted, what lies above others first.
-pub fn all(order: &StepOrder, dir: &StepDir, offer: &Containers, image: &Image) -> Vec<Bind> {
+/// All bind mounts, parents before what is mounted below them.
+pub fn container_binds(
+    spec: &StepSpec,
+    dir: &StepDir,
+    offer: &Containers,
+    image: &Image,
+) -> Vec<Bind> {
     let same = |path: &Path, read_only| Bind {
         source: path.to_owned(),
         target: path.to_owned(),
@@ -40,17 +43,17 @@ pub fn all(order: &StepOrder, dir: &StepDir, offer: &Containers, image: &Image) 
         same(Path::new("/sys"), true),
         same(Path::new("/dev"), false),
     ];
-    all.extend(order.rules.private_dirs.iter().map(|dir| same(dir, false)));
+    all.extend(spec.rules.private_dirs.iter().map(|dir| same(dir, false)));
     all.push(same(dir.path(), true));
-    let work_dir = Path::new(&order.launch.work_dir);
+    let work_dir = Path::new(&spec.launch.work_dir);
     if !IMAGES_OWN.iter().any(|own| work_dir == Path::new(own)) {
         all.push(same(work_dir, false));
     }
-    if let Some(prolog) = &order.rules.task_prolog {
+    if let Some(prolog) = &spec.rules.task_prolog {
         all.push(Bind { is_dir: false, ..same(prolog, true) });
     }
-    let gpus = offer.gpu_mounts.iter().filter(|_| !order.gpus.is_empty());
-    all.extend(offer.mounts.iter().chain(gpus).flat_map(present));
+    let gpus = offer.gpu_mounts.iter().filter(|_| !spec.gpus.is_empty());
+    all.extend(offer.mounts.iter().chain(gpus).flat_map(expand_mount));
     let of_machine = ["/proc", "/sys", "/dev"];
     let is_free = |bind: &&Bind| {
         bind.target.is_absolute()
@@ -58,11 +61,11 @@ pub fn all(order: &StepOrder, dir: &StepDir, offer: &Containers, image: &Image) 
             && !of_machine.iter().any(|dir| bind.target.starts_with(dir))
     };
     all.extend(image.binds.iter().filter(is_free).cloned());
-    sorted(all)
+    without_redundant(all)
 }
 
-/// Each place once, the last word on it; nothing twice that comes along with what is above it.
-fn sorted(all: Vec<Bind>) -> Vec<Bind> {
+/// Drops all but the last mount on each target, and mounts that a parent's mount includes.
+fn without_redundant(all: Vec<Bind>) -> Vec<Bind> {
     let is_last = |at: usize| !all[at + 1..].iter().any(|later| later.target == all[at].target);
     let kept: Vec<&Bind> =
         all.iter().enumerate().filter(|(at, _)| is_last(*at)).map(|(_, bind)| bind).collect();
@@ -81,8 +84,8 @@ fn sorted(all: Vec<Bind>) -> Vec<Bind> {
     binds
 }
 
-/// Of a mount of the configuration what is there.
-fn present(mount: &Mount) -> Vec<Bind> {
+/// The existing paths that a configured mount names; its last component may be a pattern.
+fn expand_mount(mount: &Mount) -> Vec<Bind> {
     let bind = |source: PathBuf, target: PathBuf| {
         let is_dir = source.metadata().ok()?.is_dir();
         Some(Bind { source, target, read_only: mount.read_only, is_dir })
@@ -94,17 +97,17 @@ fn present(mount: &Mount) -> Vec<Bind> {
     let to = mount.target.parent().unwrap_or(&mount.target);
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|found| matches(name, found)).collect();
+    let mut names: Vec<String> = names.filter(|found| matches_pattern(name, found)).collect();
     names.sort();
     names.into_iter().filter_map(|name| bind(dir.join(&name), to.join(&name))).collect()
 }
 
-/// Is it a name of this pattern, in which each `*` stands for any letters?
-fn matches(pattern: &str, name: &str) -> bool {
+/// Whether a name matches a pattern in which each `*` stands for any characters.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };
     loop {
-        if matches(rest, left) {
+        if matches_pattern(rest, left) {
             return true;
         }
         let mut letters = left.chars();
@@ -125,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_above_is_mounted_first_and_brings_along_what_lies_in_it() {
+    fn parents_are_mounted_first_and_include_what_is_below_them() {
         let all = vec![
             bind("/home/ada/run", "/home/ada/run"),
             bind("/x", "/data/in"),
@@ -133,7 +136,7 @@ mod tests {
             bind("/data", "/data"),
             bind("/data/v2", "/data"),
         ];
-        let targets: Vec<String> = sorted(all)
+        let targets: Vec<String> = without_redundant(all)
             .iter()
             .map(|bind| format!("{} {}", bind.source.display(), bind.target.display()))
             .collect();
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_any_letters() {
+    fn a_star_matches_any_characters() {
         for (pattern, name, expected) in [
             ("libcuda.so*", "libcuda.so", true),
             ("libcuda.so*", "libcuda.so.535.1", true),
@@ -150,22 +153,22 @@ mod tests {
             ("hosts", "hosts", true),
             ("hosts", "hosts2", false),
         ] {
-            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(matches_pattern(pattern, name), expected, "{pattern} {name}");
         }
     }
 
     #[test]
-    fn of_the_machine_only_what_is_there_is_mounted() {
+    fn only_existing_paths_are_mounted() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["liba.so.1", "liba.so.2", "libb.so"] {
             fs::write(dir.path().join(name), "").unwrap();
         }
         let read_only = true;
         let (source, target) = (dir.path().join("liba.so*"), PathBuf::from("/lib/x*"));
-        let found = present(&Mount { source, target, read_only });
+        let found = expand_mount(&Mount { source, target, read_only });
         let targets: Vec<_> = found.iter().map(|bind| bind.target.clone()).collect();
         assert_eq!(targets, [Path::new("/lib/liba.so.1"), Path::new("/lib/liba.so.2")]);
         let gone = PathBuf::from("/nonexistent/x");
-        assert_eq!(present(&Mount { source: gone.clone(), target: gone, read_only }), []);
+        assert_eq!(expand_mount(&Mount { source: gone.clone(), target: gone, read_only }), []);
     }
 }

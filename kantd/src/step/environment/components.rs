@@ -1,15 +1,14 @@
-//! What a component of a set finds of all components: which jobs they are, and their nodes. Never
-//! what is its own alone.
+//! The environment variables that describe all components of a het job: their jobs and nodes.
 //! Source: man sbatch, and Slurm's guide to heterogeneous jobs ("Environment Variables").
 
 use super::Variables;
-use crate::step::order::StepOrder;
+use crate::step::spec::StepSpec;
 use common::wire::node::SetComponent;
 use common::{counts, hostlist};
 
 impl Variables {
-    pub(super) fn components(&mut self, order: &StepOrder) {
-        let Some(set) = &order.launch.set else { return };
+    pub(super) fn components(&mut self, spec: &StepSpec) {
+        let Some(set) = &spec.launch.set else { return };
         self.set_all(&["SLURM_HET_SIZE", "KANT_SET_SIZE"], set.components.len());
         self.set("KANT_SET_COMPONENT", set.offset);
         for (offset, component) in set.components.iter().enumerate() {

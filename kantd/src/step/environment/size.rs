@@ -1,30 +1,28 @@
-//! How large a job is, for its script to read while it runs: a job may be given another size. Never
-//! what is the node's own.
+//! The environment variables that describe a job's size, which may change while the job runs.
 //! Source: the script that `scontrol update JobId= NumNodes=` writes (man scontrol).
 
 use super::Variables;
-use crate::step::order::StepOrder;
+use crate::step::spec::StepSpec;
 use common::job::Launch;
 use std::collections::BTreeMap;
 
-/// Names the file that tells how large the job is ([`of_size`]).
+/// The variable with the path of the file that [`of_size`] describes.
 pub const SIZE_FILE: &str = "KANT_ENV_FILE";
 
-/// Those variables that tell how large the job is, for a shell to read (`. $KANT_ENV_FILE`). A job
-/// that was given another size finds here what it has now.
+/// A shell script (`. $KANT_ENV_FILE`) that sets the variables of the job's current size.
 /// Source: the script that `scontrol update JobId= NumNodes=` writes.
 #[must_use]
-pub fn of_size(order: &StepOrder, resized: u32) -> String {
+pub fn of_size(spec: &StepSpec, resized: u32) -> String {
     let mut variables = Variables(BTreeMap::new());
-    variables.nodes(order);
+    variables.nodes(spec);
     variables.set("KANT_RESIZED", resized);
-    if order.launch.launch != Launch::Once {
+    if spec.launch.launch != Launch::Once {
         variables.step();
     }
-    if !order.gpus.is_empty() {
-        variables.set("SLURM_GPUS", order.launch.allocation.gpus());
+    if !spec.gpus.is_empty() {
+        variables.set("SLURM_GPUS", spec.launch.allocation.gpus());
     }
-    // The node's own are as before.
+    // The node's own values do not change.
     let own = ["SLURMD_NODENAME", "SLURM_NODEID", "SLURM_CPUS_ON_NODE", "SLURM_MEM_PER_NODE"];
     let is_own = |name: &str| {
         own.contains(&name)

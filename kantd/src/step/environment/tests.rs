@@ -1,8 +1,8 @@
-//! Environments of the example order: job 42 on g1 (two tasks) and g2 (one), one GPU each.
+//! Environments of the example spec: job 42 on g1 (two tasks) and g2 (one), one GPU each.
 
 use super::*;
-use crate::step::order::GpuGrant;
-use crate::step::order::tests::{example, example_launch};
+use crate::step::spec::GpuGrant;
+use crate::step::spec::tests::{example, example_launch};
 use common::id::{ArrayIndex, Attempt, Gid, JobId, JobKey, NodeName, Uid};
 use common::mig::{DeviceNumber, MigDevice};
 use common::resource::{Allocation, Share};
@@ -23,9 +23,9 @@ fn ada() -> Account {
 
 /// The environment of the last task on a node, started in second 1000.
 fn built(launch: LaunchOrder, node: &str) -> BTreeMap<String, String> {
-    let order = example(launch, node).unwrap();
-    let task = *order.tasks().last().unwrap();
-    build(&order, &ada(), task, Time(1_000_000))
+    let spec = example(launch, node).unwrap();
+    let task = *spec.tasks().last().unwrap();
+    build(&spec, &ada(), task, Time(1_000_000))
 }
 
 fn assert_has(environment: &BTreeMap<String, String>, expected: &[(&str, &str)]) {
@@ -35,7 +35,7 @@ fn assert_has(environment: &BTreeMap<String, String>, expected: &[(&str, &str)])
 }
 
 #[test]
-fn a_batch_script_finds_slurms_variables() {
+fn a_batch_script_has_slurms_variables() {
     let environment = built(example_launch(), "g1");
     let expected = [
         ("SLURM_JOB_ID", "42"),
@@ -79,7 +79,7 @@ fn a_batch_script_finds_slurms_variables() {
 }
 
 #[test]
-fn a_component_finds_the_others_and_nothing_of_the_submitters_set() {
+fn a_component_has_the_others_variables_and_none_of_the_submitting_jobs() {
     let launch = example_launch();
     let component = |job: u32| SetComponent {
         job: JobId(job),
@@ -114,7 +114,7 @@ fn a_component_finds_the_others_and_nothing_of_the_submitters_set() {
 }
 
 #[test]
-fn each_task_finds_its_rank_and_the_rendezvous() {
+fn each_task_has_its_rank_and_the_rendezvous() {
     let launch = LaunchOrder { launch: Launch::PerTask, ..example_launch() };
     let environment = built(launch, "g2");
     let expected = [
@@ -136,10 +136,10 @@ fn each_task_finds_its_rank_and_the_rendezvous() {
 }
 
 #[test]
-fn the_size_of_a_job_is_told_for_a_shell_without_what_is_the_nodes_own() {
+fn the_size_script_has_the_jobs_values_and_not_the_nodes() {
     let launch = LaunchOrder { launch: Launch::PerTask, ..example_launch() };
-    let mut order = example(launch, "g1").unwrap();
-    let before = of_size(&order, 0);
+    let mut spec = example(launch, "g1").unwrap();
+    let before = of_size(&spec, 0);
     let has = |text: &str, line: &str| text.lines().any(|known| known == line);
     for line in [
         "export SLURM_NNODES='2'",
@@ -151,9 +151,9 @@ fn the_size_of_a_job_is_told_for_a_shell_without_what_is_the_nodes_own() {
     ] {
         assert!(has(&before, line), "{line} in {before}");
     }
-    let first = order.launch.allocation.shares()[..1].to_vec();
-    order.launch.allocation = common::resource::Allocation::new(first).unwrap();
-    let after = of_size(&order, 1);
+    let first = spec.launch.allocation.shares()[..1].to_vec();
+    spec.launch.allocation = common::resource::Allocation::new(first).unwrap();
+    let after = of_size(&spec, 1);
     for line in [
         "export SLURM_JOB_NODELIST='g1'",
         "export SLURM_NNODES='1'",
@@ -193,7 +193,7 @@ fn an_array_task_has_a_unique_id_and_its_index() {
 }
 
 #[test]
-fn the_submitted_environment_comes_along_less_another_jobs_variables() {
+fn the_submitted_environment_is_kept_without_another_jobs_variables() {
     let mut launch = example_launch();
     for (name, value) in [
         ("VIRTUAL_ENV", "/home/ada/venv"),
@@ -247,17 +247,17 @@ fn a_job_without_gpus_sees_none() {
 }
 
 #[test]
-fn amds_gpus_are_named_to_rocr_and_cuda_is_not_asked() {
+fn amds_gpus_are_listed_for_rocr_and_not_for_cuda() {
     let of = |minor: u32, uuid: &str| {
         let launch = example_launch();
-        let mut order = example(launch, "g1").unwrap();
-        order.gpu_minors = [128, 129].into();
-        order.launch.environment.insert("HIP_VISIBLE_DEVICES".into(), "0".into());
-        for gpu in &mut order.gpus {
+        let mut spec = example(launch, "g1").unwrap();
+        spec.gpu_minors = [128, 129].into();
+        spec.launch.environment.insert("HIP_VISIBLE_DEVICES".into(), "0".into());
+        for gpu in &mut spec.gpus {
             (gpu.minor, gpu.uuid) = (minor, uuid.to_owned());
         }
-        let task = order.tasks()[0];
-        build(&order, &ada(), task, Time(1_000_000))
+        let task = spec.tasks()[0];
+        build(&spec, &ada(), task, Time(1_000_000))
     };
     let amd = of(129, "GPU-00000000000000a7");
     assert_has(&amd, &[("ROCR_VISIBLE_DEVICES", "GPU-00000000000000a7")]);
@@ -266,23 +266,23 @@ fn amds_gpus_are_named_to_rocr_and_cuda_is_not_asked() {
     assert_has(&unnamed, &[("ROCR_VISIBLE_DEVICES", "0")]);
 }
 
-/// What a job finds that was given these GPUs; a MIG device's id begins with `MIG-`.
+/// The environment of a job with these GPUs; a MIG device's id begins with `MIG-`.
 fn with_gpus(uuids: &[&str]) -> BTreeMap<String, String> {
-    let mut order = example(example_launch(), "g1").unwrap();
-    let first = order.gpus[0].clone();
+    let mut spec = example(example_launch(), "g1").unwrap();
+    let first = spec.gpus[0].clone();
     let mig = |uuid: &str| {
         let capabilities = [12, 13].map(|minor| DeviceNumber { major: 509, minor });
         uuid.starts_with("MIG-").then(|| MigDevice { of: "GPU-a".to_owned(), capabilities })
     };
     let grant =
         |uuid: &&str| GpuGrant { uuid: (*uuid).to_owned(), mig: mig(uuid), ..first.clone() };
-    order.gpus = uuids.iter().map(grant).collect();
-    let task = order.tasks()[0];
-    build(&order, &ada(), task, Time(1_000_000))
+    spec.gpus = uuids.iter().map(grant).collect();
+    let task = spec.tasks()[0];
+    build(&spec, &ada(), task, Time(1_000_000))
 }
 
 #[test]
-fn mig_devices_are_named_to_cuda_where_a_job_has_no_whole_gpu() {
+fn cuda_lists_mig_devices_only_if_the_job_has_no_whole_gpu() {
     let cut = with_gpus(&["MIG-1", "MIG-2"]);
     assert_has(&cut, &[("CUDA_VISIBLE_DEVICES", "MIG-1,MIG-2"), ("KANT_NODE_GPUS", "2")]);
     let both = with_gpus(&["MIG-1", "GPU-b", "GPU-c"]);
@@ -293,13 +293,13 @@ fn mig_devices_are_named_to_cuda_where_a_job_has_no_whole_gpu() {
 }
 
 #[test]
-fn a_mig_device_on_a_node_with_amds_gpus_is_no_number_to_rocr() {
-    let mut order = example(example_launch(), "g1").unwrap();
-    order.gpu_minors = [3, 128].into();
+fn a_mig_device_on_a_node_with_amds_gpus_is_listed_by_id_for_rocr() {
+    let mut spec = example(example_launch(), "g1").unwrap();
+    spec.gpu_minors = [3, 128].into();
     let capabilities = [12, 13].map(|minor| DeviceNumber { major: 509, minor });
-    order.gpus[0].uuid = "MIG-1".to_owned();
-    order.gpus[0].mig = Some(MigDevice { of: "GPU-a".to_owned(), capabilities });
-    let environment = build(&order, &ada(), order.tasks()[0], Time(1_000_000));
+    spec.gpus[0].uuid = "MIG-1".to_owned();
+    spec.gpus[0].mig = Some(MigDevice { of: "GPU-a".to_owned(), capabilities });
+    let environment = build(&spec, &ada(), spec.tasks()[0], Time(1_000_000));
     let expected = [("ROCR_VISIBLE_DEVICES", "MIG-1"), ("CUDA_VISIBLE_DEVICES", "MIG-1")];
     assert_has(&environment, &expected);
 }

@@ -1,25 +1,24 @@
-//! How a supervisor comes to be: it claims the step, leaves kantd's family, writes its first
-//! journal line, and sets the stage: cgroup, script, files.
-//! Never does anything to a step that another supervisor has or had.
+//! Start of a supervisor: it claims the step, leaves kantd's process tree, writes its first journal
+//! entry, and sets up cgroup, script and files. A step with an earlier supervisor is left alone.
 
-use super::farewell::Farewell;
-use super::guests::Guests;
-use super::inside::Inside;
-use super::{DiskSums, Stage, Stillness, Supervisor, Verdict, log};
+use super::container_processes::ContainerProcesses;
+use super::exit_notice::ExitNotice;
+use super::programs::Programs;
+use super::{DiskSums, EndReason, Freezer, Stage, Supervisor, log};
 use crate::cgroup::{self, CgroupError};
 use crate::clock;
-use crate::container::Offer;
+use crate::container_support::Offer;
 use crate::step::container;
 use crate::step::control::Control;
 use crate::step::dir::StepDir;
-use crate::step::fault::LaunchFault;
 use crate::step::files::FilePlan;
 use crate::step::hook::{self, Hook, HookKind};
 use crate::step::journal::{self, Event, Journal};
 use crate::step::keyring;
-use crate::step::order::StepOrder;
+use crate::step::launch_fault::LaunchFault;
 use crate::step::prepare::Preparation;
-use crate::step::{boot, daemon, environment, task};
+use crate::step::spec::StepSpec;
+use crate::step::{boot, detach, environment, task};
 use crate::trust;
 use common::wire::node::StepPhase;
 use nix::unistd::{Gid, Pid, Uid, chown, geteuid};
@@ -28,16 +27,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// A supervisor that did not come to be. Nothing was done to the step.
+/// A supervisor that could not start. The step is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
-    /// The step has or had a supervisor.
-    #[error("failed to take on the step in {0}: a supervisor has it, or had it")]
+    #[error("failed to take over the step in {0}: it has, or had, a supervisor")]
     Taken(String),
-    /// Something could not be read or written.
     #[error("failed to {what} of the step in {dir}: {source}")]
     Io { what: &'static str, dir: String, source: io::Error },
-    /// The cgroup hierarchies could not be read.
     #[error(transparent)]
     Cgroup(#[from] CgroupError),
 }
@@ -51,11 +47,11 @@ impl BeginError {
     }
 }
 
-/// Claims a step and supervises it to its end, in a process of its own; the caller's ends as soon
-/// as that stands.
+/// Claims a step and supervises it to its end, in a new process; the caller's process ends when
+/// that one is ready.
 ///
 /// # Errors
-/// [`BeginError`] when there is nothing to supervise.
+/// [`BeginError`] when the step cannot be supervised.
 pub fn begin(dir: &Path) -> Result<(), BeginError> {
     let shown = dir.display().to_string();
     let failed = |what| {
@@ -65,7 +61,7 @@ pub fn begin(dir: &Path) -> Result<(), BeginError> {
     let dir = StepDir::at(std::path::absolute(dir).map_err(failed("find the directory"))?);
     let lock = dir.try_lock().map_err(failed("lock the directory"))?;
     let lock = lock.ok_or_else(|| BeginError::Taken(shown.clone()))?;
-    let order = dir.read_order().map_err(failed("read the order"))?;
+    let spec = dir.read_spec().map_err(failed("read the spec"))?;
     let (mut journal, events) =
         Journal::open(&dir.journal()).map_err(failed("open the journal"))?;
     if !events.is_empty() {
@@ -73,35 +69,35 @@ pub fn begin(dir: &Path) -> Result<(), BeginError> {
     }
     let boot = boot::boot_id().map_err(failed("read the boot id"))?;
 
-    let standing = daemon::detach().map_err(|e| failed("detach the supervisor")(e.into()))?;
-    let signals = daemon::settle().map_err(failed("settle the supervisor"))?;
+    let ready = detach::detach().map_err(|e| failed("detach the supervisor")(e.into()))?;
+    let signals = detach::set_up_process().map_err(failed("set up the process"))?;
     let me = Pid::this();
-    let owner = order.launch.owner.uid;
-    let group = cgroup::open(&order.cgroup, &order.launch.id.to_string(), owner, Some(me))?;
+    let owner = spec.launch.owner.uid;
+    let group = cgroup::open(&spec.cgroup, &spec.launch.id.to_string(), owner, Some(me))?;
     let control = Control::listen(&dir).map_err(failed("make the control socket"))?;
     let (pid, at, version) = (me.as_raw(), clock::now(), journal::VERSION);
     let preparing = Event::Preparing { pid, boot, at, version };
-    // Nothing of the job's runs before the next line, and that one is synced.
-    journal.note(&preparing).map_err(failed("write the journal"))?;
-    daemon::speak_to_log(&dir).map_err(failed("open the log"))?;
-    standing.tell();
-    supervise(order, dir, journal, control, signals, group);
+    // Not synced: nothing of the job runs before the next event, which is.
+    journal.append_unsynced(&preparing).map_err(failed("write the journal"))?;
+    detach::redirect_stderr_to_log(&dir).map_err(failed("open the log"))?;
+    ready.send();
+    supervise(spec, dir, journal, control, signals, group);
     drop::<File>(lock);
     Ok(())
 }
 
 fn supervise(
-    order: StepOrder,
+    spec: StepSpec,
     dir: StepDir,
     journal: Journal,
     control: Control,
     signals: nix::sys::signalfd::SignalFd,
     group: Box<dyn cgroup::Cgroup>,
 ) {
-    let resized = order.launch.resized;
+    let resized = spec.launch.resized;
     let mut supervisor = Supervisor {
-        plan: FilePlan::of(&order),
-        order,
+        plan: FilePlan::new(&spec),
+        spec,
         dir,
         journal,
         control,
@@ -112,8 +108,8 @@ fn supervise(
         go: false,
         stop: false,
         overuse: None,
-        down: false,
-        stillness: Stillness::default(),
+        shutting_down: false,
+        freezer: Freezer::default(),
         disks_before: DiskSums::default(),
         warned: false,
         resized,
@@ -126,26 +122,26 @@ fn supervise(
         private: None,
         account: None,
         container: None,
-        farewell: Farewell::default(),
-        guests: Guests::default(),
-        inside: Inside::default(),
+        exit_notice: ExitNotice::default(),
+        programs: Programs::default(),
+        container_processes: ContainerProcesses::default(),
     };
     let stage = match supervisor.set_up() {
         Ok(stage) => stage,
-        Err(fault) => Stage::clean(Verdict::launch_failed(fault)),
+        Err(fault) => Stage::clean(EndReason::launch_failed(fault)),
     };
     supervisor.run(stage);
 }
 
 impl Supervisor {
-    /// What needs no user's eyes: permission, cgroup, script, and the site's prolog.
+    /// Sets up everything that does not need the user's rights.
     fn set_up(&mut self) -> Result<Stage, LaunchFault> {
         self.check_owner().map_err(LaunchFault::of_job)?;
-        container::offered(&self.order).map_err(LaunchFault::of_job)?;
+        container::check_support(&self.spec).map_err(LaunchFault::of_job)?;
         self.check_programs()?;
         self.join_keyring()?;
-        self.make_place()?;
-        let started = Hook::start(HookKind::Prolog, &self.order, &self.dir);
+        self.make_cgroup_and_files()?;
+        let started = Hook::start(HookKind::Prolog, &self.spec, &self.dir);
         self.hook = started.map_err(|says| self.hook_failed(says))?;
         match self.hook {
             Some(_) => Ok(Stage::Prolog),
@@ -153,10 +149,10 @@ impl Supervisor {
         }
     }
 
-    /// What each task runs for the site: not if it was opened to others since kantd looked at its
+    /// Checks the programs that each task runs for the site: others may write them since kantd's
     /// start.
     fn check_programs(&self) -> Result<(), LaunchFault> {
-        let StepOrder { rules, launch, .. } = &self.order;
+        let StepSpec { rules, launch, .. } = &self.spec;
         let runtime = match &rules.containers {
             Offer::Offered(offer) if launch.container.is_some() => Some(offer.runtime.as_path()),
             _ => None,
@@ -170,15 +166,15 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Away from kantd's, before anything of the job's is looked at.
+    /// Leaves kantd's keyring before any file of the job is accessed.
     fn join_keyring(&self) -> Result<(), LaunchFault> {
-        match keyring::join_for(&self.order) {
+        match keyring::join_for(&self.spec) {
             Err(error) if keyring::are_refused(error) => {
                 log(&format!("the job shares the keyring that kantd was started with: {error}"));
                 Ok(())
             }
             joined => joined.map_err(|error| {
-                let (id, node) = (self.order.launch.id, &self.order.node);
+                let (id, node) = (self.spec.launch.id, &self.spec.node);
                 LaunchFault::unclear(format!(
                     "failed to make a keyring for {id} on node {node}: {error}"
                 ))
@@ -186,41 +182,45 @@ impl Supervisor {
         }
     }
 
-    /// A child goes on as the user.
+    /// Starts the child that prepares the step as the user.
     pub(super) fn prepare(&mut self) -> Result<Stage, LaunchFault> {
-        let begun = Preparation::begin(&self.order, &self.plan, &self.dir.script());
+        let begun = Preparation::begin(&self.spec, &self.plan, &self.dir.script());
         let preparation = begun.map_err(|error| {
-            let id = self.order.launch.id;
-            LaunchFault::of_node_or_want(&error.into(), format!("failed to prepare {id}: {error}"))
+            let id = self.spec.launch.id;
+            LaunchFault::of_node_or_exhaustion(
+                &error.into(),
+                format!("failed to prepare {id}: {error}"),
+            )
         })?;
         self.preparer = Some(preparation.pid());
         Ok(Stage::Preparing(preparation))
     }
 
-    /// The node is not fit for jobs; kantd drains it.
+    /// Reports a failed hook to kantd, which drains the node.
     pub(super) fn hook_failed(&self, says: String) -> LaunchFault {
-        if let Err(error) = hook::tell_failure(&self.dir, &format!("{}: {says}", self.dir_name())) {
-            log(&format!("failed to tell kantd that {says}: {error}"));
+        if let Err(error) = hook::report_failure(&self.dir, &format!("{}: {says}", self.dir_name()))
+        {
+            log(&format!("failed to report to kantd that {says}: {error}"));
         }
         LaunchFault::of_node(says)
     }
 
     fn dir_name(&self) -> String {
-        format!("job {}", self.order.launch.id)
+        format!("job {}", self.spec.launch.id)
     }
 
-    /// The cgroup and the script.
-    fn make_place(&self) -> Result<(), LaunchFault> {
-        let limits = self.order.limits(self.order.rules.processes_max.or_else(pids_max));
+    /// Makes the cgroup and writes the script.
+    fn make_cgroup_and_files(&self) -> Result<(), LaunchFault> {
+        let limits = self.spec.limits(self.spec.rules.processes_max.or_else(pids_max));
         self.group.create(&limits).map_err(|error| {
             LaunchFault::of_node(format!(
-                "failed to confine {} on node {}: {error}",
-                self.order.launch.id, self.order.node
+                "failed to make the cgroup of {} on node {}: {error}",
+                self.spec.launch.id, self.spec.node
             ))
         })?;
         let failed = |path: &Path, error: io::Error| {
             let message = format!("failed to write {}: {error}", path.display());
-            LaunchFault::of_node_or_want(&error, message)
+            LaunchFault::of_node_or_exhaustion(&error, message)
         };
         self.write_hosts().map_err(|error| failed(self.dir.path(), error))?;
         if !self.plan.tasks.is_empty() {
@@ -229,10 +229,10 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Never as root by accident; never as anybody else without the right to become them.
+    /// Checks that the job may run as root, if it would, and that this process can become its user.
     fn check_owner(&self) -> Result<(), String> {
-        let (uid, node) = (self.order.launch.owner.uid, &self.order.node);
-        if uid.0 == 0 && !self.order.allow_root {
+        let (uid, node) = (self.spec.launch.owner.uid, &self.spec.node);
+        if uid.0 == 0 && !self.spec.allow_root {
             return Err(format!(
                 "root may not submit jobs on node {node}: submit as another user, or set \
                  allow_root_jobs = true in its kantd.toml"
@@ -241,18 +241,18 @@ impl Supervisor {
         let me = geteuid();
         if !me.is_root() && me.as_raw() != uid.0 {
             return Err(format!(
-                "failed to run as user {} on node {node}: kantd there is not root but uid {me}, \
-                 and can run that user's jobs only",
-                self.order.user()
+                "failed to run as user {} on node {node}: kantd there runs as uid {me}, not as \
+                 root, and can run that user's jobs only",
+                self.spec.user()
             ));
         }
         Ok(())
     }
 
-    /// For all to read: they name nodes. Whole at any time, and as the job is now.
+    /// Writes the host files and the size file atomically; all users may read them.
     pub(super) fn write_hosts(&self) -> io::Result<()> {
-        let texts = environment::mpi_hosts(&self.order);
-        let size = (self.dir.environment(), environment::of_size(&self.order, self.resized));
+        let texts = environment::mpi_hosts(&self.spec);
+        let size = (self.dir.environment(), environment::of_size(&self.spec, self.resized));
         for (path, text) in self.dir.hosts().into_iter().zip(texts).chain([size]) {
             let draft = path.with_extension("new");
             let mut file = File::create(&draft)?;
@@ -263,13 +263,13 @@ impl Supervisor {
         Ok(())
     }
 
-    /// A file the user may read and run, and nobody else.
+    /// Writes the script, which only the user may read and run.
     fn write_script(&self) -> io::Result<()> {
         let path = self.dir.script();
         let mut options = OpenOptions::new();
         let mut file = options.write(true).create(true).truncate(true).mode(0o500).open(&path)?;
-        file.write_all(self.order.launch.script.as_bytes())?;
-        let owner = &self.order.launch.owner;
+        file.write_all(self.spec.launch.script.as_bytes())?;
+        let owner = &self.spec.launch.owner;
         if geteuid().is_root() {
             let (uid, gid) = (Uid::from_raw(owner.uid.0), Gid::from_raw(owner.gid.0));
             chown(&path, Some(uid), Some(gid))?;
@@ -278,7 +278,7 @@ impl Supervisor {
     }
 }
 
-/// Half of what the machine can hold: a job that forks without end leaves room to log in.
+/// Half of what the machine can hold, so that a fork bomb leaves room to log in.
 fn pids_max() -> Option<u32> {
     let number =
         |file: &str| -> Option<u32> { std::fs::read_to_string(file).ok()?.trim().parse().ok() };

@@ -1,64 +1,63 @@
-//! The end of a step: everything in its group is killed, the group removed, the end written down,
-//! in this order and as often as it takes. Never reports an end before all of that is true.
+//! The end of a step: kill everything in its cgroup, remove the cgroup, run the epilog, record the
+//! end; in this order and with retries. The end is reported after all of that.
 
-use super::{Stage, Supervisor, Verdict, log};
+use super::{EndReason, Stage, Supervisor, log};
 use crate::cgroup;
 use crate::clock;
-use crate::step::control::Line;
+use crate::step::control::Update;
 use crate::step::hook::{Hook, HookKind, HookState};
 use crate::step::journal::Event;
-use crate::step::private::{self, Entered};
+use crate::step::private_dirs::{self, Entered};
 use common::job::{EndCause, StepEnd, Usage};
 use common::wire::node::StepPhase;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long one try may hold up the loop.
+/// The longest time a single attempt blocks the loop.
 const TRY: Duration = Duration::from_millis(500);
 
-/// Between tries: processes that hang in the kernel may do so for minutes.
+/// Pause between attempts: processes that hang in the kernel may do so for minutes.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Between the last sign of life of a task and its exit status.
+/// Pause between the death of a child and the next attempt to reap it.
 const REAP_PAUSE: Duration = Duration::from_millis(2);
 
-/// How long to wait for the child that prepared, once killed. It is in no group and holds nothing;
-/// one that hangs in the kernel for longer must not keep a gang from ending.
+/// How long to wait for the killed preparing child. It is outside the cgroup and holds no resource;
+/// if it hangs in the kernel for longer, the job's other nodes must not wait for it.
 const PREPARER_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the end of a step is kept back because it cannot be written down. A full disk may have
-/// room again soon; one that is read-only for longer must not hold the job's other nodes.
+/// How long the report of the end is delayed because it cannot be recorded. A full disk may get
+/// free space soon; one that is read-only for longer must not delay the job's other nodes.
 const DISK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A cleaning on its way.
+/// A cleanup in progress.
 pub struct Cleanup {
-    end: Verdict,
+    end: EndReason,
     begun: Instant,
     retry_at: Instant,
-    /// Read once all is dead, as long as the group is there: OOM kills and usage.
+    /// OOM kills and usage, read after all processes are dead and before the cgroup is removed.
     measured: Option<(u64, Usage)>,
-    /// No process, file or group of the job is left, and the epilog was started if there is one.
+    /// No process, file or cgroup of the job is left, and the epilog was started if there is one.
     is_gone: bool,
-    /// How it ended, once that is said.
-    judged: Option<StepEnd>,
-    /// Since when its end cannot be written down.
+    /// The step's end, once determined.
+    described: Option<StepEnd>,
+    /// Since when the end cannot be recorded.
     unwritten_since: Option<Instant>,
-    /// What was last complained about.
+    /// The last error that was logged.
     complaint: String,
 }
 
 impl Cleanup {
-    /// When to try again.
     pub const fn retry_at(&self) -> Instant {
         self.retry_at
     }
 }
 
 impl Stage {
-    /// The step ends like this.
-    pub(super) fn clean(end: Verdict) -> Self {
+    /// Ends the step for this reason.
+    pub(super) fn clean(end: EndReason) -> Self {
         let (begun, complaint) = (Instant::now(), String::new());
-        let (measured, judged, unwritten_since) = (None, None, None);
+        let (measured, described, unwritten_since) = (None, None, None);
         let (retry_at, is_gone) = (begun, false);
         Self::Cleaning(Cleanup {
             end,
@@ -66,7 +65,7 @@ impl Stage {
             retry_at,
             measured,
             is_gone,
-            judged,
+            described,
             unwritten_since,
             complaint,
         })
@@ -79,7 +78,7 @@ impl Supervisor {
             return Stage::Cleaning(cleanup);
         }
         match self.try_clean(&mut cleanup) {
-            Ok(true) => Stage::Over,
+            Ok(true) => Stage::Done,
             Ok(false) => {
                 cleanup.retry_at = Instant::now() + REAP_PAUSE;
                 Stage::Cleaning(cleanup)
@@ -95,14 +94,14 @@ impl Supervisor {
         }
     }
 
-    /// False: a child is dead and its exit status on the way, or the epilog runs.
+    /// One attempt; false if a dead child is not reaped yet, or the epilog runs.
     fn try_clean(&mut self, cleanup: &mut Cleanup) -> Result<bool, String> {
         if !cleanup.is_gone {
-            if !self.clear(cleanup)? {
+            if !self.remove_job(cleanup)? {
                 return Ok(false);
             }
             cleanup.is_gone = true;
-            self.hook = Hook::start(HookKind::Epilog, &self.order, &self.dir)
+            self.hook = Hook::start(HookKind::Epilog, &self.spec, &self.dir)
                 .unwrap_or_else(|says| self.epilog_failed(says));
         }
         if !self.epilog()? {
@@ -110,36 +109,39 @@ impl Supervisor {
         }
         let (oom_kills, usage) = cleanup.measured.unwrap_or_default();
         let end = cleanup.end.clone();
-        let end = cleanup.judged.get_or_insert_with(|| self.judge(end, oom_kills, usage)).clone();
+        let end = cleanup
+            .described
+            .get_or_insert_with(|| self.describe_end(end, oom_kills, usage))
+            .clone();
         let event = Event::Ended(Box::new(end));
-        let is_told = matches!(self.phase, StepPhase::Ended(_));
+        let is_published = matches!(self.phase, StepPhase::Ended(_));
         if let Err(error) = self.journal.append(&event) {
             let begun = *cleanup.unwritten_since.get_or_insert_with(Instant::now);
-            if !is_told && begun.elapsed() >= DISK_PATIENCE {
-                self.tell_end(&event);
+            if !is_published && begun.elapsed() >= DISK_PATIENCE {
+                self.publish_end(&event);
             }
             return Err(format!("failed to write the journal: {error}"));
         }
-        if !is_told {
-            self.tell_end(&event);
+        if !is_published {
+            self.publish_end(&event);
         }
-        // The socket leads nowhere from here on; the journal has it all.
+        // The socket is useless from here on; the journal has everything.
         let _ = std::fs::remove_file(self.dir.control());
         Ok(true)
     }
 
-    /// All that ran is gone, whether or not it could be written down. A kantd that hears it and is
-    /// started again before it was finds a supervisor that still says so.
-    fn tell_end(&mut self, event: &Event) {
+    /// Publishes the end, whether it was recorded or not. A kantd that restarts before it is
+    /// recorded finds this supervisor, which still reports it.
+    fn publish_end(&mut self, event: &Event) {
         self.phase = event.phase();
-        self.control.push(&Line::Phase(self.phase.clone()));
+        self.control.push(&Update::Phase(self.phase.clone()));
     }
 
-    /// Is the epilog over? Whatever became of it is no word on the job.
+    /// Whether the epilog has ended. Its result does not affect the job's.
     fn epilog(&mut self) -> Result<bool, String> {
         let Some(hook) = &self.hook else { return Ok(true) };
         let state = hook.state();
-        if matches!(state, HookState::Runs) {
+        if matches!(state, HookState::Running) {
             return Ok(false);
         }
         hook.end().map_err(|error| error.to_string())?;
@@ -155,8 +157,9 @@ impl Supervisor {
         None
     }
 
-    /// Removes all of the job, and what is left of its prolog. False: not all is dead yet.
-    fn clear(&mut self, cleanup: &mut Cleanup) -> Result<bool, String> {
+    /// Removes the job's processes and files, and the rest of its prolog; false if not all
+    /// processes are dead yet.
+    fn remove_job(&mut self, cleanup: &mut Cleanup) -> Result<bool, String> {
         if let Some(prolog) = &self.hook {
             prolog.end().map_err(|error| error.to_string())?;
             self.hook = None;
@@ -169,11 +172,11 @@ impl Supervisor {
         }
         let group = self.group.as_ref();
         cleanup.measured.get_or_insert_with(|| (group.oom_kills(), self.usage()));
-        // Before the group: what is in a tmpfs is the group's memory. Before the journal: what is
-        // on the disk may be all the room there is.
+        // Before the cgroup, because a tmpfs is charged to it; and before the journal, because
+        // removed files may be the only free space.
         self.private.iter_mut().for_each(Entered::leave);
-        match private::remove(&self.dir) {
-            // Nothing can be removed from such a disk, and nobody is served by waiting for it.
+        match private_dirs::remove(&self.dir) {
+            // Nothing can be removed from such a disk, and waiting does not help.
             Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {}
             Err(error) => {
                 let shown = self.dir.private();
@@ -185,18 +188,18 @@ impl Supervisor {
         Ok(true)
     }
 
-    fn judge(&self, end: Verdict, oom_kills: u64, usage: Usage) -> StepEnd {
+    fn describe_end(&self, end: EndReason, oom_kills: u64, usage: Usage) -> StepEnd {
         let exit = match end.cause {
             EndCause::LaunchFailed | EndCause::NodeFault => None,
             _ => self.failure.map(|(_, exit)| exit),
         };
-        let Verdict { mut cause, mut message } = end;
+        let EndReason { mut cause, mut message } = end;
         if cause == EndCause::Exited && exit.is_some() && oom_kills > 0 {
             cause = EndCause::OutOfMemory;
             message = Some(format!(
                 "exceeded its memory limit of {} on node {}, and the kernel killed it: ask for \
                  more with --mem",
-                self.order.share.memory, self.order.node
+                self.spec.share.memory, self.spec.node
             ));
         }
         StepEnd {
@@ -206,7 +209,7 @@ impl Supervisor {
             ended_at: clock::now(),
             usage,
             message,
-            // The keeper knows the book.
+            // kantd adds them from the ledger.
             steps: Vec::new(),
         }
     }

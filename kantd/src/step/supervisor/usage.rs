@@ -1,6 +1,6 @@
-//! What a step used, once nothing of it lives: CPU time and memory from its group, disks from the
-//! kernel's sums over all children that ended, GPUs from what kantd kept beside the journal.
-//! Never fails an end: what cannot be measured is zero or missing.
+//! The resources that a step used, measured when all its processes are dead: CPU time and memory
+//! from its cgroup, disks from the kernel's sums over reaped children, GPUs from kantd's samples.
+//! What cannot be measured is zero or missing.
 
 use super::Supervisor;
 use crate::step::gpu_tally::GpuTally;
@@ -8,8 +8,8 @@ use common::job::Usage;
 use common::unit::Bytes;
 use std::fs;
 
-/// Bytes that came from disks and went to them, by this process and all that it has reaped: the
-/// kernel adds a child's sums to those of whoever reaps it (man 5 proc, /proc/PID/io).
+/// Bytes read from and written to disks by this process and all that it has reaped: the kernel adds
+/// a child's sums to its reaper's (man 5 proc, /proc/PID/io).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskSums {
     read: u64,
@@ -17,7 +17,7 @@ pub struct DiskSums {
 }
 
 impl DiskSums {
-    /// Up to now; zeros where the kernel does not count.
+    /// The sums up to now; zeros if the kernel does not count.
     pub fn now() -> Self {
         fs::read_to_string("/proc/self/io").map(|text| Self::parse(&text)).unwrap_or_default()
     }
@@ -27,7 +27,7 @@ impl DiskSums {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|rest| rest.trim().parse().ok()).unwrap_or(0)
         };
-        // Pages that were dropped before they reached the disk were counted when they were made.
+        // Pages discarded before they were written had been counted as written.
         let written: u64 = number("write_bytes:");
         Self {
             read: number("read_bytes:"),
@@ -37,7 +37,7 @@ impl DiskSums {
 }
 
 impl Supervisor {
-    /// As long as the group is there.
+    /// The usage; to be called while the cgroup exists.
     pub(super) fn usage(&self) -> Usage {
         let (before, now) = (self.disks_before, DiskSums::now());
         Usage {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_sums_are_read_and_what_never_reached_a_disk_is_left_out() {
+    fn the_kernels_sums_are_parsed_and_discarded_writes_subtracted() {
         let text = "rchar: 9\nwchar: 9\nread_bytes: 4096\nwrite_bytes: 12288\n\
                     cancelled_write_bytes: 4096\n";
         assert_eq!(DiskSums::parse(text), DiskSums { read: 4096, written: 8192 });

@@ -1,16 +1,16 @@
 //! Soft limits of the submitting shell, applied to a job's processes (man 2 getrlimit), and the
-//! supervisor's own limit of open files. Hard limits are never changed: they are the node's.
+//! supervisor's own limit of open files. Hard limits stay the node's.
 
 use common::job::Rlimit;
 
-/// A limit, ready to use between fork and exec.
+/// A soft limit, prepared for use between fork and exec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SoftLimit {
     resource: libc::__rlimit_resource_t,
     soft: libc::rlim_t,
 }
 
-/// Their names, less `RLIMIT_`.
+/// Names of the limits, without `RLIMIT_`.
 const RESOURCES: [(&str, libc::__rlimit_resource_t); 16] = [
     ("as", libc::RLIMIT_AS),
     ("core", libc::RLIMIT_CORE),
@@ -30,7 +30,7 @@ const RESOURCES: [(&str, libc::__rlimit_resource_t); 16] = [
     ("stack", libc::RLIMIT_STACK),
 ];
 
-/// The limits known here, after the default of open files; others are left out.
+/// The limits to apply: the default of open files, then the submitted ones known here.
 pub fn soft_limits(asked: &[Rlimit], open_files: SoftLimit) -> Vec<SoftLimit> {
     let known = |limit: &Rlimit| {
         let (_, resource) = RESOURCES.iter().find(|(name, _)| *name == limit.name)?;
@@ -39,27 +39,27 @@ pub fn soft_limits(asked: &[Rlimit], open_files: SoftLimit) -> Vec<SoftLimit> {
     std::iter::once(open_files).chain(asked.iter().filter_map(known)).collect()
 }
 
-/// A limit of open files, as a runtime is told to set it.
+/// A limit of open files for a container runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLimit {
     pub soft: u64,
     pub hard: u64,
 }
 
-/// The last word of these on open files. `None` where the hard limit is none: nothing to keep.
+/// The effective limit of open files; `None` if the hard limit is infinite.
 pub fn open_files(limits: &[SoftLimit]) -> Option<FileLimit> {
     let wanted = limits.iter().rfind(|limit| limit.resource == libc::RLIMIT_NOFILE)?;
     let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: reads into the live struct it is handed.
+    // SAFETY: writes into the live struct that is passed.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut now) };
     let hard = Some(now.rlim_max).filter(|hard| *hard != libc::RLIM_INFINITY)?;
     Some(FileLimit { soft: wanted.soft.min(hard), hard })
 }
 
-/// Sets a soft limit, at most the hard one. A refusal is no reason not to run.
+/// Sets a soft limit, at most to the hard one. A failure does not keep the job from running.
 pub fn apply(limit: &SoftLimit) {
     let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls read or write the live struct they are handed.
+    // SAFETY: both calls read or write the live struct that is passed.
     unsafe {
         if libc::getrlimit(limit.resource, &raw mut now) == 0 {
             now.rlim_cur = limit.soft.min(now.rlim_max);
@@ -68,11 +68,11 @@ pub fn apply(limit: &SoftLimit) {
     }
 }
 
-/// Raises our own soft limit of open files to the hard one: many tasks with files of their own
-/// need more than the usual 1024. Returns what it was, for the tasks.
+/// Raises the supervisor's soft limit of open files to the hard one, because many tasks with their
+/// own files need more than the usual 1024. Returns the former limit, for the tasks.
 pub fn raise_open_files() -> SoftLimit {
     let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: reads into the live struct it is handed.
+    // SAFETY: writes into the live struct that is passed.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut now) };
     apply(&SoftLimit { resource: libc::RLIMIT_NOFILE, soft: libc::RLIM_INFINITY });
     SoftLimit { resource: libc::RLIMIT_NOFILE, soft: now.rlim_cur }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn asked_limits_come_after_the_default_and_unknown_names_are_left_out() {
+    fn submitted_limits_come_after_the_default_and_unknown_names_are_ignored() {
         let files = SoftLimit { resource: libc::RLIMIT_NOFILE, soft: 1024 };
         let asked = [limit("nofile", Some(99)), limit("core", None), limit("warp", Some(1))];
         let limits = soft_limits(&asked, files);

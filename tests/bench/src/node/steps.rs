@@ -14,7 +14,7 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Tasks};
 use common::wire::node::{LaunchOrder, StepPhase};
 use e2e::{Binaries, Build};
-use kantd::accounting::Bench;
+use kantd::accounting::GpuAccounting;
 use kantd::cgroup;
 use kantd::gpu::{meter, nvml};
 use kantd::step::{StartLimits, StepChanges, StepRules, Steps, StepsSettings};
@@ -69,7 +69,7 @@ impl House {
         let settings = StepsSettings {
             spool: home.path().join("spool"),
             node: NodeName::new("n1")?,
-            cgroup: cgroup::detect(CgroupMode::Auto, &root)?.place,
+            cgroup: cgroup::detect(CgroupMode::Auto, &root)?.parent,
             allow_root: true,
             rules: StepRules::default(),
             program: program.clone(),
@@ -187,7 +187,7 @@ impl House {
         Ok(first.duration_since(before)?)
     }
 
-    /// One look at the GPUs of many steps: CPU time of this thread.
+    /// One sample of the GPUs of many steps: CPU time of this thread.
     async fn looks(&mut self, library: &Path, figures: &mut Figures) -> anyhow::Result<()> {
         for place in 0..WATCHED {
             self.start("#!/bin/sh\nuntil [ -e enough ]; do sleep 1; done\n", Some(place))?;
@@ -197,13 +197,13 @@ impl House {
             figures.add("supervisor of a step, RSS", "MiB", rss_mib(pid)?);
         }
         let library = library.to_owned();
-        let mut bench = Bench::new(Box::new(move || meter::open(Some(&library))));
+        let mut accounting = GpuAccounting::new(Box::new(move || meter::open(Some(&library))));
         let status = self.steps.status();
         for look in 0..=LOOKS {
             let running = status.iter().map(|step| (step.id, self.steps.dir_of(step.id)));
             let running = running.collect();
             let before = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?;
-            bench.look(running);
+            accounting.sample(running);
             let used = Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)? - before);
             // The first reads orders and starts the library.
             if look > 0 {

@@ -103,7 +103,7 @@ impl Kantd {
             around.outputs.push(NodeOutput::Close(link));
         }
         self.is_welcomed = false;
-        self.desired.suspend();
+        self.desired.invalidate();
         around.outputs.push(NodeOutput::DialIn(self.course.wait_ms(ending, dice)));
     }
 
@@ -135,8 +135,8 @@ impl Kantd {
                         self.note(step.status(id));
                     }
                 }
-                NodeAction::Limit(id, limit) => self.observed.note_limit(id, limit),
-                NodeAction::Resize(id, resized) => self.observed.note_size(id, resized.number),
+                NodeAction::Limit(id, limit) => self.observed.record_limit(id, limit),
+                NodeAction::Resize(id, resized) => self.observed.record_size(id, resized.number),
                 NodeAction::Stop(id) => {
                     if let Some(step) = node.steps.get_mut(&id)
                         && step.stop(id, around)

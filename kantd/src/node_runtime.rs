@@ -1,0 +1,85 @@
+//! The concurrent tasks of kantd and their channels: the session sends messages to the runner, the
+//! runner publishes the observed phases, and the session and the output reader read those.
+
+use crate::health::Findings;
+use crate::local;
+use crate::notify;
+use crate::output::OutputReader;
+use crate::runner::{Executor, Runner, RunnerMessage};
+use crate::session::{NodeInfo, Session, SessionTiming};
+use crate::step::Steps;
+use common::wire::node::StepStatus;
+use net::{Endpoint, LocalListener};
+use node::Observed;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+/// Capacity of the channel to the runner, which never takes long.
+const MESSAGES_MAX: usize = 64;
+
+/// The parts of a node daemon, before they are started.
+#[derive(Debug)]
+pub struct NodeRuntime {
+    /// The controllers, in the order in which to connect; at least one.
+    pub controllers: Vec<Endpoint>,
+    pub info: NodeInfo,
+    /// Run jobs of root if the controller allows them.
+    pub allow_root: bool,
+    pub timing: SessionTiming,
+    pub health: Findings,
+    /// Steps in which programs can be started, if there are any.
+    pub steps: Option<Steps>,
+}
+
+impl NodeRuntime {
+    /// Starts the runner, the session, the watchdog and the local socket. `held` are the adopted
+    /// steps, `changes` later phase changes. No task ends on its own; all end when the set is
+    /// dropped.
+    pub fn start<E: Executor>(
+        self,
+        executor: E,
+        held: Vec<StepStatus>,
+        changes: mpsc::UnboundedReceiver<StepStatus>,
+        listener: Option<LocalListener>,
+    ) -> JoinSet<()> {
+        let (runner, observed) = Runner::new(executor, held);
+        let (messages, inbox) = mpsc::channel(MESSAGES_MAX);
+        let (session_controller, answers) = watch::channel(None);
+
+        let mut running = JoinSet::new();
+        running.spawn(runner.run(inbox, changes));
+        running.spawn(notify::watchdog(messages.clone()));
+        if let Some(listener) = listener {
+            let router = local::router(&self.controllers, answers);
+            running.spawn(async move {
+                if let Err(error) = net::serve(listener, router, std::future::pending()).await {
+                    tracing::error!(%error, "the local socket failed");
+                }
+            });
+        }
+        running.spawn(self.session(observed, messages, session_controller).run());
+        running
+    }
+
+    fn session(
+        self,
+        observed: watch::Receiver<Observed>,
+        messages: mpsc::Sender<RunnerMessage>,
+        session_controller: watch::Sender<Option<Endpoint>>,
+    ) -> Session {
+        let output = OutputReader::new(self.allow_root, observed.clone())
+            .emulated(self.info.inventory.is_emulated());
+        let Self { controllers, info, timing, health, steps, .. } = self;
+        Session {
+            controllers,
+            info,
+            timing,
+            observed,
+            health,
+            messages,
+            output,
+            steps,
+            session_controller,
+        }
+    }
+}
