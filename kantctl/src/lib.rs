@@ -1,5 +1,5 @@
-//! kantctl, the command line of kant: from arguments to an exit code.
-//! Never decides anything about jobs; it asks the controller and shows the answer.
+//! kantctl, the command line of kant: from arguments to an exit code. It never decides anything
+//! about jobs; it asks the controller and shows the answer.
 
 pub mod cli;
 pub mod config;
@@ -7,7 +7,6 @@ pub mod directive;
 pub mod failure;
 pub mod keys;
 pub mod output;
-pub mod quick;
 pub mod server;
 pub mod signals;
 pub mod slurm;
@@ -28,24 +27,23 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The command line, for manual pages and completions.
+/// The complete command line, from which manual pages and completions are generated.
 #[must_use]
 pub fn command() -> clap::Command {
     Cli::command().mut_subcommand("submit", |submit| submit.args_override_self(true))
 }
 
-/// Runs a command line; the first argument is the program's name. Gives the exit code.
+/// Runs a command line, whose first argument is the program's name, and returns the exit code.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(name) = slurm::name::Name::of(arguments.first()) {
         return slurm::name::run(name, &arguments);
     }
-    let parsed = || {
-        let matches = command().try_get_matches_from(&arguments)?;
-        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
-    };
-    let cli = match quick::read(&arguments).map_or_else(parsed, Ok) {
+    let parsed = command()
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command())));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, arguments.iter().any(|word| word == "submit")),
     };
@@ -53,14 +51,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_verb(cli, &screen).unwrap_or_else(|failure| {
         screen::complain(&failure);
         if screen.json {
-            // Whoever should read it is gone then, and the exit code says the rest.
+            // If stdout is closed, the exit code still reports the failure.
             drop(screen.failure(&failure));
         }
         failure.kind.code()
     })
 }
 
-/// Shows what clap says: help, the version, or what is wrong with the arguments.
+/// Prints clap's output: help, the version, or an error in the arguments.
 fn refuse(error: &clap::Error, submits: bool) -> u8 {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -76,18 +74,18 @@ fn refuse(error: &clap::Error, submits: bool) -> u8 {
     };
     match refused {
         Some(failure) => screen::complain(&failure),
-        // Nobody is left to tell when stdout and stderr are gone.
+        // Nothing is left to do when stdout and stderr are closed.
         None => drop(error.print()),
     }
     if error.use_stderr() { Kind::Usage.code() } else { failure::OK }
 }
 
-/// An option of sbatch that is none of ours.
+/// A message about an option of sbatch that kant does not support.
 fn not_yet(option: &str) -> Option<Failure> {
     Some(Failure::usage(anyhow::Error::msg(submission::complaint::not_yet(option)?)))
 }
 
-/// A command of Slurm as a verb.
+/// A message about a Slurm command that is used as a verb.
 fn of_slurm(word: &str) -> Option<Failure> {
     let hint = slurm::instead_of(word)?;
     Some(Failure::usage(anyhow::anyhow!("there is no verb `{word}`")).hint(hint))
@@ -135,7 +133,7 @@ fn retry_from_env() -> Result<Option<Span>, Failure> {
     })
 }
 
-/// An environment variable; an empty one is as good as none.
+/// An environment variable; an empty one counts as unset.
 fn from_env(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

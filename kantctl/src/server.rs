@@ -1,5 +1,5 @@
-//! Asking the controller, on the first of its sockets that answers, and again for a while where
-//! asking twice does no harm. Never decides what an answer means.
+//! Client of the controller: sends a request to the first socket that accepts connections, and
+//! retries for a while where a repeated request does no harm.
 
 mod exchange;
 mod failing;
@@ -20,47 +20,45 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-/// How long verbs without a patience of their own keep asking: an election, or a controller's
-/// restart, takes a second or two.
+/// How long most verbs keep retrying: an election, or a controller's restart, takes a second or
+/// two.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_CAP: Duration = Duration::from_secs(2);
-/// The longest a long poll is asked to wait; a daemon's answer limit is above it.
+/// The longest time that a long poll is asked to wait; a daemon's response timeout is above it.
 pub const POLL_SECONDS: u64 = 20;
-/// Time for an answer beyond what it was asked to wait.
+/// Time for an answer in addition to the time of a long poll.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
-/// So many wishes of one command are on their way at once: the controller writes them to disk
-/// together.
+/// Requests of one command that are sent concurrently: the controller writes them to disk together.
 pub const AT_ONCE: usize = 16;
 
 #[derive(Debug)]
 pub struct Server {
     clients: Vec<Client>,
     retry: Option<Duration>,
-    /// Its questions without an answer for now: the first says so, the last that it has one.
+    /// Requests that are being retried: the first reports the problem, the last its end.
     failing: Arc<AtomicUsize>,
 }
 
-/// Which failures may be followed by asking again.
+/// Which failed requests may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
-    /// Only when nothing was done: nothing was sent, or to nobody who leads.
+    /// Only those that were not executed: nothing was sent, or no leader received it.
     IfUnsent,
-    /// Always when no answer came: asking twice does no harm.
+    /// All that were not answered: a repeated request does no harm.
     IfUnanswered,
 }
 
-/// Why there is no answer.
 enum Silence {
-    /// No socket answers, each for its reason.
+    /// No socket accepts connections; one error for each.
     Unreached(Vec<ClientError>),
-    /// One answered, or broke off.
+    /// A daemon refused, or the connection broke.
     Failed(ClientError),
 }
 
 impl Server {
-    /// The controller behind these sockets, tried in order. `retry` replaces every verb's own
-    /// patience.
+    /// The controller behind these sockets, tried in order. `retry` replaces every verb's own retry
+    /// time.
     #[must_use]
     pub fn new(sockets: &[PathBuf], retry: Option<Duration>) -> Self {
         let client = |path: &PathBuf| {
@@ -71,38 +69,38 @@ impl Server {
         Self { clients: sockets.iter().map(client).collect(), retry, failing: Arc::default() }
     }
 
-    /// The same, asking once.
+    /// The same controller, without retries.
     #[must_use]
     pub fn impatient(&self) -> Self {
         Self { retry: Some(Duration::ZERO), ..self.again() }
     }
 
-    /// Asks for what has no end: gives the answer as it comes.
+    /// Requests a stream without end, and returns the answer's body as it arrives.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn stream(&self, path: &str, patience: Duration) -> Result<Body, Failure> {
         self.ask(Again::IfUnanswered, patience, async |client| streamed(client, path).await).await
     }
 
-    /// How long to keep asking: as the user said with --retry, or so long.
+    /// How long to keep retrying: the user's --retry, or `own`.
     #[must_use]
     pub fn patience(&self, own: Duration) -> Duration {
         self.retry.unwrap_or(own)
     }
 
-    /// Asks for something.
+    /// Sends a GET request, with the usual retry time.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer, or a refusal.
+    /// [`Failure`] when there is no answer, or the controller refuses.
     pub async fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, Failure> {
         self.get_for(path, PATIENCE).await
     }
 
-    /// Asks for something, and again for so long while nobody answers.
+    /// Sends a GET request, and retries for `patience`.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn get_for<A: DeserializeOwned>(
         &self,
         path: &str,
@@ -111,10 +109,10 @@ impl Server {
         self.ask(Again::IfUnanswered, patience, async |client| client.get(path).await).await
     }
 
-    /// Puts a wish. `again` says what it would do if it were granted twice.
+    /// Sends a POST request. `again` depends on what the request does when it is executed twice.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer, or a refusal.
+    /// [`Failure`] when there is no answer, or the controller refuses.
     pub async fn post<Q, A>(&self, path: &str, wish: &Q, again: Again) -> Result<A, Failure>
     where
         Q: Serialize,
@@ -123,10 +121,10 @@ impl Server {
         self.ask(again, PATIENCE, async |client| client.post(path, wish).await).await
     }
 
-    /// Puts a wish that carries its own key, so that it is granted once however often it is sent.
+    /// Sends a POST request that has a request key, so that it is executed only once.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn post_keyed<Q, A>(
         &self,
         path: &str,
@@ -140,11 +138,11 @@ impl Server {
         self.ask(Again::IfUnanswered, patience, async |client| client.post(path, wish).await).await
     }
 
-    /// Asks for something that comes in lines, the first of a kind of its own, the others added one
-    /// by one to what `start` makes of it.
+    /// Requests an answer in JSON lines: the first line has a type of its own; the others are added
+    /// one by one to what `start` returns for the first.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer, or a refusal.
+    /// [`Failure`] when there is no answer, or the controller refuses.
     pub async fn get_lines<H, L, S>(
         &self,
         path: &str,
@@ -159,10 +157,10 @@ impl Server {
         self.ask(Again::IfUnanswered, PATIENCE, lines).await
     }
 
-    /// Asks for bytes, with the headers they come with.
+    /// Requests bytes, with the response headers.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn get_bytes_for(
         &self,
         path: &str,
@@ -171,20 +169,20 @@ impl Server {
         self.ask(Again::IfUnanswered, patience, async |client| get_bytes(client, path).await).await
     }
 
-    /// The same controller, on the same connections.
+    /// The same controller, over the same connections.
     #[must_use]
     pub fn again(&self) -> Self {
         let failing = self.failing.clone();
         Self { clients: self.clients.clone(), retry: self.retry, failing }
     }
 
-    /// The same controller on connections of its own, for another thread: it keeps asking nobody.
+    /// The same controller over new connections, for another thread, without retries.
     #[must_use]
     pub fn fresh(&self) -> Self {
         self.fresh_within(ANSWER_LIMIT)
     }
 
-    /// The same, for who wants an answer soon or none.
+    /// The same, with a limit on the time for an answer.
     #[must_use]
     pub fn fresh_within(&self, limit: Duration) -> Self {
         let again =
@@ -193,10 +191,10 @@ impl Server {
         Self { clients, retry: Some(Duration::ZERO), failing: Arc::default() }
     }
 
-    /// Puts bytes where they belong, however often they are sent; the answer says nothing more.
+    /// Posts bytes in a request that may be repeated; the answer has no content.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn post_bytes(
         &self,
         path: &str,
@@ -241,7 +239,7 @@ impl Server {
         }
     }
 
-    /// Asks the first socket that anybody listens on.
+    /// Sends the request to the first socket that accepts connections.
     async fn ask_once<A>(
         &self,
         question: &impl AsyncFn(&Client) -> Result<A, ClientError>,
@@ -265,7 +263,7 @@ fn may_ask_again(silence: &Silence, again: Again) -> bool {
             let unanswered = match error {
                 error if says_nothing_done(error) => return true,
                 ClientError::Interrupted { .. } | ClientError::TimedOut { .. } => true,
-                // A daemon in between, or a controller that leads nothing at the moment.
+                // From a daemon in between, or from a controller without a leader.
                 ClientError::Refused { status: 502..=504, .. } => !says_silent_node(error),
                 _ => false,
             };
@@ -283,13 +281,13 @@ impl From<Silence> for Failure {
         let reasons: Vec<String> = errors.iter().map(reason).collect();
         let text = format!("failed to reach the controller: {}", reasons.join("; "));
         Failure::new(Kind::Unreachable, anyhow::Error::msg(text)).hint(
-            "is the daemon running? `systemctl status kantctld kantd`; another socket is named \
+            "is the daemon running? `systemctl status kantctld kantd`; name another socket \
              with --socket or KANT_SOCKET",
         )
     }
 }
 
-/// What is wrong with a socket.
+/// The reason why a socket does not answer.
 fn reason(error: &ClientError) -> String {
     match error {
         ClientError::Unreachable { endpoint, source, .. } => format!("{endpoint}: {source}"),
@@ -303,7 +301,7 @@ mod tests {
     use net::ApiError;
 
     #[tokio::test]
-    async fn an_absent_controller_is_named_by_its_sockets() {
+    async fn the_error_for_an_unreachable_controller_lists_its_sockets() {
         let sockets = ["/nonexistent/a.sock".into(), "/nonexistent/b.sock".into()];
         let server = Server::new(&sockets, Some(Duration::ZERO));
         let failure = server.get::<()>("/v1/status").await.unwrap_err();
@@ -314,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_repeated_after_silence_only_where_that_does_no_harm() {
+    fn requests_are_retried_only_where_that_does_no_harm() {
         let refused = |status, code: &str| {
             let error = ApiError { code: code.to_owned(), message: String::new(), hint: None };
             Silence::Failed(ClientError::Refused { status, error })

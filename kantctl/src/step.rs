@@ -1,6 +1,6 @@
-//! Steps: programs that run side by side as the tasks of a job. `conduct` is the loop of who asked
-//! for one; `starter` is the parent of the tasks on each node; `line` is what lies between the two,
-//! and `attach` is who looks on. Never decides what a job gets; a step has no more than its job.
+//! Steps: programs that run concurrently as the tasks of a job, within the job's allocation.
+//! `conduct` is the client that requested a step, `starter` starts its tasks on each node, `line`
+//! connects the two, and `attach` is a client that attaches to a running step.
 
 pub mod allocate;
 pub mod attach;

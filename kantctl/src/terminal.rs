@@ -1,5 +1,5 @@
-//! A terminal taken over for a while: its own screen, keys one by one, no cursor. Never kept: the
-//! guard gives it back on every way out, a panic's and a signal's too.
+//! A terminal in full-screen mode: alternate screen, single key presses, no cursor. A guard
+//! restores it on every exit path, including panics and signals.
 
 use crate::failure::Failure;
 use anyhow::Context;
@@ -8,16 +8,16 @@ use std::io::{IsTerminal, Read, Write};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// Another screen, without a cursor; and back (xterm's control sequences, DECSET 1049 and 25).
+/// The alternate screen without a cursor, and back (xterm's control sequences, DECSET 1049 and 25).
 const TAKE: &str = "\x1b[?1049h\x1b[?25l";
 const GIVE_BACK: &str = "\x1b[?25h\x1b[?1049l";
-/// Where nobody says how large it is.
+/// The size where the terminal does not report one.
 const USUAL: (u16, u16) = (80, 24);
 
-/// What the user did.
+/// A key press or another event of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    /// `q`, Ctrl-C, the end of input, or a signal that asks for an end.
+    /// `q`, Ctrl-C, the end of input, or a signal that ends the program.
     Quit,
     Letter(char),
     /// An arrow, or `k`.
@@ -26,11 +26,10 @@ pub enum Key {
     Down,
     PageUp,
     PageDown,
-    /// The terminal has another size.
     Resized,
 }
 
-/// The terminal, as long as this lives.
+/// The terminal, in full-screen mode until this is dropped.
 pub struct Terminal {
     keys: UnboundedReceiver<Key>,
     resized: Signal,
@@ -38,14 +37,16 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes it over.
+    /// Enters full-screen mode.
     ///
     /// # Errors
-    /// [`Failure`] when input or output is no terminal, or it cannot be had.
+    /// [`Failure`] when stdin or stdout is not a terminal, or it cannot be set up.
     pub fn take() -> Result<Self, Failure> {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
             let refused = Failure::usage(anyhow::anyhow!("this needs a terminal"));
-            return Err(refused.hint("`kantctl queue` lists jobs, and --json tells programs"));
+            return Err(
+                refused.hint("`kantctl queue` lists jobs, and its --json output is for programs")
+            );
         }
         let catch = |kind| signal(kind).context("failed to listen to signals");
         let resized = catch(SignalKind::window_change())?;
@@ -55,7 +56,7 @@ impl Terminal {
             catch(SignalKind::hangup())?,
         ];
         enable_raw_mode().context("failed to set the terminal up")?;
-        // From here on the guard puts it right again.
+        // From here on the guard restores the terminal.
         let terminal = Self { keys: keys(), resized, ends };
         write(TAKE)?;
         Ok(terminal)
@@ -68,7 +69,7 @@ impl Terminal {
         (width.into(), height.into())
     }
 
-    /// Draws lines from the top; what was below them is gone.
+    /// Draws lines from the top, and clears what is below them.
     ///
     /// # Errors
     /// [`Failure`] when the terminal is gone.
@@ -85,7 +86,7 @@ impl Terminal {
         write(&text)
     }
 
-    /// Waits for what the user does next.
+    /// Waits for the next event.
     pub async fn key(&mut self) -> Key {
         let [terminate, interrupt, hangup] = &mut self.ends;
         tokio::select! {
@@ -100,7 +101,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // The terminal may be gone: then there is nobody to give it back to.
+        // The terminal may be gone: then there is nothing to restore.
         drop(write(GIVE_BACK));
         let _ = disable_raw_mode();
     }
@@ -112,8 +113,8 @@ fn write(text: &str) -> Result<(), Failure> {
     Ok(written.context("failed to write to the terminal")?)
 }
 
-/// Reads keys on a thread of its own, which ends with the process: a read of a terminal cannot be
-/// called off.
+/// Reads keys in a thread of its own, which ends with the process: a read of a terminal cannot be
+/// cancelled.
 fn keys() -> UnboundedReceiver<Key> {
     let (tell, told) = unbounded_channel();
     std::thread::spawn(move || {
@@ -134,7 +135,7 @@ fn keys() -> UnboundedReceiver<Key> {
     told
 }
 
-/// Keys of what a terminal sends (man console_codes; xterm's cursor keys).
+/// Parses the bytes that a terminal sends (man console_codes; xterm's cursor keys).
 fn parsed(bytes: &[u8]) -> Vec<Key> {
     let mut keys = Vec::new();
     let mut rest = bytes;
@@ -145,7 +146,7 @@ fn parsed(bytes: &[u8]) -> Vec<Key> {
             (0x1b, [b'[', b'5', b'~', left @ ..]) => (Some(Key::PageUp), left),
             (0x1b, [b'[', b'6', b'~', left @ ..]) => (Some(Key::PageDown), left),
             (0x1b, [b'[' | b'O', _, left @ ..]) => (None, left),
-            // Ctrl-C, Ctrl-D: raw mode hands them on.
+            // Ctrl-C, Ctrl-D: raw mode passes them on.
             (b'q' | b'Q' | 0x03 | 0x04, left) => (Some(Key::Quit), left),
             (b'k', left) => (Some(Key::Up), left),
             (b'j', left) => (Some(Key::Down), left),
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_read_also_several_at_once_and_nonsense_is_passed_over() {
+    fn several_keys_are_read_at_once_and_unknown_sequences_are_skipped() {
         assert_eq!(parsed(b"\x1b[A\x1bOBm"), [Key::Up, Key::Down, Key::Letter('m')]);
         assert_eq!(parsed(b"\x1b[5~\x1b[6~ "), [Key::PageUp, Key::PageDown, Key::PageDown]);
         assert_eq!(parsed(b"\x03"), [Key::Quit]);

@@ -35,7 +35,7 @@ async fn inside_a_job_it_is_that_job() {
 #[tokio::test]
 async fn outside_a_job_is_named_and_a_refusal_is_told() {
     let house = controller();
-    let words = ["this runs in no job", "kantctl checkpoint 42"];
+    let words = ["this does not run inside a job", "kantctl checkpoint 42"];
     house.kantctl(&["checkpoint"]).await.refused(2, &words);
     house.kantctl(&["checkpoint", "x"]).await.refused(2, &["x"]);
     assert_eq!(house.asked().len(), 0);

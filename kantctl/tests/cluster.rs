@@ -53,7 +53,7 @@ g1    idle    0/4   0B/8G     -  -        0
     assert!(house.kantctl(&["show", "node", "g1"]).await.good().contains("0 of 4 in use"));
     assert!(house.kantctl(&["queues"]).await.good().contains("main*"));
     let status = house.kantctl(&["status"]).await;
-    assert!(status.good().contains("jobs        1 wait, 2 run, 3 are over\n"), "{}", status.out);
+    assert!(status.good().contains("jobs        1 waiting, 2 running, 3 finished\n"), "{}", status.out);
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn a_resumed_node_that_is_still_unwell_is_told_of() {
     });
     let done = house.kantctl(&["resume", "g1"]).await;
     assert_eq!(done.good(), "Resumed g1\n");
-    let said = "g1 is not well: gpu_lost: GPU 1 (GPU-1): is lost; jobs start there all the same";
+    let said = "g1 has a problem: gpu_lost: GPU 1 (GPU-1): is lost; jobs start there nevertheless";
     assert!(done.err.contains(said), "{}", done.err);
     assert!(!done.err.contains("too hot"), "no reason to keep jobs off: {}", done.err);
 }
@@ -285,7 +285,7 @@ async fn who_books_nodes_that_run_jobs_is_told_of_them() {
     let create = |name| ["reservations", "create", name, "-w", "g[1-2]", "--for", "2h"];
     let done = house.kantctl(&create("fans")).await;
     assert!(done.good().starts_with("Reserved fans"), "{}", done.out);
-    assert!(done.err.contains("jobs still run on g2, and go on there"), "{}", done.err);
+    assert!(done.err.contains("jobs still run on g2, and continue there"), "{}", done.err);
     let later = house.kantctl(&create("later")).await;
     assert_eq!((later.code, later.err.as_str()), (Some(0), ""), "it has not begun");
 }

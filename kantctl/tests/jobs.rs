@@ -249,7 +249,7 @@ async fn cancel_finds_jobs_by_what_they_are() {
     let done = house.kantctl(&["cancel", "-u", "ada", "-t", "PD"]).await;
     assert_eq!(done.good(), "Cancelled 42\n");
     let done = house.kantctl(&["cancel", "--name", "x"]).await;
-    assert_eq!((done.good(), done.err.as_str()), ("", "kantctl: no such jobs\n"));
+    assert_eq!((done.good(), done.err.as_str()), ("", "kantctl: no matching jobs\n"));
 }
 
 #[tokio::test]
@@ -313,7 +313,7 @@ async fn the_tasks_of_a_large_array_are_counted() {
     });
     let done = house.kantctl(&["wait", "42"]).await;
     assert_eq!(done.code, Some(3));
-    assert_eq!(done.err, "kantctl: job 42 is over: 9 COMPLETED, 1 FAILED\n");
+    assert_eq!(done.err, "kantctl: job 42 ended: 9 COMPLETED, 1 FAILED\n");
 }
 
 #[tokio::test]
@@ -326,7 +326,7 @@ async fn waiting_goes_on_until_the_end_and_through_a_controllers_absence() {
     });
     let done = house.kantctl(&["wait", "42"]).await;
     assert_eq!(done.good(), "");
-    assert!(done.err.ends_with("kantctl: job 42 is over: COMPLETED\n"), "{}", done.err);
+    assert!(done.err.ends_with("kantctl: job 42 ended: COMPLETED\n"), "{}", done.err);
     assert_eq!(house.questions().len(), 4);
 }
 

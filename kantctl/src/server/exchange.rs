@@ -1,4 +1,4 @@
-//! One request to one daemon, and its answer. Never asks again.
+//! One request to one daemon, and its answer, without retries.
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::response::Parts;
@@ -6,10 +6,10 @@ use axum::http::{HeaderMap, Request};
 use net::{ApiError, Client, ClientError};
 use serde::Deserialize;
 
-/// More than a daemon sends: a backup is as large as a state, about 70 MiB with 100,000 jobs.
+/// More than a daemon sends: a backup has the size of a state, about 70 MiB with 100,000 jobs.
 const ANSWER_BYTES_MAX: usize = 4 << 30;
 
-/// The error answer of a daemon.
+/// The error body of a daemon's answer.
 #[derive(Deserialize)]
 struct Refused {
     error: ApiError,
@@ -29,7 +29,7 @@ pub async fn post_bytes(client: &Client, path: &str, bytes: Bytes) -> Result<(),
     whole(client, made(path, Request::post(path).body(Body::from(bytes)))?).await.map(|_| ())
 }
 
-/// Asks, and gives the answer as it comes, if it is one.
+/// Sends a request, and returns the body of a successful answer as it arrives.
 pub async fn streamed(client: &Client, path: &str) -> Result<Body, ClientError> {
     let response = client.send(made(path, Request::get(path).body(Body::empty()))?).await?;
     if response.status().is_success() {
@@ -39,7 +39,7 @@ pub async fn streamed(client: &Client, path: &str) -> Result<Body, ClientError> 
     Err(refused(client, &head, &all(client, body).await?))
 }
 
-/// Asks, and waits for all of the answer.
+/// Sends a request, and waits for the whole answer.
 pub async fn whole(
     client: &Client,
     request: Request<Body>,
@@ -59,7 +59,7 @@ async fn all(client: &Client, body: Body) -> Result<Bytes, ClientError> {
     })
 }
 
-/// What an answer that is no success says.
+/// The error of an unsuccessful answer.
 fn refused(client: &Client, head: &Parts, bytes: &[u8]) -> ClientError {
     let status = head.status.as_u16();
     let error = serde_json::from_slice(bytes).map(|Refused { error }| error).unwrap_or_else(|_| {

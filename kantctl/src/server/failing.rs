@@ -1,10 +1,10 @@
-//! Questions that have no answer for now, so that one voice speaks for all that are on their way at
-//! once. Never speaks itself.
+//! A count of requests that are being retried, so that only one of those that run at the same time
+//! reports it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// A question that has no answer for now.
+/// A request that is being retried.
 pub struct Failing<'a> {
     all: &'a AtomicUsize,
     pub since: Instant,
@@ -16,7 +16,7 @@ impl<'a> Failing<'a> {
         Self { all, since: Instant::now() }
     }
 
-    /// Is it the only one left?
+    /// Whether it is the only one left.
     pub fn is_last(&self) -> bool {
         self.all.load(Ordering::Relaxed) == 1
     }

@@ -1,6 +1,5 @@
-//! Nodes for a step or a shell: a job that runs nothing by itself, asked for, waited for with a
-//! word why it waits, and given back. Never keeps one longer than this process lives, but where
-//! that is wanted.
+//! Allocation of nodes for a step or a shell: submits a job without a program, waits for it while
+//! printing the reason, and releases it. The job ends with this process unless requested otherwise.
 
 use super::ground::Ground;
 use super::keeper::{Keeper, lease};
@@ -23,57 +22,56 @@ use nix::sys::signal::Signal;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How long a controller may be away before a submission is given up.
+/// How long a controller may be unreachable before a submission is given up.
 const SUBMIT_PATIENCE: Duration = Duration::from_secs(30);
-/// How long it may be away while somebody waits.
+/// How long it may be unreachable while the user waits.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// What starts within this time did not wait.
+/// Waiting is reported only if it takes longer than this.
 const AT_ONCE_SECONDS: u64 = 1;
 
-/// In whose words it is told.
+/// The command line that is imitated in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
     Kant,
-    /// `srun`'s.
+    /// srun.
     Srun,
-    /// `salloc`'s, which clients read.
+    /// salloc, with messages that programs parse.
     Salloc,
 }
 
-/// What is asked for.
+/// The requested allocation.
 #[derive(Debug)]
 pub struct Wanted<'a> {
-    /// Resources and the rest, as of a submission.
+    /// Resources and other options, as for a submission.
     pub options: &'a Options,
-    /// What it is for, for the record; the first word is its name.
+    /// The program, for the job's record; its first word is the default job name.
     pub program: &'a [String],
-    /// How it is told.
     pub voice: Voice,
-    /// Given up when it has not started by then.
+    /// Give up if the job has not started within this time.
     pub immediate: Option<Duration>,
-    /// It stays when this process is gone.
+    /// The allocation outlives this process.
     pub stays: bool,
 }
 
-/// A job whose nodes are ours.
+/// A running job with allocated nodes.
 #[derive(Debug)]
 pub struct Held {
-    /// As it began to run.
+    /// The job when it started.
     pub job: JobView,
     pub ground: Ground,
     pub keeper: Keeper,
 }
 
-/// Options that make no sense for a job that somebody waits for.
+/// Refuses options that are invalid for an interactive job.
 ///
 /// # Errors
 /// [`Failure`] with the first of them.
 pub fn check(options: &Options) -> Result<(), Failure> {
     let wrong = [
-        (options.array.is_some(), "--array: `kantctl submit` has arrays"),
-        (options.launch.is_some(), "--launch: tasks always run; choose them with --ntasks"),
-        (options.wait, "--wait: it always waits"),
-        (options.parsable, "--parsable: `kantctl submit` prints ids"),
+        (options.array.is_some(), "--array: arrays can only be submitted with `kantctl submit`"),
+        (options.launch.is_some(), "--launch: use --ntasks to choose the number of tasks"),
+        (options.wait, "--wait: this command always waits"),
+        (options.parsable, "--parsable: only `kantctl submit` prints ids"),
     ];
     match wrong.into_iter().find(|(given, _)| *given) {
         Some((_, text)) => Err(Failure::usage(anyhow::anyhow!(text))),
@@ -81,10 +79,10 @@ pub fn check(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Asks for nodes and waits until they are there.
+/// Requests nodes, and waits until they are allocated.
 ///
 /// # Errors
-/// [`Failure`] when it is refused, given up, or ends before it began.
+/// [`Failure`] when the request is refused or given up, or the job ends before it starts.
 pub async fn allocate(
     wanted: &Wanted<'_>,
     server: &Server,
@@ -97,7 +95,7 @@ pub async fn allocate(
     let waited = tokio::select! {
         job = wait(wanted, key, server) => job,
         signal = refusal(signals) => {
-            Err(Failure::message(format!("gave up job {key} at {signal}")))
+            Err(Failure::message(format!("gave up job {key} after {signal}")))
         }
     };
     let started = waited.and_then(|job| match Ground::of(&job) {
@@ -113,10 +111,10 @@ pub async fn allocate(
     }
 }
 
-/// Says when and where there would be nodes, and asks for none.
+/// Prints when and where the job would start, without submitting it.
 ///
 /// # Errors
-/// [`Failure`] when it would be refused, or could never start.
+/// [`Failure`] when the job would be refused, or could never start.
 pub async fn try_out(wanted: &Wanted<'_>, server: &Server) -> Result<u8, Failure> {
     trial::tell(&request(wanted)?, wanted.voice != Voice::Kant, server, None).await
 }
@@ -139,7 +137,7 @@ fn request(wanted: &Wanted<'_>) -> Result<SubmitRequest, Failure> {
     Ok(request)
 }
 
-/// Those that nobody wants to wait after.
+/// The next signal that ends waiting.
 pub async fn refusal(signals: &mut Signals) -> Signal {
     loop {
         let signal = signals.next().await;
@@ -150,7 +148,7 @@ pub async fn refusal(signals: &mut Signals) -> Signal {
     }
 }
 
-/// What is kept of it as its script, which never runs.
+/// The script in the job's record, which is never executed.
 fn record(program: &[String]) -> Script {
     let words: Vec<String> =
         program.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
@@ -160,14 +158,17 @@ fn record(program: &[String]) -> Script {
         origin: "the command".to_owned(),
         command: Some(program.join(" ")).filter(|command| !command.is_empty()),
         job_name: name.to_string_lossy().into_owned(),
-        text: format!("#!/bin/sh\n# Started by hand, on nodes held for it.\n{}\n", words.join(" ")),
+        text: format!(
+            "#!/bin/sh\n# Started interactively, on nodes allocated for it.\n{}\n",
+            words.join(" ")
+        ),
         has_directives: false,
     }
 }
 
 async fn wait(wanted: &Wanted<'_>, key: JobKey, server: &Server) -> Result<JobView, Failure> {
     let until = wanted.immediate.map(|patience| Instant::now() + patience);
-    let (mut seconds, mut told) = (AT_ONCE_SECONDS, None);
+    let (mut seconds, mut reported) = (AT_ONCE_SECONDS, None);
     if wanted.voice == Voice::Salloc && !wanted.options.quiet {
         note(&format!("Pending job allocation {key}"));
     }
@@ -182,26 +183,26 @@ async fn wait(wanted: &Wanted<'_>, key: JobKey, server: &Server) -> Result<JobVi
             },
         };
         let Some(job) = list.jobs.into_iter().next() else {
-            return Err(Failure::message(format!("job {key} is not known any more")));
+            return Err(Failure::message(format!("job {key} is no longer known")));
         };
         match job.phase {
             Phase::Running => {
-                started(wanted, key, told.is_some());
+                started(wanted, key, reported.is_some());
                 return Ok(job);
             }
             Phase::Pending | Phase::Starting => {}
             Phase::Suspended | Phase::Completing | Phase::Done => {
                 let how = ending(&job);
-                let text = format!("job {key} ended before it began: {} {how}", job.state);
+                let text = format!("job {key} ended before it started: {} {how}", job.state);
                 return Err(Failure::message(text));
             }
         }
         let code = job.reason.as_ref().map(|reason| reason.code.clone()).unwrap_or_default();
-        if job.phase == Phase::Pending && told.as_ref() != Some(&code) {
+        if job.phase == Phase::Pending && reported.as_ref() != Some(&code) {
             if !wanted.options.quiet {
-                waits(wanted, &job, told.is_none(), server).await;
+                waits(wanted, &job, reported.is_none(), server).await;
             }
-            told = Some(code);
+            reported = Some(code);
         }
         seconds = POLL_SECONDS;
     }
@@ -209,7 +210,7 @@ async fn wait(wanted: &Wanted<'_>, key: JobKey, server: &Server) -> Result<JobVi
 
 fn busy(key: JobKey) -> Failure {
     let text = format!("Unable to allocate resources: job {key} could not start in time");
-    Failure::message(text).hint("leave out --immediate to wait for it")
+    Failure::message(text).hint("omit --immediate to wait for it")
 }
 
 fn started(wanted: &Wanted<'_>, key: JobKey, has_waited: bool) {
@@ -228,21 +229,22 @@ fn started(wanted: &Wanted<'_>, key: JobKey, has_waited: bool) {
     }
 }
 
-/// Why, where in line, and until when as far as anybody can say.
+/// Prints why the job waits, its position in the queue, and its expected start if known.
 async fn waits(wanted: &Wanted<'_>, job: &JobView, is_first: bool, server: &Server) {
     let key = job.key;
     if is_first && wanted.voice != Voice::Kant {
         note(&format!("job {key} queued and waiting for resources"));
     }
-    let place = job.position.map(|place| format!(" (number {place} in line)")).unwrap_or_default();
+    let place =
+        job.position.map(|place| format!(" (position {place} in the queue)")).unwrap_or_default();
     let asked = server.get::<Explanation>(&format!("/v1/jobs/{key}/explain")).await;
-    let expected = asked.ok().and_then(|told| told.expected_at);
+    let expected = asked.ok().and_then(|explained| explained.expected_at);
     let expected = expected.map(|at| format!("; it is expected to start at {at}"));
     let (why, expected) = (why(job).unwrap_or_default(), expected.unwrap_or_default());
-    note(&format!("job {key} waits{place}: {why}{expected}"));
+    note(&format!("job {key} is waiting{place}: {why}{expected}"));
 }
 
-/// A shell's code as an exit: 128+N is signal N.
+/// A shell's exit code as an exit status: 128+N is signal N.
 #[must_use]
 pub const fn as_exit(code: u8) -> ExitStatus {
     match code {
@@ -251,30 +253,34 @@ pub const fn as_exit(code: u8) -> ExitStatus {
     }
 }
 
-/// Gives the nodes back; the job ends as what ran on them did.
+/// Releases the nodes; the job ends with the exit code of the program.
 pub async fn finish(server: &Server, key: JobKey, code: u8) {
     let exit = as_exit(code);
     let path = format!("/v1/jobs/{key}/finish");
     let wish = FinishRequest { exit };
-    let told = server.post::<_, Changed>(&path, &wish, Again::IfUnanswered).await;
-    if let Err(failure) = told
+    let sent = server.post::<_, Changed>(&path, &wish, Again::IfUnanswered).await;
+    if let Err(failure) = sent
         && !is_over(&failure)
     {
-        note(&format!("failed to give job {key} back: it ends by itself soon: {failure}"));
+        note(&format!(
+            "failed to release job {key}, which will end soon when its lease expires: {failure}"
+        ));
     }
 }
 
 async fn cancel(server: &Server, key: JobKey) {
     let path = format!("/v1/jobs/{key}/cancel");
-    let told = server.post::<_, Changed>(&path, &(), Again::IfUnanswered).await;
-    if let Err(failure) = told
+    let sent = server.post::<_, Changed>(&path, &(), Again::IfUnanswered).await;
+    if let Err(failure) = sent
         && !is_over(&failure)
     {
-        note(&format!("failed to cancel job {key}: it ends by itself soon: {failure}"));
+        note(&format!(
+            "failed to cancel job {key}, which will end soon when its lease expires: {failure}"
+        ));
     }
 }
 
-/// It had ended by other means.
+/// Whether the job has already ended.
 fn is_over(failure: &Failure) -> bool {
     matches!(failure.code(), Some("already_done" | "wrong_phase" | "unknown_job"))
 }

@@ -1,6 +1,5 @@
-//! Attached to a step that runs: what its tasks write comes here from now on, after the last of
-//! what they wrote before; what is typed here is theirs to read. Never ends the step, nor holds it
-//! up: who is too slow for it misses something, and is told.
+//! Attaching to a running step: prints its recent and new output, and sends it input. It never ends
+//! or delays the step: a client that is too slow misses output, which is reported.
 
 use super::allocate::refusal;
 use super::booking::{self, random_number};
@@ -18,39 +17,37 @@ use std::pin::pin;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Between two tries to say something to a step that reads slowly.
+/// The pause before input is sent again to a step that reads slowly.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What of a step's streams.
+/// Which tasks a stream is connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Which {
-    /// All of its tasks.
     #[default]
     All,
-    /// One, by its rank.
+    /// The task with this rank.
     One(u32),
-    /// None.
     Nothing,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// A task's number before each line.
+    /// Prefix each line with the task's number.
     pub label: bool,
     pub output: Which,
-    /// Whose errors.
+    /// Tasks to show stderr of.
     pub error: Which,
-    /// Who reads what is typed.
+    /// Tasks to send input to.
     pub input: Which,
-    /// Say nothing but what goes wrong.
+    /// Print errors only.
     pub is_quiet: bool,
 }
 
 impl Wanted {
-    /// Are the tasks that are named there?
+    /// Checks that the selected tasks exist.
     ///
     /// # Errors
-    /// [`Failure`] with the first that is not.
+    /// [`Failure`] with the first that does not exist.
     pub fn check(&self, step: &StepView) -> Result<(), Failure> {
         let tasks: u32 = step.shares.iter().map(|share| share.tasks).sum();
         let named = [("output", self.output), ("error", self.error), ("input", self.input)];
@@ -67,10 +64,10 @@ impl Wanted {
     }
 }
 
-/// Listens, and speaks, until the step is over or somebody interrupts; gives the step's code.
+/// Attaches until the step ends or a signal detaches; returns the step's exit code.
 ///
 /// # Errors
-/// [`Failure`] when it cannot be listened to, or what comes cannot be written.
+/// [`Failure`] when the step cannot be reached, or output cannot be written.
 pub async fn attach(
     wanted: &Wanted,
     key: JobKey,
@@ -81,7 +78,7 @@ pub async fn attach(
     let mut signals = Signals::take()?;
     let tasks = step.shares.iter().map(|share| share.tasks).sum();
     let outputs = Outputs::here(tasks, wanted.label, [wanted.output, wanted.error]);
-    // Held as long as anything is said.
+    // Messages go through the writer of the outputs as long as this is held.
     let voice = outputs.own().voice();
     let name = format!("{key}.{}", step.number);
     let left = tokio::select! {
@@ -89,10 +86,10 @@ pub async fn attach(
         never = speak(wanted.input, key, step.number, server) => match never {},
         signal = refusal(&mut signals) => signal,
     };
-    // Not after what is not written yet: whoever leaves does not wait for that.
+    // The last message does not wait for output that is still to be written.
     drop(voice);
     if !wanted.is_quiet {
-        note(&format!("detached from step {name} at {left}; it goes on"));
+        note(&format!("detached from step {name} after {left}; the step continues"));
     }
     Ok(OK)
 }
@@ -111,7 +108,7 @@ async fn hear(
         }
         let said = match listen(&outputs, key, number, from, server).await {
             Ok(said) => said,
-            // The job is over, and its steps with it: nobody keeps how.
+            // The job has ended with its steps; the exit status of the step is not known.
             Err(failure) if has_listened && failure.code() == Some("wrong_phase") => {
                 StepSaid { is_over: true, ..StepSaid::default() }
             }
@@ -120,10 +117,12 @@ async fn hear(
         has_listened = true;
         for piece in said.pieces {
             if let Some(missed) = missed(from, &piece) {
-                outputs.note(&format!("missed some output: {missed} bytes came too fast"));
+                outputs.note(&format!(
+                    "{missed} bytes of output were missed: this client is too slow"
+                ));
             }
-            // Asked for again from here. Before anything came, nothing was missed: the first piece
-            // begins where whoever runs the step chose to.
+            // Where to continue. Before the first piece nothing was missed: the step chooses where
+            // it begins.
             from = Some(piece.end());
             write(&mut outputs, &piece.bytes.0)?;
         }
@@ -137,8 +136,8 @@ async fn hear(
     }
 }
 
-/// What its tasks write from there on, once there is some; not any longer than somebody reads what
-/// is written here.
+/// The output of tasks from there on, once there is some. Returns early if an error occurs while
+/// earlier output is written.
 async fn listen(
     outputs: &Outputs,
     key: JobKey,
@@ -155,12 +154,12 @@ async fn listen(
     }
 }
 
-/// The bytes between what came and a piece.
+/// The number of bytes between the last piece and this one.
 fn missed(from: Option<u64>, piece: &StepPiece) -> Option<u64> {
     piece.from.checked_sub(from?).filter(|missed| *missed > 0)
 }
 
-/// Whole frames, each from the task of that rank.
+/// Writes complete frames, each from the task with that rank.
 fn write(outputs: &mut Outputs, bytes: &[u8]) -> Result<(), Failure> {
     let mut frames = Frames::default();
     frames.push(bytes);
@@ -178,19 +177,19 @@ fn ended(name: &str, exit: Option<ExitStatus>) -> Result<u8, Failure> {
         Some(ExitStatus { code, signal: None }) => Ok(code),
         Some(ExitStatus { signal: Some(signal), .. }) => Ok(signal.saturating_add(128)),
         None => {
-            let text = format!("step {name} is over; nobody is left who could say how it ended");
+            let text = format!("step {name} has ended, but its exit status is not known");
             Err(Failure::message(text))
         }
     }
 }
 
-/// Passes on what is typed; ends with whoever listens.
+/// Sends what is typed to the step. Never returns; the caller drops it.
 async fn speak(to: Which, key: JobKey, number: u32, server: &Server) -> Infallible {
     if to != Which::Nothing {
         match stream::read(&[(Source::Own, Vec::new())]) {
             Ok(pieces) => {
                 if let Err(failure) = pass_on(to, pieces, key, number, server).await {
-                    note(&format!("what is typed here is not passed on: {failure}"));
+                    note(&format!("failed to send input: {failure}"));
                 }
             }
             Err(failure) => note(&failure.to_string()),
@@ -207,7 +206,7 @@ async fn pass_on(
     server: &Server,
 ) -> Result<(), Failure> {
     let (speaker, mut from) = (random_number()?, 0);
-    // An end here is nobody's end there: whoever started the step has an input of their own.
+    // The end of this input is not the end of the tasks' input, which belongs to another client.
     while let Some((_, bytes)) = pieces.recv().await
         && !bytes.is_empty()
     {
@@ -227,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_missed_before_the_first_piece_nor_between_two_that_follow_on() {
+    fn only_a_gap_between_two_pieces_is_missed_output() {
         let piece = StepPiece { from: 100, bytes: Octets(vec![0; 5]) };
         assert_eq!(missed(None, &piece), None);
         assert_eq!(missed(Some(100), &piece), None);

@@ -1,6 +1,6 @@
-//! A step in the book of its job, which the job's first node keeps: its number, its part of the
-//! job, and words for it. Never holds anything up but a step that wants a part to itself: without
-//! the book, steps have numbers of their own and see all that the job has.
+//! Client of the step ledger, which the job's first node keeps: it assigns numbers and resources to
+//! steps, and transfers signals, input and output of attached clients. Steps that need no resources
+//! of their own also run without the ledger, and then choose a number themselves.
 
 use super::keeper::lease;
 use super::line::NODE_PATIENCE;
@@ -21,15 +21,15 @@ use common::wire::node::{
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-/// The first and the longest pause before it is asked for again.
+/// The first and the longest pause before the next attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
-/// Between two tries to hear words while nobody answers.
+/// The pause between requests while there is no answer.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Opens a step, once there is room for it; `None`: there is no book.
+/// Registers a step, waiting until its resources are free; `None` if there is no ledger.
 ///
 /// # Errors
-/// [`Failure`] when it never fits, or wants a part of the job and there is no book.
+/// [`Failure`] when it never fits, or needs resources of its own and there is no ledger.
 pub async fn open(
     wish: &Wish,
     place: &Place,
@@ -48,10 +48,10 @@ pub async fn open(
         exclusive: wish.exclusive,
         lease: Span::from_seconds(lease().as_secs()),
     };
-    // One that asks for nothing goes without a book, as on a node of an earlier release.
+    // A step without resources of its own also runs without a ledger.
     let is_modest = !wish.exclusive && wish.gpus == StepGpus::All;
     let wish = StepWish::Open(ask);
-    // Nobody waits for a number alone.
+    // No retries just for a number.
     let quick = server.fresh();
     let asked = if is_modest { &quick } else { server };
     let [mut pause, longest] = PAUSES;
@@ -63,7 +63,7 @@ pub async fn open(
             && !is_modest
             && silent_since.get_or_insert_with(Instant::now).elapsed() < NODE_PATIENCE
         {
-            // kantd starts anew, or the node is on its way to another controller.
+            // kantd restarts, or the node is connecting to another controller.
             tokio::time::sleep(longest).await;
             continue;
         }
@@ -72,7 +72,7 @@ pub async fn open(
             Ok(StepAnswer::Opened(view)) => return Ok(Some(view)),
             Ok(StepAnswer::Busy(why)) => {
                 if !is_told {
-                    note(&format!("the step waits for others of its job: {why}"));
+                    note(&format!("the step waits for other steps of its job: {why}"));
                 }
                 is_told = true;
                 tokio::time::sleep(pause).await;
@@ -87,26 +87,24 @@ pub async fn open(
     }
 }
 
-/// The next words for a step and who attaches to it; waits for some, though not for ever. `server`
-/// asks once: whoever watches its tasks says that nobody answers, this does not say it again.
+/// Waits for requests to a step: signals, and input or output of attached clients. Never retries:
+/// failures are reported by those who watch its tasks.
 pub async fn words(server: &Server, key: JobKey, number: u32, told: StepStreams) -> StepHeard {
-    // To ask is to hold it. What waits for room is asked for again soon.
+    // The request also renews the step's lease. Rejected input is offered again soon.
     let usual = (lease().as_secs() / 3).clamp(1, POLL_SECONDS);
     let wait = Span::from_seconds(if told.input == StepInput::Full { 1 } else { usual });
     match tell(server, key, &StepWish::Hold { number, wait, streams: Some(told) }).await {
         Ok(StepAnswer::Heard(heard)) => return heard,
-        // A node of an earlier release.
-        Ok(StepAnswer::Words(signals)) => return StepHeard { signals, ..StepHeard::default() },
-        // The job is over, or nobody answers: whoever watches its tasks hears of that.
+        // The job has ended, or nothing answers, which is noticed by those who watch its tasks.
         Ok(_) | Err(_) => tokio::time::sleep(SILENCE).await,
     }
     StepHeard { listened: told.listened, ..StepHeard::default() }
 }
 
-/// What its tasks wrote, for those who listen; false: nobody does.
+/// Publishes output of tasks for attached clients; false if there are none.
 ///
 /// # Errors
-/// [`Failure`] when nobody answers.
+/// [`Failure`] when there is no answer.
 pub async fn say(
     server: &Server,
     key: JobKey,
@@ -116,10 +114,10 @@ pub async fn say(
     Ok(tell(server, key, &StepWish::Say { number, piece }).await? == StepAnswer::Done)
 }
 
-/// What its tasks write from there on, once there is some.
+/// The output of a step from there on, once there is some.
 ///
 /// # Errors
-/// [`Failure`] when there is no such step, or nobody answers.
+/// [`Failure`] when there is no such step, or no answer.
 pub async fn listen(
     server: &Server,
     key: JobKey,
@@ -130,14 +128,16 @@ pub async fn listen(
     match tell_patiently(server, key, &StepWish::Listen { number, from, wait }).await? {
         StepAnswer::Said(said) => Ok(said),
         StepAnswer::Refused(why) => Err(Failure::message(why)),
-        other => Err(Failure::message(format!("failed to listen to step {number}: {other:?}"))),
+        other => {
+            Err(Failure::message(format!("failed to read the output of step {number}: {other:?}")))
+        }
     }
 }
 
-/// Something for its tasks to read; false: not now.
+/// Sends input to tasks; false if it must be sent again later.
 ///
 /// # Errors
-/// [`Failure`] when no task reads, or nobody answers.
+/// [`Failure`] when no task reads, or there is no answer.
 pub async fn speak(
     server: &Server,
     key: JobKey,
@@ -150,16 +150,16 @@ pub async fn speak(
     }
 }
 
-/// A step is over.
+/// Reports the end of a step.
 pub async fn close(server: &Server, key: JobKey, number: u32, exit: ExitStatus) {
-    // If nobody hears it, its lease runs out.
+    // If it gets lost, the step's lease expires.
     drop(tell(&server.fresh(), key, &StepWish::Close { number, exit }).await);
 }
 
-/// A signal for all tasks of a step.
+/// Sends a signal to all tasks of a step.
 ///
 /// # Errors
-/// [`Failure`] when there is no such step, or nobody answers.
+/// [`Failure`] when there is no such step, or no answer.
 pub async fn signal(
     server: &Server,
     key: JobKey,
@@ -172,7 +172,7 @@ pub async fn signal(
     }
 }
 
-/// Where kantd starts anew, or the node is on its way to another controller, the step runs on.
+/// Retries while kantd restarts or the node connects to another controller, for the step continues.
 async fn tell_patiently(
     server: &Server,
     key: JobKey,
@@ -190,19 +190,19 @@ async fn tell_patiently(
 }
 
 async fn tell(server: &Server, key: JobKey, wish: &StepWish) -> Result<StepAnswer, Failure> {
-    // Each may be repeated: a step is opened once, whatever is sent twice.
+    // All requests may be repeated: a nonce identifies the step that is opened.
     server.post(&format!("/v1/jobs/{key}/steps"), wish, Again::IfUnanswered).await
 }
 
-/// That no other has.
+/// A random number for a task or a step.
 ///
 /// # Errors
-/// [`Failure`] when the system has none.
+/// [`Failure`] when /dev/urandom cannot be read.
 pub fn random_number() -> Result<TaskNumber, Failure> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))
         .context("failed to read /dev/urandom")?;
-    // As large as every JSON reader's numbers.
+    // 53 bits, which every JSON reader can represent.
     Ok(TaskNumber(u64::from_ne_bytes(bytes) >> 11))
 }

@@ -1,4 +1,6 @@
-//! A step from start to end: starters, streams, signals, exit codes. Never leaves its tasks behind.
+//! The client of a step, from start to end: launchers, streams, signals, exit codes. It never
+//! leaves
+//! running tasks behind.
 
 mod attached;
 mod input;
@@ -34,36 +36,35 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::LocalSet;
 use words::words;
 
-/// So many bytes of input may be on their way to a starter.
+/// The limit of input bytes on their way to a launcher.
 const INPUT_AHEAD_BYTES: u64 = 1 << 20;
 
-/// So many frames may wait to be passed on.
+/// The limit of events waiting to be handled.
 const NEWS_AHEAD: usize = 64;
 
-/// All that a step needs to know.
+/// The parameters of a step.
 pub struct Step<'a> {
     pub wish: &'a Wish,
     pub place: &'a Place,
-    /// The environment of who asks.
+    /// The environment of the client.
     pub environment: BTreeMap<String, String>,
-    /// Where who asks stands.
+    /// The working directory of the client.
     pub directory: PathBuf,
-    /// The controller, for starters on other nodes.
+    /// The controller, for launchers on other nodes.
     pub server: Arc<Server>,
-    /// Who speaks for them.
+    /// Renews the leases of those launchers.
     pub keeper: &'a Keeper,
-    /// Its part of the job, if there is a book of steps.
+    /// The step's resources, if there is a step ledger.
     pub view: Option<StepView>,
-    /// CPUs for each task.
     pub cpus_each: u32,
-    /// Is a person at the terminal, whose Ctrl-C is a question first?
+    /// Whether a person is at the terminal, whose first Ctrl-C only prints the state.
     pub is_watched: bool,
 }
 
-/// Runs a step; gives the largest exit code, 128+N for signal N.
+/// Runs a step, and returns the largest exit code, 128+N for signal N.
 ///
 /// # Errors
-/// [`Failure`] when a program, a file or a node is missing.
+/// [`Failure`] when a program, a file or a node cannot be reached.
 pub async fn run(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure> {
     LocalSet::new().run_until(hold(step, signals)).await
 }
@@ -105,15 +106,15 @@ async fn hold(step: Step<'_>, signals: &mut Signals) -> Result<u8, Failure> {
 struct Conduct<'a> {
     step: &'a Step<'a>,
     tasks: Vec<Task>,
-    /// How each ended, as a shell would put it.
+    /// The exit codes of tasks, as a shell reports them.
     codes: Vec<Option<u8>>,
     lines: Lines,
     outputs: Outputs,
-    /// Who reads what is read, source by source; nobody where it has ended.
+    /// The tasks that read each source; empty after its end.
     readers: Vec<Vec<u32>>,
-    /// Those who listen and speak from elsewhere.
+    /// Clients that are attached to the step.
     attached: Rc<Attached>,
-    /// What went wrong with a line.
+    /// The first failure of a launcher.
     failure: Option<Failure>,
     stop: Option<Stop>,
     interrupts: Interrupts,
@@ -140,7 +141,7 @@ impl Conduct<'_> {
                 signal = signals.next() => self.signalled(signal),
                 Some(word) = words.recv() => {
                     self.tell(word);
-                    // Who ends a step means it.
+                    // It is followed by SIGKILL.
                     if word == Signal::SIGTERM {
                         self.stop = Stop::now().next();
                     }
@@ -176,7 +177,7 @@ impl Conduct<'_> {
         }
     }
 
-    /// Until all is written; who interrupts it then wants no more of it.
+    /// Waits until all output is written; a signal ends waiting.
     async fn write_all(&self, signals: &mut Signals) -> Result<(), Failure> {
         while !self.outputs.own().is_done() {
             tokio::select! {
@@ -200,7 +201,7 @@ impl Conduct<'_> {
             News::Over(result) => {
                 self.lines.close(line);
                 if let Err(failure) = result {
-                    // The other nodes' tasks wait for those of this one.
+                    // Tasks on other nodes would wait for those on this node.
                     self.failure.get_or_insert(failure);
                     self.stop.get_or_insert_with(Stop::now);
                 }
@@ -263,7 +264,7 @@ impl Conduct<'_> {
         self.over(rank, code);
     }
 
-    /// A task is over: is that the end of the others?
+    /// Handles the end of a task, which may end the others.
     fn over(&mut self, rank: u32, code: u8) {
         if let Some(known) = self.codes.get_mut(rank as usize) {
             *known = Some(code);
@@ -276,8 +277,8 @@ impl Conduct<'_> {
     }
 }
 
-/// The code of a program that did not start: srun's is the number of the system's error, 2 for one
-/// that is not there; kantctl's is a shell's.
+/// The exit code for a program that could not be started. srun uses the errno, and 2 if the program
+/// does not exist; kantctl uses the codes of a shell.
 fn not_started(errno: u8) -> u8 {
     const NOT_FOUND: u8 = 127;
     const NOT_RUNNABLE: u8 = 126;

@@ -1,5 +1,5 @@
-//! The job that a step runs in: its nodes, and what it has there; from the environment that kantd
-//! gave a script, or from the controller. Never asks anybody itself.
+//! The allocation of the job that a step runs in: nodes and resources, from the environment of the
+//! script, or from the controller.
 
 use crate::failure::Failure;
 use common::id::{Attempt, JobId, JobKey, NodeName};
@@ -12,35 +12,35 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroundNode {
     pub name: NodeName,
-    /// How many CPUs the job has there.
+    /// CPUs of the job on this node.
     pub cpus: u32,
-    /// The job's tasks there, where that is known.
+    /// Tasks of the job on this node, if known.
     pub tasks: Option<u32>,
-    /// GPUs there, where that is known.
+    /// GPUs of the job on this node, if known.
     pub gpus: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ground {
     pub key: JobKey,
-    /// Its plain number, where that is known.
+    /// The plain number, if known.
     pub number: Option<JobId>,
-    /// The attempt, where that is known.
+    /// The attempt, if known.
     pub attempt: Option<Attempt>,
     pub job_name: String,
     pub user: String,
     pub nodes: Vec<GroundNode>,
-    /// The one that this runs on, if it runs inside the job.
+    /// The node that this process runs on, if it runs inside the job.
     pub here: Option<NodeName>,
     pub tasks: u32,
     pub cpus_per_task: Option<u32>,
 }
 
 impl Ground {
-    /// From inside a job, or from a shell that holds one's nodes; `None`: neither.
+    /// The allocation around this process: inside a job, or in a shell with an allocation.
     ///
     /// # Errors
-    /// [`Failure`] when the environment makes no sense.
+    /// [`Failure`] when the environment is invalid.
     pub fn around(environment: &BTreeMap<String, String>) -> Result<Option<Self>, Failure> {
         let read = |name: &str| environment.get(name).map(String::as_str);
         let number = |name: &str| read(name).and_then(|text| text.parse::<u32>().ok());
@@ -56,7 +56,7 @@ impl Ground {
             Some(text) => counts::unfold(text).map_err(Failure::usage)?,
             None => vec![number("KANT_NODE_CPUS").unwrap_or(1)],
         };
-        // Where they differ from node to node, nobody says so.
+        // If the numbers differ between nodes, they are not in the environment.
         let gpus = number("SLURM_GPUS_ON_NODE");
         let node = |(name, cpus)| GroundNode { name, cpus, tasks: None, gpus };
         Ok(Some(Self {
@@ -72,7 +72,7 @@ impl Ground {
         }))
     }
 
-    /// Of a job that runs, as the controller shows it; `None`: it has no nodes.
+    /// The allocation of a running job, as the controller shows it; `None` if it has no nodes.
     #[must_use]
     pub fn of(job: &JobView) -> Option<Self> {
         let shares = job.allocation.as_ref()?.shares();
@@ -95,7 +95,7 @@ impl Ground {
         })
     }
 
-    /// What a shell outside finds in its environment that holds this job, as inside the job.
+    /// The environment of a shell with this allocation, the same as inside the job.
     #[must_use]
     pub fn environment(&self, job: &JobView) -> Vec<(&'static str, String)> {
         let list = hostlist::fold(self.nodes.iter().map(|node| &node.name));

@@ -1,6 +1,6 @@
-//! Speaks for a job that lives on a lease, and for the starters of a step on other nodes, from a
-//! thread of its own: whatever else waits (a pager that reads no more, a slow controller), both
-//! live as long as this process does, and not much longer. Never ends anything itself.
+//! Renewal of leases, in a thread of its own: of a job that depends on this process, and of the
+//! launchers of a step on other nodes. They live as long as this process, even if the rest of it is
+//! blocked (by a pager, or a slow controller), and not much longer.
 
 use super::line::Spot;
 use crate::server::{Again, Server};
@@ -12,28 +12,28 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-/// How long a job or a starter lives when nobody speaks for it, unless [`VARIABLE`] says otherwise.
+/// The lease of a job or a launcher, unless [`VARIABLE`] overrides it.
 const LEASE: Duration = Duration::from_secs(60);
-/// A lease in seconds, for tests.
+/// The lease in seconds, for tests.
 const VARIABLE: &str = "KANT_LEASE_SECONDS";
-/// It is spoken for so often in a lease.
+/// Renewals per lease.
 const TIMES: u32 = 4;
-/// So often while nobody answers.
+/// Renewals per lease while there is no answer.
 const TIMES_UNHEARD: u32 = 30;
-/// No answer is waited for longer than this part of a lease; but a slow machine has its time.
+/// The timeout of a renewal is this part of a lease, with a minimum for slow machines.
 const LIMITS: u32 = 6;
 const LIMIT_MIN: Duration = Duration::from_secs(1);
-/// Beyond any file's end: asks for nothing but to be heard.
+/// An offset beyond the end of any file: the request only renews the lease.
 const NOWHERE: u64 = i64::MAX as u64;
 
 /// The lease in force.
 #[must_use]
 pub fn lease() -> Duration {
-    let told = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
-    told.map_or(LEASE, Duration::from_secs)
+    let configured = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
+    configured.map_or(LEASE, Duration::from_secs)
 }
 
-/// Speaks until it is dropped.
+/// Renews leases until it is dropped.
 #[derive(Debug)]
 pub struct Keeper {
     spots: Arc<Mutex<Vec<Spot>>>,
@@ -42,17 +42,17 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Begins to speak, for this job if it lives on a lease.
+    /// Starts the thread; `job` is the job whose lease is renewed.
     #[must_use]
     pub fn start(server: &Server, job: Option<JobKey>) -> Self {
         let spots: Arc<Mutex<Vec<Spot>>> = Arc::default();
         let (alive, gone) = oneshot::channel::<()>();
-        // Who died without a word is not waited for until the lease is over.
+        // Never wait for a dead peer until the lease has expired.
         let limit = (lease() / LIMITS).max(LIMIT_MIN);
         let (server, all) = (server.fresh_within(limit), Arc::clone(&spots));
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            // Without threads or sockets nothing else goes on either.
+            // If there are no threads or sockets left, nothing else works either.
             let Ok(runtime) = runtime else { return };
             runtime.block_on(async {
                 tokio::select! {
@@ -65,7 +65,7 @@ impl Keeper {
         Self { spots, _alive: alive }
     }
 
-    /// Where starters are noted that it is to speak for.
+    /// The list of launchers, to which new ones are added.
     #[must_use]
     pub fn spots(&self) -> Arc<Mutex<Vec<Spot>>> {
         Arc::clone(&self.spots)
@@ -81,12 +81,12 @@ async fn for_job(server: &Server, job: Option<JobKey>) -> Infallible {
     }
 }
 
-/// Beside the job: a node that does not answer holds up only those behind it.
+/// Runs concurrently with the job's renewal: a node that does not answer delays only later nodes.
 async fn for_spots(server: &Server, all: &Mutex<Vec<Spot>>) -> Infallible {
     loop {
         let spots = all.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for spot in spots {
-            // Heard is heard, whatever the answer.
+            // Any answer means that the lease was renewed.
             let path = spot.watch([NOWHERE; 2], 0);
             let _ = server.get_bytes_for(&path, Duration::ZERO).await;
         }

@@ -1,33 +1,33 @@
-//! How many tasks of a step stand on which nodes of its job. Never looks at a machine.
+//! Distribution of a step's tasks over the nodes of its job.
 //! Source: man srun (--distribution=block, --nodes, --ntasks, --ntasks-per-node).
 //!
-//! Tasks stand node by node, in order. Each node that is used gets one before any gets more, then
-//! the first is filled, then the next. With 4 CPUs on each of two nodes: 2 tasks stand 1 + 1, 6
-//! stand 4 + 2, and 9 are refused unless --overcommit lets them be shared out evenly.
+//! Tasks are assigned node by node, in order. Each used node gets one task before any gets more;
+//! then
+//! the first node is filled, then the next. With 4 CPUs on each of two nodes, 2 tasks are assigned
+//! 1 + 1, 6 are assigned 4 + 2, and 9 are refused, or distributed evenly with --overcommit.
 
-/// A step that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
-    /// More CPUs than there are.
     #[error(
-        "{tasks} tasks of {each} CPUs are more than the {cpus} CPUs that the job has on these \
-         nodes: ask for fewer, or --overcommit"
+        "{tasks} tasks with {each} CPUs need more than the {cpus} CPUs of the job on these nodes: \
+         request fewer, or use --overcommit"
     )]
     TooMany { tasks: u32, each: u32, cpus: u64 },
 }
 
-/// What is asked of a layout.
+/// The tasks to distribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     pub tasks: u32,
     pub cpus_each: u32,
-    /// No more than so many on a node.
+    /// The most tasks per node.
     pub most_each: Option<u32>,
-    /// More tasks than CPUs are welcome.
+    /// More tasks than CPUs are allowed.
     pub overcommit: bool,
 }
 
-/// Tasks for each node, given the CPUs that the job has there. Nodes that get none are at the end.
+/// The number of tasks on each node, given the job's CPUs there. Nodes without tasks are at the
+/// end.
 ///
 /// # Errors
 /// [`LayoutError::TooMany`].
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example() {
+    fn the_example_in_the_documentation() {
         assert_eq!(share_out(wish(2, 1), &[4, 4]), Ok(vec![1, 1]));
         assert_eq!(share_out(wish(6, 1), &[4, 4]), Ok(vec![4, 2]));
         assert_eq!(share_out(wish(1, 1), &[4, 4]), Ok(vec![1, 0]));
@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_tasks_stand_somewhere_and_no_node_has_too_many(
+        fn all_tasks_are_assigned_and_no_node_is_overcommitted(
             tasks in 1_u32..60, each in 1_u32..4, cpus in vec(1_u32..16, 1..6),
         ) {
             match share_out(wish(tasks, each), &cpus) {

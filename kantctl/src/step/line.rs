@@ -1,6 +1,5 @@
-//! The line to one node's starter: a child of ours on the node that this runs on, or a program in
-//! the job on another, reached by way of the controller. Never understands what passes over it but
-//! where one frame ends and the next begins.
+//! The connection to a launcher: a child process on this node, or a program in the job on another
+//! node, reached through the controller. It only splits the stream into frames.
 
 use super::frame::{Frame, Frames};
 use crate::failure::Failure;
@@ -19,31 +18,31 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
-/// How long a controller may be away.
+/// How long a controller may be unreachable.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How long a node may be out of contact before its tasks are given up: longer than a controller
-/// waits before it takes the node for lost.
+/// How long a node may be out of contact before its tasks are given up: longer than the time after
+/// which a controller declares the node lost.
 pub const NODE_PATIENCE: Duration = Duration::from_secs(330);
-/// Between two questions to a node that is out of contact.
+/// The pause between two requests to a node that is out of contact.
 const LOOK: Duration = Duration::from_secs(1);
-/// After so many tries somebody is told that input waits.
+/// After this many attempts the user is informed that input is delayed.
 const TRIES_UNTOLD: u32 = 5;
-/// No more is sent at once.
+/// The most bytes sent in one request.
 const PIECE_BYTES: usize = 256 << 10;
-/// Bytes read at once from a child.
+/// The most bytes read from a child at once.
 const READ_BYTES: usize = 64 << 10;
 
-/// What a line tells.
+/// An event on a connection.
 #[derive(Debug)]
 pub enum News {
     Frame(Frame),
-    /// The starter complains, on its standard error.
+    /// Output of the launcher itself on stderr.
     Said(Vec<u8>),
-    /// All is over there; why not, if it should not be.
+    /// The connection has ended, with the reason if it failed.
     Over(Result<(), Failure>),
 }
 
-/// Where news of a line go: with the number of the line.
+/// The destination of events, with the number of the connection.
 #[derive(Debug, Clone)]
 pub struct Ear {
     pub number: usize,
@@ -51,9 +50,9 @@ pub struct Ear {
 }
 
 impl Ear {
-    /// Waits until it can be heard: no more is read than is passed on.
+    /// Waits until the event is accepted, so that no more is read than is processed.
     async fn tell(&self, news: News) {
-        // Whoever listened has what they wanted.
+        // The receiver may be gone.
         let _ = self.tell.send((self.number, news)).await;
     }
 
@@ -66,7 +65,7 @@ impl Ear {
     }
 }
 
-/// Holds the line to a child of ours.
+/// Runs the connection to a child process.
 pub async fn local(mut command: Command, sent: UnboundedReceiver<Vec<u8>>, ear: Ear) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let over = talk(command, sent, &ear).await;
@@ -78,9 +77,9 @@ async fn talk(
     mut sent: UnboundedReceiver<Vec<u8>>,
     ear: &Ear,
 ) -> Result<(), Failure> {
-    let mut child = command.spawn().context("failed to start the tasks' starter")?;
+    let mut child = command.spawn().context("failed to start the launcher of the tasks")?;
     let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Failure::message("failed to reach the tasks' starter".to_owned()));
+        return Err(Failure::message("failed to connect to the launcher of the tasks".to_owned()));
     };
     let write = async {
         while let Some(bytes) = sent.recv().await {
@@ -88,7 +87,7 @@ async fn talk(
                 break;
             }
         }
-        // It ends when all is over there; until then its input stays open.
+        // The launcher ends by itself when its tasks have ended; until then its input stays open.
         std::future::pending::<()>().await;
     };
     let read = async {
@@ -104,23 +103,22 @@ async fn talk(
         result = read => result?,
         () = write => {}
     }
-    let status = child.wait().await.context("failed to wait for the tasks' starter")?;
+    let status = child.wait().await.context("failed to wait for the launcher of the tasks")?;
     if status.success() {
         return Ok(());
     }
-    Err(Failure::message(format!("the tasks' starter ended with {status}")))
+    Err(Failure::message(format!("the launcher of the tasks ended with {status}")))
 }
 
-/// A starter on another node.
+/// A launcher on another node.
 #[derive(Debug, Clone)]
 pub struct Remote {
     pub server: Arc<Server>,
     pub key: JobKey,
-    /// What to start, and where.
     pub request: LaunchRequest,
 }
 
-/// Where a remote starter is found.
+/// The address of a remote launcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spot {
     pub key: JobKey,
@@ -135,7 +133,7 @@ impl Spot {
         format!("/v1/jobs/{}/tasks/{}", self.key, self.task)
     }
 
-    /// What asks for news of it, from so many bytes on.
+    /// The path to request its output from these offsets on.
     #[must_use]
     pub fn watch(&self, from: [u64; 2], wait_seconds: u64) -> String {
         let [stdout, stderr] = from;
@@ -156,7 +154,7 @@ impl Spot {
 }
 
 impl Remote {
-    /// Starts it, and holds the line. `found` is told where it is.
+    /// Starts the launcher, and runs the connection. `found` receives its address.
     pub async fn hold(self, sent: UnboundedReceiver<Vec<u8>>, ear: Ear, found: impl Fn(Spot)) {
         let over = self.talk(sent, &ear, found).await;
         ear.tell(News::Over(over)).await;
@@ -181,7 +179,7 @@ impl Remote {
         }
     }
 
-    /// Once, however often it is asked: again for a while when the node is out of contact.
+    /// Starts it only once, with retries while the node is out of contact.
     async fn start(&self, path: &str) -> Result<LaunchAnswer, Failure> {
         let begun = Instant::now();
         loop {
@@ -212,7 +210,9 @@ impl Remote {
                     if exit.is_success() {
                         return Ok(());
                     }
-                    return Err(Failure::message(format!("the tasks' starter ended with {exit}")));
+                    return Err(Failure::message(format!(
+                        "the launcher of the tasks ended with {exit}"
+                    )));
                 }
                 TaskState::Failed(why) if bytes.is_empty() => return Err(Failure::message(why)),
                 _ => {}
@@ -220,7 +220,7 @@ impl Remote {
         }
     }
 
-    /// Again for a while when the node is out of contact, as it is when kantd starts anew.
+    /// Retries while the node is out of contact, as during a restart of kantd.
     async fn ask(&self, path: &str) -> Result<(HeaderMap, Bytes), Failure> {
         let begun = Instant::now();
         loop {
@@ -233,7 +233,7 @@ impl Remote {
         }
     }
 
-    /// Passes on what is sent, in pieces as large as may be; ends only with a failure.
+    /// Forwards bytes in pieces as large as possible; returns only on failure.
     async fn feed(&self, spot: &Spot, mut sent: UnboundedReceiver<Vec<u8>>) -> Failure {
         let mut from = 0_u64;
         loop {
@@ -254,8 +254,9 @@ impl Remote {
         }
     }
 
-    /// Until it is taken: what cannot be fed now may be in a second. To what is over nothing is
-    /// fed any more, and who watches learns of that and ends this.
+    /// Retries until the bytes are accepted. When the program has ended, the watcher notices that
+    /// and
+    /// ends this loop.
     async fn put(&self, path: &str, bytes: &Bytes) -> Result<(), Failure> {
         let begun = Instant::now();
         let mut tries = 0_u32;
@@ -264,7 +265,7 @@ impl Remote {
                 Err(failure) if failure.code() == Some("not_fed") => {
                     tries = tries.saturating_add(1);
                     if tries == TRIES_UNTOLD {
-                        note(&format!("what it is to read waits: {failure}"));
+                        note(&format!("its input is delayed: {failure}"));
                     }
                     tokio::time::sleep(LOOK).await;
                 }
@@ -284,7 +285,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 fn state(headers: &HeaderMap) -> Result<TaskState, Failure> {
     let state = header(headers, TASK_STATE).and_then(|text| serde_json::from_str(text).ok());
     state.ok_or_else(|| {
-        let text = "failed to understand the controller's answer: is it of the same version?";
+        let text = "failed to understand the controller's answer: does it have the same version \
+                    as kantctl?";
         Failure::message(text.to_owned())
     })
 }

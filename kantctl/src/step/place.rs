@@ -1,4 +1,4 @@
-//! Where a step runs: which nodes of its job, and which tasks on each. Never asks anybody.
+//! The placement of a step: nodes of its job, and the tasks on each.
 
 use super::ground::{Ground, GroundNode};
 use super::layout::{self, Room};
@@ -12,51 +12,50 @@ use common::{counts, hostlist};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// No step has more tasks.
+/// The most tasks of a step.
 const TASKS_MAX: u32 = 65_536;
 
-/// Where a step runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub key: JobKey,
-    /// Its plain number, where that is known.
+    /// The plain number, if known.
     pub number: Option<JobId>,
     pub job_name: String,
     pub user: String,
-    /// The node that this runs on, if it is one of the job's.
+    /// The node that this process runs on, if it is one of the job's.
     pub here: Option<NodeName>,
-    /// The step's nodes with their tasks, in order; none is without one.
+    /// The step's nodes with their numbers of tasks, in order; each has at least one.
     pub nodes: Vec<(NodeName, u32)>,
-    /// Nodes of the job that would do as well, with the GPUs that the job has there.
+    /// Alternative nodes of the job, with the job's GPUs there.
     pub others: Vec<(NodeName, Option<u32>)>,
-    /// The attempt, where that is known.
+    /// The attempt, if known.
     pub attempt: Option<Attempt>,
-    /// How many GPUs the job has on each of them, where that is known.
+    /// The job's GPUs on each of the step's nodes, if known.
     pub gpus: Vec<Option<u32>>,
-    /// The step's number, another one for each step that runs on a node.
+    /// The step's number, unique among the steps of a node.
     pub step: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Task {
-    /// Its place among all.
+    /// Its index in the step.
     pub rank: u32,
-    /// Its place on its node.
+    /// Its index on its node.
     pub local: u32,
-    /// Its node's place among the step's.
+    /// The index of its node in the step.
     pub node: usize,
 }
 
 impl Place {
-    /// Chooses nodes of the job, and shares the tasks out.
+    /// Chooses nodes of the job, and distributes the tasks.
     ///
     /// # Errors
-    /// [`Failure`] where the step does not fit into the job.
+    /// [`Failure`] if the step does not fit into the job.
     pub fn choose(wish: &Wish, ground: &Ground, step: u32) -> Result<Self, Failure> {
         let (chosen, spare) = choose(wish, ground)?;
         let tasks = tasks(wish, chosen.len(), ground.nodes.len(), ground.tasks);
         if tasks == 0 || tasks > TASKS_MAX {
-            let wrong = format!("{tasks} tasks: a step has 1 to {TASKS_MAX}");
+            let wrong = format!("a step has 1 to {TASKS_MAX} tasks, not {tasks}");
             return Err(Failure::usage(anyhow::anyhow!(wrong)));
         }
         let given = match as_given(wish, ground, &chosen) {
@@ -92,7 +91,7 @@ impl Place {
         })
     }
 
-    /// Where the book of steps has put it, if it may stand anywhere.
+    /// Applies the step ledger's choice of nodes, if there were alternatives.
     pub fn settle(&mut self, shares: &[StepShare]) {
         if self.others.is_empty() {
             return;
@@ -103,7 +102,7 @@ impl Place {
         self.nodes = shares.iter().map(|share| (share.node.clone(), share.tasks)).collect();
     }
 
-    /// All tasks, by their ranks.
+    /// All tasks, ordered by rank.
     #[must_use]
     pub fn tasks(&self) -> Vec<Task> {
         let of_node = |(node, (_, count)): (usize, &(NodeName, u32))| {
@@ -113,13 +112,13 @@ impl Place {
         (0_u32..).zip(places).map(|(rank, (node, local))| Task { rank, local, node }).collect()
     }
 
-    /// How many there are.
+    /// The number of tasks.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.nodes.iter().map(|(_, count)| count).sum()
     }
 
-    /// How many GPUs the job has on a task's node; none where that is not known.
+    /// The job's GPUs on a task's node; 0 if unknown.
     #[must_use]
     pub fn gpus(&self, task: Task) -> u32 {
         self.gpus.get(task.node).copied().flatten().unwrap_or(0)
@@ -131,7 +130,7 @@ impl Place {
         self.nodes.get(task.node).map(|(name, _)| name)
     }
 
-    /// What a task finds in its environment besides the job's.
+    /// The environment of a task, in addition to the job's.
     #[must_use]
     pub fn environment(&self, task: Task) -> Vec<(&'static str, String)> {
         let counts: Vec<u32> = self.nodes.iter().map(|(_, count)| *count).collect();
@@ -162,13 +161,13 @@ impl Place {
         ]
     }
 
-    /// Where they meet, for those that look for it and were told nothing.
+    /// Variables with the rendezvous address, for tasks whose environment does not set them.
     #[must_use]
     pub fn rendezvous(
         &self,
         environment: &BTreeMap<String, String>,
     ) -> Vec<(&'static str, String)> {
-        // The job's first node by its address; another one that a step begins on by its name.
+        // The job's first node has an address; a step that begins on another node uses its name.
         let of_job = environment.get("SLURM_JOB_NODELIST").and_then(|l| hostlist::expand(l).ok());
         let of_job = of_job.and_then(|names| names.into_iter().next());
         let of_step = self.nodes.first().map(|(name, _)| name);
@@ -183,7 +182,7 @@ impl Place {
         usual.into_iter().filter(|(name, _)| !environment.contains_key(*name)).collect()
     }
 
-    /// A file's path: sbatch's letters, `%s` for the step and `%J` for job and step.
+    /// A file's path: sbatch's patterns, `%s` for the step and `%J` for job and step.
     #[must_use]
     pub fn path(&self, pattern: &str, task: Task, directory: &str) -> PathBuf {
         let Some(node) = self.node(task) else { return PathBuf::from(pattern) };
@@ -199,7 +198,7 @@ impl Place {
         PathBuf::from(absolute(directory, &fill(&self.stepped(pattern), &facts)))
     }
 
-    /// The pattern with the step's letters filled in.
+    /// Replaces the patterns for steps.
     fn stepped(&self, pattern: &str) -> String {
         let mut text = String::new();
         let mut letters = pattern.chars();
@@ -215,14 +214,14 @@ impl Place {
     }
 }
 
-/// The job's nodes that the step is to use, and those that would do as well.
+/// The nodes of the job to use, and alternative ones.
 fn choose(wish: &Wish, ground: &Ground) -> Result<(Vec<GroundNode>, Vec<GroundNode>), Failure> {
     let (mut chosen, key) = (ground.nodes.clone(), ground.key);
     if let Some(text) = &wish.nodelist {
         let names = hostlist::expand(text).map_err(Failure::usage)?;
         let has = |name: &NodeName| ground.nodes.iter().any(|node| node.name == *name);
         if let Some(other) = names.iter().find(|name| !has(name)) {
-            let other = format!("--nodelist={text}: {other} is no node of job {key}");
+            let other = format!("--nodelist={text}: {other} is not a node of job {key}");
             return Err(Failure::usage(anyhow::anyhow!(other)));
         }
         chosen.retain(|node| names.contains(&node.name));
@@ -234,7 +233,7 @@ fn choose(wish: &Wish, ground: &Ground) -> Result<(Vec<GroundNode>, Vec<GroundNo
         let count = count.ok_or_else(wrong)?;
         let least = text.split('-').next().and_then(|least| least.parse().ok()).unwrap_or(count);
         if chosen.len() < least {
-            let few = format!("--nodes={text}: job {key} has {} to offer", chosen.len());
+            let few = format!("--nodes={text}: job {key} has only {}", chosen.len());
             return Err(Failure::usage(anyhow::anyhow!(few)));
         }
         let spare = chosen.split_off(count.min(chosen.len()));
@@ -243,8 +242,7 @@ fn choose(wish: &Wish, ground: &Ground) -> Result<(Vec<GroundNode>, Vec<GroundNo
     Ok((chosen, Vec::new()))
 }
 
-/// The tasks of the job as they were laid out when it was given its nodes, for a step that is all
-/// of it.
+/// The job's own distribution of tasks, for a step that uses the whole job.
 fn as_given(wish: &Wish, ground: &Ground, chosen: &[GroundNode]) -> Option<Vec<u32>> {
     let all = chosen.len() == ground.nodes.len()
         && wish.tasks.is_none_or(|tasks| tasks == ground.tasks)
@@ -256,8 +254,8 @@ fn as_given(wish: &Wish, ground: &Ground, chosen: &[GroundNode]) -> Option<Vec<u
     wish.ntasks_per_node.is_none_or(bounded).then_some(given)
 }
 
-/// How many tasks: as many as are asked for; else on all of the job's nodes as many as it has, on
-/// some of them one each; one for a terminal.
+/// The number of tasks: as requested; otherwise on all nodes of the job as many as the job has, on
+/// some of them one each; with a terminal one.
 fn tasks(wish: &Wish, chosen: usize, nodes: usize, of_job: u32) -> u32 {
     let chosen_count = u32::try_from(chosen).unwrap_or(u32::MAX);
     match (wish.tasks, wish.ntasks_per_node) {
@@ -296,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_has_the_jobs_tasks_unless_told_otherwise() {
+    fn a_step_has_the_tasks_of_its_job_by_default() {
         let counts = |wish| -> Vec<u32> {
             found(wish).unwrap().nodes.into_iter().map(|(_, count)| count).collect()
         };
@@ -311,18 +309,18 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn steps_that_do_not_fit_are_refused() {
         assert!(found(of_tasks(9)).unwrap_err().contains("8 CPUs"));
         let wide = Wish { cpus_per_task: Some(4), ..of_tasks(4) };
         assert!(found(wide).unwrap_err().contains("overcommit"));
-        assert!(found(on("3")).unwrap_err().contains("has 2"));
+        assert!(found(on("3")).unwrap_err().contains("has only 2"));
         let other = Wish { nodelist: Some("other".to_owned()), ..Wish::default() };
-        assert!(found(other).unwrap_err().contains("no node of job 42_7"));
+        assert!(found(other).unwrap_err().contains("not a node of job 42_7"));
         assert_eq!(Ground::around(&BTreeMap::new()).unwrap(), None);
     }
 
     #[test]
-    fn ranks_count_over_the_nodes() {
+    fn ranks_are_counted_across_nodes() {
         let place = found(Wish::default()).unwrap();
         let tasks = place.tasks();
         let of = |task: &Task| (task.rank, task.local, place.node(*task).unwrap().to_string());
@@ -335,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_know_step_and_task() {
+    fn file_names_contain_step_and_task() {
         let place = found(Wish::default()).unwrap();
         let path = place.path("logs/%x-%A_%a-%s-%t-%N-%J-%%s", place.tasks()[3], "/w");
         assert_eq!(path, PathBuf::from("/w/logs/job-42_7-5-3-g-2-42_7.5-%s"));

@@ -1,27 +1,27 @@
-//! The last of what a step's tasks wrote, for who attaches to it. Bounded, whole frames only, and
-//! never waited for: what is too old is gone.
+//! The recent output of a step's tasks, for clients that attach to it: a bounded buffer of complete
+//! frames, which drops the oldest.
 
 use super::frame::{Frame, Kind};
 use common::wire::node::{Octets, StepPiece};
 use std::collections::VecDeque;
 
-/// So much is kept.
+/// The size of the buffer.
 const KEPT_BYTES_MAX: u64 = 256 << 10;
-/// So much of it is shown to who begins to listen.
+/// How much of it a client gets when it attaches.
 const SHOWN_BYTES: u64 = 64 << 10;
-/// No more is sent at once, but for one frame that is larger.
+/// The most bytes sent at once, except for a single larger frame.
 const PIECE_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Default)]
 pub struct Ring {
     frames: VecDeque<Vec<u8>>,
-    /// The place of the first of them among all that was written, and the place after the last.
+    /// The offset of the first frame in the whole output, and the offset after the last.
     start: u64,
     end: u64,
 }
 
 impl Ring {
-    /// A task wrote something.
+    /// Appends output of a task.
     pub fn push(&mut self, kind: Kind, rank: u32, bytes: &[u8]) {
         let frame = Frame::new(kind, rank, bytes).bytes();
         self.end += frame.len() as u64;
@@ -32,13 +32,13 @@ impl Ring {
         }
     }
 
-    /// The place after the last.
+    /// The offset after the last frame.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.end
     }
 
-    /// Where who begins to listen begins.
+    /// The offset at which a new client begins.
     #[must_use]
     pub fn shown_from(&self) -> u64 {
         let mut from = self.end;
@@ -52,7 +52,8 @@ impl Ring {
         from
     }
 
-    /// Some of what there is from that place on, or from later where that is gone; `None`: none.
+    /// A piece of the output from that offset on, or from a later one if it was dropped; `None` if
+    /// there is none.
     #[must_use]
     pub fn after(&self, from: u64) -> Option<StepPiece> {
         let (mut place, mut begun, mut bytes) = (self.start, None, Vec::new());
@@ -75,19 +76,19 @@ impl Ring {
 mod tests {
     use super::*;
 
-    /// A frame has nine bytes before its body.
+    /// Writes a frame of this size; nine bytes of it are its header.
     fn written(ring: &mut Ring, bytes: usize) {
         ring.push(Kind::Output, 3, &vec![b'x'; bytes - 9]);
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_comes_in_whole_frames() {
+    fn the_buffer_is_bounded_and_keeps_complete_frames() {
         let mut ring = Ring::default();
         assert_eq!((ring.after(0), ring.shown_from()), (None, 0));
         (0..300).for_each(|_| written(&mut ring, 1024));
         assert_eq!((ring.end(), ring.start), (300 << 10, 44 << 10));
         let piece = ring.after(0).unwrap();
-        assert_eq!((piece.from, piece.end()), (44 << 10, 108 << 10), "what is gone is left out");
+        assert_eq!((piece.from, piece.end()), (44 << 10, 108 << 10), "dropped output is skipped");
         assert_eq!(ring.after(ring.end()), None);
         assert_eq!(ring.shown_from(), 236 << 10);
         let (mut from, mut count) = (0, 0);
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_larger_than_all_is_kept_and_shown() {
+    fn a_frame_larger_than_the_buffer_is_kept() {
         let mut ring = Ring::default();
         written(&mut ring, 10);
         written(&mut ring, 1 << 20);

@@ -1,7 +1,10 @@
-//! `kantctl step-tasks`: on each node of a step, the parent of its tasks: starts them, passes on
-//! what they read and write, tells how they ended, and leaves nothing behind. It speaks in frames:
-//! reads them from its standard input, which may be a file that grows, and writes them to its
-//! output. Never talks to a daemon, and never outlives its tasks for long.
+//! `kantctl step-tasks`: the launcher, which is the parent of a step's tasks on each node. It
+//! starts
+//! the tasks, forwards their input and output, reports how they end, and leaves no process behind.
+//! It
+//! reads frames from stdin, which may be a file that grows, and writes frames to stdout. It does
+//! not
+//! communicate with daemons.
 
 mod commands;
 mod gate;
@@ -28,59 +31,60 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use task::{NotStarted, Task};
 
-/// How long streams of tasks that have ended may be silent: something else may hold them open.
+/// How long streams of ended tasks may be idle before they are given up: another process may keep
+/// them open.
 const STREAMS_LIMIT: Duration = Duration::from_secs(5);
 
-/// So much may wait to be heard; whoever has more to say waits, tasks too.
+/// The limit of events waiting to be handled; then senders wait, including tasks.
 const HEARD_MAX: usize = 64;
-/// Between two looks at processes that were killed.
+/// The pause while killed processes end.
 const LOOK: Duration = Duration::from_millis(5);
-/// How long they may take to go.
+/// How long killed processes may take to end.
 const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
-/// What a starter hears.
+/// An event in a launcher.
 pub enum Heard {
-    /// Bytes of its input.
+    /// Input was read.
     Bytes(Vec<u8>),
-    /// Whoever wrote its input is gone.
+    /// The input has ended: the client is gone.
     InputOver,
-    /// A task wrote something.
+    /// Output of a task.
     Wrote(u32, Kind, Vec<u8>),
-    /// A task's stream is at its end.
+    /// The end of a task's stream.
     Closed,
-    /// A task has read something that it was handed.
+    /// A task has read input.
     Took,
     Signal(Signal),
     Ended(Pid, ExitStatus),
 }
 
-/// The way of what tasks write.
+/// The path of the tasks' output.
 #[derive(Clone)]
 pub struct Way {
     tell: SyncSender<Heard>,
     gate: Arc<Gate>,
 }
 
-/// Runs tasks until all are over.
+/// Runs tasks until all have ended.
 ///
 /// # Errors
-/// [`Failure`] when there is no plan, or what tasks write cannot be passed on.
+/// [`Failure`] when there is no plan, or output cannot be forwarded.
 pub fn run() -> Result<u8, Failure> {
-    // Orphans of tasks come to us, so that none is left behind.
-    set_child_subreaper(true).context("failed to become the parent of what tasks leave behind")?;
+    // Orphaned descendants of tasks become our children, so that none is left behind.
+    set_child_subreaper(true).context("failed to become the parent of orphaned processes")?;
     let (tell, told) = sync_channel(HEARD_MAX);
-    // Before any thread is made: all of them take over the mask.
+    // Before any thread is created, because threads inherit the signal mask.
     hear_signals(tell.clone())?;
     commands::hear(tell.clone()).context("failed to read standard input")?;
     let out = std::io::stdout().as_fd().try_clone_to_owned();
-    let out = File::from(out.context("failed to take standard output")?);
+    let out = File::from(out.context("failed to duplicate standard output")?);
     let mut starter = Starter::new(tell, out);
     starter.run(&told)?;
     Ok(OK)
 }
 
-/// All are blocked: what is for the job as a whole, the tasks get themselves. SIGHUP says that
-/// whoever asked for them is gone.
+/// Blocks all signals: tasks receive signals to the job themselves. SIGHUP means that the client is
+/// gone.
 fn hear_signals(tell: SyncSender<Heard>) -> Result<(), Failure> {
     let mut all = SigSet::all();
     all.remove(Signal::SIGSEGV);
@@ -102,20 +106,20 @@ fn hear_signals(tell: SyncSender<Heard>) -> Result<(), Failure> {
 struct Starter {
     way: Way,
     out: File,
-    /// So much of it was given back to the file system.
+    /// How much of the output file was released to the file system.
     given_back: u64,
     frames: Frames,
-    /// So many bytes were read.
+    /// Bytes of input that were read.
     read: u64,
-    /// So many of them are known to be out of the way.
+    /// Bytes of input that are reported as processed.
     taken: u64,
     grace: Duration,
-    /// Empty before the plan came.
+    /// Empty until the plan arrives.
     tasks: Vec<Task>,
     is_planned: bool,
-    /// Streams of tasks that are open.
+    /// The number of open streams of tasks.
     streams: usize,
-    /// When tasks that were told to end are made to.
+    /// When tasks that got SIGTERM get SIGKILL.
     kill_at: Option<Instant>,
 }
 
@@ -156,7 +160,7 @@ impl Starter {
             }
         }
         while self.streams > 0 {
-            // However long a slow reader takes: what was written is passed on.
+            // Written output is forwarded completely, even to a slow reader.
             match receive(told, Some(Instant::now() + STREAMS_LIMIT)) {
                 Some(heard) => self.hear(heard)?,
                 None if self.way.gate.is_full() => {}
@@ -182,7 +186,9 @@ impl Starter {
                 self.end_tasks();
                 Ok(())
             }
-            Heard::InputOver => Err(Failure::message("was told nothing to run".to_owned())),
+            Heard::InputOver => Err(Failure::message(
+                "failed to start tasks: the input ended before a plan arrived".to_owned(),
+            )),
             Heard::Wrote(task, kind, bytes) => self.say(&Frame::new(kind, task, bytes)),
             Heard::Closed => {
                 self.streams = self.streams.saturating_sub(1);
@@ -215,7 +221,7 @@ impl Starter {
                     self.note_taken(u64::from_le_bytes(bytes));
                 }
             }
-            // Not for a starter.
+            // Frames for clients.
             _ => {}
         }
         Ok(())
@@ -224,8 +230,10 @@ impl Starter {
     fn start(&mut self, body: &[u8]) -> Result<(), Failure> {
         let plan: NodePlan = serde_json::from_slice(body).context("failed to read the plan")?;
         if plan.version != VERSION {
-            let text =
-                format!("kantctl here reads plans of version {VERSION}, not {}", plan.version);
+            let text = format!(
+                "kantctl on this node supports plans of version {VERSION}, not {}",
+                plan.version
+            );
             return Err(Failure::message(text));
         }
         self.is_planned = true;
@@ -258,21 +266,21 @@ impl Starter {
         self.each(task, |task| task.signal(signal));
     }
 
-    /// Whoever asked for them is gone.
+    /// Ends the tasks, because the client is gone.
     fn end_tasks(&mut self) {
         if self.kill_at.is_none() {
             self.signal(ALL, Signal::SIGTERM);
-            // A stopped process would sleep through it.
+            // A stopped process would not handle SIGTERM.
             self.signal(ALL, Signal::SIGCONT);
             self.kill_at = Some(Instant::now() + self.grace);
         }
     }
 }
 
-/// What comes next; `None`: nothing until then.
+/// The next event; `None` if there is none until then.
 fn receive(told: &Receiver<Heard>, until: Option<Instant>) -> Option<Heard> {
     match until {
-        // The starter holds a sender itself.
+        // It cannot be disconnected: the launcher has a sender itself.
         None => told.recv().ok(),
         Some(until) => told.recv_timeout(until.saturating_duration_since(Instant::now())).ok(),
     }

@@ -1,5 +1,5 @@
-//! The user's terminal, while a program on another machine has it: every key goes there, and its
-//! window's size, too. It is as it was before, whichever way this ends but SIGKILL.
+//! The user's terminal in raw mode, while a program on another machine uses it: keys and the window
+//! size are forwarded. It is restored on every exit except SIGKILL.
 
 use super::plan::Window;
 use crate::failure::Failure;
@@ -10,15 +10,15 @@ use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use std::io::{IsTerminal, stdin};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Where nobody knows better.
+/// The default size.
 const USUAL: Window = Window { rows: 24, columns: 80 };
 
-/// A terminal that passes every key on, until this is dropped.
+/// A terminal in raw mode until this is dropped.
 #[derive(Debug)]
 pub struct Raw(Termios);
 
 impl Raw {
-    /// Takes the terminal of standard input; `None`: that is none.
+    /// Switches the terminal on stdin to raw mode; `None` if stdin is not a terminal.
     ///
     /// # Errors
     /// [`Failure`] when the system refuses.
@@ -27,17 +27,18 @@ impl Raw {
         if !input.is_terminal() {
             return Ok(None);
         }
-        let before = tcgetattr(input.as_fd()).context("failed to look at the terminal")?;
+        let before = tcgetattr(input.as_fd()).context("failed to read the terminal's settings")?;
         let mut raw = before.clone();
         cfmakeraw(&mut raw);
-        tcsetattr(input.as_fd(), SetArg::TCSADRAIN, &raw).context("failed to set the terminal")?;
+        tcsetattr(input.as_fd(), SetArg::TCSADRAIN, &raw)
+            .context("failed to change the terminal's settings")?;
         Ok(Some(Self(before)))
     }
 }
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // A terminal that is gone has nothing to put right.
+        // The terminal may be gone.
         let _ = tcsetattr(stdin().as_fd(), SetArg::TCSADRAIN, &self.0);
     }
 }
@@ -45,7 +46,7 @@ impl Drop for Raw {
 #[must_use]
 pub fn window() -> Window {
     let mut size = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: an open descriptor, and a live struct of the kind that this request writes.
+    // SAFETY: an open descriptor, and a live struct of the type that this request writes.
     let asked = unsafe { libc::ioctl(stdin().as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
     if asked != 0 || size.ws_row == 0 || size.ws_col == 0 {
         return USUAL;
@@ -53,7 +54,7 @@ pub fn window() -> Window {
     Window { rows: size.ws_row, columns: size.ws_col }
 }
 
-/// As a starter reads it.
+/// The size in the format of a frame.
 #[must_use]
 pub fn window_bytes(window: Window) -> [u8; 4] {
     let ([a, b], [c, d]) = (window.rows.to_le_bytes(), window.columns.to_le_bytes());

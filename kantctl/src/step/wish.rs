@@ -1,5 +1,4 @@
-//! What is asked of a step, whoever asked: `srun` in its words, `kantctl run` in its own.
-//! Never what is asked of the job that it runs in.
+//! Options of a step, as given to `srun` or `kantctl run`.
 
 use super::binding::{CpuBind, GpuBind};
 use crate::submission::export::Export;
@@ -10,49 +9,45 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// The program, and what it is given.
+    /// The program and its arguments.
     pub program: Vec<String>,
-    /// Its name; `None`: the program's.
+    /// Name of the step [default: the program's name].
     pub name: Option<String>,
     pub tasks: Option<u32>,
-    /// How many nodes, `2` or `1-2`.
+    /// A number or a range of nodes: `2`, `1-2`.
     pub nodes: Option<String>,
-    /// CPUs for each task.
     pub cpus_per_task: Option<u32>,
-    /// Tasks on each node.
     pub ntasks_per_node: Option<u32>,
-    /// More tasks than CPUs are welcome.
+    /// More tasks than CPUs are allowed.
     pub overcommit: bool,
     pub nodelist: Option<String>,
-    /// Where output goes; `None`: here.
+    /// Output file [default: this process's stdout].
     pub output: Option<String>,
-    /// Where errors go; `None`: with the output.
+    /// Error file [default: the output file].
     pub error: Option<String>,
     pub input: Option<String>,
-    /// Output files keep what they have.
+    /// Append to output files.
     pub append: bool,
-    /// The task's number before each line.
+    /// Prefix each line with the task's number.
     pub label: bool,
-    /// End all when one fails.
+    /// End all tasks when one fails.
     pub kill_on_bad_exit: bool,
-    /// End the others so many seconds after the first ended; 0: never.
+    /// End the other tasks N seconds after the first one has ended; 0 means never.
     pub wait_seconds: Option<u64>,
-    /// End all after so long.
+    /// Time limit of the step.
     pub time: Option<Span>,
-    /// Say nothing of tasks that fail.
+    /// Do not report tasks that fail.
     pub quiet: bool,
-    /// One task reads and writes this terminal.
+    /// One task uses this terminal.
     pub pty: bool,
     pub chdir: Option<PathBuf>,
-    /// What of the environment they get.
+    /// Environment variables for the tasks.
     pub export: Option<Export>,
-    /// GPUs of the job's for this step.
+    /// GPUs of the job to use.
     pub gpus: StepGpus,
-    /// Its CPUs and GPUs are its own, among steps that say the same.
+    /// Reserve its CPUs and GPUs against other exclusive steps.
     pub exclusive: bool,
-    /// How tasks are held to CPUs.
     pub cpu_bind: CpuBind,
-    /// Which GPUs each task sees.
     pub gpu_bind: GpuBind,
 }
 

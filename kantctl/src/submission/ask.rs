@@ -1,5 +1,5 @@
-//! Merged options to what the controller is asked, with the defaults that Slurm's users expect.
-//! Never checks a request as a whole; `common::job::check` does.
+//! Conversion of merged options to a job request, with the defaults that users of Slurm expect.
+//! `common::job::check` validates the request as a whole.
 
 use super::elastic;
 pub use super::gpus::total;
@@ -19,10 +19,10 @@ use common::topology::{Level, Nearness};
 use common::unit::{Cpus, Nodes, Tasks};
 use std::path::Path;
 
-/// What the controller is asked.
+/// The job request for these options.
 ///
 /// # Errors
-/// [`Failure`] when the working directory is no text, or counts for each GPU have no GPUs.
+/// [`Failure`] when the working directory is not UTF-8, or counts per GPU have no GPUs.
 pub fn ask(
     options: &Options,
     script: &Script,
@@ -81,7 +81,7 @@ pub fn ask(
     })
 }
 
-/// The command line in one line, as long as one is kept.
+/// The command and its arguments in one line, truncated to the length that is kept.
 fn line(command: &str, args: &[String]) -> String {
     let words = std::iter::once(command).chain(args.iter().map(String::as_str));
     let line = words.collect::<Vec<_>>().join(" ");
@@ -97,7 +97,7 @@ fn line(command: &str, args: &[String]) -> String {
 /// A path as text.
 ///
 /// # Errors
-/// [`Failure`] when it is no UTF-8.
+/// [`Failure`] when it is not UTF-8.
 pub fn text(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| Failure::message(format!("the directory {} is not UTF-8", path.display())))
@@ -109,7 +109,7 @@ fn mail(options: &Options) -> Option<Mail> {
     Mail { on, to }.kept()
 }
 
-/// What was said of it last; `None`: nothing.
+/// The last of --preemptible and --no-preemptible; `None` if neither is given.
 fn preemptible(options: &Options) -> Option<bool> {
     (options.preemptible || options.no_preemptible).then_some(options.preemptible)
 }
@@ -144,7 +144,7 @@ fn request(options: &Options) -> Result<Request, Failure> {
     Ok(range.map_or_else(|| asked.clone(), |range| range.of(&asked)))
 }
 
-/// Without `--ntasks`: one on each node, or as many as fill every node.
+/// The number of tasks: without `--ntasks`, `--ntasks-per-node` (or one) on each node.
 #[must_use]
 pub fn tasks_of(options: &Options) -> u32 {
     let nodes = options.nodes.map_or(1, |nodes| nodes.most);
@@ -152,8 +152,8 @@ pub fn tasks_of(options: &Options) -> u32 {
     options.ntasks.map_or_else(|| nodes.saturating_mul(each), |tasks| tasks.most.0)
 }
 
-/// Slurm's blocks are NVLink domains (man sbatch, `--segment`), so that is what a segment without
-/// a word about nearness is.
+/// The requested nearness. Slurm's blocks are NVLink domains (man sbatch, `--segment`), hence the
+/// default for segments.
 fn near(options: &Options) -> Option<Nearness> {
     let switches = options.switches.map(|_| Switches::NEAR);
     let block = Nearness { level: Level::NvlinkDomain, required: true };
@@ -166,7 +166,7 @@ fn memory(options: &Options) -> Option<MemoryRequest> {
     per_node.or(per_cpu).or(options.mem_per_gpu.map(MemoryRequest::PerGpu))
 }
 
-/// GPUs, and the kinds they may be of, rising.
+/// The GPU request, and the accepted kinds in ascending order.
 fn gpus(options: &Options) -> (Option<GpuRequest>, Vec<GpuKind>) {
     let gres = options.gres.as_ref().and_then(|gres| gres.0.as_ref());
     let per_node = options.gpus_per_node.as_ref().or(gres);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_is_one_task_here() {
+    fn the_default_is_one_task_in_the_current_directory() {
         let ask = asked("");
         assert_eq!(check_ask(&ask), Ok(()));
         assert_eq!(ask.request, Request::default());
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_is_kept_in_one_line_that_is_not_endless() {
+    fn the_command_line_is_kept_in_one_line_of_bounded_length() {
         let args = |args: &[&str]| args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>();
         assert_eq!(line("/a/train.sh", &[]), "/a/train.sh");
         assert_eq!(line("/a/train.sh", &args(&["--lr", "1\n2"])), "/a/train.sh --lr 1\\n2");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_follow_from_nodes() {
+    fn the_number_of_tasks_is_derived_from_nodes() {
         for (words, tasks) in [
             ("-N 2", 2),
             ("-N 2 --ntasks-per-node=4", 8),
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_taken_from_here() {
+    fn relative_directories_are_resolved_here() {
         assert_eq!(asked("-D run/1").work_dir, "/home/ada/run/1");
         assert_eq!(asked("--chdir=/scratch").work_dir, "/scratch");
         assert_eq!(asked("--container image").container.as_deref(), Some("/home/ada/image"));
     }
 
     #[test]
-    fn kinds_to_choose_from_and_shares_of_a_gpu_are_asked_for() {
+    fn alternative_kinds_and_gpu_shares_are_requested() {
         let kind = |kind: &str| GpuKind(kind.to_owned());
         let request = asked("--gpus=v100|h100|a100:4").request;
         assert_eq!(request.gpu_kind, Some(kind("a100")));
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn who_grows_needs_a_range_to_grow_in() {
+    fn a_growing_job_needs_a_range() {
         for words in ["-N 1-4 --grow", "-n 2-8 --ntasks-per-node=2 --grow"] {
             let ask = asked(words);
             assert_eq!((ask.request.grow, check_ask(&ask)), (true, Ok(())), "{words}");
@@ -304,13 +304,13 @@ mod tests {
     }
 
     #[test]
-    fn jobs_of_one_name_and_user_are_a_group() {
+    fn jobs_with_the_same_name_and_user_form_a_group() {
         let most = asked("-J serve --max-per-node=2").request.per_node_max;
         assert_eq!(most, Some(PerNodeMax { group: "0/serve".to_owned(), jobs: 2 }));
     }
 
     #[test]
-    fn yielding_is_said_or_left_to_the_queue() {
+    fn preemptible_is_given_or_left_to_the_queue() {
         for (words, expected) in
             [("", None), ("--preemptible", Some(true)), ("--no-preemptible", Some(false))]
         {
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!((ask.reservation.unwrap().as_str(), ask.service), ("exam", true));
     }
 
-    /// Options of a request, with values that are right, wrong, or wrong together.
+    /// Options of a request, with values that are valid, invalid, or invalid in combination.
     fn option() -> impl Strategy<Value = String> {
         prop_oneof![
             "--(nodes|ntasks|segment|max-per-node|gpus-per-task|ntasks-per-node)=[0-9]{1,2}",
@@ -337,7 +337,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_reads_is_right_or_refused_with_an_option_to_change(
+        fn a_parsed_request_is_valid_or_the_refusal_names_an_option(
             words in vec(option(), 0..6)
         ) {
             let shell = Shell { directory: "/home".into(), ..Shell::default() };

@@ -1,32 +1,32 @@
-//! One line about words that are no options of a submission: what is wrong, what comes nearest,
-//! and, for options that sbatch has and kant has not, a plain no. Nothing is ignored in silence.
+//! One-line messages about invalid options of a submission: what is wrong, the nearest option, and
+//! for options that kant does not support, an alternative. No option is silently ignored.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Options of sbatch that this release refuses, and what to do instead.
+/// Options of sbatch that are refused, with the reason or an alternative.
 /// Source: man sbatch.
 pub const NOT_YET: &[(&str, &str)] = &[
-    ("--batch", "the script runs on the first of the job's nodes, whichever that is"),
+    ("--batch", "the script always runs on the first of the job's nodes"),
     ("--bb", "there are no burst buffers: copy files in the script"),
     ("--bbf", "there are no burst buffers: copy files in the script"),
     ("--cluster-constraint", "there is one cluster"),
     ("--container-image", "unpack it to a directory, and give that with --container"),
-    ("--container-mounts", "the bundle's config.json and kantd.toml name what is mounted"),
+    ("--container-mounts", "mounts are configured in the bundle's config.json and kantd.toml"),
     ("--container-name", "give the directory with --container"),
     ("--container-workdir", "use --chdir"),
     ("--contiguous", "--near=leaf puts nodes under one switch"),
     (
         "--core-spec",
-        "no cores are kept for the system: ask for fewer than all with --cpus-per-task",
+        "no cores are reserved for the system: request fewer CPUs with --cpus-per-task",
     ),
-    ("-S", "no cores are kept for the system: ask for fewer than all with --cpus-per-task"),
+    ("-S", "no cores are reserved for the system: request fewer CPUs with --cpus-per-task"),
     ("--export-file", "use --export=NAME=VALUE,..."),
-    ("--gid", "a job has the group that it is submitted with: use sg or newgrp before"),
-    ("--het-group", "it is for srun in a job that has components"),
-    ("hetjob", "it stands alone on a #SBATCH line; on the command line `:` is between components"),
-    ("packjob", "it stands alone on a #SBATCH line; on the command line `:` is between components"),
-    ("--licenses", "licences are not counted: bound who uses one with a QoS, or %N of an array"),
-    ("-L", "licences are not counted: bound who uses one with a QoS, or %N of an array"),
+    ("--gid", "a job has the group of the submitting process: use sg or newgrp before"),
+    ("--het-group", "it is an option of srun in a het job"),
+    ("hetjob", "it must be alone on a #SBATCH line; on the command line `:` separates components"),
+    ("packjob", "it must be alone on a #SBATCH line; on the command line `:` separates components"),
+    ("--licenses", "licences are not counted: limit jobs with a QoS, or with %N in an array"),
+    ("-L", "licences are not counted: limit jobs with a QoS, or with %N in an array"),
     ("--mincpus", "use --cpus-per-task"),
     ("--no-kill", "a lost node ends the attempt, and the job starts again (--requeue)"),
     ("-k", "a lost node ends the attempt, and the job starts again (--requeue)"),
@@ -34,45 +34,44 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("-F", "use --nodelist"),
     (
         "--overcommit",
-        "ask for the CPUs it needs; in the job, `srun --overcommit` starts more tasks",
+        "request the CPUs that are needed; in the job, `srun --overcommit` starts more tasks",
     ),
-    ("-O", "ask for the CPUs it needs; in the job, `srun --overcommit` starts more tasks"),
-    ("--prefer", "use --constraint for what it must have; nearness is preferred with --near"),
+    ("-O", "request the CPUs that are needed; in the job, `srun --overcommit` starts more tasks"),
+    ("--prefer", "use --constraint for required features, and --near to prefer near nodes"),
     ("--priority", "use --nice"),
-    ("--reboot", "nodes are not booted for jobs"),
+    ("--reboot", "nodes are not rebooted for jobs"),
     ("--spread-job", "use --nodes with --ntasks-per-node"),
-    ("--thread-spec", "no threads are kept for the system: ask for fewer CPUs"),
+    ("--thread-spec", "no threads are reserved for the system: request fewer CPUs"),
     ("--tres-per-task", "use --gpus-per-task"),
-    ("--uid", "a job is of the user who submits it: use sudo -u before"),
-    ("--use-min-nodes", "a job gets as few nodes as hold it, or as many as --nodes says"),
+    ("--uid", "a job belongs to the user who submits it: use sudo -u"),
+    ("--use-min-nodes", "a job gets the fewest nodes that suffice, or as many as --nodes requests"),
     ("--x11", "displays are not forwarded: use `ssh -X`, or a remote desktop in the job"),
 ];
 
-/// Options that only make sense where a script is named.
+/// Options that can only be used on the command line.
 const COMMAND_LINE_ONLY: &[&str] = &["--wrap", "--json", "--socket", "--retry", "--help"];
 
-/// The refusal of an option that sbatch has and kant has not; `None` for any other word.
+/// The refusal of an option of sbatch that kant does not support; `None` for any other word.
 #[must_use]
 pub fn not_yet(option: &str) -> Option<String> {
     let (_, instead) = NOT_YET.iter().find(|(name, _)| *name == option)?;
     Some(format!("{option} is not supported in this release: {instead}"))
 }
 
-/// Options of which one is enough, and why.
+/// Options that exclude each other, and the reason.
 const ONE_OF: &[(&[&str], &str)] = &[
     (
         &["--gpus", "--gpus-per-node", "--gpus-per-task", "--gres"],
-        "--gpus counts those of the whole job, --gpus-per-node (or --gres) of each node, \
-         --gpus-per-task of each task: give one of them",
+        "--gpus is the number in the whole job, --gpus-per-node (or --gres) on each node, \
+         --gpus-per-task for each task: give only one of them",
     ),
     (
         &["--mem", "--mem-per-cpu", "--mem-per-gpu"],
-        "--mem is for each node, --mem-per-cpu for each CPU, --mem-per-gpu for each GPU: give one \
-         of them",
+        "--mem is per node, --mem-per-cpu per CPU, --mem-per-gpu per GPU: give only one of them",
     ),
 ];
 
-/// Two options that exclude each other, with the reason where there is one.
+/// The message about two options that exclude each other, if there is a reason.
 #[must_use]
 pub fn conflict(error: &clap::Error) -> Option<anyhow::Error> {
     let line = first_line(error);
@@ -83,7 +82,7 @@ pub fn conflict(error: &clap::Error) -> Option<anyhow::Error> {
     Some(anyhow::anyhow!("{line}: {why}"))
 }
 
-/// What clap found wrong with a directive or a variable, in one line.
+/// clap's error about a directive or a variable, in one line.
 #[must_use]
 pub fn explain(error: &clap::Error) -> String {
     let context = |kind| match error.get(kind) {
@@ -91,8 +90,8 @@ pub fn explain(error: &clap::Error) -> String {
         Some(ContextValue::Strings(texts)) => texts.first().cloned(),
         _ => None,
     };
-    if let Some(told) = conflict(error).filter(|_| error.kind() == ErrorKind::ArgumentConflict) {
-        return told.to_string();
+    if let Some(message) = conflict(error).filter(|_| error.kind() == ErrorKind::ArgumentConflict) {
+        return message.to_string();
     }
     if error.kind() != ErrorKind::UnknownArgument {
         return first_line(error);
@@ -102,18 +101,20 @@ pub fn explain(error: &clap::Error) -> String {
         return refusal;
     }
     if COMMAND_LINE_ONLY.contains(&option.as_str()) {
-        return format!("{option} belongs on the command line");
+        return format!("{option} can only be used on the command line");
     }
     match context(ContextKind::SuggestedArg) {
         Some(nearest) => format!("there is no option {option}: did you mean {nearest}?"),
         None if option.starts_with('-') => {
             format!("there is no option {option}: see `kantctl submit --help`")
         }
-        None => format!("`{option}` is no option: values follow theirs, as in --time=10"),
+        None => {
+            format!("`{option}` is not an option: a value must follow its option, as in --time=10")
+        }
     }
 }
 
-/// clap's message without its prefix and its usage.
+/// clap's message without its prefix and usage.
 fn first_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let line = text.lines().next().unwrap_or_default();
@@ -130,15 +131,15 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_option_is_answered_with_the_nearest() {
+    fn the_nearest_option_is_suggested_for_an_unknown_one() {
         let message = explained(&["--tiem=10"]);
         assert_eq!(message, "there is no option --tiem: did you mean --time?");
         assert!(explained(&["--zzzzqqq"]).contains("--help"));
-        assert!(explained(&["10"]).contains("`10` is no option"));
+        assert!(explained(&["10"]).contains("`10` is not an option"));
     }
 
     #[test]
-    fn what_sbatch_has_and_kant_has_not_is_refused_clearly() {
+    fn unsupported_options_of_sbatch_are_refused_clearly() {
         for words in
             [&["--licenses=matlab:1"][..], &["-L", "matlab:1"], &["-Lmatlab:1"], &["hetjob"]]
         {
@@ -148,30 +149,25 @@ mod tests {
     }
 
     #[test]
-    fn every_refusal_says_what_to_do_instead_or_why_there_is_no_such_thing() {
+    fn every_refusal_has_a_reason_or_an_alternative() {
         let silent: Vec<_> = NOT_YET.iter().filter(|(_, instead)| instead.is_empty()).collect();
         assert!(silent.is_empty(), "{silent:?}");
         let message = explained(&["--uid=ada"]);
-        assert!(
-            message.ends_with(
-                "in this release: a job is of the user who submits it: use sudo \
-                                   -u before"
-            ),
-            "{message}"
-        );
+        let expected = "in this release: a job belongs to the user who submits it: use sudo -u";
+        assert!(message.ends_with(expected), "{message}");
     }
 
     #[test]
-    fn options_that_exclude_each_other_say_why() {
+    fn a_conflict_of_options_is_explained() {
         let message = explained(&["--gpus=4", "--gpus-per-node=2"]);
         assert!(message.contains("cannot be used with"), "{message}");
-        assert!(message.contains("--gpus counts those of the whole job"), "{message}");
+        assert!(message.contains("--gpus is the number in the whole job"), "{message}");
         let message = explained(&["--mem=4G", "--mem-per-cpu=2G"]);
-        assert!(message.contains("--mem is for each node"), "{message}");
+        assert!(message.contains("--mem is per node"), "{message}");
     }
 
     #[test]
-    fn nothing_is_both_supported_and_refused() {
+    fn no_option_is_both_supported_and_refused() {
         for arg in definition().get_arguments() {
             let long = arg.get_long().map(|l| format!("--{l}"));
             let short = arg.get_short().map(|s| format!("-{s}"));

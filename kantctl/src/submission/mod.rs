@@ -1,5 +1,5 @@
-//! A submission: what the flags, the script's directives and the environment ask for, merged and
-//! checked. Never talks to the controller; `verb::submit` does.
+//! A submission: options from flags, directives and the environment, merged and converted to a job
+//! request. `verb::submit` sends it to the controller.
 
 pub mod ask;
 pub mod begin;

@@ -1,13 +1,13 @@
-//! Options of sbatch that kant takes, says a word about, and goes without: wishes about how fast
-//! something runs or how it is counted, never about what runs, where, or with how much.
+//! Options of sbatch that are accepted with a warning and have no effect. They concern performance
+//! or accounting only, never what runs, where, or with which resources.
 //! Source: man sbatch.
 
-/// An option's name, and why a job runs as well without it.
+/// An option's name, and why it has no effect.
 pub type Why = (&'static str, &'static str);
 
 macro_rules! passed_over {
     ($($(#[$meta:meta])* $field:ident: $why:literal,)*) => {
-        /// The options that were given, each with its value.
+        /// The ignored options that were given, with their values.
         #[derive(clap::Args, Debug, Clone, Default, PartialEq)]
         #[group(skip)]
         pub struct PassedOver {
@@ -19,18 +19,18 @@ macro_rules! passed_over {
             )*
         }
 
-        /// All of them.
+        /// All ignored options.
         pub const PASSED_OVER: &[Why] = &[$((stringify!($field), $why),)*];
 
         impl PassedOver {
-            /// Which were given, and why each changes nothing.
+            /// The options that were given, with the reason why each has no effect.
             #[must_use]
             pub fn given(&self) -> Vec<Why> {
                 let all = [$((stringify!($field), $why, self.$field.is_some()),)*];
                 all.into_iter().filter(|(.., given)| *given).map(|(n, why, _)| (n, why)).collect()
             }
 
-            /// These, and those of `below` where nothing is said here.
+            /// Overrides the options `below`.
             #[must_use]
             pub fn over(self, below: Self) -> Self {
                 Self { $($field: self.$field.or(below.$field),)* }
@@ -40,35 +40,36 @@ macro_rules! passed_over {
 }
 
 passed_over! {
-    acctg_freq: "what a job uses is measured at its end",
+    acctg_freq: "the resource use of a job is measured at its end",
     #[arg(short = 'M')]
     clusters: "there is one cluster",
-    cores_per_socket: "cores are chosen near the GPUs given, whatever the socket",
-    cpu_bind: "a job is held to its CPUs, near its GPUs; bind single tasks with taskset",
+    cores_per_socket: "cores are chosen near the allocated GPUs, on any socket",
+    cpu_bind: "a job is bound to its CPUs, near its GPUs; bind single tasks with taskset",
     cpu_freq: "the machine's governor decides",
     delay_boot: "nodes are not booted for jobs",
     #[arg(short = 'm')]
-    distribution: "tasks stand node by node, in order",
+    distribution: "tasks are assigned node by node, in order",
     #[arg(short = 'B')]
-    extra_node_info: "cores are chosen near the GPUs given, whatever the socket",
+    extra_node_info: "cores are chosen near the allocated GPUs, on any socket",
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    get_user_env: "the environment is that of the submission; `#!/bin/bash -l` makes a login shell",
+    get_user_env: "the environment is that of the submission; `#!/bin/bash -l` starts a login \
+                   shell",
     gpu_bind: "each task sees all GPUs of its job on the node: choose by SLURM_LOCALID",
-    gpu_freq: "GPUs keep the clocks they have",
-    hint: "threads of a core go to one job in any case",
+    gpu_freq: "GPU clocks are not changed",
+    hint: "all threads of a core always belong to one job",
     mem_bind: "bind memory in the script with numactl",
     network: "there are no switch plug-ins",
     ntasks_per_core: "tasks of a job share its CPUs",
     ntasks_per_socket: "tasks of a job share its CPUs",
     #[arg(short = 's', num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    oversubscribe: "CPUs and GPUs are never given twice",
-    power: "power is the machine's",
-    profile: "what a job uses is measured at its end",
+    oversubscribe: "CPUs and GPUs are never shared between jobs",
+    power: "power is not managed per job",
+    profile: "the resource use of a job is measured at its end",
     propagate: "the shell's soft limits are always passed on",
-    sockets_per_node: "cores are chosen near the GPUs given, whatever the socket",
-    threads_per_core: "threads of a core go to one job in any case",
+    sockets_per_node: "cores are chosen near the allocated GPUs, on any socket",
+    threads_per_core: "all threads of a core always belong to one job",
     time_min: "a job gets the whole --time",
-    tmp: "disks of nodes are not counted; /tmp is the job's own",
+    tmp: "disk space of nodes is not counted; /tmp is private to the job",
     wckey: "use --account or --comment",
 }
 
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_is_named_with_its_reason() {
+    fn given_options_are_listed_with_their_reasons() {
         let read = |words: &str| Line::parse_from(words.split(' ')).passed;
         let given = read("x --hint=nomultithread -m block:block --tmp 1G");
         let names: Vec<&str> = given.given().into_iter().map(|(name, _)| name).collect();

@@ -1,12 +1,11 @@
-//! Splits a directive line into words as a shell would: blanks, quotes, backslashes, and a `#`
-//! that begins a word begins a comment. Never expands variables or patterns.
+//! Splitting of a directive line into words as in a shell: whitespace, quotes, backslashes, and `#`
+//! at the start of a word for a comment. Variables and patterns are not expanded.
 
-/// A quote that is not closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a quote ({0}) is not closed")]
 pub struct OpenQuote(char);
 
-/// The words of a line.
+/// Splits a line into words.
 ///
 /// # Errors
 /// [`OpenQuote`].
@@ -36,8 +35,9 @@ fn read_word(
     Ok(word)
 }
 
-/// What stands before the closing quote. Between double quotes, a backslash keeps a quote or a
-/// backslash; elsewhere it stands for itself.
+/// Reads up to the closing quote. Between double quotes, a backslash escapes a quote or a
+/// backslash;
+/// elsewhere it is literal.
 fn read_quoted(
     quote: char,
     letters: &mut std::iter::Peekable<impl Iterator<Item = char>>,

@@ -1,5 +1,5 @@
-//! Runs that are over, from accounting: page by page, and where many jobs are named in pieces, as
-//! one question has bounds. Never more of them than was asked for.
+//! Finished runs from accounting, page by page. A long list of jobs is split into several queries,
+//! because the size of a query is limited.
 
 use super::ask::Answer;
 use crate::failure::Failure;
@@ -12,24 +12,26 @@ use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Runs on a page.
+/// Runs per page.
 const PAGE: usize = 5000;
-/// Jobs in one question.
+/// Jobs per query.
 const KEYS: usize = 1000;
-/// Where so many tasks of one job are named, all of it is asked for and sorted out here.
+/// If this many tasks of one job are listed, the query asks for the whole job, and the rest is
+/// filtered out here.
 const TASKS: usize = 50;
 
-/// Runs, as they came and as this version understands them.
+/// Runs, as received and as this version understands them.
 pub struct Runs {
     pub raw: Vec<Value>,
     pub runs: Vec<HistoryRun>,
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     pub as_of: Time,
-    /// There are more than were asked for.
+    /// Whether there are more runs than requested.
     pub more: bool,
 }
 
-/// All pages of a question (`&users=ada&...`) about these jobs, or all, up to so many runs.
+/// All pages of a query (`&users=ada&...`) about these jobs (all jobs if empty), up to `limit`
+/// runs.
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer.
@@ -53,7 +55,7 @@ pub async fn all(
         more |= ended.more;
     }
     if pieces.len() > 1 {
-        // A task that is named by its own number, and with its array, is in two of them.
+        // A task that is listed both by its own number and by its array is in two queries.
         let mut seen = BTreeSet::new();
         found.retain(|(_, run)| seen.insert((run.job.key, run.run)));
         let order = |run: &HistoryRun| Reverse((run.job.ended_at, run.job.key, run.run));
@@ -65,11 +67,11 @@ pub async fn all(
     Ok(Runs { raw, runs, as_of, more })
 }
 
-/// Hands over one page after the other, the latest end first, and keeps none. False, and nothing is
-/// asked: so many jobs are asked about that their runs would not come in one order.
+/// Passes on one page after the other, the latest end first, and keeps none. Returns false, without
+/// a request, for so many jobs that several queries were needed, whose runs would not be in order.
 ///
 /// # Errors
-/// As [`all`], and what takes a page says.
+/// As [`all`], and the errors of `take`.
 pub async fn each_page(
     server: &Server,
     keys: &[JobKey],
@@ -86,7 +88,7 @@ pub async fn each_page(
     Ok(true)
 }
 
-/// The question about these jobs, or all.
+/// The query about these jobs.
 fn about(piece: &[JobKey], query: &str) -> String {
     let words: Vec<String> = piece.iter().map(ToString::to_string).collect();
     let jobs = encoded(&words.join(","));
@@ -94,15 +96,15 @@ fn about(piece: &[JobKey], query: &str) -> String {
     format!("{jobs}{query}")
 }
 
-/// How the last page was.
+/// State after the last page.
 struct Ended {
-    /// The controller's time when it looked.
+    /// The controller's time of the answer.
     as_of: Time,
-    /// There are more than were asked for.
+    /// Whether there are more runs than requested.
     more: bool,
 }
 
-/// Hands over up to so many of those that are taken, a page at a time.
+/// Passes on up to `limit` runs that `takes` accepts, one page at a time.
 async fn pages(
     server: &Server,
     (query, limit): (String, usize),
@@ -128,7 +130,7 @@ async fn pages(
     }
 }
 
-/// The jobs of each question; of all jobs there is one that names none.
+/// The jobs of each query; a single empty query stands for all jobs.
 fn pieces(keys: &[JobKey]) -> Vec<Vec<JobKey>> {
     if keys.len() <= KEYS {
         return vec![keys.to_vec()];
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn many_jobs_are_asked_for_in_pieces_and_a_large_array_as_a_whole() {
+    fn many_jobs_take_several_queries_and_a_large_array_is_queried_as_a_whole() {
         assert_eq!(pieces(&[]), [Vec::new()]);
         let few: Vec<JobKey> = (0..1000).map(|index| task(42, index)).collect();
         assert_eq!(pieces(&few), [few]);

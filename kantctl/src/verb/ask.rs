@@ -1,5 +1,4 @@
-//! Answers as they came and as types: `--json` shows what the controller said, to the letter.
-//! Never shows anything itself.
+//! Answers in raw and typed form: `--json` prints the raw form, exactly as the controller sent it.
 
 use crate::failure::Failure;
 use crate::server::Server;
@@ -12,25 +11,26 @@ use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub struct Answer<A> {
-    /// As it came, with fields that this version does not know.
+    /// As received, including fields that this version does not know.
     pub raw: Value,
-    /// As this version understands it.
     pub typed: A,
 }
 
 impl<A: DeserializeOwned> TryFrom<Value> for Answer<A> {
     type Error = Failure;
     fn try_from(raw: Value) -> Result<Self, Failure> {
-        let typed = serde_json::from_value(raw.clone())
-            .context("failed to understand the controller's answer: is it of the same version?")?;
+        let typed = serde_json::from_value(raw.clone()).context(
+            "failed to understand the controller's answer: does it have the same \
+                      version as kantctl?",
+        )?;
         Ok(Self { raw, typed })
     }
 }
 
-/// Asks for something.
+/// Sends a GET request.
 ///
 /// # Errors
-/// [`Failure`] when there is no answer, or a refusal.
+/// [`Failure`] when there is no answer, or the controller refuses.
 pub async fn get<A: DeserializeOwned>(server: &Server, path: &str) -> Result<Answer<A>, Failure> {
     server.get::<Value>(path).await?.try_into()
 }
@@ -38,7 +38,7 @@ pub async fn get<A: DeserializeOwned>(server: &Server, path: &str) -> Result<Ans
 /// A job, or the tasks of an array.
 ///
 /// # Errors
-/// [`Failure`] when there is no answer in all that time, or no such job.
+/// [`Failure`] when there is no answer within the retry time, or no such job.
 pub async fn jobs(
     server: &Server,
     key: JobKey,
@@ -47,7 +47,7 @@ pub async fn jobs(
     server.get_for::<Value>(&format!("/v1/jobs/{key}"), patience).await?.try_into()
 }
 
-/// Several answers of one shape as one: the lists under `list` joined.
+/// Joins the arrays under `list` of several answers into the first answer.
 #[must_use]
 pub fn join(answers: Vec<Value>, list: &str) -> Value {
     let mut answers = answers.into_iter();
@@ -67,7 +67,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn answers_join_by_their_list() {
+    fn answers_are_joined_by_their_list() {
         let answers = vec![json!({"jobs": [1], "as_of": 5}), json!({"jobs": [2, 3], "as_of": 6})];
         assert_eq!(join(answers, "jobs"), json!({"jobs": [1, 2, 3], "as_of": 5}));
         assert_eq!(join(vec![], "jobs"), json!({"jobs": []}));

@@ -1,4 +1,4 @@
-//! `kantctl drain`: lets nothing new start on nodes; what runs there goes on.
+//! `kantctl drain`: stops new jobs from starting on nodes; running jobs continue.
 
 use super::steer;
 use crate::failure::Failure;
@@ -14,14 +14,13 @@ Examples:
   kantctl drain g-001 --reason 'GPU 3 lost its link'
   kantctl drain g-[001-004] -r 'new driver on Monday'";
 
-/// Arguments of `drain`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Nodes: g-001, g-[001-004]
     #[arg(required = true, value_name = "NODE")]
     pub nodes: Vec<Hosts>,
-    /// Why; shown by `kantctl nodes`
+    /// Reason, as shown by `kantctl nodes`
     #[arg(short, long, value_name = "TEXT")]
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! `kantctl hold`: keeps waiting jobs from starting.
+//! `kantctl hold`: prevents waiting jobs from starting.
 
 use super::steer;
 use crate::failure::Failure;
@@ -11,7 +11,6 @@ Examples:
   kantctl hold 42
   kantctl hold 42_[4-9] 50";
 
-/// Arguments of `hold`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

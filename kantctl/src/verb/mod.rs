@@ -1,5 +1,5 @@
-//! What kantctl can do, one file a verb: its arguments, its help with examples, and what it asks
-//! and shows. `filter`, `steer` and `ask` are what several of them share.
+//! The verbs of kantctl, one file each: arguments, help with examples, request and output.
+//! `filter`, `steer` and `ask` are shared by several of them.
 
 pub mod accounted;
 pub mod admin;

@@ -1,4 +1,4 @@
-//! `kantctl nodes`: the nodes there are, and what of them is in use.
+//! `kantctl nodes`: the nodes of the cluster, and their allocated resources.
 
 use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
@@ -16,14 +16,13 @@ Examples:
   kantctl nodes -t down,drained
   kantctl nodes --json";
 
-/// Arguments of `nodes`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Only these, like g-[001-004]
+    /// Only these nodes, e.g. g-[001-004]
     #[arg(value_name = "NODE")]
     pub nodes: Vec<Hosts>,
-    /// Only in these states: idle, mixed, allocated, draining, drained, down
+    /// Only nodes in these states: idle, mixed, allocated, draining, drained, down
     #[arg(short = 't', long = "state", visible_alias = "states", value_name = "STATE",
           value_delimiter = ',',
           value_parser = ["idle", "mixed", "allocated", "draining", "drained", "down"],

@@ -1,4 +1,4 @@
-//! `kantctl priority`: where waiting jobs' priorities come from, factor by factor.
+//! `kantctl priority`: the priorities of waiting jobs, factor by factor.
 
 use super::ask::{self, Answer};
 use crate::failure::{Failure, OK};
@@ -13,16 +13,15 @@ Examples:
   kantctl priority 42 43_[0-3]
   kantctl priority --json
 
-A queue with multifactor order adds up points: for each factor its weight (in kantctld.toml) times
-a value between 0 and 1; nice is subtracted. Of several jobs the points are shown; of one job,
-weights and values too. A fifo queue ranks its jobs by queue and QoS priority, nice and age, and
-adds nothing up.";
+In a queue with multifactor order, a job's priority is a sum of points: for each factor its weight
+(in kantctld.toml) times a value between 0 and 1; nice is subtracted. A list of jobs shows points
+only; a single job shows weights and values, too. A fifo queue orders its jobs by queue and QoS
+priority, nice and age, without a sum.";
 
-/// Arguments of `priority`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Only these jobs: 42, 42_7, 42_[0-3] [default: all that wait]
+    /// Only these jobs: 42, 42_7, 42_[0-3] [default: all waiting jobs]
     #[arg(value_name = "JOB")]
     pub keys: Vec<Keys>,
 }

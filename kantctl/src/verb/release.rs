@@ -1,4 +1,4 @@
-//! `kantctl release`: lets held jobs go.
+//! `kantctl release`: lets held jobs start.
 
 use super::steer;
 use crate::failure::Failure;
@@ -11,7 +11,6 @@ Examples:
   kantctl release 42
   kantctl release $(kantctl submit --parsable --hold --wrap hostname)";
 
-/// Arguments of `release`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

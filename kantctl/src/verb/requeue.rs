@@ -1,4 +1,4 @@
-//! `kantctl requeue`: starts jobs again from the top, as a new attempt.
+//! `kantctl requeue`: starts jobs again from the beginning, as a new attempt.
 
 use super::steer;
 use crate::failure::Failure;
@@ -11,7 +11,6 @@ Examples:
   kantctl requeue 42
   kantctl requeue 42_[4-9]";
 
-/// Arguments of `requeue`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

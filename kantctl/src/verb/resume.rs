@@ -1,4 +1,4 @@
-//! `kantctl resume`: lets suspended jobs go on, or jobs start on drained nodes again.
+//! `kantctl resume`: resumes suspended jobs, or drained nodes.
 
 use super::{ask, steer};
 use crate::failure::Failure;
@@ -20,21 +20,20 @@ Examples:
   kantctl resume 42
   kantctl resume --nodes 42
 
-A word that reads as a job's number is a job; --nodes says that all of them are nodes.";
+An argument that could be a job number is a job; with --nodes, all arguments are nodes.";
 
-/// Arguments of `resume`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Suspended jobs (42, 42_[0-3]) or drained nodes (g-001, g-[001-004])
     #[arg(required = true, value_name = "JOB|NODE")]
     pub words: Vec<String>,
-    /// They are nodes, also those that read as jobs
+    /// All arguments are nodes, even those that look like jobs
     #[arg(long)]
     pub nodes: bool,
 }
 
-/// What is to be resumed.
+/// The parsed arguments.
 enum Meant {
     Jobs(Vec<Keys>),
     Nodes(Vec<Hosts>),
@@ -50,8 +49,8 @@ impl Args {
             return Ok(Meant::Jobs(jobs));
         }
         if !jobs.is_empty() {
-            let both = Failure::usage(anyhow::anyhow!("both jobs and nodes are named"));
-            return Err(both.hint("name jobs alone, or nodes alone (with --nodes)"));
+            let both = Failure::usage(anyhow::anyhow!("both jobs and nodes are given"));
+            return Err(both.hint("give only jobs, or only nodes (with --nodes)"));
         }
         let hosts = |word: &String| {
             Hosts::from_str(word)
@@ -64,7 +63,7 @@ impl Args {
 /// Resumes jobs or nodes.
 ///
 /// # Errors
-/// [`Failure`] when the words name neither, or the controller cannot be reached.
+/// [`Failure`] when the arguments are neither, or the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let again = Again::IfUnanswered;
     let nodes = match args.meant()? {
@@ -83,17 +82,18 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(code)
 }
 
-/// What a resumed node still finds wrong with itself: jobs start there all the same, also on a GPU
+/// Prints the problems that a resumed node still finds: jobs start there nevertheless, even on a
+/// GPU
 /// that is lost.
 async fn tell_unwell(name: &NodeName, server: &Server) {
-    // It is resumed; that this could not be looked at changes nothing.
+    // The node is resumed; a failure to get its findings changes nothing.
     let Ok(answer) = ask::get::<NodeList>(server, &format!("/v1/nodes/{name}")).await else {
         return;
     };
     for node in answer.typed.nodes.iter().filter(|node| node.drain.is_none()) {
         for finding in node.findings.iter().filter(|found| found.response > Response::Warn) {
             let (check, says) = (finding.check.word(), &finding.says);
-            note(&format!("{name} is not well: {check}: {says}; jobs start there all the same"));
+            note(&format!("{name} has a problem: {check}: {says}; jobs start there nevertheless"));
         }
     }
 }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_jobs_and_all_else_is_nodes() {
+    fn numbers_are_jobs_and_other_words_are_nodes() {
         assert_eq!(meant(&["42", "43_[0-2]"], false), "4 jobs");
         assert_eq!(meant(&["g-[001-004]", "login"], false), "5 nodes");
         assert_eq!(meant(&["42"], true), "1 nodes");

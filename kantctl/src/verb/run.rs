@@ -1,5 +1,5 @@
-//! `kantctl run`: a program on nodes of its own, now, with its input and output here. In a job, or
-//! with --in, it runs on that job's nodes. Never leaves its job behind.
+//! `kantctl run`: runs a program on newly allocated nodes, with its input and output here. Inside a
+//! job, or with --in, it runs on that job's nodes. A job that it created ends with it.
 
 use crate::failure::Failure;
 use crate::server::Server;
@@ -35,36 +35,36 @@ Examples:
   kantctl run --in 42 --pty bash
   echo hello | kantctl run -n 2 cat
 
-It asks for nodes as `kantctl submit` does, says why it waits, runs the program once for each task
-(--ntasks), and gives the nodes back. What tasks write comes here, what is typed here goes to all of
-them. Its exit code is the largest of its tasks', 128+N for signal N.
+It requests nodes as `kantctl submit` does, prints why it waits, runs the program once per task
+(--ntasks), and releases the nodes. Output of tasks is printed here; your input goes to all of them.
+The exit code is the largest of the tasks', 128+N for signal N.
 
-Ctrl-C tells what runs; twice within a second it ends the tasks. Other signals are passed on. The
-job ends with kantctl: at once when its terminal is lost, within a minute when it was killed.";
+Ctrl-C prints the state of the tasks; twice within a second, it ends them. Other signals are
+forwarded. The job ends with kantctl: at once when its terminal is lost, within a minute if kantctl
+was killed.";
 
-/// Arguments of `run`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     pub options: Options,
-    /// The task's number before each line
+    /// Prefix each line of output with the task's number
     #[arg(short = 'l', long, help_heading = HERE)]
     pub label: bool,
-    /// On a terminal of its own: what is typed here goes there
+    /// Run the program on a pseudo-terminal, connected to this one
     #[arg(long, help_heading = HERE)]
     pub pty: bool,
     /// End all tasks when one fails
     #[arg(short = 'K', long, help_heading = HERE)]
     pub kill_on_bad_exit: bool,
-    /// Give up if it has not started within so long [without TIME: 1s]
+    /// Give up if the job has not started within TIME [without TIME: 1s]
     #[arg(short = 'I', long, value_name = "TIME", num_args = 0..=1, require_equals = true,
           default_missing_value = "1s", help_heading = HERE)]
     pub immediate: Option<Span>,
-    /// On the nodes of this job of yours, which runs
+    /// Run on the nodes of this job, which must be yours and running
     #[arg(long = "in", value_name = "JOB", help_heading = HERE)]
     pub in_job: Option<JobKey>,
-    /// The program, and what it is given
+    /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
     pub program: Vec<String>,
 }
@@ -76,7 +76,7 @@ impl Args {
         Wish {
             program: self.program.clone(),
             name: options.job_name.clone(),
-            // Of a range it has what its job got.
+            // With a range, the step has as many tasks as its job.
             tasks: options.ntasks.filter(|tasks| tasks.least.is_none()).map(|tasks| tasks.most.0),
             nodes: options.nodes.map(|nodes| nodes.to_string()),
             cpus_per_task: options.cpus_per_task,
@@ -124,7 +124,7 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     }
 }
 
-/// The environment, as far as it is text.
+/// The environment variables that are valid text.
 #[must_use]
 pub fn surroundings() -> BTreeMap<String, String> {
     let all = std::env::vars_os();
@@ -133,34 +133,34 @@ pub fn surroundings() -> BTreeMap<String, String> {
     size::now(all.collect())
 }
 
-/// The nodes of a job that runs.
+/// The allocation of a running job.
 ///
 /// # Errors
-/// [`Failure`] when it is not known, or does not run.
+/// [`Failure`] when the job is unknown, or not running.
 pub async fn ground_of(key: JobKey, server: &Server) -> Result<Ground, Failure> {
     let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
-    // A task of an array has a number, too.
+    // A task of an array has a plain number, too.
     let mut jobs = list.jobs.into_iter();
     let job = jobs.next().filter(|_| jobs.next().is_none());
     let job = job.filter(|job| matches!(job.phase, Phase::Starting | Phase::Running));
     let ground = job.as_ref().and_then(Ground::of);
     ground.ok_or_else(|| {
-        Failure::message(format!("job {key} does not run"))
-            .hint(format!("`kantctl explain {key}` says where it is"))
+        Failure::message(format!("job {key} is not running"))
+            .hint(format!("`kantctl explain {key}` shows its state"))
     })
 }
 
-/// A step in a job that runs.
+/// Runs a step in a running job.
 ///
 /// # Errors
-/// As of [`run`].
+/// As [`run`].
 pub async fn in_job(
     wish: &Wish,
     ground: &Ground,
     environment: BTreeMap<String, String>,
     server: &Server,
 ) -> Result<u8, Failure> {
-    // Without a book of steps, a number that no other step there has.
+    // The process id as a number that no other step has, where no node keeps a ledger of steps.
     let place = Place::choose(wish, ground, std::process::id())?;
     let mut signals = Signals::take()?;
     let keeper = Keeper::start(server, None);
@@ -168,10 +168,10 @@ pub async fn in_job(
     step(wish, place, cpus_each, environment, server, &keeper, &mut signals).await
 }
 
-/// A step in a job of its own.
+/// Runs a step in a new job.
 ///
 /// # Errors
-/// As of [`run`].
+/// As [`run`].
 pub async fn in_new_job(
     wish: &Wish,
     wanted: &Wanted<'_>,
@@ -181,11 +181,11 @@ pub async fn in_new_job(
     if wanted.options.test_only {
         return allocate::try_out(wanted, server).await;
     }
-    // Before the job is there: a signal that comes while it starts is for it.
+    // Signals are caught first, so that one that arrives during the start is forwarded.
     let mut signals = Signals::take()?;
     let held = allocate::allocate(wanted, server, &mut signals).await?;
     let Held { job, ground, keeper } = &held;
-    // The job is no larger than the step: the step has all of it.
+    // The job was made for this step, which gets all of it.
     let gpus = StepGpus::All;
     let (exclusive, nodelist, nodes, time) = (false, None, None, None);
     let whole = Wish { gpus, exclusive, nodelist, nodes, time, ..wish.clone() };
@@ -215,7 +215,7 @@ async fn step(
     let view = tokio::select! {
         opened = booking::open(wish, &place, cpus_each, server) => opened?,
         signal = allocate::refusal(signals) => {
-            return Err(Failure::message(format!("gave up the step at {signal}")));
+            return Err(Failure::message(format!("gave up starting the step after {signal}")));
         }
     };
     let number = view.as_ref().map(|view| view.number);

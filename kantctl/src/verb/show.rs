@@ -35,7 +35,6 @@ Examples:
   kantctl show queue main
   kantctl show queue main debug --json";
 
-/// Arguments of `show`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 #[command(subcommand_negates_reqs = true)]
@@ -49,33 +48,32 @@ pub struct Args {
     pub keys: Vec<Keys>,
 }
 
-/// Jobs without the word `job` before them.
+/// Jobs, given without the word `job` before them.
 fn bare(text: &str) -> Result<Keys, String> {
     let instead = "`kantctl show node NAME` shows a node";
     text.parse().map_err(|error: KeysError| format!("{error}; {instead}"))
 }
 
-/// What to show.
 #[derive(Subcommand, Debug)]
 pub enum What {
-    /// A job's record and its story
+    /// Show jobs, with their history
     #[command(after_help = JOB_EXAMPLES)]
     Job {
         /// Jobs: 42, 42_7, 42_[0-3]
         #[arg(required = true, value_name = "JOB")]
         keys: Vec<Keys>,
     },
-    /// A node's record
+    /// Show nodes
     #[command(after_help = NODE_EXAMPLES)]
     Node {
         /// Nodes: g-001, g-[001-004]
         #[arg(required = true, value_name = "NODE")]
         names: Vec<Hosts>,
     },
-    /// A queue's record
+    /// Show queues
     #[command(after_help = QUEUE_EXAMPLES)]
     Queue {
-        /// Queues
+        /// Queues: main, debug
         #[arg(required = true, value_name = "QUEUE")]
         names: Vec<QueueName>,
     },
@@ -126,7 +124,7 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
     let mut place = 0;
     while let Some(key) = keys.pop_front() {
         let answer = ask::jobs(server, key, PATIENCE).await?;
-        // A set is shown component by component.
+        // A het job is shown component by component.
         let all = answer.typed.jobs.iter().filter(|_| key.offset().is_none());
         let behind: Vec<JobKey> = all.flat_map(JobView::components_behind).collect();
         behind.into_iter().rev().for_each(|key| keys.push_front(key));
@@ -144,7 +142,10 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
             tasks => {
                 screen.table(&jobs::table(tasks, as_of, &screen.zone))?;
                 if let Some(task) = tasks.first() {
-                    note(&format!("`kantctl show job {}` shows all of one task", task.key));
+                    note(&format!(
+                        "`kantctl show job {}` shows everything about one task",
+                        task.key
+                    ));
                 }
             }
         }

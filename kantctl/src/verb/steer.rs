@@ -1,5 +1,5 @@
-//! What cancel, hold, release, requeue and suspend, and drain and resume, have in common: one wish
-//! for each of several jobs or nodes, several on their way at once. Never chooses which.
+//! Requests for several jobs or nodes at once, shared by cancel, hold, release, requeue, suspend,
+//! drain and resume.
 
 use super::ask;
 use crate::failure::{Failure, Kind, OK};
@@ -13,8 +13,8 @@ use std::cell::Cell;
 use std::future::ready;
 use std::pin::pin;
 
-/// Asks for each of these, several at once; the answers come in the order of the keys. After
-/// `stop` nobody else is asked for, and those who were are still answered.
+/// Sends a request for each of these, several concurrently; answers are returned in the order of
+/// the keys. After `stop` is set, no further request is sent, but those on their way are answered.
 pub fn answers<'a, K, A, F: Future<Output = A> + 'a>(
     keys: &'a [K],
     stop: &'a Cell<bool>,
@@ -28,8 +28,9 @@ pub fn answers<'a, K, A, F: Future<Output = A> + 'a>(
     stream::iter(keys).take_while(more).map(answer).buffered(AT_ONCE)
 }
 
-/// Puts the wish of this name to each of these jobs; `done` is what is said of one it was granted
-/// for, `again` what it would do twice. One refusal does not keep the others from being asked.
+/// Sends the request `wish` for each of these jobs. `done` is the message for one that was
+/// accepted;
+/// `again` depends on what the request does twice. After a refusal the others are still sent.
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
@@ -45,9 +46,8 @@ pub async fn jobs(
     each(keys, path, (&Value::Null, again), done, server, screen).await
 }
 
-/// Puts a wish to each of these: `path` is where, `done` what is said of one that was granted. With
-/// the wish comes what it would do if it were granted twice. One refusal does not keep the others
-/// from being asked.
+/// Sends a request for each key to `path(key)`. `done` is the message for one that was accepted;
+/// `again` depends on what the request does twice. After a refusal the others are still sent.
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
@@ -62,7 +62,7 @@ pub async fn each<K: ToString>(
     waves(&[keys], path, wish, done, server, screen).await
 }
 
-/// The same of several lots: nobody of one is asked for before all of the one before are answered.
+/// The same for several groups: a group starts when the one before has been answered completely.
 ///
 /// # Errors
 /// As [`each`].
@@ -86,14 +86,14 @@ pub async fn waves<K: ToString>(
             let key = key.to_string();
             match answered {
                 Ok(answer) if screen.json => raw.push(answer),
-                // Nobody reads any more, and what is on its way is awaited all the same.
+                // stdout is closed, but requests on their way are still awaited.
                 Ok(_) if lost.is_err() => note(&format!("{done} {key}")),
                 Ok(_) => lost = screen.line(&format!("{done} {key}")),
                 Err(failure) if failure.kind == Kind::Unreachable && lost.is_ok() => {
                     lost = Err(failure);
                 }
-                // As was wished, and a wish may reach the controller twice: worth a word, no
-                // failure.
+                // The job is in the requested state; a repeated request can cause this, too. It is
+                // reported, but no failure.
                 Err(failure) if failure.code() == Some("not_held") => complain(&failure),
                 Err(failure) => {
                     complain(&failure);
@@ -105,7 +105,7 @@ pub async fn waves<K: ToString>(
         }
     }
     if let Err(failure) = lost {
-        // A program is told what was granted, too, if anything was.
+        // Programs also get the accepted requests, if there are any.
         if !screen.json || raw.is_empty() {
             return Err(failure);
         }
@@ -122,7 +122,7 @@ pub async fn waves<K: ToString>(
     Ok(code)
 }
 
-/// What was refused of what, for programs.
+/// The error for one key, for programs.
 fn told(key: &str, failure: &Failure) -> Value {
     let mut error = failure.to_json();
     if let Some(error) = error.as_object_mut() {

@@ -1,4 +1,4 @@
-//! `kantctl submit`: a script becomes a job.
+//! `kantctl submit`: submits a script as a job.
 
 use super::ask::Answer;
 use super::{trial, wait};
@@ -39,22 +39,21 @@ Examples:
   printf '#!/bin/sh\\n#KANT --time 5\\ndate\\n' | kantctl submit --wait
 
 Directives:
-  Lines that begin with #KANT or #SBATCH before a script's first command hold options. What the
-  command line says wins, then the environment (KANTCTL_QUEUE sets --queue, and so on for every
-  option; SBATCH_* as for sbatch), then #KANT, then #SBATCH.
+  Lines that begin with #KANT or #SBATCH before a script's first command contain options.
+  Precedence, highest first: command line, environment (KANTCTL_QUEUE sets --queue, and so on for
+  every option; SBATCH_* as for sbatch), #KANT, #SBATCH.
 
 Components:
-  Options with `:` between them (in a script, with a line `#SBATCH hetjob`) ask for a set of jobs
-  that start and end together; the script runs on the first node of the first and starts programs
-  in the others (`srun --het-group=1 ...`). The set is called by its first job: 42 is all of it,
-  42+1 its second component.
+  Options separated by `:` (in a script, by a line `#SBATCH hetjob`) describe the components of a
+  het job, which start and end together. The script runs on the first node of the first component,
+  and starts programs in the others (`srun --het-group=1 ...`). Job 42 is the whole het job, 42+1
+  its second component.
 
-The script is copied when it is submitted; $SLURM_SUBMIT_DIR is the directory it came from.";
+The script is copied at submission; $SLURM_SUBMIT_DIR is the directory in which it was submitted.";
 
-/// How long a controller may be away before a submission is given up.
+/// How long a controller may be unreachable before a submission is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Arguments of `submit`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(override_usage = "kantctl submit [OPTIONS] [: OPTIONS]... [SCRIPT [ARG]...]\n       \
@@ -66,7 +65,7 @@ pub struct Args {
     /// Run this command instead of a script
     #[arg(long, value_name = "COMMAND", help_heading = "How it runs")]
     pub wrap: Option<String>,
-    /// The script and its arguments; without one, or with -, standard input
+    /// The script and its arguments; without a script, or with -, it is read from standard input
     #[arg(value_names = ["SCRIPT", "ARG"], num_args = 0.., trailing_var_arg = true)]
     pub script: Vec<String>,
 }
@@ -74,26 +73,25 @@ pub struct Args {
 /// Submits a job.
 ///
 /// # Errors
-/// [`Failure`] when the script, an option or a directive does not make sense, or the controller
-/// refuses or does not answer.
+/// [`Failure`] when the script, an option or a directive is invalid, or the controller refuses or
+/// does not answer.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     speak(args, &Voice::Kant, server, screen).await
 }
 
-/// Whose words are spoken, and whose names given to output files.
+/// The command line that is imitated in messages and names of output files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Voice {
-    /// Our own.
     Kant,
-    /// Slurm's, which clients of sbatch read.
+    /// Slurm's, which programs that call sbatch parse.
     Slurm {
-        /// The cluster's name, where the user named clusters.
+        /// The cluster's name, if the user named clusters.
         cluster: Option<String>,
     },
 }
 
 impl Voice {
-    /// What is said of a job that was accepted.
+    /// The message for an accepted job.
     fn accepted(&self, job: JobId, parsable: bool) -> String {
         match (self, parsable) {
             (Self::Kant, true) | (Self::Slurm { cluster: None }, true) => job.to_string(),
@@ -106,17 +104,17 @@ impl Voice {
         }
     }
 
-    /// Where output goes when nobody says.
+    /// The default output file.
     fn output(&self, is_array: bool) -> Option<String> {
         let pattern = if is_array { "slurm-%A_%a.out" } else { "slurm-%j.out" };
         (*self != Self::Kant).then(|| pattern.to_owned())
     }
 }
 
-/// Submits a job, in these words.
+/// Submits a job with the messages of this command line.
 ///
 /// # Errors
-/// As of [`run`].
+/// As [`run`].
 pub async fn speak(
     args: &Args,
     voice: &Voice,
@@ -139,11 +137,12 @@ pub async fn speak(
     let (test_only, wait) = (is_said(|one| one.test_only), is_said(|one| one.wait));
     let (Some(first), others) = (components.first(), components.get(1..).unwrap_or_default())
     else {
-        return Err(Failure::message("nothing is asked for".to_owned()));
+        return Err(Failure::message("no job is requested".to_owned()));
     };
     let request = request(first, &script, script_args, &shell)?;
     if test_only && !others.is_empty() {
-        let text = "--test-only looks at one job: leave it out, or the components after `:`";
+        let text = "--test-only cannot be used with components: submit without it, or test a \
+                    single component";
         return Err(Failure::usage(anyhow::anyhow!(text)));
     }
     if test_only {
@@ -180,7 +179,7 @@ fn read_script(line: &Line) -> Result<(Script, &[String]), Failure> {
     }
 }
 
-/// Of each component the command line over the environment over the script.
+/// Merges the options of each component: command line over environment over script.
 fn merge(line: Vec<Options>, script: &Script, shell: &Shell) -> Result<Vec<Options>, Failure> {
     let directives = directives(script)?;
     let environment = environment::read_options(&shell.environment)?;
@@ -189,10 +188,10 @@ fn merge(line: Vec<Options>, script: &Script, shell: &Shell) -> Result<Vec<Optio
     Ok(components)
 }
 
-/// What a script's directives ask for, component by component; warns of those that are not read.
+/// The options in a script's directives, for each component; warns of directives that are ignored.
 ///
 /// # Errors
-/// [`Failure`] of one that makes no sense.
+/// [`Failure`] if a directive is invalid.
 pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
     if !script.has_directives {
         return Ok(vec![Options::default()]);
@@ -201,13 +200,13 @@ pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
         directive::read(&script.origin, &script.text)?;
     for line in too_late {
         warn(&format!(
-            "{}, line {line}: directives after the first command are not read",
+            "{}, line {line}: directives after the first command are ignored",
             script.origin
         ));
     }
     for (line, marker) in burst_buffers {
         warn(&format!(
-            "{}, line {line}: {marker} does nothing here, there are no burst buffers: copy files \
+            "{}, line {line}: {marker} is ignored, because there are no burst buffers: copy files \
              in the script",
             script.origin
         ));
@@ -215,7 +214,7 @@ pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
     Ok(components)
 }
 
-/// The request of the first component, and what the others ask for.
+/// The request for a het job, from that of its first component and the others' options.
 fn set_request(
     first: SubmitRequest,
     others: &[Options],
@@ -234,19 +233,19 @@ fn set_request(
     Ok(SetRequest { request_key, asks, script: text, environment })
 }
 
-/// Sentences about options that are taken and change less than one might think.
+/// Warnings about options that are accepted but have little or no effect.
 #[must_use]
 pub fn passed_over(options: &Options) -> Vec<String> {
-    let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, why) in options.passed_over.given() {
-        told.entry(why).or_default().push(format!("--{}", name.replace('_', "-")));
+        by_reason.entry(why).or_default().push(format!("--{}", name.replace('_', "-")));
     }
     let sentence =
-        |(why, names): (&str, Vec<String>)| format!("{} changes nothing: {why}", names.join(", "));
-    let mut sentences: Vec<String> = told.into_iter().map(sentence).collect();
+        |(why, names): (&str, Vec<String>)| format!("{} has no effect: {why}", names.join(", "));
+    let mut sentences: Vec<String> = by_reason.into_iter().map(sentence).collect();
     if options.switches.is_some_and(|switches| switches.timed) {
         sentences.push(
-            "--switches prefers one leaf switch without waiting for it; --near=leaf:required waits"
+            "--switches prefers one leaf switch but does not wait for it; --near=leaf:required does"
                 .to_owned(),
         );
     }
@@ -255,10 +254,10 @@ pub fn passed_over(options: &Options) -> Vec<String> {
     sentences
 }
 
-/// What the controller is asked for a script with these options.
+/// The request to submit a script with these options.
 ///
 /// # Errors
-/// [`Failure`] when something in it does not make sense.
+/// [`Failure`] when a part of it is invalid.
 pub fn request(
     options: &Options,
     script: &Script,
@@ -273,21 +272,24 @@ pub fn request(
     let environment = environment::for_job(&export, &shell.environment, &directory);
     check_environment(&environment).with_context(failed)?;
     if !shell.unreadable.is_empty() {
-        warn(&format!("not UTF-8, so not passed on: {}", shell.unreadable.join(", ")));
+        warn(&format!(
+            "environment variables that are not UTF-8 are not passed on: {}",
+            shell.unreadable.join(", ")
+        ));
     }
     Ok(SubmitRequest { request_key: request_key()?, ask, script: script.text.clone(), environment })
 }
 
-/// As the controller keeps it: `NAME=value` and a NUL byte each.
+/// Checks the size as stored by the controller: `NAME=value` and a NUL byte for each variable.
 fn check_environment(environment: &BTreeMap<String, String>) -> Result<(), AskError> {
     let bytes: usize = environment.iter().map(|(name, value)| name.len() + value.len() + 2).sum();
     if bytes > ENVIRONMENT_BYTES_MAX { Err(AskError::EnvironmentTooLarge(bytes)) } else { Ok(()) }
 }
 
-/// A key that no other submission has.
+/// A random key that no other submission has.
 ///
 /// # Errors
-/// [`Failure`] when there is no randomness.
+/// [`Failure`] when /dev/urandom cannot be read.
 pub fn request_key() -> Result<RequestKey, Failure> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")

@@ -1,4 +1,4 @@
-//! `kantctl suspend`: lets running jobs stand still where they are.
+//! `kantctl suspend`: stops the processes of running jobs without ending them.
 
 use super::steer;
 use crate::failure::Failure;
@@ -12,11 +12,10 @@ Examples:
   kantctl suspend 42_[4-9] 50
   kantctl resume 42
 
-For operators. A suspended job keeps all that it was given: its CPUs and GPUs are nobody else's,
-what it holds in memory and in the GPUs' memory stays there. Its processes stand still, and its
-time limit with them; a deadline does not.";
+Operators only. A suspended job keeps its allocation: no other job can use its CPUs and GPUs, and
+its memory and GPU memory stay in use. Its processes and its time limit are stopped; a deadline is
+not.";
 
-/// Arguments of `suspend`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -1,5 +1,4 @@
-//! `--test-only`: when and where a job would start that nobody submits. Never submits it: what the
-//! controller is asked keeps nothing.
+//! `--test-only`: when and where a job would start, without submitting it.
 //! Source: man sbatch, man srun (--test-only).
 
 use super::ask::Answer;
@@ -15,11 +14,11 @@ use common::wire::api::{SubmitRequest, TrialView};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// Says what would become of it: on the screen or, without one or in Slurm's words, on stderr as
-/// sbatch and srun do.
+/// Prints when the job would start: on the screen, or for Slurm's commands on stderr, as sbatch and
+/// srun do.
 ///
 /// # Errors
-/// [`Failure`] when it would be refused, or could never start.
+/// [`Failure`] when the job would be refused, or could never start.
 pub async fn tell(
     request: &SubmitRequest,
     is_slurm: bool,
@@ -45,10 +44,10 @@ pub async fn tell(
     }
 }
 
-/// A step has the nodes of its job.
+/// The refusal for a step, which runs on the nodes of its job.
 #[must_use]
 pub fn of_a_step() -> Failure {
-    let text = "--test-only is about a job of its own, and this is a step of one that runs";
+    let text = "--test-only can only be used for a new job, not for a step in a running job";
     Failure::usage(anyhow::anyhow!(text))
 }
 
@@ -62,15 +61,15 @@ fn in_our_words(view: &TrialView, zone: &TimeZone) -> String {
     format!("{what} {outlook}. Nothing was submitted.")
 }
 
-/// `Job 7 to start at ... using 4 processors on nodes n1 in partition main`, which clients read,
-/// and why not now. Nodes are chosen when it starts: those of a later start are a forecast.
+/// Slurm's line `Job 7 to start at ... using 4 processors on nodes n1 in partition main`, which
+/// programs parse, and why not now. Nodes of a later start are a forecast.
 fn in_slurms_words(view: &TrialView, zone: &TimeZone) -> Vec<String> {
     let TrialView { job, cpus, queue, outlook, as_of, .. } = view;
     let why = outlook.reason.as_ref().map(|reason| shown(&reason.sentence).into_owned());
     let at = outlook.starts_now.as_ref().map(|_| *as_of).or(outlook.expected_at);
     let Some(at) = at else {
         let why = why.unwrap_or_else(|| "it waits".to_owned());
-        return vec![format!("Job {job} would wait, and nobody can say until when: {why}")];
+        return vec![format!("Job {job} would wait for an unknown time: {why}")];
     };
     let later = Some(&outlook.expected_on).filter(|nodes| !nodes.is_empty() && !outlook.bounded);
     let nodes = outlook.starts_now.as_ref().or(later);

@@ -1,15 +1,15 @@
-//! Whose runs accounting is asked for. Never says when they ran.
+//! Filter options for accounting: users, accounts and queues.
 
-/// Users, accounts and queues; of all where none is named.
+/// Users, accounts and queues; all if none is named.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct Whose {
-    /// Only of these users (names or numbers)
+    /// Only runs of these users (names or numbers)
     #[arg(short, long, value_name = "USER", value_delimiter = ',')]
     pub user: Vec<String>,
-    /// Only of these accounts
+    /// Only runs of these accounts
     #[arg(short = 'A', long, value_name = "ACCOUNT", value_delimiter = ',')]
     pub account: Vec<String>,
-    /// Only of these queues
+    /// Only runs in these queues
     #[arg(
         short = 'p',
         long,
@@ -21,7 +21,7 @@ pub struct Whose {
 }
 
 impl Whose {
-    /// By their names in a question to the controller.
+    /// The filters by their names in a request to the controller.
     #[must_use]
     pub fn lists(&self) -> [(&'static str, &[String]); 3] {
         [("users", &self.user), ("accounts", &self.account), ("queues", &self.queue)]

@@ -126,7 +126,7 @@ fn nodes_without_a_shell_stay_until_they_are_cancelled_and_others_may_join() -> 
     kantctl.ok(&["cancel", &id])?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Cancelled));
     let refused = kantctl.run(&["run", "--in", &id, "true"])?;
-    assert!(refused.stderr.contains("does not run"), "{refused:?}");
+    assert!(refused.stderr.contains("is not running"), "{refused:?}");
     let _: JobList = kantctl.json(&["queue"]).context("the controller answers")?;
     Ok(())
 }

@@ -1,6 +1,5 @@
-//! Those who attach to a step: they get what its tasks write, as far as they are quick enough, and
-//! give them something to read. Never holds the step up, and costs a copy of the last output while
-//! nobody is there.
+//! Clients attached to a step: they receive output as fast as they can read, and send input. They
+//! never delay the step; without any, the cost is a copy of the recent output.
 
 use super::Step;
 use crate::step::booking;
@@ -14,29 +13,29 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
 
-/// Between two tries while nobody answers.
+/// The pause between attempts while there is no answer.
 const SILENCE: Duration = Duration::from_secs(1);
-/// How long the last words may take to get to who listens, after all is over.
+/// How long the end of the output may take to reach attached clients after the step has ended.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// What is known of those who listen and speak.
+/// State of the attached clients.
 #[derive(Debug)]
 pub struct Attached {
     ring: RefCell<Ring>,
     listened: Cell<bool>,
-    /// Up to this place all was sent.
+    /// Output up to this offset was sent.
     sent: Cell<u64>,
-    /// No task reads any more.
+    /// No task reads input any more.
     unread: Cell<bool>,
-    /// There is more to send, or somebody to send it to.
+    /// There is more to send, or a client to send it to.
     more: Notify,
-    /// Something was sent, or need not be any more.
+    /// Output was sent, or no longer needs to be.
     moved: Notify,
     speak: Sender<Vec<StepSpeech>>,
 }
 
 impl Attached {
-    /// Nobody yet. What they say comes by the other end.
+    /// Without clients. Their input arrives at the receiver.
     pub fn new() -> (Rc<Self>, Receiver<Vec<StepSpeech>>) {
         let (speak, spoken) = channel(1);
         let attached = Self {
@@ -51,7 +50,7 @@ impl Attached {
         (Rc::new(attached), spoken)
     }
 
-    /// A task wrote something.
+    /// Records output of a task.
     pub fn note(&self, kind: Kind, rank: u32, bytes: &[u8]) {
         self.ring.borrow_mut().push(kind, rank, bytes);
         if self.listened.get() {
@@ -59,12 +58,12 @@ impl Attached {
         }
     }
 
-    /// Whether any task reads.
+    /// Records whether any task reads input.
     pub fn note_readers(&self, readers: &[Vec<u32>]) {
         self.unread.set(readers.iter().all(Vec::is_empty));
     }
 
-    /// What is said to the book.
+    /// The state to report to the ledger.
     pub fn streams(&self) -> StepStreams {
         let input = match (self.unread.get(), self.speak.capacity()) {
             (true, _) => StepInput::Unread,
@@ -74,7 +73,7 @@ impl Attached {
         StepStreams { listened: self.listened.get(), input }
     }
 
-    /// What the book says.
+    /// Handles a message of the ledger.
     pub fn hear(&self, listened: bool, speech: Vec<StepSpeech>) {
         if listened && !self.listened.get() {
             self.sent.set(self.ring.borrow().shown_from());
@@ -82,12 +81,12 @@ impl Attached {
         self.listened.set(listened);
         self.more.notify_one();
         if !speech.is_empty() {
-            // There was room for it when it was asked for.
+            // There was capacity when it was requested.
             let _ = self.speak.try_send(speech);
         }
     }
 
-    /// Sends what tasks write for as long as the step runs.
+    /// Sends output as long as the step runs.
     pub fn send(self: &Rc<Self>, step: &Step<'_>) {
         let Some(view) = &step.view else { return };
         let (server, key, number) = (step.server.fresh(), step.place.key, view.number);
@@ -110,14 +109,14 @@ impl Attached {
         });
     }
 
-    /// All is over: waits a little until who listens has it.
+    /// Waits briefly until attached clients have received all output.
     pub async fn farewell(&self) {
         let done = async {
             while self.listened.get() && self.sent.get() < self.ring.borrow().end() {
                 self.moved.notified().await;
             }
         };
-        // Who is slow misses the end.
+        // A slow client misses the end.
         let _ = timeout(FAREWELL, done).await;
     }
 }

@@ -1,12 +1,13 @@
-//! What tasks read: what is read here for them, and what those say who attach to the step.
-//! Never waits; more is not taken than is passed on.
+//! Distribution of input to tasks: from this client, and from attached clients. It is read no
+//! faster
+//! than it is forwarded.
 
 use super::{Conduct, INPUT_AHEAD_BYTES};
 use crate::step::frame::{ALL, Frame, Kind};
 use common::wire::node::StepSpeech;
 
 impl Conduct<'_> {
-    /// What was read, to all who read it.
+    /// Forwards a piece of input to the tasks that read this source.
     pub(super) fn pass_input(&mut self, source: usize, piece: Vec<u8>) {
         let Some(own) = self.readers.get_mut(source) else { return };
         let is_end = piece.is_empty();
@@ -23,12 +24,12 @@ impl Conduct<'_> {
         }
     }
 
-    /// May more be passed on that others say?
+    /// Whether more input of attached clients can be forwarded.
     pub(super) fn may_be_told(&self) -> bool {
         self.lines.ahead() < INPUT_AHEAD_BYTES
     }
 
-    /// What others say, to the tasks whose input has not ended.
+    /// Forwards input of attached clients to the tasks whose input has not ended.
     pub(super) fn pass_speech(&self, speech: Vec<StepSpeech>) {
         let all = self.readers.iter().any(|ranks| ranks.len() == self.tasks.len());
         for StepSpeech { task, bytes, .. } in speech {

@@ -1,4 +1,4 @@
-//! The lines to all starters of a step, and which task stands at the end of which. Never waits.
+//! Connections to all launchers of a step, and the tasks behind each of them. Sending never blocks.
 
 use super::Step;
 use crate::failure::Failure;
@@ -20,50 +20,50 @@ use std::sync::PoisonError;
 use tokio::process::Command;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Between SIGTERM and SIGKILL when we are gone.
+/// Time between SIGTERM and SIGKILL after the client is gone.
 const GRACE_SECONDS: u64 = 10;
-/// A starter is told after so many bytes of its output what was taken of it.
+/// A launcher is informed each time this many bytes of its output have been processed.
 const TAKEN_BYTES: u64 = 256 << 10;
-/// The verb of a starter.
+/// The launcher's verb.
 const STARTER: &str = "step-tasks";
-/// What a starter is asked for as, where the node does not know better.
+/// The path of kantctl on a node that does not know a better one.
 const USUAL_PATH: &str = "/usr/bin/kantctl";
 
 struct Line {
-    /// `None`: all is over there.
+    /// `None` after the connection has ended.
     send: Option<UnboundedSender<Vec<u8>>>,
-    /// The rank of its first task, and how many it has.
+    /// The rank of its first task, and the number of its tasks.
     first: u32,
     count: u32,
     sent: u64,
     read: u64,
-    /// So many bytes came, and its starter knows of so many.
+    /// Bytes that were received, and bytes that its launcher knows to be received.
     heard: [u64; 2],
 }
 
-/// All of them, by the places of their nodes in the step.
+/// Connections by the index of their node in the step.
 pub struct Lines(Vec<std::cell::RefCell<Line>>);
 
 impl Lines {
-    /// Is a starter left?
+    /// Whether any connection is open.
     pub fn any_open(&self) -> bool {
         self.0.iter().any(|line| line.borrow().send.is_some())
     }
 
-    /// All is over at the end of this one.
+    /// Closes a connection.
     pub fn close(&mut self, line: usize) {
         if let Some(line) = self.0.get(line) {
             line.borrow_mut().send = None;
         }
     }
 
-    /// The rank of a task at the end of a line.
+    /// The rank of a task behind a connection.
     pub fn rank(&self, line: usize, task: u32) -> Option<u32> {
         let line = self.0.get(line)?.borrow();
         (task < line.count).then(|| line.first + task)
     }
 
-    /// The most bytes on their way to a starter.
+    /// The largest number of bytes on their way to a launcher.
     pub fn ahead(&self) -> u64 {
         let ahead = |line: &Line| match line.send {
             Some(_) => line.sent.saturating_sub(line.read),
@@ -72,14 +72,14 @@ impl Lines {
         self.0.iter().map(|line| ahead(&line.borrow())).max().unwrap_or(0)
     }
 
-    /// A starter has read so many bytes.
+    /// Records how many bytes a launcher has read.
     pub fn note_read(&mut self, line: usize, count: u64) {
         if let Some(line) = self.0.get(line) {
             line.borrow_mut().read = count;
         }
     }
 
-    /// A frame came over a line, and was passed on: its starter may go on.
+    /// Records a frame from a launcher that was processed, and allows the launcher to continue.
     pub fn note_heard(&self, line: usize, frame: &Frame) {
         let Some(known) = self.0.get(line) else { return };
         let heard = {
@@ -101,7 +101,7 @@ impl Lines {
         let bytes = frame.bytes();
         line.sent += bytes.len() as u64;
         if let Some(send) = &line.send {
-            // One whose starter is gone is about to be closed.
+            // A connection without a launcher is about to be closed.
             let _ = send.send(bytes);
         }
     }
@@ -111,10 +111,10 @@ impl Lines {
     }
 }
 
-/// Opens a line to each node, and sends each its plan.
+/// Connects to the launcher on each node, and sends it its plan.
 ///
 /// # Errors
-/// [`Failure`] when this machine refuses.
+/// [`Failure`] when a local launcher cannot be started.
 pub fn open(
     step: &Step<'_>,
     directory: &Path,
@@ -149,7 +149,7 @@ pub fn open(
     Ok(lines)
 }
 
-#[allow(clippy::too_many_arguments)] // what a program on another node is made of
+#[allow(clippy::too_many_arguments)] // the parameters of a remote launcher
 fn remote(
     step: &Step<'_>,
     node: &NodeName,
@@ -181,8 +181,9 @@ fn remote(
     tokio::task::spawn_local(remote.hold(sent, ear, found));
 }
 
-/// What tasks get of our environment. A step is a step whatever is exported: who it is, is not the
-/// user's to leave out.
+/// The environment for tasks. Variables that describe the job are always included, whatever the
+/// user
+/// exports.
 fn passed_on(step: &Step<'_>) -> BTreeMap<String, String> {
     let own = &step.environment;
     let passed = match &step.wish.export {
@@ -225,7 +226,7 @@ fn plans(
     plans
 }
 
-/// The CPUs and GPUs of a task: those of the step on its node, unless it is bound to some of them.
+/// The CPUs and GPUs of a task: those of the step on its node, unless the task is bound to some.
 fn part(step: &Step<'_>, task: Task) -> (Vec<u32>, Option<Vec<u32>>) {
     let Some(view) = &step.view else { return (Vec::new(), None) };
     let node = step.place.node(task);
@@ -239,7 +240,7 @@ fn part(step: &Step<'_>, task: Task) -> (Vec<u32>, Option<Vec<u32>>) {
     let seen = share.gpus.clone();
     let gpus = match &seen {
         Some(gpus) => step.wish.gpu_bind.of(task.local, gpus).or(seen),
-        // All of the job's, of which the node knows how many there are.
+        // All GPUs of the job; the placement knows their number.
         None => {
             let all: Vec<u32> = (0..step.place.gpus(task)).collect();
             step.wish.gpu_bind.of(task.local, &all)

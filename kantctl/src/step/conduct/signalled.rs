@@ -1,5 +1,5 @@
-//! What a step does when kantctl gets a signal, from the terminal or from a process: passes it on
-//! to the tasks, or asks once more where a person may have slipped. Never ends kantctl itself.
+//! Signals to the client of a step, from the terminal or from a process: they are forwarded to the
+//! tasks, except for a single Ctrl-C.
 
 use super::Conduct;
 use super::stop::Stop;
@@ -13,18 +13,19 @@ impl Conduct<'_> {
         }
         self.tell(signal);
         if signal == Signal::SIGHUP {
-            // The terminal is gone, and with it whoever wanted to know.
+            // The terminal is gone, and its user with it.
             self.stop.get_or_insert_with(Stop::now);
         }
     }
 
-    /// As srun has it: once it tells, twice within a second it ends the tasks, and then at once.
+    /// As srun: the first Ctrl-C prints the state, a second within a second ends the tasks, a third
+    /// kills them.
     pub(super) fn interrupted(&mut self) {
         match self.interrupts.next() {
             1 => {
                 let running = self.codes.iter().filter(|code| code.is_none()).count();
                 self.outputs.note("interrupt (one more within 1 sec to abort)");
-                self.outputs.note(&format!("{}: {running} tasks run", self.name()));
+                self.outputs.note(&format!("{}: {running} tasks running", self.name()));
             }
             2 => {
                 self.outputs.note(&format!("sending Ctrl-C to {}", self.name()));
@@ -32,7 +33,7 @@ impl Conduct<'_> {
                 self.stop = Some(Stop::soon());
             }
             _ => {
-                self.outputs.note(&format!("forcing {} to end", self.name()));
+                self.outputs.note(&format!("killing {}", self.name()));
                 self.tell(Signal::SIGKILL);
             }
         }

@@ -1,20 +1,19 @@
-//! When and how tasks that are left are ended: SIGTERM, patience, SIGKILL. Never ends them itself.
+//! Ending of the remaining tasks: when, and with which signal.
 
 use nix::sys::signal::Signal;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// Between SIGTERM and SIGKILL for tasks that are to end.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
-/// Longer than this nobody waits: a number of that size is as good as never.
+/// The longest waiting time; larger values would overflow, and mean never.
 const WAIT_MAX_SECONDS: u64 = 1 << 32;
-/// A second Ctrl-C within this time is meant.
+/// A second Ctrl-C within this time ends the tasks.
 const TWICE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
     at: Instant,
-    /// What they are told.
     pub signal: Signal,
 }
 
@@ -23,24 +22,23 @@ impl Stop {
         Self { at: Instant::now(), signal: Signal::SIGTERM }
     }
 
-    /// Soon: they were told by other means.
+    /// After a moment, because SIGINT was sent already.
     pub fn soon() -> Self {
         Self { at: Instant::now() + TWICE, signal: Signal::SIGTERM }
     }
 
-    /// In so many seconds.
     pub fn after(seconds: u64) -> Self {
         let patience = Duration::from_secs(seconds.min(WAIT_MAX_SECONDS));
         Self { at: Instant::now() + patience, signal: Signal::SIGTERM }
     }
 
-    /// After this one: SIGKILL, again and again.
+    /// The next stage: SIGKILL, repeatedly.
     pub fn next(self) -> Option<Self> {
         Some(Self { at: Instant::now() + GRACE, signal: Signal::SIGKILL })
     }
 }
 
-/// Returns when it is time.
+/// Returns when it is time for the signal.
 pub async fn due(stop: Option<&Stop>) {
     match stop {
         Some(stop) => sleep_until(stop.at).await,
@@ -48,7 +46,7 @@ pub async fn due(stop: Option<&Stop>) {
     }
 }
 
-/// How often Ctrl-C was pressed.
+/// Counts presses of Ctrl-C.
 #[derive(Debug, Default)]
 pub struct Interrupts {
     last: Option<Instant>,
@@ -56,11 +54,11 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Once more: the first, or the second or third within the time.
+    /// Counts one more: 1 if it is the first within the time, otherwise 2 and more.
     pub fn next(&mut self) -> u32 {
         let now = Instant::now();
         let is_soon = self.last.is_some_and(|last| now.duration_since(last) <= TWICE);
-        // Once it was meant, it stays so.
+        // After the second, every further one counts.
         self.count = if is_soon || self.count >= 2 { self.count + 1 } else { 1 };
         self.last = Some(now);
         self.count

@@ -1,5 +1,4 @@
-//! What others say to a step by its number, as `scancel 42.0` does, and its time limit.
-//! Never obeys either; the step does.
+//! Signals that others send to a step by its number, such as `scancel 42.0`, and its time limit.
 
 use super::Step;
 use super::attached::Attached;
@@ -12,14 +11,14 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// Signals that others send to the step, by its number, and its end when its time is up.
+/// Signals sent to the step by its number, and SIGTERM at its time limit.
 pub fn words(step: &Step<'_>, attached: &Rc<Attached>) -> UnboundedReceiver<Signal> {
     let (tell, told) = unbounded_channel();
     if let Some(limit) = step.wish.time {
         let (last_words, tell) = (out_of_time(step.place), tell.clone());
         tokio::task::spawn_local(async move {
             tokio::time::sleep(Duration::from_millis(limit.0)).await;
-            // It is over by itself, or hears it.
+            // It may have ended.
             let _ = tell.send(Signal::SIGTERM);
             note(&last_words());
         });
@@ -43,7 +42,7 @@ pub fn words(step: &Step<'_>, attached: &Rc<Attached>) -> UnboundedReceiver<Sign
     told
 }
 
-/// In the words that people look for in the output of Slurm's.
+/// The message at the time limit, as Slurm prints it.
 fn out_of_time(place: &Place) -> impl Fn() -> String + use<> {
     let nodes = common::hostlist::fold(place.nodes.iter().map(|(name, _)| name));
     let step = format!("{}.{}", place.key, place.step);

@@ -1,5 +1,5 @@
-//! What a starter reads: a pipe, or a file to which a daemon adds what was sent. Never takes the
-//! end of such a file for the end of what is to be read.
+//! The input of a launcher: a pipe, or a file to which a daemon appends. The current end of such a
+//! file is not the end of input.
 
 use super::Heard;
 use nix::fcntl::{FallocateFlags, fallocate};
@@ -10,15 +10,15 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-/// Where the system has no more watches for this user.
+/// The polling interval if this user has no inotify watches left.
 const LOOK: Duration = Duration::from_millis(20);
-/// What was read is given back to the file system in pieces of this size.
+/// Processed data is released to the file system in pieces of this size.
 pub const GIVE_BACK_BYTES: i64 = 1 << 20;
 
-/// Begins to read, in a thread of its own.
+/// Starts reading, in a thread of its own.
 ///
 /// # Errors
-/// When there is no standard input.
+/// If there is no standard input.
 pub fn hear(tell: SyncSender<Heard>) -> io::Result<()> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let watch = if input.metadata()?.is_file() { Some(Growth::of_stdin()) } else { None };
@@ -53,14 +53,14 @@ fn read(mut input: File, watch: Option<&Growth>, tell: &SyncSender<Heard>) {
     }
 }
 
-/// So many bytes of a file, from there on, are needed by nobody. A pipe has none, and a file system
-/// that cannot keeps them until the program is over.
+/// Releases a range of a file to the file system. It has no effect on pipes, and on file systems
+/// without holes, which keep the data until the program ends.
 pub fn give_back(file: &File, from: i64, count: i64) {
     let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
     let _ = fallocate(file, flags, from, count);
 }
 
-/// Tells when the file grows; `None`: it is looked at again and again.
+/// Notification of the growth of a file; `None` stands for polling.
 struct Growth(Option<Inotify>);
 
 impl Growth {
@@ -72,7 +72,7 @@ impl Growth {
         Self(watched.ok())
     }
 
-    /// Returns soon after the file has grown; it may have before.
+    /// Returns soon after the file has grown, possibly earlier.
     fn wait(&self) {
         let heard = self.0.as_ref().map(Inotify::read_events);
         if !matches!(heard, Some(Ok(_))) {

@@ -1,16 +1,16 @@
-//! How far tasks may write ahead of whoever reads them, on another node: what passes between is a
-//! file there, and a reader that is slow would find the disk full. Never loses what was written.
+//! Flow control of the tasks' output: how far they may write ahead of the client on another node.
+//! The data between them is in a file, and a slow client would let it fill the disk.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// So many bytes may wait to be taken; besides them what threads have in their hands.
+/// The limit of bytes waiting to be processed, not counting the buffers of threads.
 const AHEAD_BYTES: u64 = 4 << 20;
 
 #[derive(Debug, Default)]
 struct Count {
     said: u64,
     taken: u64,
-    /// Whoever reads says what they took.
+    /// Whether the client confirms what it has processed.
     holds: bool,
 }
 
@@ -20,7 +20,7 @@ impl Count {
     }
 }
 
-/// Open until it is told to hold.
+/// Open until flow control is switched on.
 #[derive(Debug, Default)]
 pub struct Gate {
     count: Mutex<Count>,
@@ -32,30 +32,30 @@ impl Gate {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on nobody gets far ahead; or everybody does, when nobody reads any more.
+    /// Switches flow control on or off.
     pub fn hold(&self, holds: bool) {
         self.count().holds = holds;
         self.taken.notify_all();
     }
 
-    /// So many more bytes were said.
+    /// Adds bytes that were sent.
     pub fn say(&self, bytes: usize) {
         self.count().said += bytes as u64;
     }
 
-    /// So many were taken in all.
+    /// Sets the number of bytes processed in total.
     pub fn note_taken(&self, bytes: u64) {
         let mut count = self.count();
         count.taken = count.taken.max(bytes);
         self.taken.notify_all();
     }
 
-    /// Does somebody wait, or is about to?
+    /// Whether senders have to wait.
     pub fn is_full(&self) -> bool {
         self.count().is_full()
     }
 
-    /// Until there is room.
+    /// Waits until there is capacity.
     pub fn pass(&self) {
         let mut count = self.count();
         while count.is_full() {
@@ -70,7 +70,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn who_is_far_ahead_waits_until_enough_is_taken_or_nobody_reads() {
+    fn a_sender_waits_until_output_is_processed_or_flow_control_ends() {
         let gate = Arc::new(Gate::default());
         gate.say(usize::try_from(AHEAD_BYTES).unwrap());
         gate.pass();

@@ -1,18 +1,18 @@
-//! The GPUs that a task sees, where that is not all of its job's on the node: some of those that
-//! the job's environment lists. Never more than that.
+//! The GPUs visible to a task, if it does not use all of its job's GPUs on the node: a selection of
+//! those in the job's environment.
 
 use common::mig::told_to_cuda;
 
-/// What CUDA is told; not one entry for each GPU where a job has whole ones and MIG devices.
+/// The GPUs for CUDA. If a job has both whole GPUs and MIG devices, it does not list all of them.
 const CUDA: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The ids of all of the job's NVIDIA GPUs. A kantd of an earlier release does not say them.
+/// The ids of all of the job's NVIDIA GPUs.
 const IDS: &str = "KANT_GPUS";
 
-/// Lists of the job's GPUs, one entry for each, in the same order.
+/// Lists of the job's GPUs in the same order, with one entry per GPU.
 const LISTS: [&str; 4] = [IDS, CUDA, "ROCR_VISIBLE_DEVICES", "SLURM_JOB_GPUS"];
 
-/// What a task finds instead of what its job does; `places` are those of its GPUs in the lists.
+/// The variables of a task with the GPUs at these indices, overriding those of its job.
 pub fn environment(places: Option<&[u32]>) -> Vec<(&'static str, String)> {
     let Some(places) = places else { return Vec::new() };
     let found = LISTS.into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)));
@@ -22,21 +22,21 @@ pub fn environment(places: Option<&[u32]>) -> Vec<(&'static str, String)> {
 fn of_places(lists: &[(&'static str, String)], places: &[u32]) -> Vec<(&'static str, String)> {
     let mut set: Vec<(&'static str, String)> =
         lists.iter().map(|(name, list)| (*name, chosen(list, places))).collect();
-    let mut told = places.len();
+    let mut visible = places.len();
     if let Some((_, ids)) = set.iter().find(|(name, _)| *name == IDS).cloned() {
         let ids: Vec<&str> = ids.split(',').filter(|id| !id.is_empty()).collect();
         let seen = told_to_cuda(&ids);
-        told = seen.len();
+        visible = seen.len();
         set.retain(|(name, _)| *name != CUDA);
         set.push((CUDA, seen.join(",")));
     }
     for (name, list) in &mut set {
         if *name == "SLURM_JOB_GPUS" {
-            // What the job has stays what it is.
+            // The job's own variable does not change.
             (*name, *list) = ("SLURM_STEP_GPUS", std::mem::take(list));
         }
     }
-    let ordinals: Vec<String> = (0..told).map(|ordinal| ordinal.to_string()).collect();
+    let ordinals: Vec<String> = (0..visible).map(|ordinal| ordinal.to_string()).collect();
     set.push(("GPU_DEVICE_ORDINAL", ordinals.join(",")));
     set.push(("SLURM_GPUS_ON_NODE", places.len().to_string()));
     set
@@ -53,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_sees_those_of_the_list_that_are_its_own() {
+    fn a_task_sees_its_own_entries_of_the_list() {
         assert_eq!(chosen("GPU-a,GPU-b,GPU-c", &[0, 2]), "GPU-a,GPU-c");
-        assert_eq!(chosen("GPU-a", &[3]), "", "none is not all");
+        assert_eq!(chosen("GPU-a", &[3]), "", "an empty list is not all GPUs");
         assert!(environment(None).is_empty());
     }
 
     #[test]
-    fn a_task_of_a_job_with_whole_gpus_and_mig_devices_sees_those_it_was_booked_for() {
+    fn a_task_sees_its_own_gpus_in_a_job_with_mig_devices() {
         let lists =
             [(IDS, "MIG-1,GPU-b,GPU-c"), (CUDA, "GPU-b,GPU-c"), ("SLURM_JOB_GPUS", "0,4,5")]
                 .map(|(name, list)| (name, list.to_owned()));
@@ -74,6 +74,10 @@ mod tests {
         };
         assert_eq!(seen(&[0]), said("MIG-1", "0", "1"));
         assert_eq!(seen(&[2]), said("GPU-c", "5", "1"));
-        assert_eq!(seen(&[0, 1]), said("GPU-b", "0,4", "2"), "CUDA has both or one, not more");
+        assert_eq!(
+            seen(&[0, 1]),
+            said("GPU-b", "0,4", "2"),
+            "CUDA gets whole GPUs or one MIG device"
+        );
     }
 }

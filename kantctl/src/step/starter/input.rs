@@ -1,6 +1,6 @@
-//! What a task reads: a thread of its own writes it, as fast as the task takes it, and says how
-//! much is left. Never waits for the task, and never says that what it has not read
-//! is out of the way.
+//! The input of a task: a thread writes it as fast as the task reads, and the number of unread
+//! bytes
+//! is known. The launcher never waits for it.
 
 use super::Heard;
 use super::task::spawn;
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, SyncSender, channel};
 
-/// The writing end, until it is dropped: then the stream ends, behind what was handed over.
+/// The writing end. When it is dropped, the stream ends after the bytes that were handed over.
 pub struct Input {
     feed: Sender<Vec<u8>>,
-    /// Bytes that were handed over and are not written.
+    /// Bytes that were handed over but not written.
     unread: Arc<AtomicUsize>,
 }
 
 impl Input {
-    /// Of a task that reads the other end of `stream`.
+    /// Starts a thread that writes to `stream`, whose other end a task reads.
     pub fn of(mut stream: File, tell: SyncSender<Heard>) -> Self {
         let (feed, fed) = channel::<Vec<u8>>();
         let unread = Arc::<AtomicUsize>::default();
@@ -29,10 +29,10 @@ impl Input {
                     break;
                 }
                 left.fetch_sub(bytes.len(), Ordering::AcqRel);
-                // The starter may be over.
+                // The launcher may have ended.
                 let _ = tell.send(Heard::Took);
             }
-            // In this order: what is handed over meanwhile finds nobody, or is taken off here.
+            // In this order: bytes handed over from now on are refused, or subtracted here.
             drop(fed);
             left.store(0, Ordering::Release);
             let _ = tell.send(Heard::Took);
@@ -40,13 +40,13 @@ impl Input {
         Self { feed, unread }
     }
 
-    /// Hands it more; false: the task reads no more.
+    /// Hands over more bytes; false if the task has closed its input.
     pub fn feed(&self, bytes: &[u8]) -> bool {
         self.unread.fetch_add(bytes.len(), Ordering::AcqRel);
         self.feed.send(bytes.to_vec()).is_ok()
     }
 
-    /// Bytes that were handed over and have not been read, beyond what the pipe holds.
+    /// Bytes that were handed over but not read, not counting the pipe's content.
     pub fn unread(&self) -> usize {
         self.unread.load(Ordering::Acquire)
     }
@@ -60,13 +60,13 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     #[test]
-    fn what_a_task_does_not_read_counts_until_it_reads_or_closes_its_input() {
+    fn bytes_are_unread_until_the_task_reads_or_closes_its_input() {
         const HANDED: usize = 1 << 20;
         let (tell, told) = sync_channel(64);
         let (mut reader, stream) = std::io::pipe().unwrap();
         let input = Input::of(OwnedFd::from(stream).into(), tell);
         assert!(input.feed(&[0; HANDED]));
-        assert_eq!(input.unread(), HANDED, "a pipe holds less, and nobody reads");
+        assert_eq!(input.unread(), HANDED, "a pipe holds less, and there is no reader");
         reader.read_exact(&mut vec![0; HANDED]).unwrap();
         assert!(matches!(told.recv().unwrap(), Heard::Took));
         assert_eq!(input.unread(), 0);

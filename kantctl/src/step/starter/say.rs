@@ -1,5 +1,5 @@
-//! What a starter says to whoever asked for its tasks: what they wrote, how they ended, and how
-//! much of what was sent to it is out of the way. Never waits for more than a full pipe.
+//! Messages of a launcher to its client: output and ends of tasks, and how much of the input is
+//! processed. Sending waits at most for a full pipe.
 
 use super::Starter;
 use super::commands::{self, GIVE_BACK_BYTES};
@@ -14,15 +14,15 @@ use std::io::Write;
 impl Starter {
     pub(super) fn note_end(&mut self, pid: Pid, exit: ExitStatus) -> Result<(), Failure> {
         let found = self.tasks.iter_mut().zip(0..).find(|(task, _)| task.pid() == Some(pid));
-        // An orphan of a task's.
+        // It is an orphaned descendant of a task.
         let Some((task, number)) = found else { return Ok(()) };
         task.note_end();
         self.say_read()?;
         self.say(&Frame::new(Kind::Ended, number, [exit.code, exit.signal.unwrap_or(0)]))
     }
 
-    /// How much of the input is out of the way: less what the slowest of its readers has not read.
-    /// Whoever sends it waits for that, as for a pipe.
+    /// Reports how much of the input is processed: all but what the slowest task has not read. The
+    /// client waits for that, as for a pipe.
     pub(super) fn say_read(&mut self) -> Result<(), Failure> {
         let unread = self.tasks.iter().map(Task::unread).max().unwrap_or(0);
         let taken = self.read.saturating_sub(unread as u64);
@@ -33,7 +33,7 @@ impl Starter {
         self.say(&Frame::new(Kind::Read, ALL, taken.to_le_bytes()))
     }
 
-    /// What was taken of a file is no burden to its disk any more.
+    /// Records processed output, and releases it from the file.
     pub(super) fn note_taken(&mut self, bytes: u64) {
         self.way.gate.note_taken(bytes);
         let range =

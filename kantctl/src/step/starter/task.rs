@@ -1,5 +1,6 @@
-//! One task of a step: a process in a session of its own, with pipes or a terminal for its streams.
-//! Never waits for it, nor for it to read.
+//! A task of a step: a process in a session of its own, with pipes or a terminal as its streams.
+//! The
+//! launcher never waits for it.
 
 use super::input::Input;
 use super::{Heard, Way, gpus};
@@ -17,37 +18,37 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-/// Bytes that are passed on at once.
+/// Bytes that are forwarded at once.
 const PIECE_BYTES: usize = 32 << 10;
-/// What ends the input of a program that reads from a terminal: Ctrl-D.
+/// Ctrl-D, which ends the input of a program on a terminal.
 const END_OF_INPUT: u8 = 4;
-/// The largest number of a signal; the C library keeps two of them to itself.
+/// The largest signal number; the C library reserves two signals.
 const SIGNAL_MAX: libc::c_int = 64;
-/// Threads do little; their stacks are small.
+/// The stack size of threads, which do little.
 const STACK_BYTES: usize = 64 << 10;
 
 /// Why a task did not start.
 #[derive(Debug)]
 pub struct NotStarted {
-    /// What the system said (man 3 errno); 0: nothing.
+    /// The errno (man 3 errno); 0 if there is none.
     pub errno: i32,
     pub why: String,
 }
 
 pub struct Task {
-    /// `None`: it never ran, or has ended.
+    /// `None` if it never ran, or has ended.
     pid: Option<Pid>,
-    /// What it reads; `None`: there is no more.
+    /// `None` after the end of input.
     input: Option<Input>,
-    /// Its terminal, seen from here.
+    /// The master side of its terminal.
     terminal: Option<File>,
 }
 
 impl Task {
-    /// Starts one; also returns how many streams of it are read.
+    /// Starts a task; also returns how many of its streams are read.
     ///
     /// # Errors
-    /// Why it did not start.
+    /// Why it could not be started.
     pub fn start(plan: &NodePlan, number: u32, way: &Way) -> Result<(Self, usize), NotStarted> {
         let own = plan.tasks.get(number as usize).cloned().unwrap_or_default();
         let program = plan.program.first().cloned().unwrap_or_default();
@@ -55,7 +56,7 @@ impl Task {
             errno: error.raw_os_error().unwrap_or_default(),
             why: format!("failed to start {program}: {error}"),
         };
-        // In front of its own words: the site's, if there is one.
+        // The site's task prolog, if there is one, precedes the command.
         let prolog = std::env::var(task_prolog::VARIABLE).ok();
         let first = prolog.iter().flat_map(|_| task_prolog::WORDS);
         let mut words =
@@ -71,12 +72,12 @@ impl Task {
         }
     }
 
-    /// One that did not start.
+    /// A task that could not be started.
     pub const fn failed() -> Self {
         Self { pid: None, input: None, terminal: None }
     }
 
-    /// Bytes that it was handed and has not read, beyond what its pipe holds.
+    /// Bytes that were handed to it but not read, not counting the pipe's content.
     pub fn unread(&self) -> usize {
         self.input.as_ref().map_or(0, Input::unread)
     }
@@ -115,7 +116,7 @@ impl Task {
         way: &Way,
     ) -> io::Result<(Self, usize)> {
         let OpenptyResult { master, slave } = openpty(&winsize(window), None)?;
-        // Ours alone: a task that held it would never see its terminal go.
+        // Not inherited: a task with the master side would never notice that its terminal is gone.
         for end in [&master, &slave] {
             close_on_exec(end)?;
         }
@@ -135,7 +136,7 @@ impl Task {
         self.pid
     }
 
-    /// It has ended, or never ran.
+    /// Whether it has ended, or never ran.
     pub const fn is_over(&self) -> bool {
         self.pid.is_none()
     }
@@ -144,23 +145,23 @@ impl Task {
         (self.pid, self.input) = (None, None);
     }
 
-    /// Sends a signal to it and its process group.
+    /// Sends a signal to its process group.
     pub fn signal(&mut self, signal: Signal) {
         if let Some(pid) = self.pid {
-            // One that has just ended hears nothing, which is as well.
+            // A task that has just ended needs no signal.
             let _ = killpg(pid, signal);
         }
     }
 
-    /// Hands it something to read.
+    /// Hands it more input.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.input.as_ref().is_some_and(|input| !input.feed(bytes)) {
-            // It has closed it.
+            // It has closed its input.
             self.input = None;
         }
     }
 
-    /// There is no more to read: what it was handed still waits for it.
+    /// Ends its input after what was handed over.
     pub fn end_input(&mut self) {
         if self.terminal.is_some() {
             self.feed(&[END_OF_INPUT]);
@@ -169,12 +170,12 @@ impl Task {
         }
     }
 
-    /// Its window has another size.
+    /// Changes the size of its window.
     pub fn resize(&mut self, body: &[u8]) {
         let (Some(terminal), [a, b, c, d]) = (&self.terminal, body) else { return };
         let (rows, columns) = (u16::from_le_bytes([*a, *b]), u16::from_le_bytes([*c, *d]));
         let size = winsize(Window { rows, columns });
-        // SAFETY: an open terminal and a live struct of the kind that this request reads.
+        // SAFETY: an open terminal, and a live struct of the type that this request reads.
         unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
     }
 }
@@ -193,7 +194,7 @@ fn close_on_exec(end: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// `None`: all that the job has.
+/// `None` for all CPUs of the job.
 fn cpu_set(cpus: &[u32]) -> nix::Result<Option<CpuSet>> {
     if cpus.is_empty() {
         return Ok(None);
@@ -203,12 +204,12 @@ fn cpu_set(cpus: &[u32]) -> nix::Result<Option<CpuSet>> {
     Ok(Some(set))
 }
 
-/// What a task does between fork and exec: a session of its own, with that terminal if any; no
-/// signal blocked or ignored; the end when its starter ends; its CPUs.
+/// Prepares a task between fork and exec: a session of its own, with the terminal if any; no signal
+/// blocked or ignored; death of the launcher ends the task; its CPUs.
 fn settle(command: &mut Command, cpus: Option<CpuSet>, terminal: Option<RawFd>) {
     let starter = std::process::id();
     let settle = move || {
-        // SAFETY: these calls take numbers, or live memory of the kind they expect, and may be made
+        // SAFETY: these calls take numbers, or live memory of the type they expect, and are allowed
         // between fork and exec (man 7 signal-safety).
         unsafe {
             if libc::setsid() < 0 {
@@ -219,7 +220,7 @@ fn settle(command: &mut Command, cpus: Option<CpuSet>, terminal: Option<RawFd>) 
             {
                 return Err(io::Error::last_os_error());
             }
-            // What a shell ignores for what it runs in the background is not for tasks to ignore.
+            // A shell ignores some signals in background programs; tasks must not inherit that.
             for signal in 1..=SIGNAL_MAX {
                 libc::signal(signal, libc::SIG_DFL);
             }
@@ -236,11 +237,11 @@ fn settle(command: &mut Command, cpus: Option<CpuSet>, terminal: Option<RawFd>) 
         }
         Ok(())
     };
-    // SAFETY: as said above; sched_setaffinity is a plain system call on memory that is there.
+    // SAFETY: see above; sched_setaffinity is a plain system call on live memory.
     unsafe { command.pre_exec(settle) };
 }
 
-/// Passes on what a task writes, until its stream ends.
+/// Forwards output of a task until its stream ends.
 fn pass_on(mut stream: File, number: u32, kind: Kind, way: Way) {
     let read = move || {
         let mut buffer = vec![0; PIECE_BYTES];
@@ -254,11 +255,11 @@ fn pass_on(mut stream: File, number: u32, kind: Kind, way: Way) {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A terminal that nobody has open any more says EIO.
+                // EIO: all processes have closed the terminal.
                 Ok(_) | Err(_) => break,
             }
         }
-        // The starter may be over.
+        // The launcher may have ended.
         let _ = way.tell.send(Heard::Closed);
     };
     spawn(read);
@@ -266,6 +267,6 @@ fn pass_on(mut stream: File, number: u32, kind: Kind, way: Way) {
 
 pub fn spawn(work: impl FnOnce() + Send + 'static) {
     let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
-    // Without it the stream is closed, which is as if its other end had gone.
+    // If there is no thread, the stream is closed, as if its other end were gone.
     drop(spawned);
 }

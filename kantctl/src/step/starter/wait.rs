@@ -1,5 +1,4 @@
-//! Children: tasks, and what tasks leave behind, which comes to their starter. Never waits for one
-//! that is not there.
+//! Child processes: tasks, and orphaned descendants of tasks, which are reparented to the launcher.
 
 use super::Heard;
 use common::job::ExitStatus;
@@ -9,7 +8,7 @@ use nix::unistd::Pid;
 use std::fs;
 use std::sync::mpsc::SyncSender;
 
-/// Tells of each child that ends, in a thread that ends with the last.
+/// Reports each child that ends, in a thread that ends with the last one.
 pub fn for_children(tell: SyncSender<Heard>) {
     std::thread::spawn(move || {
         loop {
@@ -39,17 +38,17 @@ fn exit_of(status: WaitStatus) -> Option<ExitStatus> {
     }
 }
 
-/// Kills what tasks have left behind. False: nothing is left.
+/// Kills processes that tasks have left behind. Returns false if there are none.
 pub fn kill_leftovers() -> bool {
     let children = children();
     for pid in &children {
-        // It may be gone; what it leaves behind comes to us, too.
+        // It may be gone already; its own children become ours.
         let _ = kill(*pid, Signal::SIGKILL);
     }
     !children.is_empty()
 }
 
-/// Those of all our threads (man 5 proc, /proc/pid/task/tid/children).
+/// The children of all threads of this process (man 5 proc, /proc/pid/task/tid/children).
 fn children() -> Vec<Pid> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let lists =

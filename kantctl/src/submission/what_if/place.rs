@@ -1,11 +1,11 @@
-//! Changes of which nodes a job may have, and of what it is called. Never of how much it asks for.
+//! Changes of a job's labels, account, priority and permitted nodes.
 
 use super::{WhatIfError, read, without};
 use crate::submission::value::Hosts;
 use common::id::NodeName;
 use common::job::{Patch, Replaced};
 
-/// Lays one such change into the patch. What is called nothing has no comment.
+/// Adds one such change to the patch. An empty comment removes it.
 pub(super) fn change(
     patch: &mut Patch,
     key: &str,
@@ -38,7 +38,7 @@ mod tests {
     use common::job::Replaced;
 
     #[test]
-    fn names_and_nodes_are_changed_and_taken_away() {
+    fn labels_and_nodes_are_changed_and_removed() {
         let of = |key, value| patch_of([(key, value)].into_iter());
         assert_eq!(of("name", "a b").unwrap().name.as_deref(), Some("a b"));
         assert_eq!(of("comment", "").unwrap().comment, Some(Replaced::Without));

@@ -1,40 +1,38 @@
-//! Submissions put together in requests of bounded size, scripts and environments once each.
-//! Never changes what is asked, or the order of lines.
+//! Requests of bounded size, each of which submits many lines of a batch. Scripts and environments
+//! are sent once each; the order of lines is kept.
 
 use crate::failure::Failure;
 use crate::verb::submit::request_key;
 use common::id::RequestKey;
 use common::wire::api::{BATCH_BYTES_MAX, BatchJob, BatchRequest, SubmitRequest};
 
-/// Few enough that each request is answered within a moment.
+/// Small enough that each request is answered within a moment.
 const JOBS_MAX: usize = 1000;
-/// Far below what a controller reads.
+/// Far below the largest request that a controller accepts.
 const BYTES_MAX: usize = 8 << 20;
 
-/// One request, and the lines that its jobs are of.
+/// One request, and the line numbers of its jobs.
 pub(super) struct Parcel {
     pub request: BatchRequest,
     pub lines: Vec<usize>,
     bytes: usize,
-    /// What is shared counted for each job that shares it.
+    /// Size if nothing were shared, as in the controller's log.
     unshared_bytes: usize,
 }
 
-/// All requests of a batch.
 pub(super) struct Parcels {
     key: RequestKey,
     parcels: Vec<Parcel>,
 }
 
 impl Parcels {
-    /// None yet, under a key of their own.
     pub fn new() -> Result<Self, Failure> {
         Ok(Self { key: request_key()?, parcels: Vec::new() })
     }
 
     pub fn add(&mut self, line: usize, submit: SubmitRequest) {
         let environment = submit.environment.iter().map(|(name, value)| name.len() + value.len());
-        // The ask itself is some hundred bytes, and its arguments.
+        // The rest of the request is some hundred bytes.
         let args: usize = submit.ask.args.iter().map(String::len).sum();
         let bytes = submit.script.len() + environment.sum::<usize>() + args + 1024;
         let has_room = |parcel: &&mut Parcel| {
@@ -65,7 +63,7 @@ impl Parcels {
         }
     }
 
-    /// In the order of lines.
+    /// All requests, in the order of lines.
     pub fn all(self) -> Vec<Parcel> {
         self.parcels
     }
@@ -83,14 +81,15 @@ impl Parcel {
     }
 }
 
-/// Where something is among things, put there if it is new. The last ones are the likeliest.
+/// The index of `thing` in `things`, where it is added if it is new. The search starts at the end,
+/// because the last ones are the likeliest; the bool says whether it was there already.
 fn place<T: PartialEq>(things: &mut Vec<T>, thing: T) -> (u32, bool) {
     let known = things.iter().rposition(|known| *known == thing);
     let place = known.unwrap_or_else(|| {
         things.push(thing);
         things.len() - 1
     });
-    // A parcel holds a thousand at most.
+    // There are at most a thousand.
     (u32::try_from(place).unwrap_or(u32::MAX), known.is_some())
 }
 
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_is_sent_once() {
+    fn shared_scripts_and_environments_are_sent_once() {
         let mut parcels = Parcels::new().unwrap();
         for (line, script) in [(1, "a"), (2, "b"), (4, "a")] {
             parcels.add(line, submit(script));
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn no_request_is_too_large_and_none_has_the_key_of_another() {
+    fn requests_are_bounded_and_have_different_keys() {
         let mut parcels = Parcels::new().unwrap();
         (0..JOBS_MAX + 1).for_each(|line| parcels.add(line, submit("a")));
         let large = |letter: &str| letter.repeat(BYTES_MAX / 2);
@@ -132,7 +131,7 @@ mod tests {
         let sizes: Vec<usize> = all.iter().map(|parcel| parcel.lines.len()).collect();
         assert_eq!(sizes, [JOBS_MAX, 2, 1, 1]);
         assert_ne!(all[0].request.request_key, all[1].request.request_key);
-        // One script of many jobs crosses the wire once, but stands in the log for each of them.
+        // A script shared by many jobs is sent once, but written to the log for each of them.
         let (mut parcels, script) = (Parcels::new().unwrap(), "x".repeat(BYTES_MAX / 4));
         (0..40).for_each(|line| parcels.add(line, submit(&script)));
         let sizes: Vec<usize> = parcels.all().iter().map(|parcel| parcel.lines.len()).collect();
