@@ -58,9 +58,8 @@ pub struct Global {
     /// Configuration file, instead of the default ones [env: KANT_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// How long to keep retrying (30s, 10m) while the controller cannot be reached
-    /// [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s]
-    /// [env: KANT_RETRY]
+    /// How long to keep retrying (30s, 10m) while the controller cannot be reached [default: 30s
+    /// for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]
     #[arg(long, global = true, value_name = "TIME")]
     pub retry: Option<Span>,
 }

@@ -2,16 +2,16 @@
 //! They are parsed with the same definition as the command line.
 
 use crate::failure::Failure;
-use crate::submission::complaint::explain;
 use crate::submission::options::{Options, read_words};
-use crate::submission::words::split;
+use crate::submission::parse_error::explain;
+use crate::submission::shell_words::split;
 
 /// What a directive begins with; later markers override earlier ones, so that a script can keep
 /// Slurm's directives and override some of them for kant.
 const MARKERS: [&str; 2] = ["#SBATCH", "#KANT"];
 
 /// The directive that separates components of a het job: Slurm's current name, and its older one.
-const BETWEEN: [&str; 2] = ["hetjob", "packjob"];
+const SEPARATORS: [&str; 2] = ["hetjob", "packjob"];
 
 /// Markers of directives for Slurm's burst buffer plug-ins (man sbatch, `burst_buffer.conf`).
 const BURST_BUFFERS: [&str; 3] = ["#BB", "#BB_LUA", "#DW"];
@@ -35,7 +35,7 @@ pub fn read(origin: &str, script: &str) -> Result<Directives, Failure> {
     let head = script.lines().take_while(|line| !is_command(line)).count();
     let lines: Vec<(usize, &str)> = numbered(script).take(head).collect();
     let mut directives = Directives::default();
-    for lines in lines.split(|(_, line)| is_between(line)) {
+    for lines in lines.split(|(_, line)| is_separator(line)) {
         directives.components.push(component(origin, lines)?);
     }
     directives.too_late = numbered(script)
@@ -76,11 +76,11 @@ fn component(origin: &str, lines: &[(usize, &str)]) -> Result<Options, Failure> 
 }
 
 /// Whether the line separates two components.
-fn is_between(line: &str) -> bool {
+fn is_separator(line: &str) -> bool {
     let mut texts = MARKERS.iter().filter_map(|marker| after_marker(line, marker));
     texts.any(|text| {
         split(text).is_ok_and(
-            |words| matches!(words.as_slice(), [word] if BETWEEN.contains(&word.as_str())),
+            |words| matches!(words.as_slice(), [word] if SEPARATORS.contains(&word.as_str())),
         )
     })
 }

@@ -65,7 +65,7 @@ impl Failure {
     /// Whether a node, rather than the controller, does not respond.
     #[must_use]
     pub fn is_silent_node(&self) -> bool {
-        self.error.downcast_ref().is_some_and(says_silent_node)
+        self.error.downcast_ref().is_some_and(is_silent_node)
     }
 
     /// For programs: a stable code (the controller's, or the kind of failure), what failed, and
@@ -114,21 +114,21 @@ impl Failure {
 /// Whether the controller answered that a node does not respond. The status is 502, but the
 /// controller itself is reachable.
 #[must_use]
-pub fn says_silent_node(error: &ClientError) -> bool {
+pub fn is_silent_node(error: &ClientError) -> bool {
     matches!(error, ClientError::Refused { error, .. } if error.code == "node_silent")
 }
 
-const NOTHING_DONE: [&str; 4] =
+const NOT_EXECUTED: [&str; 4] =
     ["no-leader", "controller-unreachable", "too_many_requests", "too_many_connections"];
 
 /// Whether a daemon answered that it did not execute the request: no controller leads, the one to
 /// forward to cannot be reached, or this user has too many requests open.
 #[must_use]
-pub fn says_nothing_done(error: &ClientError) -> bool {
+pub fn is_not_executed(error: &ClientError) -> bool {
     matches!(
         error,
         ClientError::Refused { error, .. }
-            if NOTHING_DONE.contains(&error.code.as_str())
+            if NOT_EXECUTED.contains(&error.code.as_str())
     )
 }
 
@@ -141,8 +141,8 @@ impl From<anyhow::Error> for Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let (kind, hint) = match &error {
-            ClientError::Refused { error: told, .. } if says_silent_node(&error) => {
-                (Kind::Refused, told.hint.clone())
+            ClientError::Refused { error: refusal, .. } if is_silent_node(&error) => {
+                (Kind::Refused, refusal.hint.clone())
             }
             // From a daemon in between, or from a controller without a leader.
             ClientError::Refused { status: 502..=504, error } => {

@@ -41,14 +41,14 @@ impl FromStr for Keys {
 
 /// All jobs of several arguments, without duplicates, in the given order.
 #[must_use]
-pub fn all(words: &[Keys]) -> Vec<JobKey> {
+pub fn flatten(words: &[Keys]) -> Vec<JobKey> {
     let mut seen = BTreeSet::new();
     words.iter().flat_map(|word| &word.0).copied().filter(|key| seen.insert(*key)).collect()
 }
 
 /// Whether a job is listed: by its key, its array or het job, or its plain number.
 #[must_use]
-pub fn name(keys: &[JobKey], job: &JobView) -> bool {
+pub fn contains_job(keys: &[JobKey], job: &JobView) -> bool {
     keys.iter().any(|key| names_of(job).contains(&Some(*key)))
 }
 
@@ -59,16 +59,16 @@ fn names_of(job: &JobView) -> [Option<JobKey>; 5] {
 }
 
 /// A set of job keys with fast lookup, for long lists.
-pub struct Named(BTreeSet<JobKey>);
+pub struct JobKeySet(BTreeSet<JobKey>);
 
-impl Named {
+impl JobKeySet {
     #[must_use]
     pub fn new(keys: &[JobKey]) -> Self {
         Self(keys.iter().copied().collect())
     }
 
     #[must_use]
-    pub fn holds(&self, job: &JobView) -> bool {
+    pub fn contains_job(&self, job: &JobView) -> bool {
         names_of(job).iter().flatten().any(|key| self.0.contains(key))
     }
 }
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn jobs_tasks_and_ranges_are_read_from_one_argument() {
         let show = |text: &str| -> Vec<String> {
-            all(&[text.parse().unwrap()]).iter().map(ToString::to_string).collect()
+            flatten(&[text.parse().unwrap()]).iter().map(ToString::to_string).collect()
         };
         assert_eq!(show("42"), ["42"]);
         assert_eq!(show("42_[0-2],7,42_1"), ["42_0", "42_1", "42_2", "7"]);

@@ -5,6 +5,7 @@ pub mod cli;
 pub mod config;
 pub mod directive;
 pub mod failure;
+pub mod full_screen;
 pub mod keys;
 pub mod output;
 pub mod server;
@@ -12,7 +13,6 @@ pub mod signals;
 pub mod slurm;
 pub mod step;
 pub mod submission;
-pub mod terminal;
 pub mod verb;
 
 use anyhow::Context;
@@ -65,11 +65,15 @@ fn refuse(error: &clap::Error, submits: bool) -> u8 {
         _ => None,
     };
     let refused = match error.kind() {
-        ErrorKind::UnknownArgument if submits => text(ContextKind::InvalidArg).and_then(not_yet),
-        ErrorKind::ArgumentConflict if submits => {
-            submission::complaint::conflict(error).map(Failure::usage)
+        ErrorKind::UnknownArgument if submits => {
+            text(ContextKind::InvalidArg).and_then(unsupported_option)
         }
-        ErrorKind::InvalidSubcommand => text(ContextKind::InvalidSubcommand).and_then(of_slurm),
+        ErrorKind::ArgumentConflict if submits => {
+            submission::parse_error::conflict(error).map(Failure::usage)
+        }
+        ErrorKind::InvalidSubcommand => {
+            text(ContextKind::InvalidSubcommand).and_then(slurm_command)
+        }
         _ => None,
     };
     match refused {
@@ -81,12 +85,12 @@ fn refuse(error: &clap::Error, submits: bool) -> u8 {
 }
 
 /// A message about an option of sbatch that kant does not support.
-fn not_yet(option: &str) -> Option<Failure> {
-    Some(Failure::usage(anyhow::Error::msg(submission::complaint::not_yet(option)?)))
+fn unsupported_option(option: &str) -> Option<Failure> {
+    Some(Failure::usage(anyhow::Error::msg(submission::parse_error::unsupported(option)?)))
 }
 
 /// A message about a Slurm command that is used as a verb.
-fn of_slurm(word: &str) -> Option<Failure> {
+fn slurm_command(word: &str) -> Option<Failure> {
     let hint = slurm::instead_of(word)?;
     Some(Failure::usage(anyhow::anyhow!("there is no verb `{word}`")).hint(hint))
 }
@@ -103,7 +107,7 @@ fn run_verb(cli: Cli, screen: &Screen) -> Result<u8, Failure> {
         _ => {}
     }
     if matches!(cli.verb, Verb::Cancel(_) | Verb::Requeue(_)) {
-        signals::outlast_the_own_job()?;
+        signals::block_sigterm_in_job()?;
     }
     let server = server(&cli.global)?;
     runtime()?.block_on(ask(&cli.verb, &server, screen))

@@ -2,17 +2,17 @@
 //! retries for a while where a repeated request does no harm.
 
 mod exchange;
-mod failing;
 mod path;
+mod retrying;
 
-use crate::failure::{Failure, Kind, says_nothing_done, says_silent_node};
+use crate::failure::{Failure, Kind, is_not_executed, is_silent_node};
 use crate::output::screen::note;
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use exchange::{get_bytes, post_bytes, streamed};
-use failing::Failing;
 use net::{Backoff, Client, ClientError, Endpoint};
 pub use path::encoded;
+use retrying::Retrying;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -32,24 +32,25 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
 /// Requests of one command that are sent concurrently: the controller writes them to disk together.
 pub const AT_ONCE: usize = 16;
 
-#[derive(Debug)]
+/// The controller. Clones share their connections.
+#[derive(Debug, Clone)]
 pub struct Server {
     clients: Vec<Client>,
     retry: Option<Duration>,
     /// Requests that are being retried: the first reports the problem, the last its end.
-    failing: Arc<AtomicUsize>,
+    retrying: Arc<AtomicUsize>,
 }
 
 /// Which failed requests may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum Retry {
     /// Only those that were not executed: nothing was sent, or no leader received it.
     IfUnsent,
     /// All that were not answered: a repeated request does no harm.
     IfUnanswered,
 }
 
-enum Silence {
+enum NoAnswer {
     /// No socket accepts connections; one error for each.
     Unreached(Vec<ClientError>),
     /// A daemon refused, or the connection broke.
@@ -66,13 +67,13 @@ impl Server {
                 .with_answer_limit(Some(ANSWER_LIMIT))
                 .with_idle_connections(AT_ONCE)
         };
-        Self { clients: sockets.iter().map(client).collect(), retry, failing: Arc::default() }
+        Self { clients: sockets.iter().map(client).collect(), retry, retrying: Arc::default() }
     }
 
     /// The same controller, without retries.
     #[must_use]
-    pub fn impatient(&self) -> Self {
-        Self { retry: Some(Duration::ZERO), ..self.again() }
+    pub fn without_retries(&self) -> Self {
+        Self { retry: Some(Duration::ZERO), ..self.clone() }
     }
 
     /// Requests a stream without end, and returns the answer's body as it arrives.
@@ -80,7 +81,8 @@ impl Server {
     /// # Errors
     /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn stream(&self, path: &str, patience: Duration) -> Result<Body, Failure> {
-        self.ask(Again::IfUnanswered, patience, async |client| streamed(client, path).await).await
+        self.request(Retry::IfUnanswered, patience, async |client| streamed(client, path).await)
+            .await
     }
 
     /// How long to keep retrying: the user's --retry, or `own`.
@@ -106,19 +108,19 @@ impl Server {
         path: &str,
         patience: Duration,
     ) -> Result<A, Failure> {
-        self.ask(Again::IfUnanswered, patience, async |client| client.get(path).await).await
+        self.request(Retry::IfUnanswered, patience, async |client| client.get(path).await).await
     }
 
-    /// Sends a POST request. `again` depends on what the request does when it is executed twice.
+    /// Sends a POST request. `retry` depends on what the request does when it is executed twice.
     ///
     /// # Errors
     /// [`Failure`] when there is no answer, or the controller refuses.
-    pub async fn post<Q, A>(&self, path: &str, wish: &Q, again: Again) -> Result<A, Failure>
+    pub async fn post<Q, A>(&self, path: &str, request: &Q, retry: Retry) -> Result<A, Failure>
     where
         Q: Serialize,
         A: DeserializeOwned,
     {
-        self.ask(again, PATIENCE, async |client| client.post(path, wish).await).await
+        self.request(retry, PATIENCE, async |client| client.post(path, request).await).await
     }
 
     /// Sends a POST request that has a request key, so that it is executed only once.
@@ -128,14 +130,15 @@ impl Server {
     pub async fn post_keyed<Q, A>(
         &self,
         path: &str,
-        wish: &Q,
+        request: &Q,
         patience: Duration,
     ) -> Result<A, Failure>
     where
         Q: Serialize,
         A: DeserializeOwned,
     {
-        self.ask(Again::IfUnanswered, patience, async |client| client.post(path, wish).await).await
+        self.request(Retry::IfUnanswered, patience, async |client| client.post(path, request).await)
+            .await
     }
 
     /// Requests an answer in JSON lines: the first line has a type of its own; the others are added
@@ -154,7 +157,7 @@ impl Server {
         L: DeserializeOwned,
     {
         let lines = async |client: &Client| client.get_lines(path, &start, &add).await;
-        self.ask(Again::IfUnanswered, PATIENCE, lines).await
+        self.request(Retry::IfUnanswered, PATIENCE, lines).await
     }
 
     /// Requests bytes, with the response headers.
@@ -166,29 +169,23 @@ impl Server {
         path: &str,
         patience: Duration,
     ) -> Result<(HeaderMap, Bytes), Failure> {
-        self.ask(Again::IfUnanswered, patience, async |client| get_bytes(client, path).await).await
-    }
-
-    /// The same controller, over the same connections.
-    #[must_use]
-    pub fn again(&self) -> Self {
-        let failing = self.failing.clone();
-        Self { clients: self.clients.clone(), retry: self.retry, failing }
+        self.request(Retry::IfUnanswered, patience, async |client| get_bytes(client, path).await)
+            .await
     }
 
     /// The same controller over new connections, for another thread, without retries.
     #[must_use]
-    pub fn fresh(&self) -> Self {
-        self.fresh_within(ANSWER_LIMIT)
+    pub fn reconnected(&self) -> Self {
+        self.reconnected_with_timeout(ANSWER_LIMIT)
     }
 
     /// The same, with a limit on the time for an answer.
     #[must_use]
-    pub fn fresh_within(&self, limit: Duration) -> Self {
-        let again =
+    pub fn reconnected_with_timeout(&self, limit: Duration) -> Self {
+        let client =
             |client: &Client| Client::new(client.endpoint().clone()).with_answer_limit(Some(limit));
-        let clients = self.clients.iter().map(again).collect();
-        Self { clients, retry: Some(Duration::ZERO), failing: Arc::default() }
+        let clients = self.clients.iter().map(client).collect();
+        Self { clients, retry: Some(Duration::ZERO), retrying: Arc::default() }
     }
 
     /// Posts bytes in a request that may be repeated; the answer has no content.
@@ -202,36 +199,36 @@ impl Server {
         patience: Duration,
     ) -> Result<(), Failure> {
         let ask = async |client: &Client| post_bytes(client, path, bytes.clone()).await;
-        self.ask(Again::IfUnanswered, patience, ask).await
+        self.request(Retry::IfUnanswered, patience, ask).await
     }
 
-    async fn ask<A>(
+    async fn request<A>(
         &self,
-        again: Again,
+        retry: Retry,
         patience: Duration,
-        question: impl AsyncFn(&Client) -> Result<A, ClientError>,
+        send: impl AsyncFn(&Client) -> Result<A, ClientError>,
     ) -> Result<A, Failure> {
         let patience = self.patience(patience);
         let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_CAP);
-        let mut failing: Option<Failing<'_>> = None;
+        let mut retrying: Option<Retrying<'_>> = None;
         loop {
-            let silence = match self.ask_once(&question).await {
+            let no_answer = match self.request_once(&send).await {
                 Ok(answer) => {
-                    if failing.is_some_and(|failing| failing.is_last()) {
+                    if retrying.is_some_and(|retrying| retrying.is_last()) {
                         note("the controller answers again");
                     }
                     return Ok(answer);
                 }
-                Err(silence) => silence,
+                Err(no_answer) => no_answer,
             };
-            let is_new = failing.is_none();
-            let one = failing.get_or_insert_with(|| Failing::one_more(&self.failing));
+            let is_new = retrying.is_none();
+            let one = retrying.get_or_insert_with(|| Retrying::new(&self.retrying));
             let left = patience.saturating_sub(one.since.elapsed());
-            if !may_ask_again(&silence, again) || left.is_zero() {
-                return Err(silence.into());
+            if !may_retry(&no_answer, retry) || left.is_zero() {
+                return Err(no_answer.into());
             }
             if is_new && one.is_last() {
-                let failure = Failure::from(silence);
+                let failure = Failure::from(no_answer);
                 note(&failure.error.to_string());
                 note(&format!("trying again for {} s", patience.as_secs()));
             }
@@ -240,43 +237,43 @@ impl Server {
     }
 
     /// Sends the request to the first socket that accepts connections.
-    async fn ask_once<A>(
+    async fn request_once<A>(
         &self,
-        question: &impl AsyncFn(&Client) -> Result<A, ClientError>,
-    ) -> Result<A, Silence> {
+        send: &impl AsyncFn(&Client) -> Result<A, ClientError>,
+    ) -> Result<A, NoAnswer> {
         let mut unreached = Vec::new();
         for client in &self.clients {
-            match question(client).await {
+            match send(client).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) if error.is_unreachable() => unreached.push(error),
-                Err(error) => return Err(Silence::Failed(error)),
+                Err(error) => return Err(NoAnswer::Failed(error)),
             }
         }
-        Err(Silence::Unreached(unreached))
+        Err(NoAnswer::Unreached(unreached))
     }
 }
 
-fn may_ask_again(silence: &Silence, again: Again) -> bool {
-    match silence {
-        Silence::Unreached(_) => true,
-        Silence::Failed(error) => {
+fn may_retry(no_answer: &NoAnswer, retry: Retry) -> bool {
+    match no_answer {
+        NoAnswer::Unreached(_) => true,
+        NoAnswer::Failed(error) => {
             let unanswered = match error {
-                error if says_nothing_done(error) => return true,
+                error if is_not_executed(error) => return true,
                 ClientError::Interrupted { .. } | ClientError::TimedOut { .. } => true,
                 // From a daemon in between, or from a controller without a leader.
-                ClientError::Refused { status: 502..=504, .. } => !says_silent_node(error),
+                ClientError::Refused { status: 502..=504, .. } => !is_silent_node(error),
                 _ => false,
             };
-            unanswered && again == Again::IfUnanswered
+            unanswered && retry == Retry::IfUnanswered
         }
     }
 }
 
-impl From<Silence> for Failure {
-    fn from(silence: Silence) -> Self {
-        let errors = match silence {
-            Silence::Failed(error) => return error.into(),
-            Silence::Unreached(errors) => errors,
+impl From<NoAnswer> for Failure {
+    fn from(no_answer: NoAnswer) -> Self {
+        let errors = match no_answer {
+            NoAnswer::Failed(error) => return error.into(),
+            NoAnswer::Unreached(errors) => errors,
         };
         let reasons: Vec<String> = errors.iter().map(reason).collect();
         let text = format!("failed to reach the controller: {}", reasons.join("; "));
@@ -315,14 +312,14 @@ mod tests {
     fn requests_are_retried_only_where_that_does_no_harm() {
         let refused = |status, code: &str| {
             let error = ApiError { code: code.to_owned(), message: String::new(), hint: None };
-            Silence::Failed(ClientError::Refused { status, error })
+            NoAnswer::Failed(ClientError::Refused { status, error })
         };
         let lost = || {
             let (endpoint, source) = ("a".to_owned(), std::io::Error::other("gone").into());
-            Silence::Failed(ClientError::Interrupted { endpoint, source })
+            NoAnswer::Failed(ClientError::Interrupted { endpoint, source })
         };
-        for (silence, if_unsent, if_unanswered) in [
-            (Silence::Unreached(Vec::new()), true, true),
+        for (no_answer, if_unsent, if_unanswered) in [
+            (NoAnswer::Unreached(Vec::new()), true, true),
             (refused(503, "no-leader"), true, true),
             (refused(503, "controller-unreachable"), true, true),
             (refused(503, "lead_lost"), false, true),
@@ -331,7 +328,7 @@ mod tests {
             (refused(409, "wrong_phase"), false, false),
             (refused(502, "node_silent"), false, false),
         ] {
-            let may = [Again::IfUnsent, Again::IfUnanswered].map(|a| may_ask_again(&silence, a));
+            let may = [Retry::IfUnsent, Retry::IfUnanswered].map(|a| may_retry(&no_answer, a));
             assert_eq!(may, [if_unsent, if_unanswered]);
         }
     }

@@ -29,7 +29,7 @@ const PASSED_ON: [Signal; 8] = [
 ///
 /// # Errors
 /// [`Failure`] when the system refuses.
-pub fn outlast_the_own_job() -> Result<(), Failure> {
+pub fn block_sigterm_in_job() -> Result<(), Failure> {
     if std::env::var_os("KANT_JOB_ID").is_some() {
         SigSet::from(Signal::SIGTERM).thread_block().context("failed to block SIGTERM")?;
     }
@@ -66,24 +66,25 @@ impl Signals {
         set.thread_block().context("failed to block signals")?;
         let read = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC);
         let read = read.context("failed to read signals")?;
-        let (tell, told) = unbounded_channel();
+        let (sender, signals) = unbounded_channel();
         // Outside a job only its user, an administrator and the terminal send signals to kantctl.
-        let is_told_by_kantd = std::env::var_os("KANT_JOB_ID").is_some() && !getuid().is_root();
+        let is_signalled_by_kantd =
+            std::env::var_os("KANT_JOB_ID").is_some() && !getuid().is_root();
         std::thread::spawn(move || {
             while let Ok(Some(sent)) = read.read_signal() {
                 // A terminal's signals come from the kernel, which has root's user id, too.
                 let by_a_process = sent.ssi_code == SENT_BY_A_PROCESS;
-                let from_kantd = is_told_by_kantd && by_a_process && sent.ssi_uid == 0;
+                let from_kantd = is_signalled_by_kantd && by_a_process && sent.ssi_uid == 0;
                 let signal = i32::try_from(sent.ssi_signo).ok();
                 let signal = signal.and_then(|number| Signal::try_from(number).ok());
                 if let Some(signal) = signal.filter(|_| !from_kantd)
-                    && tell.send(signal).is_err()
+                    && sender.send(signal).is_err()
                 {
                     return;
                 }
             }
         });
-        Ok(Self(told))
+        Ok(Self(signals))
     }
 
     pub async fn next(&mut self) -> Signal {

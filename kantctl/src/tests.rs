@@ -2,7 +2,7 @@
 
 use super::*;
 use common::unit::Tasks;
-use submission::words::split;
+use submission::shell_words::split;
 
 #[test]
 fn the_command_line_is_valid() {

@@ -53,7 +53,11 @@ g1    idle    0/4   0B/8G     -  -        0
     assert!(house.kantctl(&["show", "node", "g1"]).await.good().contains("0 of 4 in use"));
     assert!(house.kantctl(&["queues"]).await.good().contains("main*"));
     let status = house.kantctl(&["status"]).await;
-    assert!(status.good().contains("jobs        1 waiting, 2 running, 3 finished\n"), "{}", status.out);
+    assert!(
+        status.good().contains("jobs        1 waiting, 2 running, 3 finished\n"),
+        "{}",
+        status.out
+    );
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use super::job_fields::{ACCOUNT_EMPTY, FIELDS};
 use super::name::Name;
 use super::node_field;
 use super::refused;
-use crate::submission::complaint::NOT_YET;
-use crate::submission::passed_over::PASSED_OVER;
+use crate::submission::ignored_options::IGNORED_OPTIONS;
+use crate::submission::parse_error::UNSUPPORTED;
 use clap::Arg;
 use std::fmt::Write;
 
@@ -128,7 +128,7 @@ pub fn rows(name: Name) -> Vec<Row> {
     let options = command.get_arguments().filter(|arg| !arg.is_positional());
     let mut rows: Vec<Row> = options.map(|arg| row(name, arg)).collect();
     if matches!(name, Name::Sbatch | Name::Salloc) {
-        rows.extend(of_list(NOT_YET));
+        rows.extend(of_list(UNSUPPORTED));
     }
     rows.extend(of_list(refused::of(name)));
     rows.sort_by_key(|(option, ..)| option.trim_start_matches(['`', '-']).to_ascii_lowercase());
@@ -144,7 +144,7 @@ fn row(name: Name, arg: &Arg) -> Row {
     let options = options.join(" ");
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let help = help.replace('|', "\\|").replace('\n', " ");
-    let passed = PASSED_OVER.iter().any(|(passed, _)| arg.get_id() == *passed);
+    let passed = IGNORED_OPTIONS.iter().any(|(passed, _)| arg.get_id() == *passed);
     let accepted = arg.get_help_heading().is_some_and(|heading| heading.starts_with("Accepted"));
     let idle = IDLE.iter().any(|(of, id)| *of == name.word() && arg.get_id() == *id);
     let speaks = name == Name::Scancel && arg.get_id() == "verbose";

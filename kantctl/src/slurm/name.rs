@@ -218,7 +218,7 @@ fn answer(name: Name, words: &[OsString]) -> Result<u8, Said> {
         return Ok(crate::failure::OK);
     }
     if matches!(name, Name::Scancel | Name::Scontrol) {
-        signals::outlast_the_own_job()?;
+        signals::block_sigterm_in_job()?;
     }
     let runtime = crate::runtime()?;
     let server = crate::server(&Global::default())?;

@@ -4,7 +4,7 @@
 
 use super::name::Name;
 use crate::failure::Failure;
-use crate::submission::complaint;
+use crate::submission::parse_error;
 
 const LATER: &str = "--json is";
 
@@ -123,7 +123,7 @@ pub fn told(name: Name, option: &str) -> Option<Failure> {
     let Some((_, instead)) = known else {
         // What sbatch refuses, those that ask for jobs as it does refuse in the same words.
         let is_asking = matches!(name, Name::Salloc | Name::Srun);
-        let text = is_asking.then(|| complaint::not_yet(option)).flatten()?;
+        let text = is_asking.then(|| parse_error::unsupported(option)).flatten()?;
         return Some(Failure::usage(anyhow::Error::msg(text)));
     };
     let text = format!("{option} is not supported in this release: {instead}");

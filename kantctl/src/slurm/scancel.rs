@@ -8,12 +8,12 @@ use super::name::Common;
 use crate::failure::{Failure, Kind, OK};
 use crate::keys;
 use crate::output::{Screen, screen};
-use crate::server::{Again, Server};
-use crate::step::booking;
+use crate::server::{Retry, Server};
+use crate::step::ledger_client;
 use crate::submission::value::Hosts;
+use crate::verb::bulk_action;
 use crate::verb::cancel::signalled;
 use crate::verb::filter::{Filter, check_states};
-use crate::verb::steer;
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
 use common::wire::api::{JobSignalRequest, JobView};
@@ -117,7 +117,7 @@ impl Args {
 
     fn takes(&self, job: &JobView, named: &[JobKey]) -> bool {
         let same = |asked: bool, equal: bool| !asked || equal;
-        (named.is_empty() || keys::name(named, job))
+        (named.is_empty() || keys::contains_job(named, job))
             && same(self.account.is_some(), job.ask.account == self.account)
             && same(self.qos.is_some(), job.ask.qos == self.qos)
             && same(self.reservation.is_some(), job.ask.reservation == self.reservation)
@@ -131,7 +131,7 @@ impl Args {
         named: &[JobKey],
         signals: bool,
     ) -> Result<[Vec<JobKey>; 2], Failure> {
-        let found = self.filter().ask_brief(server, false).await?.jobs;
+        let found = self.filter().fetch_brief(server, false).await?.jobs;
         let mut seen = BTreeSet::new();
         let mut lots = [Vec::new(), Vec::new()];
         for job in found.iter().filter(|job| self.takes(job, named)) {
@@ -156,7 +156,7 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         let signal = target::signal(args.signal.as_deref())?;
         let words = signal_words(args.signal.is_some().then_some(signal.0));
         args.speak(&words, &format!("step {key}.{number}"));
-        if let Err(failure) = booking::signal(server, key, number, signal).await {
+        if let Err(failure) = ledger_client::signal(server, key, number, signal).await {
             let told = format!("error: Kill job error on job step id {key}.{number}: {failure}");
             screen::complain(&Failure::message(told));
             code = 1;
@@ -178,7 +178,7 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
     let words = signal_words(wish.as_ref().and(signal).map(|signal| signal.0));
     let (stop, mut lost) = (Cell::new(false), None);
     for lot in &lots {
-        let mut answers = pin!(steer::answers(lot, &stop, |key| end(server, *key, wish)));
+        let mut answers = pin!(bulk_action::answers(lot, &stop, |key| end(server, *key, wish)));
         while let Some((key, answered)) = answers.next().await {
             match answered {
                 Ok(()) => args.speak(&words, &format!("job {key}")),
@@ -217,11 +217,11 @@ fn signal_words(signal: Option<u8>) -> String {
 async fn end(server: &Server, key: JobKey, wish: Option<JobSignalRequest>) -> Result<(), Failure> {
     let _: Value = match wish {
         Some(wish) => {
-            server.post(&format!("/v1/jobs/{key}/signal"), &wish, Again::IfUnsent).await?
+            server.post(&format!("/v1/jobs/{key}/signal"), &wish, Retry::IfUnsent).await?
         }
         None => {
             let path = format!("/v1/jobs/{key}/cancel");
-            server.post(&path, &Value::Null, Again::IfUnanswered).await?
+            server.post(&path, &Value::Null, Retry::IfUnanswered).await?
         }
     };
     Ok(())

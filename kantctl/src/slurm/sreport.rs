@@ -12,7 +12,7 @@ use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::report::Amounts;
 use crate::server::Server;
-use crate::verb::report::ask;
+use crate::verb::report::fetch_report;
 use common::time::Time;
 use common::wire::api::{ReportRow, ReportView};
 use measure::Measure;
@@ -84,8 +84,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     };
     let lists = [("users", &words.users[..]), ("accounts", &words.accounts[..])];
     let lists = [lists[0], lists[1], ("queues", &[][..])];
-    let report = ask(server, by, (words.since, Some(words.until)), lists).await?.typed;
-    let whole = ask(server, "", (words.since, Some(words.until)), [("", &[][..]); 3]).await?.typed;
+    let report = fetch_report(server, by, (words.since, Some(words.until)), lists).await?.typed;
+    let whole =
+        fetch_report(server, "", (words.since, Some(words.until)), [("", &[][..]); 3]).await?.typed;
     let all = measure.amounts(&whole).all;
     let sheet = match by {
         "" => utilization(&cluster, measure, &whole),

@@ -1,12 +1,12 @@
 //! Allocation of nodes for a step or a shell: submits a job without a program, waits for it while
 //! printing the reason, and releases it. The job ends with this process unless requested otherwise.
 
-use super::ground::Ground;
-use super::keeper::{Keeper, lease};
+use super::job_allocation::JobAllocation;
+use super::lease_renewer::{LeaseRenewer, lease};
 use crate::failure::Failure;
 use crate::output::jobs::{ending, why};
 use crate::output::screen::note;
-use crate::server::{Again, POLL_SECONDS, Server};
+use crate::server::{POLL_SECONDS, Retry, Server};
 use crate::signals::Signals;
 use crate::submission::options::Options;
 use crate::submission::script::Script;
@@ -31,7 +31,7 @@ const AT_ONCE_SECONDS: u64 = 1;
 
 /// The command line that is imitated in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
+pub enum AllocDialect {
     Kant,
     /// srun.
     Srun,
@@ -41,12 +41,12 @@ pub enum Voice {
 
 /// The requested allocation.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct AllocationRequest<'a> {
     /// Resources and other options, as for a submission.
     pub options: &'a Options,
     /// The program, for the job's record; its first word is the default job name.
     pub program: &'a [String],
-    pub voice: Voice,
+    pub dialect: AllocDialect,
     /// Give up if the job has not started within this time.
     pub immediate: Option<Duration>,
     /// The allocation outlives this process.
@@ -55,11 +55,11 @@ pub struct Wanted<'a> {
 
 /// A running job with allocated nodes.
 #[derive(Debug)]
-pub struct Held {
+pub struct AllocatedJob {
     /// The job when it started.
     pub job: JobView,
-    pub ground: Ground,
-    pub keeper: Keeper,
+    pub allocation: JobAllocation,
+    pub lease_renewer: LeaseRenewer,
 }
 
 /// Refuses options that are invalid for an interactive job.
@@ -84,26 +84,26 @@ pub fn check(options: &Options) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure`] when the request is refused or given up, or the job ends before it starts.
 pub async fn allocate(
-    wanted: &Wanted<'_>,
+    wanted: &AllocationRequest<'_>,
     server: &Server,
     signals: &mut Signals,
-) -> Result<Held, Failure> {
+) -> Result<AllocatedJob, Failure> {
     let request = request(wanted)?;
     let answer: SubmitAnswer = server.post_keyed("/v1/jobs", &request, SUBMIT_PATIENCE).await?;
     let key = JobKey::single(answer.job);
-    let keeper = Keeper::start(server, (!wanted.stays).then_some(key));
+    let lease_renewer = LeaseRenewer::start(server, (!wanted.stays).then_some(key));
     let waited = tokio::select! {
         job = wait(wanted, key, server) => job,
         signal = refusal(signals) => {
             Err(Failure::message(format!("gave up job {key} after {signal}")))
         }
     };
-    let started = waited.and_then(|job| match Ground::of(&job) {
-        Some(ground) => Ok((job, ground)),
+    let started = waited.and_then(|job| match JobAllocation::of(&job) {
+        Some(allocation) => Ok((job, allocation)),
         None => Err(Failure::message(format!("job {key} was given no nodes"))),
     });
     match started {
-        Ok((job, ground)) => Ok(Held { job, ground, keeper }),
+        Ok((job, allocation)) => Ok(AllocatedJob { job, allocation, lease_renewer }),
         Err(failure) => {
             cancel(server, key).await;
             Err(failure)
@@ -115,16 +115,16 @@ pub async fn allocate(
 ///
 /// # Errors
 /// [`Failure`] when the job would be refused, or could never start.
-pub async fn try_out(wanted: &Wanted<'_>, server: &Server) -> Result<u8, Failure> {
-    trial::tell(&request(wanted)?, wanted.voice != Voice::Kant, server, None).await
+pub async fn try_out(wanted: &AllocationRequest<'_>, server: &Server) -> Result<u8, Failure> {
+    trial::report(&request(wanted)?, wanted.dialect != AllocDialect::Kant, server, None).await
 }
 
-fn request(wanted: &Wanted<'_>) -> Result<SubmitRequest, Failure> {
+fn request(wanted: &AllocationRequest<'_>) -> Result<SubmitRequest, Failure> {
     check(wanted.options)?;
-    let shell = Shell::look()?;
-    let options = match wanted.voice {
-        Voice::Kant => wanted.options.clone(),
-        Voice::Srun | Voice::Salloc => wanted.options.clone().with_all_named_nodes(),
+    let shell = Shell::current()?;
+    let options = match wanted.dialect {
+        AllocDialect::Kant => wanted.options.clone(),
+        AllocDialect::Srun | AllocDialect::Salloc => wanted.options.clone().with_all_named_nodes(),
     };
     let mut request = submit::request(&options, &record(wanted.program), &[], &shell)?;
     request.ask.launch = Launch::Held;
@@ -166,10 +166,14 @@ fn record(program: &[String]) -> Script {
     }
 }
 
-async fn wait(wanted: &Wanted<'_>, key: JobKey, server: &Server) -> Result<JobView, Failure> {
+async fn wait(
+    wanted: &AllocationRequest<'_>,
+    key: JobKey,
+    server: &Server,
+) -> Result<JobView, Failure> {
     let until = wanted.immediate.map(|patience| Instant::now() + patience);
     let (mut seconds, mut reported) = (AT_ONCE_SECONDS, None);
-    if wanted.voice == Voice::Salloc && !wanted.options.quiet {
+    if wanted.dialect == AllocDialect::Salloc && !wanted.options.quiet {
         note(&format!("Pending job allocation {key}"));
     }
     loop {
@@ -213,26 +217,26 @@ fn busy(key: JobKey) -> Failure {
     Failure::message(text).hint("omit --immediate to wait for it")
 }
 
-fn started(wanted: &Wanted<'_>, key: JobKey, has_waited: bool) {
+fn started(wanted: &AllocationRequest<'_>, key: JobKey, has_waited: bool) {
     if wanted.options.quiet {
         return;
     }
-    match wanted.voice {
-        Voice::Kant if has_waited => note(&format!("job {key} starts")),
-        Voice::Srun | Voice::Salloc if has_waited => {
+    match wanted.dialect {
+        AllocDialect::Kant if has_waited => note(&format!("job {key} starts")),
+        AllocDialect::Srun | AllocDialect::Salloc if has_waited => {
             note(&format!("job {key} has been allocated resources"));
         }
         _ => {}
     }
-    if wanted.voice == Voice::Salloc {
+    if wanted.dialect == AllocDialect::Salloc {
         note(&format!("Granted job allocation {key}"));
     }
 }
 
 /// Prints why the job waits, its position in the queue, and its expected start if known.
-async fn waits(wanted: &Wanted<'_>, job: &JobView, is_first: bool, server: &Server) {
+async fn waits(wanted: &AllocationRequest<'_>, job: &JobView, is_first: bool, server: &Server) {
     let key = job.key;
-    if is_first && wanted.voice != Voice::Kant {
+    if is_first && wanted.dialect != AllocDialect::Kant {
         note(&format!("job {key} queued and waiting for resources"));
     }
     let place =
@@ -257,8 +261,8 @@ pub const fn as_exit(code: u8) -> ExitStatus {
 pub async fn finish(server: &Server, key: JobKey, code: u8) {
     let exit = as_exit(code);
     let path = format!("/v1/jobs/{key}/finish");
-    let wish = FinishRequest { exit };
-    let sent = server.post::<_, Changed>(&path, &wish, Again::IfUnanswered).await;
+    let request = FinishRequest { exit };
+    let sent = server.post::<_, Changed>(&path, &request, Retry::IfUnanswered).await;
     if let Err(failure) = sent
         && !is_over(&failure)
     {
@@ -270,7 +274,7 @@ pub async fn finish(server: &Server, key: JobKey, code: u8) {
 
 async fn cancel(server: &Server, key: JobKey) {
     let path = format!("/v1/jobs/{key}/cancel");
-    let sent = server.post::<_, Changed>(&path, &(), Again::IfUnanswered).await;
+    let sent = server.post::<_, Changed>(&path, &(), Retry::IfUnanswered).await;
     if let Err(failure) = sent
         && !is_over(&failure)
     {

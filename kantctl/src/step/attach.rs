@@ -2,8 +2,8 @@
 //! or delays the step: a client that is too slow misses output, which is reported.
 
 use super::allocate::refusal;
-use super::booking::{self, random_number};
 use super::frame::{Frame, Frames, Kind};
+use super::ledger_client::{self, random_number};
 use super::stream::{self, Outputs, Pieces, Source};
 use crate::failure::{Failure, OK};
 use crate::output::screen::note;
@@ -20,9 +20,9 @@ use tokio::time::sleep;
 /// The pause before input is sent again to a step that reads slowly.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Which tasks a stream is connected to.
+/// TaskFilter tasks a stream is connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Which {
+pub enum TaskFilter {
     #[default]
     All,
     /// The task with this rank.
@@ -31,19 +31,19 @@ pub enum Which {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct AttachOptions {
     /// Prefix each line with the task's number.
     pub label: bool,
-    pub output: Which,
+    pub output: TaskFilter,
     /// Tasks to show stderr of.
-    pub error: Which,
+    pub error: TaskFilter,
     /// Tasks to send input to.
-    pub input: Which,
+    pub input: TaskFilter,
     /// Print errors only.
     pub is_quiet: bool,
 }
 
-impl Wanted {
+impl AttachOptions {
     /// Checks that the selected tasks exist.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Wanted {
         let tasks: u32 = step.shares.iter().map(|share| share.tasks).sum();
         let named = [("output", self.output), ("error", self.error), ("input", self.input)];
         for (name, which) in named {
-            if let Which::One(task) = which
+            if let TaskFilter::One(task) = which
                 && task >= tasks
             {
                 let last = tasks.saturating_sub(1);
@@ -69,7 +69,7 @@ impl Wanted {
 /// # Errors
 /// [`Failure`] when the step cannot be reached, or output cannot be written.
 pub async fn attach(
-    wanted: &Wanted,
+    wanted: &AttachOptions,
     key: JobKey,
     step: &StepView,
     server: &Server,
@@ -79,22 +79,22 @@ pub async fn attach(
     let tasks = step.shares.iter().map(|share| share.tasks).sum();
     let outputs = Outputs::here(tasks, wanted.label, [wanted.output, wanted.error]);
     // Messages go through the writer of the outputs as long as this is held.
-    let voice = outputs.own().voice();
+    let redirect = outputs.own().redirect_stderr();
     let name = format!("{key}.{}", step.number);
     let left = tokio::select! {
-        code = hear(outputs, key, step.number, &name, server) => return code,
-        never = speak(wanted.input, key, step.number, server) => match never {},
+        code = print_output(outputs, key, step.number, &name, server) => return code,
+        never = forward_input(wanted.input, key, step.number, server) => match never {},
         signal = refusal(&mut signals) => signal,
     };
     // The last message does not wait for output that is still to be written.
-    drop(voice);
+    drop(redirect);
     if !wanted.is_quiet {
         note(&format!("detached from step {name} after {left}; the step continues"));
     }
     Ok(OK)
 }
 
-async fn hear(
+async fn print_output(
     mut outputs: Outputs,
     key: JobKey,
     number: u32,
@@ -106,8 +106,8 @@ async fn hear(
         while !outputs.own().has_room() {
             outputs.own().moved().await.map_err(|error| stream::unwritten(&error))?;
         }
-        let said = match listen(&outputs, key, number, from, server).await {
-            Ok(said) => said,
+        let answer = match read_output(&outputs, key, number, from, server).await {
+            Ok(answer) => answer,
             // The job has ended with its steps; the exit status of the step is not known.
             Err(failure) if has_listened && failure.code() == Some("wrong_phase") => {
                 StepSaid { is_over: true, ..StepSaid::default() }
@@ -115,7 +115,7 @@ async fn hear(
             Err(failure) => return Err(failure),
         };
         has_listened = true;
-        for piece in said.pieces {
+        for piece in answer.pieces {
             if let Some(missed) = missed(from, &piece) {
                 outputs.note(&format!(
                     "{missed} bytes of output were missed: this client is too slow"
@@ -126,29 +126,29 @@ async fn hear(
             from = Some(piece.end());
             write(&mut outputs, &piece.bytes.0)?;
         }
-        if said.is_over {
+        if answer.is_over {
             outputs.end();
             while !outputs.own().is_done() {
                 outputs.own().moved().await.map_err(|error| stream::unwritten(&error))?;
             }
-            return ended(name, said.exit);
+            return ended(name, answer.exit);
         }
     }
 }
 
 /// The output of tasks from there on, once there is some. Returns early if an error occurs while
 /// earlier output is written.
-async fn listen(
+async fn read_output(
     outputs: &Outputs,
     key: JobKey,
     number: u32,
     from: Option<u64>,
     server: &Server,
 ) -> Result<StepSaid, Failure> {
-    let mut said = pin!(booking::listen(server, key, number, from));
+    let mut answer = pin!(ledger_client::read_output(server, key, number, from));
     loop {
         tokio::select! {
-            said = &mut said => return said,
+            answer = &mut answer => return answer,
             moved = outputs.own().moved() => moved.map_err(|error| stream::unwritten(&error))?,
         }
     }
@@ -184,11 +184,11 @@ fn ended(name: &str, exit: Option<ExitStatus>) -> Result<u8, Failure> {
 }
 
 /// Sends what is typed to the step. Never returns; the caller drops it.
-async fn speak(to: Which, key: JobKey, number: u32, server: &Server) -> Infallible {
-    if to != Which::Nothing {
+async fn forward_input(to: TaskFilter, key: JobKey, number: u32, server: &Server) -> Infallible {
+    if to != TaskFilter::Nothing {
         match stream::read(&[(Source::Own, Vec::new())]) {
             Ok(pieces) => {
-                if let Err(failure) = pass_on(to, pieces, key, number, server).await {
+                if let Err(failure) = send_input(to, pieces, key, number, server).await {
                     note(&format!("failed to send input: {failure}"));
                 }
             }
@@ -198,8 +198,8 @@ async fn speak(to: Which, key: JobKey, number: u32, server: &Server) -> Infallib
     std::future::pending().await
 }
 
-async fn pass_on(
-    to: Which,
+async fn send_input(
+    to: TaskFilter,
     mut pieces: Pieces,
     key: JobKey,
     number: u32,
@@ -211,9 +211,9 @@ async fn pass_on(
         && !bytes.is_empty()
     {
         let count = bytes.len() as u64;
-        let task = if let Which::One(task) = to { Some(task) } else { None };
+        let task = if let TaskFilter::One(task) = to { Some(task) } else { None };
         let speech = StepSpeech { speaker, from, task, bytes: Octets(bytes) };
-        while !booking::speak(server, key, number, speech.clone()).await? {
+        while !ledger_client::send_input(server, key, number, speech.clone()).await? {
             sleep(LOOK).await;
         }
         from += count;

@@ -1,6 +1,5 @@
 //! Binding of tasks to CPUs and GPUs of their step. By default each task can use all of them, so
-//! that
-//! NCCL finds its neighbours, and programs choose a GPU by their local rank.
+//! that NCCL finds its neighbours, and programs choose a GPU by their local rank.
 //! Source: man srun (--cpu-bind, --gpu-bind, --ntasks-per-gpu).
 
 /// How tasks are bound to CPUs.

@@ -1,11 +1,10 @@
 //! Destinations of the tasks' output, stdout and stderr with optional labels or files, and sources
-//! of
-//! their input. Lines are buffered up to a limit.
+//! of their input. Lines are buffered up to a limit.
 
-use super::attach::Which;
+use super::attach::TaskFilter;
 use super::frame::Kind;
-use super::place::{Place, Task};
-use super::wish::Wish;
+use super::placement::{StepPlacement, TaskPosition};
+use super::step_options::StepOptions;
 use super::writer::Writer;
 use crate::failure::Failure;
 use crate::output::screen::noted;
@@ -56,11 +55,11 @@ impl Outputs {
 
     /// Outputs to this process's streams, for all tasks or one of them.
     #[must_use]
-    pub fn here(tasks: u32, label: bool, [output, error]: [Which; 2]) -> Self {
-        let sink = |which: Which, rank: u32| match which {
-            Which::All => Sink::Own,
-            Which::One(task) if task == rank => Sink::Own,
-            Which::One(_) | Which::Nothing => Sink::Nothing,
+    pub fn here(tasks: u32, label: bool, [output, error]: [TaskFilter; 2]) -> Self {
+        let sink = |which: TaskFilter, rank: u32| match which {
+            TaskFilter::All => Sink::Own,
+            TaskFilter::One(task) if task == rank => Sink::Own,
+            TaskFilter::One(_) | TaskFilter::Nothing => Sink::Nothing,
         };
         let sinks = (0..tasks).map(|rank| [sink(output, rank), sink(error, rank)]).collect();
         let width = label.then(|| tasks.saturating_sub(1).to_string().len());
@@ -72,10 +71,14 @@ impl Outputs {
     ///
     /// # Errors
     /// [`Failure`] when a file cannot be opened.
-    pub fn open(wish: &Wish, place: &Place, directory: &Path) -> Result<Self, Failure> {
+    pub fn open(
+        options: &StepOptions,
+        placement: &StepPlacement,
+        directory: &Path,
+    ) -> Result<Self, Failure> {
         let directory = directory.to_string_lossy().into_owned();
         let mut opened: BTreeMap<PathBuf, Arc<File>> = BTreeMap::new();
-        let tasks = place.tasks();
+        let tasks = placement.tasks();
         let mut sinks = Vec::with_capacity(tasks.len());
         for task in &tasks {
             let mut sink = |pattern: Option<&String>| -> Result<Sink, Failure> {
@@ -89,20 +92,20 @@ impl Outputs {
                     let this = pattern.parse() == Ok(task.rank);
                     return Ok(if this { Sink::Own } else { Sink::Nothing });
                 }
-                let path = place.path(pattern, *task, &directory);
+                let path = placement.path(pattern, *task, &directory);
                 let file = match opened.get(&path) {
                     Some(file) => Arc::clone(file),
-                    None => open(&path, wish.append)?,
+                    None => open(&path, options.append)?,
                 };
                 opened.insert(path, Arc::clone(&file));
                 Ok(Sink::File(file))
             };
             // Errors go where the output goes (man srun, --error).
-            let with_output = wish.output.as_ref().filter(|pattern| !is_number(pattern));
-            let error = wish.error.as_ref().or(with_output);
-            sinks.push([sink(wish.output.as_ref())?, sink(error)?]);
+            let with_output = options.output.as_ref().filter(|pattern| !is_number(pattern));
+            let error = options.error.as_ref().or(with_output);
+            sinks.push([sink(options.output.as_ref())?, sink(error)?]);
         }
-        let width = wish.label.then(|| tasks.len().saturating_sub(1).to_string().len());
+        let width = options.label.then(|| tasks.len().saturating_sub(1).to_string().len());
         Ok(Self { sinks, width, begun: BTreeMap::new(), own: Writer::start() })
     }
 
@@ -191,15 +194,19 @@ pub enum Source {
 
 /// The sources of input, each with the ranks of the tasks that read it.
 #[must_use]
-pub fn sources(wish: &Wish, place: &Place, directory: &Path) -> Vec<(Source, Vec<u32>)> {
-    let tasks = place.tasks();
-    let of = |task: &Task| match wish.input.as_deref() {
+pub fn sources(
+    options: &StepOptions,
+    placement: &StepPlacement,
+    directory: &Path,
+) -> Vec<(Source, Vec<u32>)> {
+    let tasks = placement.tasks();
+    let of = |task: &TaskPosition| match options.input.as_deref() {
         None | Some("all") => Some(Source::Own),
         Some("none") => None,
         Some(number) if is_number(number) => {
             (number.parse() == Ok(task.rank)).then_some(Source::Own)
         }
-        Some(file) => Some(Source::File(place.path(file, *task, &directory.to_string_lossy()))),
+        Some(file) => Some(Source::File(placement.path(file, *task, &directory.to_string_lossy()))),
     };
     let mut sources: Vec<(Source, Vec<u32>)> = Vec::new();
     for task in &tasks {
@@ -221,7 +228,7 @@ pub type Pieces = Receiver<(usize, Vec<u8>)>;
 /// # Errors
 /// [`Failure`] when a file cannot be opened.
 pub fn read(sources: &[(Source, Vec<u32>)]) -> Result<Pieces, Failure> {
-    let (tell, told) = channel(PIECES_AHEAD);
+    let (sender, pieces) = channel(PIECES_AHEAD);
     for (number, (source, _)) in sources.iter().enumerate() {
         let mut stream: Box<dyn Read + Send> = match source {
             Source::Own => Box::new(std::io::stdin()),
@@ -231,7 +238,7 @@ pub fn read(sources: &[(Source, Vec<u32>)]) -> Result<Pieces, Failure> {
                 Box::new(file.with_context(failed)?)
             }
         };
-        let tell = tell.clone();
+        let sender = sender.clone();
         std::thread::spawn(move || {
             let mut buffer = vec![0; PIECE_BYTES];
             loop {
@@ -241,11 +248,11 @@ pub fn read(sources: &[(Source, Vec<u32>)]) -> Result<Pieces, Failure> {
                     Err(_) => 0,
                 };
                 let piece = buffer.get(..count).unwrap_or_default().to_vec();
-                if tell.blocking_send((number, piece)).is_err() || count == 0 {
+                if sender.blocking_send((number, piece)).is_err() || count == 0 {
                     return;
                 }
             }
         });
     }
-    Ok(told)
+    Ok(pieces)
 }

@@ -1,6 +1,5 @@
 //! Writing to stdout and stderr in a thread of its own: their reader may pause for an hour (a
-//! pager,
-//! Ctrl-S) while the step must still be renewed, signalled and ended in time.
+//! pager, Ctrl-S) while the step must still be renewed, signalled and ended in time.
 
 use crate::output::screen::{Lent, lend};
 use std::collections::VecDeque;
@@ -93,7 +92,7 @@ impl Writer {
     }
 
     /// Redirects messages on stderr through this writer, as long as the result is held.
-    pub fn voice(&self) -> Lent {
+    pub fn redirect_stderr(&self) -> Lent {
         let shared = Arc::clone(&self.0);
         lend(move |bytes| Self::put(&shared, true, bytes))
     }
@@ -136,10 +135,10 @@ mod tests {
     #[tokio::test]
     async fn a_reader_that_stops_blocks_only_the_writing_thread() {
         let (go, wait) = channel::<()>();
-        let (tell, told) = channel();
+        let (sender, received) = channel();
         let writer = Writer::to(move |is_error, bytes| {
             let _ = wait.recv();
-            let _ = tell.send((is_error, bytes.len()));
+            let _ = sender.send((is_error, bytes.len()));
             Ok(())
         });
         assert!(writer.has_room() && writer.is_done());
@@ -152,7 +151,7 @@ mod tests {
         go.send(()).unwrap();
         writer.moved().await.unwrap();
         assert!(writer.is_done());
-        assert_eq!(told.iter().take(2).collect::<Vec<_>>(), [(false, ROOM_BYTES), (true, 3)]);
+        assert_eq!(received.iter().take(2).collect::<Vec<_>>(), [(false, ROOM_BYTES), (true, 3)]);
     }
 
     #[tokio::test]

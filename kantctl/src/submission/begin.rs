@@ -1,6 +1,5 @@
 //! `--begin` and `--deadline`: the earliest start and the latest end of a job, in the formats of
-//! man
-//! sbatch, in local time.
+//! man sbatch, in local time.
 
 use common::time::{Span, Time};
 use jiff::civil::{DateTime, Time as Clock};

@@ -3,18 +3,18 @@
 //! apply to the following components, too.
 //! Source: man sbatch, and Slurm's guide to heterogeneous jobs.
 
-use super::complaint;
+use super::ignored_options::IgnoredOptions;
 use super::options::Options;
-use super::passed_over::PassedOver;
+use super::parse_error;
 use crate::failure::Failure;
 use clap::{Args, Command, FromArgMatches};
 
 /// The separator between components.
-pub const BETWEEN: &str = ":";
+pub const SEPARATOR: &str = ":";
 
 /// Options of a component, and the words after them.
 #[derive(Args, Debug)]
-struct Part {
+struct Component {
     #[command(flatten)]
     options: Options,
     #[arg(long)]
@@ -24,7 +24,7 @@ struct Part {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct CommandLine {
     /// Options of each component; usually there is one.
     pub components: Vec<Options>,
     pub wrap: Option<String>,
@@ -32,7 +32,7 @@ pub struct Line {
     pub script: Vec<String>,
 }
 
-impl Line {
+impl CommandLine {
     /// Continues after the options of the first component: with a script, or with `:` and the next.
     ///
     /// # Errors
@@ -44,8 +44,8 @@ impl Line {
     ) -> Result<Self, Failure> {
         let (mut wrap, mut script) = (wrap.cloned(), behind.to_vec());
         let mut components = vec![first.clone()];
-        while script.first().is_some_and(|word| word == BETWEEN) {
-            let part = part(&script[1..])?;
+        while script.first().is_some_and(|word| word == SEPARATOR) {
+            let part = parse_component(&script[1..])?;
             components.push(part.options);
             wrap = part.wrap.or(wrap);
             script = part.script;
@@ -58,20 +58,19 @@ impl Line {
     }
 }
 
-fn part(words: &[String]) -> Result<Part, Failure> {
-    let command = Part::augment_args(Command::new("submit"))
+fn parse_component(words: &[String]) -> Result<Component, Failure> {
+    let command = Component::augment_args(Command::new("submit"))
         .no_binary_name(true)
         .disable_help_flag(true)
         .disable_version_flag(true)
         .args_override_self(true);
     let read = command.try_get_matches_from(words);
-    let read = read.and_then(|matches| Part::from_arg_matches(&matches));
-    read.map_err(|error| Failure::usage(anyhow::Error::msg(complaint::explain(&error))))
+    let read = read.and_then(|matches| Component::from_arg_matches(&matches));
+    read.map_err(|error| Failure::usage(anyhow::Error::msg(parse_error::explain(&error))))
 }
 
 /// Merges the components of the command line, each over the environment, with those of the script
-/// at
-/// the same position.
+/// at the same position.
 #[must_use]
 pub fn merge(line: Vec<Options>, environment: &Options, script: Vec<Options>) -> Vec<Options> {
     let count = line.len().max(script.len()).max(1);
@@ -115,7 +114,7 @@ fn inherited(options: &Options) -> Options {
         exclude: None,
         launch: None,
         // Warned about once, for the first component.
-        passed_over: PassedOver::default(),
+        ignored_options: IgnoredOptions::default(),
         ..options.clone()
     }
 }
@@ -124,8 +123,8 @@ fn inherited(options: &Options) -> Options {
 ///
 /// # Errors
 /// [`Failure`] if the words begin with `:`.
-pub fn refuse(words: &[String], verb: &str) -> Result<(), Failure> {
-    if words.first().is_none_or(|word| word != BETWEEN) {
+pub fn refuse_components(words: &[String], verb: &str) -> Result<(), Failure> {
+    if words.first().is_none_or(|word| word != SEPARATOR) {
         return Ok(());
     }
     let text = format!(
@@ -150,16 +149,17 @@ mod tests {
 
     #[test]
     fn a_colon_separates_components_only_before_the_script() {
-        let line = |behind: &str| Line::read(&options("-n 1"), None, &words(behind)).unwrap();
+        let line =
+            |behind: &str| CommandLine::read(&options("-n 1"), None, &words(behind)).unwrap();
         let read = line(": -n 2 : -N 3 a.sh : x");
         assert_eq!(read.components, ["-n 1", "-n 2", "-N 3"].map(options));
         assert_eq!(read.script, ["a.sh", ":", "x"]);
         assert_eq!(line("a.sh : -n 2").components.len(), 1);
         assert_eq!(line(": -n 2 --wrap true").wrap.as_deref(), Some("true"));
         let wrap = "true".to_owned();
-        let both = Line::read(&options("-n 1"), Some(&wrap), &words(": -n 2 a.sh"));
+        let both = CommandLine::read(&options("-n 1"), Some(&wrap), &words(": -n 2 a.sh"));
         assert!(both.unwrap_err().to_string().contains("--wrap"));
-        let bad = Line::read(&options("-n 1"), None, &words(": --tiem=3 a.sh"));
+        let bad = CommandLine::read(&options("-n 1"), None, &words(": --tiem=3 a.sh"));
         assert!(bad.unwrap_err().to_string().contains("did you mean --time"));
     }
 

@@ -45,7 +45,7 @@ pub enum NodeRange {
 
 impl NodeRange {
     /// Applies the range to a request.
-    pub fn of(self, asked: &Request) -> Request {
+    pub fn apply_to(self, asked: &Request) -> Request {
         let nodes = None;
         match self {
             Self::AnyNodes => Request { nodes, ..asked.clone() },
@@ -107,7 +107,7 @@ mod tests {
         let range = read("-N 1-4 --ntasks-per-node=1").unwrap();
         assert_eq!(range, Some(NodeRange::TaskEach { least: 1 }));
         let asked = Request { tasks: Tasks(4), ..Request::default() };
-        let asked = range.unwrap().of(&asked);
+        let asked = range.unwrap().apply_to(&asked);
         assert_eq!((asked.nodes, asked.tasks, asked.tasks_min), (None, Tasks(4), Some(Tasks(1))));
         assert_eq!(asked.tasks_per_node, Some(Tasks(1)));
         assert_eq!(read("-N 1-4 -n 3"), Ok(Some(NodeRange::AnyNodes)));

@@ -1,9 +1,9 @@
 //! The environment in a submission: variables that set options, and variables that the job gets.
 //! `shell` reads the environment itself.
 
-use super::complaint::explain;
 use super::export::Export;
 use super::options::{self, Options};
+use super::parse_error::explain;
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ const SRUN: &[(&str, &str)] = &[
 
 /// The Slurm command whose variables are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum SlurmCommand {
     Sbatch,
     Salloc,
     Srun,
@@ -92,21 +92,22 @@ pub enum Whose {
 /// # Errors
 /// [`Failure`] naming the variable with an invalid value.
 pub fn read_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
-    Ok(read_own_options(environment)?.over(read_slurms_options(environment, Whose::Sbatch)?))
+    Ok(read_kantctl_options(environment)?
+        .over(read_slurm_options(environment, SlurmCommand::Sbatch)?))
 }
 
 /// Options set by variables of a Slurm command.
 ///
 /// # Errors
 /// As [`read_options`].
-pub fn read_slurms_options(
+pub fn read_slurm_options(
     environment: &BTreeMap<String, String>,
-    whose: Whose,
+    command: SlurmCommand,
 ) -> Result<Options, Failure> {
-    let names = match whose {
-        Whose::Sbatch => SBATCH,
-        Whose::Salloc => SALLOC,
-        Whose::Srun => SRUN,
+    let names = match command {
+        SlurmCommand::Sbatch => SBATCH,
+        SlurmCommand::Salloc => SALLOC,
+        SlurmCommand::Srun => SRUN,
     };
     let names = names.iter().map(|(name, long)| ((*name).to_owned(), (*long).to_owned()));
     read_layer(environment, names)
@@ -116,7 +117,7 @@ pub fn read_slurms_options(
 ///
 /// # Errors
 /// As [`read_options`].
-pub fn read_own_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
+pub fn read_kantctl_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
     let own = options::definition()
         .get_arguments()
         .filter_map(|arg| arg.get_long())

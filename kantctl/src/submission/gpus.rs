@@ -38,13 +38,13 @@ pub enum GpuAmount {
 /// The value of `--gpus`: `2`, `h100:2`, `h100|a100:2`, `0.5`, `a100:0.25`, `2x0.5`, `20G`,
 /// `a100:4x20G`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GpuAsk {
+pub struct GpusValue {
     /// The accepted kinds in ascending order; empty for any.
     pub kinds: Vec<GpuKind>,
     pub amount: GpuAmount,
 }
 
-impl FromStr for GpuAsk {
+impl FromStr for GpusValue {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let (kinds, amount) = read_kinds_of(text)?;
@@ -149,7 +149,7 @@ impl FromStr for Gres {
 
 /// The request for `--gpus`.
 #[must_use]
-pub const fn total(amount: GpuAmount) -> GpuRequest {
+pub const fn to_request(amount: GpuAmount) -> GpuRequest {
     match amount {
         GpuAmount::Whole(gpus) => GpuRequest::Total(gpus),
         GpuAmount::Parts(parts) => GpuRequest::Parts(parts),
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn gpu_shares_are_accepted_for_the_whole_job_only() {
         let share = |milli| Ok(GpuAmount::Parts(GpuParts::of_one(GpuMilli(milli))));
-        let read = |text: &str| text.parse::<GpuAsk>().map(|ask| ask.amount);
+        let read = |text: &str| text.parse::<GpusValue>().map(|ask| ask.amount);
         assert_eq!(
             (read("0.5"), read(".25"), read("a100:0.125")),
             (share(500), share(250), share(125))
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn shares_can_be_of_several_gpus_or_given_as_memory() {
-        let read = |text: &str| text.parse::<GpuAsk>().map(|ask| ask.amount);
+        let read = |text: &str| text.parse::<GpusValue>().map(|ask| ask.amount);
         let parts = |devices, each| Ok(GpuAmount::Parts(GpuParts { devices: Gpus(devices), each }));
         let memory = PartSize::Memory("20G".parse().unwrap());
         assert_eq!(read("2x0.5"), parts(2, PartSize::Milli(GpuMilli(500))));

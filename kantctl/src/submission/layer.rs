@@ -1,8 +1,8 @@
 //! Precedence of options: command line over environment over script.
 
 use super::depends::Depends;
+use super::ignored_options::IgnoredOptions;
 use super::options::Options;
-use super::passed_over::PassedOver;
 use super::value::NodeCount;
 
 /// A setting that can override another.
@@ -28,9 +28,9 @@ impl Layer for Depends {
     }
 }
 
-impl Layer for PassedOver {
+impl Layer for IgnoredOptions {
     fn over(self, below: Self) -> Self {
-        PassedOver::over(self, below)
+        IgnoredOptions::over(self, below)
     }
 }
 
@@ -88,7 +88,7 @@ impl Options {
             exclude constraint
             output error input open_mode chdir array launch container signal resize_signal export
             requeue no_requeue preemptible no_preemptible parsable test_only wait quiet
-            ntasks_per_gpu cpus_per_gpu mail_type mail_user depends passed_over)
+            ntasks_per_gpu cpus_per_gpu mail_type mail_user depends ignored_options)
     }
 
     fn asks_gpus(&self) -> bool {

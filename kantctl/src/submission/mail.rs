@@ -26,7 +26,7 @@ pub fn is_variable(text: &str) -> bool {
 
 /// The warning about a variable.
 #[must_use]
-pub fn told_of_variable(text: &str) -> String {
+pub fn variable_warning(text: &str) -> String {
     format!(
         "--mail-user={text} is ignored, and e-mails go to you: variables in directives are not \
          expanded"

@@ -4,10 +4,10 @@
 use super::begin::{read_begin, read_deadline};
 use super::depends::Depends;
 use super::export::Export;
-use super::gpus::{GpuAsk, GpuCount, Gres};
+use super::gpus::{GpuCount, GpusValue, Gres};
+use super::ignored_options::IgnoredOptions;
 use super::mail::read_address_or_variable;
 use super::near::{Switches, read_near};
-use super::passed_over::PassedOver;
 use super::value::{Hosts, NodeCount, TaskCount, TimeLimit, read_count, read_launch, read_queue};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
@@ -44,8 +44,7 @@ pub struct Options {
     pub comment: Option<String>,
 
     /// Number of nodes, or an accepted range (1-4) with one task per node [default: the fewest
-    /// nodes
-    /// that hold the tasks]
+    /// nodes that hold the tasks]
     #[arg(short = 'N', long, value_name = "COUNT[-COUNT]",
           allow_negative_numbers = true, help_heading = SIZE)]
     pub nodes: Option<NodeCount>,
@@ -84,7 +83,7 @@ pub struct Options {
     /// ('h100|a100:8'); or a share of a GPU (0.5), of its memory (20G), or of several GPUs (2x0.5)
     #[arg(short = 'G', long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
           conflicts_with_all = ["gpus_per_node", "gpus_per_task", "gres"], help_heading = SIZE)]
-    pub gpus: Option<GpuAsk>,
+    pub gpus: Option<GpusValue>,
     /// GPUs per node
     #[arg(long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
           conflicts_with_all = ["gpus_per_task", "gres"], help_heading = SIZE)]
@@ -187,8 +186,7 @@ pub struct Options {
     #[arg(long, value_name = "[B:]SIGNAL[@SECONDS]", help_heading = HOW)]
     pub signal: Option<Warning>,
     /// Events that send an e-mail: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND,
-    /// TIME_LIMIT,
-    /// TIME_LIMIT_90 (80, 50), ARRAY_TASKS
+    /// TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS
     #[arg(long, value_name = "EVENTS", help_heading = HOW)]
     pub mail_type: Option<MailEvents>,
     /// Recipient of e-mails [default: you]
@@ -229,7 +227,7 @@ pub struct Options {
     #[command(flatten)]
     pub depends: Depends,
     #[command(flatten)]
-    pub passed_over: PassedOver,
+    pub ignored_options: IgnoredOptions,
 }
 
 fn open_mode(word: &str) -> OpenMode {

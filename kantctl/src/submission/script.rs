@@ -1,6 +1,5 @@
 //! The script of a submission: from a file, standard input or `--wrap`. At most the accepted size
-//! is
-//! read.
+//! is read.
 
 use crate::failure::Failure;
 use crate::output::screen::note;

@@ -44,7 +44,7 @@ impl Shell {
     ///
     /// # Errors
     /// [`Failure`] when the current directory has been removed.
-    pub fn look() -> Result<Self, Failure> {
+    pub fn current() -> Result<Self, Failure> {
         let directory = std::env::current_dir()
             .context("failed to find the current directory: was it removed? cd to another one")?;
         let mut shell = Self {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_state_is_that_of_this_process() {
-        let shell = Shell::look().unwrap();
+        let shell = Shell::current().unwrap();
         assert!(shell.directory.is_absolute());
         assert!(!shell.host.is_empty());
         assert_eq!(shell.umask, read_umask(), "reading must not change it");

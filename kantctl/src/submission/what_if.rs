@@ -1,15 +1,15 @@
 //! Changes of a job request, in the syntax of `kantctl submit`'s options: for `kantctl explain
 //! --what-if 'time=2h gpus=4'` and for `kantctl update`.
 
-mod place;
+mod attributes;
 
-use super::ask::total;
 use super::begin::{BeginError, read_begin, read_deadline};
-use super::gpus::{GpuAsk, GpuCount, read_kinds};
+use super::gpus::to_request;
+use super::gpus::{GpuCount, GpusValue, read_kinds};
 use super::mail::read_address;
 use super::near::read_near;
+use super::shell_words::split;
 use super::value::{NodeCount, TaskCount, read_count};
-use super::words::split;
 use common::job::{Patch, Replaced};
 use common::resource::{GpuRequest, MemoryRequest};
 use common::unit::{Cpus, Nodes};
@@ -90,8 +90,8 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
         "time" => patch.time_limit = Some(read(value, bad)?),
         "gpus" if without(value) => patch.gpus = Some(Replaced::Without),
         "gpus" => {
-            let GpuAsk { kinds, amount } = read(value, bad)?;
-            patch.gpus = Some(Replaced::With(total(amount)));
+            let GpusValue { kinds, amount } = read(value, bad)?;
+            patch.gpus = Some(Replaced::With(to_request(amount)));
             patch.gpu_kinds = some_kinds(kinds).or(patch.gpu_kinds.take());
         }
         "gpus-per-node" => {
@@ -133,7 +133,7 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
             when(patch, key, value, bad)?;
         }
         "job-name" => {
-            place::change(patch, "name", value, bad)?;
+            attributes::change(patch, "name", value, bad)?;
             return Ok("name");
         }
         "mail-type" => patch.mail_on = Some(read(value, bad)?),
@@ -143,7 +143,7 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
             patch.mail_to = Some(Replaced::With(to));
         }
         "name" | "comment" | "account" | "nice" | "constraint" | "nodelist" | "exclude" => {
-            place::change(patch, key, value, bad)?;
+            attributes::change(patch, key, value, bad)?;
         }
         _ => return Err(WhatIfError::Key(key.to_owned())),
     }

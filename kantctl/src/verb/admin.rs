@@ -1,11 +1,11 @@
 //! `kantctl admin`: administration of the controllers, and backups.
 
-use super::ask::Answer;
+use super::fetch::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::screen::note;
 use crate::output::time::local;
 use crate::output::{Screen, controllers};
-use crate::server::{Again, PATIENCE, Server};
+use crate::server::{PATIENCE, Retry, Server};
 use anyhow::Context;
 use clap::Subcommand;
 use common::time::Span;
@@ -186,7 +186,7 @@ async fn settled(server: &Server) -> Result<Value, Failure> {
 /// Requests an invitation, and shows the command to run on the new controller's host.
 async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let request = InviteRequest { lasts };
-    let raw: Value = server.post(INVITE, &request, Again::IfUnsent).await?;
+    let raw: Value = server.post(INVITE, &request, Retry::IfUnsent).await?;
     let answer: Answer<InviteAnswer> = raw.try_into()?;
     if screen.json {
         screen.answer(&answer.raw)?;
@@ -204,7 +204,7 @@ async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Fai
 
 async fn ask(server: &Server, One { id }: &One, verb: &str) -> Result<Value, Failure> {
     let path = format!("/v1/controllers/{id}/{verb}");
-    server.post(&path, &Value::Null, Again::IfUnsent).await
+    server.post(&path, &Value::Null, Retry::IfUnsent).await
 }
 
 /// Creates the file before it requests the backup, so that nothing is sent that cannot be saved.

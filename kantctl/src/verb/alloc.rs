@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::screen::note;
 use crate::server::{POLL_SECONDS, Server};
 use crate::signals::{self, Signals};
-use crate::step::allocate::{self, Held, Voice, Wanted};
+use crate::step::allocate::{self, AllocDialect, AllocatedJob, AllocationRequest};
 use crate::submission::options::Options;
 use crate::submission::{components, environment};
 use anyhow::Context;
@@ -62,44 +62,46 @@ const HERE: &str = "Here";
 /// [`Failure`] when there are no nodes, or the shell cannot be started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = surroundings();
-    let options = args.options.clone().over(environment::read_own_options(&around)?);
-    speak(args, &options, Voice::Kant, server).await
+    let options = args.options.clone().over(environment::read_kantctl_options(&around)?);
+    run_as(args, &options, AllocDialect::Kant, server).await
 }
 
 /// The same, with the messages of this command line.
 ///
 /// # Errors
 /// As [`run`].
-pub async fn speak(
+pub async fn run_as(
     args: &Args,
     options: &Options,
-    voice: Voice,
+    dialect: AllocDialect,
     server: &Server,
 ) -> Result<u8, Failure> {
-    components::refuse(&args.command, "alloc")?;
+    components::refuse_components(&args.command, "alloc")?;
     let command = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
     let immediate = args.immediate.map(|span| Duration::from_millis(span.0));
     let (program, stays) = (&command[..], args.no_shell);
-    let wanted = Wanted { options, program, voice, immediate, stays };
+    let wanted = AllocationRequest { options, program, dialect, immediate, stays };
     if options.test_only {
         return allocate::try_out(&wanted, server).await;
     }
     let mut signals = Signals::take()?;
     let held = allocate::allocate(&wanted, server, &mut signals).await?;
     let key = held.job.key;
-    if voice == Voice::Kant && !options.quiet {
-        let nodes = common::hostlist::fold(held.ground.nodes.iter().map(|node| &node.name));
+    if dialect == AllocDialect::Kant && !options.quiet {
+        let nodes = common::hostlist::fold(held.allocation.nodes.iter().map(|node| &node.name));
         note(&format!("job {key} holds {nodes}"));
     }
     if stays {
         return Ok(crate::failure::OK);
     }
-    let ended = with(&held, &command, server, &mut signals).await;
+    let ended = run_shell(&held, &command, server, &mut signals).await;
     let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
     if !options.quiet {
-        match voice {
-            Voice::Salloc => note(&format!("Relinquishing job allocation {key}")),
-            Voice::Kant | Voice::Srun => note(&format!("releasing the nodes of job {key}")),
+        match dialect {
+            AllocDialect::Salloc => note(&format!("Relinquishing job allocation {key}")),
+            AllocDialect::Kant | AllocDialect::Srun => {
+                note(&format!("releasing the nodes of job {key}"))
+            }
         }
     }
     allocate::finish(server, key, code).await;
@@ -116,15 +118,15 @@ fn shell() -> String {
     set.or_else(known).filter(|shell| !shell.is_empty()).unwrap_or_else(|| "/bin/sh".to_owned())
 }
 
-async fn with(
-    held: &Held,
+async fn run_shell(
+    held: &AllocatedJob,
     words: &[String],
     server: &Server,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
     let program = words.first().map(String::as_str).unwrap_or_default();
     let mut command = Command::new(program);
-    command.args(words.iter().skip(1)).envs(held.ground.environment(&held.job));
+    command.args(words.iter().skip(1)).envs(held.allocation.environment(&held.job));
     // Inside another job these name that job's node, which is not one of this job's.
     for name in ["KANT_NODE", "SLURMD_NODENAME", "SLURM_NODEID", "KANT_NODE_RANK"] {
         command.env_remove(name);
@@ -132,19 +134,19 @@ async fn with(
     // SAFETY: unblocking signals is a plain system call, which is allowed between fork and exec.
     unsafe { command.pre_exec(signals::unblock) };
     let mut child = command.spawn().with_context(|| format!("failed to start {program}"))?;
-    let over = revoked(held.job.key, server);
-    tokio::pin!(over);
-    let mut is_over = false;
+    let revocation = revoked(held.job.key, server);
+    tokio::pin!(revocation);
+    let mut is_revoked = false;
     loop {
         tokio::select! {
             status = child.wait() => {
                 return Ok(code(status.context("failed to wait for the shell")?));
             }
-            signal = signals.next() => pass_on(&child, signal),
-            () = &mut over, if !is_over => {
-                is_over = true;
+            signal = signals.next() => forward_signal(&child, signal),
+            () = &mut revocation, if !is_revoked => {
+                is_revoked = true;
                 note(&format!("Job allocation {} has been revoked.", held.job.key));
-                tell(&child, Signal::SIGHUP);
+                signal_shell(&child, Signal::SIGHUP);
             }
         }
     }
@@ -164,13 +166,13 @@ async fn revoked(key: JobKey, server: &Server) {
 }
 
 /// SIGINT and SIGQUIT are not forwarded: a terminal sends them to the shell directly.
-fn pass_on(child: &Child, signal: Signal) {
+fn forward_signal(child: &Child, signal: Signal) {
     if !matches!(signal, Signal::SIGINT | Signal::SIGQUIT) {
-        tell(child, signal);
+        signal_shell(child, signal);
     }
 }
 
-fn tell(child: &Child, signal: Signal) {
+fn signal_shell(child: &Child, signal: Signal) {
     if let Some(pid) = child.id().and_then(|pid| i32::try_from(pid).ok()) {
         // A shell that has just ended needs no signal.
         let _ = kill(Pid::from_raw(pid), signal);

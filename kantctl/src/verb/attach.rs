@@ -6,7 +6,7 @@ use crate::keys::Keys;
 use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::Server;
-use crate::step::attach::{self, Wanted, Which};
+use crate::step::attach::{self, AttachOptions, TaskFilter};
 use common::hostlist::fold;
 use common::id::JobKey;
 use common::job::Launch;
@@ -39,7 +39,7 @@ pub struct Args {
     pub streams: Streams,
 }
 
-/// Which streams of the step are connected; the same options as sattach's.
+/// TaskFilter streams of the step are connected; the same options as sattach's.
 #[derive(clap::Args, Debug, Default)]
 pub struct Streams {
     /// Prefix each line of output with the task's number
@@ -61,16 +61,16 @@ pub struct Streams {
 
 /// A task's number, `none` or `all`.
 #[derive(Debug, Clone, Copy)]
-pub struct Filter(Which);
+pub struct Filter(TaskFilter);
 
 impl FromStr for Filter {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         Ok(Self(match text {
-            "all" | "-" => Which::All,
-            "none" => Which::Nothing,
+            "all" | "-" => TaskFilter::All,
+            "none" => TaskFilter::Nothing,
             number => match number.parse() {
-                Ok(task) => Which::One(task),
+                Ok(task) => TaskFilter::One(task),
                 Err(_) => return Err("write a task's number, `all` or `none`".to_owned()),
             },
         }))
@@ -167,8 +167,8 @@ pub async fn to_step(
         screen.print(&layout(step))?;
         return Ok(OK);
     }
-    let which = |filter: Option<Filter>| filter.map_or(Which::All, |filter| filter.0);
-    let wanted = Wanted {
+    let which = |filter: Option<Filter>| filter.map_or(TaskFilter::All, |filter| filter.0);
+    let wanted = AttachOptions {
         label: streams.label,
         output: which(streams.output_filter),
         error: which(streams.error_filter),

@@ -1,18 +1,18 @@
 //! `kantctl submit`: submits one job, or with `--batch` one for each line of a file. If any line of
 //! the file is invalid, nothing is submitted.
 
+mod chunk;
 mod line;
-mod parcel;
 
-use super::ask::join;
+use super::fetch::join;
 use super::submit;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;
 use anyhow::Context;
+use chunk::Chunks;
 use common::wire::api::{BatchAnswer, BatchOutcome, SubmitAnswer};
-use parcel::Parcels;
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -54,13 +54,13 @@ async fn submit_all(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let text = read(file)?;
-    let mut lines = line::Lines::new(&args.one.options)?;
-    let mut parcels = Parcels::new()?;
+    let mut lines = line::LineReader::new(&args.one.options)?;
+    let mut chunks = Chunks::new()?;
     let mut complaints = Vec::new();
     for (number, text) in (1..).zip(text.lines()) {
         match lines.request(text) {
             Ok(None) => {}
-            Ok(Some(request)) if complaints.is_empty() => parcels.add(number, request),
+            Ok(Some(request)) if complaints.is_empty() => chunks.add(number, request),
             Ok(Some(_)) => {}
             Err(failure) => {
                 complaints.push(format!("line {number}: {:#}", failure.error));
@@ -77,14 +77,14 @@ async fn submit_all(
         return Err(Failure::usage(anyhow::anyhow!("{what}{}", complaints.join("\n  "))));
     }
     let (mut answers, mut refused, mut count) = (Vec::new(), Vec::new(), 0);
-    for parcel in parcels.all() {
-        let raw: Value = server.post_keyed("/v1/jobs/batch", &parcel.request, PATIENCE).await?;
+    for chunk in chunks.all() {
+        let raw: Value = server.post_keyed("/v1/jobs/batch", &chunk.request, PATIENCE).await?;
         let answer: BatchAnswer = serde_json::from_value(raw.clone()).context(
             "failed to understand the controller's answer: does it have the same \
                       version as kantctl?",
         )?;
         count += answer.jobs.len();
-        for (line, outcome) in parcel.lines.iter().zip(&answer.jobs) {
+        for (line, outcome) in chunk.lines.iter().zip(&answer.jobs) {
             if let BatchOutcome::Accepted(SubmitAnswer { warning: Some(warning), .. }) = outcome {
                 warn(&format!("line {line}: {warning}"));
             }

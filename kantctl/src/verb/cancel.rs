@@ -1,13 +1,13 @@
 //! `kantctl cancel`: ends jobs, or sends a signal to running ones. A signal is never sent twice,
 //! because a program may count signals.
 
+use super::bulk_action;
 use super::filter::Filter;
-use super::steer;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use anyhow::Context;
 use common::job::{Phase, SignalNumber};
 use common::wire::api::{JobSignalRequest, JobView};
@@ -70,8 +70,8 @@ pub fn signalled(
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let wish = signalled(args.signal, args.batch, args.full);
-    let mut keys = keys::all(&args.keys);
+    let request = signalled(args.signal, args.batch, args.full);
+    let mut keys = keys::flatten(&args.keys);
     let mut waiting = 0;
     if keys.is_empty() && args.filter.is_empty() {
         let missing = Failure::usage(anyhow::anyhow!("a job or a filter option is required"));
@@ -82,9 +82,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     }
     if !args.filter.is_empty() {
         let named = keys;
-        let mut found = args.filter.ask_brief(server, false).await?.jobs;
+        let mut found = args.filter.fetch_brief(server, false).await?.jobs;
         // Waiting and ending jobs get no signal.
-        found.retain(|job| wish.is_none() || job.phase == Phase::Running);
+        found.retain(|job| request.is_none() || job.phase == Phase::Running);
         found.sort_by_key(|job| job.phase != Phase::Pending);
         let meant = |job: common::id::JobKey| {
             let whole = common::id::JobKey::single(job.job);
@@ -100,14 +100,14 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             return Ok(OK);
         }
     }
-    if let Some(wish) = wish {
-        let wish = serde_json::to_value(wish).context("failed to write the request")?;
+    if let Some(request) = request {
+        let request = serde_json::to_value(request).context("failed to write the request")?;
         let path = |key: &str| format!("/v1/jobs/{key}/signal");
-        let wish = (&wish, Again::IfUnsent);
-        return steer::each(&keys, path, wish, "Signalled", server, screen).await;
+        let request = (&request, Retry::IfUnsent);
+        return bulk_action::each(&keys, path, request, "Signalled", server, screen).await;
     }
     let (first, then) = keys.split_at(waiting);
     let path = |key: &str| format!("/v1/jobs/{key}/cancel");
-    let wish = (&serde_json::Value::Null, Again::IfUnanswered);
-    steer::waves(&[first, then], path, wish, "Cancelled", server, screen).await
+    let request = (&serde_json::Value::Null, Retry::IfUnanswered);
+    bulk_action::in_groups(&[first, then], path, request, "Cancelled", server, screen).await
 }

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::time::local;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use common::id::JobKey;
 use common::wire::api::CheckpointAnswer;
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let key = job(args.key, around.as_deref())?;
     let path = format!("/v1/jobs/{key}/checkpoint");
     let answer =
-        server.post::<Value, CheckpointAnswer>(&path, &Value::Null, Again::IfUnanswered).await?;
+        server.post::<Value, CheckpointAnswer>(&path, &Value::Null, Retry::IfUnanswered).await?;
     match screen.json {
         true => screen.answer(&answer)?,
         false => {

@@ -4,7 +4,7 @@
 
 mod shells;
 
-use super::ask;
+use super::fetch;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
@@ -83,7 +83,7 @@ async fn jobs(server: &Server) -> Result<Vec<(String, String)>, Failure> {
 
 /// Nodes or queues.
 async fn named(kind: &str, server: &Server) -> Result<Vec<(String, String)>, Failure> {
-    let list: ask::Answer<Value> = ask::get(server, &format!("/v1/{kind}")).await?;
+    let list: fetch::Answer<Value> = fetch::get(server, &format!("/v1/{kind}")).await?;
     let all = list.raw.get(kind).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let text = |one: &Value, key: &str| one.get(key).and_then(Value::as_str).map(str::to_owned);
     let choice = |one| Some((text(one, "name")?, text(one, "status").unwrap_or_default()));

@@ -1,9 +1,9 @@
 //! `kantctl drain`: stops new jobs from starting on nodes; running jobs continue.
 
-use super::steer;
+use super::bulk_action;
 use crate::failure::Failure;
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::value::Hosts;
 use anyhow::Context;
 use common::id::NodeName;
@@ -31,8 +31,9 @@ pub struct Args {
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let nodes: Vec<&NodeName> = args.nodes.iter().flat_map(|hosts| &hosts.0).collect();
-    let wish = DrainRequest { reason: args.reason.clone() };
-    let wish = serde_json::to_value(wish).context("failed to write JSON")?;
+    let request = DrainRequest { reason: args.reason.clone() };
+    let request = serde_json::to_value(request).context("failed to write JSON")?;
     let path = |name: &str| format!("/v1/nodes/{name}/drain");
-    steer::each(&nodes, path, (&wish, Again::IfUnanswered), "Drained", server, screen).await
+    bulk_action::each(&nodes, path, (&request, Retry::IfUnanswered), "Drained", server, screen)
+        .await
 }

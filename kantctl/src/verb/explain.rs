@@ -1,11 +1,11 @@
 //! `kantctl explain`: why a job is in its state, and what to do about it.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::time::localized;
 use crate::output::{Screen, jobs, outlook};
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::what_if::WhatIf;
 use common::id::JobKey;
 use common::text::shown;
@@ -58,7 +58,7 @@ pub struct Args {
 /// [`Failure`] when the controller does not answer, or does not know one of them.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut raw = Vec::new();
-    let keys = keys::all(&args.keys);
+    let keys = keys::flatten(&args.keys);
     for (place, key) in keys.iter().enumerate() {
         let (answer, text) = match &args.what_if {
             None if args.solve => solve(*key, args.trials, server).await?,
@@ -87,8 +87,9 @@ async fn explain(
     server: &Server,
     zone: &TimeZone,
 ) -> Result<(Value, String), Failure> {
-    let answer: Answer<Explanation> = ask::get(server, &format!("/v1/jobs/{key}/explain")).await?;
-    Ok((answer.raw, told(key, &answer.typed, zone)))
+    let answer: Answer<Explanation> =
+        fetch::get(server, &format!("/v1/jobs/{key}/explain")).await?;
+    Ok((answer.raw, explanation_text(key, &answer.typed, zone)))
 }
 
 async fn what_if(
@@ -99,7 +100,7 @@ async fn what_if(
 ) -> Result<(Value, String), Failure> {
     let request = WhatIfRequest { patch: change.patch.clone() };
     let raw: Value =
-        server.post(&format!("/v1/jobs/{key}/what-if"), &request, Again::IfUnanswered).await?;
+        server.post(&format!("/v1/jobs/{key}/what-if"), &request, Retry::IfUnanswered).await?;
     let Answer { raw, typed }: Answer<WhatIfView> = raw.try_into()?;
     Ok((raw, outlook::told(&typed, &change.text, zone)))
 }
@@ -111,7 +112,7 @@ async fn solve(
 ) -> Result<(Value, String), Failure> {
     let request = SolveRequest { trials };
     let raw: Value =
-        server.post(&format!("/v1/jobs/{key}/solve"), &request, Again::IfUnsent).await?;
+        server.post(&format!("/v1/jobs/{key}/solve"), &request, Retry::IfUnsent).await?;
     let Answer { raw, typed }: Answer<SolveView> = raw.try_into()?;
     let SolveView { key, lines, advice, .. } = typed;
     let mut text = format!("Job {key}, if others moved:\n");
@@ -124,9 +125,9 @@ async fn solve(
 
 /// The explanation as text. The controller's lines include the expected start; `expected_at` is for
 /// programs.
-fn told(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
+fn explanation_text(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
     let Explanation { job, lines, advice, .. } = explanation;
-    let told = |text: &str| shown(&localized(text, zone)).into_owned();
+    let show = |text: &str| shown(&localized(text, zone)).into_owned();
     let name = shown(&job.ask.name);
     // For an array the lines themselves name the task.
     let mut text = match asked == job.key || job.set.is_some() {
@@ -135,10 +136,10 @@ fn told(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
     };
     let own = if lines.is_empty() { Some(jobs::where_or_why(job)) } else { None };
     for line in lines.iter().cloned().chain(own.filter(|own| !own.is_empty())) {
-        text.push_str(&format!("  {}\n", told(&line)));
+        text.push_str(&format!("  {}\n", show(&line)));
     }
     if let Some(advice) = advice {
-        text.push_str(&format!("What to do: {}\n", told(advice)));
+        text.push_str(&format!("What to do: {}\n", show(advice)));
     }
     text
 }

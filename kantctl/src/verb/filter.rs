@@ -67,13 +67,13 @@ impl Filter {
     ///
     /// # Errors
     /// [`Failure`] when the controller does not answer, or refuses.
-    pub async fn ask_raw(&self, server: &Server, all: bool) -> Result<RawJobs, Failure> {
+    pub async fn fetch_raw(&self, server: &Server, all: bool) -> Result<RawJobs, Failure> {
         let mut raw: RawJobs = server.get(&self.path(all, "")).await?;
         if !self.is_empty() {
             let typed = raw.typed()?;
-            raw.retain(typed.iter().map(|job| self.takes(job)));
+            raw.retain(typed.iter().map(|job| self.selects(job)));
             self.check_owners(|user| {
-                typed.iter().any(|job| job.owner.name == user && self.takes(job))
+                typed.iter().any(|job| job.owner.name == user && self.selects(job))
             })?;
         }
         Ok(raw)
@@ -83,8 +83,8 @@ impl Filter {
     ///
     /// # Errors
     /// As [`Filter::ask_raw`].
-    pub async fn ask_typed(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
-        let list = self.ask_unchecked(server, all).await?;
+    pub async fn fetch_typed(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
+        let list = self.fetch_unchecked(server, all).await?;
         self.check_users(&list.jobs)?;
         Ok(list)
     }
@@ -93,16 +93,16 @@ impl Filter {
     ///
     /// # Errors
     /// As [`Filter::ask_raw`].
-    pub async fn ask_brief(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
+    pub async fn fetch_brief(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
         let start = |Looked { as_of }| JobList { jobs: Vec::new(), as_of };
-        self.ask_each(server, all, start, |list, job| list.jobs.push(job)).await
+        self.fetch_each(server, all, start, |list, job| list.jobs.push(job)).await
     }
 
     /// The same without keeping all in memory: each job is added to what `start` returns.
     ///
     /// # Errors
     /// As [`Filter::ask_raw`].
-    pub async fn ask_each<S>(
+    pub async fn fetch_each<S>(
         &self,
         server: &Server,
         all: bool,
@@ -111,7 +111,7 @@ impl Filter {
     ) -> Result<S, Failure> {
         let start = |head| (start(head), BTreeSet::new());
         let add = |(sum, owners): &mut (S, BTreeSet<String>), job: JobView| {
-            if self.takes(&job) {
+            if self.selects(&job) {
                 if !self.user.is_empty() && !owners.contains(&job.owner.name) {
                     owners.insert(job.owner.name.clone());
                 }
@@ -128,9 +128,9 @@ impl Filter {
     ///
     /// # Errors
     /// [`Failure`] when the controller does not answer, or refuses.
-    pub async fn ask_unchecked(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
+    pub async fn fetch_unchecked(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
         let mut list: JobList = server.get(&self.path(all, "")).await?;
-        list.jobs.retain(|job| self.takes(job));
+        list.jobs.retain(|job| self.selects(job));
         Ok(list)
     }
 
@@ -171,7 +171,7 @@ impl Filter {
 
     /// Whether a job is selected.
     #[must_use]
-    pub fn takes(&self, job: &JobView) -> bool {
+    pub fn selects(&self, job: &JobView) -> bool {
         let one_of = |list: &[String], tests: &dyn Fn(&String) -> bool| {
             list.is_empty() || list.iter().any(tests)
         };

@@ -1,9 +1,9 @@
 //! `kantctl history`: runs of finished jobs, as long as accounting keeps them.
 
-use super::accounted::{self, Runs};
 use super::export::{read_since, read_until};
 use super::filter::check_states;
-use super::whose::Whose;
+use super::usage_filter::UsageFilter;
+use super::usage_query::{self, Runs};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::columns::{self, Field, Line};
@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "user")]
     pub me: bool,
     #[command(flatten)]
-    pub whose: Whose,
+    pub filter: UsageFilter,
     /// Only jobs that ended in these states, as words (FAILED, TIMEOUT)
     #[arg(short = 't', long = "state", value_name = "STATE", value_delimiter = ',')]
     pub states: Vec<String>,
@@ -87,9 +87,9 @@ impl Args {
             (!words.is_empty()).then(|| format!("{name}={}", encoded(&words.join(","))))
         };
         let parts = [
-            list("users", &me.map_or_else(|| self.whose.user.clone(), |me| vec![me])),
-            list("accounts", &self.whose.account),
-            list("queues", &self.whose.queue),
+            list("users", &me.map_or_else(|| self.filter.user.clone(), |me| vec![me])),
+            list("accounts", &self.filter.account),
+            list("queues", &self.filter.queue),
             list("states", &states),
             time("since", self.since.or_else(back)),
             time("until", self.until),
@@ -115,11 +115,12 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let usual = if args.runs { RUNS } else { USUAL };
     let fields = columns::chosen(args.format.as_deref().unwrap_or(usual))?;
     let order = columns::order(args.sort.as_deref().unwrap_or_default())?;
-    let keys = keys::all(&args.keys);
+    let keys = keys::flatten(&args.keys);
     if args.csv && args.sort.is_none() && rows(&fields, &keys, args, server, screen).await? {
         return Ok(OK);
     }
-    let list = accounted::all(server, &keys, &args.query(), args.limit.unwrap_or(LIMIT)).await?;
+    let list =
+        usage_query::fetch_all(server, &keys, &args.query(), args.limit.unwrap_or(LIMIT)).await?;
     if list.more && args.limit.is_none() {
         screen::note(&format!(
             "only the latest {LIMIT} are shown: use --limit to show more, --since and --until to \
@@ -157,7 +158,7 @@ async fn rows(
         screen.print(rows)
     };
     let asked = (&args.query()[..], args.limit.unwrap_or(usize::MAX));
-    accounted::each_page(server, keys, asked, print).await
+    usage_query::each_page(server, keys, asked, print).await
 }
 
 fn line(run: &HistoryRun, as_of: Time) -> Line<'_> {

@@ -6,7 +6,7 @@ use super::wait::PATIENCE;
 use crate::failure::{Failure, Kind};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::{Again, POLL_SECONDS, Server, encoded};
+use crate::server::{POLL_SECONDS, Retry, Server, encoded};
 use crate::signals::Signals;
 use crate::submission::shell::Shell;
 use anyhow::Context;
@@ -67,7 +67,7 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when it cannot be started, or its outcome cannot be determined.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let shell = Shell::look()?;
+    let shell = Shell::current()?;
     let (key, attempt) = job(args.job, &shell.environment)?;
     let work_dir = shell.directory.to_str().map(str::to_owned).unwrap_or_else(|| "/tmp".to_owned());
     let task = TaskNumber(number()?);
@@ -107,7 +107,7 @@ async fn start(
     server: &Server,
     signals: &mut Signals,
 ) -> Result<(LaunchAnswer, Option<Signal>), Failure> {
-    let mut started = std::pin::pin!(server.post(path, request, Again::IfUnanswered));
+    let mut started = std::pin::pin!(server.post(path, request, Retry::IfUnanswered));
     let mut early = None;
     loop {
         tokio::select! {
@@ -193,7 +193,7 @@ impl Watch {
         let number = u8::try_from(signal as i32).unwrap_or_default();
         let request = SignalRequest { place: self.place.clone(), signal: SignalNumber(number) };
         let path = format!("{}/signal", self.path);
-        let sent = server.post::<_, LaunchAnswer>(&path, &request, Again::IfUnsent).await;
+        let sent = server.post::<_, LaunchAnswer>(&path, &request, Retry::IfUnsent).await;
         if let Err(failure) = sent {
             note(&failure.error.to_string());
         }

@@ -1,6 +1,6 @@
 //! `kantctl logs`: the output of a job; with `-f` also new output as it is written.
 
-use super::ask;
+use super::fetch;
 use super::wait::PATIENCE;
 use crate::failure::{Failure, OK};
 use crate::keys::Keys;
@@ -104,7 +104,7 @@ const fn patience(follow: bool) -> Duration {
 }
 
 async fn the_one(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {
-    let mut jobs = ask::jobs(server, key, patience(follow)).await?.typed.jobs;
+    let mut jobs = fetch::jobs(server, key, patience(follow)).await?.typed.jobs;
     let count = jobs.len();
     match jobs.pop() {
         Some(job) if count == 1 => Ok(job),

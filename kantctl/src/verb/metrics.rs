@@ -1,6 +1,6 @@
 //! `kantctl metrics`: utilization of the cluster's GPUs, and waiting times of jobs.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, metrics};
 use crate::server::Server;
@@ -29,7 +29,7 @@ pub struct Args {}
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let answer: Answer<MetricsView> = ask::get(server, "/v1/metrics").await?;
+    let answer: Answer<MetricsView> = fetch::get(server, "/v1/metrics").await?;
     if screen.json {
         screen.answer(&answer.raw)?;
         return Ok(OK);

@@ -1,6 +1,6 @@
 //! `kantctl nodes`: the nodes of the cluster, and their allocated resources.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, nodes};
 use crate::server::Server;
@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 impl Args {
-    fn takes(&self, node: &NodeView) -> bool {
+    fn selects(&self, node: &NodeView) -> bool {
         let named = self.nodes.iter().any(|hosts| hosts.0.contains(&node.name));
         let word = node.status.word();
         (self.nodes.is_empty() || named)
@@ -44,7 +44,7 @@ impl Args {
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let mut answer: Answer<NodeList> = ask::get(server, "/v1/nodes").await?;
+    let mut answer: Answer<NodeList> = fetch::get(server, "/v1/nodes").await?;
     let known = &answer.typed.nodes;
     let is_known = |name: &&NodeName| known.iter().any(|node| node.name == **name);
     let mut named = args.nodes.iter().flat_map(|hosts| &hosts.0);
@@ -52,7 +52,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let unknown = Failure::message(format!("there is no node {name}"));
         return Err(unknown.hint("`kantctl nodes` lists them"));
     }
-    let keep: Vec<bool> = answer.typed.nodes.iter().map(|node| args.takes(node)).collect();
+    let keep: Vec<bool> = answer.typed.nodes.iter().map(|node| args.selects(node)).collect();
     if screen.json {
         if let Some(nodes) = answer.raw.get_mut("nodes").and_then(Value::as_array_mut) {
             let mut kept = keep.iter();

@@ -1,6 +1,6 @@
 //! `kantctl priority`: the priorities of waiting jobs, factor by factor.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::{Screen, priority};
@@ -31,12 +31,12 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller does not answer, or does not know one of the jobs.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let keys: Vec<String> = keys::all(&args.keys).iter().map(ToString::to_string).collect();
+    let keys: Vec<String> = keys::flatten(&args.keys).iter().map(ToString::to_string).collect();
     let query = match keys.is_empty() {
         true => String::new(),
         false => format!("?job={}", encoded(&keys.join(","))),
     };
-    let answer: Answer<PriorityList> = ask::get(server, &format!("/v1/priority{query}")).await?;
+    let answer: Answer<PriorityList> = fetch::get(server, &format!("/v1/priority{query}")).await?;
     match answer.typed.jobs.as_slice() {
         _ if screen.json => screen.answer(&answer.raw)?,
         [job] if !keys.is_empty() => screen.record(&priority::record(job))?,

@@ -66,16 +66,16 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let order = columns::order(args.sort.as_deref().unwrap_or_default())?;
     let all = args.all || !args.filter.states.is_empty();
     if screen.json {
-        screen.answer(&args.filter.ask_raw(server, all).await?)?;
+        screen.answer(&args.filter.fetch_raw(server, all).await?)?;
         return Ok(OK);
     }
     if fields.is_none() && order.is_empty() {
         let start = |Looked { as_of }| jobs::Rows::new(as_of, &screen.zone);
-        let rows = args.filter.ask_each(server, all, start, jobs::Rows::add).await?;
+        let rows = args.filter.fetch_each(server, all, start, jobs::Rows::add).await?;
         screen.table(&rows.table())?;
         return Ok(OK);
     }
-    let list: JobList = args.filter.ask_typed(server, all).await?;
+    let list: JobList = args.filter.fetch_typed(server, all).await?;
     let Some(fields) = fields else { return sorted(list, &order, screen) };
     let wants_starts = args.start || fields.iter().any(|field| field.name == "expected");
     let wants_starts = wants_starts || order.iter().any(|(field, _)| field.name == "expected");

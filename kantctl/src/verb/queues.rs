@@ -1,6 +1,6 @@
 //! `kantctl queues`: the tree of queues, with policies, quotas, limits and use.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, queues};
 use crate::server::Server;
@@ -33,7 +33,7 @@ pub struct Args {}
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let answer: Answer<QueueList> = ask::get(server, "/v1/queues").await?;
+    let answer: Answer<QueueList> = fetch::get(server, "/v1/queues").await?;
     if screen.json {
         screen.answer(&answer.raw)?;
     } else {

@@ -13,17 +13,17 @@ use std::collections::BTreeMap;
 #[serde(try_from = "BTreeMap<String, Box<RawValue>>")]
 pub struct RawJobs {
     jobs: Vec<Box<RawValue>>,
-    beside: BTreeMap<String, Box<RawValue>>,
+    others: BTreeMap<String, Box<RawValue>>,
 }
 
 impl TryFrom<BTreeMap<String, Box<RawValue>>> for RawJobs {
     type Error = serde_json::Error;
 
-    fn try_from(mut beside: BTreeMap<String, Box<RawValue>>) -> serde_json::Result<Self> {
+    fn try_from(mut others: BTreeMap<String, Box<RawValue>>) -> serde_json::Result<Self> {
         use serde::de::Error as _;
         let missing = || serde_json::Error::missing_field(JOBS);
-        let jobs = serde_json::from_str(beside.remove(JOBS).ok_or_else(missing)?.get())?;
-        Ok(Self { jobs, beside })
+        let jobs = serde_json::from_str(others.remove(JOBS).ok_or_else(missing)?.get())?;
+        Ok(Self { jobs, others })
     }
 }
 
@@ -56,8 +56,8 @@ const FOREIGN: &str =
 
 impl Serialize for RawJobs {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_map(Some(self.beside.len() + 1))?;
-        for (name, text) in &self.beside {
+        let mut list = serializer.serialize_map(Some(self.others.len() + 1))?;
+        for (name, text) in &self.others {
             list.serialize_entry(name, &Rewritten(text))?;
         }
         list.serialize_entry(JOBS, &All(&self.jobs))?;

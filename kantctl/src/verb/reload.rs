@@ -3,7 +3,7 @@
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use anyhow::Context;
 use common::wire::api::ReloadAnswer;
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub struct Args {}
 /// # Errors
 /// [`Failure`] when the configuration is refused, or the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let raw: Value = server.post("/v1/reload", &Value::Null, Again::IfUnanswered).await?;
+    let raw: Value = server.post("/v1/reload", &Value::Null, Retry::IfUnanswered).await?;
     if screen.json {
         screen.answer(&raw)?;
         return Ok(OK);

@@ -1,8 +1,8 @@
 //! `kantctl report`: usage of the cluster, and its capacity. The controller computes all sums.
 
-use super::ask::{self, Answer};
 use super::export::{read_since, read_until};
-use super::whose::Whose;
+use super::fetch::{self, Answer};
+use super::usage_filter::UsageFilter;
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, report};
 use crate::server::{Server, encoded};
@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(short = 'E', long, value_name = "TIME", value_parser = read_until)]
     pub until: Option<Time>,
     #[command(flatten)]
-    pub whose: Whose,
+    pub filter: UsageFilter,
     /// Print CSV, with times in hours
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
@@ -47,7 +47,7 @@ pub struct Args {
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer, or the grouping is unknown.
-pub async fn ask(
+pub async fn fetch_report(
     server: &Server,
     by: &str,
     (since, until): (Time, Option<Time>),
@@ -59,7 +59,7 @@ pub async fn ask(
         .filter(|(_, words)| !words.is_empty())
         .map(|(name, words)| format!("&{name}={}", encoded(&words.join(","))))
         .collect();
-    ask::get(server, &format!("/v1/report?by={}&since={}{until}{lists}", encoded(by), since.0))
+    fetch::get(server, &format!("/v1/report?by={}&since={}{until}{lists}", encoded(by), since.0))
         .await
 }
 
@@ -70,7 +70,7 @@ pub async fn ask(
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
     let since = args.since.unwrap_or(now - BACK);
-    let answer = ask(server, &args.by, (since, args.until), args.whose.lists()).await?;
+    let answer = fetch_report(server, &args.by, (since, args.until), args.filter.lists()).await?;
     if screen.json {
         screen.answer(&answer.raw)?;
     } else if args.csv {

@@ -3,11 +3,11 @@
 mod busy;
 pub mod update;
 
-use super::ask::{self, Answer};
-use super::steer;
+use super::bulk_action;
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, reservations};
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::begin::{read_begin, read_deadline};
 use crate::submission::gpus::{GpuCount, read_kinds};
 use crate::submission::value::{Hosts, ValueError, read_count};
@@ -177,7 +177,7 @@ fn read_one_kind(text: &str) -> Result<GpuKind, ValueError> {
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     match &args.what {
         None | Some(What::List) => {
-            let answer: Answer<ReservationList> = ask::get(server, "/v1/reservations").await?;
+            let answer: Answer<ReservationList> = fetch::get(server, "/v1/reservations").await?;
             if screen.json {
                 screen.answer(&answer.raw)?;
             } else {
@@ -189,7 +189,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         Some(What::Create(create)) => {
             let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
             let request = request(create, now)?;
-            let raw: Value = server.post("/v1/reservations", &request, Again::IfUnsent).await?;
+            let raw: Value = server.post("/v1/reservations", &request, Retry::IfUnsent).await?;
             let Answer { raw, typed }: Answer<ReservationList> = raw.try_into()?;
             if screen.json {
                 screen.answer(&raw)?;
@@ -204,8 +204,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         Some(What::Update(args)) => update::run(args, server, screen).await,
         Some(What::Delete { names }) => {
             let path = |name: &str| format!("/v1/reservations/{name}/delete");
-            let wish = (&Value::Null, Again::IfUnsent);
-            steer::each(names, path, wish, "Deleted", server, screen).await
+            let request = (&Value::Null, Retry::IfUnsent);
+            bulk_action::each(names, path, request, "Deleted", server, screen).await
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `kantctl resize`: shrinks a running job to fewer nodes.
 
-use super::steer;
+use super::bulk_action;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::value::read_count;
 use common::job::JobSize;
 use common::unit::{Nodes, Tasks};
@@ -51,10 +51,10 @@ impl Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let keys = keys::all(&args.keys);
+    let keys = keys::flatten(&args.keys);
     let unsaid = || Failure::usage(anyhow::anyhow!("--tasks or --nodes is required"));
-    let wish = ResizeRequest { size: args.size().ok_or_else(unsaid)? };
-    let wish = serde_json::to_value(wish).map_err(Failure::usage)?;
+    let request = ResizeRequest { size: args.size().ok_or_else(unsaid)? };
+    let request = serde_json::to_value(request).map_err(Failure::usage)?;
     let path = |key: &str| format!("/v1/jobs/{key}/resize");
-    steer::each(&keys, path, (&wish, Again::IfUnanswered), "Resized", server, screen).await
+    bulk_action::each(&keys, path, (&request, Retry::IfUnanswered), "Resized", server, screen).await
 }

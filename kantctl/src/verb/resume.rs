@@ -1,11 +1,11 @@
 //! `kantctl resume`: resumes suspended jobs, or drained nodes.
 
-use super::{ask, steer};
+use super::{bulk_action, fetch};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::value::Hosts;
 use common::health::Response;
 use common::id::NodeName;
@@ -65,29 +65,29 @@ impl Args {
 /// # Errors
 /// [`Failure`] when the arguments are neither, or the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let again = Again::IfUnanswered;
+    let retry = Retry::IfUnanswered;
     let nodes = match args.meant()? {
         Meant::Jobs(jobs) => {
-            let keys = keys::all(&jobs);
-            return steer::jobs(&keys, "resume", again, "Resumed", server, screen).await;
+            let keys = keys::flatten(&jobs);
+            return bulk_action::jobs(&keys, "resume", retry, "Resumed", server, screen).await;
         }
         Meant::Nodes(nodes) => nodes,
     };
     let nodes: Vec<&NodeName> = nodes.iter().flat_map(|hosts| &hosts.0).collect();
     let path = |name: &str| format!("/v1/nodes/{name}/resume");
-    let code = steer::each(&nodes, path, (&Value::Null, again), "Resumed", server, screen).await?;
+    let code =
+        bulk_action::each(&nodes, path, (&Value::Null, retry), "Resumed", server, screen).await?;
     for name in &nodes {
-        tell_unwell(name, server).await;
+        report_findings(name, server).await;
     }
     Ok(code)
 }
 
 /// Prints the problems that a resumed node still finds: jobs start there nevertheless, even on a
-/// GPU
-/// that is lost.
-async fn tell_unwell(name: &NodeName, server: &Server) {
+/// GPU that is lost.
+async fn report_findings(name: &NodeName, server: &Server) {
     // The node is resumed; a failure to get its findings changes nothing.
-    let Ok(answer) = ask::get::<NodeList>(server, &format!("/v1/nodes/{name}")).await else {
+    let Ok(answer) = fetch::get::<NodeList>(server, &format!("/v1/nodes/{name}")).await else {
         return;
     };
     for node in answer.typed.nodes.iter().filter(|node| node.drain.is_none()) {
@@ -105,7 +105,7 @@ mod tests {
     fn meant(words: &[&str], nodes: bool) -> String {
         let words = words.iter().map(ToString::to_string).collect();
         match (Args { words, nodes }).meant() {
-            Ok(Meant::Jobs(jobs)) => format!("{} jobs", keys::all(&jobs).len()),
+            Ok(Meant::Jobs(jobs)) => format!("{} jobs", keys::flatten(&jobs).len()),
             Ok(Meant::Nodes(hosts)) => format!("{} nodes", hosts.iter().flat_map(|h| &h.0).count()),
             Err(error) => error.to_string(),
         }

@@ -4,14 +4,14 @@
 use crate::failure::Failure;
 use crate::server::Server;
 use crate::signals::Signals;
-use crate::step::allocate::{self, Held, Voice, Wanted};
-use crate::step::booking;
-use crate::step::conduct::{self, Step};
-use crate::step::ground::Ground;
-use crate::step::keeper::Keeper;
-use crate::step::place::Place;
-use crate::step::size;
-use crate::step::wish::Wish;
+use crate::step::allocate::{self, AllocDialect, AllocatedJob, AllocationRequest};
+use crate::step::client::{self, Step};
+use crate::step::current_size;
+use crate::step::job_allocation::JobAllocation;
+use crate::step::lease_renewer::LeaseRenewer;
+use crate::step::ledger_client;
+use crate::step::placement::StepPlacement;
+use crate::step::step_options::StepOptions;
 use crate::submission::options::Options;
 use crate::submission::{components, environment};
 use crate::verb::trial;
@@ -72,8 +72,8 @@ pub struct Args {
 const HERE: &str = "Here";
 
 impl Args {
-    fn wish(&self, options: &Options) -> Wish {
-        Wish {
+    fn step_options(&self, options: &Options) -> StepOptions {
+        StepOptions {
             program: self.program.clone(),
             name: options.job_name.clone(),
             // With a range, the step has as many tasks as its job.
@@ -93,7 +93,7 @@ impl Args {
             pty: self.pty,
             chdir: options.chdir.clone(),
             export: options.export.clone(),
-            ..Wish::default()
+            ..StepOptions::default()
         }
     }
 }
@@ -103,23 +103,25 @@ impl Args {
 /// # Errors
 /// [`Failure`] when there are no nodes for it, or it cannot be started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
-    components::refuse(&args.program, "run")?;
+    components::refuse_components(&args.program, "run")?;
     let around = surroundings();
-    let ground = match args.in_job {
-        Some(key) => Some(ground_of(key, server).await?),
-        None => Ground::around(&around)?,
+    let allocation = match args.in_job {
+        Some(key) => Some(allocation_of(key, server).await?),
+        None => JobAllocation::around(&around)?,
     };
-    match ground {
-        Some(_) if args.options.test_only => Err(trial::of_a_step()),
-        Some(ground) => in_job(&args.wish(&args.options), &ground, around, server).await,
+    match allocation {
+        Some(_) if args.options.test_only => Err(trial::refuse_for_step()),
+        Some(allocation) => {
+            in_job(&args.step_options(&args.options), &allocation, around, server).await
+        }
         None => {
-            let options = args.options.clone().over(environment::read_own_options(&around)?);
-            let wish = args.wish(&options);
+            let options = args.options.clone().over(environment::read_kantctl_options(&around)?);
+            let step_options = args.step_options(&options);
             let immediate = args.immediate.map(|span| Duration::from_millis(span.0));
             let program = &args.program;
-            let (voice, stays, options) = (Voice::Kant, false, &options);
-            let wanted = Wanted { options, program, voice, immediate, stays };
-            in_new_job(&wish, &wanted, around, server).await
+            let (dialect, stays, options) = (AllocDialect::Kant, false, &options);
+            let wanted = AllocationRequest { options, program, dialect, immediate, stays };
+            in_new_job(&step_options, &wanted, around, server).await
         }
     }
 }
@@ -130,21 +132,21 @@ pub fn surroundings() -> BTreeMap<String, String> {
     let all = std::env::vars_os();
     let all =
         all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    size::now(all.collect())
+    current_size::apply(all.collect())
 }
 
 /// The allocation of a running job.
 ///
 /// # Errors
 /// [`Failure`] when the job is unknown, or not running.
-pub async fn ground_of(key: JobKey, server: &Server) -> Result<Ground, Failure> {
+pub async fn allocation_of(key: JobKey, server: &Server) -> Result<JobAllocation, Failure> {
     let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
     // A task of an array has a plain number, too.
     let mut jobs = list.jobs.into_iter();
     let job = jobs.next().filter(|_| jobs.next().is_none());
     let job = job.filter(|job| matches!(job.phase, Phase::Starting | Phase::Running));
-    let ground = job.as_ref().and_then(Ground::of);
-    ground.ok_or_else(|| {
+    let allocation = job.as_ref().and_then(JobAllocation::of);
+    allocation.ok_or_else(|| {
         Failure::message(format!("job {key} is not running"))
             .hint(format!("`kantctl explain {key}` shows its state"))
     })
@@ -155,17 +157,18 @@ pub async fn ground_of(key: JobKey, server: &Server) -> Result<Ground, Failure> 
 /// # Errors
 /// As [`run`].
 pub async fn in_job(
-    wish: &Wish,
-    ground: &Ground,
+    step_options: &StepOptions,
+    allocation: &JobAllocation,
     environment: BTreeMap<String, String>,
     server: &Server,
 ) -> Result<u8, Failure> {
     // The process id as a number that no other step has, where no node keeps a ledger of steps.
-    let place = Place::choose(wish, ground, std::process::id())?;
+    let placement = StepPlacement::choose(step_options, allocation, std::process::id())?;
     let mut signals = Signals::take()?;
-    let keeper = Keeper::start(server, None);
-    let cpus_each = wish.cpus_per_task.or(ground.cpus_per_task).unwrap_or(1);
-    step(wish, place, cpus_each, environment, server, &keeper, &mut signals).await
+    let lease_renewer = LeaseRenewer::start(server, None);
+    let cpus_each = step_options.cpus_per_task.or(allocation.cpus_per_task).unwrap_or(1);
+    step(step_options, placement, cpus_each, environment, server, &lease_renewer, &mut signals)
+        .await
 }
 
 /// Runs a step in a new job.
@@ -173,8 +176,8 @@ pub async fn in_job(
 /// # Errors
 /// As [`run`].
 pub async fn in_new_job(
-    wish: &Wish,
-    wanted: &Wanted<'_>,
+    step_options: &StepOptions,
+    wanted: &AllocationRequest<'_>,
     environment: BTreeMap<String, String>,
     server: &Server,
 ) -> Result<u8, Failure> {
@@ -184,15 +187,16 @@ pub async fn in_new_job(
     // Signals are caught first, so that one that arrives during the start is forwarded.
     let mut signals = Signals::take()?;
     let held = allocate::allocate(wanted, server, &mut signals).await?;
-    let Held { job, ground, keeper } = &held;
+    let AllocatedJob { job, allocation, lease_renewer } = &held;
     // The job was made for this step, which gets all of it.
     let gpus = StepGpus::All;
     let (exclusive, nodelist, nodes, time) = (false, None, None, None);
-    let whole = Wish { gpus, exclusive, nodelist, nodes, time, ..wish.clone() };
-    let ended = match Place::choose(&whole, ground, 0) {
-        Ok(place) => {
-            let cpus_each = ground.cpus_per_task.unwrap_or(1);
-            step(&whole, place, cpus_each, environment, server, keeper, &mut signals).await
+    let whole = StepOptions { gpus, exclusive, nodelist, nodes, time, ..step_options.clone() };
+    let ended = match StepPlacement::choose(&whole, allocation, 0) {
+        Ok(placement) => {
+            let cpus_each = allocation.cpus_per_task.unwrap_or(1);
+            step(&whole, placement, cpus_each, environment, server, lease_renewer, &mut signals)
+                .await
         }
         Err(failure) => Err(failure),
     };
@@ -202,44 +206,44 @@ pub async fn in_new_job(
 }
 
 async fn step(
-    wish: &Wish,
-    mut place: Place,
+    step_options: &StepOptions,
+    mut placement: StepPlacement,
     cpus_each: u32,
     environment: BTreeMap<String, String>,
     server: &Server,
-    keeper: &Keeper,
+    lease_renewer: &LeaseRenewer,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
     let directory = std::env::current_dir().context("failed to find the current directory")?;
-    let is_watched = std::io::stdin().is_terminal() && !wish.pty;
+    let is_watched = std::io::stdin().is_terminal() && !step_options.pty;
     let view = tokio::select! {
-        opened = booking::open(wish, &place, cpus_each, server) => opened?,
+        opened = ledger_client::open(step_options, &placement, cpus_each, server) => opened?,
         signal = allocate::refusal(signals) => {
             return Err(Failure::message(format!("gave up starting the step after {signal}")));
         }
     };
     let number = view.as_ref().map(|view| view.number);
-    place.step = number.unwrap_or(place.step);
+    placement.step = number.unwrap_or(placement.step);
     if let Some(view) = &view {
-        place.settle(&view.shares);
+        placement.settle(&view.shares);
     }
-    let (key, place) = (place.key, &place);
-    let lines = Arc::new(server.again());
+    let (key, placement) = (placement.key, &placement);
+    let controller = Arc::new(server.clone());
     let step = Step {
-        wish,
-        place,
+        options: step_options,
+        placement,
         environment,
         directory,
-        server: lines,
-        keeper,
+        server: controller,
+        lease_renewer,
         view,
         cpus_each,
         is_watched,
     };
-    let ended = conduct::run(step, signals).await;
+    let ended = client::run(step, signals).await;
     if let Some(number) = number {
         let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
-        booking::close(server, key, number, allocate::as_exit(code)).await;
+        ledger_client::close(server, key, number, allocate::as_exit(code)).await;
     }
     ended
 }

@@ -1,6 +1,6 @@
 //! `kantctl share`: fair shares of the queues, their use, and borrowing between them.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, share};
 use crate::server::Server;
@@ -35,7 +35,7 @@ pub struct Args {}
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let answer: Answer<ShareList> = ask::get(server, "/v1/share").await?;
+    let answer: Answer<ShareList> = fetch::get(server, "/v1/share").await?;
     if screen.json {
         screen.answer(&answer.raw)?;
     } else {

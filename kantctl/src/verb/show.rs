@@ -1,6 +1,6 @@
 //! `kantctl show`: everything about a job, a node or a queue.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys, KeysError};
 use crate::output::screen::note;
@@ -93,7 +93,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
 }
 
 async fn show_queues(names: &[QueueName], server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let mut answer: Answer<QueueList> = ask::get(server, "/v1/queues").await?;
+    let mut answer: Answer<QueueList> = fetch::get(server, "/v1/queues").await?;
     let QueueList { queues, held } = &answer.typed;
     if let Some(name) = names.iter().find(|name| !queues.iter().any(|q| q.name == **name)) {
         let unknown = Failure::message(format!("there is no queue {name}"));
@@ -120,10 +120,10 @@ async fn show_queues(names: &[QueueName], server: &Server, screen: &Screen) -> R
 
 async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut raw = Vec::new();
-    let mut keys: VecDeque<JobKey> = keys::all(words).into();
+    let mut keys: VecDeque<JobKey> = keys::flatten(words).into();
     let mut place = 0;
     while let Some(key) = keys.pop_front() {
-        let answer = ask::jobs(server, key, PATIENCE).await?;
+        let answer = fetch::jobs(server, key, PATIENCE).await?;
         // A het job is shown component by component.
         let all = answer.typed.jobs.iter().filter(|_| key.offset().is_none());
         let behind: Vec<JobKey> = all.flat_map(JobView::components_behind).collect();
@@ -151,7 +151,7 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
         }
     }
     if screen.json {
-        screen.answer(&ask::join(raw, "jobs"))?;
+        screen.answer(&fetch::join(raw, "jobs"))?;
     }
     Ok(OK)
 }
@@ -159,7 +159,7 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
 async fn show_nodes(words: &[Hosts], server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut raw = Vec::new();
     for (place, name) in words.iter().flat_map(|word| &word.0).enumerate() {
-        let answer: Answer<NodeList> = ask::get(server, &format!("/v1/nodes/{name}")).await?;
+        let answer: Answer<NodeList> = fetch::get(server, &format!("/v1/nodes/{name}")).await?;
         if screen.json {
             raw.push(answer.raw);
             continue;
@@ -172,7 +172,7 @@ async fn show_nodes(words: &[Hosts], server: &Server, screen: &Screen) -> Result
         }
     }
     if screen.json {
-        screen.answer(&ask::join(raw, "nodes"))?;
+        screen.answer(&fetch::join(raw, "nodes"))?;
     }
     Ok(OK)
 }

@@ -20,7 +20,7 @@ const STARTS_MAX: usize = 20;
 pub async fn starts(jobs: &[JobView], server: &Server) -> Result<BTreeMap<JobKey, Time>, Failure> {
     let mut starts = BTreeMap::new();
     let gathered = gather(jobs, false);
-    let waiting = gathered.iter().filter_map(|alike| alike.first());
+    let waiting = gathered.iter().filter_map(|tasks| tasks.first());
     let waiting: Vec<&JobView> = waiting.filter(|job| job.phase == Phase::Pending).collect();
     for job in waiting.iter().take(STARTS_MAX) {
         let explained: Explanation = server.get(&format!("/v1/jobs/{}/explain", job.key)).await?;

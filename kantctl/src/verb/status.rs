@@ -1,6 +1,6 @@
 //! `kantctl status`: the status of the controller.
 
-use super::ask::Answer;
+use super::fetch::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::record::Record;
@@ -28,12 +28,12 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
     if screen.json {
         screen.answer(&answer.raw)?;
     } else {
-        screen.record(&told(&answer.typed))?;
+        screen.record(&record_text(&answer.typed))?;
     }
     Ok(OK)
 }
 
-fn told(status: &Status) -> String {
+fn record_text(status: &Status) -> String {
     let mut record = Record::default();
     let role = match (status.leader, status.led_by) {
         (true, _) => "leads".to_owned(),
@@ -79,15 +79,15 @@ mod tests {
             nodes: 1,
             audit_trouble: None,
         };
-        let said = |status: &Status| anstream::adapter::strip_str(&told(status)).to_string();
-        assert!(said(&status).contains("leads\n"), "{}", said(&status));
-        assert!(!said(&status).contains("audit"), "{}", said(&status));
+        let text = |status: &Status| anstream::adapter::strip_str(&record_text(status)).to_string();
+        assert!(text(&status).contains("leads\n"), "{}", text(&status));
+        assert!(!text(&status).contains("audit"), "{}", text(&status));
         status.audit_trouble = Some("the disk is full; 3 lines wait".to_owned());
-        assert!(said(&status).contains("the disk is full; 3 lines wait"), "{}", said(&status));
+        assert!(text(&status).contains("the disk is full; 3 lines wait"), "{}", text(&status));
         status.leader = false;
-        assert!(said(&status).contains("follows controller 1"), "{}", said(&status));
+        assert!(text(&status).contains("follows controller 1"), "{}", text(&status));
         status.led_by = None;
-        assert!(said(&status).contains("follows no leader"), "{}", said(&status));
-        assert!(!said(&status).contains("of 1 connected"), "{}", said(&status));
+        assert!(text(&status).contains("follows no leader"), "{}", text(&status));
+        assert!(!text(&status).contains("of 1 connected"), "{}", text(&status));
     }
 }

@@ -1,18 +1,18 @@
 //! `kantctl submit`: submits a script as a job.
 
-use super::ask::Answer;
+use super::fetch::Answer;
 use super::{trial, wait};
 use crate::directive::{self, Directives};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;
-use crate::submission::components::{self, Line};
-use crate::submission::mail::{is_variable, told_of_variable};
+use crate::submission::components::{self, CommandLine};
+use crate::submission::mail::{is_variable, variable_warning};
 use crate::submission::options::Options;
 use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
-use crate::submission::{ask, environment};
+use crate::submission::{environment, job_request};
 use anyhow::Context;
 use common::id::{JobId, JobKey, RequestKey};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask};
@@ -76,12 +76,12 @@ pub struct Args {
 /// [`Failure`] when the script, an option or a directive is invalid, or the controller refuses or
 /// does not answer.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    speak(args, &Voice::Kant, server, screen).await
+    run_as(args, &SubmitDialect::Kant, server, screen).await
 }
 
 /// The command line that is imitated in messages and names of output files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Voice {
+pub enum SubmitDialect {
     Kant,
     /// Slurm's, which programs that call sbatch parse.
     Slurm {
@@ -90,7 +90,7 @@ pub enum Voice {
     },
 }
 
-impl Voice {
+impl SubmitDialect {
     /// The message for an accepted job.
     fn accepted(&self, job: JobId, parsable: bool) -> String {
         match (self, parsable) {
@@ -115,26 +115,26 @@ impl Voice {
 ///
 /// # Errors
 /// As [`run`].
-pub async fn speak(
+pub async fn run_as(
     args: &Args,
-    voice: &Voice,
+    dialect: &SubmitDialect,
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    let shell = Shell::look()?;
-    let line = Line::read(&args.options, args.wrap.as_ref(), &args.script)?;
+    let shell = Shell::current()?;
+    let line = CommandLine::read(&args.options, args.wrap.as_ref(), &args.script)?;
     let (script, script_args) = read_script(&line)?;
     let mut components = merge(line.components.clone(), &script, &shell)?;
     for options in &mut components {
-        let usual = voice.output(options.array.is_some());
+        let usual = dialect.output(options.array.is_some());
         options.output = options.output.take().or(usual);
-        if matches!(voice, Voice::Slurm { .. }) {
+        if matches!(dialect, SubmitDialect::Slurm { .. }) {
             *options = options.clone().with_all_named_nodes();
         }
     }
-    let is_said = |said: fn(&Options) -> bool| components.iter().any(said);
-    let (parsable, quiet) = (is_said(|one| one.parsable), is_said(|one| one.quiet));
-    let (test_only, wait) = (is_said(|one| one.test_only), is_said(|one| one.wait));
+    let is_given = |given: fn(&Options) -> bool| components.iter().any(given);
+    let (parsable, quiet) = (is_given(|one| one.parsable), is_given(|one| one.quiet));
+    let (test_only, wait) = (is_given(|one| one.test_only), is_given(|one| one.wait));
     let (Some(first), others) = (components.first(), components.get(1..).unwrap_or_default())
     else {
         return Err(Failure::message("no job is requested".to_owned()));
@@ -146,7 +146,8 @@ pub async fn speak(
         return Err(Failure::usage(anyhow::anyhow!(text)));
     }
     if test_only {
-        return trial::tell(&request, *voice != Voice::Kant, server, Some(screen)).await;
+        return trial::report(&request, *dialect != SubmitDialect::Kant, server, Some(screen))
+            .await;
     }
     let raw: Value = match others {
         [] => server.post_keyed("/v1/jobs", &request, PATIENCE).await?,
@@ -159,7 +160,7 @@ pub async fn speak(
     if screen.json {
         screen.answer(&raw)?;
     } else if parsable || !quiet {
-        screen.line(&voice.accepted(typed.job, parsable))?;
+        screen.line(&dialect.accepted(typed.job, parsable))?;
     }
     if let Some(warning) = typed.warning.filter(|_| !quiet) {
         warn(&warning);
@@ -171,7 +172,7 @@ pub async fn speak(
     Ok(wait::worst(&ended))
 }
 
-fn read_script(line: &Line) -> Result<(Script, &[String]), Failure> {
+fn read_script(line: &CommandLine) -> Result<(Script, &[String]), Failure> {
     match (&line.wrap, line.script.as_slice()) {
         (Some(command), _) => Ok((script::wrap(command)?, &[])),
         (None, []) => Ok((script::read(None)?, &[])),
@@ -184,7 +185,7 @@ fn merge(line: Vec<Options>, script: &Script, shell: &Shell) -> Result<Vec<Optio
     let directives = directives(script)?;
     let environment = environment::read_options(&shell.environment)?;
     let components = components::merge(line, &environment, directives);
-    components.iter().flat_map(passed_over).for_each(|text| warn(&text));
+    components.iter().flat_map(option_warnings).for_each(|text| warn(&text));
     Ok(components)
 }
 
@@ -226,7 +227,7 @@ fn set_request(
     let mut asks = vec![ask];
     for (place, options) in (1..).zip(others) {
         let failed = || format!("failed to submit {}, component {place}", script.origin);
-        let ask = ask::ask(options, script, args, shell)?;
+        let ask = job_request::build(options, script, args, shell)?;
         check_ask(&ask).with_context(failed)?;
         asks.push(ask);
     }
@@ -235,9 +236,9 @@ fn set_request(
 
 /// Warnings about options that are accepted but have little or no effect.
 #[must_use]
-pub fn passed_over(options: &Options) -> Vec<String> {
+pub fn option_warnings(options: &Options) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (name, why) in options.passed_over.given() {
+    for (name, why) in options.ignored_options.given() {
         by_reason.entry(why).or_default().push(format!("--{}", name.replace('_', "-")));
     }
     let sentence =
@@ -250,7 +251,7 @@ pub fn passed_over(options: &Options) -> Vec<String> {
         );
     }
     let variable = options.mail_user.as_deref().filter(|to| is_variable(to));
-    sentences.extend(variable.map(told_of_variable));
+    sentences.extend(variable.map(variable_warning));
     sentences
 }
 
@@ -264,11 +265,11 @@ pub fn request(
     args: &[String],
     shell: &Shell,
 ) -> Result<SubmitRequest, Failure> {
-    let ask = ask::ask(options, script, args, shell)?;
+    let ask = job_request::build(options, script, args, shell)?;
     let failed = || format!("failed to submit {}", script.origin);
     check_ask(&ask).with_context(failed)?;
     let export = options.export.clone().unwrap_or_default();
-    let directory = ask::text(&shell.directory)?;
+    let directory = job_request::path_text(&shell.directory)?;
     let environment = environment::for_job(&export, &shell.environment, &directory);
     check_environment(&environment).with_context(failed)?;
     if !shell.unreadable.is_empty() {

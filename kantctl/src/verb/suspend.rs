@@ -1,10 +1,10 @@
 //! `kantctl suspend`: stops the processes of running jobs without ending them.
 
-use super::steer;
+use super::bulk_action;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,6 +29,6 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let keys = keys::all(&args.keys);
-    steer::jobs(&keys, "suspend", Again::IfUnanswered, "Suspended", server, screen).await
+    let keys = keys::flatten(&args.keys);
+    bulk_action::jobs(&keys, "suspend", Retry::IfUnanswered, "Suspended", server, screen).await
 }

@@ -3,10 +3,10 @@
 
 use super::filter::Filter;
 use crate::failure::{Failure, Kind, OK};
+use crate::full_screen::{FullScreen, Key};
 use crate::output::live::{self, Shows, View};
 use crate::output::{Screen, screen::note};
 use crate::server::Server;
-use crate::terminal::{Key, Terminal};
 use common::wire::api::{JobList, MetricsView, Status};
 use std::time::Duration;
 
@@ -40,8 +40,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         return Err(refused.hint("`kantctl watch --json` prints events as JSON lines"));
     }
     // The first request precedes full-screen mode, so that its errors stay visible.
-    let mut seen = look(args, server).await?;
-    let mut terminal = Terminal::take()?;
+    let mut seen = fetch_state(args, server).await?;
+    let mut terminal = FullScreen::enter()?;
     let mut view = View { shows: Shows::All, mine: args.filter.me, first: 0 };
     let period = Duration::from_secs(args.interval);
     let mut next = tokio::time::Instant::now() + period;
@@ -62,7 +62,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             Ok(Key::Resized | Key::Letter(_)) => {}
             Err(_) => {
                 next = tokio::time::Instant::now() + period;
-                match look_again(args, server).await {
+                match refresh_state(args, server).await {
                     Ok(now) => seen = now,
                     // During an election or a restart the old data stays, with its age.
                     Err(failure) => seen.trouble = Some(failure.to_string()),
@@ -78,14 +78,14 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-async fn look(args: &Args, server: &Server) -> Result<live::Seen, Failure> {
+async fn fetch_state(args: &Args, server: &Server) -> Result<live::Seen, Failure> {
     let status: Status = server.get("/v1/status").await?;
     let metrics: MetricsView = server.get("/v1/metrics").await?;
-    let list: JobList = args.filter.ask_typed(server, false).await?;
+    let list: JobList = args.filter.fetch_typed(server, false).await?;
     Ok(live::Seen { status, metrics, jobs: list.jobs, as_of: list.as_of, trouble: None })
 }
 
 /// Without messages on stderr, which is the same terminal.
-async fn look_again(args: &Args, server: &Server) -> Result<live::Seen, Failure> {
-    look(args, &server.impatient()).await
+async fn refresh_state(args: &Args, server: &Server) -> Result<live::Seen, Failure> {
+    fetch_state(args, &server.without_retries()).await
 }

@@ -1,12 +1,12 @@
 //! `--test-only`: when and where a job would start, without submitting it.
 //! Source: man sbatch, man srun (--test-only).
 
-use super::ask::Answer;
+use super::fetch::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::screen::{note, warn};
 use crate::output::zone::Zone;
 use crate::output::{Screen, outlook};
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::slurm::calendar::moment;
 use common::hostlist::fold;
 use common::text::shown;
@@ -19,21 +19,21 @@ use serde_json::Value;
 ///
 /// # Errors
 /// [`Failure`] when the job would be refused, or could never start.
-pub async fn tell(
+pub async fn report(
     request: &SubmitRequest,
     is_slurm: bool,
     server: &Server,
     screen: Option<&Screen>,
 ) -> Result<u8, Failure> {
-    let raw: Value = server.post("/v1/jobs/trial", request, Again::IfUnanswered).await?;
+    let raw: Value = server.post("/v1/jobs/trial", request, Retry::IfUnanswered).await?;
     let Answer { raw, typed }: Answer<TrialView> = raw.try_into()?;
     let zone = screen.map_or_else(Zone::system, |screen| screen.zone.clone());
     match screen {
         Some(screen) if screen.json => screen.answer(&raw)?,
         _ if outlook::never(&typed.outlook) => {}
-        Some(screen) if !is_slurm => screen.line(&in_our_words(&typed, &zone))?,
-        _ if is_slurm => in_slurms_words(&typed, &zone).iter().for_each(|line| note(line)),
-        _ => note(&in_our_words(&typed, &zone)),
+        Some(screen) if !is_slurm => screen.line(&in_kant_format(&typed, &zone))?,
+        _ if is_slurm => in_slurm_format(&typed, &zone).iter().for_each(|line| note(line)),
+        _ => note(&in_kant_format(&typed, &zone)),
     }
     if let Some(warning) = &typed.warning {
         warn(warning);
@@ -46,12 +46,12 @@ pub async fn tell(
 
 /// The refusal for a step, which runs on the nodes of its job.
 #[must_use]
-pub fn of_a_step() -> Failure {
+pub fn refuse_for_step() -> Failure {
     let text = "--test-only can only be used for a new job, not for a step in a running job";
     Failure::usage(anyhow::anyhow!(text))
 }
 
-fn in_our_words(view: &TrialView, zone: &TimeZone) -> String {
+fn in_kant_format(view: &TrialView, zone: &TimeZone) -> String {
     let what = match view.tasks {
         0 => "It".to_owned(),
         tasks => format!("The first of {tasks} tasks"),
@@ -63,7 +63,7 @@ fn in_our_words(view: &TrialView, zone: &TimeZone) -> String {
 
 /// Slurm's line `Job 7 to start at ... using 4 processors on nodes n1 in partition main`, which
 /// programs parse, and why not now. Nodes of a later start are a forecast.
-fn in_slurms_words(view: &TrialView, zone: &TimeZone) -> Vec<String> {
+fn in_slurm_format(view: &TrialView, zone: &TimeZone) -> Vec<String> {
     let TrialView { job, cpus, queue, outlook, as_of, .. } = view;
     let why = outlook.reason.as_ref().map(|reason| shown(&reason.sentence).into_owned());
     let at = outlook.starts_now.as_ref().map(|_| *as_of).or(outlook.expected_at);

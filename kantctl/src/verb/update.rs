@@ -1,11 +1,11 @@
 //! `kantctl update`: changes the request of waiting jobs, which keep their position, and a few
 //! settings of started ones. The controller decides what may be changed.
 
-use super::steer;
+use super::bulk_action;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::what_if::patch_of;
 use common::id::JobKey;
 use common::time::Span;
@@ -183,7 +183,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             "no change is given: use options such as --time=2h, see `kantctl update --help`";
         return Err(Failure::usage(anyhow::anyhow!(nothing)));
     }
-    let keys = keys::all(&args.keys);
+    let keys = keys::flatten(&args.keys);
     let time = match (args.time.as_deref().filter(|time| is_relative(time)), keys.as_slice()) {
         (None, _) => args.time.clone(),
         (Some(time), [key]) => Some(absolute(time, *key, server).await?),
@@ -198,11 +198,11 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         _ => (key, value),
     });
     let patch = patch_of(changes).map_err(Failure::usage)?;
-    let wish = serde_json::to_value(UpdateRequest { patch })
+    let request = serde_json::to_value(UpdateRequest { patch })
         .map_err(|error| Failure::usage(anyhow::anyhow!("failed to write the request: {error}")))?;
     let path = |key: &str| format!("/v1/jobs/{key}/update");
-    let wish = (&wish, Again::IfUnanswered);
-    steer::each(&keys, path, wish, "Updated", server, screen).await
+    let request = (&request, Retry::IfUnanswered);
+    bulk_action::each(&keys, path, request, "Updated", server, screen).await
 }
 
 #[cfg(test)]

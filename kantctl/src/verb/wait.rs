@@ -1,6 +1,6 @@
 //! `kantctl wait`: waits until jobs end, and exits with their exit code.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -29,7 +29,7 @@ Exit codes:
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The most tasks of an array that are listed; larger arrays are summarized.
-const FAREWELLS_MAX: usize = 8;
+const MESSAGES_MAX: usize = 8;
 
 const TICK: Duration = Duration::from_millis(120);
 
@@ -46,15 +46,15 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller does not answer, or does not know one of them.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let keys = keys::all(&args.keys);
+    let keys = keys::flatten(&args.keys);
     // Unknown jobs are reported at once, before waiting for the others.
     for key in &keys {
-        ask::jobs(server, *key, Duration::ZERO).await?;
+        fetch::jobs(server, *key, Duration::ZERO).await?;
     }
     let ended = until_done(server, &keys).await?;
     if screen.json {
         let raw: Vec<Value> = ended.iter().map(|answer| answer.raw.clone()).collect();
-        screen.answer(&ask::join(raw, "jobs"))?;
+        screen.answer(&fetch::join(raw, "jobs"))?;
     }
     Ok(worst(&ended))
 }
@@ -68,7 +68,8 @@ pub async fn until_done(server: &Server, keys: &[JobKey]) -> Result<Vec<Answer<J
     let mut ended = Vec::new();
     for key in keys {
         let list = wait_for(server, *key, &progress).await?;
-        progress.suspend(|| farewells(*key, &list.typed.jobs).iter().for_each(|text| note(text)));
+        progress
+            .suspend(|| end_messages(*key, &list.typed.jobs).iter().for_each(|text| note(text)));
         ended.push(list);
     }
     progress.finish_and_clear();
@@ -110,9 +111,9 @@ async fn wait_for(
 }
 
 /// Messages about the end of a job or an array; of a large array the number of tasks by state.
-fn farewells(key: JobKey, jobs: &[JobView]) -> Vec<String> {
-    if jobs.len() <= FAREWELLS_MAX {
-        return jobs.iter().map(farewell).collect();
+fn end_messages(key: JobKey, jobs: &[JobView]) -> Vec<String> {
+    if jobs.len() <= MESSAGES_MAX {
+        return jobs.iter().map(end_message).collect();
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     jobs.iter().for_each(|job| *counts.entry(&job.state).or_default() += 1);
@@ -121,7 +122,7 @@ fn farewells(key: JobKey, jobs: &[JobView]) -> Vec<String> {
     vec![format!("job {key} ended: {}", counts.join(", "))]
 }
 
-fn farewell(job: &JobView) -> String {
+fn end_message(job: &JobView) -> String {
     let how = match job.outcome {
         Some(Outcome::Completed) => String::new(),
         _ => ending(job),

@@ -44,7 +44,7 @@ pub struct Args {
 
 impl Args {
     fn path(&self) -> Result<String, Failure> {
-        let keys: Vec<String> = keys::all(&self.keys).iter().map(ToString::to_string).collect();
+        let keys: Vec<String> = keys::flatten(&self.keys).iter().map(ToString::to_string).collect();
         let mut users = self.user.clone();
         if self.me {
             let own = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();

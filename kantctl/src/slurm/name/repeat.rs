@@ -5,10 +5,10 @@ use crate::output::Screen;
 use crate::slurm::calendar;
 use std::time::Duration;
 
-/// Again and again.
+/// Retry and again.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct Repeat {
-    /// Again after so many seconds, until interrupted
+    /// Retry after so many seconds, until interrupted
     #[arg(short = 'i', long = "iterate", value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub seconds: Option<u64>,

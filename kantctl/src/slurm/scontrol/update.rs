@@ -4,7 +4,7 @@
 use super::{Args, jobs, reservation};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::value::read_count;
 use crate::submission::what_if::patch_of;
 use crate::verb::update::{absolute, is_relative};
@@ -128,7 +128,7 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
         let patch = patch_of(changes.into_iter()).map_err(Failure::usage)?;
         let wish = UpdateRequest { patch };
         let path = format!("/v1/jobs/{key}/update");
-        server.post::<_, Value>(&path, &wish, Again::IfUnanswered).await?;
+        server.post::<_, Value>(&path, &wish, Retry::IfUnanswered).await?;
     }
     Ok(OK)
 }
@@ -142,7 +142,7 @@ async fn resize(key: JobKey, count: &str, server: &Server) -> Result<bool, Failu
     let nodes = Nodes(read_count(count).map_err(Failure::usage)?);
     let wish = ResizeRequest { size: JobSize::Nodes(nodes) };
     let path = format!("/v1/jobs/{key}/resize");
-    server.post::<_, Value>(&path, &wish, Again::IfUnanswered).await?;
+    server.post::<_, Value>(&path, &wish, Retry::IfUnanswered).await?;
     Ok(true)
 }
 
@@ -177,7 +177,7 @@ async fn node(which: &str, fields: &[(String, &str)], server: &Server) -> Result
     };
     for name in expand(which).map_err(Failure::usage)? {
         let path = format!("/v1/nodes/{name}/{verb}");
-        server.post::<Value, Value>(&path, &wish, Again::IfUnanswered).await?;
+        server.post::<Value, Value>(&path, &wish, Retry::IfUnanswered).await?;
     }
     Ok(OK)
 }

@@ -5,7 +5,7 @@
 use crate::failure::Failure;
 use crate::output::screen::warn;
 use crate::signals::Signals;
-use crate::submission::components::BETWEEN;
+use crate::submission::components::SEPARATOR;
 use anyhow::Context;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -25,7 +25,7 @@ pub fn are_here(words: &[OsString]) -> bool {
 /// The command lines; `None`: it is one.
 fn split(words: &[OsString], around: &BTreeMap<String, String>) -> Option<Vec<Vec<OsString>>> {
     let (_, words) = words.split_first()?;
-    let parts: Vec<&[OsString]> = words.split(|word| word == BETWEEN).collect();
+    let parts: Vec<&[OsString]> = words.split(|word| word == SEPARATOR).collect();
     if !around.contains_key("KANT_SET_SIZE") || parts.len() < 2 {
         return None;
     }

@@ -4,8 +4,8 @@ use crate::failure::Failure;
 use crate::submission::options::Options;
 use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
-use crate::submission::words::split;
-use crate::submission::{complaint, components, environment};
+use crate::submission::shell_words::split;
+use crate::submission::{components, environment, parse_error};
 use crate::verb::submit;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use common::wire::api::SubmitRequest;
@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true, args_override_self = true)]
-struct Line {
+struct BatchLine {
     #[command(flatten)]
     one: submit::Args,
 }
 
 /// Reads the lines of a batch.
-pub(super) struct Lines {
+pub(super) struct LineReader {
     command: clap::Command,
     shell: Shell,
     /// Options of the command line, over those of the environment.
@@ -30,12 +30,12 @@ pub(super) struct Lines {
     warnings: BTreeSet<String>,
 }
 
-impl Lines {
+impl LineReader {
     /// A reader that applies these options to lines that do not set them.
     pub fn new(options: &Options) -> Result<Self, Failure> {
-        let shell = Shell::look()?;
+        let shell = Shell::current()?;
         let usual = options.clone().over(environment::read_options(&shell.environment)?);
-        let mut command = Line::command();
+        let mut command = BatchLine::command();
         command.build();
         let (scripts, warnings) = (BTreeMap::new(), BTreeSet::new());
         Ok(Self { command, shell, usual, scripts, warnings })
@@ -51,15 +51,15 @@ impl Lines {
             return Ok(None);
         }
         let parsed = self.command.try_get_matches_from_mut(words);
-        let line = parsed.and_then(|matches| Line::from_arg_matches(&matches));
+        let line = parsed.and_then(|matches| BatchLine::from_arg_matches(&matches));
         let submit::Args { options, wrap, script } =
-            line.map_err(|error| usage(complaint::explain(&error)))?.one;
+            line.map_err(|error| usage(parse_error::explain(&error)))?.one;
         if options.wait {
             return Err(usage(
                 "--wait cannot be used in a batch: run `kantctl wait` afterwards".into(),
             ));
         }
-        if script.first().is_some_and(|word| word == components::BETWEEN) {
+        if script.first().is_some_and(|word| word == components::SEPARATOR) {
             return Err(usage(
                 "a line of a batch cannot have components: submit such a job by itself".to_owned(),
             ));
@@ -83,7 +83,7 @@ impl Lines {
                 "--test-only cannot be used in a batch: test one job at a time".to_owned(),
             ));
         }
-        self.warnings.extend(submit::passed_over(&options));
+        self.warnings.extend(submit::option_warnings(&options));
         submit::request(&options, &script, args, &self.shell).map(Some)
     }
 
@@ -164,11 +164,11 @@ fn plain(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn lines() -> Lines {
-        let command = Line::command();
+    fn lines() -> LineReader {
+        let command = BatchLine::command();
         let shell = Shell { directory: "/home/ada".into(), ..Shell::default() };
         let usual = Options::default();
-        Lines { command, shell, usual, scripts: BTreeMap::new(), warnings: BTreeSet::new() }
+        LineReader { command, shell, usual, scripts: BTreeMap::new(), warnings: BTreeSet::new() }
     }
 
     #[test]
@@ -209,8 +209,8 @@ mod tests {
             ("no-such-script.sh", "no-such-script.sh"),
         ] {
             let failure = lines().request(text).unwrap_err();
-            let said = format!("{:#}", failure.error);
-            assert!(said.contains(word), "{text}: {said}");
+            let message = format!("{:#}", failure.error);
+            assert!(message.contains(word), "{text}: {message}");
         }
     }
 }

@@ -154,7 +154,7 @@ fn bash(made: &str) -> String {
 /// clap completes arguments it knows nothing about by `_default`; the text before says what they
 /// are.
 fn zsh(made: &str) -> String {
-    let mut told = String::with_capacity(made.len() + ZSH.len());
+    let mut script = String::with_capacity(made.len() + ZSH.len());
     let options = options();
     for line in made.split_inclusive('\n') {
         let name = line.trim_start_matches(['\'', '*', ':']);
@@ -177,31 +177,31 @@ fn zsh(made: &str) -> String {
             (true, _) => {
                 let rest = line.strip_prefix("'*::").map(|rest| format!("'*:{rest}"));
                 let all = rest.unwrap_or_else(|| line.to_owned());
-                told.push_str(&all.replace(":_default'", &format!(":_kantctl_{kind}'")));
+                script.push_str(&all.replace(":_default'", &format!(":_kantctl_{kind}'")));
             }
             (false, Some((_, kind))) => {
-                told.push_str(&line.replace(":_default'", &format!(":_kantctl_{kind}'")));
+                script.push_str(&line.replace(":_default'", &format!(":_kantctl_{kind}'")));
             }
-            (false, None) => told.push_str(line),
+            (false, None) => script.push_str(line),
         }
     }
-    told = with_words_beside_verbs(&told);
-    let place = told.rfind("if [ \"$funcstack[1]\"").unwrap_or(told.len());
-    told.insert_str(place, ZSH.trim_start_matches('\n'));
-    told
+    script = with_arguments_and_subcommands(&script);
+    let place = script.rfind("if [ \"$funcstack[1]\"").unwrap_or(script.len());
+    script.insert_str(place, ZSH.trim_start_matches('\n'));
+    script
 }
 
 /// Where arguments are possible instead of a subcommand, as after `show`, clap takes the subcommand
 /// for the second word, and offers none.
-fn with_words_beside_verbs(made: &str) -> String {
-    let (mut told, mut rest) = (String::with_capacity(made.len()), made);
+fn with_arguments_and_subcommands(made: &str) -> String {
+    let (mut script, mut rest) = (String::with_capacity(made.len()), made);
     let mut added = String::new();
     const VERBS: &str = "' \\\n\":: :_kantctl__subcmd__";
     while let Some(place) = rest.find(VERBS) {
         let begin = rest[..place].rfind('\n').map_or(0, |end| end + 1);
         let is_word = rest[begin..].starts_with("':") || rest[begin..].starts_with("'*:");
         if !is_word {
-            told.push_str(&rest[..place + VERBS.len()]);
+            script.push_str(&rest[..place + VERBS.len()]);
             rest = &rest[place + VERBS.len()..];
             continue;
         }
@@ -212,21 +212,21 @@ fn with_words_beside_verbs(made: &str) -> String {
         let (verbs, both) =
             (format!("_kantctl__subcmd__{name}"), format!("_kantctl_{name}_or_words"));
         // Writing to a String does not fail.
-        let _ = write!(told, "{}\"1: :{both}\"", &rest[..begin]);
-        told.push_str(&rest[after..until].replace("$line[2]", "$line[1]"));
-        let _ = write!(told, "\n(*)\n{words} && ret=0\n;;");
+        let _ = write!(script, "{}\"1: :{both}\"", &rest[..begin]);
+        script.push_str(&rest[after..until].replace("$line[2]", "$line[1]"));
+        let _ = write!(script, "\n(*)\n{words} && ret=0\n;;");
         let _ = writeln!(added, "{both}() {{ {verbs} \"$@\"; {words} \"$@\" }}");
         rest = &rest[until..];
     }
-    told.push_str(rest);
-    let place = told.rfind("if [ \"$funcstack[1]\"").unwrap_or(told.len());
-    told.insert_str(place, &added);
-    told
+    script.push_str(rest);
+    let place = script.rfind("if [ \"$funcstack[1]\"").unwrap_or(script.len());
+    script.insert_str(place, &added);
+    script
 }
 
 fn fish(made: &str) -> String {
     let options = options();
-    let mut told = String::with_capacity(made.len());
+    let mut script = String::with_capacity(made.len());
     for line in made.split_inclusive('\n') {
         let words: Vec<&str> = line.split(' ').collect();
         let known = options.iter().find(|(option, _)| {
@@ -237,11 +237,11 @@ fn fish(made: &str) -> String {
             (Some((_, kind)), Some(line)) => {
                 // Writing to a String does not fail.
                 let _ = writeln!(
-                    told,
+                    script,
                     "{line} -x -a \"(kantctl completions --live {kind} 2>/dev/null)\""
                 );
             }
-            _ => told.push_str(line),
+            _ => script.push_str(line),
         }
     }
     for (path, kind) in kinds() {
@@ -251,15 +251,15 @@ fn fish(made: &str) -> String {
         let command = crate::command();
         let verbs = command.find_subcommand(verb).into_iter().flat_map(Command::get_subcommands);
         let verbs: Vec<&str> = verbs.map(Command::get_name).collect();
-        let beside = format!("; and not __fish_seen_subcommand_from {}", verbs.join(" "));
-        let beside = Some(beside).filter(|_| !verbs.is_empty());
-        let under = under.or(beside).unwrap_or_default();
+        let exclusion = format!("; and not __fish_seen_subcommand_from {}", verbs.join(" "));
+        let exclusion = Some(exclusion).filter(|_| !verbs.is_empty());
+        let under = under.or(exclusion).unwrap_or_default();
         // Writing to a String does not fail.
         let _ = writeln!(
-            told,
+            script,
             "complete -c kantctl -n \"__fish_kantctl_using_subcommand {verb}{under}\" -f -a \
              \"(kantctl completions --live {kind} 2>/dev/null)\""
         );
     }
-    told
+    script
 }

@@ -3,7 +3,7 @@
 
 use crate::output::screen::warn;
 use crate::server::Server;
-use crate::verb::ask;
+use crate::verb::fetch;
 use common::hostlist::fold;
 use common::id::NodeName;
 use common::wire::api::NodeList;
@@ -14,7 +14,7 @@ pub(super) async fn warn_of_jobs(server: &Server, booked: &BTreeSet<&NodeName>) 
     if booked.is_empty() {
         return;
     }
-    let Ok(answer) = ask::get::<NodeList>(server, "/v1/nodes").await else { return };
+    let Ok(answer) = fetch::get::<NodeList>(server, "/v1/nodes").await else { return };
     let nodes = answer.typed.nodes.iter();
     let busy = nodes.filter(|node| booked.contains(&node.name) && !node.jobs.is_empty());
     let names: Vec<&NodeName> = busy.map(|node| &node.name).collect();

@@ -5,10 +5,10 @@ use super::busy;
 use crate::failure::{Failure, OK};
 use crate::output::screen::warn;
 use crate::output::{Screen, reservations};
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::begin::{read_begin, read_deadline};
 use crate::submission::value::Hosts;
-use crate::verb::ask::Answer;
+use crate::verb::fetch::Answer;
 use clap::ArgGroup;
 use common::id::{AccountName, ReservationName};
 use common::time::{Span, Time};
@@ -129,6 +129,6 @@ pub async fn change(
         patch.to = begin.map(|begin| begin + span);
     }
     let path = format!("/v1/reservations/{name}/update");
-    let raw: Value = server.post(&path, &patch, Again::IfUnsent).await?;
+    let raw: Value = server.post(&path, &patch, Retry::IfUnsent).await?;
     raw.try_into()
 }
