@@ -31,7 +31,7 @@ impl Kind {
     }
 }
 
-/// A failure with its cause chain and, where known, what to do next.
+/// A failure with its causes and, if known, what to do next.
 #[derive(Debug)]
 pub struct Failure {
     pub kind: Kind,

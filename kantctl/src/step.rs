@@ -1,6 +1,6 @@
 //! Steps: programs that run concurrently as the tasks of a job, within the job's allocation.
-//! `conduct` is the client that requested a step, `starter` starts its tasks on each node, `line`
-//! connects the two, and `attach` is a client that attaches to a running step.
+//! `client` is the client that requested a step, `launcher` starts its tasks on each node,
+//! `connection` connects the two, and `attach` is a client that attaches to a running step.
 
 pub mod allocate;
 pub mod attach;

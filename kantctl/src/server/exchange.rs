@@ -15,44 +15,44 @@ struct Refused {
     error: ApiError,
 }
 
-pub fn made(path: &str, request: Result<Request<Body>, axum::http::Error>) -> Asking {
+pub fn with_path(path: &str, request: Result<Request<Body>, axum::http::Error>) -> Asking {
     request.map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })
 }
 
 pub type Asking = Result<Request<Body>, ClientError>;
 
 pub async fn get_bytes(client: &Client, path: &str) -> Result<(HeaderMap, Bytes), ClientError> {
-    whole(client, made(path, Request::get(path).body(Body::empty()))?).await
+    fetch(client, with_path(path, Request::get(path).body(Body::empty()))?).await
 }
 
 pub async fn post_bytes(client: &Client, path: &str, bytes: Bytes) -> Result<(), ClientError> {
-    whole(client, made(path, Request::post(path).body(Body::from(bytes)))?).await.map(|_| ())
+    fetch(client, with_path(path, Request::post(path).body(Body::from(bytes)))?).await.map(|_| ())
 }
 
 /// Sends a request, and returns the body of a successful answer as it arrives.
 pub async fn streamed(client: &Client, path: &str) -> Result<Body, ClientError> {
-    let response = client.send(made(path, Request::get(path).body(Body::empty()))?).await?;
+    let response = client.send(with_path(path, Request::get(path).body(Body::empty()))?).await?;
     if response.status().is_success() {
         return Ok(response.into_body());
     }
     let (head, body) = response.into_parts();
-    Err(refused(client, &head, &all(client, body).await?))
+    Err(refused(client, &head, &read_body(client, body).await?))
 }
 
 /// Sends a request, and waits for the whole answer.
-pub async fn whole(
+pub async fn fetch(
     client: &Client,
     request: Request<Body>,
 ) -> Result<(HeaderMap, Bytes), ClientError> {
     let (head, body) = client.send(request).await?.into_parts();
-    let bytes = all(client, body).await?;
+    let bytes = read_body(client, body).await?;
     if head.status.is_success() {
         return Ok((head.headers, bytes));
     }
     Err(refused(client, &head, &bytes))
 }
 
-async fn all(client: &Client, body: Body) -> Result<Bytes, ClientError> {
+async fn read_body(client: &Client, body: Body) -> Result<Bytes, ClientError> {
     to_bytes(body, ANSWER_BYTES_MAX).await.map_err(|error| ClientError::Interrupted {
         endpoint: client.endpoint().to_string(),
         source: error.into(),

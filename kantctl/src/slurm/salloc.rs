@@ -51,7 +51,7 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] as of `kantctl alloc`.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
-    let around = run::surroundings();
+    let around = run::environment_variables();
     let set = environment::read_slurm_options(&around, SlurmCommand::Salloc)?;
     let options = args.options.clone().over(set);
     let alloc = alloc::Args {

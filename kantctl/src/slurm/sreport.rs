@@ -84,9 +84,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     };
     let lists = [("users", &words.users[..]), ("accounts", &words.accounts[..])];
     let lists = [lists[0], lists[1], ("queues", &[][..])];
-    let report = fetch_report(server, by, (words.since, Some(words.until)), lists).await?.typed;
+    let report = fetch_report(server, by, words.since, Some(words.until), lists).await?.typed;
     let whole =
-        fetch_report(server, "", (words.since, Some(words.until)), [("", &[][..]); 3]).await?.typed;
+        fetch_report(server, "", words.since, Some(words.until), [("", &[][..]); 3]).await?.typed;
     let all = measure.amounts(&whole).all;
     let sheet = match by {
         "" => utilization(&cluster, measure, &whole),

@@ -218,7 +218,7 @@ impl Args {
 /// # Errors
 /// [`Failure`] when it does not fit the job, there is none for it, or a program cannot be started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
-    let around = run::surroundings();
+    let around = run::environment_variables();
     let own = JobAllocation::around(&around)?;
     let mut wish = args.wish()?;
     components::refuse_components(&args.program, "srun")?;

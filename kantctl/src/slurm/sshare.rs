@@ -91,7 +91,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let known: AccountList = server.get("/v1/accounts").await?;
     let lists = [("users", &[][..]), ("accounts", &[][..]), ("queues", &[][..])];
     let used =
-        fetch_report(server, "account,user", (known.as_of - BACK, None), lists).await?.typed.rows;
+        fetch_report(server, "account,user", known.as_of - BACK, None, lists).await?.typed.rows;
     let cluster = match &args.format {
         Some(_) => name::cluster(server).await?,
         None => String::new(),

@@ -94,7 +94,7 @@ pub async fn allocate(
     let lease_renewer = LeaseRenewer::start(server, (!wanted.stays).then_some(key));
     let waited = tokio::select! {
         job = wait(wanted, key, server) => job,
-        signal = refusal(signals) => {
+        signal = ending_signal(signals) => {
             Err(Failure::message(format!("gave up job {key} after {signal}")))
         }
     };
@@ -115,7 +115,7 @@ pub async fn allocate(
 ///
 /// # Errors
 /// [`Failure`] when the job would be refused, or could never start.
-pub async fn try_out(wanted: &AllocationRequest<'_>, server: &Server) -> Result<u8, Failure> {
+pub async fn test_only(wanted: &AllocationRequest<'_>, server: &Server) -> Result<u8, Failure> {
     trial::report(&request(wanted)?, wanted.dialect != AllocDialect::Kant, server, None).await
 }
 
@@ -126,7 +126,7 @@ fn request(wanted: &AllocationRequest<'_>) -> Result<SubmitRequest, Failure> {
         AllocDialect::Kant => wanted.options.clone(),
         AllocDialect::Srun | AllocDialect::Salloc => wanted.options.clone().with_all_named_nodes(),
     };
-    let mut request = submit::request(&options, &record(wanted.program), &[], &shell)?;
+    let mut request = submit::request(&options, &record_script(wanted.program), &[], &shell)?;
     request.ask.launch = Launch::Held;
     request.ask.requeue = false;
     request.ask.stdin = None;
@@ -138,7 +138,7 @@ fn request(wanted: &AllocationRequest<'_>) -> Result<SubmitRequest, Failure> {
 }
 
 /// The next signal that ends waiting.
-pub async fn refusal(signals: &mut Signals) -> Signal {
+pub async fn ending_signal(signals: &mut Signals) -> Signal {
     loop {
         let signal = signals.next().await;
         let ends = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
@@ -149,7 +149,7 @@ pub async fn refusal(signals: &mut Signals) -> Signal {
 }
 
 /// The script in the job's record, which is never executed.
-fn record(program: &[String]) -> Script {
+fn record_script(program: &[String]) -> Script {
     let words: Vec<String> =
         program.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
     let first = program.first().map(String::as_str).unwrap_or_default();
@@ -183,7 +183,7 @@ async fn wait(
             None => asked.await?,
             Some(until) => match timeout_at(until, asked).await {
                 Ok(list) => list?,
-                Err(_) => return Err(busy(key)),
+                Err(_) => return Err(not_started_in_time(key)),
             },
         };
         let Some(job) = list.jobs.into_iter().next() else {
@@ -191,7 +191,7 @@ async fn wait(
         };
         match job.phase {
             Phase::Running => {
-                started(wanted, key, reported.is_some());
+                report_start(wanted, key, reported.is_some());
                 return Ok(job);
             }
             Phase::Pending | Phase::Starting => {}
@@ -204,7 +204,7 @@ async fn wait(
         let code = job.reason.as_ref().map(|reason| reason.code.clone()).unwrap_or_default();
         if job.phase == Phase::Pending && reported.as_ref() != Some(&code) {
             if !wanted.options.quiet {
-                waits(wanted, &job, reported.is_none(), server).await;
+                report_waiting(wanted, &job, reported.is_none(), server).await;
             }
             reported = Some(code);
         }
@@ -212,12 +212,12 @@ async fn wait(
     }
 }
 
-fn busy(key: JobKey) -> Failure {
+fn not_started_in_time(key: JobKey) -> Failure {
     let text = format!("Unable to allocate resources: job {key} could not start in time");
     Failure::message(text).hint("omit --immediate to wait for it")
 }
 
-fn started(wanted: &AllocationRequest<'_>, key: JobKey, has_waited: bool) {
+fn report_start(wanted: &AllocationRequest<'_>, key: JobKey, has_waited: bool) {
     if wanted.options.quiet {
         return;
     }
@@ -234,7 +234,12 @@ fn started(wanted: &AllocationRequest<'_>, key: JobKey, has_waited: bool) {
 }
 
 /// Prints why the job waits, its position in the queue, and its expected start if known.
-async fn waits(wanted: &AllocationRequest<'_>, job: &JobView, is_first: bool, server: &Server) {
+async fn report_waiting(
+    wanted: &AllocationRequest<'_>,
+    job: &JobView,
+    is_first: bool,
+    server: &Server,
+) {
     let key = job.key;
     if is_first && wanted.dialect != AllocDialect::Kant {
         note(&format!("job {key} queued and waiting for resources"));
@@ -250,7 +255,7 @@ async fn waits(wanted: &AllocationRequest<'_>, job: &JobView, is_first: bool, se
 
 /// A shell's exit code as an exit status: 128+N is signal N.
 #[must_use]
-pub const fn as_exit(code: u8) -> ExitStatus {
+pub const fn exit_status_of(code: u8) -> ExitStatus {
     match code {
         129..=192 => ExitStatus { code: 0, signal: Some(code - 128) },
         code => ExitStatus { code, signal: None },
@@ -259,12 +264,12 @@ pub const fn as_exit(code: u8) -> ExitStatus {
 
 /// Releases the nodes; the job ends with the exit code of the program.
 pub async fn finish(server: &Server, key: JobKey, code: u8) {
-    let exit = as_exit(code);
+    let exit = exit_status_of(code);
     let path = format!("/v1/jobs/{key}/finish");
     let request = FinishRequest { exit };
     let sent = server.post::<_, Changed>(&path, &request, Retry::IfUnanswered).await;
     if let Err(failure) = sent
-        && !is_over(&failure)
+        && !has_ended(&failure)
     {
         note(&format!(
             "failed to release job {key}, which will end soon when its lease expires: {failure}"
@@ -276,7 +281,7 @@ async fn cancel(server: &Server, key: JobKey) {
     let path = format!("/v1/jobs/{key}/cancel");
     let sent = server.post::<_, Changed>(&path, &(), Retry::IfUnanswered).await;
     if let Err(failure) = sent
-        && !is_over(&failure)
+        && !has_ended(&failure)
     {
         note(&format!(
             "failed to cancel job {key}, which will end soon when its lease expires: {failure}"
@@ -285,6 +290,6 @@ async fn cancel(server: &Server, key: JobKey) {
 }
 
 /// Whether the job has already ended.
-fn is_over(failure: &Failure) -> bool {
+fn has_ended(failure: &Failure) -> bool {
     matches!(failure.code(), Some("already_done" | "wrong_phase" | "unknown_job"))
 }

@@ -1,7 +1,7 @@
 //! Attaching to a running step: prints its recent and new output, and sends it input. It never ends
 //! or delays the step: a client that is too slow misses output, which is reported.
 
-use super::allocate::refusal;
+use super::allocate::ending_signal;
 use super::frame::{Frame, Frames, Kind};
 use super::ledger_client::{self, random_number};
 use super::stream::{self, Outputs, Pieces, Source};
@@ -84,7 +84,7 @@ pub async fn attach(
     let left = tokio::select! {
         code = print_output(outputs, key, step.number, &name, server) => return code,
         never = forward_input(wanted.input, key, step.number, server) => match never {},
-        signal = refusal(&mut signals) => signal,
+        signal = ending_signal(&mut signals) => signal,
     };
     // The last message does not wait for output that is still to be written.
     drop(redirect);

@@ -51,9 +51,9 @@ pub struct EventSender {
 
 impl EventSender {
     /// Waits until the event is accepted, so that no more is read than is processed.
-    async fn send(&self, news: Event) {
+    async fn send(&self, event: Event) {
         // The receiver may be gone.
-        let _ = self.sender.send((self.number, news)).await;
+        let _ = self.sender.send((self.number, event)).await;
     }
 
     async fn frames(&self, frames: &mut Frames, bytes: &[u8]) -> Result<(), Failure> {

@@ -62,7 +62,7 @@ impl StepPlacement {
             let wrong = format!("a step has 1 to {TASKS_MAX} tasks, not {tasks}");
             return Err(Failure::usage(anyhow::anyhow!(wrong)));
         }
-        let given = match as_given(options, allocation, &chosen) {
+        let given = match job_distribution(options, allocation, &chosen) {
             Some(given) => given,
             None => {
                 let room = LayoutRequest {
@@ -96,7 +96,7 @@ impl StepPlacement {
     }
 
     /// Applies the step ledger's choice of nodes, if there were alternatives.
-    pub fn settle(&mut self, shares: &[StepShare]) {
+    pub fn apply_ledger_shares(&mut self, shares: &[StepShare]) {
         if self.others.is_empty() {
             return;
         }
@@ -202,11 +202,11 @@ impl StepPlacement {
             node_rank: u32::try_from(task.node).unwrap_or(u32::MAX),
             task_rank: task.rank,
         };
-        PathBuf::from(absolute(directory, &fill(&self.stepped(pattern), &facts)))
+        PathBuf::from(absolute(directory, &fill(&self.fill_step_patterns(pattern), &facts)))
     }
 
     /// Replaces the patterns for steps.
-    fn stepped(&self, pattern: &str) -> String {
+    fn fill_step_patterns(&self, pattern: &str) -> String {
         let mut text = String::new();
         let mut letters = pattern.chars();
         while let Some(letter) = letters.next() {
@@ -253,7 +253,7 @@ fn choose(
 }
 
 /// The job's own distribution of tasks, for a step that uses the whole job.
-fn as_given(
+fn job_distribution(
     options: &StepOptions,
     allocation: &JobAllocation,
     chosen: &[AllocatedNode],

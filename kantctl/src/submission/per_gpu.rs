@@ -22,7 +22,7 @@ pub enum PerGpuError {
 }
 
 /// The number of whole GPUs in the job.
-fn whole(gpus: Option<GpuRequest>, nodes: u32) -> Option<Gpus> {
+fn whole_gpus(gpus: Option<GpuRequest>, nodes: u32) -> Option<Gpus> {
     match gpus? {
         GpuRequest::Total(all) => Some(all),
         GpuRequest::PerNode(each) => Some(each.times(nodes)),
@@ -39,7 +39,7 @@ pub fn tasks(options: &Options, gpus: Option<GpuRequest>) -> Result<Option<u32>,
     if matches!(gpus, Some(GpuRequest::PerTask(_))) {
         return Err(PerGpuError::Circle);
     }
-    let all = whole(gpus, options.nodes.map_or(1, |nodes| nodes.most));
+    let all = whole_gpus(gpus, options.nodes.map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--ntasks-per-gpu"))?;
     Ok(Some(all.0.saturating_mul(each)))
 }
@@ -57,7 +57,7 @@ pub fn cpus(
     if let Some(GpuRequest::PerTask(gpus)) = gpus {
         return Ok(Some(gpus.0.saturating_mul(each)));
     }
-    let all = whole(gpus, options.nodes.map_or(1, |nodes| nodes.most));
+    let all = whole_gpus(gpus, options.nodes.map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--cpus-per-gpu"))?;
     let cpus = u64::from(all.0) * u64::from(each);
     let (share, rest) = (cpus / u64::from(tasks.max(1)), cpus % u64::from(tasks.max(1)));

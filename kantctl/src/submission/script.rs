@@ -52,7 +52,8 @@ fn read_stdin() -> Result<Script, Failure> {
     if stdin.is_terminal() {
         note("type the script, then press Ctrl-D");
     }
-    let bytes = read_some(stdin.lock()).context("failed to read the script from standard input")?;
+    let bytes =
+        read_bounded(stdin.lock()).context("failed to read the script from standard input")?;
     checked("standard input", None, "stdin", bytes, true)
 }
 
@@ -71,14 +72,14 @@ fn read_file(path: &str) -> Result<Script, Failure> {
         let text = format!("{}: is a directory", failed());
         return Err(Failure::message(text).hint("give the path of a script in it"));
     }
-    let bytes = read_some(file).with_context(failed)?;
+    let bytes = read_bounded(file).with_context(failed)?;
     let name = Path::new(path).file_name().map_or(path.into(), |n| n.to_string_lossy());
     let whole = std::path::absolute(path).with_context(failed)?;
     checked(path, Some(whole.display().to_string()), &name, bytes, true)
 }
 
 /// The whole content, or one byte more than accepted.
-fn read_some(source: impl Read) -> io::Result<Vec<u8>> {
+fn read_bounded(source: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(SCRIPT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)

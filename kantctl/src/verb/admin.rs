@@ -149,7 +149,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         What::Backup(backup) => return save(&backup.file, server, screen).await,
     };
     let raw: Value = match controller {
-        Controller::Status(Status { wait: true }) => settled(server).await?,
+        Controller::Status(Status { wait: true }) => all_ready(server).await?,
         Controller::Status(_) => server.get(CONTROLLERS).await?,
         Controller::Invite(Invite { expires }) => return invite(*expires, server, screen).await,
         Controller::Promote(one) => ask(server, one, "promote").await?,
@@ -169,7 +169,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
 
 /// The state of the controllers, once all are ready. Prints what it waits for whenever that
 /// changes.
-async fn settled(server: &Server) -> Result<Value, Failure> {
+async fn all_ready(server: &Server) -> Result<Value, Failure> {
     let mut printed = None;
     loop {
         let raw: Value = server.get_for(CONTROLLERS, WAIT_PATIENCE).await?;

@@ -1,7 +1,7 @@
 //! `kantctl alloc`: nodes allocated for a shell or command that runs here and starts programs on
 //! them. They are released when it ends, unless --no-shell is given.
 
-use super::run::surroundings;
+use super::run::environment_variables;
 use crate::failure::Failure;
 use crate::output::screen::note;
 use crate::server::{POLL_SECONDS, Server};
@@ -61,7 +61,7 @@ const HERE: &str = "Here";
 /// # Errors
 /// [`Failure`] when there are no nodes, or the shell cannot be started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
-    let around = surroundings();
+    let around = environment_variables();
     let options = args.options.clone().over(environment::read_kantctl_options(&around)?);
     run_as(args, &options, AllocDialect::Kant, server).await
 }
@@ -82,7 +82,7 @@ pub async fn run_as(
     let (program, stays) = (&command[..], args.no_shell);
     let wanted = AllocationRequest { options, program, dialect, immediate, stays };
     if options.test_only {
-        return allocate::try_out(&wanted, server).await;
+        return allocate::test_only(&wanted, server).await;
     }
     let mut signals = Signals::take()?;
     let held = allocate::allocate(&wanted, server, &mut signals).await?;

@@ -28,38 +28,44 @@ pub fn answers<'a, K, A, F: Future<Output = A> + 'a>(
     stream::iter(keys).take_while(more).map(answer).buffered(AT_ONCE)
 }
 
-/// Sends the request `wish` for each of these jobs. `done` is the message for one that was
-/// accepted; `retry` depends on what the request does twice. After a refusal the others are still
-/// sent.
+/// A request that is sent for each of several jobs or nodes.
+#[derive(Clone, Copy)]
+pub struct Action<'a> {
+    pub body: &'a Value,
+    pub retry: Retry,
+    /// The message for each that was accepted, e.g. `Cancelled`.
+    pub done: &'a str,
+}
+
+/// Sends the request `name` for each of these jobs. After a refusal the others are still sent.
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn jobs(
     keys: &[JobKey],
-    request: &str,
+    name: &str,
     retry: Retry,
     done: &str,
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    let path = |key: &str| format!("/v1/jobs/{key}/{request}");
-    each(keys, path, (&Value::Null, retry), done, server, screen).await
+    let path = |key: &str| format!("/v1/jobs/{key}/{name}");
+    let action = Action { body: &Value::Null, retry, done };
+    each(keys, path, action, server, screen).await
 }
 
-/// Sends a request for each key to `path(key)`. `done` is the message for one that was accepted;
-/// `retry` depends on what the request does twice. After a refusal the others are still sent.
+/// Sends a request for each key to `path(key)`. After a refusal the others are still sent.
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn each<K: ToString>(
     keys: &[K],
     path: impl Fn(&str) -> String,
-    request: (&Value, Retry),
-    done: &str,
+    action: Action<'_>,
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    in_groups(&[keys], path, request, done, server, screen).await
+    in_groups(&[keys], path, action, server, screen).await
 }
 
 /// The same for several groups: a group starts when the one before has been answered completely.
@@ -69,17 +75,17 @@ pub async fn each<K: ToString>(
 pub async fn in_groups<K: ToString>(
     groups: &[&[K]],
     path: impl Fn(&str) -> String,
-    (request, retry): (&Value, Retry),
-    done: &str,
+    action: Action<'_>,
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
+    let Action { body, retry, done } = action;
     let (mut code, mut raw, mut errors) = (OK, Vec::new(), Vec::new());
     let (stop, mut lost) = (Cell::new(false), Ok(()));
     for group in groups {
         let ask = |key: &K| {
             let path = path(&key.to_string());
-            async move { server.post::<Value, Value>(&path, request, retry).await }
+            async move { server.post::<Value, Value>(&path, body, retry).await }
         };
         let mut answers = pin!(answers(group, &stop, ask));
         while let Some((key, answered)) = answers.next().await {

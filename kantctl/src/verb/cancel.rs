@@ -1,7 +1,7 @@
 //! `kantctl cancel`: ends jobs, or sends a signal to running ones. A signal is never sent twice,
 //! because a program may count signals.
 
-use super::bulk_action;
+use super::bulk_action::{self, Action};
 use super::filter::Filter;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
@@ -103,11 +103,12 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     if let Some(request) = request {
         let request = serde_json::to_value(request).context("failed to write the request")?;
         let path = |key: &str| format!("/v1/jobs/{key}/signal");
-        let request = (&request, Retry::IfUnsent);
-        return bulk_action::each(&keys, path, request, "Signalled", server, screen).await;
+        let action = Action { body: &request, retry: Retry::IfUnsent, done: "Signalled" };
+        return bulk_action::each(&keys, path, action, server, screen).await;
     }
     let (first, then) = keys.split_at(waiting);
     let path = |key: &str| format!("/v1/jobs/{key}/cancel");
-    let request = (&serde_json::Value::Null, Retry::IfUnanswered);
-    bulk_action::in_groups(&[first, then], path, request, "Cancelled", server, screen).await
+    let body = &serde_json::Value::Null;
+    let action = Action { body, retry: Retry::IfUnanswered, done: "Cancelled" };
+    bulk_action::in_groups(&[first, then], path, action, server, screen).await
 }

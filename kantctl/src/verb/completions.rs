@@ -45,7 +45,9 @@ pub struct Args {
 pub fn run(shell: Shell, screen: &Screen) -> Result<u8, Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut crate::command(), "kantctl", &mut text);
-    screen.bytes(shells::with_live_words(shell, &String::from_utf8_lossy(&text)).as_bytes())?;
+    screen.bytes(
+        shells::with_names_from_controller(shell, &String::from_utf8_lossy(&text)).as_bytes(),
+    )?;
     Ok(OK)
 }
 

@@ -1,6 +1,6 @@
 //! `kantctl drain`: stops new jobs from starting on nodes; running jobs continue.
 
-use super::bulk_action;
+use super::bulk_action::{self, Action};
 use crate::failure::Failure;
 use crate::output::Screen;
 use crate::server::{Retry, Server};
@@ -34,6 +34,6 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let request = DrainRequest { reason: args.reason.clone() };
     let request = serde_json::to_value(request).context("failed to write JSON")?;
     let path = |name: &str| format!("/v1/nodes/{name}/drain");
-    bulk_action::each(&nodes, path, (&request, Retry::IfUnanswered), "Drained", server, screen)
-        .await
+    let action = Action { body: &request, retry: Retry::IfUnanswered, done: "Drained" };
+    bulk_action::each(&nodes, path, action, server, screen).await
 }

@@ -90,7 +90,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let query = args.since.map_or_else(String::new, |since| format!("?since={}", since.0));
         let headers = fetch(server, &format!("/v1/accounting/jobs{query}"), file).await?;
         let (jobs, left_out) = (count(&headers, "x-kant-jobs"), count(&headers, "x-kant-left-out"));
-        answer.insert("jobs".to_owned(), about(file, jobs, Some(left_out)));
+        answer.insert("jobs".to_owned(), file_json(file, jobs, Some(left_out)));
         if jobs == 0 {
             note("no job has run that the controller still keeps: see `done_jobs_kept_seconds`");
         }
@@ -102,7 +102,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     if let Some(file) = &args.nodes {
         let headers = fetch(server, "/v1/accounting/nodes", file).await?;
         let nodes = count(&headers, "x-kant-nodes");
-        answer.insert("nodes".to_owned(), about(file, nodes, None));
+        answer.insert("nodes".to_owned(), file_json(file, nodes, None));
         if !screen.json {
             screen.line(&format!("Wrote {nodes} nodes to {}", file.display()))?;
         }
@@ -127,7 +127,7 @@ fn count(headers: &HeaderMap, name: &str) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-fn about(file: &Path, written: u64, left_out: Option<u64>) -> Value {
+fn file_json(file: &Path, written: u64, left_out: Option<u64>) -> Value {
     let mut about = json!({ "file": file, "written": written });
     if let Some(left_out) = left_out {
         about["left_out"] = json!(left_out);

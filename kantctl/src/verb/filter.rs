@@ -82,7 +82,7 @@ impl Filter {
     /// The same, as types.
     ///
     /// # Errors
-    /// As [`Filter::ask_raw`].
+    /// As [`Filter::fetch_raw`].
     pub async fn fetch_typed(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
         let list = self.fetch_unchecked(server, all).await?;
         self.check_users(&list.jobs)?;
@@ -92,7 +92,7 @@ impl Filter {
     /// The same with the fields of a job table only, which takes a third of the time.
     ///
     /// # Errors
-    /// As [`Filter::ask_raw`].
+    /// As [`Filter::fetch_raw`].
     pub async fn fetch_brief(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
         let start = |Looked { as_of }| JobList { jobs: Vec::new(), as_of };
         self.fetch_each(server, all, start, |list, job| list.jobs.push(job)).await
@@ -101,7 +101,7 @@ impl Filter {
     /// The same without keeping all in memory: each job is added to what `start` returns.
     ///
     /// # Errors
-    /// As [`Filter::ask_raw`].
+    /// As [`Filter::fetch_raw`].
     pub async fn fetch_each<S>(
         &self,
         server: &Server,

@@ -157,8 +157,8 @@ async fn rows(
         is_first = false;
         screen.print(rows)
     };
-    let asked = (&args.query()[..], args.limit.unwrap_or(usize::MAX));
-    usage_query::each_page(server, keys, asked, print).await
+    let limit = args.limit.unwrap_or(usize::MAX);
+    usage_query::each_page(server, keys, &args.query(), limit, print).await
 }
 
 fn line(run: &HistoryRun, as_of: Time) -> Line<'_> {

@@ -33,7 +33,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     // All or none: conflicts are found before anything is created.
     let paths = Name::ALL.map(|name| directory.join(name.word()));
     for path in &paths {
-        in_the_way(path, &own)?;
+        check_free(path, &own)?;
     }
     let mut made = Vec::new();
     for path in paths.iter().filter(|path| path.symlink_metadata().is_err()) {
@@ -50,7 +50,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
 }
 
 /// Refuses a path that exists and is not a link to kantctl.
-fn in_the_way(path: &Path, own: &Path) -> Result<(), Failure> {
+fn check_free(path: &Path, own: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_err() {
         return Ok(());
     }

@@ -1,5 +1,5 @@
 //! The verbs of kantctl, one file each: arguments, help with examples, request and output.
-//! `filter`, `steer` and `ask` are shared by several of them.
+//! `filter`, `bulk_action` and `fetch` are shared by several of them.
 
 pub mod admin;
 pub mod alloc;

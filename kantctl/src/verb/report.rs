@@ -50,7 +50,8 @@ pub struct Args {
 pub async fn fetch_report(
     server: &Server,
     by: &str,
-    (since, until): (Time, Option<Time>),
+    since: Time,
+    until: Option<Time>,
     lists: [(&str, &[String]); 3],
 ) -> Result<Answer<ReportView>, Failure> {
     let until = until.map_or_else(String::new, |until| format!("&until={}", until.0));
@@ -70,7 +71,7 @@ pub async fn fetch_report(
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
     let since = args.since.unwrap_or(now - BACK);
-    let answer = fetch_report(server, &args.by, (since, args.until), args.filter.lists()).await?;
+    let answer = fetch_report(server, &args.by, since, args.until, args.filter.lists()).await?;
     if screen.json {
         screen.answer(&answer.raw)?;
     } else if args.csv {

@@ -3,7 +3,7 @@
 mod busy;
 pub mod update;
 
-use super::bulk_action;
+use super::bulk_action::{self, Action};
 use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, reservations};
@@ -204,8 +204,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         Some(What::Update(args)) => update::run(args, server, screen).await,
         Some(What::Delete { names }) => {
             let path = |name: &str| format!("/v1/reservations/{name}/delete");
-            let request = (&Value::Null, Retry::IfUnsent);
-            bulk_action::each(names, path, request, "Deleted", server, screen).await
+            let action = Action { body: &Value::Null, retry: Retry::IfUnsent, done: "Deleted" };
+            bulk_action::each(names, path, action, server, screen).await
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `kantctl resize`: shrinks a running job to fewer nodes.
 
-use super::bulk_action;
+use super::bulk_action::{self, Action};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -52,9 +52,10 @@ impl Args {
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let keys = keys::flatten(&args.keys);
-    let unsaid = || Failure::usage(anyhow::anyhow!("--tasks or --nodes is required"));
-    let request = ResizeRequest { size: args.size().ok_or_else(unsaid)? };
+    let missing = || Failure::usage(anyhow::anyhow!("--tasks or --nodes is required"));
+    let request = ResizeRequest { size: args.size().ok_or_else(missing)? };
     let request = serde_json::to_value(request).map_err(Failure::usage)?;
     let path = |key: &str| format!("/v1/jobs/{key}/resize");
-    bulk_action::each(&keys, path, (&request, Retry::IfUnanswered), "Resized", server, screen).await
+    let action = Action { body: &request, retry: Retry::IfUnanswered, done: "Resized" };
+    bulk_action::each(&keys, path, action, server, screen).await
 }

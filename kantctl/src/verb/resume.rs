@@ -1,6 +1,7 @@
 //! `kantctl resume`: resumes suspended jobs, or drained nodes.
 
-use super::{bulk_action, fetch};
+use super::bulk_action::{self, Action};
+use super::fetch;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -34,19 +35,19 @@ pub struct Args {
 }
 
 /// The parsed arguments.
-enum Meant {
+enum Targets {
     Jobs(Vec<Keys>),
     Nodes(Vec<Hosts>),
 }
 
 impl Args {
-    fn meant(&self) -> Result<Meant, Failure> {
+    fn targets(&self) -> Result<Targets, Failure> {
         let jobs: Vec<Keys> = match self.nodes {
             true => Vec::new(),
             false => self.words.iter().filter_map(|word| word.parse().ok()).collect(),
         };
         if jobs.len() == self.words.len() {
-            return Ok(Meant::Jobs(jobs));
+            return Ok(Targets::Jobs(jobs));
         }
         if !jobs.is_empty() {
             let both = Failure::usage(anyhow::anyhow!("both jobs and nodes are given"));
@@ -56,7 +57,7 @@ impl Args {
             Hosts::from_str(word)
                 .map_err(|error| Failure::usage(anyhow::anyhow!("`{word}`: {error}")))
         };
-        self.words.iter().map(hosts).collect::<Result<_, _>>().map(Meant::Nodes)
+        self.words.iter().map(hosts).collect::<Result<_, _>>().map(Targets::Nodes)
     }
 }
 
@@ -66,17 +67,17 @@ impl Args {
 /// [`Failure`] when the arguments are neither, or the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let retry = Retry::IfUnanswered;
-    let nodes = match args.meant()? {
-        Meant::Jobs(jobs) => {
+    let nodes = match args.targets()? {
+        Targets::Jobs(jobs) => {
             let keys = keys::flatten(&jobs);
             return bulk_action::jobs(&keys, "resume", retry, "Resumed", server, screen).await;
         }
-        Meant::Nodes(nodes) => nodes,
+        Targets::Nodes(nodes) => nodes,
     };
     let nodes: Vec<&NodeName> = nodes.iter().flat_map(|hosts| &hosts.0).collect();
     let path = |name: &str| format!("/v1/nodes/{name}/resume");
-    let code =
-        bulk_action::each(&nodes, path, (&Value::Null, retry), "Resumed", server, screen).await?;
+    let action = Action { body: &Value::Null, retry, done: "Resumed" };
+    let code = bulk_action::each(&nodes, path, action, server, screen).await?;
     for name in &nodes {
         report_findings(name, server).await;
     }
@@ -102,21 +103,23 @@ async fn report_findings(name: &NodeName, server: &Server) {
 mod tests {
     use super::*;
 
-    fn meant(words: &[&str], nodes: bool) -> String {
+    fn targets(words: &[&str], nodes: bool) -> String {
         let words = words.iter().map(ToString::to_string).collect();
-        match (Args { words, nodes }).meant() {
-            Ok(Meant::Jobs(jobs)) => format!("{} jobs", keys::flatten(&jobs).len()),
-            Ok(Meant::Nodes(hosts)) => format!("{} nodes", hosts.iter().flat_map(|h| &h.0).count()),
+        match (Args { words, nodes }).targets() {
+            Ok(Targets::Jobs(jobs)) => format!("{} jobs", keys::flatten(&jobs).len()),
+            Ok(Targets::Nodes(hosts)) => {
+                format!("{} nodes", hosts.iter().flat_map(|h| &h.0).count())
+            }
             Err(error) => error.to_string(),
         }
     }
 
     #[test]
     fn numbers_are_jobs_and_other_words_are_nodes() {
-        assert_eq!(meant(&["42", "43_[0-2]"], false), "4 jobs");
-        assert_eq!(meant(&["g-[001-004]", "login"], false), "5 nodes");
-        assert_eq!(meant(&["42"], true), "1 nodes");
-        assert!(meant(&["42", "g-001"], false).contains("both jobs and nodes"));
-        assert!(meant(&["g-["], false).contains("g-["));
+        assert_eq!(targets(&["42", "43_[0-2]"], false), "4 jobs");
+        assert_eq!(targets(&["g-[001-004]", "login"], false), "5 nodes");
+        assert_eq!(targets(&["42"], true), "1 nodes");
+        assert!(targets(&["42", "g-001"], false).contains("both jobs and nodes"));
+        assert!(targets(&["g-["], false).contains("g-["));
     }
 }

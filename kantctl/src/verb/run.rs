@@ -104,7 +104,7 @@ impl Args {
 /// [`Failure`] when there are no nodes for it, or it cannot be started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     components::refuse_components(&args.program, "run")?;
-    let around = surroundings();
+    let around = environment_variables();
     let allocation = match args.in_job {
         Some(key) => Some(allocation_of(key, server).await?),
         None => JobAllocation::around(&around)?,
@@ -128,7 +128,7 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
 
 /// The environment variables that are valid text.
 #[must_use]
-pub fn surroundings() -> BTreeMap<String, String> {
+pub fn environment_variables() -> BTreeMap<String, String> {
     let all = std::env::vars_os();
     let all =
         all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -182,7 +182,7 @@ pub async fn in_new_job(
     server: &Server,
 ) -> Result<u8, Failure> {
     if wanted.options.test_only {
-        return allocate::try_out(wanted, server).await;
+        return allocate::test_only(wanted, server).await;
     }
     // Signals are caught first, so that one that arrives during the start is forwarded.
     let mut signals = Signals::take()?;
@@ -218,14 +218,14 @@ async fn step(
     let is_watched = std::io::stdin().is_terminal() && !step_options.pty;
     let view = tokio::select! {
         opened = ledger_client::open(step_options, &placement, cpus_each, server) => opened?,
-        signal = allocate::refusal(signals) => {
+        signal = allocate::ending_signal(signals) => {
             return Err(Failure::message(format!("gave up starting the step after {signal}")));
         }
     };
     let number = view.as_ref().map(|view| view.number);
     placement.step = number.unwrap_or(placement.step);
     if let Some(view) = &view {
-        placement.settle(&view.shares);
+        placement.apply_ledger_shares(&view.shares);
     }
     let (key, placement) = (placement.key, &placement);
     let controller = Arc::new(server.clone());
@@ -243,7 +243,7 @@ async fn step(
     let ended = client::run(step, signals).await;
     if let Some(number) = number {
         let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
-        ledger_client::close(server, key, number, allocate::as_exit(code)).await;
+        ledger_client::close(server, key, number, allocate::exit_status_of(code)).await;
     }
     ended
 }

@@ -44,12 +44,12 @@ pub struct Args {
     #[command(subcommand)]
     pub what: Option<What>,
     /// Jobs: 42, 42_7, 42_[0-3]
-    #[arg(required = true, value_name = "JOB", value_parser = bare)]
+    #[arg(required = true, value_name = "JOB", value_parser = read_keys)]
     pub keys: Vec<Keys>,
 }
 
 /// Jobs, given without the word `job` before them.
-fn bare(text: &str) -> Result<Keys, String> {
+fn read_keys(text: &str) -> Result<Keys, String> {
     let instead = "`kantctl show node NAME` shows a node";
     text.parse().map_err(|error: KeysError| format!("{error}; {instead}"))
 }

@@ -41,16 +41,15 @@ pub async fn fetch_all(
     query: &str,
     limit: usize,
 ) -> Result<Runs, Failure> {
-    let (named, pieces) = (JobKeySet::new(keys), pieces(keys));
+    let (named, pieces) = (JobKeySet::new(keys), key_groups(keys));
     let (mut found, mut as_of, mut more) = (Vec::new(), Time::default(), false);
     for piece in &pieces {
         let selects = |run: &HistoryRun| keys.is_empty() || named.contains_job(&run.job);
-        let asked = (about(piece, query), limit);
         let add = |page: &mut Vec<_>, _| {
             found.append(page);
             Ok(())
         };
-        let ended = pages(server, asked, selects, add).await?;
+        let ended = pages(server, &query_for(piece, query), limit, selects, add).await?;
         as_of = ended.as_of;
         more |= ended.more;
     }
@@ -75,21 +74,22 @@ pub async fn fetch_all(
 pub async fn each_page(
     server: &Server,
     keys: &[JobKey],
-    (query, limit): (&str, usize),
+    query: &str,
+    limit: usize,
     mut take: impl FnMut(Vec<HistoryRun>, Time) -> Result<(), Failure>,
 ) -> Result<bool, Failure> {
-    let (named, pieces) = (JobKeySet::new(keys), pieces(keys));
+    let (named, pieces) = (JobKeySet::new(keys), key_groups(keys));
     let [piece] = &pieces[..] else { return Ok(false) };
     let selects = |run: &HistoryRun| keys.is_empty() || named.contains_job(&run.job);
     let hand = |page: &mut Vec<(Value, HistoryRun)>, as_of| {
         take(page.drain(..).map(|(_, run)| run).collect(), as_of)
     };
-    pages(server, (about(piece, query), limit), selects, hand).await?;
+    pages(server, &query_for(piece, query), limit, selects, hand).await?;
     Ok(true)
 }
 
 /// The query about these jobs.
-fn about(piece: &[JobKey], query: &str) -> String {
+fn query_for(piece: &[JobKey], query: &str) -> String {
     let words: Vec<String> = piece.iter().map(ToString::to_string).collect();
     let jobs = encoded(&words.join(","));
     let jobs = if jobs.is_empty() { jobs } else { format!("&jobs={jobs}") };
@@ -107,7 +107,8 @@ struct Ended {
 /// Passes on up to `limit` runs that `takes` accepts, one page at a time.
 async fn pages(
     server: &Server,
-    (query, limit): (String, usize),
+    query: &str,
+    limit: usize,
     selects: impl Fn(&HistoryRun) -> bool,
     mut hand: impl FnMut(&mut Vec<(Value, HistoryRun)>, Time) -> Result<(), Failure>,
 ) -> Result<Ended, Failure> {
@@ -131,7 +132,7 @@ async fn pages(
 }
 
 /// The jobs of each query; a single empty query stands for all jobs.
-fn pieces(keys: &[JobKey]) -> Vec<Vec<JobKey>> {
+fn key_groups(keys: &[JobKey]) -> Vec<Vec<JobKey>> {
     if keys.len() <= KEYS {
         return vec![keys.to_vec()];
     }
@@ -159,15 +160,15 @@ mod tests {
 
     #[test]
     fn many_jobs_take_several_queries_and_a_large_array_is_queried_as_a_whole() {
-        assert_eq!(pieces(&[]), [Vec::new()]);
+        assert_eq!(key_groups(&[]), [Vec::new()]);
         let few: Vec<JobKey> = (0..1000).map(|index| task(42, index)).collect();
-        assert_eq!(pieces(&few), [few]);
+        assert_eq!(key_groups(&few), [few]);
         let large = (0..100_000).map(|index| task(42, index));
         let small = [task(43, 7), JobKey::single(JobId(44))];
         let keys: Vec<JobKey> = large.chain(small).collect();
-        assert_eq!(pieces(&keys), [[&[JobKey::single(JobId(42))], &small[..]].concat()]);
+        assert_eq!(key_groups(&keys), [[&[JobKey::single(JobId(42))], &small[..]].concat()]);
         let plain: Vec<JobKey> = (1..=2500).map(|job| JobKey::single(JobId(job))).collect();
-        let pieces: Vec<usize> = pieces(&plain).iter().map(Vec::len).collect();
+        let pieces: Vec<usize> = key_groups(&plain).iter().map(Vec::len).collect();
         assert_eq!(pieces, [1000, 1000, 500]);
     }
 }

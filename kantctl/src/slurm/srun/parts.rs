@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 /// Are several command lines here, with `:` between them, in a job that has components?
 #[must_use]
 pub fn are_here(words: &[OsString]) -> bool {
-    split(words, &crate::verb::run::surroundings()).is_some()
+    split(words, &crate::verb::run::environment_variables()).is_some()
 }
 
 /// The command lines; `None`: it is one.
@@ -42,7 +42,7 @@ fn split(words: &[OsString], around: &BTreeMap<String, String>) -> Option<Vec<Ve
 /// # Errors
 /// [`Failure`] when one cannot be started.
 pub async fn run(words: &[OsString]) -> Result<u8, Failure> {
-    let parts = split(words, &crate::verb::run::surroundings()).unwrap_or_default();
+    let parts = split(words, &crate::verb::run::environment_variables()).unwrap_or_default();
     let mut signals = Signals::take()?;
     let own = std::env::current_exe().context("failed to find srun's own program")?;
     let mut running = JoinSet::new();

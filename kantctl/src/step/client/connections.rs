@@ -122,7 +122,7 @@ pub fn open(
     sender: Sender<(usize, Event)>,
 ) -> Result<Connections, Failure> {
     let readers: BTreeSet<u32> = readers.iter().flatten().copied().collect();
-    let environment = passed_on(step);
+    let environment = task_environment(step);
     let mut connections = Vec::new();
     let mut first = 0;
     for (number, (node, count)) in step.placement.nodes.iter().enumerate() {
@@ -192,7 +192,7 @@ fn remote(
 
 /// The environment for tasks. Variables that describe the job are always included, whatever the
 /// user exports.
-fn passed_on(step: &Step<'_>) -> BTreeMap<String, String> {
+fn task_environment(step: &Step<'_>) -> BTreeMap<String, String> {
     let own = &step.environment;
     let passed = match &step.options.export {
         Some(export) => export.apply(own),

@@ -119,7 +119,7 @@ _kantctl_queues() { _kantctl_live queues }
 "#;
 
 /// The generated completions with these additions.
-pub(super) fn with_live_words(shell: Shell, made: &str) -> String {
+pub(super) fn with_names_from_controller(shell: Shell, made: &str) -> String {
     match shell {
         Shell::Bash => bash(made),
         Shell::Zsh => zsh(made),
