@@ -172,7 +172,7 @@ mod tests {
             ("#KANT --time", "--time"),
             ("#KANT -J 'x", "not closed"),
             ("#KANT --wrap true", "command line"),
-            ("#KANT script.sh", "no option"),
+            ("#KANT script.sh", "not an option"),
             ("#KANT --mem=1G\n#KANT --mem-per-cpu=1G", "cannot be used with"),
         ] {
             let message = refused(&format!("#!/bin/sh\n{line}\n"));

@@ -26,7 +26,7 @@ fn cluster() -> House {
 async fn jobs_and_nodes_are_written_as_they_come() {
     let house = cluster();
     let done = house.kantctl(&["export", "--jobs", "j.csv", "--nodes", "n.csv"]).await;
-    let told = "Wrote 1 jobs to j.csv (left out: 2 that wait or never ran)\n\
+    let told = "Wrote 1 jobs to j.csv (left out: 2 waiting or never started)\n\
                 Wrote 1 nodes to n.csv\n";
     assert_eq!(done.good(), told);
     assert_eq!(std::fs::read_to_string(house.dir.path().join("j.csv")).unwrap(), JOBS);

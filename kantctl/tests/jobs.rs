@@ -385,7 +385,7 @@ async fn following_waits_for_the_start_and_ends_with_the_job() {
     });
     let done = house.kantctl(&["logs", "-f", "42"]).await;
     assert_eq!(done.good(), "begun\nended\n", "{done:?}");
-    assert_eq!(done.err, "kantctl: job 42 waits: held: `kantctl release` lets it go\n");
+    assert_eq!(done.err, "kantctl: job 42 is waiting: held: `kantctl release` lets it go\n");
 }
 
 #[tokio::test]
@@ -413,7 +413,11 @@ async fn following_goes_on_after_a_requeue() {
     });
     let done = house.kantctl(&["logs", "-f", "42"]).await;
     assert_eq!(done.good(), "first\nsecond\n", "{done:?}");
-    assert!(done.err.contains("no output yet") && done.err.contains("waits: held"), "{}", done.err);
+    assert!(
+        done.err.contains("no output yet") && done.err.contains("is waiting: held"),
+        "{}",
+        done.err
+    );
 }
 
 fn silent_node() -> axum::response::Response {
@@ -442,7 +446,7 @@ async fn following_waits_for_a_node_that_the_restarted_controller_has_not_heard_
     });
     let done = house.kantctl(&["logs", "-f", "42"]).await;
     assert_eq!(done.good(), "first\nsecond\n", "{done:?}");
-    let said = "kantctl: node g1 is silent\nkantctl: waiting for it for 600 s\n";
+    let said = "kantctl: node g1 is silent\nkantctl: waiting for the node for 600 s\n";
     assert_eq!(done.err, said, "once, not at every look");
 }
 

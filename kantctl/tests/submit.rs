@@ -268,7 +268,7 @@ async fn what_has_no_effect_is_said() {
     let done = house.kantctl(&["submit", "a.sh"]).await;
     assert_eq!(done.good(), "Submitted job 42\n");
     assert!(
-        done.err.contains("--hint changes nothing") && done.err.contains("line 4"),
+        done.err.contains("--hint has no effect") && done.err.contains("line 4"),
         "{}",
         done.err
     );

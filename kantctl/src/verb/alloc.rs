@@ -43,18 +43,18 @@ pub struct Args {
     #[command(flatten)]
     pub options: Options,
     /// Start no shell: the nodes stay allocated until the job is cancelled
-    #[arg(long, help_heading = HERE)]
+    #[arg(long, help_heading = EXECUTION)]
     pub no_shell: bool,
     /// Give up if the job has not started within TIME [without TIME: 1s]
     #[arg(short = 'I', long, value_name = "TIME", num_args = 0..=1, require_equals = true,
-          default_missing_value = "1s", help_heading = HERE)]
+          default_missing_value = "1s", help_heading = EXECUTION)]
     pub immediate: Option<Span>,
     /// Command to run here while the nodes are allocated [default: your shell]
     #[arg(value_name = "COMMAND", num_args = 0.., trailing_var_arg = true)]
     pub command: Vec<String>,
 }
 
-const HERE: &str = "Here";
+const EXECUTION: &str = "Execution";
 
 /// Allocates nodes while a shell runs.
 ///

@@ -32,7 +32,7 @@ pub struct Args {
     /// `kantctl submit`, or options as JSON: {"gpus": 1, "script": "train.sh", "args": ["--seed",
     /// "7"]}. Options on the command line apply to lines that do not set them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "wrap", "wait", "test_only"])]
-    #[arg(help_heading = "How it runs")]
+    #[arg(help_heading = "Execution")]
     pub batch: Option<PathBuf>,
 }
 

@@ -95,7 +95,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             note("no job has run that the controller still keeps: see `done_jobs_kept_seconds`");
         }
         if !screen.json {
-            let left = format!("left out: {left_out} waiting or never run");
+            let left = format!("left out: {left_out} waiting or never started");
             screen.line(&format!("Wrote {jobs} jobs to {} ({left})", file.display()))?;
         }
     }

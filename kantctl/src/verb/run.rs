@@ -49,27 +49,27 @@ pub struct Args {
     #[command(flatten)]
     pub options: Options,
     /// Prefix each line of output with the task's number
-    #[arg(short = 'l', long, help_heading = HERE)]
+    #[arg(short = 'l', long, help_heading = EXECUTION)]
     pub label: bool,
     /// Run the program on a pseudo-terminal, connected to this one
-    #[arg(long, help_heading = HERE)]
+    #[arg(long, help_heading = EXECUTION)]
     pub pty: bool,
     /// End all tasks when one fails
-    #[arg(short = 'K', long, help_heading = HERE)]
+    #[arg(short = 'K', long, help_heading = EXECUTION)]
     pub kill_on_bad_exit: bool,
     /// Give up if the job has not started within TIME [without TIME: 1s]
     #[arg(short = 'I', long, value_name = "TIME", num_args = 0..=1, require_equals = true,
-          default_missing_value = "1s", help_heading = HERE)]
+          default_missing_value = "1s", help_heading = EXECUTION)]
     pub immediate: Option<Span>,
     /// Run on the nodes of this job, which must be yours and running
-    #[arg(long = "in", value_name = "JOB", help_heading = HERE)]
+    #[arg(long = "in", value_name = "JOB", help_heading = EXECUTION)]
     pub in_job: Option<JobKey>,
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
     pub program: Vec<String>,
 }
 
-const HERE: &str = "Here";
+const EXECUTION: &str = "Execution";
 
 impl Args {
     fn step_options(&self, options: &Options) -> StepOptions {

@@ -63,7 +63,7 @@ pub struct Args {
     #[command(flatten)]
     pub options: Options,
     /// Run this command instead of a script
-    #[arg(long, value_name = "COMMAND", help_heading = "How it runs")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Execution")]
     pub wrap: Option<String>,
     /// The script and its arguments; without a script, or with -, it is read from standard input
     #[arg(value_names = ["SCRIPT", "ARG"], num_args = 0.., trailing_var_arg = true)]
@@ -241,8 +241,10 @@ pub fn option_warnings(options: &Options) -> Vec<String> {
     for (name, why) in options.ignored_options.given() {
         by_reason.entry(why).or_default().push(format!("--{}", name.replace('_', "-")));
     }
-    let sentence =
-        |(why, names): (&str, Vec<String>)| format!("{} has no effect: {why}", names.join(", "));
+    let sentence = |(why, names): (&str, Vec<String>)| {
+        let verb = if names.len() > 1 { "have" } else { "has" };
+        format!("{} {verb} no effect: {why}", names.join(", "))
+    };
     let mut sentences: Vec<String> = by_reason.into_iter().map(sentence).collect();
     if options.switches.is_some_and(|switches| switches.timed) {
         sentences.push(
