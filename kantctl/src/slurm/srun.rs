@@ -23,7 +23,7 @@ use crate::submission::environment::{self, SlurmCommand};
 use crate::submission::export::Export;
 use crate::submission::job_request::tasks_of;
 use crate::submission::options::{self, Options};
-use crate::verb::{run, trial};
+use crate::verb::{run, test_only};
 use accepted::Accepted;
 use common::id::JobKey;
 use of_job::OfJob;
@@ -246,7 +246,7 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     };
     if let Some(ground) = ground {
         if args.of_job.test_only {
-            return Err(trial::refuse_for_step());
+            return Err(test_only::refuse_for_step());
         }
         narrowed::check_memory(&args.of_job, &ground, &around)?;
         let nodelist = args.nodelist.as_deref();

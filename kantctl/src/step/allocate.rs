@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use crate::submission::options::Options;
 use crate::submission::script::Script;
 use crate::submission::shell::Shell;
-use crate::verb::{submit, trial};
+use crate::verb::{submit, test_only};
 use common::id::JobKey;
 use common::job::{ExitStatus, Launch, Phase};
 use common::time::Span;
@@ -116,7 +116,7 @@ pub async fn allocate(
 /// # Errors
 /// [`Failure`] when the job would be refused, or could never start.
 pub async fn test_only(wanted: &AllocationRequest<'_>, server: &Server) -> Result<u8, Failure> {
-    trial::report(&request(wanted)?, wanted.dialect != AllocDialect::Kant, server, None).await
+    test_only::report(&request(wanted)?, wanted.dialect != AllocDialect::Kant, server, None).await
 }
 
 fn request(wanted: &AllocationRequest<'_>) -> Result<SubmitRequest, Failure> {

@@ -45,13 +45,13 @@ pub struct Streams {
     /// Prefix each line of output with the task's number
     #[arg(short = 'l', long)]
     pub label: bool,
-    /// Show stdout of this task only, or of `none`
+    /// Show stdout of task TASK only; with `none`, of no task
     #[arg(long, value_name = "TASK")]
     pub output_filter: Option<Filter>,
-    /// Show stderr of this task only, or of `none`
+    /// Show stderr of task TASK only; with `none`, of no task
     #[arg(long, value_name = "TASK")]
     pub error_filter: Option<Filter>,
-    /// Send input to this task only, or to `none`
+    /// Send input to task TASK only; with `none`, to no task
     #[arg(long, value_name = "TASK")]
     pub input_filter: Option<Filter>,
     /// Only show on which nodes the tasks run, then exit

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// The jobs to select.
 #[derive(clap::Args, Debug, Clone, Default)]
-#[command(next_help_heading = "Which jobs")]
+#[command(next_help_heading = "Filters")]
 pub struct Filter {
     /// Only your own jobs
     #[arg(long)]

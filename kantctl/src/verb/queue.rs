@@ -31,8 +31,6 @@ const STARTS: &str = "id,name,user,queue,state,expected,nodes,gpus,where";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    #[command(flatten)]
-    pub filter: Filter,
     /// Also show finished jobs, as long as the controller keeps them
     #[arg(short, long)]
     pub all: bool,
@@ -49,6 +47,8 @@ pub struct Args {
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    #[command(flatten)]
+    pub filter: Filter,
 }
 
 /// Lists jobs.

@@ -14,7 +14,7 @@ use crate::step::placement::StepPlacement;
 use crate::step::step_options::StepOptions;
 use crate::submission::options::Options;
 use crate::submission::{components, environment};
-use crate::verb::trial;
+use crate::verb::test_only;
 use anyhow::Context;
 use common::id::JobKey;
 use common::job::Phase;
@@ -110,7 +110,7 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         None => JobAllocation::around(&around)?,
     };
     match allocation {
-        Some(_) if args.options.test_only => Err(trial::refuse_for_step()),
+        Some(_) if args.options.test_only => Err(test_only::refuse_for_step()),
         Some(allocation) => {
             in_job(&args.step_options(&args.options), &allocation, around, server).await
         }

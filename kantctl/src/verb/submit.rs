@@ -1,7 +1,7 @@
 //! `kantctl submit`: submits a script as a job.
 
 use super::fetch::Answer;
-use super::{trial, wait};
+use super::{test_only, wait};
 use crate::directive::{self, Directives};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -146,7 +146,7 @@ pub async fn run_as(
         return Err(Failure::usage(anyhow::anyhow!(text)));
     }
     if test_only {
-        return trial::report(&request, *dialect != SubmitDialect::Kant, server, Some(screen))
+        return test_only::report(&request, *dialect != SubmitDialect::Kant, server, Some(screen))
             .await;
     }
     let raw: Value = match others {

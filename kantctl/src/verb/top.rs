@@ -22,12 +22,12 @@ Keys:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    #[command(flatten)]
-    pub filter: Filter,
     /// Seconds between updates
     #[arg(short, long, value_name = "SECONDS", default_value_t = 2,
           value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub interval: u64,
+    #[command(flatten)]
+    pub filter: Filter,
 }
 
 /// Shows the cluster until `q`, or a signal.
