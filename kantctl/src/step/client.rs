@@ -135,7 +135,9 @@ impl StepClient<'_> {
             let has_room = reads && self.connections.ahead() < INPUT_AHEAD_BYTES;
             let has_capacity = self.outputs.own().has_room();
             tokio::select! {
-                Some((connection, event)) = events.recv(), if has_capacity => self.handle(connection, event)?,
+                Some((connection, event)) = events.recv(), if has_capacity => {
+                    self.handle(connection, event)?;
+                }
                 moved = self.outputs.own().moved() => moved.map_err(|e| stream::unwritten(&e))?,
                 signal = signals.next() => self.on_signal(signal),
                 Some(signal) = signals_from_others.recv() => {
@@ -149,7 +151,9 @@ impl StepClient<'_> {
                     Some((source, piece)) => self.forward_input(source, piece),
                     None => reads = false,
                 },
-                Some(speech) = attached_input.recv(), if self.can_forward_input() => self.forward_attached_input(speech),
+                Some(speech) = attached_input.recv(), if self.can_forward_input() => {
+                    self.forward_attached_input(speech);
+                }
                 Some(()) = windows.recv(), if self.step.options.pty => {
                     let size = raw_terminal::window_bytes(raw_terminal::window());
                     self.connections.send_all(&Frame::new(Kind::Window, ALL, size));

@@ -20,8 +20,7 @@ use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
 /// How long a controller may be unreachable.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How long a node may be out of contact before its tasks are given up: longer than the time after
-/// which a controller declares the node lost.
+/// When tasks on a silent node are given up: after a controller would declare the node lost.
 pub const NODE_PATIENCE: Duration = Duration::from_secs(330);
 /// The pause between two requests to a node that is out of contact.
 const LOOK: Duration = Duration::from_secs(1);
@@ -111,7 +110,7 @@ async fn exchange(
     if status.success() {
         return Ok(());
     }
-    Err(Failure::message(format!("the launcher of the tasks ended with {status}")))
+    Err(Failure::message(format!("the tasks' launcher ended with {status}")))
 }
 
 /// A launcher on another node.
@@ -177,11 +176,9 @@ impl RemoteLauncher {
     ) -> Result<(), Failure> {
         let (key, task) = (self.key, self.request.task);
         let path = format!("/v1/jobs/{key}/tasks");
-        let answer = self.start(&path).await?;
-        let lease = self.request.manner.lease.unwrap_or_default();
-        let lease = Duration::from_millis(lease.0);
-        let address =
-            LauncherAddress { key, task, node: answer.node, attempt: answer.attempt, lease };
+        let LaunchAnswer { node, attempt } = self.start(&path).await?;
+        let lease = Duration::from_millis(self.request.manner.lease.unwrap_or_default().0);
+        let address = LauncherAddress { key, task, node, attempt, lease };
         found(address.clone());
         tokio::select! {
             over = self.watch(&address, events) => over,
@@ -220,9 +217,7 @@ impl RemoteLauncher {
                     if exit.is_success() {
                         return Ok(());
                     }
-                    return Err(Failure::message(format!(
-                        "the launcher of the tasks ended with {exit}"
-                    )));
+                    return Err(Failure::message(format!("the tasks' launcher ended with {exit}")));
                 }
                 TaskState::Failed(why) if bytes.is_empty() => return Err(Failure::message(why)),
                 _ => {}
@@ -260,9 +255,7 @@ impl RemoteLauncher {
             let mut rest = Bytes::from(piece);
             while !rest.is_empty() {
                 let bytes = rest.split_to(rest.len().min(PIECE_BYTES));
-                if let Err(failure) =
-                    self.send_until_accepted(&address.input_path(from), &bytes).await
-                {
+                if let Err(failure) = self.deliver(&address.input_path(from), &bytes).await {
                     return failure;
                 }
                 from += bytes.len() as u64;
@@ -272,7 +265,7 @@ impl RemoteLauncher {
 
     /// Retries until the bytes are accepted. When the program has ended, the watcher notices that
     /// and ends this loop.
-    async fn send_until_accepted(&self, path: &str, bytes: &Bytes) -> Result<(), Failure> {
+    async fn deliver(&self, path: &str, bytes: &Bytes) -> Result<(), Failure> {
         let begun = Instant::now();
         let mut tries = 0_u32;
         loop {

@@ -128,8 +128,8 @@ pub fn refuse_components(words: &[String], verb: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let text = format!(
-        "{verb} does not support components (`:`): submit a script with components, and start programs in \
-         them with `srun --het-group=N`"
+        "{verb} does not support components (`:`): submit a script with components, and \
+         start programs in them with `srun --het-group=N`"
     );
     Err(Failure::usage(anyhow::Error::msg(text)))
 }

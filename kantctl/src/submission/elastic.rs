@@ -12,8 +12,8 @@ pub enum ElasticError {
     TwoRanges { nodes: String, tasks: String },
     /// A fixed number of tasks does not fit every number of nodes.
     #[error(
-        "--nodes={nodes} with --ntasks={tasks}: give a single number of nodes, or omit --ntasks for \
-         one task on each node"
+        "--nodes={nodes} with --ntasks={tasks}: give a single number of nodes, or omit --ntasks \
+         for one task on each node"
     )]
     AllTasks { nodes: String, tasks: u32 },
     #[error(

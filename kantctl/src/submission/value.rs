@@ -14,8 +14,8 @@ pub enum ValueError {
     #[error("write a whole number from 1 to {COUNT_MAX}")]
     Count,
     #[error(
-        "a job can wait in one queue only: name one. `--test-only` with each of them shows when the \
-         job would start; `kantctl update JOB --queue=NAME` moves a waiting job"
+        "a job can wait in one queue only: name one. `--test-only` with each of them shows when \
+         the job would start; `kantctl update JOB --queue=NAME` moves a waiting job"
     )]
     Queues,
     #[error(transparent)]

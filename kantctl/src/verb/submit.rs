@@ -247,10 +247,8 @@ pub fn option_warnings(options: &Options) -> Vec<String> {
     };
     let mut sentences: Vec<String> = by_reason.into_iter().map(sentence).collect();
     if options.switches.is_some_and(|switches| switches.timed) {
-        sentences.push(
-            "--switches prefers one leaf switch but does not wait for it; --near=leaf:required does"
-                .to_owned(),
-        );
+        let text = "--switches prefers one leaf switch without waiting; --near=leaf:required waits";
+        sentences.push(text.to_owned());
     }
     let variable = options.mail_user.as_deref().filter(|to| is_variable(to));
     sentences.extend(variable.map(variable_warning));
