@@ -1,5 +1,5 @@
-//! The command line as clap knows it: the verbs, and the options that all of them take.
-//! Never does anything; `lib.rs` runs the verb.
+//! The command line as clap knows it: the verbs, and the options that all of them accept.
+//! `lib.rs` runs the verb.
 
 use crate::verb::{
     admin, alloc, attach, batch, cancel, checkpoint, completions, drain, explain, export, help,
@@ -20,54 +20,50 @@ Examples:
   kantctl queue --json
 
 Exit codes:
-  0  done
-  1  refused, or failed
-  2  the command line does not make sense
+  0  success
+  1  the request was refused, or failed
+  2  the command line is invalid
   3  the controller cannot be reached
-  `wait` and `submit --wait` exit with the job's code, `launch`, `run`, `attach` and
-  `alloc` with the program's; 128+N is signal N.
+  `wait` and `submit --wait` exit with the job's exit code; `launch`, `run`, `attach` and
+  `alloc` with the program's. 128+N means: ended by signal N.
 
-Times are shown in your zone (TZ); --json has milliseconds since 1970.
+Times are shown in your time zone (TZ); --json prints milliseconds since 1970.
 
 Files:
   /etc/kant/kantctl.toml, ~/.config/kant/kantctl.toml";
 
-/// Submit jobs to a kant cluster, watch and steer them.
+/// Submit, monitor and control jobs on a kant cluster
 #[derive(Parser, Debug)]
 #[command(name = "kantctl", version, after_help = EXAMPLES, max_term_width = 100)]
 #[command(disable_help_subcommand = true)]
 pub struct Cli {
-    /// What every verb takes.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
 }
 
-/// What every verb takes. `lib.rs` reads their environment variables: those that clap reads show up
-/// in the usage of every error as if they had to be given.
+/// Options that every verb accepts. `lib.rs` reads their environment variables: if clap read them,
+/// the usage line of every error would list them as required.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Print the controller's answer as JSON; what failed as {"error": ...}, beside the words on
-    /// stderr
+    /// Print the controller's answer as JSON; errors are printed as {"error": ...} as well as in
+    /// plain text on stderr
     #[arg(long, global = true)]
     pub json: bool,
-    /// The socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]
+    /// Socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]
     #[arg(long, global = true, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// The configuration file, instead of the usual ones [env: KANT_CONFIG]
+    /// Configuration file, instead of the default ones [env: KANT_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Keep asking for so long (30s, 10m) while the controller cannot be reached
-    /// [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s]
-    /// [env: KANT_RETRY]
+    /// How long to keep retrying (30s, 10m) while the controller cannot be reached [default: 30s
+    /// for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]
     #[arg(long, global = true, value_name = "TIME")]
     pub retry: Option<Span>,
 }
 
-/// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Verb {
     /// Submit a script as a job
@@ -75,79 +71,79 @@ pub enum Verb {
     /// List jobs
     #[command(visible_alias = "q")]
     Queue(queue::Args),
-    /// Watch the cluster and its jobs, live
+    /// Show the cluster and its jobs on a live screen
     Top(top::Args),
-    /// Tell what happens, as it happens
+    /// Print events as they happen
     Watch(watch::Args),
-    /// List jobs that are over, also those the controller no longer keeps
+    /// List finished jobs, including those the controller no longer keeps
     History(Box<history::Args>),
     /// Show everything about a job or a node
     Show(show::Args),
-    /// Say why a job is where it is, and what to do
+    /// Explain why a job is in its state, and what to do about it
     Explain(Box<explain::Args>),
     /// Print a job's output
     Logs(logs::Args),
-    /// Run a program on nodes of its own, now and here
+    /// Run a program on allocated nodes, with input and output here
     Run(Box<run::Args>),
-    /// Hold nodes for a shell here
+    /// Allocate nodes for a shell or a command that runs here
     Alloc(Box<alloc::Args>),
-    /// See what a step that runs writes, and detach with Ctrl-C
+    /// Attach to the output and input of a running step; Ctrl-C detaches
     Attach(attach::Args),
-    /// Start a program on a node of a job that runs
+    /// Start a program on a node of a running job
     Launch(launch::Args),
     /// Start the tasks of a step on this node
     #[command(hide = true)]
     StepTasks,
-    /// Wait for jobs to end, and exit with their code
+    /// Wait for jobs to end, and exit with their exit code
     Wait(wait::Args),
-    /// End jobs
+    /// Cancel jobs, or send them a signal
     Cancel(cancel::Args),
-    /// Keep waiting jobs from starting
+    /// Hold waiting jobs, so that they do not start
     Hold(hold::Args),
-    /// Let held jobs go
+    /// Release held jobs
     Release(release::Args),
-    /// Change what waiting jobs ask for
+    /// Change the request of waiting jobs
     Update(Box<update::Args>),
-    /// Start jobs again from the top
+    /// Requeue jobs: they start again from the beginning
     Requeue(requeue::Args),
-    /// Say that a job's work so far is saved
+    /// Record that a job's work up to now is saved
     Checkpoint(checkpoint::Args),
-    /// Let running jobs give nodes up
+    /// Shrink running jobs to fewer nodes
     Resize(resize::Args),
-    /// Let running jobs stand still
+    /// Suspend running jobs
     Suspend(suspend::Args),
     /// List nodes
     Nodes(nodes::Args),
-    /// Let nothing new start on nodes
+    /// Drain nodes: nothing new starts on them
     Drain(drain::Args),
-    /// Let suspended jobs go on, or jobs start on nodes again
+    /// Resume suspended jobs, or drained nodes
     Resume(resume::Args),
     /// List queues, as a tree
     Queues(queues::Args),
-    /// Say who is owed how much, who has it, and who borrows from whom
+    /// Show fair shares: entitlement, use and borrowing of each queue
     Share(share::Args),
-    /// List, make and delete bookings of nodes
+    /// List, create, change and delete reservations of nodes
     Reservations(reservations::Args),
-    /// Say where waiting jobs' priorities come from
+    /// Show how the priorities of waiting jobs are calculated
     Priority(priority::Args),
-    /// Say how well the GPUs are used, and how long jobs wait
+    /// Show GPU utilization and job waiting times
     Metrics(metrics::Args),
-    /// Add up who used how much, and how much there was
+    /// Report usage by user, account or queue, and the available capacity
     Report(report::Args),
-    /// Write what ran, and where, as files that `kantctld simulate` replays
+    /// Export past jobs and the nodes as files that `kantctld simulate` replays
     Export(export::Args),
-    /// Have the controller read its configuration again
+    /// Make the controller read its configuration again
     Reload(reload::Args),
-    /// Say how the controller is
+    /// Show the controller's status
     Status(status::Args),
-    /// See and change the cluster's controllers, and back up all that they know
+    /// Administer the controllers: membership and backups
     Admin(admin::Args),
-    /// A short page on a topic: jobs, gpus, arrays, queues, environment, slurm
+    /// Show a page on a topic: jobs, gpus, arrays, queues, environment, slurm
     Help(help::Args),
-    /// Print a shell's completions
+    /// Print completions for a shell
     Completions(completions::Args),
-    /// Print the manual page, or write all of them
+    /// Print the manual page, or write all manual pages to a directory
     Man(man::Args),
-    /// Make links that answer as sbatch, squeue and Slurm's other commands
+    /// Create links named sbatch, squeue and so on, which behave as Slurm's commands
     InstallSlurmNames(install_slurm_names::Args),
 }

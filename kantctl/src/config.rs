@@ -1,5 +1,5 @@
-//! Which sockets to ask: from the command line, the environment, or the configuration files.
-//! Never connects.
+//! The sockets of the controller: from the command line, the environment, or the configuration
+//! files.
 
 use crate::output::screen::warn;
 use anyhow::{Context, Result};
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 const SYSTEM_FILE: &str = "/etc/kant/kantctl.toml";
 
-/// The configuration: `explicit` alone if given (it must exist), else the system's file with the
-/// user's laid over it; either may be missing. A user's file that cannot be read is passed over
-/// with a warning: it may be some other user's, as under sudo.
+/// The configuration: only the file `explicit` if given (it must exist), else the system's file
+/// overridden by the user's; either may be missing. A user's file that cannot be read is skipped
+/// with a warning, because under sudo it may belong to another user.
 ///
 /// # Errors
-/// Any other file that cannot be read, or one that does not make sense, by name, line and key.
+/// Any other file that cannot be read or is invalid, with its name, line and key.
 pub fn load(explicit: Option<&Path>) -> Result<ClientConfig> {
     let found = match explicit {
         Some(path) => {
@@ -55,18 +55,18 @@ fn read_or_warn(path: PathBuf) -> Option<(PathBuf, String)> {
     })
 }
 
-/// Later files win, key by key.
+/// Later files override earlier ones, key by key.
 fn merge(files: &[(PathBuf, String)]) -> Result<ClientConfig> {
     let mut merged = toml::Table::new();
     for (path, text) in files {
-        // Alone first: an error in it names the file and the line.
+        // Each file is checked by itself first, so that an error names the file and the line.
         read::<ClientConfig>(&path.display().to_string(), text)?;
         merged.extend(text.parse::<toml::Table>()?);
     }
     let config: ClientConfig = merged.try_into()?;
     anyhow::ensure!(
         !config.sockets.is_empty(),
-        "`sockets` is empty: name the socket of kantctld or kantd"
+        "`sockets` is empty: give the path of a socket of kantctld or kantd"
     );
     Ok(config)
 }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_file_wins_where_it_says_something() {
+    fn the_users_file_overrides_keys_that_it_sets() {
         assert_eq!(merged(&["sockets = [\"/a\"]", "sockets = [\"/b\"]"]).unwrap(), ["/b"]);
         assert_eq!(merged(&["sockets = [\"/a\"]", ""]).unwrap(), ["/a"]);
         assert_eq!(merged(&[]).unwrap(), ClientConfig::default().sockets);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_named_must_exist() {
+    fn an_explicit_file_must_exist() {
         let error = load(Some(Path::new("/nonexistent/kantctl.toml"))).unwrap_err();
         assert!(format!("{error:#}").contains("/nonexistent/kantctl.toml"));
     }

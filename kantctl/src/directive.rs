@@ -1,35 +1,33 @@
-//! `#KANT` and `#SBATCH` lines: options that a script brings along, read until its first command.
-//! Reads the same definition as the command line; never changes the script.
+//! `#KANT` and `#SBATCH` directives: options in a script's comments, read up to its first command.
+//! They are parsed with the same definition as the command line.
 
 use crate::failure::Failure;
-use crate::submission::complaint::explain;
 use crate::submission::options::{Options, read_words};
-use crate::submission::words::split;
+use crate::submission::parse_error::explain;
+use crate::submission::shell_words::split;
 
-/// What a directive begins with, the stronger one last: a script may keep Slurm's directives and
-/// say what differs here.
+/// What a directive begins with; later markers override earlier ones, so that a script can keep
+/// Slurm's directives and override some of them for kant.
 const MARKERS: [&str; 2] = ["#SBATCH", "#KANT"];
 
-/// Stands alone on a line between the components of a set: Slurm's word, and its older one.
-const BETWEEN: [&str; 2] = ["hetjob", "packjob"];
+/// The directive that separates components of a het job: Slurm's current name, and its older one.
+const SEPARATORS: [&str; 2] = ["hetjob", "packjob"];
 
-/// What lines begin with that ask Slurm's plug-ins for burst buffers (man sbatch,
-/// `burst_buffer.conf`).
+/// Markers of directives for Slurm's burst buffer plug-ins (man sbatch, `burst_buffer.conf`).
 const BURST_BUFFERS: [&str; 3] = ["#BB", "#BB_LUA", "#DW"];
 
-/// What a script asks for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Directives {
-    /// Of each component, mostly of one; merged: `#KANT` wins over `#SBATCH`, later lines over
-    /// earlier ones.
+    /// Options of each component (usually there is one); `#KANT` overrides `#SBATCH`, and later
+    /// lines override earlier ones.
     pub components: Vec<Options>,
-    /// Lines (from 1) of directives after the first command, which are not read.
+    /// Line numbers (from 1) of directives after the first command, which are ignored.
     pub too_late: Vec<usize>,
-    /// Lines that ask for burst buffers, with what they begin with.
+    /// Line numbers of burst buffer directives, with their markers.
     pub burst_buffers: Vec<(usize, &'static str)>,
 }
 
-/// Reads a script's directives. `origin` names the script in messages.
+/// Reads a script's directives. `origin` is the script's name in messages.
 ///
 /// # Errors
 /// [`Failure`] naming script, line and option.
@@ -37,7 +35,7 @@ pub fn read(origin: &str, script: &str) -> Result<Directives, Failure> {
     let head = script.lines().take_while(|line| !is_command(line)).count();
     let lines: Vec<(usize, &str)> = numbered(script).take(head).collect();
     let mut directives = Directives::default();
-    for lines in lines.split(|(_, line)| is_between(line)) {
+    for lines in lines.split(|(_, line)| is_separator(line)) {
         directives.components.push(component(origin, lines)?);
     }
     directives.too_late = numbered(script)
@@ -55,7 +53,7 @@ pub fn read(origin: &str, script: &str) -> Result<Directives, Failure> {
     Ok(directives)
 }
 
-/// What the lines of one component ask for.
+/// Options of the lines of one component.
 fn component(origin: &str, lines: &[(usize, &str)]) -> Result<Options, Failure> {
     let mut options = Options::default();
     for marker in MARKERS {
@@ -68,7 +66,7 @@ fn component(origin: &str, lines: &[(usize, &str)]) -> Result<Options, Failure> 
             read_words(&line_words).map_err(|error| refused(explain(&error)))?;
             words.extend(line_words);
         }
-        // Line by line each was fine; together they may still exclude each other.
+        // Each line is valid, but together they may still conflict.
         let layer = read_words(&words).map_err(|error| {
             Failure::usage(anyhow::anyhow!("{origin}: {marker} lines: {}", explain(&error)))
         })?;
@@ -77,12 +75,12 @@ fn component(origin: &str, lines: &[(usize, &str)]) -> Result<Options, Failure> 
     Ok(options)
 }
 
-/// Does this line end a component?
-fn is_between(line: &str) -> bool {
+/// Whether the line separates two components.
+fn is_separator(line: &str) -> bool {
     let mut texts = MARKERS.iter().filter_map(|marker| after_marker(line, marker));
     texts.any(|text| {
         split(text).is_ok_and(
-            |words| matches!(words.as_slice(), [word] if BETWEEN.contains(&word.as_str())),
+            |words| matches!(words.as_slice(), [word] if SEPARATORS.contains(&word.as_str())),
         )
     })
 }
@@ -91,13 +89,13 @@ fn numbered(script: &str) -> impl Iterator<Item = (usize, &str)> {
     script.lines().enumerate().map(|(index, line)| (index + 1, line))
 }
 
-/// Neither blank nor a comment.
+/// Whether the line is neither blank nor a comment.
 fn is_command(line: &str) -> bool {
     let line = line.trim_start();
     !line.is_empty() && !line.starts_with('#')
 }
 
-/// The text after the marker, which stands at the line's begin and ends with a blank.
+/// The text after the marker, which starts the line and is followed by whitespace.
 fn after_marker<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(marker)?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(rest)
@@ -138,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn our_lines_win_over_slurms_in_any_order() {
+    fn kant_lines_override_slurm_lines_in_any_order() {
         let script = "#!/bin/sh\n#KANT -p gpu --mem=1G\n#SBATCH -p cpu -n 2 --mem-per-cpu=2G\n";
         assert_eq!(options(script), words("-p gpu --mem=1G -n 2"));
     }
 
     #[test]
-    fn a_line_of_its_own_stands_between_components() {
+    fn a_separator_line_starts_a_new_component() {
         let script = "#!/bin/sh\n#SBATCH -n 2\n#KANT --time=10\n#SBATCH hetjob # more\n\
                       #SBATCH -n 3\n#KANT -n 4\n#KANT hetjob\n#SBATCH packjob\n#SBATCH -N 5\n";
         let components = read("a.sh", script).unwrap().components;
@@ -155,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_option_names_file_line_option_and_the_nearest() {
+    fn an_unknown_option_is_reported_with_file_line_and_nearest_name() {
         let message = refused("#!/bin/sh\n\n#SBATCH --tiem=10\n");
         let expected = "a.sh, line 3: #SBATCH: there is no option --tiem: did you mean --time?";
         assert_eq!(message, expected);
     }
 
     #[test]
-    fn what_is_not_supported_is_not_ignored() {
+    fn unsupported_options_are_refused_not_ignored() {
         let message = refused("#!/bin/sh\n#SBATCH --licenses=matlab:1\n");
         assert!(message.contains("line 2") && message.contains("not supported"), "{message}");
     }
@@ -174,7 +172,7 @@ mod tests {
             ("#KANT --time", "--time"),
             ("#KANT -J 'x", "not closed"),
             ("#KANT --wrap true", "command line"),
-            ("#KANT script.sh", "no option"),
+            ("#KANT script.sh", "not an option"),
             ("#KANT --mem=1G\n#KANT --mem-per-cpu=1G", "cannot be used with"),
         ] {
             let message = refused(&format!("#!/bin/sh\n{line}\n"));

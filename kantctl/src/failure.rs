@@ -1,21 +1,21 @@
-//! Why a verb failed, and the exit code that says whose turn it is. Never exits; main does.
+//! Why a verb failed, and its exit code.
 
 use net::ClientError;
 use std::fmt;
 
 pub const OK: u8 = 0;
 
-/// What failed, for the exit code.
+/// The kind of failure, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The controller said no, or something on this side did not work: exit code 1.
+    /// The controller refused, or something failed on this side: exit code 1.
     Refused,
-    /// The command line does not make sense: exit code 2.
+    /// The command line is invalid: exit code 2.
     Usage,
     /// The controller cannot be reached: exit code 3.
     Unreachable,
-    /// Nobody reads stdout any more (`kantctl queue | head`): nothing is said, and the exit code
-    /// is what a shell shows of SIGPIPE.
+    /// The reader of stdout has closed it (`kantctl queue | head`): nothing is printed, and the
+    /// exit code is the one that a shell reports for SIGPIPE.
     ReaderGone,
 }
 
@@ -31,12 +31,11 @@ impl Kind {
     }
 }
 
-/// A failure with its cause chain and, where known, what to do next.
+/// A failure with its causes and, if known, what to do next.
 #[derive(Debug)]
 pub struct Failure {
-    /// For the exit code.
     pub kind: Kind,
-    /// What failed and why.
+    /// What failed, with its causes.
     pub error: anyhow::Error,
     /// What to do next.
     pub hint: Option<String>,
@@ -47,30 +46,30 @@ impl Failure {
         Self { kind, error: error.into(), hint: None }
     }
 
-    /// The controller, or something on this side, said no.
+    /// The controller refused, or something failed on this side.
     pub fn refused(error: impl Into<anyhow::Error>) -> Self {
         Self::new(Kind::Refused, error)
     }
 
-    /// The command line does not make sense.
+    /// The command line is invalid.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::new(Kind::Usage, error)
     }
 
-    /// A refusal in these words.
+    /// A refusal with this text.
     #[must_use]
     pub fn message(text: String) -> Self {
         Self::refused(anyhow::Error::msg(text))
     }
 
-    /// Is it that a node, not the controller, is out of contact?
+    /// Whether a node, rather than the controller, does not respond.
     #[must_use]
     pub fn is_silent_node(&self) -> bool {
-        self.error.downcast_ref().is_some_and(says_silent_node)
+        self.error.downcast_ref().is_some_and(is_silent_node)
     }
 
-    /// For programs: a stable word (the controller's, or the kind of failure), what failed, and
-    /// what to do next where that is known.
+    /// For programs: a stable code (the controller's, or the kind of failure), what failed, and
+    /// what to do next if known.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         let kind = match self.kind {
@@ -82,7 +81,7 @@ impl Failure {
         serde_json::json!({ "code": code, "message": message, "hint": self.hint })
     }
 
-    /// The controller's word for it, if it is one of its refusals.
+    /// The controller's error code, if the controller refused.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         match self.error.downcast_ref() {
@@ -91,12 +90,12 @@ impl Failure {
         }
     }
 
-    /// The whole chain of causes in one line.
+    /// All causes, in one line.
     fn chain(&self) -> String {
         let mut shown: Vec<String> = Vec::new();
         for cause in self.error.chain() {
             let text = cause.to_string();
-            // A message that already tells its cause is not told twice.
+            // A cause that the message already contains is not repeated.
             if !shown.last().is_some_and(|last| last.contains(&text)) {
                 shown.push(text);
             }
@@ -104,7 +103,7 @@ impl Failure {
         shown.join(": ")
     }
 
-    /// The same with a hint what to do next.
+    /// The same failure with a hint: what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -112,24 +111,24 @@ impl Failure {
     }
 }
 
-/// Did the controller answer that a node is silent? No absence of the controller, though a 502 too.
+/// Whether the controller answered that a node does not respond. The status is 502, but the
+/// controller itself is reachable.
 #[must_use]
-pub fn says_silent_node(error: &ClientError) -> bool {
+pub fn is_silent_node(error: &ClientError) -> bool {
     matches!(error, ClientError::Refused { error, .. } if error.code == "node_silent")
 }
 
-/// The codes of such answers.
-const NOTHING_DONE: [&str; 4] =
+const NOT_EXECUTED: [&str; 4] =
     ["no-leader", "controller-unreachable", "too_many_requests", "too_many_connections"];
 
-/// Did a daemon answer that nobody was there to do it: that no controller leads, that the one it
-/// would pass this on to cannot be reached, or that it has too much else to do for the same user?
+/// Whether a daemon answered that it did not execute the request: no controller leads, the one to
+/// forward to cannot be reached, or this user has too many requests open.
 #[must_use]
-pub fn says_nothing_done(error: &ClientError) -> bool {
+pub fn is_not_executed(error: &ClientError) -> bool {
     matches!(
         error,
         ClientError::Refused { error, .. }
-            if NOTHING_DONE.contains(&error.code.as_str())
+            if NOT_EXECUTED.contains(&error.code.as_str())
     )
 }
 
@@ -142,10 +141,10 @@ impl From<anyhow::Error> for Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let (kind, hint) = match &error {
-            ClientError::Refused { error: told, .. } if says_silent_node(&error) => {
-                (Kind::Refused, told.hint.clone())
+            ClientError::Refused { error: refusal, .. } if is_silent_node(&error) => {
+                (Kind::Refused, refusal.hint.clone())
             }
-            // A daemon in between, or a controller that leads nothing.
+            // From a daemon in between, or from a controller without a leader.
             ClientError::Refused { status: 502..=504, error } => {
                 (Kind::Unreachable, error.hint.clone())
             }
@@ -159,7 +158,7 @@ impl From<ClientError> for Failure {
     }
 }
 
-/// The whole chain of causes in one line, and the hint in a second.
+/// All causes in one line, and the hint in a second.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.chain())?;
@@ -173,7 +172,7 @@ mod tests {
     use anyhow::Context;
 
     #[test]
-    fn causes_are_told_once_and_the_hint_last() {
+    fn causes_are_printed_once_and_the_hint_last() {
         let error = std::io::Error::other("no space");
         let error = Err::<(), _>(error).context("failed to write x: no space").unwrap_err();
         let failure = Failure::from(error).hint("delete something");

@@ -1,4 +1,5 @@
-//! Jobs as users name them: `42`, `42_7`, `42+1`, `42_[0-3],50`. Never looks whether they exist.
+//! Job names as users write them: `42`, `42_7`, `42+1`, `42_[0-3],50`. Whether the jobs exist is
+//! not checked here.
 
 use common::hostlist::{self, HostlistError};
 use common::id::JobKey;
@@ -6,7 +7,6 @@ use common::wire::api::JobView;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-/// A text that names no jobs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeysError {
     #[error(
@@ -14,23 +14,22 @@ pub enum KeysError {
          (42_[0-3],50)"
     )]
     Shape,
-    /// Stands for too many jobs.
-    #[error("it stands for more than {} jobs", hostlist::HOSTS_MAX)]
+    #[error("this list contains more than {} jobs", hostlist::HOSTS_MAX)]
     TooMany,
 }
 
-/// The jobs that one word names.
+/// The jobs of one argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys(pub Vec<JobKey>);
 
 impl FromStr for Keys {
     type Err = KeysError;
-    /// Lists of jobs are written as lists of nodes are.
+    /// Lists of jobs have the same syntax as lists of nodes.
     fn from_str(text: &str) -> Result<Self, KeysError> {
         if text.contains('.') {
             return Err(KeysError::Shape);
         }
-        // No node has a plus in its name, as components of sets have; and no job has a dot.
+        // Node names may not contain the `+` of components, and job names contain no dot.
         let names = hostlist::expand(&text.replace('+', ".")).map_err(|error| match error {
             HostlistError::TooMany(_) => KeysError::TooMany,
             _ => KeysError::Shape,
@@ -40,16 +39,16 @@ impl FromStr for Keys {
     }
 }
 
-/// All the jobs that several words name, each once, in the order given.
+/// All jobs of several arguments, without duplicates, in the given order.
 #[must_use]
-pub fn all(words: &[Keys]) -> Vec<JobKey> {
+pub fn flatten(words: &[Keys]) -> Vec<JobKey> {
     let mut seen = BTreeSet::new();
     words.iter().flat_map(|word| &word.0).copied().filter(|key| seen.insert(*key)).collect()
 }
 
-/// Is a job among those named: by its key, its array or set, or its plain number?
+/// Whether a job is listed: by its key, its array or het job, or its plain number.
 #[must_use]
-pub fn name(keys: &[JobKey], job: &JobView) -> bool {
+pub fn contains_job(keys: &[JobKey], job: &JobView) -> bool {
     keys.iter().any(|key| names_of(job).contains(&Some(*key)))
 }
 
@@ -59,19 +58,17 @@ fn names_of(job: &JobView) -> [Option<JobKey>; 5] {
     [Some(job.key), Some(whole), number, Some(job.name()), Some(job.whole())]
 }
 
-/// The same for many jobs, in the same time however many are named.
-pub struct Named(BTreeSet<JobKey>);
+/// A set of job keys with fast lookup, for long lists.
+pub struct JobKeySet(BTreeSet<JobKey>);
 
-impl Named {
-    /// Those that are named.
+impl JobKeySet {
     #[must_use]
     pub fn new(keys: &[JobKey]) -> Self {
         Self(keys.iter().copied().collect())
     }
 
-    /// Is this one among them?
     #[must_use]
-    pub fn holds(&self, job: &JobView) -> bool {
+    pub fn contains_job(&self, job: &JobView) -> bool {
         names_of(job).iter().flatten().any(|key| self.0.contains(key))
     }
 }
@@ -81,9 +78,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_tasks_and_ranges_are_named_in_one_word() {
+    fn jobs_tasks_and_ranges_are_read_from_one_argument() {
         let show = |text: &str| -> Vec<String> {
-            all(&[text.parse().unwrap()]).iter().map(ToString::to_string).collect()
+            flatten(&[text.parse().unwrap()]).iter().map(ToString::to_string).collect()
         };
         assert_eq!(show("42"), ["42"]);
         assert_eq!(show("42_[0-2],7,42_1"), ["42_0", "42_1", "42_2", "7"]);
@@ -91,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_names_no_job() {
+    fn invalid_text_is_refused() {
         for text in ["", "x", "-1", "42_", "42_x", "42_[", "42.5", "99999999999", "1 2"] {
             assert_eq!(text.parse::<Keys>(), Err(KeysError::Shape), "{text}");
         }

@@ -1,19 +1,18 @@
-//! kantctl, the command line of kant: from arguments to an exit code.
-//! Never decides anything about jobs; it asks the controller and shows the answer.
+//! kantctl, the command line of kant: from arguments to an exit code. It never decides anything
+//! about jobs; it asks the controller and shows the answer.
 
 pub mod cli;
 pub mod config;
 pub mod directive;
 pub mod failure;
+pub mod full_screen;
 pub mod keys;
 pub mod output;
-pub mod quick;
 pub mod server;
 pub mod signals;
 pub mod slurm;
 pub mod step;
 pub mod submission;
-pub mod terminal;
 pub mod verb;
 
 use anyhow::Context;
@@ -28,24 +27,23 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The command line, for manual pages and completions.
+/// The complete command line, from which manual pages and completions are generated.
 #[must_use]
 pub fn command() -> clap::Command {
     Cli::command().mut_subcommand("submit", |submit| submit.args_override_self(true))
 }
 
-/// Runs a command line; the first argument is the program's name. Gives the exit code.
+/// Runs a command line, whose first argument is the program's name, and returns the exit code.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(command) = slurm::command::SlurmCommand::from_program(arguments.first()) {
         return slurm::command::run(command, &arguments);
     }
-    let parsed = || {
-        let matches = command().try_get_matches_from(&arguments)?;
-        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
-    };
-    let cli = match quick::read(&arguments).map_or_else(parsed, Ok) {
+    let parsed = command()
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command())));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, arguments.iter().any(|word| word == "submit")),
     };
@@ -53,42 +51,46 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_verb(cli, &screen).unwrap_or_else(|failure| {
         screen::print_failure(&failure);
         if screen.json {
-            // Whoever should read it is gone then, and the exit code says the rest.
+            // If stdout is closed, the exit code still reports the failure.
             drop(screen.failure(&failure));
         }
         failure.kind.code()
     })
 }
 
-/// Shows what clap says: help, the version, or what is wrong with the arguments.
+/// Prints clap's output: help, the version, or an error in the arguments.
 fn refuse(error: &clap::Error, submits: bool) -> u8 {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
     let refused = match error.kind() {
-        ErrorKind::UnknownArgument if submits => text(ContextKind::InvalidArg).and_then(not_yet),
-        ErrorKind::ArgumentConflict if submits => {
-            submission::complaint::conflict(error).map(Failure::usage)
+        ErrorKind::UnknownArgument if submits => {
+            text(ContextKind::InvalidArg).and_then(unsupported_option)
         }
-        ErrorKind::InvalidSubcommand => text(ContextKind::InvalidSubcommand).and_then(of_slurm),
+        ErrorKind::ArgumentConflict if submits => {
+            submission::parse_error::conflict(error).map(Failure::usage)
+        }
+        ErrorKind::InvalidSubcommand => {
+            text(ContextKind::InvalidSubcommand).and_then(slurm_command)
+        }
         _ => None,
     };
     match refused {
         Some(failure) => screen::print_failure(&failure),
-        // Nobody is left to tell when stdout and stderr are gone.
+        // Nothing is left to do when stdout and stderr are closed.
         None => drop(error.print()),
     }
     if error.use_stderr() { Kind::Usage.code() } else { failure::OK }
 }
 
-/// An option of sbatch that is none of ours.
-fn not_yet(option: &str) -> Option<Failure> {
-    Some(Failure::usage(anyhow::Error::msg(submission::complaint::not_yet(option)?)))
+/// A message about an option of sbatch that kant does not support.
+fn unsupported_option(option: &str) -> Option<Failure> {
+    Some(Failure::usage(anyhow::Error::msg(submission::parse_error::unsupported(option)?)))
 }
 
-/// A command of Slurm as a verb.
-fn of_slurm(word: &str) -> Option<Failure> {
+/// A message about a Slurm command that is used as a verb.
+fn slurm_command(word: &str) -> Option<Failure> {
     let hint = slurm::instead_of(word)?;
     Some(Failure::usage(anyhow::anyhow!("there is no verb `{word}`")).hint(hint))
 }
@@ -105,7 +107,7 @@ fn run_verb(cli: Cli, screen: &Screen) -> Result<u8, Failure> {
         _ => {}
     }
     if matches!(cli.verb, Verb::Cancel(_) | Verb::Requeue(_)) {
-        signals::outlast_the_own_job()?;
+        signals::block_sigterm_in_job()?;
     }
     let server = server(&cli.global)?;
     runtime()?.block_on(ask(&cli.verb, &server, screen))
@@ -135,7 +137,7 @@ fn retry_from_env() -> Result<Option<Span>, Failure> {
     })
 }
 
-/// An environment variable; an empty one is as good as none.
+/// An environment variable; an empty one counts as unset.
 fn from_env(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -1,9 +1,9 @@
-//! kantctl, the program: hands its arguments to the library and exits with its code. Never does
-//! more.
+//! kantctl, the program: passes its arguments to the library and exits with its code. It never
+//! does more.
 //!
-//! SIGPIPE stays ignored, as Rust starts programs: a controller that dies while it is written to
-//! must be an error that is tried again, not the end of kantctl. `output::screen` is quiet itself
-//! when stdout's reader has left.
+//! SIGPIPE stays ignored, as Rust starts programs: a write to a controller that has just died must
+//! return an error that can be retried, not end kantctl. `output::screen` exits quietly itself when
+//! the reader of stdout has gone.
 
 use std::process::ExitCode;
 

@@ -1,18 +1,18 @@
-//! Asking the controller, on the first of its sockets that answers, and again for a while where
-//! asking twice does no harm. Never decides what an answer means.
+//! Client of the controller: sends a request to the first socket that accepts connections, and
+//! retries for a while where a repeated request does no harm.
 
 mod exchange;
-mod failing;
 mod path;
+mod retrying;
 
-use crate::failure::{Failure, Kind, says_nothing_done, says_silent_node};
+use crate::failure::{Failure, Kind, is_not_executed, is_silent_node};
 use crate::output::screen::note;
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use exchange::{get_bytes, post_bytes, streamed};
-use failing::Failing;
 use net::{Backoff, Client, ClientError, Endpoint};
 pub use path::encoded;
+use retrying::Retrying;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -20,47 +20,46 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-/// How long verbs without a patience of their own keep asking: an election, or a controller's
-/// restart, takes a second or two.
+/// How long most verbs keep retrying: an election, or a controller's restart, takes a second or
+/// two.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 const BACKOFF_CAP: Duration = Duration::from_secs(2);
-/// The longest a long poll is asked to wait; a daemon's answer limit is above it.
+/// The longest time that a long poll is asked to wait; a daemon's response timeout is above it.
 pub const POLL_SECONDS: u64 = 20;
-/// Time for an answer beyond what it was asked to wait.
+/// Time for an answer in addition to the time of a long poll.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30 + POLL_SECONDS);
-/// So many wishes of one command are on their way at once: the controller writes them to disk
-/// together.
+/// Requests of one command that are sent concurrently: the controller writes them to disk together.
 pub const AT_ONCE: usize = 16;
 
-#[derive(Debug)]
+/// The controller. Clones share their connections.
+#[derive(Debug, Clone)]
 pub struct Server {
     clients: Vec<Client>,
     retry: Option<Duration>,
-    /// Its questions without an answer for now: the first says so, the last that it has one.
-    failing: Arc<AtomicUsize>,
+    /// Requests that are being retried: the first reports the problem, the last its end.
+    retrying: Arc<AtomicUsize>,
 }
 
-/// Which failures may be followed by asking again.
+/// Which failed requests may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
-    /// Only when nothing was done: nothing was sent, or to nobody who leads.
+pub enum Retry {
+    /// Only those that were not executed: nothing was sent, or no leader received it.
     IfUnsent,
-    /// Always when no answer came: asking twice does no harm.
+    /// All that were not answered: a repeated request does no harm.
     IfUnanswered,
 }
 
-/// Why there is no answer.
-enum Silence {
-    /// No socket answers, each for its reason.
+enum NoAnswer {
+    /// No socket accepts connections; one error for each.
     Unreached(Vec<ClientError>),
-    /// One answered, or broke off.
+    /// A daemon refused, or the connection broke.
     Failed(ClientError),
 }
 
 impl Server {
-    /// The controller behind these sockets, tried in order. `retry` replaces every verb's own
-    /// patience.
+    /// The controller behind these sockets, tried in order. `retry` replaces every verb's own retry
+    /// time.
     #[must_use]
     pub fn new(sockets: &[PathBuf], retry: Option<Duration>) -> Self {
         let client = |path: &PathBuf| {
@@ -68,83 +67,85 @@ impl Server {
                 .with_answer_limit(Some(ANSWER_LIMIT))
                 .with_idle_connections(AT_ONCE)
         };
-        Self { clients: sockets.iter().map(client).collect(), retry, failing: Arc::default() }
+        Self { clients: sockets.iter().map(client).collect(), retry, retrying: Arc::default() }
     }
 
-    /// The same, asking once.
+    /// The same controller, without retries.
     #[must_use]
-    pub fn impatient(&self) -> Self {
-        Self { retry: Some(Duration::ZERO), ..self.again() }
+    pub fn without_retries(&self) -> Self {
+        Self { retry: Some(Duration::ZERO), ..self.clone() }
     }
 
-    /// Asks for what has no end: gives the answer as it comes.
+    /// Requests a stream without end, and returns the answer's body as it arrives.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn stream(&self, path: &str, patience: Duration) -> Result<Body, Failure> {
-        self.ask(Again::IfUnanswered, patience, async |client| streamed(client, path).await).await
+        self.request(Retry::IfUnanswered, patience, async |client| streamed(client, path).await)
+            .await
     }
 
-    /// How long to keep asking: as the user said with --retry, or so long.
+    /// How long to keep retrying: the user's --retry, or `own`.
     #[must_use]
     pub fn patience(&self, own: Duration) -> Duration {
         self.retry.unwrap_or(own)
     }
 
-    /// Asks for something.
+    /// Sends a GET request, with the usual retry time.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer, or a refusal.
+    /// [`Failure`] when there is no answer, or the controller refuses.
     pub async fn get<A: DeserializeOwned>(&self, path: &str) -> Result<A, Failure> {
         self.get_for(path, PATIENCE).await
     }
 
-    /// Asks for something, and again for so long while nobody answers.
+    /// Sends a GET request, and retries for `patience`.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn get_for<A: DeserializeOwned>(
         &self,
         path: &str,
         patience: Duration,
     ) -> Result<A, Failure> {
-        self.ask(Again::IfUnanswered, patience, async |client| client.get(path).await).await
+        self.request(Retry::IfUnanswered, patience, async |client| client.get(path).await).await
     }
 
-    /// Puts a wish. `again` says what it would do if it were granted twice.
+    /// Sends a POST request. `retry` depends on what the request does when it is executed twice.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer, or a refusal.
-    pub async fn post<Q, A>(&self, path: &str, wish: &Q, again: Again) -> Result<A, Failure>
+    /// [`Failure`] when there is no answer, or the controller refuses.
+    pub async fn post<Q, A>(&self, path: &str, request: &Q, retry: Retry) -> Result<A, Failure>
     where
         Q: Serialize,
         A: DeserializeOwned,
     {
-        self.ask(again, PATIENCE, async |client| client.post(path, wish).await).await
+        self.request(retry, PATIENCE, async |client| client.post(path, request).await).await
     }
 
-    /// Puts a wish that carries its own key, so that it is granted once however often it is sent.
+    /// Sends a POST request that has a request key, so that it is executed only once.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn post_keyed<Q, A>(
         &self,
         path: &str,
-        wish: &Q,
+        request: &Q,
         patience: Duration,
     ) -> Result<A, Failure>
     where
         Q: Serialize,
         A: DeserializeOwned,
     {
-        self.ask(Again::IfUnanswered, patience, async |client| client.post(path, wish).await).await
+        self.request(Retry::IfUnanswered, patience, async |client| client.post(path, request).await)
+            .await
     }
 
-    /// Asks for something that comes in lines, the first of a kind of its own, the others added one
-    /// by one to what `start` makes of it.
+    /// Requests an answer in JSON lines: the first line has a type of its own; the others are added
+    /// one by one to what `start` returns for the first.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer, or a refusal.
+    /// [`Failure`] when there is no answer, or the controller refuses.
     pub async fn get_lines<H, L, S>(
         &self,
         path: &str,
@@ -156,47 +157,41 @@ impl Server {
         L: DeserializeOwned,
     {
         let lines = async |client: &Client| client.get_lines(path, &start, &add).await;
-        self.ask(Again::IfUnanswered, PATIENCE, lines).await
+        self.request(Retry::IfUnanswered, PATIENCE, lines).await
     }
 
-    /// Asks for bytes, with the headers they come with.
+    /// Requests bytes, with the response headers.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn get_bytes_for(
         &self,
         path: &str,
         patience: Duration,
     ) -> Result<(HeaderMap, Bytes), Failure> {
-        self.ask(Again::IfUnanswered, patience, async |client| get_bytes(client, path).await).await
+        self.request(Retry::IfUnanswered, patience, async |client| get_bytes(client, path).await)
+            .await
     }
 
-    /// The same controller, on the same connections.
+    /// The same controller over new connections, for another thread, without retries.
     #[must_use]
-    pub fn again(&self) -> Self {
-        let failing = self.failing.clone();
-        Self { clients: self.clients.clone(), retry: self.retry, failing }
+    pub fn reconnected(&self) -> Self {
+        self.reconnected_with_timeout(ANSWER_LIMIT)
     }
 
-    /// The same controller on connections of its own, for another thread: it keeps asking nobody.
+    /// The same, with a limit on the time for an answer.
     #[must_use]
-    pub fn fresh(&self) -> Self {
-        self.fresh_within(ANSWER_LIMIT)
-    }
-
-    /// The same, for who wants an answer soon or none.
-    #[must_use]
-    pub fn fresh_within(&self, limit: Duration) -> Self {
-        let again =
+    pub fn reconnected_with_timeout(&self, limit: Duration) -> Self {
+        let client =
             |client: &Client| Client::new(client.endpoint().clone()).with_answer_limit(Some(limit));
-        let clients = self.clients.iter().map(again).collect();
-        Self { clients, retry: Some(Duration::ZERO), failing: Arc::default() }
+        let clients = self.clients.iter().map(client).collect();
+        Self { clients, retry: Some(Duration::ZERO), retrying: Arc::default() }
     }
 
-    /// Puts bytes where they belong, however often they are sent; the answer says nothing more.
+    /// Posts bytes in a request that may be repeated; the answer has no content.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer in all that time, or a refusal.
+    /// [`Failure`] when there is no answer within the retry time, or the controller refuses.
     pub async fn post_bytes(
         &self,
         path: &str,
@@ -204,36 +199,36 @@ impl Server {
         patience: Duration,
     ) -> Result<(), Failure> {
         let ask = async |client: &Client| post_bytes(client, path, bytes.clone()).await;
-        self.ask(Again::IfUnanswered, patience, ask).await
+        self.request(Retry::IfUnanswered, patience, ask).await
     }
 
-    async fn ask<A>(
+    async fn request<A>(
         &self,
-        again: Again,
+        retry: Retry,
         patience: Duration,
-        question: impl AsyncFn(&Client) -> Result<A, ClientError>,
+        send: impl AsyncFn(&Client) -> Result<A, ClientError>,
     ) -> Result<A, Failure> {
         let patience = self.patience(patience);
         let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_CAP);
-        let mut failing: Option<Failing<'_>> = None;
+        let mut retrying: Option<Retrying<'_>> = None;
         loop {
-            let silence = match self.ask_once(&question).await {
+            let no_answer = match self.request_once(&send).await {
                 Ok(answer) => {
-                    if failing.is_some_and(|failing| failing.is_last()) {
+                    if retrying.is_some_and(|retrying| retrying.is_last()) {
                         note("the controller answers again");
                     }
                     return Ok(answer);
                 }
-                Err(silence) => silence,
+                Err(no_answer) => no_answer,
             };
-            let is_new = failing.is_none();
-            let one = failing.get_or_insert_with(|| Failing::one_more(&self.failing));
+            let is_new = retrying.is_none();
+            let one = retrying.get_or_insert_with(|| Retrying::new(&self.retrying));
             let left = patience.saturating_sub(one.since.elapsed());
-            if !may_ask_again(&silence, again) || left.is_zero() {
-                return Err(silence.into());
+            if !may_retry(&no_answer, retry) || left.is_zero() {
+                return Err(no_answer.into());
             }
             if is_new && one.is_last() {
-                let failure = Failure::from(silence);
+                let failure = Failure::from(no_answer);
                 note(&failure.error.to_string());
                 note(&format!("trying again for {} s", patience.as_secs()));
             }
@@ -241,55 +236,55 @@ impl Server {
         }
     }
 
-    /// Asks the first socket that anybody listens on.
-    async fn ask_once<A>(
+    /// Sends the request to the first socket that accepts connections.
+    async fn request_once<A>(
         &self,
-        question: &impl AsyncFn(&Client) -> Result<A, ClientError>,
-    ) -> Result<A, Silence> {
+        send: &impl AsyncFn(&Client) -> Result<A, ClientError>,
+    ) -> Result<A, NoAnswer> {
         let mut unreached = Vec::new();
         for client in &self.clients {
-            match question(client).await {
+            match send(client).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) if error.is_unreachable() => unreached.push(error),
-                Err(error) => return Err(Silence::Failed(error)),
+                Err(error) => return Err(NoAnswer::Failed(error)),
             }
         }
-        Err(Silence::Unreached(unreached))
+        Err(NoAnswer::Unreached(unreached))
     }
 }
 
-fn may_ask_again(silence: &Silence, again: Again) -> bool {
-    match silence {
-        Silence::Unreached(_) => true,
-        Silence::Failed(error) => {
+fn may_retry(no_answer: &NoAnswer, retry: Retry) -> bool {
+    match no_answer {
+        NoAnswer::Unreached(_) => true,
+        NoAnswer::Failed(error) => {
             let unanswered = match error {
-                error if says_nothing_done(error) => return true,
+                error if is_not_executed(error) => return true,
                 ClientError::Interrupted { .. } | ClientError::TimedOut { .. } => true,
-                // A daemon in between, or a controller that leads nothing at the moment.
-                ClientError::Refused { status: 502..=504, .. } => !says_silent_node(error),
+                // From a daemon in between, or from a controller without a leader.
+                ClientError::Refused { status: 502..=504, .. } => !is_silent_node(error),
                 _ => false,
             };
-            unanswered && again == Again::IfUnanswered
+            unanswered && retry == Retry::IfUnanswered
         }
     }
 }
 
-impl From<Silence> for Failure {
-    fn from(silence: Silence) -> Self {
-        let errors = match silence {
-            Silence::Failed(error) => return error.into(),
-            Silence::Unreached(errors) => errors,
+impl From<NoAnswer> for Failure {
+    fn from(no_answer: NoAnswer) -> Self {
+        let errors = match no_answer {
+            NoAnswer::Failed(error) => return error.into(),
+            NoAnswer::Unreached(errors) => errors,
         };
         let reasons: Vec<String> = errors.iter().map(reason).collect();
         let text = format!("failed to reach the controller: {}", reasons.join("; "));
         Failure::new(Kind::Unreachable, anyhow::Error::msg(text)).hint(
-            "is the daemon running? `systemctl status kantctld kantd`; another socket is named \
+            "is the daemon running? `systemctl status kantctld kantd`; name another socket \
              with --socket or KANT_SOCKET",
         )
     }
 }
 
-/// What is wrong with a socket.
+/// The reason why a socket does not answer.
 fn reason(error: &ClientError) -> String {
     match error {
         ClientError::Unreachable { endpoint, source, .. } => format!("{endpoint}: {source}"),
@@ -303,7 +298,7 @@ mod tests {
     use net::ApiError;
 
     #[tokio::test]
-    async fn an_absent_controller_is_named_by_its_sockets() {
+    async fn the_error_for_an_unreachable_controller_lists_its_sockets() {
         let sockets = ["/nonexistent/a.sock".into(), "/nonexistent/b.sock".into()];
         let server = Server::new(&sockets, Some(Duration::ZERO));
         let failure = server.get::<()>("/v1/status").await.unwrap_err();
@@ -314,17 +309,17 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_repeated_after_silence_only_where_that_does_no_harm() {
+    fn requests_are_retried_only_where_that_does_no_harm() {
         let refused = |status, code: &str| {
             let error = ApiError { code: code.to_owned(), message: String::new(), hint: None };
-            Silence::Failed(ClientError::Refused { status, error })
+            NoAnswer::Failed(ClientError::Refused { status, error })
         };
         let lost = || {
             let (endpoint, source) = ("a".to_owned(), std::io::Error::other("gone").into());
-            Silence::Failed(ClientError::Interrupted { endpoint, source })
+            NoAnswer::Failed(ClientError::Interrupted { endpoint, source })
         };
-        for (silence, if_unsent, if_unanswered) in [
-            (Silence::Unreached(Vec::new()), true, true),
+        for (no_answer, if_unsent, if_unanswered) in [
+            (NoAnswer::Unreached(Vec::new()), true, true),
             (refused(503, "no-leader"), true, true),
             (refused(503, "controller-unreachable"), true, true),
             (refused(503, "lead_lost"), false, true),
@@ -333,7 +328,7 @@ mod tests {
             (refused(409, "wrong_phase"), false, false),
             (refused(502, "node_silent"), false, false),
         ] {
-            let may = [Again::IfUnsent, Again::IfUnanswered].map(|a| may_ask_again(&silence, a));
+            let may = [Retry::IfUnsent, Retry::IfUnanswered].map(|a| may_retry(&no_answer, a));
             assert_eq!(may, [if_unsent, if_unanswered]);
         }
     }

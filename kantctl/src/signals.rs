@@ -1,5 +1,5 @@
-//! Signals that are passed on to the programs of a job that were started from here, instead of
-//! being obeyed. Never those that the programs get anyhow.
+//! Signals that kantctl forwards to the programs it started, instead of obeying them. Those that
+//! the programs receive anyway are not forwarded.
 
 use crate::failure::Failure;
 use anyhow::Context;
@@ -13,7 +13,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 /// `si_code` of kill(2): SI_USER (man sigaction).
 const SENT_BY_A_PROCESS: i32 = 0;
 
-/// What is passed on.
 const PASSED_ON: [Signal; 8] = [
     Signal::SIGINT,
     Signal::SIGTERM,
@@ -25,20 +24,20 @@ const PASSED_ON: [Signal; 8] = [
     Signal::SIGALRM,
 ];
 
-/// Inside a job: whoever asks for its end or its requeue gets the answer, though the wish comes
-/// back as SIGTERM to all of the job's processes, this one too. SIGKILL comes after the grace.
+/// Inside a job, lets a command that cancels or requeues that job print its answer: the job's
+/// processes, including this one, then receive SIGTERM. SIGKILL follows after the grace period.
 ///
 /// # Errors
 /// [`Failure`] when the system refuses.
-pub fn outlast_the_own_job() -> Result<(), Failure> {
+pub fn block_sigterm_in_job() -> Result<(), Failure> {
     if std::env::var_os("KANT_JOB_ID").is_some() {
         SigSet::from(Signal::SIGTERM).thread_block().context("failed to block SIGTERM")?;
     }
     Ok(())
 }
 
-/// For a program that is started here: we read signals instead of obeying them, and it is to obey.
-/// Safe between fork and exec.
+/// Unblocks all signals in a program that is started from here: kantctl blocks and reads them, the
+/// program must obey them. Safe between fork and exec.
 ///
 /// # Errors
 /// Never.
@@ -52,12 +51,12 @@ pub fn unblock() -> io::Result<()> {
     Ok(())
 }
 
-/// Those that programs started here have not got already.
+/// Signals that programs started here have not received already.
 pub struct Signals(UnboundedReceiver<Signal>);
 
 impl Signals {
-    /// From now on they are read, not obeyed, by a thread that ends with kantctl. Programs get what
-    /// the job's own user sends; kantd, which is root, tells all processes of a job itself.
+    /// Blocks the signals, and reads them in a thread that ends with kantctl. Programs get what the
+    /// job's own user sends; kantd, which is root, signals all processes of a job itself.
     ///
     /// # Errors
     /// [`Failure`] when the system refuses.
@@ -67,24 +66,25 @@ impl Signals {
         set.thread_block().context("failed to block signals")?;
         let read = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC);
         let read = read.context("failed to read signals")?;
-        let (tell, told) = unbounded_channel();
-        // Outside a job nobody but its user, an administrator and the terminal signals kantctl.
-        let is_told_by_kantd = std::env::var_os("KANT_JOB_ID").is_some() && !getuid().is_root();
+        let (sender, signals) = unbounded_channel();
+        // Outside a job only its user, an administrator and the terminal send signals to kantctl.
+        let is_signalled_by_kantd =
+            std::env::var_os("KANT_JOB_ID").is_some() && !getuid().is_root();
         std::thread::spawn(move || {
             while let Ok(Some(sent)) = read.read_signal() {
-                // A terminal's signals come from the kernel, which has the number of root, too.
+                // A terminal's signals come from the kernel, which has root's user id, too.
                 let by_a_process = sent.ssi_code == SENT_BY_A_PROCESS;
-                let from_kantd = is_told_by_kantd && by_a_process && sent.ssi_uid == 0;
+                let from_kantd = is_signalled_by_kantd && by_a_process && sent.ssi_uid == 0;
                 let signal = i32::try_from(sent.ssi_signo).ok();
                 let signal = signal.and_then(|number| Signal::try_from(number).ok());
                 if let Some(signal) = signal.filter(|_| !from_kantd)
-                    && tell.send(signal).is_err()
+                    && sender.send(signal).is_err()
                 {
                     return;
                 }
             }
         });
-        Ok(Self(told))
+        Ok(Self(signals))
     }
 
     pub async fn next(&mut self) -> Signal {

@@ -1,23 +1,23 @@
-//! Steps: programs that run side by side as the tasks of a job. `conduct` is the loop of who asked
-//! for one; `starter` is the parent of the tasks on each node; `line` is what lies between the two,
-//! and `attach` is who looks on. Never decides what a job gets; a step has no more than its job.
+//! Steps: programs that run concurrently as the tasks of a job, within the job's allocation.
+//! `client` is the client that requested a step, `launcher` starts its tasks on each node,
+//! `connection` connects the two, and `attach` is a client that attaches to a running step.
 
 pub mod allocate;
 pub mod attach;
 pub mod binding;
-pub mod booking;
-pub mod conduct;
+pub mod client;
+pub mod connection;
+pub mod current_size;
 pub mod frame;
-pub mod ground;
-pub mod keeper;
+pub mod job_allocation;
+pub mod launcher;
 pub mod layout;
-pub mod line;
-pub mod place;
+pub mod lease_renewer;
+pub mod ledger_client;
+pub mod placement;
 pub mod plan;
-pub mod ring;
-pub mod size;
-pub mod starter;
+pub mod raw_terminal;
+pub mod recent_output;
+pub mod step_options;
 pub mod stream;
-pub mod terminal;
-pub mod wish;
 pub mod writer;

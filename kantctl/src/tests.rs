@@ -1,15 +1,15 @@
-//! The command line as a whole: sound, with examples that parse. Never runs a verb.
+//! The command line as a whole: it is valid, and all examples parse.
 
 use super::*;
 use common::unit::Tasks;
-use submission::words::split;
+use submission::shell_words::split;
 
 #[test]
-fn the_command_line_is_sound() {
+fn the_command_line_is_valid() {
     command().debug_assert();
 }
 
-/// The examples of a verb's help, each without its indentation.
+/// The examples in a verb's help, without indentation.
 fn examples(command: &clap::Command) -> Vec<String> {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let block = text.split("\n\n").find(|block| block.starts_with("Examples:"));
@@ -21,7 +21,7 @@ fn verbs(command: &clap::Command) -> Vec<clap::Command> {
     std::iter::once(command.clone()).chain(below).collect()
 }
 
-/// The kantctl commands in a line of shell, substitutions first.
+/// The kantctl commands in a line of shell, command substitutions first.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let (line, inner) = match (line.find("$("), line.rfind(')')) {
         (Some(open), Some(close)) => {
@@ -55,7 +55,7 @@ fn every_verb_has_examples_and_they_parse() {
 }
 
 #[test]
-fn what_follows_the_script_is_the_scripts() {
+fn arguments_after_the_script_belong_to_the_script() {
     let words = ["kantctl", "submit", "-n", "2", "a.sh", "-n", "5", "--time", "--", "x"];
     let matches = command().try_get_matches_from(words).unwrap();
     let Verb::Submit(args) = Cli::from_arg_matches(&matches).unwrap().verb else { panic!() };
@@ -64,7 +64,7 @@ fn what_follows_the_script_is_the_scripts() {
 }
 
 #[test]
-fn the_last_of_a_repeated_option_counts_as_in_directives() {
+fn the_last_value_of_a_repeated_option_wins_as_in_directives() {
     let words = ["kantctl", "submit", "-n", "2", "-n", "3", "a.sh"];
     let matches = command().try_get_matches_from(words).unwrap();
     let Verb::Submit(args) = Cli::from_arg_matches(&matches).unwrap().verb else { panic!() };
@@ -72,7 +72,7 @@ fn the_last_of_a_repeated_option_counts_as_in_directives() {
 }
 
 #[test]
-fn completions_and_manual_are_made_of_the_same_definition() {
+fn manual_pages_are_generated_from_the_same_definition() {
     let dir = tempfile::tempdir().unwrap();
     clap_mangen::generate_to(command(), dir.path()).unwrap();
     let page = std::fs::read_to_string(dir.path().join("kantctl-submit.1")).unwrap();

@@ -35,7 +35,7 @@ async fn inside_a_job_the_default_is_that_job() {
 #[tokio::test]
 async fn outside_a_job_an_id_is_required_and_a_refusal_is_reported() {
     let controller = controller();
-    let words = ["this runs in no job", "kantctl checkpoint 42"];
+    let words = ["this does not run inside a job", "kantctl checkpoint 42"];
     controller.kantctl(&["checkpoint"]).await.refused(2, &words);
     controller.kantctl(&["checkpoint", "x"]).await.refused(2, &["x"]);
     assert_eq!(controller.requests().len(), 0);

@@ -53,7 +53,11 @@ g1    idle    0/4   0B/8G     -  -        0
     assert!(controller.kantctl(&["show", "node", "g1"]).await.good().contains("0 of 4 in use"));
     assert!(controller.kantctl(&["queues"]).await.good().contains("main*"));
     let status = controller.kantctl(&["status"]).await;
-    assert!(status.good().contains("jobs        1 wait, 2 run, 3 are over\n"), "{}", status.out);
+    assert!(
+        status.good().contains("jobs        1 waiting, 2 running, 3 finished\n"),
+        "{}",
+        status.out
+    );
 }
 
 #[tokio::test]
@@ -82,7 +86,7 @@ async fn resuming_a_node_with_health_problems_warns() {
     });
     let done = controller.kantctl(&["resume", "g1"]).await;
     assert_eq!(done.good(), "Resumed g1\n");
-    let said = "g1 is not well: gpu_lost: GPU 1 (GPU-1): is lost; jobs start there all the same";
+    let said = "g1 has a problem: gpu_lost: GPU 1 (GPU-1): is lost; jobs start there nevertheless";
     assert!(done.err.contains(said), "{}", done.err);
     assert!(!done.err.contains("too hot"), "a warning does not drain a node: {}", done.err);
 }
@@ -287,7 +291,7 @@ async fn reserving_nodes_with_running_jobs_names_the_nodes() {
     let create = |name| ["reservations", "create", name, "-w", "g[1-2]", "--for", "2h"];
     let done = controller.kantctl(&create("fans")).await;
     assert!(done.good().starts_with("Reserved fans"), "{}", done.out);
-    assert!(done.err.contains("jobs still run on g2, and go on there"), "{}", done.err);
+    assert!(done.err.contains("jobs still run on g2, and continue there"), "{}", done.err);
     let later = controller.kantctl(&create("later")).await;
     assert_eq!((later.code, later.err.as_str()), (Some(0), ""), "the reservation has not begun");
 }

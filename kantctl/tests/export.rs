@@ -26,7 +26,7 @@ fn cluster() -> TestController {
 async fn jobs_and_nodes_are_written_unchanged() {
     let controller = cluster();
     let done = controller.kantctl(&["export", "--jobs", "j.csv", "--nodes", "n.csv"]).await;
-    let text = "Wrote 1 jobs to j.csv (left out: 2 that wait or never ran)\n\
+    let text = "Wrote 1 jobs to j.csv (left out: 2 waiting or never started)\n\
                 Wrote 1 nodes to n.csv\n";
     assert_eq!(done.good(), text);
     assert_eq!(std::fs::read_to_string(controller.dir.path().join("j.csv")).unwrap(), JOBS);

@@ -252,7 +252,7 @@ async fn cancel_selects_jobs_by_filters() {
     let done = controller.kantctl(&["cancel", "-u", "ada", "-t", "PD"]).await;
     assert_eq!(done.good(), "Cancelled 42\n");
     let done = controller.kantctl(&["cancel", "--name", "x"]).await;
-    assert_eq!((done.good(), done.err.as_str()), ("", "kantctl: no such jobs\n"));
+    assert_eq!((done.good(), done.err.as_str()), ("", "kantctl: no matching jobs\n"));
 }
 
 #[tokio::test]
@@ -316,7 +316,7 @@ async fn wait_counts_the_tasks_of_a_large_array() {
     });
     let done = controller.kantctl(&["wait", "42"]).await;
     assert_eq!(done.code, Some(3));
-    assert_eq!(done.err, "kantctl: job 42 is over: 9 COMPLETED, 1 FAILED\n");
+    assert_eq!(done.err, "kantctl: job 42 ended: 9 COMPLETED, 1 FAILED\n");
 }
 
 #[tokio::test]
@@ -329,7 +329,7 @@ async fn wait_continues_until_the_job_ends_and_through_an_outage_of_the_controll
     });
     let done = controller.kantctl(&["wait", "42"]).await;
     assert_eq!(done.good(), "");
-    assert!(done.err.ends_with("kantctl: job 42 is over: COMPLETED\n"), "{}", done.err);
+    assert!(done.err.ends_with("kantctl: job 42 ended: COMPLETED\n"), "{}", done.err);
     assert_eq!(controller.request_lines().len(), 4);
 }
 
@@ -392,7 +392,7 @@ async fn following_waits_for_the_start_and_ends_with_the_job() {
         });
     let done = controller.kantctl(&["logs", "-f", "42"]).await;
     assert_eq!(done.good(), "begun\nended\n", "{done:?}");
-    assert_eq!(done.err, "kantctl: job 42 waits: held: release it with `kantctl release`\n");
+    assert_eq!(done.err, "kantctl: job 42 is waiting: held: release it with `kantctl release`\n");
 }
 
 #[tokio::test]
@@ -421,7 +421,11 @@ async fn following_continues_after_a_requeue() {
         });
     let done = controller.kantctl(&["logs", "-f", "42"]).await;
     assert_eq!(done.good(), "first\nsecond\n", "{done:?}");
-    assert!(done.err.contains("no output yet") && done.err.contains("waits: held"), "{}", done.err);
+    assert!(
+        done.err.contains("no output yet") && done.err.contains("is waiting: held"),
+        "{}",
+        done.err
+    );
 }
 
 fn silent_node() -> axum::response::Response {
@@ -451,7 +455,7 @@ async fn following_waits_for_a_node_that_has_not_reconnected_to_a_restarted_cont
         });
     let done = controller.kantctl(&["logs", "-f", "42"]).await;
     assert_eq!(done.good(), "first\nsecond\n", "{done:?}");
-    let said = "kantctl: node g1 is silent\nkantctl: waiting for it for 600 s\n";
+    let said = "kantctl: node g1 is silent\nkantctl: waiting for the node for 600 s\n";
     assert_eq!(done.err, said, "once, not at every request");
 }
 

@@ -62,6 +62,6 @@ async fn sbatch_reports_the_lines_that_request_burst_buffers() {
     assert_eq!(done.good(), "Submitted batch job 42\n");
     let lines: Vec<&str> = done.err.lines().collect();
     assert_eq!(lines.len(), 2, "{done:?}");
-    assert!(lines[0].contains("a.sh, line 3: #DW does nothing here"), "{done:?}");
-    assert!(lines[1].contains("a.sh, line 4: #BB does nothing here"), "{done:?}");
+    assert!(lines[0].contains("a.sh, line 3: #DW is ignored"), "{done:?}");
+    assert!(lines[1].contains("a.sh, line 4: #BB is ignored"), "{done:?}");
 }

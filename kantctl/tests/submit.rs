@@ -139,7 +139,7 @@ async fn a_submit_that_waits_exits_with_the_jobs_code() {
     });
     let done = controller.kantctl(&["submit", "--wait", "--wrap", "exit 3"]).await;
     assert_eq!((done.code, done.out.as_str()), (Some(3), "Submitted job 42\n"));
-    assert!(done.err.contains("job 42 is over: FAILED: exit code 3"), "{}", done.err);
+    assert!(done.err.contains("job 42 ended: FAILED: exit code 3"), "{}", done.err);
     assert!(controller.request_lines()[1].starts_with("GET /v1/jobs/42/wait?seconds="));
 }
 
@@ -232,7 +232,7 @@ async fn an_invalid_submission_is_not_sent() {
     for (words, code, said) in [
         (vec!["-n", "-3"], 2, vec!["invalid value '-3'", "--ntasks", "whole number"]),
         (vec!["-N", "4-2"], 2, vec!["smaller one first"]),
-        (vec!["-N", "2-4", "-n", "8"], 2, vec!["one number of nodes", "--ntasks=8"]),
+        (vec!["-N", "2-4", "-n", "8"], 2, vec!["single number of nodes", "--ntasks=8"]),
         (vec!["--tiem", "10"], 2, vec!["--tiem", "--time"]),
         (vec!["--licenses=matlab:1"], 2, vec!["--licenses", "not supported in this release"]),
         (vec!["--dependency=expand:1"], 2, vec!["--dependency", "there is no rule `expand`"]),
@@ -283,7 +283,7 @@ async fn options_without_effect_are_reported() {
     let done = controller.kantctl(&["submit", "a.sh"]).await;
     assert_eq!(done.good(), "Submitted job 42\n");
     assert!(
-        done.err.contains("--hint changes nothing") && done.err.contains("line 4"),
+        done.err.contains("--hint has no effect") && done.err.contains("line 4"),
         "{}",
         done.err
     );

@@ -1,4 +1,4 @@
-//! One request to one daemon, and its answer. Never asks again.
+//! One request to one daemon, and its answer, without retries.
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::response::Parts;
@@ -6,60 +6,60 @@ use axum::http::{HeaderMap, Request};
 use net::{ApiError, Client, ClientError};
 use serde::Deserialize;
 
-/// More than a daemon sends: a backup is as large as a state, about 70 MiB with 100,000 jobs.
+/// More than a daemon sends: a backup has the size of a state, about 70 MiB with 100,000 jobs.
 const ANSWER_BYTES_MAX: usize = 4 << 30;
 
-/// The error answer of a daemon.
+/// The error body of a daemon's answer.
 #[derive(Deserialize)]
 struct Refused {
     error: ApiError,
 }
 
-pub fn made(path: &str, request: Result<Request<Body>, axum::http::Error>) -> Asking {
+pub fn with_path(path: &str, request: Result<Request<Body>, axum::http::Error>) -> Asking {
     request.map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })
 }
 
 pub type Asking = Result<Request<Body>, ClientError>;
 
 pub async fn get_bytes(client: &Client, path: &str) -> Result<(HeaderMap, Bytes), ClientError> {
-    whole(client, made(path, Request::get(path).body(Body::empty()))?).await
+    fetch(client, with_path(path, Request::get(path).body(Body::empty()))?).await
 }
 
 pub async fn post_bytes(client: &Client, path: &str, bytes: Bytes) -> Result<(), ClientError> {
-    whole(client, made(path, Request::post(path).body(Body::from(bytes)))?).await.map(|_| ())
+    fetch(client, with_path(path, Request::post(path).body(Body::from(bytes)))?).await.map(|_| ())
 }
 
-/// Asks, and gives the answer as it comes, if it is one.
+/// Sends a request, and returns the body of a successful answer as it arrives.
 pub async fn streamed(client: &Client, path: &str) -> Result<Body, ClientError> {
-    let response = client.send(made(path, Request::get(path).body(Body::empty()))?).await?;
+    let response = client.send(with_path(path, Request::get(path).body(Body::empty()))?).await?;
     if response.status().is_success() {
         return Ok(response.into_body());
     }
     let (head, body) = response.into_parts();
-    Err(refused(client, &head, &all(client, body).await?))
+    Err(refused(client, &head, &read_body(client, body).await?))
 }
 
-/// Asks, and waits for all of the answer.
-pub async fn whole(
+/// Sends a request, and waits for the whole answer.
+pub async fn fetch(
     client: &Client,
     request: Request<Body>,
 ) -> Result<(HeaderMap, Bytes), ClientError> {
     let (head, body) = client.send(request).await?.into_parts();
-    let bytes = all(client, body).await?;
+    let bytes = read_body(client, body).await?;
     if head.status.is_success() {
         return Ok((head.headers, bytes));
     }
     Err(refused(client, &head, &bytes))
 }
 
-async fn all(client: &Client, body: Body) -> Result<Bytes, ClientError> {
+async fn read_body(client: &Client, body: Body) -> Result<Bytes, ClientError> {
     to_bytes(body, ANSWER_BYTES_MAX).await.map_err(|error| ClientError::Interrupted {
         endpoint: client.endpoint().to_string(),
         source: error.into(),
     })
 }
 
-/// What an answer that is no success says.
+/// The error of an unsuccessful answer.
 fn refused(client: &Client, head: &Parts, bytes: &[u8]) -> ClientError {
     let status = head.status.as_u16();
     let error = serde_json::from_slice(bytes).map(|Refused { error }| error).unwrap_or_else(|_| {

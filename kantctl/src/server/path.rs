@@ -1,4 +1,4 @@
-//! What stands in a path or a query. Never asks anybody.
+//! Percent-encoding of text in a path or a query.
 
 /// A text as part of a path or a query (RFC 3986: all but letters, digits and `-._~` as `%XX`).
 #[must_use]
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_cannot_leave_its_place_in_a_path() {
+    fn text_cannot_escape_its_part_of_a_path() {
         assert_eq!(encoded("ada-1._~"), "ada-1._~");
         assert_eq!(encoded("a b/../c?d&e=ü"), "a%20b%2F..%2Fc%3Fd%26e%3D%C3%BC");
     }

@@ -207,7 +207,7 @@ fn dispatch(command: SlurmCommand, words: &[OsString]) -> Result<u8, CommandErro
         return Ok(crate::failure::OK);
     }
     if matches!(command, SlurmCommand::Scancel | SlurmCommand::Scontrol) {
-        signals::outlast_the_own_job()?;
+        signals::block_sigterm_in_job()?;
     }
     let runtime = crate::runtime()?;
     let server = crate::server(&Global::default())?;

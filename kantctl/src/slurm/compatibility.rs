@@ -5,8 +5,8 @@ use super::command::SlurmCommand;
 use super::job_fields::{ACCOUNT_EMPTY, FIELDS};
 use super::node_field;
 use super::unsupported;
-use crate::submission::complaint::NOT_YET;
-use crate::submission::passed_over::PASSED_OVER;
+use crate::submission::ignored_options::IGNORED_OPTIONS;
+use crate::submission::parse_error::UNSUPPORTED;
 use clap::Arg;
 use std::fmt::Write;
 
@@ -127,7 +127,7 @@ pub fn rows(command: SlurmCommand) -> Vec<Row> {
     let options = clap_command.get_arguments().filter(|arg| !arg.is_positional());
     let mut rows: Vec<Row> = options.map(|arg| row(command, arg)).collect();
     if matches!(command, SlurmCommand::Sbatch | SlurmCommand::Salloc) {
-        rows.extend(refused_rows(NOT_YET));
+        rows.extend(refused_rows(UNSUPPORTED));
     }
     rows.extend(refused_rows(unsupported::options(command)));
     rows.sort_by_key(|(option, ..)| option.trim_start_matches(['`', '-']).to_ascii_lowercase());
@@ -143,7 +143,7 @@ fn row(command: SlurmCommand, arg: &Arg) -> Row {
     let options = options.join(" ");
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let help = help.replace('|', "\\|").replace('\n', " ");
-    let passed = PASSED_OVER.iter().any(|(passed, _)| arg.get_id() == *passed);
+    let passed = IGNORED_OPTIONS.iter().any(|(passed, _)| arg.get_id() == *passed);
     let accepted = arg.get_help_heading().is_some_and(|heading| heading.starts_with("Accepted"));
     let has_no_effect =
         NO_EFFECT.iter().any(|(of, id)| *of == command.name() && arg.get_id() == *id);

@@ -4,11 +4,11 @@
 use super::sacct::Args;
 use super::{calendar, running_steps};
 use crate::failure::Failure;
-use crate::keys::{self, Named};
+use crate::keys::{self, JobKeySet};
 use crate::output::Screen;
 use crate::server::{Server, encoded};
-use crate::verb::accounted;
 use crate::verb::filter::{Filter, end_word};
+use crate::verb::usage_query;
 use common::id::JobKey;
 use common::job::state::slurm_state;
 use common::job::{Phase, StepRecord};
@@ -117,14 +117,14 @@ pub async fn fetch(
     screen: &Screen,
 ) -> Result<(JobRecords, Window), Failure> {
     let filter = args.filter();
-    let current = filter.ask_unchecked(server, false).await?;
+    let current = filter.fetch_unchecked(server, false).await?;
     let window = Window::from_args(args, current.as_of, screen)?;
-    let keys = keys::all(&args.jobs);
+    let keys = keys::flatten(&args.jobs);
     let over = if window.is_now(current.as_of) {
         Vec::new()
     } else {
         let query = history_query(args, &filter, &window);
-        accounted::all(server, &keys, &query, usize::MAX).await?.runs
+        usage_query::fetch_all(server, &keys, &query, usize::MAX).await?.runs
     };
     let mut jobs: BTreeMap<(JobKey, u32), JobView> = BTreeMap::new();
     for job in current.jobs {
@@ -134,7 +134,7 @@ pub async fn fetch(
     }
     let alive: BTreeSet<JobKey> = jobs.keys().map(|(key, _)| *key).collect();
     let mut steps: BTreeMap<(JobKey, u32), Vec<StepRecord>> = BTreeMap::new();
-    for mut run in over.into_iter().filter(|run| filter.takes(&run.job)) {
+    for mut run in over.into_iter().filter(|run| filter.selects(&run.job)) {
         let (key, number) = (run.job.key, run.run);
         let ended_meanwhile = jobs.contains_key(&(key, number)) && run.allocated_at.is_some();
         // The last run of a requeued job has not ended the job: only its earlier runs are shown.
@@ -145,8 +145,8 @@ pub async fn fetch(
     }
     let mut jobs: Vec<JobView> = jobs.into_values().collect();
     filter.check_users(&jobs)?;
-    let named = Named::new(&keys);
-    jobs.retain(|job| (keys.is_empty() || named.holds(job)) && args.takes(job, &window));
+    let named = JobKeySet::new(&keys);
+    jobs.retain(|job| (keys.is_empty() || named.contains_job(job)) && args.takes(job, &window));
     if args.truncate {
         jobs.iter_mut().for_each(|job| window.truncate(job));
     }

@@ -3,8 +3,8 @@
 
 use crate::failure::Failure;
 use crate::server::Server;
-use crate::step::allocate::Voice;
-use crate::submission::environment::{self, Whose};
+use crate::step::allocate::AllocDialect;
+use crate::submission::environment::{self, SlurmCommand};
 use crate::submission::options::Options;
 use crate::verb::{alloc, run};
 use common::time::Span;
@@ -50,8 +50,8 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] as for `kantctl alloc`.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
-    let around = run::surroundings();
-    let set = environment::read_slurms_options(&around, Whose::Salloc)?;
+    let around = run::environment_variables();
+    let set = environment::read_slurm_options(&around, SlurmCommand::Salloc)?;
     let options = args.options.clone().over(set);
     let alloc = alloc::Args {
         options: args.options.clone(),
@@ -59,5 +59,5 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         immediate: args.immediate.map(Span::from_seconds),
         command: args.command.clone(),
     };
-    alloc::speak(&alloc, &options, Voice::Salloc, server).await
+    alloc::run_as(&alloc, &options, AllocDialect::Salloc, server).await
 }

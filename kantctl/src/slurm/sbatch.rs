@@ -5,8 +5,8 @@ use super::command::{self};
 use crate::failure::Failure;
 use crate::output::Screen;
 use crate::server::Server;
-use crate::submission::complaint;
-use crate::verb::submit::{self, Voice};
+use crate::submission::parse_error;
+use crate::verb::submit::{self, SubmitDialect};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{FromArgMatches, Parser};
 use std::ffi::OsString;
@@ -81,21 +81,26 @@ pub fn run(
         }
         Err(error) => return Err(refusal(&error)),
     };
-    let cluster = match args.submit.options.passed_over.clusters {
+    let cluster = match args.submit.options.ignored_options.clusters {
         Some(_) => Some(runtime.block_on(command::cluster_name(server))?),
         None => None,
     };
-    runtime.block_on(submit::speak(&args.submit, &Voice::Slurm { cluster }, server, screen))
+    runtime.block_on(submit::run_as(
+        &args.submit,
+        &SubmitDialect::Slurm { cluster },
+        server,
+        screen,
+    ))
 }
 
 /// The error in one line; for an unsupported option, with the alternative.
 fn refusal(error: &clap::Error) -> Failure {
     let unknown = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(text)) if error.kind() == ErrorKind::UnknownArgument => {
-            complaint::not_yet(text)
+            parse_error::unsupported(text)
         }
         _ => None,
     };
-    let text = unknown.unwrap_or_else(|| complaint::explain(error));
+    let text = unknown.unwrap_or_else(|| parse_error::explain(error));
     Failure::usage(anyhow::Error::msg(text))
 }

@@ -8,12 +8,12 @@ use super::command::Common;
 use crate::failure::{Failure, Kind, OK};
 use crate::keys;
 use crate::output::{Screen, screen};
-use crate::server::{Again, Server};
-use crate::step::booking;
+use crate::server::{Retry, Server};
+use crate::step::ledger_client;
 use crate::submission::value::Hosts;
+use crate::verb::bulk_action;
 use crate::verb::cancel::signalled;
 use crate::verb::filter::{Filter, check_states};
-use crate::verb::steer;
 use common::id::{AccountName, JobKey, QosName, QueueName, ReservationName};
 use common::job::Phase;
 use common::wire::api::{JobSignalRequest, JobView};
@@ -117,7 +117,7 @@ impl Args {
 
     fn takes(&self, job: &JobView, named: &[JobKey]) -> bool {
         let same = |asked: bool, equal: bool| !asked || equal;
-        (named.is_empty() || keys::name(named, job))
+        (named.is_empty() || keys::contains_job(named, job))
             && same(self.account.is_some(), job.ask.account == self.account)
             && same(self.qos.is_some(), job.ask.qos == self.qos)
             && same(self.reservation.is_some(), job.ask.reservation == self.reservation)
@@ -131,7 +131,7 @@ impl Args {
         named: &[JobKey],
         signals: bool,
     ) -> Result<[Vec<JobKey>; 2], Failure> {
-        let found = self.filter().ask_brief(server, false).await?.jobs;
+        let found = self.filter().fetch_brief(server, false).await?.jobs;
         let mut seen = BTreeSet::new();
         let mut batches = [Vec::new(), Vec::new()];
         for job in found.iter().filter(|job| self.takes(job, named)) {
@@ -156,7 +156,7 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
         let signal = target::signal(args.signal.as_deref())?;
         let words = signal_words(args.signal.is_some().then_some(signal.0));
         args.report_if_verbose(&words, &format!("step {key}.{number}"));
-        if let Err(failure) = booking::signal(server, key, number, signal).await {
+        if let Err(failure) = ledger_client::signal(server, key, number, signal).await {
             let is_gone = args.signal.is_none() && is_gone(&failure);
             if is_gone && args.common.verbose == 0 {
                 continue;
@@ -182,7 +182,8 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
     let words = signal_words(request.as_ref().and(signal).map(|signal| signal.0));
     let (stop, mut lost) = (Cell::new(false), None);
     for batch in &batches {
-        let mut answers = pin!(steer::answers(batch, &stop, |key| end(server, *key, request)));
+        let mut answers =
+            pin!(bulk_action::answers(batch, &stop, |key| end(server, *key, request)));
         while let Some((key, answered)) = answers.next().await {
             match answered {
                 Ok(()) => args.report_if_verbose(&words, &format!("job {key}")),
@@ -225,11 +226,11 @@ async fn end(
 ) -> Result<(), Failure> {
     let _: Value = match request {
         Some(request) => {
-            server.post(&format!("/v1/jobs/{key}/signal"), &request, Again::IfUnsent).await?
+            server.post(&format!("/v1/jobs/{key}/signal"), &request, Retry::IfUnsent).await?
         }
         None => {
             let path = format!("/v1/jobs/{key}/cancel");
-            server.post(&path, &Value::Null, Again::IfUnanswered).await?
+            server.post(&path, &Value::Null, Retry::IfUnanswered).await?
         }
     };
     Ok(())

@@ -13,7 +13,7 @@ use super::command::Common;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use common::hostlist::{expand, fold};
 use common::id::{JobKey, NodeName};
 use common::text::shown;
@@ -99,7 +99,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         "create" => reservation::create(args, rest, server, screen).await,
         "delete" => reservation::delete(rest, server).await,
         "reconfigure" | "reconfig" => {
-            server.post::<Value, Value>("/v1/reload", &Value::Null, Again::IfUnanswered).await?;
+            server.post::<Value, Value>("/v1/reload", &Value::Null, Retry::IfUnanswered).await?;
             Ok(OK)
         }
         "ping" => settings::ping(server, screen).await,
@@ -179,7 +179,7 @@ fn jobs(words: &[&str]) -> Result<Vec<JobKey>, Failure> {
         text.parse().map_err(wrong)
     };
     let read: Vec<Keys> = words.iter().map(bare).collect::<Result<_, _>>()?;
-    Ok(keys::all(&read))
+    Ok(keys::flatten(&read))
 }
 
 async fn act_on_jobs(words: &[&str], action: &str, server: &Server) -> Result<u8, Failure> {
@@ -189,7 +189,7 @@ async fn act_on_jobs(words: &[&str], action: &str, server: &Server) -> Result<u8
     }
     for key in keys {
         let path = format!("/v1/jobs/{key}/{action}");
-        let asked = server.post::<Value, Value>(&path, &Value::Null, Again::IfUnanswered).await;
+        let asked = server.post::<Value, Value>(&path, &Value::Null, Retry::IfUnanswered).await;
         if let Err(failure) = asked
             && failure.code() != Some("not_held")
         {

@@ -125,7 +125,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let pieces: Vec<Piece<&'static Field>> =
         format::letters(format, by_letter).map_err(Failure::usage)?;
     let mut list: PriorityList = server.get("/v1/priority").await?;
-    let keys = keys::all(&args.jobs);
+    let keys = keys::flatten(&args.jobs);
     list.jobs.retain(|view| takes(args, view, &keys));
     if args.weights {
         list.jobs = list.jobs.iter().take(1).map(weights).collect();

@@ -189,7 +189,7 @@ impl Args {
 
     fn takes(&self, job: &JobView, keys: &[JobKey]) -> bool {
         let ask = &job.ask;
-        (keys.is_empty() || keys::name(keys, job))
+        (keys.is_empty() || keys::contains_job(keys, job))
             && (!self.states.is_empty() || job.phase != Phase::Done)
             && (!self.start || job.phase == Phase::Pending)
             && (self.accounts.is_empty()
@@ -219,11 +219,11 @@ async fn list(
 ) -> Result<u8, Failure> {
     let all = !args.states.is_empty() || !args.jobs.is_empty();
     let mut found: JobList = match list_row::is_sufficient(args, pieces) {
-        true => args.filter().ask_brief(server, all).await?,
-        false => args.filter().ask_typed(server, all).await?,
+        true => args.filter().fetch_brief(server, all).await?,
+        false => args.filter().fetch_typed(server, all).await?,
     };
-    let keys = keys::all(&args.jobs);
-    let known = |key: &JobKey| found.jobs.iter().any(|job| keys::name(&[*key], job));
+    let keys = keys::flatten(&args.jobs);
+    let known = |key: &JobKey| found.jobs.iter().any(|job| keys::contains_job(&[*key], job));
     // Unknown jobs among several are omitted; a single unknown job is an error (man squeue), unless
     // it exists and was only filtered out.
     if let [key] = keys.as_slice()

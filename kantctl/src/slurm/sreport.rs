@@ -12,7 +12,7 @@ use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::report::Amounts;
 use crate::server::Server;
-use crate::verb::report::ask;
+use crate::verb::report::fetch_report;
 use arguments::ReportArguments;
 use common::time::Time;
 use common::wire::api::{ReportRow, ReportView};
@@ -84,9 +84,12 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     };
     let lists = [("users", &arguments.users[..]), ("accounts", &arguments.accounts[..])];
     let lists = [lists[0], lists[1], ("queues", &[][..])];
-    let report = ask(server, by, (arguments.since, Some(arguments.until)), lists).await?.typed;
+    let report =
+        fetch_report(server, by, arguments.since, Some(arguments.until), lists).await?.typed;
     let whole =
-        ask(server, "", (arguments.since, Some(arguments.until)), [("", &[][..]); 3]).await?.typed;
+        fetch_report(server, "", arguments.since, Some(arguments.until), [("", &[][..]); 3])
+            .await?
+            .typed;
     let all = measure.amounts(&whole).all;
     let listing = match by {
         "" => utilization(&cluster, measure, &whole),

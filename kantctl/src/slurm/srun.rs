@@ -13,17 +13,17 @@ use super::command::Common;
 use crate::failure::Failure;
 use crate::output::screen::note;
 use crate::server::Server;
-use crate::step::allocate::{Voice, Wanted};
+use crate::step::allocate::{AllocDialect, AllocationRequest};
 use crate::step::binding::{CpuBind, GpuBind};
-use crate::step::ground::Ground;
-use crate::step::place::Place;
-use crate::step::wish::Wish;
-use crate::submission::ask::tasks_of;
+use crate::step::job_allocation::JobAllocation;
+use crate::step::placement::StepPlacement;
+use crate::step::step_options::StepOptions;
 use crate::submission::components;
-use crate::submission::environment::{self, Whose};
+use crate::submission::environment::{self, SlurmCommand};
 use crate::submission::export::Export;
+use crate::submission::job_request::tasks_of;
 use crate::submission::options::{self, Options};
-use crate::verb::{run, trial};
+use crate::verb::{run, test_only};
 use accepted_options::AcceptedOptions;
 use common::id::JobKey;
 use job_options::JobOptions;
@@ -140,11 +140,11 @@ fn without_mpi(kind: &str) -> Result<String, String> {
 }
 
 impl Args {
-    fn wish(&self) -> Result<Wish, Failure> {
+    fn wish(&self) -> Result<StepOptions, Failure> {
         let accepted = &self.accepted;
         let bound = self.gpu_bind()?;
         let cpu_bind = self.cpu_bind.as_deref().map(CpuBind::read).transpose();
-        Ok(Wish {
+        Ok(StepOptions {
             program: self.program.clone(),
             name: self.job_name.clone(),
             tasks: self.tasks,
@@ -210,7 +210,7 @@ impl Args {
         }
         let read = options::read_words(&words);
         read.map_err(|error| {
-            Failure::usage(anyhow::Error::msg(crate::submission::complaint::explain(&error)))
+            Failure::usage(anyhow::Error::msg(crate::submission::parse_error::explain(&error)))
         })
     }
 }
@@ -221,17 +221,17 @@ impl Args {
 /// [`Failure`] when the step does not fit the job, there is no such job, or the program cannot be
 /// started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
-    let around = run::surroundings();
-    let own = Ground::around(&around)?;
+    let around = run::environment_variables();
+    let own = JobAllocation::around(&around)?;
     let mut wish = args.wish()?;
-    components::refuse(&args.program, "srun")?;
+    components::refuse_components(&args.program, "srun")?;
     let component = match &args.het_group {
         Some(text) => Some(het_group::key(text, args.jobid.as_deref(), &around)?),
         None => None,
     };
     let ground = match (&args.jobid, own) {
         _ if component.is_some() => match component {
-            Some(key) => Some(run::ground_of(key, server).await?),
+            Some(key) => Some(run::allocation_of(key, server).await?),
             None => None,
         },
         (None, own) => own,
@@ -244,12 +244,12 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
             let key = named
                 .parse::<JobKey>()
                 .map_err(|error| Failure::usage(anyhow::anyhow!("--jobid={named}: {error}")))?;
-            Some(run::ground_of(key, server).await?)
+            Some(run::allocation_of(key, server).await?)
         }
     };
     if let Some(ground) = ground {
         if args.job_options.test_only {
-            return Err(trial::of_a_step());
+            return Err(test_only::refuse_for_step());
         }
         step_nodes::check_memory(&args.job_options, &ground, &around)?;
         let nodelist = args.nodelist.as_deref();
@@ -257,14 +257,15 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         if !args.quiet {
             args.job_options.ignored_in_a_job().iter().for_each(|text| note(text));
         }
-        let place = Place::choose(&wish, &ground, 0);
+        let place = StepPlacement::choose(&wish, &ground, 0);
         args.warn_about_singletons(place.map_or(0, |place| place.count()), &around);
         return run::in_job(&wish, &ground, around, server).await;
     }
-    let options = args.options()?.over(environment::read_slurms_options(&around, Whose::Srun)?);
+    let options =
+        args.options()?.over(environment::read_slurm_options(&around, SlurmCommand::Srun)?);
     args.warn_about_singletons(tasks_of(&options), &around);
-    let (program, voice, stays) = (&args.program, Voice::Srun, false);
+    let (program, dialect, stays) = (&args.program, AllocDialect::Srun, false);
     let immediate = args.immediate.map(Duration::from_secs);
-    let wanted = Wanted { options: &options, program, voice, immediate, stays };
+    let wanted = AllocationRequest { options: &options, program, dialect, immediate, stays };
     run::in_new_job(&wish, &wanted, around, server).await
 }

@@ -10,7 +10,7 @@ use super::membership::{self, Member};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
-use crate::verb::report::ask;
+use crate::verb::report::fetch_report;
 use common::account::Account;
 use common::id::AccountName;
 use common::time::Span;
@@ -90,8 +90,10 @@ const COLUMNS: [Column; 12] = [
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let known: AccountList = server.get("/v1/accounts").await?;
     let lists = [("users", &[][..]), ("accounts", &[][..]), ("queues", &[][..])];
-    let used =
-        ask(server, "account,user", (known.as_of - USAGE_PERIOD, None), lists).await?.typed.rows;
+    let used = fetch_report(server, "account,user", known.as_of - USAGE_PERIOD, None, lists)
+        .await?
+        .typed
+        .rows;
     let cluster = match &args.format {
         Some(_) => command::cluster_name(server).await?,
         None => String::new(),

@@ -4,7 +4,7 @@
 
 use super::command::SlurmCommand;
 use crate::failure::Failure;
-use crate::submission::complaint;
+use crate::submission::parse_error;
 
 const USE_JSON: &str = "--json is";
 
@@ -126,7 +126,7 @@ pub fn refusal(command: SlurmCommand, option: &str) -> Option<Failure> {
     let Some((_, instead)) = known else {
         // salloc and srun refuse the same job options as sbatch, with the same text.
         let submits_jobs = matches!(command, SlurmCommand::Salloc | SlurmCommand::Srun);
-        let text = submits_jobs.then(|| complaint::not_yet(option)).flatten()?;
+        let text = submits_jobs.then(|| parse_error::unsupported(option)).flatten()?;
         return Some(Failure::usage(anyhow::Error::msg(text)));
     };
     let text = format!("{option} is not supported in this release: {instead}");

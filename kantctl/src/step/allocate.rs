@@ -1,18 +1,17 @@
-//! Nodes for a step or a shell: a job that runs nothing by itself, asked for, waited for with a
-//! word why it waits, and given back. Never keeps one longer than this process lives, but where
-//! that is wanted.
+//! Allocation of nodes for a step or a shell: submits a job without a program, waits for it while
+//! printing the reason, and releases it. The job ends with this process unless requested otherwise.
 
-use super::ground::Ground;
-use super::keeper::{Keeper, lease};
+use super::job_allocation::JobAllocation;
+use super::lease_renewer::{LeaseRenewer, lease};
 use crate::failure::Failure;
 use crate::output::jobs::{ending, why};
 use crate::output::screen::note;
-use crate::server::{Again, POLL_SECONDS, Server};
+use crate::server::{POLL_SECONDS, Retry, Server};
 use crate::signals::Signals;
 use crate::submission::options::Options;
 use crate::submission::script::Script;
 use crate::submission::shell::Shell;
-use crate::verb::{submit, trial};
+use crate::verb::{submit, test_only};
 use common::id::JobKey;
 use common::job::{ExitStatus, Launch, Phase};
 use common::time::Span;
@@ -23,57 +22,56 @@ use nix::sys::signal::Signal;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How long a controller may be away before a submission is given up.
+/// How long a controller may be unreachable before a submission is given up.
 const SUBMIT_PATIENCE: Duration = Duration::from_secs(30);
-/// How long it may be away while somebody waits.
+/// How long it may be unreachable while the user waits.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// What starts within this time did not wait.
+/// Waiting is reported only if it takes longer than this.
 const AT_ONCE_SECONDS: u64 = 1;
 
-/// In whose words it is told.
+/// The command line that is imitated in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
+pub enum AllocDialect {
     Kant,
-    /// `srun`'s.
+    /// srun.
     Srun,
-    /// `salloc`'s, which clients read.
+    /// salloc, with messages that programs parse.
     Salloc,
 }
 
-/// What is asked for.
+/// The requested allocation.
 #[derive(Debug)]
-pub struct Wanted<'a> {
-    /// Resources and the rest, as of a submission.
+pub struct AllocationRequest<'a> {
+    /// Resources and other options, as for a submission.
     pub options: &'a Options,
-    /// What it is for, for the record; the first word is its name.
+    /// The program, for the job's record; its first word is the default job name.
     pub program: &'a [String],
-    /// How it is told.
-    pub voice: Voice,
-    /// Given up when it has not started by then.
+    pub dialect: AllocDialect,
+    /// Give up if the job has not started within this time.
     pub immediate: Option<Duration>,
-    /// It stays when this process is gone.
+    /// The allocation outlives this process.
     pub stays: bool,
 }
 
-/// A job whose nodes are ours.
+/// A running job with allocated nodes.
 #[derive(Debug)]
-pub struct Held {
-    /// As it began to run.
+pub struct AllocatedJob {
+    /// The job when it started.
     pub job: JobView,
-    pub ground: Ground,
-    pub keeper: Keeper,
+    pub allocation: JobAllocation,
+    pub lease_renewer: LeaseRenewer,
 }
 
-/// Options that make no sense for a job that somebody waits for.
+/// Refuses options that are invalid for an interactive job.
 ///
 /// # Errors
 /// [`Failure`] with the first of them.
 pub fn check(options: &Options) -> Result<(), Failure> {
     let wrong = [
-        (options.array.is_some(), "--array: `kantctl submit` has arrays"),
-        (options.launch.is_some(), "--launch: tasks always run; choose them with --ntasks"),
-        (options.wait, "--wait: it always waits"),
-        (options.parsable, "--parsable: `kantctl submit` prints ids"),
+        (options.array.is_some(), "--array: arrays can only be submitted with `kantctl submit`"),
+        (options.launch.is_some(), "--launch: use --ntasks to choose the number of tasks"),
+        (options.wait, "--wait: this command always waits"),
+        (options.parsable, "--parsable: only `kantctl submit` prints ids"),
     ];
     match wrong.into_iter().find(|(given, _)| *given) {
         Some((_, text)) => Err(Failure::usage(anyhow::anyhow!(text))),
@@ -81,31 +79,31 @@ pub fn check(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Asks for nodes and waits until they are there.
+/// Requests nodes, and waits until they are allocated.
 ///
 /// # Errors
-/// [`Failure`] when it is refused, given up, or ends before it began.
+/// [`Failure`] when the request is refused or given up, or the job ends before it starts.
 pub async fn allocate(
-    wanted: &Wanted<'_>,
+    wanted: &AllocationRequest<'_>,
     server: &Server,
     signals: &mut Signals,
-) -> Result<Held, Failure> {
+) -> Result<AllocatedJob, Failure> {
     let request = request(wanted)?;
     let answer: SubmitAnswer = server.post_keyed("/v1/jobs", &request, SUBMIT_PATIENCE).await?;
     let key = JobKey::single(answer.job);
-    let keeper = Keeper::start(server, (!wanted.stays).then_some(key));
+    let lease_renewer = LeaseRenewer::start(server, (!wanted.stays).then_some(key));
     let waited = tokio::select! {
         job = wait(wanted, key, server) => job,
-        signal = refusal(signals) => {
-            Err(Failure::message(format!("gave up job {key} at {signal}")))
+        signal = ending_signal(signals) => {
+            Err(Failure::message(format!("gave up job {key} after {signal}")))
         }
     };
-    let started = waited.and_then(|job| match Ground::of(&job) {
-        Some(ground) => Ok((job, ground)),
+    let started = waited.and_then(|job| match JobAllocation::of(&job) {
+        Some(allocation) => Ok((job, allocation)),
         None => Err(Failure::message(format!("job {key} was given no nodes"))),
     });
     match started {
-        Ok((job, ground)) => Ok(Held { job, ground, keeper }),
+        Ok((job, allocation)) => Ok(AllocatedJob { job, allocation, lease_renewer }),
         Err(failure) => {
             cancel(server, key).await;
             Err(failure)
@@ -113,22 +111,22 @@ pub async fn allocate(
     }
 }
 
-/// Says when and where there would be nodes, and asks for none.
+/// Prints when and where the job would start, without submitting it.
 ///
 /// # Errors
-/// [`Failure`] when it would be refused, or could never start.
-pub async fn try_out(wanted: &Wanted<'_>, server: &Server) -> Result<u8, Failure> {
-    trial::tell(&request(wanted)?, wanted.voice != Voice::Kant, server, None).await
+/// [`Failure`] when the job would be refused, or could never start.
+pub async fn test_only(wanted: &AllocationRequest<'_>, server: &Server) -> Result<u8, Failure> {
+    test_only::report(&request(wanted)?, wanted.dialect != AllocDialect::Kant, server, None).await
 }
 
-fn request(wanted: &Wanted<'_>) -> Result<SubmitRequest, Failure> {
+fn request(wanted: &AllocationRequest<'_>) -> Result<SubmitRequest, Failure> {
     check(wanted.options)?;
-    let shell = Shell::look()?;
-    let options = match wanted.voice {
-        Voice::Kant => wanted.options.clone(),
-        Voice::Srun | Voice::Salloc => wanted.options.clone().with_all_named_nodes(),
+    let shell = Shell::current()?;
+    let options = match wanted.dialect {
+        AllocDialect::Kant => wanted.options.clone(),
+        AllocDialect::Srun | AllocDialect::Salloc => wanted.options.clone().with_all_named_nodes(),
     };
-    let mut request = submit::request(&options, &record(wanted.program), &[], &shell)?;
+    let mut request = submit::request(&options, &record_script(wanted.program), &[], &shell)?;
     request.ask.launch = Launch::Held;
     request.ask.requeue = false;
     request.ask.stdin = None;
@@ -139,8 +137,8 @@ fn request(wanted: &Wanted<'_>) -> Result<SubmitRequest, Failure> {
     Ok(request)
 }
 
-/// Those that nobody wants to wait after.
-pub async fn refusal(signals: &mut Signals) -> Signal {
+/// The next signal that ends waiting.
+pub async fn ending_signal(signals: &mut Signals) -> Signal {
     loop {
         let signal = signals.next().await;
         let ends = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
@@ -150,8 +148,8 @@ pub async fn refusal(signals: &mut Signals) -> Signal {
     }
 }
 
-/// What is kept of it as its script, which never runs.
-fn record(program: &[String]) -> Script {
+/// The script in the job's record, which is never executed.
+fn record_script(program: &[String]) -> Script {
     let words: Vec<String> =
         program.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
     let first = program.first().map(String::as_str).unwrap_or_default();
@@ -160,15 +158,22 @@ fn record(program: &[String]) -> Script {
         origin: "the command".to_owned(),
         command: Some(program.join(" ")).filter(|command| !command.is_empty()),
         job_name: name.to_string_lossy().into_owned(),
-        text: format!("#!/bin/sh\n# Started by hand, on nodes held for it.\n{}\n", words.join(" ")),
+        text: format!(
+            "#!/bin/sh\n# Started interactively, on nodes allocated for it.\n{}\n",
+            words.join(" ")
+        ),
         has_directives: false,
     }
 }
 
-async fn wait(wanted: &Wanted<'_>, key: JobKey, server: &Server) -> Result<JobView, Failure> {
+async fn wait(
+    wanted: &AllocationRequest<'_>,
+    key: JobKey,
+    server: &Server,
+) -> Result<JobView, Failure> {
     let until = wanted.immediate.map(|patience| Instant::now() + patience);
-    let (mut seconds, mut told) = (AT_ONCE_SECONDS, None);
-    if wanted.voice == Voice::Salloc && !wanted.options.quiet {
+    let (mut seconds, mut reported) = (AT_ONCE_SECONDS, None);
+    if wanted.dialect == AllocDialect::Salloc && !wanted.options.quiet {
         note(&format!("Pending job allocation {key}"));
     }
     loop {
@@ -178,106 +183,116 @@ async fn wait(wanted: &Wanted<'_>, key: JobKey, server: &Server) -> Result<JobVi
             None => asked.await?,
             Some(until) => match timeout_at(until, asked).await {
                 Ok(list) => list?,
-                Err(_) => return Err(busy(key)),
+                Err(_) => return Err(not_started_in_time(key)),
             },
         };
         let Some(job) = list.jobs.into_iter().next() else {
-            return Err(Failure::message(format!("job {key} is not known any more")));
+            return Err(Failure::message(format!("job {key} is no longer known")));
         };
         match job.phase {
             Phase::Running => {
-                started(wanted, key, told.is_some());
+                report_start(wanted, key, reported.is_some());
                 return Ok(job);
             }
             Phase::Pending | Phase::Starting => {}
             Phase::Suspended | Phase::Completing | Phase::Done => {
                 let how = ending(&job);
                 let gap = if how.is_empty() { "" } else { ": " };
-                let text = format!("job {key} ended before it began, as {}{gap}{how}", job.state);
+                let text = format!("job {key} ended before it started, as {}{gap}{how}", job.state);
                 return Err(Failure::message(text));
             }
         }
         let code = job.reason.as_ref().map(|reason| reason.code.clone()).unwrap_or_default();
-        if job.phase == Phase::Pending && told.as_ref() != Some(&code) {
+        if job.phase == Phase::Pending && reported.as_ref() != Some(&code) {
             if !wanted.options.quiet {
-                waits(wanted, &job, told.is_none(), server).await;
+                report_waiting(wanted, &job, reported.is_none(), server).await;
             }
-            told = Some(code);
+            reported = Some(code);
         }
         seconds = POLL_SECONDS;
     }
 }
 
-fn busy(key: JobKey) -> Failure {
+fn not_started_in_time(key: JobKey) -> Failure {
     let text = format!("Unable to allocate resources: job {key} could not start in time");
-    Failure::message(text).hint("leave out --immediate to wait for it")
+    Failure::message(text).hint("omit --immediate to wait for it")
 }
 
-fn started(wanted: &Wanted<'_>, key: JobKey, has_waited: bool) {
+fn report_start(wanted: &AllocationRequest<'_>, key: JobKey, has_waited: bool) {
     if wanted.options.quiet {
         return;
     }
-    match wanted.voice {
-        Voice::Kant if has_waited => note(&format!("job {key} starts")),
-        Voice::Srun | Voice::Salloc if has_waited => {
+    match wanted.dialect {
+        AllocDialect::Kant if has_waited => note(&format!("job {key} starts")),
+        AllocDialect::Srun | AllocDialect::Salloc if has_waited => {
             note(&format!("job {key} has been allocated resources"));
         }
         _ => {}
     }
-    if wanted.voice == Voice::Salloc {
+    if wanted.dialect == AllocDialect::Salloc {
         note(&format!("Granted job allocation {key}"));
     }
 }
 
-/// Why, where in line, and until when as far as anybody can say.
-async fn waits(wanted: &Wanted<'_>, job: &JobView, is_first: bool, server: &Server) {
+/// Prints why the job waits, its position in the queue, and its expected start if known.
+async fn report_waiting(
+    wanted: &AllocationRequest<'_>,
+    job: &JobView,
+    is_first: bool,
+    server: &Server,
+) {
     let key = job.key;
-    if is_first && wanted.voice != Voice::Kant {
+    if is_first && wanted.dialect != AllocDialect::Kant {
         note(&format!("job {key} queued and waiting for resources"));
     }
-    let place = job.position.map(|place| format!(" (number {place} in line)")).unwrap_or_default();
+    let place =
+        job.position.map(|place| format!(" (position {place} in the queue)")).unwrap_or_default();
     let why = why(job).unwrap_or_default();
     let asked = server.get::<Explanation>(&format!("/v1/jobs/{key}/explain")).await;
-    let expected = asked.ok().and_then(|told| told.expected_at);
-    // Some reasons name the time themselves.
+    let expected = asked.ok().and_then(|explained| explained.expected_at);
     let expected = expected.map(|at| format!("; expected by {at}"));
+    // Some reasons end with the time themselves.
     let expected = expected.filter(|at| !why.ends_with(at.as_str())).unwrap_or_default();
-    note(&format!("job {key} waits{place}: {why}{expected}"));
+    note(&format!("job {key} is waiting{place}: {why}{expected}"));
 }
 
-/// A shell's code as an exit: 128+N is signal N.
+/// A shell's exit code as an exit status: 128+N is signal N.
 #[must_use]
-pub const fn as_exit(code: u8) -> ExitStatus {
+pub const fn exit_status_of(code: u8) -> ExitStatus {
     match code {
         129..=192 => ExitStatus { code: 0, signal: Some(code - 128) },
         code => ExitStatus { code, signal: None },
     }
 }
 
-/// Gives the nodes back; the job ends as what ran on them did.
+/// Releases the nodes; the job ends with the exit code of the program.
 pub async fn finish(server: &Server, key: JobKey, code: u8) {
-    let exit = as_exit(code);
+    let exit = exit_status_of(code);
     let path = format!("/v1/jobs/{key}/finish");
-    let wish = FinishRequest { exit };
-    let told = server.post::<_, Changed>(&path, &wish, Again::IfUnanswered).await;
-    if let Err(failure) = told
-        && !is_over(&failure)
+    let request = FinishRequest { exit };
+    let sent = server.post::<_, Changed>(&path, &request, Retry::IfUnanswered).await;
+    if let Err(failure) = sent
+        && !has_ended(&failure)
     {
-        note(&format!("failed to give job {key} back: it ends by itself soon: {failure}"));
+        note(&format!(
+            "failed to release job {key}, which will end soon when its lease expires: {failure}"
+        ));
     }
 }
 
 async fn cancel(server: &Server, key: JobKey) {
     let path = format!("/v1/jobs/{key}/cancel");
-    let told = server.post::<_, Changed>(&path, &(), Again::IfUnanswered).await;
-    if let Err(failure) = told
-        && !is_over(&failure)
+    let sent = server.post::<_, Changed>(&path, &(), Retry::IfUnanswered).await;
+    if let Err(failure) = sent
+        && !has_ended(&failure)
     {
-        note(&format!("failed to cancel job {key}: it ends by itself soon: {failure}"));
+        note(&format!(
+            "failed to cancel job {key}, which will end soon when its lease expires: {failure}"
+        ));
     }
 }
 
-/// It had ended by other means.
-fn is_over(failure: &Failure) -> bool {
+/// Whether the job has already ended.
+fn has_ended(failure: &Failure) -> bool {
     matches!(failure.code(), Some("already_done" | "wrong_phase" | "unknown_job"))
 }

@@ -1,10 +1,9 @@
-//! Attached to a step that runs: what its tasks write comes here from now on, after the last of
-//! what they wrote before; what is typed here is theirs to read. Never ends the step, nor holds it
-//! up: who is too slow for it misses something, and is told.
+//! Attaching to a running step: prints its recent and new output, and sends it input. It never ends
+//! or delays the step: a client that is too slow misses output, which is reported.
 
-use super::allocate::refusal;
-use super::booking::{self, random_number};
+use super::allocate::ending_signal;
 use super::frame::{Frame, Frames, Kind};
+use super::ledger_client::{self, random_number};
 use super::stream::{self, Outputs, Pieces, Source};
 use crate::failure::{Failure, OK};
 use crate::output::screen::note;
@@ -18,44 +17,42 @@ use std::pin::pin;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Between two tries to say something to a step that reads slowly.
+/// The pause before input is sent again to a step that reads slowly.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What of a step's streams.
+/// TaskFilter tasks a stream is connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Which {
-    /// All of its tasks.
+pub enum TaskFilter {
     #[default]
     All,
-    /// One, by its rank.
+    /// The task with this rank.
     One(u32),
-    /// None.
     Nothing,
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
-    /// A task's number before each line.
+pub struct AttachOptions {
+    /// Prefix each line with the task's number.
     pub label: bool,
-    pub output: Which,
-    /// Whose errors.
-    pub error: Which,
-    /// Who reads what is typed.
-    pub input: Which,
-    /// Say nothing but what goes wrong.
+    pub output: TaskFilter,
+    /// Tasks to show stderr of.
+    pub error: TaskFilter,
+    /// Tasks to send input to.
+    pub input: TaskFilter,
+    /// Print errors only.
     pub is_quiet: bool,
 }
 
-impl Wanted {
-    /// Are the tasks that are named there?
+impl AttachOptions {
+    /// Checks that the selected tasks exist.
     ///
     /// # Errors
-    /// [`Failure`] with the first that is not.
+    /// [`Failure`] with the first that does not exist.
     pub fn check(&self, step: &StepView) -> Result<(), Failure> {
         let tasks: u32 = step.shares.iter().map(|share| share.tasks).sum();
         let named = [("output", self.output), ("error", self.error), ("input", self.input)];
         for (name, which) in named {
-            if let Which::One(task) = which
+            if let TaskFilter::One(task) = which
                 && task >= tasks
             {
                 let last = tasks.saturating_sub(1);
@@ -67,12 +64,12 @@ impl Wanted {
     }
 }
 
-/// Listens, and speaks, until the step is over or somebody interrupts; gives the step's code.
+/// Attaches until the step ends or a signal detaches; returns the step's exit code.
 ///
 /// # Errors
-/// [`Failure`] when it cannot be listened to, or what comes cannot be written.
+/// [`Failure`] when the step cannot be reached, or output cannot be written.
 pub async fn attach(
-    wanted: &Wanted,
+    wanted: &AttachOptions,
     key: JobKey,
     step: &StepView,
     server: &Server,
@@ -81,23 +78,23 @@ pub async fn attach(
     let mut signals = Signals::take()?;
     let tasks = step.shares.iter().map(|share| share.tasks).sum();
     let outputs = Outputs::here(tasks, wanted.label, [wanted.output, wanted.error]);
-    // Held as long as anything is said.
-    let voice = outputs.own().voice();
+    // Messages go through the writer of the outputs as long as this is held.
+    let redirect = outputs.own().redirect_stderr();
     let name = format!("{key}.{}", step.number);
     let left = tokio::select! {
-        code = hear(outputs, key, step.number, &name, server) => return code,
-        never = speak(wanted.input, key, step.number, server) => match never {},
-        signal = refusal(&mut signals) => signal,
+        code = print_output(outputs, key, step.number, &name, server) => return code,
+        never = forward_input(wanted.input, key, step.number, server) => match never {},
+        signal = ending_signal(&mut signals) => signal,
     };
-    // Not after what is not written yet: whoever leaves does not wait for that.
-    drop(voice);
+    // The last message does not wait for output that is still to be written.
+    drop(redirect);
     if !wanted.is_quiet {
-        note(&format!("detached from step {name} at {left}; it goes on"));
+        note(&format!("detached from step {name} after {left}; the step continues"));
     }
     Ok(OK)
 }
 
-async fn hear(
+async fn print_output(
     mut outputs: Outputs,
     key: JobKey,
     number: u32,
@@ -109,58 +106,60 @@ async fn hear(
         while !outputs.own().has_room() {
             outputs.own().moved().await.map_err(|error| stream::unwritten(&error))?;
         }
-        let said = match listen(&outputs, key, number, from, server).await {
-            Ok(said) => said,
-            // The job is over, and its steps with it: nobody keeps how.
+        let answer = match read_output(&outputs, key, number, from, server).await {
+            Ok(answer) => answer,
+            // The job has ended with its steps; the exit status of the step is not known.
             Err(failure) if has_listened && failure.code() == Some("wrong_phase") => {
                 StepSaid { is_over: true, ..StepSaid::default() }
             }
             Err(failure) => return Err(failure),
         };
         has_listened = true;
-        for piece in said.pieces {
+        for piece in answer.pieces {
             if let Some(missed) = missed(from, &piece) {
-                outputs.note(&format!("missed some output: {missed} bytes came too fast"));
+                outputs.note(&format!(
+                    "{missed} bytes of output were missed: this client is too slow"
+                ));
             }
-            // Asked for again from here. Before anything came, nothing was missed: the first piece
-            // begins where whoever runs the step chose to.
+            // Where to continue. Before the first piece nothing was missed: the step chooses where
+            // it begins.
             from = Some(piece.end());
             write(&mut outputs, &piece.bytes.0)?;
         }
-        if said.is_over {
+        if answer.is_over {
             outputs.end();
             while !outputs.own().is_done() {
                 outputs.own().moved().await.map_err(|error| stream::unwritten(&error))?;
             }
-            return ended(name, said.exit);
+            return ended(name, answer.exit);
         }
     }
 }
 
-/// What its tasks write from there on, once there is some; not any longer than somebody reads what
-/// is written here.
-async fn listen(
+/// The output of tasks from there on, once there is some. Returns early if an error occurs while
+/// earlier output is written.
+async fn read_output(
     outputs: &Outputs,
     key: JobKey,
     number: u32,
     from: Option<u64>,
     server: &Server,
 ) -> Result<StepSaid, Failure> {
-    let mut said = pin!(booking::listen(server, key, number, from));
+    let mut answer = pin!(ledger_client::read_output(server, key, number, from));
     loop {
         tokio::select! {
-            said = &mut said => return said,
+            answer = &mut answer => return answer,
             moved = outputs.own().moved() => moved.map_err(|error| stream::unwritten(&error))?,
         }
     }
 }
 
-/// The bytes between what came and a piece.
+/// The number of bytes between the last piece and this one.
 fn missed(from: Option<u64>, piece: &StepPiece) -> Option<u64> {
     piece.from.checked_sub(from?).filter(|missed| *missed > 0)
 }
 
-/// Whole frames, each from the task of that rank.
+/// Writes complete frames, each from the task with that rank.
 fn write(outputs: &mut Outputs, bytes: &[u8]) -> Result<(), Failure> {
     let mut frames = Frames::default();
     frames.push(bytes);
@@ -178,19 +177,19 @@ fn ended(name: &str, exit: Option<ExitStatus>) -> Result<u8, Failure> {
         Some(ExitStatus { code, signal: None }) => Ok(code),
         Some(ExitStatus { signal: Some(signal), .. }) => Ok(signal.saturating_add(128)),
         None => {
-            let text = format!("step {name} is over; nobody is left who could say how it ended");
+            let text = format!("step {name} has ended, but its exit status is not known");
             Err(Failure::message(text))
         }
     }
 }
 
-/// Passes on what is typed; ends with whoever listens.
-async fn speak(to: Which, key: JobKey, number: u32, server: &Server) -> Infallible {
-    if to != Which::Nothing {
+/// Sends what is typed to the step. Never returns; the caller drops it.
+async fn forward_input(to: TaskFilter, key: JobKey, number: u32, server: &Server) -> Infallible {
+    if to != TaskFilter::Nothing {
         match stream::read(&[(Source::Own, Vec::new())]) {
             Ok(pieces) => {
-                if let Err(failure) = pass_on(to, pieces, key, number, server).await {
-                    note(&format!("what is typed here is not passed on: {failure}"));
+                if let Err(failure) = send_input(to, pieces, key, number, server).await {
+                    note(&format!("failed to send input: {failure}"));
                 }
             }
             Err(failure) => note(&failure.to_string()),
@@ -199,22 +198,22 @@ async fn speak(to: Which, key: JobKey, number: u32, server: &Server) -> Infallib
     std::future::pending().await
 }
 
-async fn pass_on(
-    to: Which,
+async fn send_input(
+    to: TaskFilter,
     mut pieces: Pieces,
     key: JobKey,
     number: u32,
     server: &Server,
 ) -> Result<(), Failure> {
     let (speaker, mut from) = (random_number()?, 0);
-    // An end here is nobody's end there: whoever started the step has an input of their own.
+    // The end of this input is not the end of the tasks' input, which belongs to another client.
     while let Some((_, bytes)) = pieces.recv().await
         && !bytes.is_empty()
     {
         let count = bytes.len() as u64;
-        let task = if let Which::One(task) = to { Some(task) } else { None };
+        let task = if let TaskFilter::One(task) = to { Some(task) } else { None };
         let speech = StepSpeech { speaker, from, task, bytes: Octets(bytes) };
-        while !booking::speak(server, key, number, speech.clone()).await? {
+        while !ledger_client::send_input(server, key, number, speech.clone()).await? {
             sleep(LOOK).await;
         }
         from += count;
@@ -227,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_missed_before_the_first_piece_nor_between_two_that_follow_on() {
+    fn only_a_gap_between_two_pieces_is_missed_output() {
         let piece = StepPiece { from: 100, bytes: Octets(vec![0; 5]) };
         assert_eq!(missed(None, &piece), None);
         assert_eq!(missed(Some(100), &piece), None);

@@ -1,34 +1,33 @@
-//! Which of a step's CPUs and GPUs on a node each of its tasks is held to. Without a word about it,
-//! each may use all: so NCCL finds its neighbours, and a program chooses by its local rank.
-//! Source: man srun (--cpu-bind, --gpu-bind, --ntasks-per-gpu). Never more than the step has.
+//! Binding of tasks to CPUs and GPUs of their step. By default each task can use all of them, so
+//! that NCCL finds its neighbours, and programs choose a GPU by their local rank.
+//! Source: man srun (--cpu-bind, --gpu-bind, --ntasks-per-gpu).
 
-/// How tasks are held.
+/// How tasks are bound to CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum CpuBind {
-    /// Not at all, beyond the step.
+    /// To all CPUs of the step.
     #[default]
     None,
-    /// Each to CPUs of its own, in order.
+    /// Each to a slice of its own, in order.
     Slices,
-    /// By a list, in turn: places among the step's CPUs.
+    /// By a list of indices into the step's CPUs, used in turn.
     Map(Vec<u32>),
 }
 
-/// How tasks see GPUs.
+/// How tasks are bound to GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum GpuBind {
-    /// All of the step's.
+    /// To all GPUs of the step.
     #[default]
     None,
-    /// So many of its own each.
+    /// Each to this number of GPUs of its own.
     PerTask(u32),
-    /// So many tasks share one.
+    /// This number of tasks shares one GPU.
     Single(u32),
-    /// By a list, in turn: places among the step's GPUs.
+    /// By a list of indices into the step's GPUs, used in turn.
     Map(Vec<u32>),
 }
 
-/// A binding that does not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindError {
     #[error("--cpu-bind={0}: write none, cores, threads, sockets, rank, or map_cpu:0,1,...")]
@@ -60,7 +59,7 @@ impl CpuBind {
         Ok(bind)
     }
 
-    /// The CPUs of a task, by its place on the node, where so many run; empty: all of the step's.
+    /// The CPUs of a task, given its index on the node and the number of tasks; empty for all CPUs.
     #[must_use]
     pub fn of(&self, local: u32, tasks: u32, each: u32, cpus: &[u32]) -> Vec<u32> {
         let all = cpus.len();
@@ -102,7 +101,7 @@ impl GpuBind {
         }
     }
 
-    /// The GPUs of a task, by its place on the node; `None`: all of the step's.
+    /// The GPUs of a task, given its index on the node; `None` for all GPUs.
     #[must_use]
     pub fn of(&self, local: u32, gpus: &[u32]) -> Option<Vec<u32>> {
         let all = gpus.len();
@@ -143,18 +142,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_have_cpus_of_their_own_only_where_that_was_asked() {
+    fn tasks_are_bound_to_cpus_only_on_request() {
         let cpus = [4, 5, 6, 7];
         let of = |text: &str, local| CpuBind::read(text).unwrap().of(local, 2, 2, &cpus);
         assert_eq!((of("cores", 0), of("verbose,threads", 1)), (vec![4, 5], vec![6, 7]));
         assert_eq!((of("none", 0), of("quiet", 1)), (vec![], vec![]));
         assert_eq!((of("map_cpu:3,0", 0), of("map_cpu:3,0", 1)), (vec![7], vec![4]));
-        assert_eq!(CpuBind::Slices.of(3, 8, 1, &cpus), [7], "more tasks than CPUs go round");
+        assert_eq!(
+            CpuBind::Slices.of(3, 8, 1, &cpus),
+            [7],
+            "with more tasks than CPUs, slices are reused"
+        );
         assert!(CpuBind::read("cpu").is_err() && CpuBind::read("map_cpu:x").is_err());
     }
 
     #[test]
-    fn tasks_see_all_gpus_of_the_step_unless_they_are_bound() {
+    fn tasks_see_all_gpus_of_the_step_by_default() {
         let gpus = [1, 3, 5, 7];
         let of = |text: &str, local| GpuBind::read(text).unwrap().of(local, &gpus);
         assert_eq!((of("closest", 0), of("none", 1)), (None, None));

@@ -1,44 +1,42 @@
-//! What the one who asked for a step and the starters of its tasks, one on each node, tell each
-//! other: frames on a stream of bytes, each with its kind, the task it is about, and a body.
-//! Never more than a frame's bytes are kept; never reads or writes a stream itself.
+//! The protocol between the client of a step and the launchers of its tasks, one on each node:
+//! frames on a byte stream, with a kind, a task and a body. Parsing and formatting only.
 
-/// The task of a frame that is about all of a node's.
+/// The task of a frame that concerns all tasks of a node.
 pub const ALL: u32 = u32::MAX;
 
-/// The largest body: a plan of thousands of tasks.
+/// The largest body: a plan for thousands of tasks.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes before a body: its length (4, little endian), the kind (1), the task (4).
+/// Size of the header: length of the body (4, little endian), kind (1), task (4).
 const HEAD_BYTES: usize = 9;
 
-/// What a frame says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// To a starter, first of all: what to run, as JSON.
+    /// To a launcher, the first frame: the plan, as JSON.
     Plan = 1,
-    /// To a task: bytes that it reads.
+    /// To a task: input.
     Input = 2,
-    /// To a task: there is no more to read.
+    /// To a task: end of input.
     InputEnd = 3,
-    /// To a task: the signal whose number is the body's only byte.
+    /// To a task: a signal, whose number is the only byte.
     Signal = 4,
     /// To a task with a terminal: rows and columns of the window, two bytes each.
     Window = 5,
-    /// To a starter: so many bytes of what it said are taken (8 bytes, little endian).
+    /// To a launcher: how many bytes of its output have been processed (8 bytes, little endian).
     Taken = 6,
-    /// From a task: its standard output.
+    /// From a task: stdout.
     Output = 17,
-    /// From a task: its standard error.
+    /// From a task: stderr.
     Error = 18,
-    /// Of a task: it never ran. The number of the system's error or 0 (1 byte), then why, in a
-    /// sentence.
+    /// From a launcher: a task could not be started. The errno or 0 (1 byte), then the reason as
+    /// text.
     Failed = 19,
-    /// Of a task: it ended. Two bytes: its code, and the signal that ended it or 0.
+    /// From a launcher: a task has ended. Two bytes: exit code, and signal or 0.
     Ended = 20,
-    /// Of a starter: so many bytes of what was sent to it are read (8 bytes, little endian).
+    /// From a launcher: how many bytes of its input have been read (8 bytes, little endian).
     Read = 21,
-    /// Of a starter: all of it is over, and nothing is left.
+    /// From a launcher: all tasks have ended, and no process is left.
     Over = 22,
 }
 
@@ -60,18 +58,20 @@ const KINDS: [Kind; 12] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     pub kind: Kind,
-    /// About which task, by its place on the node; [`ALL`]: all of them, or none.
+    /// The index of the task on its node; [`ALL`] for all of them, or for none.
     pub task: u32,
     pub body: Vec<u8>,
 }
 
-/// Bytes that are no frames.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A kind of a later release, or no frame at all.
-    #[error("failed to read a frame: its kind is {0}: is it of another release?")]
+    /// A kind of another version, or not a frame.
+    #[error(
+        "failed to read a frame: unknown kind {0}: do kantctl here and on the node have the same \
+         version?"
+    )]
     Kind(u8),
-    #[error("failed to read a frame: its body has {0} bytes, and none has more than 64 MiB")]
+    #[error("failed to read a frame: its body has {0} bytes, more than 64 MiB")]
     Size(usize),
 }
 
@@ -81,13 +81,11 @@ impl Frame {
         Self { kind, task, body: body.into() }
     }
 
-    /// How many bytes it has.
     #[must_use]
     pub const fn bytes_count(&self) -> u64 {
         (HEAD_BYTES + self.body.len()) as u64
     }
 
-    /// As bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let length = u32::try_from(self.body.len()).unwrap_or(u32::MAX);
@@ -100,20 +98,19 @@ impl Frame {
     }
 }
 
-/// Makes frames of bytes as they come.
+/// Parses frames from a byte stream.
 #[derive(Debug, Default)]
 pub struct Frames(Vec<u8>);
 
 impl Frames {
-    /// More bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    /// The next frame, if all of it is there.
+    /// The next frame, if it is complete.
     ///
     /// # Errors
-    /// [`FrameError`]: nothing that follows can be read.
+    /// [`FrameError`]: the rest of the stream cannot be read.
     pub fn take(&mut self) -> Result<Option<Frame>, FrameError> {
         let Some((head, rest)) = self.0.split_at_checked(HEAD_BYTES) else { return Ok(None) };
         let four =
@@ -140,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_come_out_as_they_went_in_however_the_bytes_are_cut(
+        fn frames_are_parsed_from_pieces_of_any_size(
             bodies in vec(vec(any::<u8>(), 0..40), 1..8), cut in 1_usize..30,
         ) {
             let kinds = KINDS.into_iter().cycle();
@@ -159,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_refused() {
+    fn invalid_frames_are_refused() {
         let mut frames = Frames::default();
         frames.push(&[0, 0, 0, 0, 99, 0, 0, 0, 0]);
         assert_eq!(frames.take(), Err(FrameError::Kind(99)));

@@ -1,10 +1,9 @@
-//! What one node's starter is told first: the tasks there, what each runs and finds around it.
-//! Never names a node; whoever reads it is there.
+//! The plan for the launcher on one node: its tasks, with program and environment.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of plans and frames. A starter of another one says so, and starts nothing.
+/// The version of plans and frames. A launcher of another version reports that, and starts nothing.
 pub const VERSION: u32 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,15 +13,14 @@ pub struct Window {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct TaskPlan {
-    /// What it finds in its environment besides what all do.
+    /// The task's environment, in addition to that of all tasks.
     pub environment: BTreeMap<String, String>,
-    /// The CPUs it is held to; empty: all of its job's there.
+    /// The CPUs to bind it to; empty for all of the job's CPUs on the node.
     pub cpus: Vec<u32>,
-    /// The GPUs it sees, by their places among those of the job's on the node; `None`: all.
+    /// Its GPUs, as indices into the job's GPUs on the node; `None` for all.
     pub gpus: Option<Vec<u32>>,
-    /// It reads what is sent to it; else nothing.
+    /// Whether it gets input; otherwise it reads /dev/null.
     pub input: bool,
 }
 
@@ -30,18 +28,16 @@ pub struct TaskPlan {
 pub struct NodePlan {
     /// [`VERSION`].
     pub version: u32,
-    /// What to run, and its arguments.
+    /// The program and its arguments.
     pub program: Vec<String>,
-    /// What all tasks find in their environment besides the job's.
+    /// The environment of all tasks, in addition to the job's.
     pub environment: BTreeMap<String, String>,
-    /// The tasks, by their places on the node.
+    /// The tasks, by their index on the node.
     pub tasks: Vec<TaskPlan>,
-    /// They have a terminal of this size.
-    #[serde(default)]
+    /// The size of the terminal, if tasks have one.
     pub terminal: Option<Window>,
-    /// It is told what was taken of its output, and is not to get far ahead.
-    #[serde(default)]
+    /// The client confirms processed output, and the launcher must not get far ahead of it.
     pub holds_back: bool,
-    /// Between SIGTERM and SIGKILL when whoever asked for them is gone.
+    /// Time between SIGTERM and SIGKILL when the client is gone.
     pub grace_seconds: u64,
 }

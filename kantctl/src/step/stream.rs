@@ -1,10 +1,10 @@
-//! Where what tasks write goes: our own streams, with a label before each line where that is
-//! wanted, or files; and what they read. Never keeps more of a line than a buffer holds.
+//! Destinations of the tasks' output, stdout and stderr with optional labels or files, and sources
+//! of their input. Lines are buffered up to a limit.
 
-use super::attach::Which;
+use super::attach::TaskFilter;
 use super::frame::Kind;
-use super::place::{Place, Task};
-use super::wish::Wish;
+use super::placement::{StepPlacement, TaskPosition};
+use super::step_options::StepOptions;
 use super::writer::Writer;
 use crate::failure::Failure;
 use crate::output::screen::note_line;
@@ -16,30 +16,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// Bytes of a line that are passed on before its end has come.
+/// The longest part of a line that is buffered for labels.
 const LINE_BYTES_MAX: usize = 64 << 10;
-/// What is read at once.
+/// Bytes that are read at once.
 const PIECE_BYTES: usize = 32 << 10;
-/// So many pieces are read ahead.
+/// Pieces that are read ahead.
 const PIECES_AHEAD: usize = 4;
 
-/// Where one stream of a task goes.
+/// The destination of one stream of a task.
 #[derive(Debug, Clone)]
 enum Sink {
-    /// Our own stream of that kind.
+    /// The same stream of this process.
     Own,
     File(Arc<File>),
     Nothing,
 }
 
-/// Where the output of tasks goes.
 #[derive(Debug)]
 pub struct Outputs {
-    /// Of each task by its rank: output and errors.
+    /// For each task by rank: stdout and stderr.
     sinks: Vec<[Sink; 2]>,
-    /// Width of a label's number; `None`: no labels.
+    /// Width of the number in labels; `None` for no labels.
     width: Option<usize>,
-    /// Of lines that have not ended yet.
+    /// Incomplete lines.
     begun: BTreeMap<(u32, bool), Vec<u8>>,
     own: Writer,
 }
@@ -49,33 +48,37 @@ impl Outputs {
         &self.own
     }
 
-    /// Says something on standard error, after what was written before.
+    /// Prints a message on stderr, after the output so far.
     pub fn note(&self, text: &str) {
         self.own.write(true, note_line(text).into_bytes());
     }
 
-    /// Our own streams for so many tasks: their output and errors, of all or one of them.
+    /// Outputs to this process's streams, for all tasks or one of them.
     #[must_use]
-    pub fn here(tasks: u32, label: bool, [output, error]: [Which; 2]) -> Self {
-        let sink = |which: Which, rank: u32| match which {
-            Which::All => Sink::Own,
-            Which::One(task) if task == rank => Sink::Own,
-            Which::One(_) | Which::Nothing => Sink::Nothing,
+    pub fn here(tasks: u32, label: bool, [output, error]: [TaskFilter; 2]) -> Self {
+        let sink = |which: TaskFilter, rank: u32| match which {
+            TaskFilter::All => Sink::Own,
+            TaskFilter::One(task) if task == rank => Sink::Own,
+            TaskFilter::One(_) | TaskFilter::Nothing => Sink::Nothing,
         };
         let sinks = (0..tasks).map(|rank| [sink(output, rank), sink(error, rank)]).collect();
         let width = label.then(|| tasks.saturating_sub(1).to_string().len());
         Self { sinks, width, begun: BTreeMap::new(), own: Writer::start() }
     }
 
-    /// Opens the files of a step, named from `directory`. One that several tasks share is emptied
-    /// once.
+    /// Opens the files of a step, relative to `directory`. A file that several tasks share is
+    /// truncated only once.
     ///
     /// # Errors
     /// [`Failure`] when a file cannot be opened.
-    pub fn open(wish: &Wish, place: &Place, directory: &Path) -> Result<Self, Failure> {
+    pub fn open(
+        options: &StepOptions,
+        placement: &StepPlacement,
+        directory: &Path,
+    ) -> Result<Self, Failure> {
         let directory = directory.to_string_lossy().into_owned();
         let mut opened: BTreeMap<PathBuf, Arc<File>> = BTreeMap::new();
-        let tasks = place.tasks();
+        let tasks = placement.tasks();
         let mut sinks = Vec::with_capacity(tasks.len());
         for task in &tasks {
             let mut sink = |pattern: Option<&String>| -> Result<Sink, Failure> {
@@ -89,27 +92,27 @@ impl Outputs {
                     let this = pattern.parse() == Ok(task.rank);
                     return Ok(if this { Sink::Own } else { Sink::Nothing });
                 }
-                let path = place.path(pattern, *task, &directory);
+                let path = placement.path(pattern, *task, &directory);
                 let file = match opened.get(&path) {
                     Some(file) => Arc::clone(file),
-                    None => open(&path, wish.append)?,
+                    None => open(&path, options.append)?,
                 };
                 opened.insert(path, Arc::clone(&file));
                 Ok(Sink::File(file))
             };
             // Errors go where the output goes (man srun, --error).
-            let with_output = wish.output.as_ref().filter(|pattern| !is_number(pattern));
-            let error = wish.error.as_ref().or(with_output);
-            sinks.push([sink(wish.output.as_ref())?, sink(error)?]);
+            let with_output = options.output.as_ref().filter(|pattern| !is_number(pattern));
+            let error = options.error.as_ref().or(with_output);
+            sinks.push([sink(options.output.as_ref())?, sink(error)?]);
         }
-        let width = wish.label.then(|| tasks.len().saturating_sub(1).to_string().len());
+        let width = options.label.then(|| tasks.len().saturating_sub(1).to_string().len());
         Ok(Self { sinks, width, begun: BTreeMap::new(), own: Writer::start() })
     }
 
-    /// A task wrote something.
+    /// Writes output of a task.
     ///
     /// # Errors
-    /// When it cannot be written to its file; our own streams tell that by themselves.
+    /// If a file cannot be written; errors of stdout and stderr are returned by the writer.
     pub fn write(&mut self, rank: u32, kind: Kind, bytes: Vec<u8>) -> io::Result<()> {
         let is_error = kind == Kind::Error;
         match self.sinks.get(rank as usize).map(|sinks| &sinks[usize::from(is_error)]) {
@@ -138,7 +141,7 @@ impl Outputs {
         self.own.write(is_error, shown);
     }
 
-    /// There is no more: what is begun is a line.
+    /// Ends the output: incomplete lines are printed.
     pub fn end(&mut self) {
         let width = self.width.unwrap_or_default();
         for ((rank, is_error), line) in std::mem::take(&mut self.begun) {
@@ -168,7 +171,7 @@ fn labelled(shown: &mut Vec<u8>, rank: u32, width: usize, line: &[u8]) {
     }
 }
 
-/// What tasks write can be written nowhere.
+/// The failure for output that cannot be written.
 #[must_use]
 pub fn unwritten(error: &io::Error) -> Failure {
     let gone = error.kind() == io::ErrorKind::BrokenPipe;
@@ -176,30 +179,34 @@ pub fn unwritten(error: &io::Error) -> Failure {
     Failure::new(kind, anyhow::anyhow!("failed to write what a task wrote: {error}"))
 }
 
-/// `-o 3`: the third task's alone.
+/// Whether the pattern is a task number: `-o 3` shows only task 3.
 fn is_number(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Something that tasks read.
+/// A source of input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// What we read ourselves.
+    /// The input of this process.
     Own,
     File(PathBuf),
 }
 
-/// What each task reads, each source with those that read it, by their ranks.
+/// The sources of input, each with the ranks of the tasks that read it.
 #[must_use]
-pub fn sources(wish: &Wish, place: &Place, directory: &Path) -> Vec<(Source, Vec<u32>)> {
-    let tasks = place.tasks();
-    let of = |task: &Task| match wish.input.as_deref() {
+pub fn sources(
+    options: &StepOptions,
+    placement: &StepPlacement,
+    directory: &Path,
+) -> Vec<(Source, Vec<u32>)> {
+    let tasks = placement.tasks();
+    let of = |task: &TaskPosition| match options.input.as_deref() {
         None | Some("all") => Some(Source::Own),
         Some("none") => None,
         Some(number) if is_number(number) => {
             (number.parse() == Ok(task.rank)).then_some(Source::Own)
         }
-        Some(file) => Some(Source::File(place.path(file, *task, &directory.to_string_lossy()))),
+        Some(file) => Some(Source::File(placement.path(file, *task, &directory.to_string_lossy()))),
     };
     let mut sources: Vec<(Source, Vec<u32>)> = Vec::new();
     for task in &tasks {
@@ -212,16 +219,16 @@ pub fn sources(wish: &Wish, place: &Place, directory: &Path) -> Vec<(Source, Vec
     sources
 }
 
-/// Pieces of what is read, with the place of their source; an empty one is the end.
+/// Pieces of input, with the index of their source; an empty piece is the end.
 pub type Pieces = Receiver<(usize, Vec<u8>)>;
 
-/// Reads all sources, each in a thread of its own: a read that waits for a user cannot be called
-/// off.
+/// Reads all sources, each in a thread of its own, because a read that waits for the user cannot be
+/// cancelled.
 ///
 /// # Errors
 /// [`Failure`] when a file cannot be opened.
 pub fn read(sources: &[(Source, Vec<u32>)]) -> Result<Pieces, Failure> {
-    let (tell, told) = channel(PIECES_AHEAD);
+    let (sender, pieces) = channel(PIECES_AHEAD);
     for (number, (source, _)) in sources.iter().enumerate() {
         let mut stream: Box<dyn Read + Send> = match source {
             Source::Own => Box::new(std::io::stdin()),
@@ -231,7 +238,7 @@ pub fn read(sources: &[(Source, Vec<u32>)]) -> Result<Pieces, Failure> {
                 Box::new(file.with_context(failed)?)
             }
         };
-        let tell = tell.clone();
+        let sender = sender.clone();
         std::thread::spawn(move || {
             let mut buffer = vec![0; PIECE_BYTES];
             loop {
@@ -241,11 +248,11 @@ pub fn read(sources: &[(Source, Vec<u32>)]) -> Result<Pieces, Failure> {
                     Err(_) => 0,
                 };
                 let piece = buffer.get(..count).unwrap_or_default().to_vec();
-                if tell.blocking_send((number, piece)).is_err() || count == 0 {
+                if sender.blocking_send((number, piece)).is_err() || count == 0 {
                     return;
                 }
             }
         });
     }
-    Ok(told)
+    Ok(pieces)
 }

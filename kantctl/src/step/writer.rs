@@ -1,6 +1,5 @@
-//! Our own standard output and error, written by a thread of their own: whoever reads them may stop
-//! for an hour (a pager, Ctrl-S), and the step is still held, signalled and ended in time.
-//! Never keeps more than it was given while there was room.
+//! Writing to stdout and stderr in a thread of its own: their reader may pause for an hour (a
+//! pager, Ctrl-S) while the step must still be renewed, signalled and ended in time.
 
 use crate::output::screen::{StderrRedirect, redirect_stderr};
 use std::collections::VecDeque;
@@ -8,17 +7,16 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Who has more than this waiting is given no more.
+/// No more is accepted while more than this is waiting.
 const ROOM_BYTES: usize = 1 << 20;
 
-/// What waits, and what became of it.
 #[derive(Debug, Default)]
 struct Queue {
-    /// For standard error?
+    /// Pieces with whether they go to stderr.
     pieces: VecDeque<(bool, Vec<u8>)>,
     bytes: usize,
     error: Option<io::Error>,
-    /// It failed once, or nobody has more.
+    /// Writing failed, or the writer was dropped.
     is_over: bool,
 }
 
@@ -27,7 +25,7 @@ struct Shared {
     queue: Mutex<Queue>,
     /// There is more to write.
     more: Condvar,
-    /// Something was written, or could not be.
+    /// A piece was written, or writing failed.
     moved: Notify,
 }
 
@@ -37,12 +35,12 @@ impl Shared {
     }
 }
 
-/// Both streams, in the order in which they are given pieces.
+/// A writer to both streams, which preserves the order of pieces.
 #[derive(Debug)]
 pub struct Writer(Arc<Shared>);
 
 impl Writer {
-    /// Writes from now on, to our own streams.
+    /// Starts writing to stdout and stderr.
     #[must_use]
     pub fn start() -> Self {
         Self::to(|is_error, bytes| {
@@ -57,7 +55,7 @@ impl Writer {
     fn to(mut write: impl FnMut(bool, &[u8]) -> io::Result<()> + Send + 'static) -> Self {
         let shared = Arc::<Shared>::default();
         let thread = Arc::clone(&shared);
-        // Ends with the last piece, or with kantctl.
+        // The thread ends after the last piece, or with kantctl.
         std::thread::spawn(move || {
             loop {
                 let mut queue = thread.queue();
@@ -79,8 +77,7 @@ impl Writer {
         Self(shared)
     }
 
-    /// Puts a piece behind the others. One that comes after a failure is dropped: that is told by
-    /// [`Self::moved`].
+    /// Appends a piece. After a failure, which [`Self::moved`] returns, pieces are dropped.
     pub fn write(&self, is_error: bool, bytes: Vec<u8>) {
         Self::put(&self.0, is_error, bytes);
     }
@@ -94,28 +91,28 @@ impl Writer {
         }
     }
 
-    /// Writes for those who say something on stderr, as long as this is held.
-    pub fn voice(&self) -> StderrRedirect {
+    /// Redirects messages on stderr through this writer, as long as the result is held.
+    pub fn redirect_stderr(&self) -> StderrRedirect {
         let shared = Arc::clone(&self.0);
         redirect_stderr(move |bytes| Self::put(&shared, true, bytes))
     }
 
-    /// May it be given more?
+    /// Whether more can be accepted.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.0.queue().bytes < ROOM_BYTES
     }
 
-    /// Is all written that it was given, or lost?
+    /// Whether all pieces are written or dropped.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.0.queue().bytes == 0
     }
 
-    /// Returns once something was written since this was last asked.
+    /// Waits until something has been written since the last call.
     ///
     /// # Errors
-    /// When something could not be written; once.
+    /// If writing failed; only once.
     pub async fn moved(&self) -> io::Result<()> {
         self.0.moved.notified().await;
         self.0.queue().error.take().map_or(Ok(()), Err)
@@ -123,7 +120,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// The thread writes what it has and ends.
+    /// The thread writes the remaining pieces and ends.
     fn drop(&mut self) {
         self.0.queue().is_over = true;
         self.0.more.notify_one();
@@ -136,29 +133,29 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[tokio::test]
-    async fn a_reader_that_stops_holds_up_the_writer_and_nobody_else() {
+    async fn a_reader_that_stops_blocks_only_the_writing_thread() {
         let (go, wait) = channel::<()>();
-        let (tell, told) = channel();
+        let (sender, received) = channel();
         let writer = Writer::to(move |is_error, bytes| {
             let _ = wait.recv();
-            let _ = tell.send((is_error, bytes.len()));
+            let _ = sender.send((is_error, bytes.len()));
             Ok(())
         });
         assert!(writer.has_room() && writer.is_done());
         writer.write(false, vec![0; ROOM_BYTES]);
         writer.write(true, vec![0; 3]);
-        assert!(!writer.has_room(), "what waits is known at once");
+        assert!(!writer.has_room(), "waiting bytes are counted immediately");
         go.send(()).unwrap();
         writer.moved().await.unwrap();
         assert!(writer.has_room() && !writer.is_done());
         go.send(()).unwrap();
         writer.moved().await.unwrap();
         assert!(writer.is_done());
-        assert_eq!(told.iter().take(2).collect::<Vec<_>>(), [(false, ROOM_BYTES), (true, 3)]);
+        assert_eq!(received.iter().take(2).collect::<Vec<_>>(), [(false, ROOM_BYTES), (true, 3)]);
     }
 
     #[tokio::test]
-    async fn a_reader_that_is_gone_is_told_once_and_what_comes_after_is_dropped() {
+    async fn a_closed_stream_is_reported_once_and_later_pieces_are_dropped() {
         let writer = Writer::to(|_, _| Err(io::ErrorKind::BrokenPipe.into()));
         writer.write(false, vec![1]);
         assert_eq!(writer.moved().await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);

@@ -1,11 +1,10 @@
-//! `--begin` and `--deadline`: when a job may start at the earliest and must be over at the latest,
-//! in the ways of man sbatch, local time. Never waits.
+//! `--begin` and `--deadline`: the earliest start and the latest end of a job, in the formats of
+//! man sbatch, in local time.
 
 use common::time::{Span, Time};
 use jiff::civil::{DateTime, Time as Clock};
 use jiff::{Timestamp, Zoned};
 
-/// A text that is no point in time, or one that has passed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BeginError {
     #[error(
@@ -13,14 +12,13 @@ pub enum BeginError {
          2030-01-31T08:00"
     )]
     Shape,
-    #[error("that has passed: leave --begin out to start as soon as possible")]
+    #[error("this time is in the past: omit --begin to start as soon as possible")]
     Past,
-    /// No time is left.
-    #[error("that has passed: a deadline lies in the future")]
+    #[error("this time is in the past: a deadline must be in the future")]
     Over,
 }
 
-/// Reads `--begin`, counting from the present.
+/// Reads `--begin`, relative to the present.
 ///
 /// # Errors
 /// [`BeginError`].
@@ -28,7 +26,7 @@ pub fn read_begin(text: &str) -> Result<Time, BeginError> {
     read_from(text, &Zoned::now())
 }
 
-/// Reads `--deadline` (and the end of a booking), counting from the present.
+/// Reads `--deadline`, or the end of a reservation, relative to the present.
 ///
 /// # Errors
 /// [`BeginError`].
@@ -44,7 +42,7 @@ fn deadline_from(text: &str, now: &Zoned) -> Result<Time, BeginError> {
     }
 }
 
-/// Reads `--begin`, counting from `now` and in its time zone.
+/// Reads `--begin`, relative to `now` and in its time zone.
 fn read_from(text: &str, now: &Zoned) -> Result<Time, BeginError> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(offset) = text.strip_prefix("now") {
@@ -67,7 +65,7 @@ fn read_from(text: &str, now: &Zoned) -> Result<Time, BeginError> {
     }
 }
 
-/// `+1hour`, `+90` (seconds), nothing at all.
+/// An offset: `+1hour`, `+90` (seconds), or empty.
 fn read_offset(text: &str) -> Option<Span> {
     if text.is_empty() {
         return Some(Span(0));
@@ -86,7 +84,7 @@ fn read_offset(text: &str) -> Option<Span> {
     count.checked_mul(seconds).filter(|s| *s < 1 << 40).map(Span::from_seconds)
 }
 
-/// `16:30`, `16:30:15`, `4:30pm`.
+/// A time of day: `16:30`, `16:30:15`, `4:30pm`.
 fn read_clock(text: &str) -> Option<Clock> {
     let (text, afternoon) = match (text.strip_suffix("am"), text.strip_suffix("pm")) {
         (Some(rest), _) => (rest.trim_end(), Some(false)),
@@ -108,7 +106,7 @@ fn read_clock(text: &str) -> Option<Clock> {
     Clock::new(hour, minute, second, 0).ok()
 }
 
-/// A date, with a time of day or from its midnight; with an offset (`Z`, `+02:00`) that counts.
+/// A date, with a time of day or midnight, and optionally with an offset (`Z`, `+02:00`).
 fn read_date(text: &str, now: &Zoned) -> Result<Time, BeginError> {
     let text = text.to_ascii_uppercase();
     let at = match text.parse::<Timestamp>() {
@@ -149,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ways_of_sbatch_are_read() {
+    fn the_formats_of_sbatch_are_read() {
         for (text, at) in [
             ("now", "2030-06-01T12:00:00Z"),
             ("now+90", "2030-06-01T12:01:30Z"),
@@ -171,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_and_the_past_are_refused() {
+    fn invalid_and_past_times_are_refused() {
         for text in ["", "soon", "now+", "now-1hour", "now+1parsec", "25:00", "13:00pm", "12", "-1"]
         {
             assert_eq!(read(text), Err(BeginError::Shape), "{text}");
@@ -181,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_lies_in_the_future() {
+    fn a_deadline_must_be_in_the_future() {
         let read = |text| deadline_from(text, &noon()).map(|at| at.to_string());
         assert_eq!(read("now+2hours").as_deref(), Ok("2030-06-01T14:00:00Z"));
         assert_eq!(read("2020-01-01"), Err(BeginError::Over));

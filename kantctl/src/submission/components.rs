@@ -1,20 +1,20 @@
-//! The components of a set: the options of each, with `:` between them on the command line and a
-//! line `#SBATCH hetjob` in a script. What is asked of nodes and queue is each component's own; the
-//! rest holds for those after it as well. Source: man sbatch, and Slurm's guide to heterogeneous
-//! jobs. Never reads a script.
+//! The components of a het job: their options, separated by `:` on the command line and by a line
+//! `#SBATCH hetjob` in a script. Nodes and queue are requested for each component; other options
+//! apply to the following components, too.
+//! Source: man sbatch, and Slurm's guide to heterogeneous jobs.
 
-use super::complaint;
+use super::ignored_options::IgnoredOptions;
 use super::options::Options;
-use super::passed_over::PassedOver;
+use super::parse_error;
 use crate::failure::Failure;
 use clap::{Args, Command, FromArgMatches};
 
-/// What stands between components.
-pub const BETWEEN: &str = ":";
+/// The separator between components.
+pub const SEPARATOR: &str = ":";
 
-/// One component of a command line, and what is behind it.
+/// Options of a component, and the words after them.
 #[derive(Args, Debug)]
-struct Part {
+struct Component {
     #[command(flatten)]
     options: Options,
     #[arg(long)]
@@ -23,22 +23,20 @@ struct Part {
     script: Vec<String>,
 }
 
-/// A command line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// Of each component, mostly of one.
+pub struct CommandLine {
+    /// Options of each component; usually there is one.
     pub components: Vec<Options>,
-    /// A command instead of a script.
     pub wrap: Option<String>,
     /// The script and its arguments.
     pub script: Vec<String>,
 }
 
-impl Line {
-    /// What was read of the first component, and what is behind it: a script, or `:` and the next.
+impl CommandLine {
+    /// Continues after the options of the first component: with a script, or with `:` and the next.
     ///
     /// # Errors
-    /// [`Failure`] of an option that makes no sense, and of both a script and a command.
+    /// [`Failure`] for an invalid option, or for both a script and --wrap.
     pub fn read(
         first: &Options,
         wrap: Option<&String>,
@@ -46,33 +44,33 @@ impl Line {
     ) -> Result<Self, Failure> {
         let (mut wrap, mut script) = (wrap.cloned(), behind.to_vec());
         let mut components = vec![first.clone()];
-        while script.first().is_some_and(|word| word == BETWEEN) {
-            let part = part(&script[1..])?;
+        while script.first().is_some_and(|word| word == SEPARATOR) {
+            let part = parse_component(&script[1..])?;
             components.push(part.options);
             wrap = part.wrap.or(wrap);
             script = part.script;
         }
         if wrap.is_some() && !script.is_empty() {
-            let text = "--wrap cannot be used with a script: give one of them";
+            let text = "--wrap cannot be used with a script: give only one of them";
             return Err(Failure::usage(anyhow::anyhow!(text)));
         }
         Ok(Self { components, wrap, script })
     }
 }
 
-fn part(words: &[String]) -> Result<Part, Failure> {
-    let command = Part::augment_args(Command::new("submit"))
+fn parse_component(words: &[String]) -> Result<Component, Failure> {
+    let command = Component::augment_args(Command::new("submit"))
         .no_binary_name(true)
         .disable_help_flag(true)
         .disable_version_flag(true)
         .args_override_self(true);
     let read = command.try_get_matches_from(words);
-    let read = read.and_then(|matches| Part::from_arg_matches(&matches));
-    read.map_err(|error| Failure::usage(anyhow::Error::msg(complaint::explain(&error))))
+    let read = read.and_then(|matches| Component::from_arg_matches(&matches));
+    read.map_err(|error| Failure::usage(anyhow::Error::msg(parse_error::explain(&error))))
 }
 
-/// The components of the command line over those of the script, in their places, with what the
-/// environment says below each of the command line's.
+/// Merges the components of the command line, each over the environment, with those of the script
+/// at the same position.
 #[must_use]
 pub fn merge(line: Vec<Options>, environment: &Options, script: Vec<Options>) -> Vec<Options> {
     let count = line.len().max(script.len()).max(1);
@@ -89,7 +87,7 @@ pub fn merge(line: Vec<Options>, environment: &Options, script: Vec<Options>) ->
     merged
 }
 
-/// What a component says for those after it, too.
+/// Options that also apply to the following components.
 fn inherited(options: &Options) -> Options {
     Options {
         queue: None,
@@ -115,23 +113,23 @@ fn inherited(options: &Options) -> Options {
         nodelist: None,
         exclude: None,
         launch: None,
-        // Said once, of the first.
-        passed_over: PassedOver::default(),
+        // Warned about once, for the first component.
+        ignored_options: IgnoredOptions::default(),
         ..options.clone()
     }
 }
 
-/// Refuses components where there can be none.
+/// Refuses components in verbs that do not support them.
 ///
 /// # Errors
-/// [`Failure`] where these words begin with `:`.
-pub fn refuse(words: &[String], verb: &str) -> Result<(), Failure> {
-    if words.first().is_none_or(|word| word != BETWEEN) {
+/// [`Failure`] if the words begin with `:`.
+pub fn refuse_components(words: &[String], verb: &str) -> Result<(), Failure> {
+    if words.first().is_none_or(|word| word != SEPARATOR) {
         return Ok(());
     }
     let text = format!(
-        "{verb} takes no components (`:`): submit a script with them, which starts programs in \
-         each with `srun --het-group=N`"
+        "{verb} does not support components (`:`): submit a script with components, and \
+         start programs in them with `srun --het-group=N`"
     );
     Err(Failure::usage(anyhow::Error::msg(text)))
 }
@@ -150,22 +148,23 @@ mod tests {
     }
 
     #[test]
-    fn a_colon_is_between_components_only_before_the_script() {
-        let line = |behind: &str| Line::read(&options("-n 1"), None, &words(behind)).unwrap();
+    fn a_colon_separates_components_only_before_the_script() {
+        let line =
+            |behind: &str| CommandLine::read(&options("-n 1"), None, &words(behind)).unwrap();
         let read = line(": -n 2 : -N 3 a.sh : x");
         assert_eq!(read.components, ["-n 1", "-n 2", "-N 3"].map(options));
         assert_eq!(read.script, ["a.sh", ":", "x"]);
         assert_eq!(line("a.sh : -n 2").components.len(), 1);
         assert_eq!(line(": -n 2 --wrap true").wrap.as_deref(), Some("true"));
         let wrap = "true".to_owned();
-        let both = Line::read(&options("-n 1"), Some(&wrap), &words(": -n 2 a.sh"));
+        let both = CommandLine::read(&options("-n 1"), Some(&wrap), &words(": -n 2 a.sh"));
         assert!(both.unwrap_err().to_string().contains("--wrap"));
-        let bad = Line::read(&options("-n 1"), None, &words(": --tiem=3 a.sh"));
+        let bad = CommandLine::read(&options("-n 1"), None, &words(": --tiem=3 a.sh"));
         assert!(bad.unwrap_err().to_string().contains("did you mean --time"));
     }
 
     #[test]
-    fn nodes_and_queue_are_each_components_own_and_the_rest_is_passed_on() {
+    fn options_except_nodes_and_queue_are_inherited() {
         let line = ["-n 1 -p gpu --time=10 -A vision", "-N 2 --time=20", ""].map(options).to_vec();
         let merged = merge(line, &Options::default(), Vec::new());
         let expected =
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_goes_over_the_script_place_by_place() {
+    fn the_command_line_overrides_the_script_component_by_component() {
         let script = ["-n 1 --mem=1G", "-n 2 --mem=2G"].map(options).to_vec();
         let merged = merge(vec![options("--mem=9G")], &options("-p gpu"), script);
         assert_eq!(merged, ["-n 1 --mem=9G -p gpu", "-n 2 --mem=2G -p gpu"].map(options));

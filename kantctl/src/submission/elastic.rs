@@ -1,52 +1,51 @@
-//! A range of nodes (`--nodes=1-4`), as what the controller knows: a range of tasks, one on each
-//! node. Never chooses how many.
+//! A range of nodes (`--nodes=1-4`), converted to a range of tasks with one task per node.
 //! Source: man sbatch, `--nodes`: "minnodes[-maxnodes]"; without `--ntasks`, one task a node.
 
 use super::options::Options;
 use common::resource::Request;
 use common::unit::Tasks;
 
-/// A range of nodes with what it does not go with.
+/// A range of nodes in combination with incompatible options.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ElasticError {
     #[error("--nodes={nodes} with --ntasks={tasks}: give a range of nodes or of tasks, not both")]
     TwoRanges { nodes: String, tasks: String },
-    /// All tasks are to be there, however many nodes.
+    /// A fixed number of tasks does not fit every number of nodes.
     #[error(
-        "--nodes={nodes} with --ntasks={tasks}: say one number of nodes, or leave --ntasks out for \
-         one task on each node"
+        "--nodes={nodes} with --ntasks={tasks}: give a single number of nodes, or omit --ntasks \
+         for one task on each node"
     )]
     AllTasks { nodes: String, tasks: u32 },
-    /// More tasks than one on each node.
-    #[error("--nodes={nodes} with {what}: say the tasks: --ntasks={least}-{most} and {what}")]
+    #[error(
+        "--nodes={nodes} with {what}: give the tasks instead: --ntasks={least}-{most} and {what}"
+    )]
     TasksEach {
         nodes: String,
         what: String,
-        /// With so many it is content.
+        /// The smallest accepted number of tasks.
         least: u32,
-        /// So many it takes at most.
+        /// The largest number of tasks.
         most: u32,
     },
-    /// The GPUs are the job's, not the nodes'.
-    #[error("--nodes={nodes} with --ntasks-per-gpu: leave that out for one task on each node")]
+    /// The GPUs are counted for the whole job, not per node.
+    #[error("--nodes={nodes} with --ntasks-per-gpu: omit the latter for one task on each node")]
     TasksPerGpu { nodes: String },
 }
 
-/// A range of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeRange {
-    /// One task on each.
+    /// One task on each node.
     TaskEach {
-        /// It is content with so many.
+        /// The smallest accepted number of nodes.
         least: u32,
     },
-    /// For so few tasks that they are on no more nodes anyway.
+    /// The tasks are few enough that they never need more nodes.
     AnyNodes,
 }
 
 impl NodeRange {
-    /// What is asked for with it.
-    pub fn of(self, asked: &Request) -> Request {
+    /// Applies the range to a request.
+    pub fn apply_to(self, asked: &Request) -> Request {
         let nodes = None;
         match self {
             Self::AnyNodes => Request { nodes, ..asked.clone() },
@@ -58,10 +57,10 @@ impl NodeRange {
     }
 }
 
-/// The range of nodes that is asked for; `None`: there is none.
+/// The requested range of nodes, if any.
 ///
 /// # Errors
-/// [`ElasticError`] when it does not go with something else that is asked for.
+/// [`ElasticError`] for a combination with incompatible options.
 pub fn nodes(options: &Options) -> Result<Option<NodeRange>, ElasticError> {
     let Some((count, least)) = options.nodes.and_then(|count| Some((count, count.least?))) else {
         return Ok(None);
@@ -102,29 +101,29 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_nodes_is_one_of_tasks_with_one_on_each() {
+    fn a_range_of_nodes_becomes_a_range_of_tasks() {
         assert_eq!(read("-N 4"), Ok(None));
         assert_eq!(read("-N 2-2"), Ok(None));
         let range = read("-N 1-4 --ntasks-per-node=1").unwrap();
         assert_eq!(range, Some(NodeRange::TaskEach { least: 1 }));
         let asked = Request { tasks: Tasks(4), ..Request::default() };
-        let asked = range.unwrap().of(&asked);
+        let asked = range.unwrap().apply_to(&asked);
         assert_eq!((asked.nodes, asked.tasks, asked.tasks_min), (None, Tasks(4), Some(Tasks(1))));
         assert_eq!(asked.tasks_per_node, Some(Tasks(1)));
         assert_eq!(read("-N 1-4 -n 3"), Ok(Some(NodeRange::AnyNodes)));
     }
 
     #[test]
-    fn what_a_range_of_nodes_does_not_go_with_is_said_with_the_way_out() {
-        for (words, says) in [
+    fn incompatible_options_are_refused_with_an_alternative() {
+        for (words, text) in [
             ("-N 1-4 -n 2-8", "a range of nodes or of tasks, not both"),
-            ("-N 1-4 -n 8", "say one number of nodes"),
-            ("-N 2-4 -n 3", "say one number of nodes"),
+            ("-N 1-4 -n 8", "give a single number of nodes"),
+            ("-N 2-4 -n 3", "give a single number of nodes"),
             ("-N 1-4 --ntasks-per-node=8", "--ntasks=8-32 and --ntasks-per-node=8"),
             ("-N 1-4 --gpus-per-node=8 --ntasks-per-gpu=1", "one task on each node"),
         ] {
             let refused = read(words).unwrap_err();
-            assert!(refused.contains(says), "{words}: {refused}");
+            assert!(refused.contains(text), "{words}: {refused}");
         }
     }
 }

@@ -1,14 +1,14 @@
-//! The environment on both sides of a submission: options it sets for `submit`, and what of it
-//! the job gets. Never reads it; `shell` does.
+//! The environment in a submission: variables that set options, and variables that the job gets.
+//! `shell` reads the environment itself.
 
-use super::complaint::explain;
 use super::export::Export;
 use super::options::{self, Options};
+use super::parse_error::explain;
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 
-/// Variables of this name and an option's (`KANTCTL_QUEUE`, `KANTCTL_NTASKS_PER_NODE`) set it.
-/// Not `KANT_`: those describe a job to itself, and a submit from inside must not take them.
+/// Prefix of variables that set an option (`KANTCTL_QUEUE`, `KANTCTL_NTASKS_PER_NODE`). It is not
+/// `KANT_`, because those describe the surrounding job, and must not affect a submission inside it.
 const PREFIX: &str = "KANTCTL_";
 
 /// Variables of sbatch (man sbatch, INPUT ENVIRONMENT VARIABLES) and the options they set.
@@ -79,44 +79,45 @@ const SRUN: &[(&str, &str)] = &[
     ("SLURM_TIMELIMIT", "time"),
 ];
 
-/// Whose variables are read.
+/// The Slurm command whose variables are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum SlurmCommand {
     Sbatch,
     Salloc,
     Srun,
 }
 
-/// The options that the environment sets; `KANTCTL_` wins over `SBATCH_`.
+/// Options set by the environment; `KANTCTL_` overrides `SBATCH_`.
 ///
 /// # Errors
-/// [`Failure`] naming the variable whose value does not read.
+/// [`Failure`] naming the variable with an invalid value.
 pub fn read_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
-    Ok(read_own_options(environment)?.over(read_slurms_options(environment, Whose::Sbatch)?))
+    Ok(read_kantctl_options(environment)?
+        .over(read_slurm_options(environment, SlurmCommand::Sbatch)?))
 }
 
-/// Those that variables of Slurm's commands set.
+/// Options set by variables of a Slurm command.
 ///
 /// # Errors
-/// As of [`read_options`].
-pub fn read_slurms_options(
+/// As [`read_options`].
+pub fn read_slurm_options(
     environment: &BTreeMap<String, String>,
-    whose: Whose,
+    command: SlurmCommand,
 ) -> Result<Options, Failure> {
-    let names = match whose {
-        Whose::Sbatch => SBATCH,
-        Whose::Salloc => SALLOC,
-        Whose::Srun => SRUN,
+    let names = match command {
+        SlurmCommand::Sbatch => SBATCH,
+        SlurmCommand::Salloc => SALLOC,
+        SlurmCommand::Srun => SRUN,
     };
     let names = names.iter().map(|(name, long)| ((*name).to_owned(), (*long).to_owned()));
     read_layer(environment, names)
 }
 
-/// Those that `KANTCTL_` variables set.
+/// Options set by `KANTCTL_` variables.
 ///
 /// # Errors
-/// As of [`read_options`].
-pub fn read_own_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
+/// As [`read_options`].
+pub fn read_kantctl_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
     let own = options::definition()
         .get_arguments()
         .filter_map(|arg| arg.get_long())
@@ -142,7 +143,7 @@ fn read_layer(
     Ok(layer)
 }
 
-/// The option as a word; `None` for a flag that is switched off (`no`, `0`, `false`).
+/// The option as a command line word; `None` for a flag that is off (`no`, `0`, `false`).
 fn word(long: &str, value: &str) -> Option<String> {
     let definition = options::definition();
     let argument = definition.get_arguments().find(|arg| arg.get_long() == Some(long))?;
@@ -152,7 +153,7 @@ fn word(long: &str, value: &str) -> Option<String> {
     (!matches!(value, "no" | "0" | "false")).then(|| format!("--{long}"))
 }
 
-/// What kant told the job that submits another from inside itself: true of that job alone.
+/// Variables that kant sets in a job, and that must not be inherited by jobs submitted inside it.
 const OF_ONE_JOB: &[&str] = &[
     "CUDA_VISIBLE_DEVICES",
     "GPU_DEVICE_ORDINAL",
@@ -164,8 +165,8 @@ const OF_ONE_JOB: &[&str] = &[
     "WORLD_SIZE",
 ];
 
-/// What of the environment the job gets, and as `PWD` the directory it was submitted from, which
-/// the node makes SLURM_SUBMIT_DIR.
+/// The environment that the job gets, with the submission directory as `PWD`, from which the node
+/// derives SLURM_SUBMIT_DIR.
 #[must_use]
 pub fn for_job(
     export: &Export,
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn both_families_of_variables_set_options_and_ours_wins() {
+    fn kantctl_variables_override_sbatch_variables() {
         let read = read_options(&variables(&[
             ("SBATCH_TIMELIMIT", "10"),
             ("SBATCH_PARTITION", "cpu"),
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_of_sbatch_sets_an_option_there_is() {
+    fn every_variable_of_sbatch_sets_an_existing_option() {
         let definition = options::definition();
         for (name, long) in SBATCH {
             let known = definition.get_arguments().any(|arg| arg.get_long() == Some(long));
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_submitted_by_a_job_does_not_inherit_its_facts() {
+    fn a_job_submitted_inside_a_job_does_not_inherit_its_variables() {
         let inside = variables(&[
             ("KANT_JOB_ID", "7"),
             ("SLURM_ARRAY_TASK_ID", "3"),

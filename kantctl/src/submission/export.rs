@@ -1,35 +1,32 @@
-//! `--export`: what of the submitting shell's environment a job gets (man sbatch, `--export`).
-//! Never reads the environment itself; it is handed over.
+//! `--export`: the part of the submitting shell's environment that a job gets (man sbatch,
+//! `--export`).
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// What a job gets of the environment.
+/// Variables to pass on to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// Everything (`ALL`), to which `named` is added.
+    /// The whole environment (`ALL`), in addition to `named`.
     pub all: bool,
     /// Names to pass on, and values to set.
     pub named: Vec<(String, Option<String>)>,
 }
 
 impl Default for Export {
-    /// Everything, as in Slurm.
+    /// The whole environment, as in Slurm.
     fn default() -> Self {
         Self { all: true, named: Vec::new() }
     }
 }
 
-/// A text that is no list of variables.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    #[error("`{0}` is no variable: write ALL, NONE, or NAME and NAME=VALUE separated by commas")]
+    #[error("`{0}` is not a variable: write ALL, NONE, or NAME and NAME=VALUE separated by commas")]
     Name(String),
-    /// A quote without its end.
     #[error("a quote is not closed")]
     Quote,
-    /// NONE together with others.
-    #[error("NONE stands alone: leave it out, the names given are all that is passed")]
+    #[error("NONE cannot be combined with names: omit it, and only the names are passed on")]
     None,
 }
 
@@ -64,7 +61,7 @@ fn read_variable(word: &str) -> Result<(String, Option<String>), ExportError> {
     Ok((name.to_owned(), value))
 }
 
-/// Splits at commas outside quotes and takes the quotes away: `A,B='x,y'`.
+/// Splits at commas outside quotes, and removes the quotes: `A,B='x,y'`.
 fn split_commas(text: &str) -> Result<Vec<String>, ExportError> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in text.chars() {
@@ -81,7 +78,7 @@ fn split_commas(text: &str) -> Result<Vec<String>, ExportError> {
 }
 
 impl Export {
-    /// The environment a job gets, of `shell`'s. A name that `shell` does not have is left out.
+    /// The environment for a job, from `shell`'s. Names that `shell` does not have are omitted.
     #[must_use]
     pub fn apply(&self, shell: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let mut passed = if self.all { shell.clone() } else { BTreeMap::new() };
@@ -106,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_passes_as_slurm_passes_it() {
+    fn variables_are_passed_on_as_in_slurm() {
         assert_eq!(passed("ALL"), ["EDITOR=vi", "HOME=/h", "PATH=/bin"]);
         assert_eq!(passed("NONE"), Vec::<String>::new());
         assert_eq!(passed("EDITOR"), ["EDITOR=vi"]);
@@ -117,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_lists_are_refused() {
         for text in ["", ",", "A,,B", "=x", "A B", "X='a", "NONE,A", "A\0"] {
             assert!(text.parse::<Export>().is_err(), "{text:?}");
         }

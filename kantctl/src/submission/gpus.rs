@@ -1,5 +1,4 @@
-//! GPUs as they are asked for: a number, of a kind or of one of several, or shares of some.
-//! Never looks at which GPUs there are.
+//! GPU options: a number of GPUs, of one or of alternative kinds, or shares of GPUs.
 
 use super::value::{ValueError, read_count};
 use common::gpu::GpuKind;
@@ -8,10 +7,10 @@ use common::resource::GpuRequest;
 use common::unit::{GpuMilli, Gpus};
 use std::str::FromStr;
 
-/// A number of GPUs, of a kind if any is named: `2`, `h100:2`, `h100|a100:2`.
+/// A number of GPUs, optionally with kinds: `2`, `h100:2`, `h100|a100:2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuCount {
-    /// Only of one of these kinds, rising; empty: of any.
+    /// The accepted kinds in ascending order; empty for any.
     pub kinds: Vec<GpuKind>,
     pub count: Gpus,
 }
@@ -28,24 +27,24 @@ impl FromStr for GpuCount {
     }
 }
 
-/// How much of GPUs.
+/// A number of GPUs, or shares of GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuAmount {
     Whole(Gpus),
-    /// So much of each of some.
+    /// The same share of each of several GPUs.
     Parts(GpuParts),
 }
 
-/// What a whole job asks for: `2`, `h100:2`, `h100|a100:2`, `0.5`, `a100:0.25`, `2x0.5`, `20G`,
+/// The value of `--gpus`: `2`, `h100:2`, `h100|a100:2`, `0.5`, `a100:0.25`, `2x0.5`, `20G`,
 /// `a100:4x20G`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GpuAsk {
-    /// Only of one of these kinds, rising; empty: of any.
+pub struct GpusValue {
+    /// The accepted kinds in ascending order; empty for any.
     pub kinds: Vec<GpuKind>,
     pub amount: GpuAmount,
 }
 
-impl FromStr for GpuAsk {
+impl FromStr for GpusValue {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let (kinds, amount) = read_kinds_of(text)?;
@@ -60,17 +59,17 @@ fn read_amount(text: &str) -> Result<GpuAmount, ValueError> {
     let devices = Gpus(read_count(devices).map_err(|_| ValueError::Gpus)?);
     match read_part(part)? {
         GpuAmount::Parts(GpuParts { each, .. }) => Ok(GpuAmount::Parts(GpuParts { devices, each })),
-        // Two times four GPUs are eight.
+        // `2x4` would be eight GPUs, not shares.
         GpuAmount::Whole(_) => Err(ValueError::GpuShare),
     }
 }
 
-/// Of one GPU, or several whole ones.
+/// A share of one GPU, or several whole ones.
 fn read_part(text: &str) -> Result<GpuAmount, ValueError> {
     if let Some((whole, decimals)) = text.split_once('.') {
         return read_share(whole, decimals).ok_or(ValueError::GpuShare);
     }
-    // With a unit it is memory.
+    // A number with a unit is GPU memory.
     if text.starts_with(|c: char| c.is_ascii_digit()) && text.ends_with(char::is_alphabetic) {
         let memory = text.parse().map_err(|_| ValueError::GpuShare)?;
         let each = PartSize::Memory(memory);
@@ -79,7 +78,7 @@ fn read_part(text: &str) -> Result<GpuAmount, ValueError> {
     Ok(GpuAmount::Whole(Gpus(read_count(text).map_err(|_| ValueError::Gpus)?)))
 }
 
-/// `0.5` as 500 thousandths; a whole number with a decimal point (`2.0`) is that number.
+/// A decimal number: `0.5` as 500 thousandths, `2.0` as a whole number.
 fn read_share(whole: &str, decimals: &str) -> Option<GpuAmount> {
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole) || !digits(decimals) || !(1..=3).contains(&decimals.len()) {
@@ -94,7 +93,7 @@ fn read_share(whole: &str, decimals: &str) -> Option<GpuAmount> {
     }
 }
 
-/// The kinds before the last colon, and what follows it.
+/// The kinds before the last colon, and the rest after it.
 fn read_kinds_of(text: &str) -> Result<(Vec<GpuKind>, &str), ValueError> {
     if text.contains(',') {
         return Err(ValueError::GpuKinds);
@@ -105,7 +104,7 @@ fn read_kinds_of(text: &str) -> Result<(Vec<GpuKind>, &str), ValueError> {
     }
 }
 
-/// Reads `h100|a100`: each kind once, in any order.
+/// Reads `h100|a100`, without duplicates and in any order.
 ///
 /// # Errors
 /// [`ValueError::Gpus`].
@@ -117,7 +116,7 @@ pub fn read_kinds(text: &str) -> Result<Vec<GpuKind>, ValueError> {
 }
 
 fn read_kind(text: &str) -> Result<GpuKind, ValueError> {
-    // As MIG devices are called: `h100-1g.10gb+me`.
+    // MIG devices have names such as `h100-1g.10gb+me`.
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
     if text.is_empty() || !text.chars().all(plain) {
         return Err(ValueError::Gpus);
@@ -125,7 +124,7 @@ fn read_kind(text: &str) -> Result<GpuKind, ValueError> {
     Ok(GpuKind(text.to_ascii_lowercase()))
 }
 
-/// Slurm's way to ask for GPUs on each node: `gpu`, `gpu:2`, `gpu:h100:2`, `none`.
+/// Slurm's option for GPUs on each node: `gpu`, `gpu:2`, `gpu:h100:2`, `none`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gres(pub Option<GpuCount>);
 
@@ -137,7 +136,7 @@ impl FromStr for Gres {
             None if text.eq_ignore_ascii_case("none") => Ok(Self(None)),
             None if plain.unwrap_or(text) == "gpu" => Ok(Self(Some("1".parse()?))),
             Some(("gpu", count)) => {
-                // `gpu:h100` is one of that kind.
+                // `gpu:h100` means one GPU of that kind.
                 let one = !count.is_empty() && count.parse::<f64>().is_err();
                 let one = one && !count.contains([':', ',']);
                 let count = if one { format!("{count}:1") } else { count.to_owned() };
@@ -148,9 +147,9 @@ impl FromStr for Gres {
     }
 }
 
-/// What `--gpus` asks for.
+/// The request for `--gpus`.
 #[must_use]
-pub const fn total(amount: GpuAmount) -> GpuRequest {
+pub const fn to_request(amount: GpuAmount) -> GpuRequest {
     match amount {
         GpuAmount::Whole(gpus) => GpuRequest::Total(gpus),
         GpuAmount::Parts(parts) => GpuRequest::Parts(parts),
@@ -179,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_a_gpu_is_asked_for_in_the_whole_job_alone() {
+    fn gpu_shares_are_accepted_for_the_whole_job_only() {
         let share = |milli| Ok(GpuAmount::Parts(GpuParts::of_one(GpuMilli(milli))));
-        let read = |text: &str| text.parse::<GpuAsk>().map(|ask| ask.amount);
+        let read = |text: &str| text.parse::<GpusValue>().map(|ask| ask.amount);
         assert_eq!(
             (read("0.5"), read(".25"), read("a100:0.125")),
             (share(500), share(250), share(125))
@@ -195,8 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_several_gpus_or_by_memory() {
-        let read = |text: &str| text.parse::<GpuAsk>().map(|ask| ask.amount);
+    fn shares_can_be_of_several_gpus_or_given_as_memory() {
+        let read = |text: &str| text.parse::<GpusValue>().map(|ask| ask.amount);
         let parts = |devices, each| Ok(GpuAmount::Parts(GpuParts { devices: Gpus(devices), each }));
         let memory = PartSize::Memory("20G".parse().unwrap());
         assert_eq!(read("2x0.5"), parts(2, PartSize::Milli(GpuMilli(500))));
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn gres_is_read_as_slurm_writes_it() {
+    fn gres_is_read_in_the_syntax_of_slurm() {
         for (text, expected) in [
             ("gpu", Some(gpus(&[], 1))),
             ("gpu:2", Some(gpus(&[], 2))),

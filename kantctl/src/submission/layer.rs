@@ -1,12 +1,11 @@
-//! Options laid over each other: the command line over the environment over the script.
-//! Never reads any.
+//! Precedence of options: command line over environment over script.
 
 use super::depends::Depends;
+use super::ignored_options::IgnoredOptions;
 use super::options::Options;
-use super::passed_over::PassedOver;
 use super::value::NodeCount;
 
-/// One setting laid over another.
+/// A setting that can override another.
 trait Layer {
     fn over(self, below: Self) -> Self;
 }
@@ -29,9 +28,9 @@ impl Layer for Depends {
     }
 }
 
-impl Layer for PassedOver {
+impl Layer for IgnoredOptions {
     fn over(self, below: Self) -> Self {
-        PassedOver::over(self, below)
+        IgnoredOptions::over(self, below)
     }
 }
 
@@ -42,7 +41,7 @@ macro_rules! lay {
 }
 
 impl Options {
-    /// Slurm gives a job all the nodes it names; here they are those it may have.
+    /// In Slurm a job gets all nodes that it names; in kant they are the nodes it may use.
     #[must_use]
     pub fn with_all_named_nodes(mut self) -> Self {
         let named = self.nodelist.as_ref().map_or(0, |named| named.0.len());
@@ -54,9 +53,8 @@ impl Options {
         self
     }
 
-    /// These options, and those of `below` where nothing is said here. Options that exclude each
-    /// other (the ways to ask for memory, for GPUs, for nearness; requeue or not, preemptible or
-    /// not) go as one.
+    /// Overrides the options `below`. Options that exclude each other (for memory, GPUs, nearness;
+    /// --requeue and --no-requeue, --preemptible and --no-preemptible) are overridden together.
     #[must_use]
     pub fn over(self, mut below: Options) -> Options {
         let above = self;
@@ -90,7 +88,7 @@ impl Options {
             exclude constraint
             output error input open_mode chdir array launch container signal resize_signal export
             requeue no_requeue preemptible no_preemptible parsable test_only wait quiet
-            ntasks_per_gpu cpus_per_gpu mail_type mail_user depends passed_over)
+            ntasks_per_gpu cpus_per_gpu mail_type mail_user depends ignored_options)
     }
 
     fn asks_gpus(&self) -> bool {
@@ -109,13 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn the_upper_layer_wins_and_the_lower_fills_in() {
+    fn the_upper_layer_overrides_the_lower() {
         let merged = read("-n 4 --time 10").over(read("-n 2 --queue gpu --hold"));
         assert_eq!(merged, read("-n 4 --time 10 --queue gpu --hold"));
     }
 
     #[test]
-    fn ways_to_ask_for_one_thing_replace_each_other_across_layers() {
+    fn alternative_options_replace_each_other_across_layers() {
         for (above, below) in [
             ("--mem 1G", "--mem-per-cpu 2G"),
             ("--gpus 4", "--gres gpu:2"),

@@ -1,19 +1,16 @@
-//! How near a job's nodes are to each other: kant's `--near`, and Slurm's `--switches`.
-//! Never knows the topology.
+//! Nearness of a job's nodes in the network: kant's `--near`, and Slurm's `--switches`.
 
 use common::topology::{Level, Nearness};
 use std::str::FromStr;
 
-/// A text that names no nearness.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NearError {
     #[error(
-        "write nvlink-domain, leaf, spine or superspine; with :required after it the job waits for \
-         it (leaf:required)"
+        "write nvlink-domain, leaf, spine or superspine; add :required to make the job wait for \
+         such nodes (leaf:required)"
     )]
     Level,
-    /// More than one switch, or none.
-    #[error("only one leaf switch can be asked for: write 1, or --near=spine for more of them")]
+    #[error("only one leaf switch can be requested: write 1, or use --near=spine for more")]
     Switches,
 }
 
@@ -40,12 +37,12 @@ pub fn read_near(text: &str) -> Result<Nearness, NearError> {
 /// Slurm's `--switches=1[@TIME]` (man sbatch): one leaf switch, preferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switches {
-    /// It names how long to wait for that, which kant does not.
+    /// Whether a maximum waiting time is given, which kant ignores.
     pub timed: bool,
 }
 
 impl Switches {
-    /// What it asks for: one leaf, or what comes nearest to it.
+    /// One leaf group, or the nearest alternative.
     pub const NEAR: Nearness = Nearness { level: Level::Leaf, required: false };
 }
 
@@ -82,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_read_again() {
+    fn displayed_values_can_be_parsed() {
         for text in ["nvlink-domain", "leaf:required", "spine", "superspine:required"] {
             assert_eq!(read_near(text).map(|near| near.to_string()).as_deref(), Ok(text));
         }
     }
 
     #[test]
-    fn slurms_switches_mean_one_leaf() {
+    fn slurm_switches_mean_one_leaf() {
         assert_eq!("1".parse(), Ok(Switches { timed: false }));
         assert_eq!("1@60".parse(), Ok(Switches { timed: true }));
         for text in ["", "0", "2", "2@10", "x", "@10"] {

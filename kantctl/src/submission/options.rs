@@ -1,14 +1,13 @@
-//! The options of a submission, defined once: the command line, `#KANT` and `#SBATCH` lines and
-//! the environment are all read with this definition, so that they cannot differ.
-//! Never looks at the machine; what is not given stays open.
+//! The options of a submission. Command line, `#KANT` and `#SBATCH` directives and the environment
+//! are all parsed with this one definition, so that they cannot differ.
 
 use super::begin::{read_begin, read_deadline};
 use super::depends::Depends;
 use super::export::Export;
-use super::gpus::{GpuAsk, GpuCount, Gres};
+use super::gpus::{GpuCount, GpusValue, Gres};
+use super::ignored_options::IgnoredOptions;
 use super::mail::read_address_or_variable;
 use super::near::{Switches, read_near};
-use super::passed_over::PassedOver;
 use super::value::{Hosts, NodeCount, TaskCount, TimeLimit, read_count, read_launch, read_queue};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches};
@@ -19,160 +18,159 @@ use common::topology::Nearness;
 use common::unit::Bytes;
 use std::path::PathBuf;
 
-const WHAT: &str = "What it is";
+const WHAT: &str = "Identity";
 const SIZE: &str = "Resources";
-pub(super) const WHERE: &str = "Where and when";
+pub(super) const WHERE: &str = "Placement and time";
 const FILES: &str = "Files";
-const HOW: &str = "How it runs";
+const HOW: &str = "Execution";
 
-/// What can be asked for on the command line, in a script's directives and in the environment.
+/// Options that can be given on the command line, in directives and in the environment.
 #[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct Options {
-    /// The job's name [default: the script's file name]
+    /// Job name [default: the script's file name]
     #[arg(short = 'J', long, value_name = "NAME", help_heading = WHAT)]
     pub job_name: Option<String>,
-    /// Whom to charge: an account of yours [default: the first of which you are a member]
+    /// Account to charge, of which you must be a member [default: your first account]
     #[arg(short = 'A', long, value_name = "NAME", help_heading = WHAT)]
     pub account: Option<AccountName>,
-    /// The quality of service: a priority and bounds that the cluster's operators set up
+    /// Quality of service, which sets a priority and limits; configured by the operators
     #[arg(short = 'q', long, value_name = "NAME", help_heading = WHAT)]
     pub qos: Option<QosName>,
-    /// A service that answers requests: a queue with a zone for services spreads its jobs there
+    /// The job is a service: a queue with a zone for services spreads its jobs there
     #[arg(long, help_heading = WHAT)]
     pub service: bool,
-    /// A word of yours, shown by `kantctl show job`
+    /// Comment, shown by `kantctl show job`
     #[arg(long, value_name = "TEXT", help_heading = WHAT)]
     pub comment: Option<String>,
 
-    /// How many nodes, or a range of which it takes what it gets (1-4), with one task on each
-    /// [default: as few as hold the tasks]
+    /// Number of nodes, or an accepted range (1-4) with one task per node [default: the fewest
+    /// nodes that hold the tasks]
     #[arg(short = 'N', long, value_name = "COUNT[-COUNT]",
           allow_negative_numbers = true, help_heading = SIZE)]
     pub nodes: Option<NodeCount>,
-    /// Tasks in all, or a range of which it takes what it gets (2-8) [default: --nodes times
-    /// --ntasks-per-node, or 1]
+    /// Number of tasks, or an accepted range (2-8) [default: --nodes times --ntasks-per-node, or 1]
     #[arg(short = 'n', long, value_name = "COUNT[-COUNT]",
           allow_negative_numbers = true, help_heading = SIZE)]
     pub ntasks: Option<TaskCount>,
-    /// At most so many tasks on a node
+    /// Maximum number of tasks per node
     #[arg(long, alias = "tasks-per-node", value_name = "COUNT", value_parser = read_count,
           allow_negative_numbers = true, help_heading = SIZE)]
     pub ntasks_per_node: Option<u32>,
-    /// CPUs for each task [default: 1]
+    /// CPUs per task [default: 1]
     #[arg(short = 'c', long, value_name = "COUNT", value_parser = read_count,
           allow_negative_numbers = true, help_heading = SIZE)]
     pub cpus_per_task: Option<u32>,
-    /// Tasks for each GPU asked for
+    /// Tasks per requested GPU
     #[arg(long, value_name = "COUNT", value_parser = read_count, conflicts_with = "ntasks",
           allow_negative_numbers = true, help_heading = SIZE)]
     pub ntasks_per_gpu: Option<u32>,
-    /// CPUs for each GPU asked for
+    /// CPUs per requested GPU
     #[arg(long, value_name = "COUNT", value_parser = read_count,
           conflicts_with = "cpus_per_task", allow_negative_numbers = true, help_heading = SIZE)]
     pub cpus_per_gpu: Option<u32>,
-    /// Memory on each node, in MiB or with K, M, G, T; 0 is all of it
+    /// Memory per node, in MiB or with K, M, G, T; 0 for all of it
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["mem_per_cpu", "mem_per_gpu"],
           allow_negative_numbers = true, help_heading = SIZE)]
     pub mem: Option<Bytes>,
-    /// Memory for each CPU
+    /// Memory per CPU
     #[arg(long, value_name = "SIZE", conflicts_with = "mem_per_gpu",
           allow_negative_numbers = true, help_heading = SIZE)]
     pub mem_per_cpu: Option<Bytes>,
-    /// Memory for each GPU
+    /// Memory per GPU
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, help_heading = SIZE)]
     pub mem_per_gpu: Option<Bytes>,
-    /// GPUs in the whole job: any (8), of a kind (h100:8), of one of several kinds
-    /// ('h100|a100:8'), or a share of a GPU (0.5), of its memory (20G), or of several (2x0.5)
+    /// GPUs in the whole job: of any kind (8), of one kind (h100:8), of one of several kinds
+    /// ('h100|a100:8'); or a share of a GPU (0.5), of its memory (20G), or of several GPUs (2x0.5)
     #[arg(short = 'G', long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
           conflicts_with_all = ["gpus_per_node", "gpus_per_task", "gres"], help_heading = SIZE)]
-    pub gpus: Option<GpuAsk>,
-    /// GPUs on each node
+    pub gpus: Option<GpusValue>,
+    /// GPUs per node
     #[arg(long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
           conflicts_with_all = ["gpus_per_task", "gres"], help_heading = SIZE)]
     pub gpus_per_node: Option<GpuCount>,
-    /// GPUs for each task
+    /// GPUs per task
     #[arg(long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
           conflicts_with = "gres", help_heading = SIZE)]
     pub gpus_per_task: Option<GpuCount>,
-    /// GPUs on each node, as Slurm writes it (gpu:2, gpu:h100:2)
+    /// GPUs per node, in Slurm's syntax (gpu:2, gpu:h100:2)
     #[arg(long, value_name = "gpu[:KIND]:COUNT", help_heading = SIZE)]
     pub gres: Option<Gres>,
-    /// Whole nodes: nothing else runs there meanwhile
+    /// Use whole nodes, which no other job shares
     #[arg(long, help_heading = SIZE)]
     pub exclusive: bool,
-    /// Of a range of nodes or tasks: while it runs it takes more nodes that nobody else needs, up
-    /// to the most
+    /// Let a running job with a range of nodes or tasks grow onto idle nodes, up to the upper bound
     #[arg(long, help_heading = SIZE)]
     pub grow: bool,
 
-    /// The queue [default: the cluster's default queue]
+    /// Queue [default: the cluster's default queue]
     #[arg(short = 'p', long, visible_alias = "partition", value_name = "NAME",
           value_parser = read_queue, help_heading = WHERE)]
     pub queue: Option<QueueName>,
-    /// Time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue's]
+    /// Run time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue's]
     #[arg(short = 't', long, value_name = "TIME", allow_negative_numbers = true,
           help_heading = WHERE)]
     pub time: Option<TimeLimit>,
-    /// Not before: now+1hour, 16:30, tomorrow, 2030-01-31T08:00
+    /// Earliest start: now+1hour, 16:30, tomorrow, 2030-01-31T08:00
     #[arg(long, value_name = "WHEN", value_parser = read_begin, help_heading = WHERE)]
     pub begin: Option<Time>,
-    /// Over by then by its time limit, or never started
+    /// Deadline: the job must end by then according to its time limit, or never starts
     #[arg(long, value_name = "WHEN", value_parser = read_deadline, help_heading = WHERE)]
     pub deadline: Option<Time>,
-    /// Run in this booking, see `kantctl reservations`
+    /// Run in this reservation, see `kantctl reservations`
     #[arg(long, value_name = "NAME", help_heading = WHERE)]
     pub reservation: Option<ReservationName>,
-    /// Nodes near to each other: nvlink-domain, leaf, spine or superspine; one of them if there is
-    /// one with room, or wait for that (leaf:required)
+    /// Topology group for all nodes: nvlink-domain, leaf, spine or superspine. A group with enough
+    /// free nodes is preferred, or required (leaf:required)
     #[arg(long, value_name = "LEVEL[:required]", value_parser = read_near,
           conflicts_with = "switches", help_heading = WHERE)]
     pub near: Option<Nearness>,
-    /// Slurm's way to ask for --near=leaf: --switches=1
+    /// Slurm's option for --near=leaf: --switches=1
     #[arg(long, value_name = "1", help_heading = WHERE)]
     pub switches: Option<Switches>,
-    /// Blocks of so many nodes, each near in itself [without --near: nvlink-domain:required]
+    /// Split the nodes into blocks of this size, each within one group [without --near:
+    /// nvlink-domain:required]
     #[arg(long, value_name = "NODES", value_parser = read_count,
           allow_negative_numbers = true, help_heading = WHERE)]
     pub segment: Option<u32>,
-    /// At most so many jobs of this name of yours on one node
+    /// Run at most COUNT of your jobs with this name per node
     #[arg(long, value_name = "COUNT", value_parser = read_count,
           allow_negative_numbers = true, help_heading = WHERE)]
     pub max_per_node: Option<u32>,
-    /// Wait until `kantctl release`
+    /// Hold the job until `kantctl release`
     #[arg(short = 'H', long, help_heading = WHERE)]
     pub hold: bool,
-    /// Step back: lowers the priority [without a number: 100]
+    /// Lower the priority by N [without a number: 100]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
           default_missing_value = "100", allow_negative_numbers = true, help_heading = WHERE)]
     pub nice: Option<i32>,
-    /// Nodes with these features, see `kantctl show node`: 'ib', 'a100&(ib|roce)'
+    /// Required features of nodes, see `kantctl show node`: 'ib', 'a100&(ib|roce)'
     #[arg(short = 'C', long, value_name = "FEATURES", help_heading = WHERE)]
     pub constraint: Option<Constraint>,
-    /// Only these nodes, like g[001-004],login
+    /// Use only these nodes, e.g. g[001-004],login
     #[arg(short = 'w', long, value_name = "NODES", help_heading = WHERE)]
     pub nodelist: Option<Hosts>,
-    /// Not these nodes
+    /// Do not use these nodes
     #[arg(short = 'x', long, value_name = "NODES", help_heading = WHERE)]
     pub exclude: Option<Hosts>,
 
     /// Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]
     #[arg(short = 'o', long, value_name = "FILE", help_heading = FILES)]
     pub output: Option<String>,
-    /// Error file [default: with the output]
+    /// Error file [default: the output file]
     #[arg(short = 'e', long, value_name = "FILE", help_heading = FILES)]
     pub error: Option<String>,
     /// Input file [default: /dev/null]
     #[arg(short = 'i', long, value_name = "FILE", help_heading = FILES)]
     pub input: Option<String>,
-    /// What happens to output files that exist [default: truncate]
+    /// What to do with existing output files [default: truncate]
     #[arg(long, value_name = "MODE", help_heading = FILES, value_parser =
           PossibleValuesParser::new(["append", "truncate"]).map(|word| open_mode(&word)))]
     pub open_mode: Option<OpenMode>,
-    /// Where it starts [default: here]
+    /// Working directory [default: the current directory]
     #[arg(short = 'D', long, value_name = "DIRECTORY", help_heading = FILES)]
     pub chdir: Option<PathBuf>,
 
-    /// An array of tasks: 0-99, 1,3,5-9:2, at most 50 at once: 0-999%50
+    /// Submit an array of tasks: 0-99; 1,3,5-9:2; 0-999%50 for at most 50 at once
     #[arg(short = 'a', long, value_name = "INDICES", allow_negative_numbers = true,
           help_heading = HOW)]
     pub array: Option<ArraySpec>,
@@ -180,63 +178,63 @@ pub struct Options {
     #[arg(long, value_name = "once|per-node|per-task", value_parser = read_launch,
           help_heading = HOW)]
     pub launch: Option<Launch>,
-    /// Run in a container: a directory on its nodes that is an OCI bundle or a root file system
+    /// Run in a container: a directory on the nodes with an OCI bundle or a root file system
     #[arg(long, value_name = "DIRECTORY", help_heading = HOW)]
     pub container: Option<PathBuf>,
-    /// A signal before its time limit: to all its processes, or (B:) to the script alone
+    /// Send a signal before the time limit to all processes, or (B:) only to the script
     /// [without @SECONDS: 60 before]
     #[arg(long, value_name = "[B:]SIGNAL[@SECONDS]", help_heading = HOW)]
     pub signal: Option<Warning>,
-    /// Letters when it begins, ends, fails, ...: NONE, BEGIN, END, FAIL, REQUEUE, ALL,
-    /// INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS
+    /// Events that send an e-mail: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND,
+    /// TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS
     #[arg(long, value_name = "EVENTS", help_heading = HOW)]
     pub mail_type: Option<MailEvents>,
-    /// To whom [default: you]
+    /// Recipient of e-mails [default: you]
     #[arg(long, value_name = "ADDRESS", value_parser = read_address_or_variable,
           help_heading = HOW)]
     pub mail_user: Option<String>,
-    /// A signal when it is given another size while it runs (`kantctl resize`): to all its
-    /// processes, or (B:) to the script alone
+    /// Send a signal when the running job is resized (`kantctl resize`) to all processes, or (B:)
+    /// only to the script
     #[arg(long, value_name = "[B:]SIGNAL", help_heading = HOW)]
     pub resize_signal: Option<ResizeSignal>,
-    /// What of your environment it gets: ALL, NONE, or NAME,NAME=VALUE [default: ALL]
+    /// Environment variables to pass to the job: ALL, NONE, or NAME,NAME=VALUE [default: ALL]
     #[arg(long, value_name = "NAMES", help_heading = HOW)]
     pub export: Option<Export>,
-    /// Start it again if a node is lost (the default)
+    /// Start the job again when a node is lost (the default)
     #[arg(long, overrides_with = "no_requeue", help_heading = HOW)]
     pub requeue: bool,
-    /// Never start it again
+    /// Never start the job again
     #[arg(long, overrides_with = "requeue", help_heading = HOW)]
     pub no_requeue: bool,
-    /// It may be made to yield to others [default: as its QoS or queue says]
+    /// Allow preemption of the job [default: as configured for its QoS or queue]
     #[arg(long, overrides_with = "no_preemptible", help_heading = HOW)]
     pub preemptible: bool,
-    /// It may not
+    /// Do not allow preemption of the job
     #[arg(long, overrides_with = "preemptible", help_heading = HOW)]
     pub no_preemptible: bool,
     /// Print only the job's id
     #[arg(long, help_heading = HOW)]
     pub parsable: bool,
-    /// Submit nothing: say when and where it would start
+    /// Do not submit: show when and where the job would start
     #[arg(long, conflicts_with = "wait", help_heading = HOW)]
     pub test_only: bool,
-    /// Wait for its end, and exit with its code
+    /// Wait until the job ends, and exit with its exit code
     #[arg(short = 'W', long, help_heading = HOW)]
     pub wait: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short = 'Q', long, help_heading = HOW)]
     pub quiet: bool,
     #[command(flatten)]
     pub depends: Depends,
     #[command(flatten)]
-    pub passed_over: PassedOver,
+    pub ignored_options: IgnoredOptions,
 }
 
 fn open_mode(word: &str) -> OpenMode {
     if word == "append" { OpenMode::Append } else { OpenMode::Truncate }
 }
 
-/// The definition alone, without a script: for directives and the environment.
+/// The definition without a script, for directives and the environment.
 #[must_use]
 pub fn definition() -> Command {
     Options::augment_args(Command::new("submit"))
@@ -246,11 +244,10 @@ pub fn definition() -> Command {
         .args_override_self(true)
 }
 
-/// Reads words such as `--time=10 -n 4`.
+/// Parses words such as `--time=10 -n 4`.
 ///
 /// # Errors
-/// clap's, for a word that is no option, a value that does not read, or two that exclude each
-/// other.
+/// clap's error for an unknown option, an invalid value, or two options that exclude each other.
 pub fn read_words<W: AsRef<str>>(words: &[W]) -> Result<Options, clap::Error> {
     let matches = definition().try_get_matches_from(words.iter().map(AsRef::as_ref))?;
     Options::from_arg_matches(&matches)
@@ -265,12 +262,12 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_is_sound() {
+    fn the_definition_is_valid() {
         definition().debug_assert();
     }
 
     #[test]
-    fn ways_to_ask_for_one_thing_exclude_each_other_within_a_layer() {
+    fn alternative_options_exclude_each_other_within_a_layer() {
         for words in
             ["--mem 1G --mem-per-cpu 2G", "--gpus 4 --gres gpu:2", "--near leaf --switches 1"]
         {
@@ -280,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_is_read_as_sbatch_reads_it() {
+    fn a_signal_is_read_in_the_syntax_of_sbatch() {
         let shown = |words: &str| read(words).signal.map(|warning| warning.to_string());
         assert_eq!(shown("--signal=B:USR1@120").as_deref(), Some("B:USR1@120"));
         assert_eq!(shown("--signal TERM").as_deref(), Some("TERM@60"));
@@ -289,14 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_a_repeated_option_counts() {
+    fn the_last_value_of_a_repeated_option_wins() {
         assert_eq!(read("-n 1 -n 2"), read("-n 2"));
         assert_eq!(read("--requeue --no-requeue"), read("--no-requeue"));
         assert_eq!(read("--no-preemptible --preemptible"), read("--preemptible"));
     }
 
     #[test]
-    fn negative_and_absurd_counts_are_refused_with_the_option_named() {
+    fn invalid_counts_are_refused_with_the_option_named() {
         for words in [
             ["-n", "-3"],
             ["-N", "0"],

@@ -1,36 +1,28 @@
-//! `--ntasks-per-gpu` and `--cpus-per-gpu`: counts that follow from the GPUs asked for. Never asks
-//! for GPUs itself.
+//! `--ntasks-per-gpu` and `--cpus-per-gpu`: counts derived from the number of requested GPUs.
 //! Source: man sbatch.
 
 use super::options::Options;
 use common::resource::GpuRequest;
 use common::unit::Gpus;
 
-/// Counts that do not follow from the GPUs asked for.
+/// Counts that cannot be derived from the number of GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PerGpuError {
-    /// No GPUs are asked for, or a share of one.
-    #[error("{0} needs whole GPUs to count: add --gpus=COUNT or --gpus-per-node=COUNT")]
+    /// No GPUs are requested, or only shares.
+    #[error("{0} requires a request for whole GPUs: add --gpus=COUNT or --gpus-per-node=COUNT")]
     NoGpus(&'static str),
-    /// Each task asks for its own GPUs.
-    #[error("--ntasks-per-gpu counts tasks by GPUs, --gpus-per-task GPUs by tasks: give one")]
+    /// Tasks and GPUs would be derived from each other.
+    #[error("--ntasks-per-gpu and --gpus-per-task cannot be combined: give only one of them")]
     Circle,
-    /// The CPUs cannot be shared out evenly.
     #[error(
-        "--cpus-per-gpu={each}: the {cpus} CPUs of {gpus} GPUs do not divide among {tasks} tasks; \
-         say --cpus-per-task instead"
+        "--cpus-per-gpu={each}: the {cpus} CPUs of {gpus} GPUs cannot be divided equally among \
+         {tasks} tasks; use --cpus-per-task instead"
     )]
-    Uneven {
-        /// CPUs for each GPU.
-        each: u32,
-        cpus: u64,
-        gpus: u32,
-        tasks: u32,
-    },
+    Uneven { each: u32, cpus: u64, gpus: u32, tasks: u32 },
 }
 
-/// GPUs of the whole job, of which no share is one.
-fn whole(gpus: Option<GpuRequest>, nodes: u32) -> Option<Gpus> {
+/// The number of whole GPUs in the job.
+fn whole_gpus(gpus: Option<GpuRequest>, nodes: u32) -> Option<Gpus> {
     match gpus? {
         GpuRequest::Total(all) => Some(all),
         GpuRequest::PerNode(each) => Some(each.times(nodes)),
@@ -38,7 +30,7 @@ fn whole(gpus: Option<GpuRequest>, nodes: u32) -> Option<Gpus> {
     }
 }
 
-/// Tasks that follow from `--ntasks-per-gpu`; `None`: it was not given.
+/// The number of tasks for `--ntasks-per-gpu`; `None` if it is not given.
 ///
 /// # Errors
 /// [`PerGpuError`].
@@ -47,12 +39,12 @@ pub fn tasks(options: &Options, gpus: Option<GpuRequest>) -> Result<Option<u32>,
     if matches!(gpus, Some(GpuRequest::PerTask(_))) {
         return Err(PerGpuError::Circle);
     }
-    let all = whole(gpus, options.nodes.map_or(1, |nodes| nodes.most));
+    let all = whole_gpus(gpus, options.nodes.map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--ntasks-per-gpu"))?;
     Ok(Some(all.0.saturating_mul(each)))
 }
 
-/// CPUs for each task that follow from `--cpus-per-gpu`; `None`: it was not given.
+/// CPUs per task for `--cpus-per-gpu`; `None` if it is not given.
 ///
 /// # Errors
 /// [`PerGpuError`].
@@ -65,7 +57,7 @@ pub fn cpus(
     if let Some(GpuRequest::PerTask(gpus)) = gpus {
         return Ok(Some(gpus.0.saturating_mul(each)));
     }
-    let all = whole(gpus, options.nodes.map_or(1, |nodes| nodes.most));
+    let all = whole_gpus(gpus, options.nodes.map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--cpus-per-gpu"))?;
     let cpus = u64::from(all.0) * u64::from(each);
     let (share, rest) = (cpus / u64::from(tasks.max(1)), cpus % u64::from(tasks.max(1)));
@@ -86,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_and_cpus_follow_from_gpus() {
+    fn tasks_and_cpus_are_derived_from_gpus() {
         let each = Some(GpuRequest::PerNode(Gpus(4)));
         assert_eq!(tasks(&asked(Some(2), None, Some(3)), each), Ok(Some(24)));
         assert_eq!(
@@ -101,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_follow_is_refused() {
+    fn counts_that_cannot_be_derived_are_refused() {
         let none = tasks(&asked(Some(2), None, None), None);
         assert_eq!(none, Err(PerGpuError::NoGpus("--ntasks-per-gpu")));
         let per_task = Some(GpuRequest::PerTask(Gpus(2)));

@@ -1,5 +1,5 @@
-//! The script of a submission: from a file, standard input or `--wrap`.
-//! Never runs it, and never reads more of it than may be sent.
+//! The script of a submission: from a file, standard input or `--wrap`. At most the accepted size
+//! is read.
 
 use crate::failure::Failure;
 use crate::output::screen::note;
@@ -9,24 +9,24 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-/// A script that passed `common::job::check`.
+/// A script that has passed `common::job::check`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
-    /// How messages call it.
+    /// Its name in messages.
     pub origin: String,
-    /// What was typed to have it run; `None`: standard input, or a wrapped command.
+    /// The path that was given; `None` for standard input or a wrapped command.
     pub command: Option<String>,
-    /// The name of a job that is given none.
+    /// The default job name.
     pub job_name: String,
     pub text: String,
-    /// Does it have directives? A wrapped command has none.
+    /// Whether directives are read; not from a wrapped command.
     pub has_directives: bool,
 }
 
-/// Reads the script that was named; none and `-` are standard input.
+/// Reads a script from a file, or from standard input (no path, or `-`).
 ///
 /// # Errors
-/// [`Failure`] when it cannot be read, or is no script.
+/// [`Failure`] when it cannot be read, or is not a script.
 pub fn read(path: Option<&str>) -> Result<Script, Failure> {
     match path {
         None | Some("-") => read_stdin(),
@@ -34,10 +34,10 @@ pub fn read(path: Option<&str>) -> Result<Script, Failure> {
     }
 }
 
-/// A script that runs one command.
+/// A script that runs a command.
 ///
 /// # Errors
-/// [`Failure`] when the command is empty or no text.
+/// [`Failure`] when the command is empty or contains NUL bytes.
 pub fn wrap(command: &str) -> Result<Script, Failure> {
     let text = if command.trim().is_empty() {
         String::new()
@@ -50,9 +50,10 @@ pub fn wrap(command: &str) -> Result<Script, Failure> {
 fn read_stdin() -> Result<Script, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        note("type the script, and Ctrl-D to end it");
+        note("type the script, then press Ctrl-D");
     }
-    let bytes = read_some(stdin.lock()).context("failed to read the script from standard input")?;
+    let bytes =
+        read_bounded(stdin.lock()).context("failed to read the script from standard input")?;
     checked("standard input", None, "stdin", bytes, true)
 }
 
@@ -68,17 +69,17 @@ fn read_file(path: &str) -> Result<Script, Failure> {
         }
     })?;
     if file.metadata().with_context(failed)?.is_dir() {
-        let text = format!("{}: it is a directory", failed());
-        return Err(Failure::message(text).hint("name the script in it"));
+        let text = format!("{}: is a directory", failed());
+        return Err(Failure::message(text).hint("give the path of a script in it"));
     }
-    let bytes = read_some(file).with_context(failed)?;
+    let bytes = read_bounded(file).with_context(failed)?;
     let name = Path::new(path).file_name().map_or(path.into(), |n| n.to_string_lossy());
     let whole = std::path::absolute(path).with_context(failed)?;
     checked(path, Some(whole.display().to_string()), &name, bytes, true)
 }
 
-/// All of it, or one byte more than is allowed.
-fn read_some(source: impl Read) -> io::Result<Vec<u8>> {
+/// The whole content, or one byte more than accepted.
+fn read_bounded(source: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(SCRIPT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_script_is_refused_by_name() {
+    fn invalid_scripts_are_refused_by_name() {
         let dir = tempfile::tempdir().unwrap();
         let missing = refused(&dir.path().join("missing.sh"));
         assert!(missing.contains("missing.sh") && missing.contains("--wrap"), "{missing}");
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_names_its_job() {
+    fn the_default_job_name_is_the_file_name() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("train.sh");
         std::fs::write(&file, "#!/bin/sh\ntrue\n").unwrap();
@@ -135,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_script_is_not_read_to_its_end() {
+    fn an_endless_script_is_refused() {
         assert!(refused(Path::new("/dev/zero")).contains("bytes, more than"));
     }
 
     #[test]
-    fn a_command_is_wrapped_into_a_script_of_the_shell() {
+    fn a_command_is_wrapped_in_a_shell_script() {
         let script = wrap("echo hi").unwrap();
         assert!(script.text.starts_with("#!/bin/sh\n") && script.text.ends_with("\necho hi\n"));
         assert!(wrap(" ").is_err());

@@ -1,5 +1,5 @@
-//! What the submitting shell looks like: directory, umask, limits, host, environment.
-//! The one place that reads them; the rest of a submission is handed the result.
+//! The submitting shell's state: directory, umask, limits, host, environment. No other part of a
+//! submission reads them.
 
 use crate::failure::Failure;
 use anyhow::Context;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The surroundings of a submission.
+/// The state of the shell that jobs inherit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shell {
     pub directory: PathBuf,
@@ -19,13 +19,13 @@ pub struct Shell {
     pub umask: u32,
     pub rlimits: Vec<Rlimit>,
     pub host: String,
-    /// The environment, as far as it is text.
+    /// The environment variables that are valid text.
     pub environment: BTreeMap<String, String>,
     /// Variables that are not UTF-8 and cannot be passed on.
     pub unreadable: Vec<String>,
 }
 
-/// The limits that are passed on, by their names in [`Rlimit`].
+/// The limits that are passed on, with their names in [`Rlimit`].
 const LIMITS: &[(&str, Resource)] = &[
     ("as", Resource::RLIMIT_AS),
     ("core", Resource::RLIMIT_CORE),
@@ -40,11 +40,11 @@ const LIMITS: &[(&str, Resource)] = &[
 ];
 
 impl Shell {
-    /// Looks at this process, which inherited everything from its shell.
+    /// Reads the state of this process, which it inherited from its shell.
     ///
     /// # Errors
-    /// [`Failure`] when the current directory is gone or no text.
-    pub fn look() -> Result<Self, Failure> {
+    /// [`Failure`] when the current directory has been removed.
+    pub fn current() -> Result<Self, Failure> {
         let directory = std::env::current_dir()
             .context("failed to find the current directory: was it removed? cd to another one")?;
         let mut shell = Self {
@@ -68,8 +68,8 @@ impl Shell {
     }
 }
 
-/// The directory by the name its user knows it by: $PWD, where that is the same one. A home behind
-/// a link may be elsewhere on the nodes; its name is the same.
+/// The directory by the name that its user knows: $PWD, if that is the same directory. A home
+/// directory behind a link may have another target on the nodes, but its name is the same.
 fn as_named(directory: PathBuf) -> PathBuf {
     let Some(named) = std::env::var_os("PWD").map(PathBuf::from) else { return directory };
     let place = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
@@ -77,7 +77,7 @@ fn as_named(directory: PathBuf) -> PathBuf {
     if named.is_absolute() && same { named } else { directory }
 }
 
-/// The umask can only be read by setting it; kantctl creates no files meanwhile.
+/// Reads the umask, which is only possible by setting it; kantctl creates no files meanwhile.
 fn read_umask() -> u32 {
     let mask = umask(Mode::from_bits_truncate(0o077));
     umask(mask);
@@ -94,11 +94,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_surroundings_are_those_of_this_process() {
-        let shell = Shell::look().unwrap();
+    fn the_state_is_that_of_this_process() {
+        let shell = Shell::current().unwrap();
         assert!(shell.directory.is_absolute());
         assert!(!shell.host.is_empty());
-        assert_eq!(shell.umask, read_umask(), "looking must not change it");
+        assert_eq!(shell.umask, read_umask(), "reading must not change it");
         assert!(shell.rlimits.iter().any(|l| l.name == "nofile" && l.soft != Some(0)));
         assert!(shell.environment.contains_key("PATH"));
     }

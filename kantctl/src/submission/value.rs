@@ -1,5 +1,4 @@
-//! The kinds of values that options of a submission take, read from text.
-//! Never judges a request as a whole; `common::job::check` does.
+//! Parsing of option values of a submission. `common::job::check` validates the request as a whole.
 
 use common::hostlist::{self, HostlistError};
 use common::id::{IdError, NodeName, QueueName};
@@ -10,50 +9,38 @@ use common::unit::Tasks;
 use std::fmt;
 use std::str::FromStr;
 
-/// A text that is no value of its option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     #[error("write a whole number from 1 to {COUNT_MAX}")]
     Count,
-    /// A list of queues.
     #[error(
-        "a job waits in one queue: name one. `--test-only` with each says when it would start \
-         there; while it waits, `kantctl update JOB --queue=NAME` moves it"
+        "a job can wait in one queue only: name one. `--test-only` with each of them shows when \
+         the job would start; `kantctl update JOB --queue=NAME` moves a waiting job"
     )]
     Queues,
-    /// No name of a queue.
     #[error(transparent)]
     Queue(#[from] IdError),
-    /// Not a range of nodes.
     #[error(
         "write a whole number from 1 to {COUNT_MAX}, or a range with the smaller one first (1-4)"
     )]
     Nodes,
-    /// Not a range of tasks.
     #[error(
         "write a whole number from 1 to {COUNT_MAX}, or a range with the smaller one first (2-8)"
     )]
     Tasks,
-    /// Not a number of GPUs.
     #[error("write a number of GPUs (2), or a kind and a number (h100:2, h100|a100:2)")]
     Gpus,
-    /// Several kinds at once.
-    #[error(
-        "one job gets GPUs of one kind: name one (h100:2), or several that it may be (h100|a100:2)"
-    )]
+    #[error("a job gets GPUs of one kind: give one (h100:2), or alternatives (h100|a100:2)")]
     GpuKinds,
-    /// Not a share of a GPU.
     #[error(
-        "a share of a GPU lies between 0.001 and 0.999, with at most three decimals (0.5), or is \
-         some of its memory (20G); of several GPUs: 2x0.5, 2x20G"
+        "a share of a GPU is between 0.001 and 0.999, with at most three decimals (0.5), or a part \
+         of its memory (20G); of several GPUs: 2x0.5, 2x20G"
     )]
     GpuShare,
-    /// A share where only whole GPUs are counted.
-    #[error("a share of a GPU is asked for in the whole job: --gpus=0.5")]
+    #[error("a share of a GPU can only be requested for the whole job: --gpus=0.5")]
     GpuShareHere,
-    #[error("only GPUs are asked for this way: write gpu:2 or gpu:h100:2")]
+    #[error("only GPUs can be requested with it: write gpu:2 or gpu:h100:2")]
     Gres,
-    /// Not a way to launch.
     #[error("write once, per-node or per-task")]
     Launch,
 }
@@ -67,20 +54,19 @@ pub fn read_count(text: &str) -> Result<u32, ValueError> {
     if (1..=COUNT_MAX).contains(&count) { Ok(count) } else { Err(ValueError::Count) }
 }
 
-/// Reads a queue; a list of them, as Slurm takes it, has an answer of its own.
+/// Reads a queue; a list of queues, which Slurm accepts, gets its own error.
 ///
 /// # Errors
-/// [`ValueError::Queues`], or that it is no name.
+/// [`ValueError::Queues`], or an invalid name.
 pub fn read_queue(text: &str) -> Result<QueueName, ValueError> {
     if text.contains(',') { Err(ValueError::Queues) } else { Ok(QueueName::new(text)?) }
 }
 
-/// Tasks: a number, or a range where fewer are enough.
+/// A number of tasks, or a range of accepted numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskCount {
-    /// At most so many.
     pub most: Tasks,
-    /// It is content with so many; `None`: all or nothing.
+    /// The smallest accepted number, if it is a range.
     pub least: Option<Tasks>,
 }
 
@@ -101,12 +87,11 @@ impl FromStr for TaskCount {
     }
 }
 
-/// Nodes: a number, or a range where fewer are enough.
+/// A number of nodes, or a range of accepted numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeCount {
-    /// At most so many.
     pub most: u32,
-    /// It is content with so many; `None`: all or nothing.
+    /// The smallest accepted number, if it is a range.
     pub least: Option<u32>,
 }
 
@@ -131,7 +116,7 @@ impl fmt::Display for NodeCount {
     }
 }
 
-/// A time limit, or none whatever the queue's default.
+/// A time limit; `None` for no limit, even if the queue has a default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLimit(pub Option<Span>);
 
@@ -156,7 +141,7 @@ pub fn read_launch(text: &str) -> Result<Launch, ValueError> {
     }
 }
 
-/// Many nodes in one word, `g[001-004],login`.
+/// A list of nodes: `g[001-004],login`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosts(pub Vec<NodeName>);
 

@@ -1,16 +1,15 @@
-//! A changed request, in the words of `kantctl submit`'s options: `--what-if 'time=2h gpus=4'`, and
-//! what `kantctl update` is given.
-//! Never checks the outcome; the controller does.
+//! Changes of a job request, in the syntax of `kantctl submit`'s options: for `kantctl explain
+//! --what-if 'time=2h gpus=4'` and for `kantctl update`.
 
-mod place;
+mod attributes;
 
-use super::ask::total;
 use super::begin::{BeginError, read_begin, read_deadline};
-use super::gpus::{GpuAsk, GpuCount, read_kinds};
+use super::gpus::to_request;
+use super::gpus::{GpuCount, GpusValue, read_kinds};
 use super::mail::read_address;
 use super::near::read_near;
+use super::shell_words::split;
 use super::value::{NodeCount, TaskCount, read_count};
-use super::words::split;
 use common::job::{Patch, Replaced};
 use common::resource::{GpuRequest, MemoryRequest};
 use common::unit::{Cpus, Nodes};
@@ -18,7 +17,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// What may be changed, as it is shown to those who wrote something else.
+/// The keys that can be changed, as listed in messages.
 const KEYS: &str = "time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus, mem, queue, qos, \
                     near, begin, deadline, dependency, reservation, array-limit, name, comment, \
                     account, nice, constraint, nodelist, exclude, mail-type, mail-user";
@@ -26,31 +25,22 @@ const KEYS: &str = "time, gpus, gpus-per-node, gpu-kind, nodes, ntasks, cpus, me
 /// A text that changes nothing, or something that cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhatIfError {
-    #[error("write what would be asked otherwise: 'time=2h gpus=4' ({KEYS})")]
+    #[error("write the changes of the request: 'time=2h gpus=4' ({KEYS})")]
     Empty,
-    /// Not `KEY=VALUE`.
-    #[error("`{0}` is no change: write KEY=VALUE, with a KEY of {KEYS}")]
+    #[error("`{0}` is not a change: write KEY=VALUE, with one of these keys: {KEYS}")]
     Shape(String),
-    /// Nothing that could be changed.
     #[error("`{0}` cannot be changed: only {KEYS}")]
     Key(String),
     #[error("{0} is changed twice: leave one out")]
     Twice(String),
-    /// A value that does not read.
     #[error("{key}={value}: {why}")]
-    Value {
-        /// What was to be changed.
-        key: String,
-        value: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    Value { key: String, value: String, why: String },
 }
 
-/// A changed request, and the words it was given in.
+/// A changed request, and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WhatIf {
-    /// As it was written, blanks made even.
+    /// The text, with whitespace normalized.
     pub text: String,
     pub patch: Patch,
 }
@@ -63,7 +53,7 @@ impl FromStr for WhatIf {
         for word in &words {
             let shape = || WhatIfError::Shape(word.clone());
             let (key, value) = word.split_once('=').ok_or_else(shape)?;
-            // As an option of submit, too.
+            // The syntax of an option is accepted, too.
             let key = key.trim_start_matches("--");
             let what = change(&mut patch, key, value)?;
             if !seen.insert(what) {
@@ -78,7 +68,7 @@ impl FromStr for WhatIf {
     }
 }
 
-/// What is changed by these keys and values.
+/// The patch for these keys and values.
 ///
 /// # Errors
 /// [`WhatIfError::Value`].
@@ -92,7 +82,7 @@ pub fn patch_of<'a>(
     Ok(patch)
 }
 
-/// Lays one change into the patch; gives what it changed.
+/// Adds one change to the patch, and returns the key of what it changes.
 fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, WhatIfError> {
     let bad =
         |why: String| WhatIfError::Value { key: key.to_owned(), value: value.to_owned(), why };
@@ -100,8 +90,8 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
         "time" => patch.time_limit = Some(read(value, bad)?),
         "gpus" if without(value) => patch.gpus = Some(Replaced::Without),
         "gpus" => {
-            let GpuAsk { kinds, amount } = read(value, bad)?;
-            patch.gpus = Some(Replaced::With(total(amount)));
+            let GpusValue { kinds, amount } = read(value, bad)?;
+            patch.gpus = Some(Replaced::With(to_request(amount)));
             patch.gpu_kinds = some_kinds(kinds).or(patch.gpu_kinds.take());
         }
         "gpus-per-node" => {
@@ -115,7 +105,7 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
         "nodes" => {
             let NodeCount { most, least } = read(value, bad)?;
             if least.is_some() {
-                return Err(bad("a range is changed as tasks: ntasks=1-4".to_owned()));
+                return Err(bad("a range must be given as tasks: ntasks=1-4".to_owned()));
             }
             patch.nodes = Some(Nodes(most));
         }
@@ -143,7 +133,7 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
             when(patch, key, value, bad)?;
         }
         "job-name" => {
-            place::change(patch, "name", value, bad)?;
+            attributes::change(patch, "name", value, bad)?;
             return Ok("name");
         }
         "mail-type" => patch.mail_on = Some(read(value, bad)?),
@@ -153,14 +143,14 @@ fn change(patch: &mut Patch, key: &str, value: &str) -> Result<&'static str, Wha
             patch.mail_to = Some(Replaced::With(to));
         }
         "name" | "comment" | "account" | "nice" | "constraint" | "nodelist" | "exclude" => {
-            place::change(patch, key, value, bad)?;
+            attributes::change(patch, key, value, bad)?;
         }
         _ => return Err(WhatIfError::Key(key.to_owned())),
     }
     Ok(KEYS.split(", ").find(|known| *known == key).unwrap_or_default())
 }
 
-/// The same for what is no matter of size or place.
+/// Adds a change of start, deadline, dependency, reservation or array limit.
 fn when(
     patch: &mut Patch,
     key: &str,
@@ -223,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_takes_the_values_of_its_option() {
+    fn every_key_accepts_the_values_of_its_option() {
         let read = patch("time=2h gpus=h100|a100:4 nodes=2 ntasks=2-8 cpus=4 mem=8G");
         let expected = Patch {
             time_limit: Some(Span::from_minutes(120)),
@@ -247,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_can_be_taken_away() {
+    fn parts_of_a_request_can_be_removed() {
         let read = patch("mail-type=END,FAIL mail-user=ada@x");
         assert_eq!(read.mail_on.unwrap().to_string(), "END,FAIL");
         assert_eq!(read.mail_to, Some(Replaced::With("ada@x".to_owned())));
@@ -269,14 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_stays_whatever_comes_first() {
+    fn the_kind_is_kept_in_any_order_of_keys() {
         let kinds = Some(vec![GpuKind("h100".to_owned())]);
         assert_eq!(patch("gpu-kind=h100 gpus=4").gpu_kinds, kinds);
         assert_eq!(patch("gpus=4 gpu-kind=h100").gpu_kinds, kinds);
     }
 
     #[test]
-    fn nonsense_is_refused_with_what_may_be_written() {
+    fn invalid_changes_are_refused_with_the_valid_forms() {
         for (text, word) in [
             ("", "'time=2h gpus=4'"),
             ("time", "KEY=VALUE"),

@@ -1,11 +1,11 @@
-//! `kantctl admin`: what operators do to the cluster itself. Never touches jobs.
+//! `kantctl admin`: administration of the controllers, and backups.
 
-use super::ask::Answer;
+use super::fetch::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::screen::note;
 use crate::output::time::local;
 use crate::output::{Screen, controllers};
-use crate::server::{Again, PATIENCE, Server};
+use crate::server::{PATIENCE, Retry, Server};
 use anyhow::Context;
 use clap::Subcommand;
 use common::time::Span;
@@ -25,8 +25,8 @@ Examples:
   kantctl admin controller remove 3
   kantctl admin backup /var/backups/kant-monday
 
-A controller is added on its own host, by an invitation: `KANT_INVITATION=SECRET kantctld join --to
-HOST:PORT`. Operators only.";
+To add a controller, invite it here and run on its own host:
+`KANT_INVITATION=SECRET kantctld join --to HOST:PORT`. Operators only.";
 
 const CONTROLLER_EXAMPLES: &str = "\
 Examples:
@@ -36,7 +36,7 @@ Examples:
 const STATUS_EXAMPLES: &str = "\
 Examples:
   kantctl admin controller status
-  kantctl admin controller status --wait          # after a restart, before the next one
+  kantctl admin controller status --wait          # after a restart, before restarting the next
   kantctl --json admin controller status";
 
 const INVITE_EXAMPLES: &str = "\
@@ -45,8 +45,8 @@ Examples:
   kantctl admin controller invite --expires 10m
   kantctl --json admin controller invite
 
-On the host of the controller that leads, by its own socket. What is printed lets one controller in,
-once: hand it over as a password. To be given to `kantctld join` or `kantctld rebuild`.";
+Run it on the host of the leader, over the leader's own socket. The invitation admits one
+controller, once: treat it like a password. Pass it to `kantctld join` or `kantctld rebuild`.";
 
 const PROMOTE_EXAMPLES: &str = "\
 Examples:
@@ -70,11 +70,10 @@ Examples:
 
 const CONTROLLERS: &str = "/v1/controllers";
 const INVITE: &str = "/v1/controllers/invite";
-/// How long a controller that reads a long log may be away.
+/// How long a controller that reads a long log may be unreachable.
 const WAIT_PATIENCE: Duration = Duration::from_secs(600);
 const WAIT_PAUSE: Duration = Duration::from_millis(500);
 
-/// Arguments of `admin`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -82,81 +81,75 @@ pub struct Args {
     pub what: What,
 }
 
-/// What to do to.
 #[derive(Subcommand, Debug)]
 pub enum What {
-    /// See and change who keeps the cluster's log
+    /// List and change the controllers that keep the cluster's log
     #[command(subcommand, after_help = CONTROLLER_EXAMPLES)]
     Controller(Controller),
-    /// Save all that the controllers know in one file, for `kantctld restore`
+    /// Save the whole state of the cluster in one file, for `kantctld restore`
     #[command(after_help = BACKUP_EXAMPLES)]
     Backup(Backup),
 }
 
-/// Where to.
 #[derive(clap::Args, Debug)]
 pub struct Backup {
-    /// The file; one that is there is not overwritten. It holds every job's script and environment,
-    /// so only you may read it
+    /// The file to create; an existing file is not overwritten. It contains the script and the
+    /// environment of every job, so only you can read it
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }
 
-/// What to do to controllers.
 #[derive(Subcommand, Debug)]
 pub enum Controller {
-    /// List the controllers: who leads, who is behind
+    /// List the controllers, with their roles and their positions in the log
     #[command(after_help = STATUS_EXAMPLES)]
     Status(Status),
-    /// Let one more controller join
+    /// Invite one more controller
     #[command(after_help = INVITE_EXAMPLES)]
     Invite(Invite),
-    /// Give a learner a vote
+    /// Promote a learner to a voting member
     #[command(after_help = PROMOTE_EXAMPLES)]
     Promote(One),
-    /// Take a controller out for good; its number is never given again
+    /// Remove a controller permanently; its id is never reused
     #[command(after_help = REMOVE_EXAMPLES)]
     Remove(One),
-    /// Let another controller lead
+    /// Transfer leadership to another controller
     #[command(after_help = TRANSFER_EXAMPLES)]
     Transfer(One),
 }
 
-/// When to list them.
 #[derive(clap::Args, Debug)]
 pub struct Status {
-    /// Only once one leads, hears all the others, and none of them is behind or still joins
+    /// Wait until there is a leader that reaches all others, and none of them lags or is joining
     #[arg(long)]
     pub wait: bool,
 }
 
-/// For how long to invite.
 #[derive(clap::Args, Debug)]
 pub struct Invite {
-    /// How long the invitation is good, at most a week: minutes, h:m:s, 90m, 2h
+    /// How long the invitation is valid, at most a week: minutes, h:m:s, 90m, 2h
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub expires: Span,
 }
 
-/// Which controller.
 #[derive(clap::Args, Debug)]
 pub struct One {
-    /// Its number, as `kantctl admin controller status` shows it
+    /// Id of the controller, as shown by `kantctl admin controller status`
     #[arg(value_name = "ID")]
     pub id: u64,
 }
 
-/// Does it, and shows how the controllers stand.
+/// Runs the command, and shows the state of the controllers.
 ///
 /// # Errors
-/// [`Failure`] when it is refused, or nobody answers.
+/// [`Failure`] when the controller refuses or does not answer.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let controller = match &args.what {
         What::Controller(controller) => controller,
         What::Backup(backup) => return save(&backup.file, server, screen).await,
     };
     let raw: Value = match controller {
-        Controller::Status(Status { wait: true }) => settled(server).await?,
+        Controller::Status(Status { wait: true }) => all_ready(server).await?,
         Controller::Status(_) => server.get(CONTROLLERS).await?,
         Controller::Invite(Invite { expires }) => return invite(*expires, server, screen).await,
         Controller::Promote(one) => ask(server, one, "promote").await?,
@@ -174,25 +167,26 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-/// How the controllers stand, once all are there. Says what is waited for, whenever that changes.
-async fn settled(server: &Server) -> Result<Value, Failure> {
-    let mut told = None;
+/// The state of the controllers, once all are ready. Prints what it waits for whenever that
+/// changes.
+async fn all_ready(server: &Server) -> Result<Value, Failure> {
+    let mut printed = None;
     loop {
         let raw: Value = server.get_for(CONTROLLERS, WAIT_PATIENCE).await?;
         let answer: Answer<ControllerList> = raw.try_into()?;
         let Some(why) = controllers::unsettled_reason(&answer.typed) else { return Ok(answer.raw) };
-        if told.as_ref() != Some(&why) {
+        if printed.as_ref() != Some(&why) {
             note(&format!("waiting: {why}"));
-            told = Some(why);
+            printed = Some(why);
         }
         tokio::time::sleep(WAIT_PAUSE).await;
     }
 }
 
-/// Has one more controller invited, and shows what to type on its host.
+/// Requests an invitation, and shows the command to run on the new controller's host.
 async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let request = InviteRequest { lasts };
-    let raw: Value = server.post(INVITE, &request, Again::IfUnsent).await?;
+    let raw: Value = server.post(INVITE, &request, Retry::IfUnsent).await?;
     let answer: Answer<InviteAnswer> = raw.try_into()?;
     if screen.json {
         screen.answer(&answer.raw)?;
@@ -201,26 +195,30 @@ async fn invite(lasts: Span, server: &Server, screen: &Screen) -> Result<u8, Fai
     let InviteAnswer { invitation, until, address } = &answer.typed;
     let to = if address.is_empty() { "HOST:PORT" } else { address };
     let until = local(*until, &screen.zone);
-    note(&format!("one controller joins by this, once, before {until}, on its own host:"));
+    note(&format!(
+        "run this on the new controller's host; it admits one controller, once, until {until}:"
+    ));
     screen.line(&format!("KANT_INVITATION={invitation} kantctld join --to {to}"))?;
     Ok(OK)
 }
 
 async fn ask(server: &Server, One { id }: &One, verb: &str) -> Result<Value, Failure> {
     let path = format!("/v1/controllers/{id}/{verb}");
-    server.post(&path, &Value::Null, Again::IfUnsent).await
+    server.post(&path, &Value::Null, Retry::IfUnsent).await
 }
 
-/// Makes the file first: what cannot be kept need not be asked for.
+/// Creates the file before it requests the backup, so that nothing is sent that cannot be saved.
 async fn save(path: &Path, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let name = path.display();
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = opened.map_err(|error| {
         let is_there = error.kind() == ErrorKind::AlreadyExists;
         let failure =
-            Failure::from(anyhow::Error::from(error).context(format!("failed to make {name}")));
+            Failure::from(anyhow::Error::from(error).context(format!("failed to create {name}")));
         match is_there {
-            true => failure.hint("a backup is not overwritten: name another file, or move it away"),
+            true => failure.hint(
+                "a backup is never overwritten: choose another file name, or move the old file",
+            ),
             false => failure,
         }
     })?;
@@ -233,7 +231,7 @@ async fn save(path: &Path, server: &Server, screen: &Screen) -> Result<u8, Failu
     let bytes = match written.await {
         Ok(bytes) => bytes,
         Err(failure) => {
-            // An empty file would pass for a backup.
+            // An empty file could be taken for a backup.
             let _ = std::fs::remove_file(path);
             return Err(failure);
         }

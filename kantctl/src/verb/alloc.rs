@@ -1,12 +1,12 @@
-//! `kantctl alloc`: nodes held for a shell or a command here, which starts programs on them. Never
-//! keeps them longer than that runs, unless --no-shell says so.
+//! `kantctl alloc`: nodes allocated for a shell or command that runs here and starts programs on
+//! them. They are released when it ends, unless --no-shell is given.
 
-use super::run::surroundings;
+use super::run::environment_variables;
 use crate::failure::Failure;
 use crate::output::screen::note;
 use crate::server::{POLL_SECONDS, Server};
 use crate::signals::{self, Signals};
-use crate::step::allocate::{self, Held, Voice, Wanted};
+use crate::step::allocate::{self, AllocDialect, AllocatedJob, AllocationRequest};
 use crate::submission::options::Options;
 use crate::submission::{components, environment};
 use anyhow::Context;
@@ -28,129 +28,131 @@ Examples:
   kantctl alloc --no-shell --time 2h
 
 The shell runs here, with the job's environment: `kantctl run` in it starts programs on the job's
-nodes, and its end gives them back. Its exit code is kantctl's. With --no-shell the nodes stay until
-`kantctl cancel`, or the time limit; `kantctl run --in JOB` starts programs on them.";
+nodes. When the shell ends, the nodes are released, and kantctl exits with the shell's exit code.
+With --no-shell the nodes stay allocated until `kantctl cancel` or the time limit; `kantctl run --in
+JOB` starts programs on them.";
 
-/// How long a controller may be away while the shell runs.
+/// How long a controller may be unreachable while the shell runs.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
-/// Between two looks at a job whose controller answers early.
+/// The pause between two requests where the controller answers early.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Arguments of `alloc`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     pub options: Options,
-    /// No shell: the nodes stay until the job is cancelled
-    #[arg(long, help_heading = HERE)]
+    /// Start no shell: the nodes stay allocated until the job is cancelled
+    #[arg(long, help_heading = EXECUTION)]
     pub no_shell: bool,
-    /// Give up if it has not started within so long [without TIME: 1s]
+    /// Give up if the job has not started within TIME [without TIME: 1s]
     #[arg(short = 'I', long, value_name = "TIME", num_args = 0..=1, require_equals = true,
-          default_missing_value = "1s", help_heading = HERE)]
+          default_missing_value = "1s", help_heading = EXECUTION)]
     pub immediate: Option<Span>,
-    /// What runs here meanwhile [default: your shell]
+    /// Command to run here while the nodes are allocated [default: your shell]
     #[arg(value_name = "COMMAND", num_args = 0.., trailing_var_arg = true)]
     pub command: Vec<String>,
 }
 
-const HERE: &str = "Here";
+const EXECUTION: &str = "Execution";
 
-/// Holds nodes while a shell runs.
+/// Allocates nodes while a shell runs.
 ///
 /// # Errors
-/// [`Failure`] when there are none, or the shell cannot be started.
+/// [`Failure`] when there are no nodes, or the shell cannot be started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
-    let around = surroundings();
-    let options = args.options.clone().over(environment::read_own_options(&around)?);
-    speak(args, &options, Voice::Kant, server).await
+    let around = environment_variables();
+    let options = args.options.clone().over(environment::read_kantctl_options(&around)?);
+    run_as(args, &options, AllocDialect::Kant, server).await
 }
 
-/// The same in these words.
+/// The same, with the messages of this command line.
 ///
 /// # Errors
-/// As of [`run`].
-pub async fn speak(
+/// As [`run`].
+pub async fn run_as(
     args: &Args,
     options: &Options,
-    voice: Voice,
+    dialect: AllocDialect,
     server: &Server,
 ) -> Result<u8, Failure> {
-    components::refuse(&args.command, "alloc")?;
+    components::refuse_components(&args.command, "alloc")?;
     let command = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
     let immediate = args.immediate.map(|span| Duration::from_millis(span.0));
     let (program, stays) = (&command[..], args.no_shell);
-    let wanted = Wanted { options, program, voice, immediate, stays };
+    let wanted = AllocationRequest { options, program, dialect, immediate, stays };
     if options.test_only {
-        return allocate::try_out(&wanted, server).await;
+        return allocate::test_only(&wanted, server).await;
     }
     let mut signals = Signals::take()?;
     let held = allocate::allocate(&wanted, server, &mut signals).await?;
     let key = held.job.key;
-    if voice == Voice::Kant && !options.quiet {
-        let nodes = common::hostlist::fold(held.ground.nodes.iter().map(|node| &node.name));
+    if dialect == AllocDialect::Kant && !options.quiet {
+        let nodes = common::hostlist::fold(held.allocation.nodes.iter().map(|node| &node.name));
         note(&format!("job {key} holds {nodes}"));
     }
     if stays {
         return Ok(crate::failure::OK);
     }
-    let ended = with(&held, &command, server, &mut signals).await;
+    let ended = run_shell(&held, &command, server, &mut signals).await;
     let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
     if !options.quiet {
-        match voice {
-            Voice::Salloc => note(&format!("Relinquishing job allocation {key}")),
-            Voice::Kant | Voice::Srun => note(&format!("gives back the nodes of job {key}")),
+        match dialect {
+            AllocDialect::Salloc => note(&format!("Relinquishing job allocation {key}")),
+            AllocDialect::Kant | AllocDialect::Srun => {
+                note(&format!("releasing the nodes of job {key}"))
+            }
         }
     }
     allocate::finish(server, key, code).await;
     ended
 }
 
-/// The user's.
+/// The user's shell.
 fn shell() -> String {
-    let told = std::env::var("SHELL").ok().filter(|shell| shell.starts_with('/'));
+    let set = std::env::var("SHELL").ok().filter(|shell| shell.starts_with('/'));
     let known = || {
         let user = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
         user.and_then(|user| user.shell.to_str().map(str::to_owned))
     };
-    told.or_else(known).filter(|shell| !shell.is_empty()).unwrap_or_else(|| "/bin/sh".to_owned())
+    set.or_else(known).filter(|shell| !shell.is_empty()).unwrap_or_else(|| "/bin/sh".to_owned())
 }
 
-async fn with(
-    held: &Held,
+async fn run_shell(
+    held: &AllocatedJob,
     words: &[String],
     server: &Server,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
     let program = words.first().map(String::as_str).unwrap_or_default();
     let mut command = Command::new(program);
-    command.args(words.iter().skip(1)).envs(held.ground.environment(&held.job));
-    // What inside of another job says where it is, this one is not.
+    command.args(words.iter().skip(1)).envs(held.allocation.environment(&held.job));
+    // Inside another job these name that job's node, which is not one of this job's.
     for name in ["KANT_NODE", "SLURMD_NODENAME", "SLURM_NODEID", "KANT_NODE_RANK"] {
         command.env_remove(name);
     }
-    // SAFETY: unblocking signals is a plain system call, and may be made between fork and exec.
+    // SAFETY: unblocking signals is a plain system call, which is allowed between fork and exec.
     unsafe { command.pre_exec(signals::unblock) };
     let mut child = command.spawn().with_context(|| format!("failed to start {program}"))?;
-    let over = revoked(held.job.key, server);
-    tokio::pin!(over);
-    let mut is_over = false;
+    let revocation = revoked(held.job.key, server);
+    tokio::pin!(revocation);
+    let mut is_revoked = false;
     loop {
         tokio::select! {
             status = child.wait() => {
                 return Ok(code(status.context("failed to wait for the shell")?));
             }
-            signal = signals.next() => pass_on(&child, signal),
-            () = &mut over, if !is_over => {
-                is_over = true;
+            signal = signals.next() => forward_signal(&child, signal),
+            () = &mut revocation, if !is_revoked => {
+                is_revoked = true;
                 note(&format!("Job allocation {} has been revoked.", held.job.key));
-                tell(&child, Signal::SIGHUP);
+                signal_shell(&child, Signal::SIGHUP);
             }
         }
     }
 }
 
-/// Returns when the job has ended without us.
+/// Returns when the job has been ended by something other than this command.
 async fn revoked(key: JobKey, server: &Server) {
     loop {
         let path = format!("/v1/jobs/{key}/wait?seconds={POLL_SECONDS}");
@@ -163,16 +165,16 @@ async fn revoked(key: JobKey, server: &Server) {
     }
 }
 
-/// A terminal's signals reach the shell by themselves.
-fn pass_on(child: &Child, signal: Signal) {
+/// SIGINT and SIGQUIT are not forwarded: a terminal sends them to the shell directly.
+fn forward_signal(child: &Child, signal: Signal) {
     if !matches!(signal, Signal::SIGINT | Signal::SIGQUIT) {
-        tell(child, signal);
+        signal_shell(child, signal);
     }
 }
 
-fn tell(child: &Child, signal: Signal) {
+fn signal_shell(child: &Child, signal: Signal) {
     if let Some(pid) = child.id().and_then(|pid| i32::try_from(pid).ok()) {
-        // One that has just ended hears nothing, which is as well.
+        // A shell that has just ended needs no signal.
         let _ = kill(Pid::from_raw(pid), signal);
     }
 }

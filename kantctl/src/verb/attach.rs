@@ -1,5 +1,4 @@
-//! `kantctl attach`: see what a step that runs writes, from here on, and give it something to read.
-//! Never starts or ends one.
+//! `kantctl attach`: shows the output of a running step from now on, and passes input to it.
 
 use super::logs;
 use crate::failure::{Failure, OK};
@@ -7,7 +6,7 @@ use crate::keys::Keys;
 use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::Server;
-use crate::step::attach::{self, Wanted, Which};
+use crate::step::attach::{self, AttachOptions, TaskFilter};
 use common::hostlist::fold;
 use common::id::JobKey;
 use common::job::Launch;
@@ -22,80 +21,74 @@ Examples:
   kantctl attach 42.0 --output-filter 3 --input-filter none
   kantctl attach 42.0 --layout
 
-A step is what `kantctl run` or srun starts in a job. First comes the last of what its tasks wrote
-before (64 KiB, or up to 256 KiB where others are attached), then what they write. Ctrl-C detaches;
-the step goes on, with or without anybody attached. What is typed goes to its tasks too, as long as
-their own input has not ended.
+A step is started by `kantctl run` or srun inside a job. Attaching first prints the last part of
+the earlier output (64 KiB, or up to 256 KiB if others are attached), then new output as it is
+written. Ctrl-C detaches; the step continues, attached or not. What you type is sent to its tasks,
+too, unless their own input has ended.
 
-A job's script is no step: its output goes to a file, and `kantctl attach JOB` follows that where
-the job runs no step, as `kantctl logs -f` does. The exit code is the step's; 0 after Ctrl-C.";
+A job's script is not a step: its output goes to a file. If no step runs, `kantctl attach JOB`
+follows that file, as `kantctl logs -f` does. The exit code is the step's; 0 after Ctrl-C.";
 
-/// Arguments of `attach`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The step (42.0), or the job whose only step it is (42, 42_7)
+    /// A step (42.0), or a job with only one running step (42, 42_7)
     #[arg(value_name = "JOB[.STEP]")]
     pub target: Target,
     #[command(flatten)]
     pub streams: Streams,
 }
 
-/// What of the step's streams; the same options as sattach's.
+/// TaskFilter streams of the step are connected; the same options as sattach's.
 #[derive(clap::Args, Debug, Default)]
 pub struct Streams {
-    /// The task's number before each line
+    /// Prefix each line of output with the task's number
     #[arg(short = 'l', long)]
     pub label: bool,
-    /// Only the output of this task; or `none`
+    /// Show stdout of task TASK only; with `none`, of no task
     #[arg(long, value_name = "TASK")]
     pub output_filter: Option<Filter>,
-    /// Only the errors of this task; or `none`
+    /// Show stderr of task TASK only; with `none`, of no task
     #[arg(long, value_name = "TASK")]
     pub error_filter: Option<Filter>,
-    /// What is typed here goes to this task alone; or `none`
+    /// Send input to task TASK only; with `none`, to no task
     #[arg(long, value_name = "TASK")]
     pub input_filter: Option<Filter>,
-    /// Only show which tasks stand where
+    /// Only show on which nodes the tasks run, then exit
     #[arg(long)]
     pub layout: bool,
 }
 
 /// A task's number, `none` or `all`.
 #[derive(Debug, Clone, Copy)]
-pub struct Filter(Which);
+pub struct Filter(TaskFilter);
 
 impl FromStr for Filter {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         Ok(Self(match text {
-            "all" | "-" => Which::All,
-            "none" => Which::Nothing,
+            "all" | "-" => TaskFilter::All,
+            "none" => TaskFilter::Nothing,
             number => match number.parse() {
-                Ok(task) => Which::One(task),
+                Ok(task) => TaskFilter::One(task),
                 Err(_) => return Err("write a task's number, `all` or `none`".to_owned()),
             },
         }))
     }
 }
 
-/// What to attach to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    /// The job.
     pub key: JobKey,
-    /// The step.
     pub part: Part,
 }
 
-/// What of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Its only step.
+    /// The only running step.
     Only,
-    /// The step of that number.
     Step(u32),
-    /// Its script.
+    /// The job's script.
     Batch,
 }
 
@@ -109,7 +102,7 @@ impl FromStr for Target {
                 Ok(number) => (job, Part::Step(number)),
                 Err(_) => {
                     return Err(format!(
-                        "`{number}` is no step's number: write JOB.STEP as in 42.0"
+                        "`{number}` is not a step number: write JOB.STEP as in 42.0"
                     ));
                 }
             },
@@ -121,10 +114,10 @@ impl FromStr for Target {
     }
 }
 
-/// Attaches to a step.
+/// Attaches to a step, or follows a job's output.
 ///
 /// # Errors
-/// [`Failure`] when there is no such step, it does not run, or it is somebody else's.
+/// [`Failure`] when there is no such step, it is not running, or belongs to another user.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let Target { key, part } = args.target;
     let listed = if part == Part::Batch { None } else { steps(key, server).await? };
@@ -135,24 +128,25 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         return to_step(&args.streams, false, key, step, server, screen).await;
     }
     if let Part::Step(number) = part {
-        let none = Failure::message(format!("step {key}.{number} does not run, nor does its job"));
-        return Err(none.hint(format!("`kantctl show {key}` says how the job is")));
+        let none =
+            Failure::message(format!("step {key}.{number} is not running, and neither is its job"));
+        return Err(none.hint(format!("`kantctl show {key}` shows the state of the job")));
     }
     let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
     let is_held = |list: &JobList| list.jobs.iter().all(|job| job.ask.launch == Launch::Held);
     if is_held(&list) || args.streams.layout {
-        let none = Failure::message(format!("no step runs in job {key}"));
-        return Err(none.hint(format!("`kantctl show {key}` says how it is")));
+        let none = Failure::message(format!("job {key} has no running step"));
+        return Err(none.hint(format!("`kantctl show {key}` shows its state")));
     }
-    note(&format!("no step runs in job {key}: this is its script's output, as `kantctl logs -f`"));
+    note(&format!("job {key} has no running step: following the output of its script"));
     let follow = logs::Args { key: Keys(vec![key]), follow: true, stderr: false, tail: Some(10) };
     logs::run(&follow, server, screen).await
 }
 
-/// Attaches to a step, or shows where its tasks are. `is_quiet`: says nothing but what goes wrong.
+/// Attaches to a step, or shows its layout. With `is_quiet` only errors are printed.
 ///
 /// # Errors
-/// As of [`run`].
+/// As [`run`].
 pub async fn to_step(
     streams: &Streams,
     is_quiet: bool,
@@ -166,15 +160,15 @@ pub async fn to_step(
         return Ok(OK);
     }
     if screen.json {
-        let text = "--json goes with --layout: what tasks write is shown as it is";
+        let text = "--json requires --layout: the output of tasks is never converted";
         return Err(Failure::usage(anyhow::Error::msg(text)));
     }
     if streams.layout {
         screen.print(&layout(step))?;
         return Ok(OK);
     }
-    let which = |filter: Option<Filter>| filter.map_or(Which::All, |filter| filter.0);
-    let wanted = Wanted {
+    let which = |filter: Option<Filter>| filter.map_or(TaskFilter::All, |filter| filter.0);
+    let wanted = AttachOptions {
         label: streams.label,
         output: which(streams.output_filter),
         error: which(streams.error_filter),
@@ -184,10 +178,10 @@ pub async fn to_step(
     attach::attach(&wanted, key, step, server).await
 }
 
-/// The steps of a job that runs; `None`: it does not.
+/// The steps of a job; `None` if the job is not running.
 ///
 /// # Errors
-/// [`Failure`] when it is not known, or its node does not answer.
+/// [`Failure`] when the job is not known, or its node does not answer.
 pub async fn steps(key: JobKey, server: &Server) -> Result<Option<Vec<StepView>>, Failure> {
     match server.get::<StepList>(&format!("/v1/jobs/{key}/steps")).await {
         Ok(list) => Ok(Some(list.steps)),
@@ -200,37 +194,37 @@ fn runs(steps: &[StepView]) -> impl Iterator<Item = &StepView> {
     steps.iter().filter(|step| step.ended_at.is_none())
 }
 
-/// The step that is meant.
+/// The step that `part` selects.
 ///
 /// # Errors
-/// [`Failure`] when it is not there, is over, or could be one of several.
+/// [`Failure`] when it does not exist, has ended, or is ambiguous.
 pub fn chosen(key: JobKey, part: Part, steps: &[StepView]) -> Result<&StepView, Failure> {
     let names = || {
         let names: Vec<String> = runs(steps).map(|step| format!("{key}.{}", step.number)).collect();
-        if names.is_empty() { "none runs".to_owned() } else { names.join(", ") }
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
     if let Part::Step(number) = part {
         let found = steps.iter().find(|step| step.number == number);
         let how = match found {
-            None => "is not known",
-            Some(step) if step.ended_at.is_some() => "is over",
+            None => "is unknown",
+            Some(step) if step.ended_at.is_some() => "has ended",
             Some(step) => return Ok(step),
         };
         let text = format!("step {key}.{number} {how}");
-        return Err(Failure::message(text).hint(format!("steps that run: {}", names())));
+        return Err(Failure::message(text).hint(format!("running steps: {}", names())));
     }
     let mut found = runs(steps);
     match (found.next(), found.next()) {
         (Some(step), None) => Ok(step),
-        (None, _) => Err(Failure::message(format!("no step runs in job {key}"))),
+        (None, _) => Err(Failure::message(format!("job {key} has no running step"))),
         (Some(_), Some(_)) => {
-            let text = format!("several steps run in job {key}: name one");
+            let text = format!("job {key} has several running steps: choose one");
             Err(Failure::usage(anyhow::Error::msg(text)).hint(names()))
         }
     }
 }
 
-/// As sattach shows it (man sattach, --layout).
+/// The layout in the format of sattach (man sattach, --layout).
 fn layout(step: &StepView) -> String {
     let tasks: u32 = step.shares.iter().map(|share| share.tasks).sum();
     let nodes = fold(step.shares.iter().map(|share| &share.node));
@@ -253,7 +247,7 @@ mod tests {
     use common::time::Time;
 
     #[test]
-    fn a_step_that_is_named_runs_or_is_refused() {
+    fn only_a_running_step_can_be_chosen() {
         let step = |number, ended_at| StepView {
             number,
             name: "train".to_owned(),
@@ -265,14 +259,14 @@ mod tests {
         };
         let key = "42".parse::<Target>().unwrap().key;
         let steps = [step(0, Some(Time(2))), step(1, None), step(2, None)];
-        let told = |part| match chosen(key, part, &steps) {
+        let result = |part| match chosen(key, part, &steps) {
             Ok(step) => step.number.to_string(),
             Err(failure) => failure.to_string(),
         };
-        assert_eq!(told(Part::Step(1)), "1");
-        assert!(told(Part::Step(0)).contains("step 42.0 is over"), "{}", told(Part::Step(0)));
-        assert!(told(Part::Step(9)).contains("step 42.9 is not known"));
-        assert!(told(Part::Only).contains("several steps run in job 42"));
+        assert_eq!(result(Part::Step(1)), "1");
+        assert!(result(Part::Step(0)).contains("step 42.0 has ended"), "{}", result(Part::Step(0)));
+        assert!(result(Part::Step(9)).contains("step 42.9 is unknown"));
+        assert!(result(Part::Only).contains("job 42 has several running steps"));
         assert_eq!(chosen(key, Part::Only, &steps[..2]).unwrap().number, 1);
     }
 }

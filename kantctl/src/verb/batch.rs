@@ -1,46 +1,45 @@
-//! `kantctl submit`, of one job or, with `--batch`, of one for each line of a file.
-//! Never submits anything while a line of the file does not make sense.
+//! `kantctl submit`: submits one job, or with `--batch` one for each line of a file. If any line of
+//! the file is invalid, nothing is submitted.
 
+mod chunk;
 mod line;
-mod parcel;
 
-use super::ask::join;
+use super::fetch::join;
 use super::submit;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;
 use anyhow::Context;
+use chunk::Chunks;
 use common::wire::api::{BatchAnswer, BatchOutcome, SubmitAnswer};
-use parcel::Parcels;
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a controller may be away before the rest of a batch is given up.
+/// How long a controller may be unreachable before the rest of a batch is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Lines that make no sense are told up to so many.
+/// Invalid lines that are reported at most.
 const COMPLAINTS_MAX: usize = 20;
 
-/// Arguments of `submit`.
 #[derive(clap::Args, Debug)]
 #[group(skip)]
 pub struct Args {
     #[command(flatten)]
     pub one: submit::Args,
-    /// Submit a job for each line of this file (- is standard input): the words of a `kantctl
-    /// submit`, or options as JSON: {"gpus": 1, "script": "train.sh", "args": ["--seed", "7"]}.
-    /// What the command line says holds for lines that do not say it
+    /// Submit a job for each line of this file (- is standard input). A line has the words of a
+    /// `kantctl submit`, or options as JSON: {"gpus": 1, "script": "train.sh", "args": ["--seed",
+    /// "7"]}. Options on the command line apply to lines that do not set them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "wrap", "wait", "test_only"])]
-    #[arg(help_heading = "How it runs")]
+    #[arg(help_heading = "Execution")]
     pub batch: Option<PathBuf>,
 }
 
-/// Submits a job, or many.
+/// Submits one job or many.
 ///
 /// # Errors
-/// [`Failure`] as of [`submit::run`], or when a line does not make sense or was refused.
+/// [`Failure`] as from [`submit::run`], or when a line is invalid or was refused.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     match &args.batch {
         None => submit::run(&args.one, server, screen).await,
@@ -55,13 +54,13 @@ async fn submit_all(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let text = read(file)?;
-    let mut lines = line::Lines::new(&args.one.options)?;
-    let mut parcels = Parcels::new()?;
+    let mut lines = line::LineReader::new(&args.one.options)?;
+    let mut chunks = Chunks::new()?;
     let mut complaints = Vec::new();
     for (number, text) in (1..).zip(text.lines()) {
         match lines.request(text) {
             Ok(None) => {}
-            Ok(Some(request)) if complaints.is_empty() => parcels.add(number, request),
+            Ok(Some(request)) if complaints.is_empty() => chunks.add(number, request),
             Ok(Some(_)) => {}
             Err(failure) => {
                 complaints.push(format!("line {number}: {:#}", failure.error));
@@ -74,20 +73,22 @@ async fn submit_all(
         let more = complaints.len().saturating_sub(COMPLAINTS_MAX);
         complaints.truncate(COMPLAINTS_MAX);
         complaints.extend((more > 0).then(|| format!("and {more} more lines")));
-        let what = format!("failed to read {name}, nothing was submitted:\n  ");
+        let what = format!("failed to read {name}; nothing was submitted:\n  ");
         return Err(Failure::usage(anyhow::anyhow!("{what}{}", complaints.join("\n  "))));
     }
     let (mut answers, mut refused, mut count) = (Vec::new(), Vec::new(), 0);
-    for parcel in parcels.all() {
-        let raw: Value = server.post_keyed("/v1/jobs/batch", &parcel.request, PATIENCE).await?;
-        let answer: BatchAnswer = serde_json::from_value(raw.clone())
-            .context("failed to understand the controller's answer: is it of the same version?")?;
+    for chunk in chunks.all() {
+        let raw: Value = server.post_keyed("/v1/jobs/batch", &chunk.request, PATIENCE).await?;
+        let answer: BatchAnswer = serde_json::from_value(raw.clone()).context(
+            "failed to understand the controller's answer: does it have the same \
+                      version as kantctl?",
+        )?;
         count += answer.jobs.len();
-        for (line, outcome) in parcel.lines.iter().zip(&answer.jobs) {
+        for (line, outcome) in chunk.lines.iter().zip(&answer.jobs) {
             if let BatchOutcome::Accepted(SubmitAnswer { warning: Some(warning), .. }) = outcome {
                 warn(&format!("line {line}: {warning}"));
             }
-            tell(*line, outcome, &args.one.options, screen, &mut refused)?;
+            report(*line, outcome, &args.one.options, screen, &mut refused)?;
         }
         answers.push(raw);
     }
@@ -101,8 +102,8 @@ async fn submit_all(
     Err(Failure::message(format!("{some} of {count} jobs of {name} were refused:\n  {refused}")))
 }
 
-/// Says what became of a line at once: who interrupts this knows what was accepted.
-fn tell(
+/// Reports the outcome of a line immediately, so that an interrupted user knows which are accepted.
+fn report(
     line: usize,
     outcome: &BatchOutcome,
     options: &crate::submission::options::Options,

@@ -1,13 +1,13 @@
-//! `kantctl cancel`: ends jobs, running or not; or sends those that run a signal.
-//! Never sends one twice: a program may count them.
+//! `kantctl cancel`: ends jobs, or sends a signal to running ones. A signal is never sent twice,
+//! because a program may count signals.
 
+use super::bulk_action::{self, Action};
 use super::filter::Filter;
-use super::steer;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use anyhow::Context;
 use common::job::{Phase, SignalNumber};
 use common::wire::api::{JobSignalRequest, JobView};
@@ -24,31 +24,31 @@ Examples:
   kantctl cancel --signal=USR1 42
   kantctl cancel $(kantctl submit --parsable --wrap 'sleep 600')
 
-A job is ended by SIGTERM, and by SIGKILL to what is left after a while. With --signal it goes on:
-its steps get the signal; without steps, all it runs, its script only if that has a handler (a
-shell that waits would end) or is alone. KILL without --batch ends the job.";
+Cancelling sends SIGTERM, and after a grace period SIGKILL to the processes that are left. With
+--signal the job continues: the signal is sent to its steps; if there are no steps, to all its
+processes, including the script only if it handles the signal (a waiting shell would end) or is the
+only process. --signal=KILL without --batch ends the job.";
 
-/// Arguments of `cancel`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Jobs: 42, 42_7, 42_[0-3]; or say which below
+    /// Jobs: 42, 42_7, 42_[0-3]; or select jobs with the options below
     #[arg(value_name = "JOB")]
     pub keys: Vec<Keys>,
-    /// End nothing: send this signal to jobs that run
+    /// Send this signal to running jobs instead of ending them
     #[arg(short, long, value_name = "SIGNAL")]
     pub signal: Option<SignalNumber>,
-    /// The signal is for the script alone
+    /// Send the signal to the script only
     #[arg(short, long, requires = "signal", conflicts_with = "full")]
     pub batch: bool,
-    /// The signal is for the script and all else
+    /// Send the signal to the script and all other processes
     #[arg(short, long, requires = "signal")]
     pub full: bool,
     #[command(flatten)]
     pub filter: Filter,
 }
 
-/// Whom a signal is for, in Slurm's words; `None`: it ends the job, as no signal does.
+/// The signal request for Slurm's options; `None` if the job is to be cancelled.
 #[must_use]
 pub fn signalled(
     signal: Option<SignalNumber>,
@@ -64,51 +64,51 @@ pub fn signalled(
     Some(JobSignalRequest { signal, to: whom })
 }
 
-/// Cancels jobs: those that wait before those that run, for what one of these leaves another of
-/// them would get.
+/// Cancels jobs: waiting ones before running ones, because otherwise a waiting job would start on
+/// the nodes that a running one releases.
 ///
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let wish = signalled(args.signal, args.batch, args.full);
-    let mut keys = keys::all(&args.keys);
+    let request = signalled(args.signal, args.batch, args.full);
+    let mut keys = keys::flatten(&args.keys);
     let mut waiting = 0;
     if keys.is_empty() && args.filter.is_empty() {
-        let missing =
-            Failure::usage(anyhow::anyhow!("a job, or words that say which, are required"));
+        let missing = Failure::usage(anyhow::anyhow!("a job or a filter option is required"));
         return Err(missing.hint(
-            "name jobs (`kantctl cancel 42 50_7`), or say which: --me, --user, --queue, --node, \
+            "name jobs (`kantctl cancel 42 50_7`), or select them: --me, --user, --queue, --node, \
              --state, --name",
         ));
     }
     if !args.filter.is_empty() {
         let named = keys;
-        let mut found = args.filter.ask_brief(server, false).await?.jobs;
-        // Among many, those that wait or end get no signal.
-        found.retain(|job| wish.is_none() || job.phase == Phase::Running);
+        let mut found = args.filter.fetch_brief(server, false).await?.jobs;
+        // Waiting and ending jobs get no signal.
+        found.retain(|job| request.is_none() || job.phase == Phase::Running);
         found.sort_by_key(|job| job.phase != Phase::Pending);
         let meant = |job: common::id::JobKey| {
             let whole = common::id::JobKey::single(job.job);
             named.is_empty() || named.contains(&job) || named.contains(&whole)
         };
-        // A set goes as a whole.
+        // A het job is cancelled as a whole.
         let mut seen = std::collections::BTreeSet::new();
         found.retain(|job| meant(job.whole()) && seen.insert(job.whole()));
         waiting = found.iter().take_while(|job| job.phase == Phase::Pending).count();
         keys = found.iter().map(JobView::whole).collect();
         if keys.is_empty() && !screen.json {
-            note("no such jobs");
+            note("no matching jobs");
             return Ok(OK);
         }
     }
-    if let Some(wish) = wish {
-        let wish = serde_json::to_value(wish).context("failed to write the request")?;
+    if let Some(request) = request {
+        let request = serde_json::to_value(request).context("failed to write the request")?;
         let path = |key: &str| format!("/v1/jobs/{key}/signal");
-        let wish = (&wish, Again::IfUnsent);
-        return steer::each(&keys, path, wish, "Signalled", server, screen).await;
+        let action = Action { body: &request, retry: Retry::IfUnsent, done: "Signalled" };
+        return bulk_action::each(&keys, path, action, server, screen).await;
     }
     let (first, then) = keys.split_at(waiting);
     let path = |key: &str| format!("/v1/jobs/{key}/cancel");
-    let wish = (&serde_json::Value::Null, Again::IfUnanswered);
-    steer::waves(&[first, then], path, wish, "Cancelled", server, screen).await
+    let body = &serde_json::Value::Null;
+    let action = Action { body, retry: Retry::IfUnanswered, done: "Cancelled" };
+    bulk_action::in_groups(&[first, then], path, action, server, screen).await
 }

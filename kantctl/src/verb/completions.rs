@@ -1,10 +1,10 @@
-//! `kantctl completions`: what a shell needs to complete kantctl's words; and, asked by those
-//! completions, the ids and names there are. Never makes anybody wait longer than a second for
-//! them, and says nothing when no controller answers.
+//! `kantctl completions`: the shells' completion scripts; and, called by those scripts, the ids and
+//! names in the cluster. The latter takes at most a second, and prints nothing if no controller
+//! answers.
 
 mod shells;
 
-use super::ask;
+use super::fetch;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
@@ -19,22 +19,21 @@ Examples:
   . <(kantctl completions bash)
   kantctl completions zsh > _kantctl
 
-Where a job, a node or a queue is meant, the controller is asked which there are (your jobs), for
-a second at most; when it does not answer there is nothing to choose from.";
+For a job, a node or a queue, the completions offer what the controller lists (of jobs: your own),
+if it answers within a second.";
 
-/// Who presses a key waits for no more than this.
+/// The longest time that the user waits after pressing the key.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// More than this nobody chooses from.
+/// More choices than this are of no use.
 const CHOICES_MAX: usize = 200;
 
-/// Arguments of `completions`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The shell
     #[arg(required_unless_present = "live")]
     pub shell: Option<Shell>,
-    /// What there is of these, a line each, for the completions themselves
+    /// Print the jobs, nodes or queues in the cluster, one per line; used by the completions
     #[arg(long, hide = true, value_parser = ["jobs", "nodes", "queues"], conflicts_with = "shell")]
     pub live: Option<String>,
 }
@@ -46,14 +45,16 @@ pub struct Args {
 pub fn run(shell: Shell, screen: &Screen) -> Result<u8, Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut crate::command(), "kantctl", &mut text);
-    screen.bytes(shells::with_live_words(shell, &String::from_utf8_lossy(&text)).as_bytes())?;
+    screen.bytes(
+        shells::with_names_from_controller(shell, &String::from_utf8_lossy(&text)).as_bytes(),
+    )?;
     Ok(OK)
 }
 
-/// Prints what there is: a word, a tab, and what it is.
+/// Prints the choices: a word, a tab, and its description.
 ///
 /// # Errors
-/// [`Failure`] when stdout does not take it; none when the controller does not answer.
+/// [`Failure`] when stdout cannot be written; no failure when the controller does not answer.
 pub async fn live(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let kind = args.live.as_deref().unwrap_or_default();
     let asked = async {
@@ -71,12 +72,12 @@ pub async fn live(args: &Args, server: &Server, screen: &Screen) -> Result<u8, F
     Ok(OK)
 }
 
-/// The caller's own, the latest first; an array by its own number.
+/// The user's own jobs, the latest first; an array by its own number.
 async fn jobs(server: &Server) -> Result<Vec<(String, String)>, Failure> {
     let list: JobList = server.get(&format!("/v1/jobs?user={}", nix::unistd::getuid())).await?;
-    let told =
+    let choice =
         |job: &common::wire::api::JobView| (job.key.job, format!("{} {}", job.ask.name, job.state));
-    let mut jobs: Vec<_> = list.jobs.iter().map(told).collect();
+    let mut jobs: Vec<_> = list.jobs.iter().map(choice).collect();
     jobs.sort_by_key(|(job, _)| std::cmp::Reverse(*job));
     jobs.dedup_by_key(|(job, _)| *job);
     Ok(jobs.into_iter().map(|(job, what)| (job.to_string(), what)).collect())
@@ -84,9 +85,9 @@ async fn jobs(server: &Server) -> Result<Vec<(String, String)>, Failure> {
 
 /// Nodes or queues.
 async fn named(kind: &str, server: &Server) -> Result<Vec<(String, String)>, Failure> {
-    let list: ask::Answer<Value> = ask::get(server, &format!("/v1/{kind}")).await?;
+    let list: fetch::Answer<Value> = fetch::get(server, &format!("/v1/{kind}")).await?;
     let all = list.raw.get(kind).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let text = |one: &Value, key: &str| one.get(key).and_then(Value::as_str).map(str::to_owned);
-    let told = |one| Some((text(one, "name")?, text(one, "status").unwrap_or_default()));
-    Ok(all.iter().filter_map(told).collect())
+    let choice = |one| Some((text(one, "name")?, text(one, "status").unwrap_or_default()));
+    Ok(all.iter().filter_map(choice).collect())
 }

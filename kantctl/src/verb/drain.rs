@@ -1,9 +1,9 @@
-//! `kantctl drain`: lets nothing new start on nodes; what runs there goes on.
+//! `kantctl drain`: stops new jobs from starting on nodes; running jobs continue.
 
-use super::steer;
+use super::bulk_action::{self, Action};
 use crate::failure::Failure;
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::value::Hosts;
 use anyhow::Context;
 use common::id::NodeName;
@@ -14,14 +14,13 @@ Examples:
   kantctl drain g-001 --reason 'GPU 3 lost its link'
   kantctl drain g-[001-004] -r 'new driver on Monday'";
 
-/// Arguments of `drain`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Nodes: g-001, g-[001-004]
     #[arg(required = true, value_name = "NODE")]
     pub nodes: Vec<Hosts>,
-    /// Why; shown by `kantctl nodes`
+    /// Reason, as shown by `kantctl nodes`
     #[arg(short, long, value_name = "TEXT")]
     pub reason: String,
 }
@@ -32,8 +31,9 @@ pub struct Args {
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let nodes: Vec<&NodeName> = args.nodes.iter().flat_map(|hosts| &hosts.0).collect();
-    let wish = DrainRequest { reason: args.reason.clone() };
-    let wish = serde_json::to_value(wish).context("failed to write JSON")?;
+    let request = DrainRequest { reason: args.reason.clone() };
+    let request = serde_json::to_value(request).context("failed to write JSON")?;
     let path = |name: &str| format!("/v1/nodes/{name}/drain");
-    steer::each(&nodes, path, (&wish, Again::IfUnanswered), "Drained", server, screen).await
+    let action = Action { body: &request, retry: Retry::IfUnanswered, done: "Drained" };
+    bulk_action::each(&nodes, path, action, server, screen).await
 }

@@ -1,11 +1,11 @@
-//! `kantctl explain`: why a job is where it is, and what to do.
+//! `kantctl explain`: why a job is in its state, and what to do about it.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::time::localized;
 use crate::output::{Screen, jobs, start_outlook};
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::what_if::WhatIf;
 use common::id::JobKey;
 use common::text::shown;
@@ -22,32 +22,31 @@ Examples:
   kantctl explain 42 --solve
 
 What if:
-  --what-if asks whether and where a changed request would start now, beside the request as it is;
-  nothing is changed by asking: `kantctl update` does that. Keys are time, gpus, gpus-per-node,
-  gpu-kind, nodes, ntasks, cpus (each task's), mem, queue, qos, near, begin, deadline, reservation
-  and array-limit, with the values of the options of `kantctl submit`; gpus=0, qos=none, near=none,
-  deadline=none and gpu-kind=any take away what was asked.
+  --what-if asks whether and where the job would start now with a changed request, compared with the
+  request as it is. Nothing is changed; `kantctl update` changes it. Keys are time, gpus,
+  gpus-per-node, gpu-kind, nodes, ntasks, cpus (per task), mem, queue, qos, near, begin, deadline,
+  reservation and array-limit, with the values of the options of `kantctl submit`; gpus=0, qos=none,
+  near=none, deadline=none and gpu-kind=any remove that part of the request.
 
 Solve:
-  --solve searches for running jobs that would have to move for the job to have room: the fewest.
-  Only jobs move that may be made to yield, and all of them have a place then. The answer is who
-  moves where, or that no moves make room, which is proved, or that the search was given up, after
-  --trials places or 20 s. Nobody moves by asking. A controller searches for one job at a time.";
+  --solve searches for the smallest set of running jobs that would have to move to make room for the
+  job. Only preemptible jobs are considered, and each of them must have a place to move to. The
+  answer is a list of moves, a proof that no moves make room, or that the search gave up, after
+  --trials placements or 20 s. No job is moved. A controller runs one search at a time.";
 
-/// Arguments of `explain`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Jobs: 42, 42_7, 42_[0-3]
     #[arg(required = true, value_name = "JOB")]
     pub keys: Vec<Keys>,
-    /// Say what a changed request would bring: 'time=2h gpus=4'
+    /// Show the effect of a changed request: 'time=2h gpus=4'
     #[arg(long, value_name = "CHANGES")]
     pub what_if: Option<WhatIf>,
-    /// Search for running jobs that would have to move for it to have room
+    /// Search for running jobs that would have to move to make room for the job
     #[arg(long, conflicts_with = "what_if")]
     pub solve: bool,
-    /// Look at so many places at most [default: 200000]
+    /// Try at most N placements [default: 200000]
     #[arg(long, value_name = "N", requires = "solve")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub trials: Option<u64>,
@@ -59,7 +58,7 @@ pub struct Args {
 /// [`Failure`] when the controller does not answer, or does not know one of them.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut raw = Vec::new();
-    let keys = keys::all(&args.keys);
+    let keys = keys::flatten(&args.keys);
     for (place, key) in keys.iter().enumerate() {
         let (answer, text) = match &args.what_if {
             None if args.solve => solve(*key, args.trials, server).await?,
@@ -88,8 +87,9 @@ async fn explain(
     server: &Server,
     zone: &TimeZone,
 ) -> Result<(Value, String), Failure> {
-    let answer: Answer<Explanation> = ask::get(server, &format!("/v1/jobs/{key}/explain")).await?;
-    Ok((answer.raw, told(key, &answer.typed, zone)))
+    let answer: Answer<Explanation> =
+        fetch::get(server, &format!("/v1/jobs/{key}/explain")).await?;
+    Ok((answer.raw, explanation_text(key, &answer.typed, zone)))
 }
 
 async fn what_if(
@@ -100,7 +100,7 @@ async fn what_if(
 ) -> Result<(Value, String), Failure> {
     let request = WhatIfRequest { patch: change.patch.clone() };
     let raw: Value =
-        server.post(&format!("/v1/jobs/{key}/what-if"), &request, Again::IfUnanswered).await?;
+        server.post(&format!("/v1/jobs/{key}/what-if"), &request, Retry::IfUnanswered).await?;
     let Answer { raw, typed }: Answer<WhatIfView> = raw.try_into()?;
     Ok((raw, start_outlook::comparison(&typed, &change.text, zone)))
 }
@@ -112,7 +112,7 @@ async fn solve(
 ) -> Result<(Value, String), Failure> {
     let request = SolveRequest { trials };
     let raw: Value =
-        server.post(&format!("/v1/jobs/{key}/solve"), &request, Again::IfUnsent).await?;
+        server.post(&format!("/v1/jobs/{key}/solve"), &request, Retry::IfUnsent).await?;
     let Answer { raw, typed }: Answer<SolveView> = raw.try_into()?;
     let SolveView { key, lines, advice, .. } = typed;
     let mut text = format!("Job {key}, if others moved:\n");
@@ -123,24 +123,25 @@ async fn solve(
     Ok((raw, text))
 }
 
-/// The controller says when it starts in a line of its own; `expected_at` is for programs.
-fn told(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
+/// The explanation as text. The controller's lines include the expected start; `expected_at` is for
+/// programs.
+fn explanation_text(asked: JobKey, explanation: &Explanation, zone: &TimeZone) -> String {
     let Explanation { job, lines, advice, .. } = explanation;
-    let told = |text: &str| shown(&localized(text, zone)).into_owned();
+    let show = |text: &str| shown(&localized(text, zone)).into_owned();
     let name = shown(&job.ask.name);
-    // Of an array the lines say themselves which task they are about.
+    // For an array the lines themselves name the task.
     let mut text = match (asked == job.key || job.set.is_some(), asked.job == job.key.job) {
         (true, _) => format!("Job {} ({name}) is {}.\n", job.name(), job.state),
         (false, true) => format!("Job {asked} ({name}) is an array.\n"),
-        // The number of its own that a task of an array has.
+        // The user named a task of an array by its own number.
         (false, false) => format!("Job {asked} ({name}, task {}) is {}.\n", job.key, job.state),
     };
     let own = if lines.is_empty() { Some(jobs::where_or_why(job)) } else { None };
     for line in lines.iter().cloned().chain(own.filter(|own| !own.is_empty())) {
-        text.push_str(&format!("  {}\n", told(&line)));
+        text.push_str(&format!("  {}\n", show(&line)));
     }
     if let Some(advice) = advice {
-        text.push_str(&format!("What to do: {}\n", told(advice)));
+        text.push_str(&format!("What to do: {}\n", show(advice)));
     }
     text
 }

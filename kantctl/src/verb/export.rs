@@ -1,5 +1,5 @@
-//! `kantctl export`: what ran on the cluster, and its nodes, as files that `kantctld simulate`
-//! replays. Never changes what the controller wrote.
+//! `kantctl export`: past jobs and the nodes of the cluster, as files that `kantctld simulate`
+//! replays.
 
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -18,49 +18,45 @@ Examples:
   kantctl export --jobs jobs.csv --nodes nodes.csv
   kantctl export --jobs jobs.csv --since 7d
 
-Then, with tomorrow's configuration:
+To replay them with another configuration:
 `kantctld simulate --jobs jobs.csv --nodes nodes.csv --policy tomorrow.toml`
 
-Jobs are those that run, with the time they ran so far, and those that ran, as long as the
-controller keeps them: `done_jobs_kept_seconds` in its configuration, a day by default.";
+Exported are finished jobs, as long as the controller keeps them (`done_jobs_kept_seconds` in its
+configuration, a day by default), and running jobs with their run time so far.";
 
-/// Arguments of `export`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Write the jobs here, as CSV
+    /// Write the jobs to this file, as CSV
     #[arg(long, value_name = "FILE", required_unless_present = "nodes")]
     pub jobs: Option<PathBuf>,
-    /// Write the nodes here, as CSV
+    /// Write the nodes to this file, as CSV
     #[arg(long, value_name = "FILE")]
     pub nodes: Option<PathBuf>,
-    /// Only jobs submitted so long ago at most (7d, 12h), or since a date (2030-01-31T08:00)
+    /// Only jobs submitted since then: an age (7d, 12h) or a date (2030-01-31T08:00)
     #[arg(long, value_name = "TIME", requires = "jobs", value_parser = read_since)]
     pub since: Option<Time>,
 }
 
-/// A text that is no point in the past.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SinceError {
-    /// Not understood.
-    #[error("write a time to look back (7d, 12h), or a date: 2030-01-31, 2030-01-31T08:00")]
+    #[error("write an age (7d, 12h) or a date (2030-01-31, 2030-01-31T08:00)")]
     Shape,
-    /// Not over yet.
-    #[error("that is yet to come: nothing has run since")]
+    #[error("this time is in the future")]
     Future,
 }
 
-/// A point in the past, as options give it.
+/// Reads a time in the past.
 pub(crate) fn read_since(text: &str) -> Result<Time, SinceError> {
     since(text, &Zoned::now())
 }
 
-/// The same, or one that is yet to come.
+/// Reads a time in the past or the future.
 pub(crate) fn read_until(text: &str) -> Result<Time, SinceError> {
     point(text, &Zoned::now())
 }
 
-/// Reads `--since`, counting from `now` and in its time zone.
+/// Reads `--since` relative to `now`, in its time zone.
 fn since(text: &str, now: &Zoned) -> Result<Time, SinceError> {
     let present = u64::try_from(now.timestamp().as_millisecond()).unwrap_or(0);
     let at = point(text, now)?;
@@ -84,7 +80,7 @@ fn point(text: &str, now: &Zoned) -> Result<Time, SinceError> {
     Ok(to_time(at))
 }
 
-/// Writes what was asked for.
+/// Exports the requested files.
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer, or a file cannot be written.
@@ -94,19 +90,19 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let query = args.since.map_or_else(String::new, |since| format!("?since={}", since.0));
         let headers = fetch(server, &format!("/v1/accounting/jobs{query}"), file).await?;
         let (jobs, left_out) = (count(&headers, "x-kant-jobs"), count(&headers, "x-kant-left-out"));
-        answer.insert("jobs".to_owned(), about(file, jobs, Some(left_out)));
+        answer.insert("jobs".to_owned(), file_json(file, jobs, Some(left_out)));
         if jobs == 0 {
-            note("no job ran that the controller still keeps: see done_jobs_kept_seconds");
+            note("no job has run that the controller still keeps: see `done_jobs_kept_seconds`");
         }
         if !screen.json {
-            let left = format!("left out: {left_out} that wait or never ran");
+            let left = format!("left out: {left_out} waiting or never started");
             screen.line(&format!("Wrote {jobs} jobs to {} ({left})", file.display()))?;
         }
     }
     if let Some(file) = &args.nodes {
         let headers = fetch(server, "/v1/accounting/nodes", file).await?;
         let nodes = count(&headers, "x-kant-nodes");
-        answer.insert("nodes".to_owned(), about(file, nodes, None));
+        answer.insert("nodes".to_owned(), file_json(file, nodes, None));
         if !screen.json {
             screen.line(&format!("Wrote {nodes} nodes to {}", file.display()))?;
         }
@@ -117,7 +113,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-/// Asks for a file and writes it as it comes.
+/// Requests a file and writes it to disk.
 async fn fetch(server: &Server, path: &str, file: &Path) -> Result<HeaderMap, Failure> {
     let (headers, bytes) = server.get_bytes_for(path, PATIENCE).await?;
     let written = std::fs::write(file, &bytes);
@@ -125,13 +121,13 @@ async fn fetch(server: &Server, path: &str, file: &Path) -> Result<HeaderMap, Fa
     Ok(headers)
 }
 
-/// A number that came beside a file.
+/// A number from the response headers.
 fn count(headers: &HeaderMap, name: &str) -> u64 {
     let text = headers.get(name).and_then(|value| value.to_str().ok());
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-fn about(file: &Path, written: u64, left_out: Option<u64>) -> Value {
+fn file_json(file: &Path, written: u64, left_out: Option<u64>) -> Value {
     let mut about = json!({ "file": file, "written": written });
     if let Some(left_out) = left_out {
         about["left_out"] = json!(left_out);
@@ -144,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn since_is_a_time_to_look_back_or_a_date() {
+    fn since_is_an_age_or_a_date() {
         let noon = jiff::civil::date(2030, 6, 1).at(12, 0, 0, 0);
         let noon = noon.to_zoned(jiff::tz::TimeZone::UTC).unwrap();
         let read = |text: &str| since(text, &noon).map(|at| at.to_string());

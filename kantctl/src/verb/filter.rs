@@ -1,5 +1,5 @@
-//! Which jobs a verb is about, by user, queue, node, state or name. One user, queue or node is
-//! left to the controller; the rest is sorted out here.
+//! Selection of jobs by user, queue, node, state or name. A single user, queue or node is left to
+//! the controller; the rest is filtered here.
 
 use super::raw_jobs::RawJobs;
 use crate::failure::Failure;
@@ -12,17 +12,17 @@ use common::job::{Outcome, Phase};
 use common::wire::api::{JobList, JobView, Looked};
 use std::collections::BTreeSet;
 
-/// Which jobs.
+/// The jobs to select.
 #[derive(clap::Args, Debug, Clone, Default)]
-#[command(next_help_heading = "Which jobs")]
+#[command(next_help_heading = "Filters")]
 pub struct Filter {
-    /// Only my jobs
+    /// Only your own jobs
     #[arg(long)]
     pub me: bool,
-    /// Only of these users (names or numbers)
+    /// Only jobs of these users (names or numbers)
     #[arg(short, long, value_name = "USER", value_delimiter = ',', conflicts_with = "me")]
     pub user: Vec<String>,
-    /// Only of these queues
+    /// Only jobs in these queues
     #[arg(
         short = 'p',
         short_alias = 'q',
@@ -32,10 +32,10 @@ pub struct Filter {
         value_delimiter = ','
     )]
     pub queue: Vec<QueueName>,
-    /// Only on these nodes, like g[001-004]
+    /// Only jobs on these nodes, e.g. g[001-004]
     #[arg(short = 'w', long = "node", visible_alias = "nodelist", value_name = "NODES")]
     pub nodes: Option<Hosts>,
-    /// Only in these states, as words or codes (PENDING, R)
+    /// Only jobs in these states, as words or codes (PENDING, R)
     #[arg(
         short = 't',
         long = "state",
@@ -46,13 +46,13 @@ pub struct Filter {
         ignore_case = true
     )]
     pub states: Vec<String>,
-    /// Only with these names
+    /// Only jobs with these names
     #[arg(short, long = "name", value_name = "NAME", value_delimiter = ',')]
     pub names: Vec<String>,
 }
 
 impl Filter {
-    /// Does it leave anything out?
+    /// Whether all jobs are selected.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.me
@@ -63,46 +63,46 @@ impl Filter {
             && self.names.is_empty()
     }
 
-    /// The jobs it is about, as the controller tells of them; `all`: finished ones too.
+    /// The selected jobs, as the controller sent them; with `all` finished ones, too.
     ///
     /// # Errors
     /// [`Failure`] when the controller does not answer, or refuses.
-    pub async fn ask_raw(&self, server: &Server, all: bool) -> Result<RawJobs, Failure> {
+    pub async fn fetch_raw(&self, server: &Server, all: bool) -> Result<RawJobs, Failure> {
         let mut raw: RawJobs = server.get(&self.path(all, "")).await?;
         if !self.is_empty() {
             let typed = raw.typed()?;
-            raw.retain(typed.iter().map(|job| self.takes(job)));
+            raw.retain(typed.iter().map(|job| self.selects(job)));
             self.check_owners(|user| {
-                typed.iter().any(|job| job.owner.name == user && self.takes(job))
+                typed.iter().any(|job| job.owner.name == user && self.selects(job))
             })?;
         }
         Ok(raw)
     }
 
-    /// The same, read.
+    /// The same, as types.
     ///
     /// # Errors
-    /// As [`Filter::ask_raw`].
-    pub async fn ask_typed(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
-        let list = self.ask_unchecked(server, all).await?;
+    /// As [`Filter::fetch_raw`].
+    pub async fn fetch_typed(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
+        let list = self.fetch_unchecked(server, all).await?;
         self.check_users(&list.jobs)?;
         Ok(list)
     }
 
-    /// The same, for who shows no more than a table of jobs does: in a third of the time of that.
+    /// The same with the fields of a job table only, which takes a third of the time.
     ///
     /// # Errors
-    /// As [`Filter::ask_raw`].
-    pub async fn ask_brief(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
+    /// As [`Filter::fetch_raw`].
+    pub async fn fetch_brief(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
         let start = |Looked { as_of }| JobList { jobs: Vec::new(), as_of };
-        self.ask_each(server, all, start, |list, job| list.jobs.push(job)).await
+        self.fetch_each(server, all, start, |list, job| list.jobs.push(job)).await
     }
 
-    /// The same, for who need not have them all at once: each is added to what `start` gives.
+    /// The same without keeping all in memory: each job is added to what `start` returns.
     ///
     /// # Errors
-    /// As [`Filter::ask_raw`].
-    pub async fn ask_each<S>(
+    /// As [`Filter::fetch_raw`].
+    pub async fn fetch_each<S>(
         &self,
         server: &Server,
         all: bool,
@@ -111,7 +111,7 @@ impl Filter {
     ) -> Result<S, Failure> {
         let start = |head| (start(head), BTreeSet::new());
         let add = |(sum, owners): &mut (S, BTreeSet<String>), job: JobView| {
-            if self.takes(&job) {
+            if self.selects(&job) {
                 if !self.user.is_empty() && !owners.contains(&job.owner.name) {
                     owners.insert(job.owner.name.clone());
                 }
@@ -123,18 +123,18 @@ impl Filter {
         Ok(sum)
     }
 
-    /// The same, for who finds jobs of these users elsewhere, too: [`Filter::check_users`] is
-    /// theirs to call.
+    /// The same for callers that find jobs of these users elsewhere, too, and therefore call
+    /// [`Filter::check_users`] themselves.
     ///
     /// # Errors
     /// [`Failure`] when the controller does not answer, or refuses.
-    pub async fn ask_unchecked(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
+    pub async fn fetch_unchecked(&self, server: &Server, all: bool) -> Result<JobList, Failure> {
         let mut list: JobList = server.get(&self.path(all, "")).await?;
-        list.jobs.retain(|job| self.takes(job));
+        list.jobs.retain(|job| self.selects(job));
         Ok(list)
     }
 
-    /// Refuses a user whom this host does not know, and who has none of these jobs.
+    /// Refuses a user that this host does not know and that owns none of these jobs.
     ///
     /// # Errors
     /// [`Failure`] naming the user.
@@ -146,7 +146,7 @@ impl Filter {
         match self.user.iter().find(|user| !owns(user) && is_unknown(user)) {
             Some(user) => {
                 let refused = Failure::message(format!("there is no user {user}"));
-                Err(refused.hint("neither this host knows them, nor has a job of theirs been kept"))
+                Err(refused.hint("this host does not know the user, and no job of theirs is kept"))
             }
             None => Ok(()),
         }
@@ -169,9 +169,9 @@ impl Filter {
         format!("/v1/jobs{mark}{}", query.join("&"))
     }
 
-    /// Is this one of them?
+    /// Whether a job is selected.
     #[must_use]
-    pub fn takes(&self, job: &JobView) -> bool {
+    pub fn selects(&self, job: &JobView) -> bool {
         let one_of = |list: &[String], tests: &dyn Fn(&String) -> bool| {
             list.is_empty() || list.iter().any(tests)
         };
@@ -186,12 +186,12 @@ impl Filter {
     }
 }
 
-/// Is it a name that nobody has here? Users of other hosts are known by their jobs.
+/// Whether no user of this host has this name. Users of other hosts are known by their jobs.
 fn is_unknown(user: &str) -> bool {
     user.parse::<u32>().is_err() && matches!(nix::unistd::User::from_name(user), Ok(None))
 }
 
-/// How jobs end. A job that is over without an outcome shows as completed.
+/// The ways in which jobs end. A finished job without an outcome shows as completed.
 const OUTCOMES: [Outcome; 9] = [
     Outcome::Completed,
     Outcome::Failed,
@@ -204,7 +204,7 @@ const OUTCOMES: [Outcome; 9] = [
     Outcome::LaunchFailed,
 ];
 
-/// Slurm's word for how a job ended, of the word or its code; `None` of one that is not over.
+/// Slurm's word for an outcome, given the word or its code; `None` for other states.
 #[must_use]
 pub fn end_word(state: &str) -> Option<&'static str> {
     let ends = OUTCOMES.into_iter().map(|outcome| slurm_state(Phase::Done, Some(outcome)));
@@ -215,10 +215,10 @@ pub fn end_word(state: &str) -> Option<&'static str> {
     all.find(is_it).map(|(word, _)| word)
 }
 
-/// A run that another one followed, as accounting has it.
+/// Accounting's state of a run that was followed by another one.
 const REQUEUED: (&str, &str) = ("REQUEUED", "RQ");
 
-/// The states that a job can be shown in: Slurm's words, with their codes for short.
+/// The states that a job can be shown in: Slurm's words, with their codes as aliases.
 fn states() -> impl Iterator<Item = PossibleValue> {
     let on_the_way = Phase::ALL.into_iter().filter(|phase| *phase != Phase::Done);
     let ends = OUTCOMES.into_iter().map(|outcome| (Phase::Done, Some(outcome)));
@@ -228,10 +228,10 @@ fn states() -> impl Iterator<Item = PossibleValue> {
     })
 }
 
-/// Refuses a word that is no state of a job, in either spelling.
+/// Refuses a word that is neither a state of a job nor its code.
 ///
 /// # Errors
-/// [`Failure`] naming the word and the states there are.
+/// [`Failure`] naming the word and the possible states.
 pub fn check_states(words: &[String]) -> Result<(), Failure> {
     let known: Vec<PossibleValue> = states().collect();
     let Some(wrong) = words.iter().find(|w| !known.iter().any(|known| known.matches(w, true)))
@@ -239,12 +239,12 @@ pub fn check_states(words: &[String]) -> Result<(), Failure> {
         return Ok(());
     };
     let names: Vec<&str> = known.iter().map(PossibleValue::get_name).collect();
-    let told = format!("Invalid job state specified: {wrong}");
-    let refused = Failure::usage(anyhow::Error::msg(told));
-    Err(refused.hint(format!("states are {}, or their two letters", names.join(", "))))
+    let message = format!("Invalid job state specified: {wrong}");
+    let refused = Failure::usage(anyhow::Error::msg(message));
+    Err(refused.hint(format!("possible states are {}, or their codes", names.join(", "))))
 }
 
-/// Is it on one of these nodes now, or was, if it is over?
+/// Whether a job runs on one of these nodes, or ran there if it has ended.
 fn is_on(job: &JobView, hosts: &Hosts) -> bool {
     let shares = job.allocation.iter().flat_map(|allocation| allocation.shares());
     job.phase != Phase::Pending && shares.into_iter().any(|share| hosts.0.contains(&share.node))
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_a_kind_is_the_controllers_to_find() {
+    fn a_single_user_queue_or_node_is_left_to_the_controller() {
         let filter = Filter {
             user: vec!["a&b".to_owned()],
             queue: vec![QueueName::new("gpu").unwrap()],

@@ -1,4 +1,4 @@
-//! `kantctl help`: a short page on a topic, or a verb's help. Never asks a controller.
+//! `kantctl help`: a short page on a topic, or a verb's help.
 
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -6,17 +6,21 @@ use anyhow::Context;
 use std::io::{IsTerminal, Write};
 use std::process::{Command, Stdio};
 
-/// The pages, by their words.
+/// The pages: topic, summary, text.
 const TOPICS: &[(&str, &str, &str)] = &[
-    ("jobs", "from submit to end", include_str!("help/jobs.txt")),
-    ("gpus", "how to ask for them", include_str!("help/gpus.txt")),
+    ("jobs", "from submission to the end", include_str!("help/jobs.txt")),
+    ("gpus", "how to request them", include_str!("help/gpus.txt")),
     ("arrays", "one script, many tasks", include_str!("help/arrays.txt")),
-    ("queues", "where jobs wait, and for how long", include_str!("help/queues.txt")),
-    ("environment", "what jobs find, and what kantctl reads", include_str!("help/environment.txt")),
-    ("slurm", "for those who come from there", include_str!("help/slurm.txt")),
+    ("queues", "choosing a queue, and waiting times", include_str!("help/queues.txt")),
+    (
+        "environment",
+        "environment variables of jobs and of kantctl",
+        include_str!("help/environment.txt"),
+    ),
+    ("slurm", "for users of Slurm", include_str!("help/slurm.txt")),
 ];
 
-/// Shows pages where nobody chose a program for that: a short one is left on the screen.
+/// The default pager, which leaves a short page on the screen.
 const PAGER: &str = "less -FRX";
 
 const EXAMPLES: &str = "\
@@ -25,11 +29,10 @@ Examples:
   kantctl help gpus
   kantctl help submit";
 
-/// Arguments of `help`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// jobs, gpus, arrays, queues, environment, slurm; or a verb: submit
+    /// jobs, gpus, arrays, queues, environment, slurm; or a verb, e.g. submit
     #[arg(value_name = "TOPIC")]
     pub words: Vec<String>,
 }
@@ -37,7 +40,7 @@ pub struct Args {
 /// Shows a page, with the user's pager on a terminal.
 ///
 /// # Errors
-/// [`Failure`] when there is no such topic, or nobody takes the page.
+/// [`Failure`] when there is no such topic, or stdout cannot be written.
 pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     let page = page(&args.words)?;
     if std::io::stdout().is_terminal() && !screen.json && paged(&page) {
@@ -62,7 +65,7 @@ fn page(words: &[String]) -> Result<String, Failure> {
     let verb = verb.with_context(|| {
         let topics: Vec<&str> = TOPICS.iter().map(|(topic, ..)| *topic).collect();
         format!(
-            "there is no help on `{}`: topics are {}, and every verb has its own",
+            "there is no help on `{}`: topics are {}; every verb has its own help",
             words.join(" "),
             topics.join(", ")
         )
@@ -74,20 +77,20 @@ fn overview() -> String {
     let topics = TOPICS.iter().map(|(topic, what, _)| format!("  {topic:<12} {what}\n"));
     let topics: String = topics.collect();
     format!(
-        "kantctl help TOPIC\n{topics}\nkantctl help VERB, as kantctl VERB --help, is about one \
-         verb;\n`kantctl --help` lists them, `kantctl man` is the manual page.\n"
+        "kantctl help TOPIC\n{topics}\n`kantctl help VERB` and `kantctl VERB --help` describe a \
+         verb;\n`kantctl --help` lists all verbs, `kantctl man` prints the manual page.\n"
     )
 }
 
-/// Has the page shown; false: nobody did.
+/// Shows the page in a pager; false if that did not work.
 fn paged(page: &str) -> bool {
     let chosen = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
     let pager = chosen.unwrap_or_else(|| PAGER.to_owned());
-    // What a user chose may have arguments, as in man's PAGER.
+    // The user's command may have arguments, as in man's PAGER.
     let shown = Command::new("sh").args(["-c", &pager]).stdin(Stdio::piped()).spawn();
     let Ok(mut shown) = shown else { return false };
     if let Some(mut stdin) = shown.stdin.take() {
-        // Who quits has read enough.
+        // The user may quit before the end.
         let _ = stdin.write_all(page.as_bytes());
     }
     shown.wait().is_ok_and(|status| status.success())
@@ -103,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_and_verbs_have_pages_and_nothing_else_has() {
+    fn only_topics_and_verbs_have_pages() {
         assert!(about("").unwrap().contains("  arrays "));
         for (topic, _, text) in TOPICS {
             assert_eq!(about(topic).as_deref(), Ok(*text));
@@ -112,13 +115,13 @@ mod tests {
         assert!(about("submit").unwrap().contains("--gpus-per-node"));
         assert!(about("show node").unwrap().contains("kantctl show node"));
         for words in ["nonsense", "jobs gpus", "step-tasks", "show nonsense"] {
-            let told = about(words).unwrap_err();
-            assert!(told.contains(words) && told.contains("environment, slurm"), "{told}");
+            let message = about(words).unwrap_err();
+            assert!(message.contains(words) && message.contains("environment, slurm"), "{message}");
         }
     }
 
     #[test]
-    fn pages_fit_a_small_terminal_and_name_verbs_and_options_that_there_are() {
+    fn pages_fit_a_small_terminal_and_mention_only_existing_verbs_and_options() {
         let command = crate::command();
         for (topic, _, text) in TOPICS {
             assert!(text.lines().count() <= 40, "{topic}");

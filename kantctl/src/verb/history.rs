@@ -1,10 +1,9 @@
-//! `kantctl history`: runs of jobs that are over, as long as accounting keeps them. Never shows
-//! one that lives: the queue does.
+//! `kantctl history`: runs of finished jobs, as long as accounting keeps them.
 
-use super::accounted::{self, Runs};
 use super::export::{read_since, read_until};
 use super::filter::check_states;
-use super::whose::Whose;
+use super::usage_filter::UsageFilter;
+use super::usage_query::{self, Runs};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::columns::{self, Field, Line};
@@ -24,56 +23,56 @@ Examples:
   kantctl history --account vision --since 2026-01-01 --until 2026-02-01 --csv > january.csv
   kantctl history --format id,user,gpus,gpu_hours,ended,note
 
-Columns for --format and --sort (-gpu_hours: the most first):
+Columns for --format and --sort (-gpu_hours sorts in descending order):
   id number run name user uid account queue qos reservation state submitted allocated started ended
   time limit waited nodes cpus memory gpus gpu_hours cpu_hours used_cpu used_memory used_gpu
   energy_joules exit requeued node_list command comment note where
-In CSV times are UTC, spans seconds, and sizes bytes.";
+In CSV, times are in UTC, durations in seconds, and sizes in bytes.";
 
 const USUAL: &str = "id,name,user,queue,state,ended,time,gpus,gpu_hours,where";
 const RUNS: &str = "id,run,name,user,queue,state,ended,time,gpus,gpu_hours,where";
 /// Runs in a table, without `--limit`.
 const LIMIT: usize = 10_000;
-/// So far back where nobody says.
+/// The default period.
 const BACK: Span = Span::from_minutes(7 * 24 * 60);
 
-/// Arguments of `history`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Only these jobs: 42, 42_7, 42_[0-3]
     #[arg(value_name = "JOB")]
     pub keys: Vec<Keys>,
-    /// Only my jobs
+    /// Only your own jobs
     #[arg(long, conflicts_with = "user")]
     pub me: bool,
     #[command(flatten)]
-    pub whose: Whose,
-    /// Only that ended so, as words (FAILED, TIMEOUT)
+    pub filter: UsageFilter,
+    /// Only jobs that ended in these states, as words (FAILED, TIMEOUT)
     #[arg(short = 't', long = "state", value_name = "STATE", value_delimiter = ',')]
     pub states: Vec<String>,
-    /// Over so long ago at most (7d, 12h), or since a date [default: 7d; with jobs: all]
+    /// Only jobs that ended since then: an age (7d, 12h) or a date [default: 7d; if jobs are named:
+    /// all]
     #[arg(short = 'S', long, value_name = "TIME", value_parser = read_since)]
     pub since: Option<Time>,
-    /// Over before this date, or so long ago at least
+    /// Only jobs that ended before then: a date or an age
     #[arg(short = 'E', long, value_name = "TIME", value_parser = read_until)]
     pub until: Option<Time>,
-    /// Earlier runs of jobs that were requeued, too
+    /// Also show earlier runs of requeued jobs
     #[arg(long)]
     pub runs: bool,
-    /// Their steps, one a line, instead of jobs
+    /// Show steps instead of jobs, one per line
     #[arg(long, conflicts_with_all = ["format", "sort", "csv"])]
     pub steps: bool,
-    /// At most so many, the latest [default: 10000; with --csv: all]
+    /// At most COUNT runs, the latest [default: 10000; with --csv: all]
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<usize>,
-    /// These columns
+    /// Columns to show
     #[arg(short = 'o', long, value_name = "COLUMNS")]
     pub format: Option<String>,
-    /// By these columns; - turns around [default: the latest first]
+    /// Columns to sort by; a - before a column reverses it [default: the latest first]
     #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
     pub sort: Option<String>,
-    /// As CSV
+    /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
 }
@@ -88,9 +87,9 @@ impl Args {
             (!words.is_empty()).then(|| format!("{name}={}", encoded(&words.join(","))))
         };
         let parts = [
-            list("users", &me.map_or_else(|| self.whose.user.clone(), |me| vec![me])),
-            list("accounts", &self.whose.account),
-            list("queues", &self.whose.queue),
+            list("users", &me.map_or_else(|| self.filter.user.clone(), |me| vec![me])),
+            list("accounts", &self.filter.account),
+            list("queues", &self.filter.queue),
             list("states", &states),
             time("since", self.since.or_else(back)),
             time("until", self.until),
@@ -108,7 +107,7 @@ fn now() -> Time {
 /// Lists runs.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer, or a column or state is not known.
+/// [`Failure`] when the controller does not answer, or a column or state is unknown.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let known: Vec<String> =
         args.states.iter().filter(|s| !s.eq_ignore_ascii_case("requeued")).cloned().collect();
@@ -116,15 +115,16 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let usual = if args.runs { RUNS } else { USUAL };
     let fields = columns::select(args.format.as_deref().unwrap_or(usual))?;
     let order = columns::sort_keys(args.sort.as_deref().unwrap_or_default())?;
-    let keys = keys::all(&args.keys);
+    let keys = keys::flatten(&args.keys);
     if args.csv && args.sort.is_none() && rows(&fields, &keys, args, server, screen).await? {
         return Ok(OK);
     }
-    let list = accounted::all(server, &keys, &args.query(), args.limit.unwrap_or(LIMIT)).await?;
+    let list =
+        usage_query::fetch_all(server, &keys, &args.query(), args.limit.unwrap_or(LIMIT)).await?;
     if list.more && args.limit.is_none() {
         screen::note(&format!(
-            "these are the latest {LIMIT}, and there are more: --limit says how many, --since and \
-             --until which, and --csv shows all"
+            "only the latest {LIMIT} are shown: use --limit to show more, --since and --until to \
+             choose others, or --csv for all"
         ));
     }
     if screen.json {
@@ -140,8 +140,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-/// Prints rows as they come: there may be millions. False, and nothing is printed: they would not
-/// come in their order.
+/// Prints rows as they arrive, because there may be millions. Returns false, and prints nothing, if
+/// they would not arrive in order.
 async fn rows(
     fields: &[&'static Field],
     keys: &[JobKey],
@@ -157,8 +157,8 @@ async fn rows(
         is_first = false;
         screen.print(rows)
     };
-    let asked = (&args.query()[..], args.limit.unwrap_or(usize::MAX));
-    accounted::each_page(server, keys, asked, print).await
+    let limit = args.limit.unwrap_or(usize::MAX);
+    usage_query::each_page(server, keys, &args.query(), limit, print).await
 }
 
 fn line(run: &HistoryRun, as_of: Time) -> Line<'_> {
@@ -178,7 +178,7 @@ fn show(
         return screen.csv(&columns::csv(fields, &lines));
     }
     if lines.is_empty() {
-        screen::note("nothing that is over matches: --since looks further back");
+        screen::note("no finished job matches: use --since to look further back");
     }
     let draw = if args.format.is_some() { columns::table } else { columns::table_fitting };
     screen.table(&draw(fields, &lines, &screen.zone))

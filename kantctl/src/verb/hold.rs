@@ -1,17 +1,16 @@
-//! `kantctl hold`: keeps waiting jobs from starting.
+//! `kantctl hold`: prevents waiting jobs from starting.
 
-use super::steer;
+use super::bulk_action;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl hold 42
   kantctl hold 42_[4-9] 50";
 
-/// Arguments of `hold`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -25,5 +24,13 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    steer::jobs(&keys::all(&args.keys), "hold", Again::IfUnanswered, "Held", server, screen).await
+    bulk_action::jobs(
+        &keys::flatten(&args.keys),
+        "hold",
+        Retry::IfUnanswered,
+        "Held",
+        server,
+        screen,
+    )
+    .await
 }

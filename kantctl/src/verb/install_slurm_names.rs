@@ -1,5 +1,5 @@
-//! `kantctl install-slurm-names`: links by which kantctl answers as sbatch, squeue and the others.
-//! Never replaces a file that is not such a link.
+//! `kantctl install-slurm-names`: links to kantctl named sbatch, squeue and so on. An existing file
+//! that is not such a link is never replaced.
 
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -13,28 +13,27 @@ Examples:
   kantctl install-slurm-names ~/slurm-names
   kantctl install-slurm-names /usr/local/bin";
 
-/// Arguments of `install-slurm-names`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where the links are made; it is made too, if need be
+    /// Directory for the links; it is created if necessary
     #[arg(value_name = "DIRECTORY")]
     pub directory: PathBuf,
 }
 
-/// Makes the links, or leaves those that are there.
+/// Creates the links that do not exist yet.
 ///
 /// # Errors
-/// [`Failure`] when something else has the name, or the directory cannot be written.
+/// [`Failure`] when another file has one of the names, or the directory cannot be written.
 pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     let own = std::env::current_exe().context("failed to find this program's own file")?;
     let directory = &args.directory;
     std::fs::create_dir_all(directory)
-        .with_context(|| format!("failed to make {}", directory.display()))?;
-    // All or none: what is in the way is found before anything is made.
+        .with_context(|| format!("failed to create {}", directory.display()))?;
+    // All or none: conflicts are found before anything is created.
     let paths = SlurmCommand::ALL.map(|name| directory.join(name.name()));
     for path in &paths {
-        in_the_way(path, &own)?;
+        check_free(path, &own)?;
     }
     let mut made = Vec::new();
     for path in paths.iter().filter(|path| path.symlink_metadata().is_err()) {
@@ -45,7 +44,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
         screen.answer(&serde_json::json!({ "links": paths, "made": made }))?;
     } else {
         let names = SlurmCommand::ALL.map(SlurmCommand::name).join(", ");
-        screen.line(&format!("{} answers as {names}", directory.display()))?;
+        screen.line(&format!("{} now has {names}", directory.display()))?;
         let found = std::path::absolute(directory)
             .with_context(|| format!("failed to find {}", directory.display()))?;
         screen.line(&format!("to use them: export PATH={}:$PATH", found.display()))?;
@@ -53,8 +52,8 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-/// Refuses a path that is neither free nor our link.
-fn in_the_way(path: &Path, own: &Path) -> Result<(), Failure> {
+/// Refuses a path that exists and is not a link to kantctl.
+fn check_free(path: &Path, own: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_err() {
         return Ok(());
     }
@@ -62,8 +61,9 @@ fn in_the_way(path: &Path, own: &Path) -> Result<(), Failure> {
     if ours {
         return Ok(());
     }
-    let refused = Failure::message(format!("{} is there, and is not kantctl", path.display()));
-    Err(refused.hint("name another directory, and put it before Slurm's in PATH"))
+    let refused =
+        Failure::message(format!("{} already exists, and is not kantctl", path.display()));
+    Err(refused.hint("choose another directory, and put it before Slurm's in PATH"))
 }
 
 #[cfg(test)]
@@ -76,15 +76,15 @@ mod tests {
     }
 
     #[test]
-    fn links_are_made_once_and_nothing_else_is_replaced() {
+    fn links_are_created_once_and_other_files_are_not_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let args = Args { directory: dir.path().join("new") };
         assert_eq!(run(&args, &screen()).unwrap(), OK);
-        assert_eq!(run(&args, &screen()).unwrap(), OK, "twice is as good as once");
+        assert_eq!(run(&args, &screen()).unwrap(), OK, "the second run changes nothing");
         assert_eq!(std::fs::read_dir(&args.directory).unwrap().count(), SlurmCommand::ALL.len());
         let other = Args { directory: dir.path().to_owned() };
         std::fs::write(dir.path().join("squeue"), "mine").unwrap();
-        assert!(run(&other, &screen()).unwrap_err().to_string().contains("squeue is there"));
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "none, not some");
+        assert!(run(&other, &screen()).unwrap_err().to_string().contains("squeue already exists"));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no link is created");
     }
 }

@@ -1,12 +1,12 @@
-//! `kantctl launch`: starts a program on a node of a job that runs, as `ssh` would: the same words,
-//! its output here, its exit code. What starters of MPI programs reach a job's other nodes with.
-//! Never reads standard input, and never gives a program more than the job has.
+//! `kantctl launch`: starts a program on a node of a running job, with the command line, output and
+//! exit code of `ssh`, so that MPI launchers can use it to reach a job's other nodes. The program
+//! runs within the job's resources, without standard input.
 
 use super::wait::PATIENCE;
 use crate::failure::{Failure, Kind};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::{Again, POLL_SECONDS, Server, encoded};
+use crate::server::{POLL_SECONDS, Retry, Server, encoded};
 use crate::signals::Signals;
 use crate::submission::shell::Shell;
 use anyhow::Context;
@@ -25,48 +25,49 @@ Examples:
   kantctl launch g-002 nvidia-smi
   kantctl launch --job 42 g-001 'ps -u $USER; ls /tmp'
 
-In a job, mpirun (Open MPI) and mpiexec (MPICH) start their programs on its other nodes with it: each
-job's environment says so, and names its nodes and how many tasks each has.
+Inside a job, mpirun (Open MPI) and mpiexec (MPICH) use it to start their programs on the job's
+other nodes: the job's environment configures that, and lists the nodes and the number of tasks on
+each.
 
-The words are joined and read by your shell, as ssh does it: quote what it should not read here. The
-program runs as a part of the job: as its user, with its GPUs and limits there, in its /tmp, with the
-environment of who called; it starts in the same directory, or in /tmp if the node has none of that
-name. It ends with the job, at the latest. Its standard input is empty. kantctl ends when it does, and
-exits with its code, 128+N for signal N. Signals to kantctl are passed on to it, but for SIGKILL, which
-ends kantctl alone. Only a job's owner may start programs in it.";
+As with ssh, the words are joined and interpreted by your shell on the node: quote what the shell
+here should not interpret. The program runs as part of the job: as the job's user, with its GPUs
+and limits on that node, in its /tmp, with your current environment. It starts in the current
+directory, or in /tmp if the node has no such directory, and its standard input is empty. It ends
+with the job at the latest. kantctl exits when the program ends, with its exit code, or 128+N for
+signal N. Signals to kantctl are forwarded to the program, except SIGKILL, which ends only kantctl.
+Only the owner of a job can start programs in it.";
 
 /// How long a node may be out of contact while a program runs there.
 const NODE_PATIENCE: Duration = Duration::from_secs(60);
-/// Between two questions to a node that is out of contact.
+/// The pause between two requests to a node that is out of contact.
 const LOOK: Duration = Duration::from_secs(1);
-/// Shells whose words starters of MPI programs know; any other's user gets the first.
+/// Shells that MPI launchers can write command lines for; users of others get the first one.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ksh", "zsh", "csh", "tcsh"];
 
-/// Arguments of `launch`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The job, which must run [default: the one this runs in]
+    /// A running job [default: the job that this command runs in]
     #[arg(long, value_name = "JOB")]
     pub job: Option<JobKey>,
-    /// For who takes kantctl for ssh; no effect
+    /// Ignored; accepted from programs that call kantctl like ssh
     #[arg(short = 'x', hide = true)]
     pub x: bool,
     /// One of the job's nodes, by name or address
     #[arg(value_name = "NODE")]
     pub node: String,
-    /// What to run
+    /// The command to run
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     #[arg(value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
-/// Starts a program on a node and stays with it.
+/// Starts a program on a node, and shows its output until it ends.
 ///
 /// # Errors
-/// [`Failure`] when it cannot be started, or what became of it cannot be learnt.
+/// [`Failure`] when it cannot be started, or its outcome cannot be determined.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let shell = Shell::look()?;
+    let shell = Shell::current()?;
     let (key, attempt) = job(args.job, &shell.environment)?;
     let work_dir = shell.directory.to_str().map(str::to_owned).unwrap_or_else(|| "/tmp".to_owned());
     let task = TaskNumber(number()?);
@@ -76,7 +77,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let manner = common::wire::node::Manner::default();
     let request = LaunchRequest { task, node, attempt, program, environment, work_dir, manner };
     let path = format!("/v1/jobs/{key}/tasks");
-    // Before it runs: a signal that comes while it starts is for it.
+    // Signals are caught first, so that one that arrives during the start is forwarded.
     let mut signals = Signals::take()?;
     let (place, early) = start(&path, &request, server, &mut signals).await?;
     let mut watch = Watch { path: format!("{path}/{task}"), place, taken: [0, 0] };
@@ -99,21 +100,21 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     }
 }
 
-/// Starts it; also returns the signal that came meanwhile. At the second one nobody wants to wait.
+/// Starts the program; also returns a signal that arrived meanwhile. A second one gives up.
 async fn start(
     path: &str,
     request: &LaunchRequest,
     server: &Server,
     signals: &mut Signals,
 ) -> Result<(LaunchAnswer, Option<Signal>), Failure> {
-    let mut started = std::pin::pin!(server.post(path, request, Again::IfUnanswered));
+    let mut started = std::pin::pin!(server.post(path, request, Retry::IfUnanswered));
     let mut early = None;
     loop {
         tokio::select! {
             place = &mut started => return Ok((place?, early)),
             signal = signals.next() => {
                 if early.replace(signal).is_some() {
-                    let text = format!("gave up at {signal}: it may have started");
+                    let text = format!("gave up after {signal}: the program may have started");
                     return Err(Failure::message(text));
                 }
             }
@@ -121,7 +122,7 @@ async fn start(
     }
 }
 
-/// Which job, and, from inside of it, in which attempt.
+/// The job, and inside the job also its attempt.
 fn job(
     named: Option<JobKey>,
     environment: &BTreeMap<String, String>,
@@ -131,13 +132,13 @@ fn job(
     }
     let key = environment.get("KANT_JOB_ID").and_then(|key| key.parse().ok());
     let key = key.ok_or_else(|| {
-        Failure::usage(anyhow::anyhow!("this runs in no job: name one with --job"))
+        Failure::usage(anyhow::anyhow!("this does not run inside a job: name one with --job"))
     })?;
     let attempt = environment.get("KANT_JOB_ATTEMPT").and_then(|attempt| attempt.parse().ok());
     Ok((key, attempt.map(Attempt)))
 }
 
-/// The user's, as ssh takes it: Open MPI writes its command line for that one.
+/// The user's login shell, as ssh uses it: Open MPI writes its command line for that shell.
 fn login_shell() -> String {
     let user = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
     let shell = user.map(|user| user.shell).unwrap_or_default();
@@ -146,22 +147,22 @@ fn login_shell() -> String {
     shell.unwrap_or("/bin/sh").to_owned()
 }
 
-/// That no other program in the job has.
+/// A number that no other program in the job has.
 fn number() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes))
         .context("failed to read /dev/urandom")?;
-    // As large as every JSON reader's numbers.
+    // 53 bits, which every JSON reader can represent.
     Ok(u64::from_ne_bytes(bytes) >> 11)
 }
 
-/// As a shell would put it.
+/// The exit code as a shell reports it.
 fn code(exit: ExitStatus) -> u8 {
     exit.signal.map_or(exit.code, |signal| 128_u8.saturating_add(signal))
 }
 
-/// A program that was started, and what of its output was shown.
+/// A program that was started, and how much of its output was shown.
 struct Watch {
     path: String,
     place: LaunchAnswer,
@@ -169,7 +170,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Shows what it wrote since; its state, unless there may be more to show first.
+    /// Shows new output; returns the program's state, unless there may be more output first.
     async fn more(
         &mut self,
         server: &Server,
@@ -182,23 +183,23 @@ impl Watch {
         self.taken[0] += stdout.len() as u64;
         self.taken[1] += stderr.len() as u64;
         screen.bytes(stdout)?;
-        // Nobody is left to tell when stderr is gone.
+        // Nothing is left to do when stderr is closed.
         let _ = std::io::stderr().lock().write_all(stderr);
         Ok(bytes.is_empty().then_some(state))
     }
 
-    /// As ssh does with a terminal. One that does not get there is said, and no more.
+    /// Forwards a signal, as ssh does with a terminal. A failure is only reported.
     async fn pass_on(&self, signal: Signal, server: &Server) {
         let number = u8::try_from(signal as i32).unwrap_or_default();
         let request = SignalRequest { place: self.place.clone(), signal: SignalNumber(number) };
         let path = format!("{}/signal", self.path);
-        let told = server.post::<_, LaunchAnswer>(&path, &request, Again::IfUnsent).await;
-        if let Err(failure) = told {
+        let sent = server.post::<_, LaunchAnswer>(&path, &request, Retry::IfUnsent).await;
+        if let Err(failure) = sent {
             note(&failure.error.to_string());
         }
     }
 
-    /// Again for a while when the node is out of contact, as it is when kantd starts anew.
+    /// Retries for a while when the node is out of contact, as during a restart of kantd.
     async fn ask(&self, server: &Server) -> Result<(HeaderMap, axum::body::Bytes), Failure> {
         let ([stdout, stderr], LaunchAnswer { node, attempt }) = (self.taken, &self.place);
         let path = format!(
@@ -226,7 +227,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 fn state(headers: &HeaderMap) -> Result<TaskState, Failure> {
     let state = header(headers, TASK_STATE).and_then(|text| serde_json::from_str(text).ok());
     state.ok_or_else(|| {
-        let text = "failed to understand the controller's answer: is it of the same version?";
+        let text = "failed to understand the controller's answer: does it have the same version \
+                    as kantctl?";
         Failure::new(Kind::Refused, anyhow::Error::msg(text))
     })
 }
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn inside_a_job_it_is_that_attempt_of_it_and_outside_one_must_be_named() {
+    fn outside_a_job_the_job_must_be_named() {
         let inside = environment(&[("KANT_JOB_ID", "42_7"), ("KANT_JOB_ATTEMPT", "3")]);
         let (key, attempt) = job(None, &inside).unwrap();
         assert_eq!((key.to_string().as_str(), attempt), ("42_7", Some(Attempt(3))));
@@ -250,13 +252,13 @@ mod tests {
     }
 
     #[test]
-    fn its_exit_code_is_the_programs() {
+    fn the_exit_code_is_that_of_the_program() {
         assert_eq!(code(ExitStatus { code: 3, signal: None }), 3);
         assert_eq!(code(ExitStatus { code: 0, signal: Some(15) }), 143);
     }
 
     #[test]
-    fn two_programs_have_two_numbers() {
+    fn programs_have_different_numbers() {
         assert_ne!(number().unwrap(), number().unwrap());
     }
 }

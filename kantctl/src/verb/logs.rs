@@ -1,6 +1,6 @@
-//! `kantctl logs`: what a job wrote, and with `-f` what it goes on writing.
+//! `kantctl logs`: the output of a job; with `-f` also new output as it is written.
 
-use super::ask;
+use super::fetch;
 use super::wait::PATIENCE;
 use crate::failure::{Failure, OK};
 use crate::keys::Keys;
@@ -21,23 +21,22 @@ Examples:
   kantctl logs -f $(kantctl submit --parsable --wrap 'for i in 1 2 3; do date; sleep 1; done')
   kantctl logs --stderr --tail 20 42_7";
 
-/// Between looks at a job that waits, and the least between two that find nothing new.
+/// The pause between requests for a waiting job, and the shortest pause if there is no new output.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Arguments of `logs`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The job (42), or one task of an array (42_7)
     #[arg(value_name = "JOB")]
     pub key: Keys,
-    /// Go on until the job is over
+    /// Follow the output until the job ends
     #[arg(short, long)]
     pub follow: bool,
-    /// The error file instead of the output file
+    /// Print stderr instead of stdout
     #[arg(short = 'e', long)]
     pub stderr: bool,
-    /// Only the last so many lines of what is there
+    /// Only the last LINES lines of the existing output
     #[arg(short = 'n', long, value_name = "LINES")]
     pub tail: Option<usize>,
 }
@@ -48,7 +47,9 @@ pub struct Args {
 /// [`Failure`] when the job has not started, or its output cannot be read.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let [key] = args.key.0.as_slice() else {
-        return Err(Failure::usage(anyhow::anyhow!("name one job to see its output")));
+        return Err(Failure::usage(anyhow::anyhow!(
+            "only the output of one job can be shown: name one job"
+        )));
     };
     let job = started(*key, args.follow, server).await?;
     let stream = if args.stderr { "stderr" } else { "stdout" };
@@ -61,14 +62,14 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-/// Has it nothing to read yet: never begun, or waiting for another attempt?
+/// Whether the job has no output yet: it has never started, or waits for its next attempt.
 fn waits(job: &JobView) -> bool {
     matches!(job.phase, Phase::Pending | Phase::Starting)
 }
 
-/// The job, once it has started. With `follow`, waits and says why.
+/// The job, once it has started. With `follow`, waits for that and prints why it waits.
 async fn started(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {
-    let mut said = String::new();
+    let mut printed = String::new();
     loop {
         let job = the_one(key, follow, server).await?;
         if job.phase == Phase::Done && job.attempt == 0 {
@@ -81,29 +82,29 @@ async fn started(key: JobKey, follow: bool, server: &Server) -> Result<JobView, 
             return Ok(job);
         }
         let why = match job.phase {
-            Phase::Starting => "its nodes prepare".to_owned(),
-            _ => why(&job).unwrap_or_else(|| "no reason known yet".to_owned()),
+            Phase::Starting => "its nodes are being prepared".to_owned(),
+            _ => why(&job).unwrap_or_else(|| "the reason is not known yet".to_owned()),
         };
         if !follow {
             return Err(Failure::message(format!("job {key} has not started: {why}"))
                 .hint(format!("`kantctl logs -f {key}` waits for it")));
         }
-        // That nodes prepare is over in a moment, and no news.
-        if said != why && job.phase == Phase::Pending {
-            note(&format!("job {key} waits: {why}"));
-            said = why;
+        // The preparation of nodes takes a moment only, and is not worth a message.
+        if printed != why && job.phase == Phase::Pending {
+            note(&format!("job {key} is waiting: {why}"));
+            printed = why;
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// How long a controller may be away: following outlives more than its restart.
+/// How long a controller may be unreachable: following survives more than a restart.
 const fn patience(follow: bool) -> Duration {
     if follow { PATIENCE } else { server::PATIENCE }
 }
 
 async fn the_one(key: JobKey, follow: bool, server: &Server) -> Result<JobView, Failure> {
-    let mut jobs = ask::jobs(server, key, patience(follow)).await?.typed.jobs;
+    let mut jobs = fetch::jobs(server, key, patience(follow)).await?.typed.jobs;
     let count = jobs.len();
     match jobs.pop() {
         Some(job) if count == 1 => Ok(job),
@@ -113,7 +114,7 @@ async fn the_one(key: JobKey, follow: bool, server: &Server) -> Result<JobView, 
     }
 }
 
-/// Reads from the start to the end; with `follow`, to the job's end.
+/// Reads from the start to the end, with `follow` until the job ends.
 async fn read_all(
     key: JobKey,
     stream: &str,
@@ -154,7 +155,8 @@ async fn read_all(
         if !follow || over || ended(&headers) {
             return Ok(());
         }
-        // Should the end not be told (its node is gone), one more look after the job's end is it.
+        // If the end of output is not reported because the node is lost, one more request after the
+        // job's end gets the rest.
         over = the_one(key, follow, server).await?.phase == Phase::Done;
         let pause = LOOK.saturating_sub(asked.elapsed());
         if wait_seconds > 0 && !over {
@@ -164,8 +166,8 @@ async fn read_all(
     }
 }
 
-/// Lets a moment pass for a node that is out of contact, as all are when the controller has just
-/// restarted. Any other failure is final, and so is this one once the job is over.
+/// Pauses for a node that is out of contact, as all are just after a restart of the controller. Any
+/// other failure is final, and so is this one once the job has ended.
 async fn await_node(
     job: &JobView,
     failure: Failure,
@@ -178,7 +180,7 @@ async fn await_node(
     let patience = server.patience(PATIENCE);
     if silent_since.is_none() && !patience.is_zero() {
         note(&failure.error.to_string());
-        note(&format!("waiting for it for {} s", patience.as_secs()));
+        note(&format!("waiting for the node for {} s", patience.as_secs()));
     }
     let left = patience.saturating_sub(silent_since.get_or_insert_with(Instant::now).elapsed());
     if left.is_zero() {
@@ -192,11 +194,12 @@ fn ended(headers: &HeaderMap) -> bool {
     headers.get("x-kant-ended").is_some_and(|value| value.as_bytes() == b"1")
 }
 
-/// Where output goes: on, or with `--tail` its last lines until all that is there was read.
+/// Destination of the output. With `--tail`, only the last lines of the existing output are
+/// printed.
 struct Sink<'a> {
     screen: &'a Screen,
     tail: Option<Tail>,
-    /// For JSON, everything.
+    /// The whole output, for JSON.
     kept: Vec<u8>,
 }
 
@@ -229,7 +232,7 @@ impl<'a> Sink<'a> {
 /// The last lines of a stream.
 struct Tail {
     lines_max: usize,
-    /// Whole lines, then what follows the last line end.
+    /// Complete lines; `rest` follows the last line end.
     lines: VecDeque<Vec<u8>>,
     rest: Vec<u8>,
 }
@@ -272,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_is_the_last_lines_however_they_came() {
+    fn the_tail_does_not_depend_on_how_the_output_arrives() {
         assert_eq!(tail(2, &["a\nb", "b\nc\n"]), "bb\nc\n");
         assert_eq!(tail(2, &["a\nb\nc"]), "b\nc");
         assert_eq!(tail(5, &["a\n"]), "a\n");

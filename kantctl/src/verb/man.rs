@@ -1,4 +1,4 @@
-//! `kantctl man`: the manual, made from the same definition as the help.
+//! `kantctl man`: the manual, generated from the same definition as the help.
 
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
@@ -11,11 +11,10 @@ Examples:
   kantctl man /tmp
   kantctl man --slurm";
 
-/// Arguments of `man`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Print what of Slurm's commands works, as Markdown
+    /// Print the table of supported Slurm options, as Markdown
     #[arg(long, conflicts_with = "directory")]
     pub slurm: bool,
     /// Write all pages into this directory, which is made if need be: kantctl.1,
@@ -23,7 +22,7 @@ pub struct Args {
     pub directory: Option<PathBuf>,
 }
 
-/// Prints the page of kantctl, or writes those of all verbs.
+/// Prints the page of kantctl, or writes the pages of all verbs.
 ///
 /// # Errors
 /// [`Failure`] when they cannot be written.
@@ -44,7 +43,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
             let mut page = Vec::new();
             clap_mangen::Man::new(crate::command())
                 .render(&mut page)
-                .context("failed to make the manual page")?;
+                .context("failed to generate the manual page")?;
             screen.bytes(&page)?;
         }
     }

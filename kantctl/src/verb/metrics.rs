@@ -1,6 +1,6 @@
-//! `kantctl metrics`: how well the cluster's GPUs are used, and how long jobs wait.
+//! `kantctl metrics`: utilization of the cluster's GPUs, and waiting times of jobs.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, metrics};
 use crate::server::Server;
@@ -11,16 +11,15 @@ Examples:
   kantctl metrics
   kantctl metrics --json
 
-What they mean (after Kant, arXiv 2510.01256; GPUs that are healthy, on nodes that are not down):
-  GAR   GPU allocation ratio: GPUs in use of those there are, now
-  SOR   scheduling occupancy ratio: GPU-time held of GPU-time there was
-  GFR   GPU node fragmentation ratio: nodes with some but not all GPUs in use, of all nodes
-  FR_8  of the free GPUs, those that no further 8-GPU job on one node can have
-  Waits are from submission to the first start, by the number of GPUs of the whole job. NODES/MIN
-  and GROUPS/MIN say on how many more nodes and leaf groups than the fewest possible jobs of a size
-  ran, on average: 1.00 is best.";
+Metrics (after Kant, arXiv 2510.01256), over healthy GPUs on nodes that are not down:
+  GAR   GPU allocation ratio: allocated GPUs / all GPUs, now
+  SOR   scheduling occupancy ratio: allocated GPU time / available GPU time
+  GFR   GPU node fragmentation ratio: nodes with some but not all GPUs in use / all nodes
+  FR_8  share of the free GPUs that cannot be used by single-node jobs of 8 GPUs
+  Waiting times are from submission to the first start, by the number of GPUs of the whole job.
+  NODES/MIN and GROUPS/MIN are the nodes and leaf groups that jobs of a size used, divided by the
+  fewest possible, on average: 1.00 is best.";
 
-/// Arguments of `metrics`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {}
@@ -30,7 +29,7 @@ pub struct Args {}
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let answer: Answer<MetricsView> = ask::get(server, "/v1/metrics").await?;
+    let answer: Answer<MetricsView> = fetch::get(server, "/v1/metrics").await?;
     if screen.json {
         screen.answer(&answer.raw)?;
         return Ok(OK);

@@ -1,18 +1,18 @@
-//! What kantctl can do, one file a verb: its arguments, its help with examples, and what it asks
-//! and shows. `filter`, `steer` and `ask` are what several of them share.
+//! The verbs of kantctl, one file each: arguments, help with examples, request and output.
+//! `filter`, `bulk_action` and `fetch` are shared by several of them.
 
-pub mod accounted;
 pub mod admin;
 pub mod alloc;
-pub mod ask;
 pub mod attach;
 pub mod batch;
+pub mod bulk_action;
 pub mod cancel;
 pub mod checkpoint;
 pub mod completions;
 pub mod drain;
 pub mod explain;
 pub mod export;
+pub mod fetch;
 pub mod filter;
 pub mod help;
 pub mod history;
@@ -39,13 +39,13 @@ pub mod share;
 pub mod show;
 pub mod starts;
 pub mod status;
-pub mod steer;
 pub mod step_tasks;
 pub mod submit;
 pub mod suspend;
+pub mod test_only;
 pub mod top;
-pub mod trial;
 pub mod update;
+pub mod usage_filter;
+pub mod usage_query;
 pub mod wait;
 pub mod watch;
-pub mod whose;

@@ -1,6 +1,6 @@
-//! `kantctl nodes`: the nodes there are, and what of them is in use.
+//! `kantctl nodes`: the nodes of the cluster, and their allocated resources.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, nodes};
 use crate::server::Server;
@@ -16,14 +16,13 @@ Examples:
   kantctl nodes -t down,drained
   kantctl nodes --json";
 
-/// Arguments of `nodes`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Only these, like g-[001-004]
+    /// Only these nodes, e.g. g-[001-004]
     #[arg(value_name = "NODE")]
     pub nodes: Vec<Hosts>,
-    /// Only in these states: idle, mixed, allocated, draining, drained, down
+    /// Only nodes in these states: idle, mixed, allocated, draining, drained, down
     #[arg(short = 't', long = "state", visible_alias = "states", value_name = "STATE",
           value_delimiter = ',',
           value_parser = ["idle", "mixed", "allocated", "draining", "drained", "down"],
@@ -32,7 +31,7 @@ pub struct Args {
 }
 
 impl Args {
-    fn takes(&self, node: &NodeView) -> bool {
+    fn selects(&self, node: &NodeView) -> bool {
         let named = self.nodes.iter().any(|hosts| hosts.0.contains(&node.name));
         let word = node.status.word();
         (self.nodes.is_empty() || named)
@@ -45,7 +44,7 @@ impl Args {
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let mut answer: Answer<NodeList> = ask::get(server, "/v1/nodes").await?;
+    let mut answer: Answer<NodeList> = fetch::get(server, "/v1/nodes").await?;
     let known = &answer.typed.nodes;
     let is_known = |name: &&NodeName| known.iter().any(|node| node.name == **name);
     let mut named = args.nodes.iter().flat_map(|hosts| &hosts.0);
@@ -53,7 +52,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let unknown = Failure::message(format!("there is no node {name}"));
         return Err(unknown.hint("`kantctl nodes` lists them"));
     }
-    let keep: Vec<bool> = answer.typed.nodes.iter().map(|node| args.takes(node)).collect();
+    let keep: Vec<bool> = answer.typed.nodes.iter().map(|node| args.selects(node)).collect();
     if screen.json {
         if let Some(nodes) = answer.raw.get_mut("nodes").and_then(Value::as_array_mut) {
             let mut kept = keep.iter();

@@ -1,6 +1,6 @@
-//! `kantctl priority`: where waiting jobs' priorities come from, factor by factor.
+//! `kantctl priority`: the priorities of waiting jobs, factor by factor.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::screen::note;
@@ -14,16 +14,15 @@ Examples:
   kantctl priority 42 43_[0-3]
   kantctl priority --json
 
-A queue with multifactor order adds up points: for each factor its weight (in kantctld.toml) times
-a value between 0 and 1; nice is subtracted. Of several jobs the points are shown; of one job,
-weights and values too. A fifo queue ranks its jobs by queue and QoS priority, nice and age, and
-adds nothing up.";
+In a queue with multifactor order, a job's priority is a sum of points: for each factor its weight
+(in kantctld.toml) times a value between 0 and 1; nice is subtracted. A list of jobs shows points
+only; a single job shows weights and values, too. A fifo queue orders its jobs by queue and QoS
+priority, nice and age, without a sum.";
 
-/// Arguments of `priority`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Only these jobs: 42, 42_7, 42_[0-3] [default: all that wait]
+    /// Only these jobs: 42, 42_7, 42_[0-3] [default: all waiting jobs]
     #[arg(value_name = "JOB")]
     pub keys: Vec<Keys>,
 }
@@ -33,12 +32,12 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller does not answer, or does not know one of the jobs.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let keys: Vec<String> = keys::all(&args.keys).iter().map(ToString::to_string).collect();
+    let keys: Vec<String> = keys::flatten(&args.keys).iter().map(ToString::to_string).collect();
     let query = match keys.is_empty() {
         true => String::new(),
         false => format!("?job={}", encoded(&keys.join(","))),
     };
-    let answer: Answer<PriorityList> = ask::get(server, &format!("/v1/priority{query}")).await?;
+    let answer: Answer<PriorityList> = fetch::get(server, &format!("/v1/priority{query}")).await?;
     match answer.typed.jobs.as_slice() {
         _ if screen.json => screen.answer(&answer.raw)?,
         [job] if !keys.is_empty() => screen.record(&priority::record(job))?,

@@ -1,4 +1,4 @@
-//! `kantctl queue`: the jobs there are.
+//! `kantctl queue`: lists jobs.
 
 use super::filter::Filter;
 use super::starts::starts;
@@ -18,43 +18,43 @@ Examples:
   kantctl queue --csv > jobs.csv
   kantctl queue --json
 
-Columns for --format and --sort (-gpus: the most first):
+Columns for --format and --sort (-gpus sorts in descending order):
   id number name user uid account queue qos reservation state reason place submitted started expected
   ended time limit waited nodes cpus memory gpus used_cpu used_memory used_gpu exit node_list
   command comment dependency note where
-In CSV times are UTC, spans seconds, and sizes bytes.";
+In CSV, times are in UTC, durations in seconds, and sizes in bytes.";
 
 const CSV: &str = "id,name,user,account,queue,qos,state,reason,submitted,started,expected,ended,\
                    time,limit,nodes,cpus,memory,gpus,node_list";
 const STARTS: &str = "id,name,user,queue,state,expected,nodes,gpus,where";
 
-/// Arguments of `queue`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    #[command(flatten)]
-    pub filter: Filter,
-    /// Finished jobs too, as long as the controller keeps them
+    /// Also show finished jobs, as long as the controller keeps them
     #[arg(short, long)]
     pub all: bool,
-    /// When waiting jobs are expected to start
+    /// Show when waiting jobs are expected to start
     #[arg(long)]
     pub start: bool,
-    /// These columns
+    /// Columns to show
     #[arg(short = 'o', long, value_name = "COLUMNS")]
     pub format: Option<String>,
-    /// By these columns; - turns around [default: running, then waiting in order, then finished]
+    /// Columns to sort by; a - before a column reverses it [default: running, then waiting in
+    /// order, then finished]
     #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
     pub sort: Option<String>,
-    /// As CSV
+    /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    #[command(flatten)]
+    pub filter: Filter,
 }
 
 /// Lists jobs.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer, or a column is not known.
+/// [`Failure`] when the controller does not answer, or a column is unknown.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let usual = match (args.csv, args.start) {
         (true, _) => Some(CSV),
@@ -66,16 +66,16 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let order = columns::sort_keys(args.sort.as_deref().unwrap_or_default())?;
     let all = args.all || !args.filter.states.is_empty();
     if screen.json {
-        screen.answer(&args.filter.ask_raw(server, all).await?)?;
+        screen.answer(&args.filter.fetch_raw(server, all).await?)?;
         return Ok(OK);
     }
     if fields.is_none() && order.is_empty() {
         let start = |Looked { as_of }| jobs::Rows::new(as_of, &screen.zone);
-        let rows = args.filter.ask_each(server, all, start, jobs::Rows::add).await?;
+        let rows = args.filter.fetch_each(server, all, start, jobs::Rows::add).await?;
         screen.table(&rows.table())?;
         return Ok(OK);
     }
-    let list: JobList = args.filter.ask_typed(server, all).await?;
+    let list: JobList = args.filter.fetch_typed(server, all).await?;
     let Some(fields) = fields else { return sorted(list, &order, screen) };
     let wants_starts = args.start || fields.iter().any(|field| field.name == "expected");
     let wants_starts = wants_starts || order.iter().any(|(field, _)| field.name == "expected");
@@ -97,7 +97,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-/// The usual table in another order.
+/// The default table in another order.
 fn sorted(
     mut list: JobList,
     order: &[(&'static columns::Field, bool)],

@@ -1,6 +1,6 @@
-//! `kantctl queues`: the tree of queues, with policies, quotas, limits and what is used of them.
+//! `kantctl queues`: the tree of queues, with policies, quotas, limits and use.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, queues};
 use crate::server::Server;
@@ -13,17 +13,17 @@ Examples:
   kantctl show queue main
 
 Columns:
-  POLICY     what happens behind the first job without room (wait: nobody passes; pass: whoever fits
-             does; backfill: whoever delays no promise, of which there are so many), and the order
-  PLACEMENT  which nodes a job gets of those that hold it
-  QUOTA      used of what the queue is owed; more is borrowed, unless it is isolated
-  LIMITS     bounds of the queue, of one user and of one account in it
-  RUN, WAIT  jobs of the queue and of all below it
+  POLICY     what may start before the first job that does not fit (wait: nothing; pass: any job
+             that fits; backfill: jobs that delay none of the planned starts, with their number), and
+             the order of jobs
+  PLACEMENT  how nodes are chosen among those that fit
+  QUOTA      used / quota; jobs above the quota borrow, unless the queue is isolated
+  LIMITS     limits of the queue, and of each user and each account in it
+  RUN, WAIT  running and waiting jobs, including those of child queues
   TIME       the longest time limit
-A queue stands below the one whose quota and limits hold for it too; * marks the default queue.
-`kantctl show queue` and --json tell the rest: defaults, borrowing, who may use it, who yields.";
+Quotas and limits of a queue also apply to the queues indented below it; * marks the default queue.
+`kantctl show queue` and --json show the rest: defaults, borrowing, access, preemption.";
 
-/// Arguments of `queues`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {}
@@ -33,7 +33,7 @@ pub struct Args {}
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let answer: Answer<QueueList> = ask::get(server, "/v1/queues").await?;
+    let answer: Answer<QueueList> = fetch::get(server, "/v1/queues").await?;
     if screen.json {
         screen.answer(&answer.raw)?;
     } else {

@@ -1,5 +1,4 @@
-//! A list of jobs as the controller wrote it, with fields that this version does not know: what
-//! `--json` prints. Never holds more of a job than its text.
+//! A list of jobs as JSON text, including fields that this version does not know, for `--json`.
 
 use crate::failure::Failure;
 use anyhow::Context as _;
@@ -9,28 +8,28 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// As [`common::wire::api::JobList`].
+/// The raw form of [`common::wire::api::JobList`].
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Box<RawValue>>")]
 pub struct RawJobs {
     jobs: Vec<Box<RawValue>>,
-    beside: BTreeMap<String, Box<RawValue>>,
+    others: BTreeMap<String, Box<RawValue>>,
 }
 
 impl TryFrom<BTreeMap<String, Box<RawValue>>> for RawJobs {
     type Error = serde_json::Error;
 
-    fn try_from(mut beside: BTreeMap<String, Box<RawValue>>) -> serde_json::Result<Self> {
+    fn try_from(mut others: BTreeMap<String, Box<RawValue>>) -> serde_json::Result<Self> {
         use serde::de::Error as _;
         let missing = || serde_json::Error::missing_field(JOBS);
-        let jobs = serde_json::from_str(beside.remove(JOBS).ok_or_else(missing)?.get())?;
-        Ok(Self { jobs, beside })
+        let jobs = serde_json::from_str(others.remove(JOBS).ok_or_else(missing)?.get())?;
+        Ok(Self { jobs, others })
     }
 }
 
 const JOBS: &str = "jobs";
 
-/// Text that is written in the form of what it becomes a part of.
+/// JSON that is reformatted in the style of its surroundings.
 struct Rewritten<'a>(&'a RawValue);
 
 struct All<'a>(&'a [Box<RawValue>]);
@@ -39,25 +38,26 @@ impl RawJobs {
     /// The jobs as this version understands them.
     ///
     /// # Errors
-    /// [`Failure`] where it does not.
+    /// [`Failure`] if they cannot be parsed.
     pub fn typed(&self) -> Result<Vec<JobView>, Failure> {
         let read = self.jobs.iter().map(|job| serde_json::from_str(job.get()));
         Ok(read.collect::<Result<_, _>>().context(FOREIGN)?)
     }
 
-    /// Keeps those of which is said so, in their order.
+    /// Keeps the jobs with `true`; `keep` has the same order.
     pub fn retain(&mut self, keep: impl IntoIterator<Item = bool>) {
         let mut keep = keep.into_iter();
         self.jobs.retain(|_| keep.next() == Some(true));
     }
 }
 
-const FOREIGN: &str = "failed to understand the controller's answer: is it of the same version?";
+const FOREIGN: &str =
+    "failed to understand the controller's answer: does it have the same version as kantctl?";
 
 impl Serialize for RawJobs {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_map(Some(self.beside.len() + 1))?;
-        for (name, text) in &self.beside {
+        let mut list = serializer.serialize_map(Some(self.others.len() + 1))?;
+        for (name, text) in &self.others {
             list.serialize_entry(name, &Rewritten(text))?;
         }
         list.serialize_entry(JOBS, &All(&self.jobs))?;

@@ -1,17 +1,16 @@
-//! `kantctl release`: lets held jobs go.
+//! `kantctl release`: lets held jobs start.
 
-use super::steer;
+use super::bulk_action;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl release 42
   kantctl release $(kantctl submit --parsable --hold --wrap hostname)";
 
-/// Arguments of `release`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -25,6 +24,13 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    steer::jobs(&keys::all(&args.keys), "release", Again::IfUnanswered, "Released", server, screen)
-        .await
+    bulk_action::jobs(
+        &keys::flatten(&args.keys),
+        "release",
+        Retry::IfUnanswered,
+        "Released",
+        server,
+        screen,
+    )
+    .await
 }

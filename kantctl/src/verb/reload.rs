@@ -1,35 +1,34 @@
-//! `kantctl reload`: the controller reads its configuration again. Never sends one along.
+//! `kantctl reload`: makes the controller read its configuration again.
 
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use anyhow::Context;
 use common::wire::api::ReloadAnswer;
 use serde_json::Value;
 
 const EXAMPLES: &str = "\
-The controller reads its own kantctld.toml; a file with a mistake changes nothing, and is refused
-with the line of the mistake. Queues, quotas, QoS, accounts, priority, topology and admins change
-at once; for what takes a restart, that is said.
+The controller reads its own kantctld.toml. An invalid file changes nothing, and is refused with the
+line of the error. Queues, quotas, QoS, accounts, priority, topology and admins change at once; keys
+that need a restart are reported.
 
 Examples:
   kantctl reload
   kantctl reload --json
 
-`kantctld check-config`, on the controller's host, finds mistakes before.";
+To check the file beforehand, run `kantctld check-config` on the controller's host.";
 
-/// Arguments of `reload`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {}
 
-/// Has the controller read its configuration again.
+/// Makes the controller read its configuration again.
 ///
 /// # Errors
 /// [`Failure`] when the configuration is refused, or the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let raw: Value = server.post("/v1/reload", &Value::Null, Again::IfUnanswered).await?;
+    let raw: Value = server.post("/v1/reload", &Value::Null, Retry::IfUnanswered).await?;
     if screen.json {
         screen.answer(&raw)?;
         return Ok(OK);
@@ -40,7 +39,7 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
         screen.line(&line)?;
     }
     for key in &answer.restart {
-        note(&format!("`{key}` differs from what runs: restart kantctld to bring it into force"));
+        note(&format!("`{key}` has changed: restart kantctld to apply it"));
     }
     for warning in &answer.warnings {
         note(&format!("warning: {warning}"));
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_change_is_a_line_and_none_is_said() {
+    fn changes_are_listed_one_per_line() {
         let mut answer = ReloadAnswer {
             file: "/etc/kant/kantctld.toml".to_owned(),
             of: None,
@@ -76,7 +75,8 @@ mod tests {
         answer.changed.clear();
         assert_eq!(lines(&answer), ["Read /etc/kant/kantctld.toml: nothing changed"]);
         answer.of = Some("controller 1 (a), which leads".to_owned());
-        let told = "Read /etc/kant/kantctld.toml of controller 1 (a), which leads: nothing changed";
-        assert_eq!(lines(&answer), [told]);
+        let expected =
+            "Read /etc/kant/kantctld.toml of controller 1 (a), which leads: nothing changed";
+        assert_eq!(lines(&answer), [expected]);
     }
 }

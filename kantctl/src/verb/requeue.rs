@@ -1,17 +1,16 @@
-//! `kantctl requeue`: starts jobs again from the top, as a new attempt.
+//! `kantctl requeue`: starts jobs again from the beginning, as a new attempt.
 
-use super::steer;
+use super::bulk_action;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 
 const EXAMPLES: &str = "\
 Examples:
   kantctl requeue 42
   kantctl requeue 42_[4-9]";
 
-/// Arguments of `requeue`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -25,6 +24,13 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    steer::jobs(&keys::all(&args.keys), "requeue", Again::IfUnsent, "Requeued", server, screen)
-        .await
+    bulk_action::jobs(
+        &keys::flatten(&args.keys),
+        "requeue",
+        Retry::IfUnsent,
+        "Requeued",
+        server,
+        screen,
+    )
+    .await
 }

@@ -1,13 +1,13 @@
-//! `kantctl reservations`: operators' bookings of nodes, for somebody or for maintenance.
+//! `kantctl reservations`: reservations of nodes, for users or for maintenance.
 
 mod busy;
 pub mod update;
 
-use super::ask::{self, Answer};
-use super::steer;
+use super::bulk_action::{self, Action};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, reservations};
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::begin::{read_begin, read_deadline};
 use crate::submission::gpus::{GpuCount, read_kinds};
 use crate::submission::value::{Hosts, ValueError, read_count};
@@ -35,11 +35,11 @@ Examples:
   kantctl reservations create fans --nodes g-007 --from now+2hours --for 1h --maintenance
   kantctl reservations create patch --count 8 --for 30m --flexible-until now+12hours --maintenance
 
-Jobs run in a booking with `kantctl submit --reservation NAME` and end with it. Any other job is
-kept off its nodes while it lasts, and off starting there before unless it is over in time by its
-time limit. What runs there when a booking is made goes on: choose a later --from, drain the nodes,
-or give --flexible-until, and the booking begins as soon as nodes are free. Without --user, --group
-and --account everybody may use it. Operators only.";
+Jobs run in a reservation with `kantctl submit --reservation NAME`, and end with it. No other job
+runs on its nodes while it lasts, or starts on them before, unless its time limit ends in time.
+Jobs that already run on the nodes are not stopped: choose a later --from, drain the nodes, or use
+--flexible-until, with which the reservation begins when the nodes become free. Without --user,
+--group and --account all users may use it. Operators only.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:
@@ -51,17 +51,17 @@ Examples:
   kantctl reservations update exam --for 3h
   kantctl reservations update exam --nodes g-[001-006] --user ada,bob,eve
 
-What is not given stays as it is. Refused, the booking stays as it was. Operators only.";
+Settings that are not given stay as they are. If the change is refused, nothing changes. Operators
+only.";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:
   kantctl reservations delete exam
   kantctl reservations delete fans patch
 
-Jobs of a booking that is deleted go on; waiting ones wait until it is made again or they are
-cancelled. Operators only.";
+Running jobs of a deleted reservation continue; waiting ones wait until it is created again or they
+are cancelled. Operators only.";
 
-/// Arguments of `reservations`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -69,46 +69,44 @@ pub struct Args {
     pub what: Option<What>,
 }
 
-/// What to do with reservations.
 #[derive(Subcommand, Debug)]
 pub enum What {
-    /// List bookings that are not over (the default)
+    /// List reservations that have not ended (the default)
     #[command(after_help = LIST_EXAMPLES)]
     List,
-    /// Book nodes
+    /// Reserve nodes
     #[command(after_help = CREATE_EXAMPLES)]
     Create(Box<Create>),
-    /// Change a booking: its time, its nodes, who may use it
+    /// Change a reservation: its time, nodes or users
     #[command(after_help = UPDATE_EXAMPLES)]
     Update(Box<Update>),
-    /// Give nodes back before their time
+    /// Delete reservations, and release their nodes
     #[command(after_help = DELETE_EXAMPLES)]
     Delete {
-        /// Names of bookings
+        /// Names of reservations
         #[arg(required = true, value_name = "NAME")]
         names: Vec<ReservationName>,
     },
 }
 
-/// Arguments of `reservations create`.
 #[derive(clap::Args, Debug, Clone)]
 #[command(group(ArgGroup::new("where").required(true).args(["nodes", "count", "gpus"])))]
 #[command(group(ArgGroup::new("until").required(true).args(["to", "span"])))]
 pub struct Create {
-    /// Its name
+    /// Name of the reservation
     #[arg(value_name = "NAME")]
     pub name: ReservationName,
-    /// These nodes, whole, like g-[001-004]
+    /// These nodes as a whole, e.g. g-[001-004]
     #[arg(short = 'w', long, value_name = "NODES", conflicts_with = "gpu_kind")]
     pub nodes: Option<Hosts>,
-    /// So many nodes, chosen by the controller
+    /// COUNT nodes, chosen by the controller
     #[arg(short = 'N', long, value_name = "COUNT", value_parser = read_count,
           allow_negative_numbers = true)]
     pub count: Option<u32>,
-    /// So many GPUs: whole nodes, chosen by the controller, that have them together
+    /// Whole nodes with COUNT GPUs in total, chosen by the controller
     #[arg(short = 'G', long, value_name = "[KIND:]COUNT", conflicts_with = "gpu_kind")]
     pub gpus: Option<GpuCount>,
-    /// Of the chosen nodes: only such with GPUs of this kind
+    /// Choose only nodes with GPUs of this kind
     #[arg(long, value_name = "KIND", value_parser = read_one_kind)]
     pub gpu_kind: Option<GpuKind>,
     /// When it begins, as for `submit --begin` [default: now]
@@ -126,10 +124,10 @@ pub struct Create {
         allow_negative_numbers = true
     )]
     pub span: Option<Span>,
-    /// It may begin as late as this, and end as much later, where nodes are not free before
+    /// The latest time to begin, if nodes are not free earlier; the end moves accordingly
     #[arg(long, value_name = "WHEN", value_parser = read_deadline)]
     pub flexible_until: Option<Time>,
-    /// Who may use it: users, by name or number
+    /// Users who may use it, by name or number
     #[arg(
         short = 'u',
         long = "user",
@@ -138,7 +136,7 @@ pub struct Create {
         value_delimiter = ','
     )]
     pub users: Vec<String>,
-    /// Members of these groups
+    /// Groups that may use it
     #[arg(
         short = 'g',
         long = "group",
@@ -147,7 +145,7 @@ pub struct Create {
         value_delimiter = ','
     )]
     pub groups: Vec<String>,
-    /// Jobs charged to these accounts
+    /// Accounts with jobs that may use it
     #[arg(
         short = 'A',
         long = "account",
@@ -156,10 +154,10 @@ pub struct Create {
         value_delimiter = ','
     )]
     pub accounts: Vec<AccountName>,
-    /// No job at all runs there meanwhile
+    /// For maintenance: no job may use it
     #[arg(long, conflicts_with_all = ["users", "groups", "accounts"])]
     pub maintenance: bool,
-    /// A word about it
+    /// Comment
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub comment: String,
 }
@@ -172,14 +170,14 @@ fn read_one_kind(text: &str) -> Result<GpuKind, ValueError> {
     }
 }
 
-/// Lists, makes or deletes reservations.
+/// Lists, creates, changes or deletes reservations.
 ///
 /// # Errors
-/// [`Failure`] when the times make no sense, or the controller refuses or does not answer.
+/// [`Failure`] when the times are invalid, or the controller refuses or does not answer.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     match &args.what {
         None | Some(What::List) => {
-            let answer: Answer<ReservationList> = ask::get(server, "/v1/reservations").await?;
+            let answer: Answer<ReservationList> = fetch::get(server, "/v1/reservations").await?;
             if screen.json {
                 screen.answer(&answer.raw)?;
             } else {
@@ -191,7 +189,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         Some(What::Create(create)) => {
             let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
             let request = request(create, now)?;
-            let raw: Value = server.post("/v1/reservations", &request, Again::IfUnsent).await?;
+            let raw: Value = server.post("/v1/reservations", &request, Retry::IfUnsent).await?;
             let Answer { raw, typed }: Answer<ReservationList> = raw.try_into()?;
             if screen.json {
                 screen.answer(&raw)?;
@@ -206,13 +204,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         Some(What::Update(args)) => update::run(args, server, screen).await,
         Some(What::Delete { names }) => {
             let path = |name: &str| format!("/v1/reservations/{name}/delete");
-            let wish = (&Value::Null, Again::IfUnsent);
-            steer::each(names, path, wish, "Deleted", server, screen).await
+            let action = Action { body: &Value::Null, retry: Retry::IfUnsent, done: "Deleted" };
+            bulk_action::each(names, path, action, server, screen).await
         }
     }
 }
 
-/// What is asked, with its end worked out.
+/// The request, with the end computed.
 fn request(create: &Create, now: Time) -> Result<ReservationRequest, Failure> {
     let from = create.from.unwrap_or(now);
     let to = match (create.to, create.span) {
@@ -223,17 +221,17 @@ fn request(create: &Create, now: Time) -> Result<ReservationRequest, Failure> {
         Err(Failure::usage(anyhow::anyhow!("reservation {}: {what}", create.name)).hint(option))
     };
     if to <= from {
-        return refused("it would end when it begins, or before", "give a later --to, or --for 2h");
+        return refused("it would not end after it begins", "give a later --to, or --for 2h");
     }
     if create.flexible_until.is_some_and(|until| until < from) {
         return refused(
-            "it could not begin as early as it should",
-            "--flexible-until is the latest begin, --from the earliest",
+            "--flexible-until is before --from",
+            "--from is the earliest begin, --flexible-until the latest",
         );
     }
     let gpus = create.gpus.as_ref();
     if gpus.is_some_and(|gpus| gpus.kinds.len() > 1) {
-        return refused("--gpus takes no more than one kind", "like --gpus h100:16");
+        return refused("--gpus accepts only one kind", "for example --gpus h100:16");
     }
     let kind = gpus.and_then(|gpus| gpus.kinds.first()).or(create.gpu_kind.as_ref());
     Ok(ReservationRequest {
@@ -274,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_booking_begins_now_and_lasts_as_long_as_it_is_told() {
+    fn a_reservation_begins_now_and_lasts_as_requested() {
         let request = asked("exam --count 4 --gpu-kind H100 --for 2h -u ada,7 -A vision").unwrap();
         assert_eq!((request.from, request.to), (NOW, Time(NOW.0 + 7_200_000)));
         assert_eq!(
@@ -290,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_booking_is_refused_with_what_is_missing() {
+    fn invalid_reservations_are_refused_with_the_reason() {
         for (words, word) in [
             ("exam --for 2h", "--nodes"),
             ("exam --count 2", "--for"),

@@ -1,11 +1,12 @@
-//! `kantctl resume`: lets suspended jobs go on, or jobs start on drained nodes again.
+//! `kantctl resume`: resumes suspended jobs, or drained nodes.
 
-use super::{ask, steer};
+use super::bulk_action::{self, Action};
+use super::fetch;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::value::Hosts;
 use common::health::Response;
 use common::id::NodeName;
@@ -20,80 +21,80 @@ Examples:
   kantctl resume 42
   kantctl resume --nodes 42
 
-A word that reads as a job's number is a job; --nodes says that all of them are nodes.";
+An argument that could be a job number is a job; with --nodes, all arguments are nodes.";
 
-/// Arguments of `resume`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Suspended jobs (42, 42_[0-3]) or drained nodes (g-001, g-[001-004])
     #[arg(required = true, value_name = "JOB|NODE")]
     pub words: Vec<String>,
-    /// They are nodes, also those that read as jobs
+    /// All arguments are nodes, even those that look like jobs
     #[arg(long)]
     pub nodes: bool,
 }
 
-/// What is to be resumed.
-enum Meant {
+/// The parsed arguments.
+enum Targets {
     Jobs(Vec<Keys>),
     Nodes(Vec<Hosts>),
 }
 
 impl Args {
-    fn meant(&self) -> Result<Meant, Failure> {
+    fn targets(&self) -> Result<Targets, Failure> {
         let jobs: Vec<Keys> = match self.nodes {
             true => Vec::new(),
             false => self.words.iter().filter_map(|word| word.parse().ok()).collect(),
         };
         if jobs.len() == self.words.len() {
-            return Ok(Meant::Jobs(jobs));
+            return Ok(Targets::Jobs(jobs));
         }
         if !jobs.is_empty() {
-            let both = Failure::usage(anyhow::anyhow!("both jobs and nodes are named"));
-            return Err(both.hint("name jobs alone, or nodes alone (with --nodes)"));
+            let both = Failure::usage(anyhow::anyhow!("both jobs and nodes are given"));
+            return Err(both.hint("give only jobs, or only nodes (with --nodes)"));
         }
         let hosts = |word: &String| {
             Hosts::from_str(word)
                 .map_err(|error| Failure::usage(anyhow::anyhow!("`{word}`: {error}")))
         };
-        self.words.iter().map(hosts).collect::<Result<_, _>>().map(Meant::Nodes)
+        self.words.iter().map(hosts).collect::<Result<_, _>>().map(Targets::Nodes)
     }
 }
 
 /// Resumes jobs or nodes.
 ///
 /// # Errors
-/// [`Failure`] when the words name neither, or the controller cannot be reached.
+/// [`Failure`] when the arguments are neither, or the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let again = Again::IfUnanswered;
-    let nodes = match args.meant()? {
-        Meant::Jobs(jobs) => {
-            let keys = keys::all(&jobs);
-            return steer::jobs(&keys, "resume", again, "Resumed", server, screen).await;
+    let retry = Retry::IfUnanswered;
+    let nodes = match args.targets()? {
+        Targets::Jobs(jobs) => {
+            let keys = keys::flatten(&jobs);
+            return bulk_action::jobs(&keys, "resume", retry, "Resumed", server, screen).await;
         }
-        Meant::Nodes(nodes) => nodes,
+        Targets::Nodes(nodes) => nodes,
     };
     let nodes: Vec<&NodeName> = nodes.iter().flat_map(|hosts| &hosts.0).collect();
     let path = |name: &str| format!("/v1/nodes/{name}/resume");
-    let code = steer::each(&nodes, path, (&Value::Null, again), "Resumed", server, screen).await?;
+    let action = Action { body: &Value::Null, retry, done: "Resumed" };
+    let code = bulk_action::each(&nodes, path, action, server, screen).await?;
     for name in &nodes {
-        tell_unwell(name, server).await;
+        report_findings(name, server).await;
     }
     Ok(code)
 }
 
-/// What a resumed node still finds wrong with itself: jobs start there all the same, also on a GPU
-/// that is lost.
-async fn tell_unwell(name: &NodeName, server: &Server) {
-    // It is resumed; that this could not be looked at changes nothing.
-    let Ok(answer) = ask::get::<NodeList>(server, &format!("/v1/nodes/{name}")).await else {
+/// Prints the problems that a resumed node still finds: jobs start there nevertheless, even on a
+/// GPU that is lost.
+async fn report_findings(name: &NodeName, server: &Server) {
+    // The node is resumed; a failure to get its findings changes nothing.
+    let Ok(answer) = fetch::get::<NodeList>(server, &format!("/v1/nodes/{name}")).await else {
         return;
     };
     for node in answer.typed.nodes.iter().filter(|node| node.drain.is_none()) {
         for finding in node.findings.iter().filter(|found| found.response > Response::Warn) {
             let (check, says) = (finding.check.word(), &finding.says);
-            note(&format!("{name} is not well: {check}: {says}; jobs start there all the same"));
+            note(&format!("{name} has a problem: {check}: {says}; jobs start there nevertheless"));
         }
     }
 }
@@ -102,21 +103,23 @@ async fn tell_unwell(name: &NodeName, server: &Server) {
 mod tests {
     use super::*;
 
-    fn meant(words: &[&str], nodes: bool) -> String {
+    fn targets(words: &[&str], nodes: bool) -> String {
         let words = words.iter().map(ToString::to_string).collect();
-        match (Args { words, nodes }).meant() {
-            Ok(Meant::Jobs(jobs)) => format!("{} jobs", keys::all(&jobs).len()),
-            Ok(Meant::Nodes(hosts)) => format!("{} nodes", hosts.iter().flat_map(|h| &h.0).count()),
+        match (Args { words, nodes }).targets() {
+            Ok(Targets::Jobs(jobs)) => format!("{} jobs", keys::flatten(&jobs).len()),
+            Ok(Targets::Nodes(hosts)) => {
+                format!("{} nodes", hosts.iter().flat_map(|h| &h.0).count())
+            }
             Err(error) => error.to_string(),
         }
     }
 
     #[test]
-    fn numbers_are_jobs_and_all_else_is_nodes() {
-        assert_eq!(meant(&["42", "43_[0-2]"], false), "4 jobs");
-        assert_eq!(meant(&["g-[001-004]", "login"], false), "5 nodes");
-        assert_eq!(meant(&["42"], true), "1 nodes");
-        assert!(meant(&["42", "g-001"], false).contains("both jobs and nodes"));
-        assert!(meant(&["g-["], false).contains("g-["));
+    fn numbers_are_jobs_and_other_words_are_nodes() {
+        assert_eq!(targets(&["42", "43_[0-2]"], false), "4 jobs");
+        assert_eq!(targets(&["g-[001-004]", "login"], false), "5 nodes");
+        assert_eq!(targets(&["42"], true), "1 nodes");
+        assert!(targets(&["42", "g-001"], false).contains("both jobs and nodes"));
+        assert!(targets(&["g-["], false).contains("g-["));
     }
 }

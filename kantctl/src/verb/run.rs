@@ -1,20 +1,20 @@
-//! `kantctl run`: a program on nodes of its own, now, with its input and output here. In a job, or
-//! with --in, it runs on that job's nodes. Never leaves its job behind.
+//! `kantctl run`: runs a program on newly allocated nodes, with its input and output here. Inside a
+//! job, or with --in, it runs on that job's nodes. A job that it created ends with it.
 
 use crate::failure::Failure;
 use crate::server::Server;
 use crate::signals::Signals;
-use crate::step::allocate::{self, Held, Voice, Wanted};
-use crate::step::booking;
-use crate::step::conduct::{self, Step};
-use crate::step::ground::Ground;
-use crate::step::keeper::Keeper;
-use crate::step::place::Place;
-use crate::step::size;
-use crate::step::wish::Wish;
+use crate::step::allocate::{self, AllocDialect, AllocatedJob, AllocationRequest};
+use crate::step::client::{self, Step};
+use crate::step::current_size;
+use crate::step::job_allocation::JobAllocation;
+use crate::step::lease_renewer::LeaseRenewer;
+use crate::step::ledger_client;
+use crate::step::placement::StepPlacement;
+use crate::step::step_options::StepOptions;
 use crate::submission::options::Options;
 use crate::submission::{components, environment};
-use crate::verb::trial;
+use crate::verb::test_only;
 use anyhow::Context;
 use common::id::JobKey;
 use common::job::Phase;
@@ -35,48 +35,48 @@ Examples:
   kantctl run --in 42 --pty bash
   echo hello | kantctl run -n 2 cat
 
-It asks for nodes as `kantctl submit` does, says why it waits, runs the program once for each task
-(--ntasks), and gives the nodes back. What tasks write comes here, what is typed here goes to all of
-them. Its exit code is the largest of its tasks', 128+N for signal N.
+It requests nodes as `kantctl submit` does, prints why it waits, runs the program once per task
+(--ntasks), and releases the nodes. Output of tasks is printed here; your input goes to all of them.
+The exit code is the largest of the tasks', 128+N for signal N.
 
-Ctrl-C tells what runs; twice within a second it ends the tasks. Other signals are passed on. The
-job ends with kantctl: at once when its terminal is lost, within a minute when it was killed.";
+Ctrl-C prints the state of the tasks; twice within a second, it ends them. Other signals are
+forwarded. The job ends with kantctl: at once when its terminal is lost, within a minute if kantctl
+was killed.";
 
-/// Arguments of `run`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     pub options: Options,
-    /// The task's number before each line
-    #[arg(short = 'l', long, help_heading = HERE)]
+    /// Prefix each line of output with the task's number
+    #[arg(short = 'l', long, help_heading = EXECUTION)]
     pub label: bool,
-    /// On a terminal of its own: what is typed here goes there
-    #[arg(long, help_heading = HERE)]
+    /// Run the program on a pseudo-terminal, connected to this one
+    #[arg(long, help_heading = EXECUTION)]
     pub pty: bool,
     /// End all tasks when one fails
-    #[arg(short = 'K', long, help_heading = HERE)]
+    #[arg(short = 'K', long, help_heading = EXECUTION)]
     pub kill_on_bad_exit: bool,
-    /// Give up if it has not started within so long [without TIME: 1s]
+    /// Give up if the job has not started within TIME [without TIME: 1s]
     #[arg(short = 'I', long, value_name = "TIME", num_args = 0..=1, require_equals = true,
-          default_missing_value = "1s", help_heading = HERE)]
+          default_missing_value = "1s", help_heading = EXECUTION)]
     pub immediate: Option<Span>,
-    /// On the nodes of this job of yours, which runs
-    #[arg(long = "in", value_name = "JOB", help_heading = HERE)]
+    /// Run on the nodes of this job, which must be yours and running
+    #[arg(long = "in", value_name = "JOB", help_heading = EXECUTION)]
     pub in_job: Option<JobKey>,
-    /// The program, and what it is given
+    /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
     pub program: Vec<String>,
 }
 
-const HERE: &str = "Here";
+const EXECUTION: &str = "Execution";
 
 impl Args {
-    fn wish(&self, options: &Options) -> Wish {
-        Wish {
+    fn step_options(&self, options: &Options) -> StepOptions {
+        StepOptions {
             program: self.program.clone(),
             name: options.job_name.clone(),
-            // Of a range it has what its job got.
+            // With a range, the step has as many tasks as its job.
             tasks: options.ntasks.filter(|tasks| tasks.least.is_none()).map(|tasks| tasks.most.0),
             nodes: options.nodes.map(|nodes| nodes.to_string()),
             cpus_per_task: options.cpus_per_task,
@@ -93,7 +93,7 @@ impl Args {
             pty: self.pty,
             chdir: options.chdir.clone(),
             export: options.export.clone(),
-            ..Wish::default()
+            ..StepOptions::default()
         }
     }
 }
@@ -103,96 +103,100 @@ impl Args {
 /// # Errors
 /// [`Failure`] when there are no nodes for it, or it cannot be started.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
-    components::refuse(&args.program, "run")?;
-    let around = surroundings();
-    let ground = match args.in_job {
-        Some(key) => Some(ground_of(key, server).await?),
-        None => Ground::around(&around)?,
+    components::refuse_components(&args.program, "run")?;
+    let around = environment_variables();
+    let allocation = match args.in_job {
+        Some(key) => Some(allocation_of(key, server).await?),
+        None => JobAllocation::around(&around)?,
     };
-    match ground {
-        Some(_) if args.options.test_only => Err(trial::of_a_step()),
-        Some(ground) => in_job(&args.wish(&args.options), &ground, around, server).await,
+    match allocation {
+        Some(_) if args.options.test_only => Err(test_only::refuse_for_step()),
+        Some(allocation) => {
+            in_job(&args.step_options(&args.options), &allocation, around, server).await
+        }
         None => {
-            let options = args.options.clone().over(environment::read_own_options(&around)?);
-            let wish = args.wish(&options);
+            let options = args.options.clone().over(environment::read_kantctl_options(&around)?);
+            let step_options = args.step_options(&options);
             let immediate = args.immediate.map(|span| Duration::from_millis(span.0));
             let program = &args.program;
-            let (voice, stays, options) = (Voice::Kant, false, &options);
-            let wanted = Wanted { options, program, voice, immediate, stays };
-            in_new_job(&wish, &wanted, around, server).await
+            let (dialect, stays, options) = (AllocDialect::Kant, false, &options);
+            let wanted = AllocationRequest { options, program, dialect, immediate, stays };
+            in_new_job(&step_options, &wanted, around, server).await
         }
     }
 }
 
-/// The environment, as far as it is text.
+/// The environment variables that are valid text.
 #[must_use]
-pub fn surroundings() -> BTreeMap<String, String> {
+pub fn environment_variables() -> BTreeMap<String, String> {
     let all = std::env::vars_os();
     let all =
         all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    size::now(all.collect())
+    current_size::apply(all.collect())
 }
 
-/// The nodes of a job that runs.
+/// The allocation of a running job.
 ///
 /// # Errors
-/// [`Failure`] when it is not known, or does not run.
-pub async fn ground_of(key: JobKey, server: &Server) -> Result<Ground, Failure> {
+/// [`Failure`] when the job is unknown, or not running.
+pub async fn allocation_of(key: JobKey, server: &Server) -> Result<JobAllocation, Failure> {
     let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
-    // A task of an array has a number, too.
+    // A task of an array has a plain number, too.
     let mut jobs = list.jobs.into_iter();
     let job = jobs.next().filter(|_| jobs.next().is_none());
     let job = job.filter(|job| matches!(job.phase, Phase::Starting | Phase::Running));
-    let ground = job.as_ref().and_then(Ground::of);
-    ground.ok_or_else(|| {
-        Failure::message(format!("job {key} does not run"))
-            .hint(format!("`kantctl explain {key}` says where it is"))
+    let allocation = job.as_ref().and_then(JobAllocation::of);
+    allocation.ok_or_else(|| {
+        Failure::message(format!("job {key} is not running"))
+            .hint(format!("`kantctl explain {key}` shows its state"))
     })
 }
 
-/// A step in a job that runs.
+/// Runs a step in a running job.
 ///
 /// # Errors
-/// As of [`run`].
+/// As [`run`].
 pub async fn in_job(
-    wish: &Wish,
-    ground: &Ground,
+    step_options: &StepOptions,
+    allocation: &JobAllocation,
     environment: BTreeMap<String, String>,
     server: &Server,
 ) -> Result<u8, Failure> {
-    // Without a book of steps, a number that no other step there has.
-    let place = Place::choose(wish, ground, std::process::id())?;
+    // The process id as a number that no other step has, where no node keeps a ledger of steps.
+    let placement = StepPlacement::choose(step_options, allocation, std::process::id())?;
     let mut signals = Signals::take()?;
-    let keeper = Keeper::start(server, None);
-    let cpus_each = wish.cpus_per_task.or(ground.cpus_per_task).unwrap_or(1);
-    step(wish, place, cpus_each, environment, server, &keeper, &mut signals).await
+    let lease_renewer = LeaseRenewer::start(server, None);
+    let cpus_each = step_options.cpus_per_task.or(allocation.cpus_per_task).unwrap_or(1);
+    step(step_options, placement, cpus_each, environment, server, &lease_renewer, &mut signals)
+        .await
 }
 
-/// A step in a job of its own.
+/// Runs a step in a new job.
 ///
 /// # Errors
-/// As of [`run`].
+/// As [`run`].
 pub async fn in_new_job(
-    wish: &Wish,
-    wanted: &Wanted<'_>,
+    step_options: &StepOptions,
+    wanted: &AllocationRequest<'_>,
     environment: BTreeMap<String, String>,
     server: &Server,
 ) -> Result<u8, Failure> {
     if wanted.options.test_only {
-        return allocate::try_out(wanted, server).await;
+        return allocate::test_only(wanted, server).await;
     }
-    // Before the job is there: a signal that comes while it starts is for it.
+    // Signals are caught first, so that one that arrives during the start is forwarded.
     let mut signals = Signals::take()?;
     let held = allocate::allocate(wanted, server, &mut signals).await?;
-    let Held { job, ground, keeper } = &held;
-    // The job is no larger than the step: the step has all of it.
+    let AllocatedJob { job, allocation, lease_renewer } = &held;
+    // The job was made for this step, which gets all of it.
     let gpus = StepGpus::All;
     let (exclusive, nodelist, nodes, time) = (false, None, None, None);
-    let whole = Wish { gpus, exclusive, nodelist, nodes, time, ..wish.clone() };
-    let ended = match Place::choose(&whole, ground, 0) {
-        Ok(place) => {
-            let cpus_each = ground.cpus_per_task.unwrap_or(1);
-            step(&whole, place, cpus_each, environment, server, keeper, &mut signals).await
+    let whole = StepOptions { gpus, exclusive, nodelist, nodes, time, ..step_options.clone() };
+    let ended = match StepPlacement::choose(&whole, allocation, 0) {
+        Ok(placement) => {
+            let cpus_each = allocation.cpus_per_task.unwrap_or(1);
+            step(&whole, placement, cpus_each, environment, server, lease_renewer, &mut signals)
+                .await
         }
         Err(failure) => Err(failure),
     };
@@ -202,44 +206,44 @@ pub async fn in_new_job(
 }
 
 async fn step(
-    wish: &Wish,
-    mut place: Place,
+    step_options: &StepOptions,
+    mut placement: StepPlacement,
     cpus_each: u32,
     environment: BTreeMap<String, String>,
     server: &Server,
-    keeper: &Keeper,
+    lease_renewer: &LeaseRenewer,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
     let directory = std::env::current_dir().context("failed to find the current directory")?;
-    let is_watched = std::io::stdin().is_terminal() && !wish.pty;
+    let is_watched = std::io::stdin().is_terminal() && !step_options.pty;
     let view = tokio::select! {
-        opened = booking::open(wish, &place, cpus_each, server) => opened?,
-        signal = allocate::refusal(signals) => {
-            return Err(Failure::message(format!("gave up the step at {signal}")));
+        opened = ledger_client::open(step_options, &placement, cpus_each, server) => opened?,
+        signal = allocate::ending_signal(signals) => {
+            return Err(Failure::message(format!("gave up starting the step after {signal}")));
         }
     };
     let number = view.as_ref().map(|view| view.number);
-    place.step = number.unwrap_or(place.step);
+    placement.step = number.unwrap_or(placement.step);
     if let Some(view) = &view {
-        place.settle(&view.shares);
+        placement.apply_ledger_shares(&view.shares);
     }
-    let (key, place) = (place.key, &place);
-    let lines = Arc::new(server.again());
+    let (key, placement) = (placement.key, &placement);
+    let controller = Arc::new(server.clone());
     let step = Step {
-        wish,
-        place,
+        options: step_options,
+        placement,
         environment,
         directory,
-        server: lines,
-        keeper,
+        server: controller,
+        lease_renewer,
         view,
         cpus_each,
         is_watched,
     };
-    let ended = conduct::run(step, signals).await;
+    let ended = client::run(step, signals).await;
     if let Some(number) = number {
         let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
-        booking::close(server, key, number, allocate::as_exit(code)).await;
+        ledger_client::close(server, key, number, allocate::exit_status_of(code)).await;
     }
     ended
 }

@@ -1,6 +1,6 @@
-//! `kantctl share`: who is owed how much, who has it, and who borrows from whom.
+//! `kantctl share`: fair shares of the queues, their use, and borrowing between them.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, share};
 use crate::server::Server;
@@ -11,32 +11,31 @@ Examples:
   kantctl share
   kantctl share --json
 
-Columns, of each queue with all queues below it:
-  OF       what is counted: GPUs, those of one kind, CPUs, memory; left out where it is GPUs alone
-  WEIGHT   its part, against the queues beside it, of what nobody is owed
-  QUOTA    what it is owed, whoever else wants it; -: nothing is said of that
-  HELD     what its jobs have, or what is kept for one that others make way for
-  WAITING  what its jobs ask for that wait and may start
-  SHARE    what it is due now: its quota as far as it is wanted, and its part of the rest
-  LENT     of its quota, what others hold
-  BORROWED FROM  what it holds beyond its quota, and who lends it: queues that do not use theirs;
-           rest: what nobody is owed. Queues below their share may take it back
-  USED     what it used lately, of all there was; who used much gets less of the rest
-  PRIO     of the rest, a queue with a higher priority is served first
-Without `fair_sharing` in kantctld.toml nobody is due a share, and SHARE, WEIGHT, PRIO and USED are
-left out. --json tells also the most a queue may hold, and what of it yields to nobody.";
+Columns, for each queue including its child queues:
+  OF       the resource: GPUs, GPUs of one kind, CPUs, memory; omitted if there are only GPUs
+  WEIGHT   weight against its sibling queues when capacity beyond the quotas is divided
+  QUOTA    capacity that the queue is always entitled to; -: not configured
+  HELD     used by its jobs, or kept for a job for which others are preempted
+  WAITING  requested by its waiting jobs that may start
+  SHARE    its current fair share: the requested part of its quota, and its part of the rest
+  LENT     part of its quota that other queues use
+  BORROWED FROM  its use beyond its quota, and the queues whose unused quota it borrows; rest:
+           capacity beyond all quotas. Queues below their share may reclaim it
+  USED     its recent use, as a fraction of the capacity; high use reduces its part of the rest
+  PRIO     queues with a higher priority get the rest first
+Without `fair_sharing` in kantctld.toml there are no fair shares, and SHARE, WEIGHT, PRIO and USED
+are omitted. --json also shows the most that a queue may use, and its use that is not preemptible.";
 
-/// Arguments of `share`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {}
 
-/// Shows how queues stand.
+/// Shows the shares of queues.
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let answer: Answer<ShareList> = ask::get(server, "/v1/share").await?;
+    let answer: Answer<ShareList> = fetch::get(server, "/v1/share").await?;
     if screen.json {
         screen.answer(&answer.raw)?;
     } else {

@@ -1,6 +1,6 @@
 //! `kantctl show`: everything about a job, a node or a queue.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys, KeysError};
 use crate::output::screen::note;
@@ -35,7 +35,6 @@ Examples:
   kantctl show queue main
   kantctl show queue main debug --json";
 
-/// Arguments of `show`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 #[command(subcommand_negates_reqs = true)]
@@ -45,37 +44,36 @@ pub struct Args {
     #[command(subcommand)]
     pub what: Option<What>,
     /// Jobs: 42, 42_7, 42_[0-3]
-    #[arg(required = true, value_name = "JOB", value_parser = bare)]
+    #[arg(required = true, value_name = "JOB", value_parser = read_keys)]
     pub keys: Vec<Keys>,
 }
 
-/// Jobs without the word `job` before them.
-fn bare(text: &str) -> Result<Keys, String> {
+/// Jobs, given without the word `job` before them.
+fn read_keys(text: &str) -> Result<Keys, String> {
     let instead = "`kantctl show node NAME` shows a node";
     text.parse().map_err(|error: KeysError| format!("{error}; {instead}"))
 }
 
-/// What to show.
 #[derive(Subcommand, Debug)]
 pub enum What {
-    /// A job's record and its story
+    /// Show jobs, with their history
     #[command(after_help = JOB_EXAMPLES)]
     Job {
         /// Jobs: 42, 42_7, 42_[0-3]
         #[arg(required = true, value_name = "JOB")]
         keys: Vec<Keys>,
     },
-    /// A node's record
+    /// Show nodes
     #[command(after_help = NODE_EXAMPLES)]
     Node {
         /// Nodes: g-001, g-[001-004]
         #[arg(required = true, value_name = "NODE")]
         names: Vec<Hosts>,
     },
-    /// A queue's record
+    /// Show queues
     #[command(after_help = QUEUE_EXAMPLES)]
     Queue {
-        /// Queues
+        /// Queues: main, debug
         #[arg(required = true, value_name = "QUEUE")]
         names: Vec<QueueName>,
     },
@@ -95,7 +93,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
 }
 
 async fn show_queues(names: &[QueueName], server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let mut answer: Answer<QueueList> = ask::get(server, "/v1/queues").await?;
+    let mut answer: Answer<QueueList> = fetch::get(server, "/v1/queues").await?;
     let QueueList { queues, held } = &answer.typed;
     if let Some(name) = names.iter().find(|name| !queues.iter().any(|q| q.name == **name)) {
         let unknown = Failure::message(format!("there is no queue {name}"));
@@ -122,11 +120,11 @@ async fn show_queues(names: &[QueueName], server: &Server, screen: &Screen) -> R
 
 async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut raw = Vec::new();
-    let mut keys: VecDeque<JobKey> = keys::all(words).into();
+    let mut keys: VecDeque<JobKey> = keys::flatten(words).into();
     let mut place = 0;
     while let Some(key) = keys.pop_front() {
-        let answer = ask::jobs(server, key, PATIENCE).await?;
-        // A set is shown component by component.
+        let answer = fetch::jobs(server, key, PATIENCE).await?;
+        // A het job is shown component by component.
         let all = answer.typed.jobs.iter().filter(|_| key.offset().is_none());
         let behind: Vec<JobKey> = all.flat_map(JobView::components_behind).collect();
         behind.into_iter().rev().for_each(|key| keys.push_front(key));
@@ -144,13 +142,16 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
             tasks => {
                 screen.table(&jobs::table(tasks, as_of, &screen.zone))?;
                 if let Some(task) = tasks.first() {
-                    note(&format!("`kantctl show job {}` shows all of one task", task.key));
+                    note(&format!(
+                        "`kantctl show job {}` shows everything about one task",
+                        task.key
+                    ));
                 }
             }
         }
     }
     if screen.json {
-        screen.answer(&ask::join(raw, "jobs"))?;
+        screen.answer(&fetch::join(raw, "jobs"))?;
     }
     Ok(OK)
 }
@@ -158,7 +159,7 @@ async fn show_jobs(words: &[Keys], server: &Server, screen: &Screen) -> Result<u
 async fn show_nodes(words: &[Hosts], server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let mut raw = Vec::new();
     for (place, name) in words.iter().flat_map(|word| &word.0).enumerate() {
-        let answer: Answer<NodeList> = ask::get(server, &format!("/v1/nodes/{name}")).await?;
+        let answer: Answer<NodeList> = fetch::get(server, &format!("/v1/nodes/{name}")).await?;
         if screen.json {
             raw.push(answer.raw);
             continue;
@@ -171,7 +172,7 @@ async fn show_nodes(words: &[Hosts], server: &Server, screen: &Screen) -> Result
         }
     }
     if screen.json {
-        screen.answer(&ask::join(raw, "nodes"))?;
+        screen.answer(&fetch::join(raw, "nodes"))?;
     }
     Ok(OK)
 }

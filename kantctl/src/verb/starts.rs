@@ -1,5 +1,4 @@
-//! When waiting jobs are expected to start, as each one's explanation says. Never more questions
-//! than a terminal shows lines.
+//! Expected starts of waiting jobs, one request per job, for at most a terminal full of jobs.
 
 use crate::failure::Failure;
 use crate::output::screen::note;
@@ -11,24 +10,26 @@ use common::time::Time;
 use common::wire::api::{Explanation, JobView};
 use std::collections::BTreeMap;
 
-/// Each expected start costs the controller a forecast.
+/// The limit on requests: each one costs the controller a forecast.
 const STARTS_MAX: usize = 20;
 
-/// Of the waiting ones among these, and of tasks that wait alike for the first.
+/// Expected starts of the waiting jobs in a list; of similar array tasks only the first has one.
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer.
 pub async fn starts(jobs: &[JobView], server: &Server) -> Result<BTreeMap<JobKey, Time>, Failure> {
     let mut starts = BTreeMap::new();
     let gathered = group_lines(jobs, false);
-    let waiting = gathered.iter().filter_map(|alike| alike.first());
+    let waiting = gathered.iter().filter_map(|tasks| tasks.first());
     let waiting: Vec<&JobView> = waiting.filter(|job| job.phase == Phase::Pending).collect();
     for job in waiting.iter().take(STARTS_MAX) {
-        let told: Explanation = server.get(&format!("/v1/jobs/{}/explain", job.key)).await?;
-        starts.extend(told.expected_at.map(|at| (job.key, at)));
+        let explained: Explanation = server.get(&format!("/v1/jobs/{}/explain", job.key)).await?;
+        starts.extend(explained.expected_at.map(|at| (job.key, at)));
     }
     if waiting.len() > STARTS_MAX {
-        note(&format!("expected starts of the first {STARTS_MAX} lines only; name others with -j"));
+        note(&format!(
+            "only the first {STARTS_MAX} lines have expected starts; use -j to select others"
+        ));
     }
     Ok(starts)
 }

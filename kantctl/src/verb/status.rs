@@ -1,6 +1,6 @@
-//! `kantctl status`: how the controller is.
+//! `kantctl status`: the status of the controller.
 
-use super::ask::Answer;
+use super::fetch::Answer;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::record::Record;
@@ -14,13 +14,11 @@ Examples:
   kantctl status
   kantctl status --json";
 
-/// Arguments of `status`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {}
 
-/// Shows the controller's status. Does not wait for one to come: whether it is there is the
-/// question.
+/// Shows the controller's status, without retries: whether it answers is part of its status.
 ///
 /// # Errors
 /// [`Failure`] when the controller does not answer.
@@ -30,28 +28,31 @@ pub async fn run(_: &Args, server: &Server, screen: &Screen) -> Result<u8, Failu
     if screen.json {
         screen.answer(&answer.raw)?;
     } else {
-        screen.record(&told(&answer.typed))?;
+        screen.record(&record_text(&answer.typed))?;
     }
     Ok(OK)
 }
 
-fn told(status: &Status) -> String {
+fn record_text(status: &Status) -> String {
     let mut record = Record::default();
     let role = match (status.leader, status.led_by) {
         (true, _) => "leads".to_owned(),
         (false, Some(id)) => format!("follows controller {id}"),
-        (false, None) => "follows nobody: nobody leads, as far as it knows".to_owned(),
+        (false, None) => "follows no leader: it knows of none".to_owned(),
     };
     record.fact("cluster", &status.cluster);
     record.fact("controller", format!("kantctld {}, {role}", status.version));
     record.fact("log", format!("entry {} applied", status.applied));
     let (pending, running) = (status.jobs_pending, status.jobs_running);
-    record.fact("jobs", format!("{pending} wait, {running} run, {} are over", status.jobs_done));
+    record.fact(
+        "jobs",
+        format!("{pending} waiting, {running} running, {} finished", status.jobs_done),
+    );
     let (connected, nodes) = (status.nodes_connected, status.nodes);
     let nodes = match status.leader || status.led_by.is_some() {
         true => format!("{connected} of {nodes} connected"),
-        // What was so when somebody led.
-        false => format!("{nodes} known, connected to whoever leads next"),
+        // The number of connections is the last leader's.
+        false => format!("{nodes} known, which connect to the next leader"),
     };
     record.fact("nodes", nodes);
     record.maybe("audit", status.audit_trouble.as_ref());
@@ -64,7 +65,7 @@ mod tests {
     use common::id::ControllerId;
 
     #[test]
-    fn who_leads_is_told_by_each() {
+    fn each_controller_shows_the_leader() {
         let mut status = Status {
             cluster: "alpha".to_owned(),
             version: "0".to_owned(),
@@ -78,15 +79,15 @@ mod tests {
             nodes: 1,
             audit_trouble: None,
         };
-        let said = |status: &Status| anstream::adapter::strip_str(&told(status)).to_string();
-        assert!(said(&status).contains("leads\n"), "{}", said(&status));
-        assert!(!said(&status).contains("audit"), "{}", said(&status));
+        let text = |status: &Status| anstream::adapter::strip_str(&record_text(status)).to_string();
+        assert!(text(&status).contains("leads\n"), "{}", text(&status));
+        assert!(!text(&status).contains("audit"), "{}", text(&status));
         status.audit_trouble = Some("the disk is full; 3 lines wait".to_owned());
-        assert!(said(&status).contains("the disk is full; 3 lines wait"), "{}", said(&status));
+        assert!(text(&status).contains("the disk is full; 3 lines wait"), "{}", text(&status));
         status.leader = false;
-        assert!(said(&status).contains("follows controller 1"), "{}", said(&status));
+        assert!(text(&status).contains("follows controller 1"), "{}", text(&status));
         status.led_by = None;
-        assert!(said(&status).contains("nobody leads"), "{}", said(&status));
-        assert!(!said(&status).contains("of 1 connected"), "{}", said(&status));
+        assert!(text(&status).contains("follows no leader"), "{}", text(&status));
+        assert!(!text(&status).contains("of 1 connected"), "{}", text(&status));
     }
 }

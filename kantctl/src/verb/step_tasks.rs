@@ -1,12 +1,13 @@
-//! `kantctl step-tasks`: what starts the tasks of a step on a node. Never typed by anybody.
+//! `kantctl step-tasks`: the process that starts the tasks of a step on a node. kantd runs it;
+//! users do not.
 
 use crate::failure::Failure;
-use crate::step::starter;
+use crate::step::launcher;
 
 /// Runs it.
 ///
 /// # Errors
-/// [`Failure`] when whoever asked cannot be understood or reached.
+/// [`Failure`] when the request cannot be understood, or the client not be reached.
 pub fn run() -> Result<u8, Failure> {
-    starter::run()
+    launcher::run()
 }

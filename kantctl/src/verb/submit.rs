@@ -1,18 +1,18 @@
-//! `kantctl submit`: a script becomes a job.
+//! `kantctl submit`: submits a script as a job.
 
-use super::ask::Answer;
-use super::{trial, wait};
+use super::fetch::Answer;
+use super::{test_only, wait};
 use crate::directive::{self, Directives};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;
-use crate::submission::components::{self, Line};
-use crate::submission::mail::{is_variable, told_of_variable};
+use crate::submission::components::{self, CommandLine};
+use crate::submission::mail::{is_variable, variable_warning};
 use crate::submission::options::Options;
 use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
-use crate::submission::{ask, environment};
+use crate::submission::{environment, job_request};
 use anyhow::Context;
 use common::id::{JobId, JobKey, RequestKey};
 use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask};
@@ -39,22 +39,21 @@ Examples:
   printf '#!/bin/sh\\n#KANT --time 5\\ndate\\n' | kantctl submit --wait
 
 Directives:
-  Lines that begin with #KANT or #SBATCH before a script's first command hold options. What the
-  command line says wins, then the environment (KANTCTL_QUEUE sets --queue, and so on for every
-  option; SBATCH_* as for sbatch), then #KANT, then #SBATCH.
+  Lines that begin with #KANT or #SBATCH before a script's first command contain options.
+  Precedence, highest first: command line, environment (KANTCTL_QUEUE sets --queue, and so on for
+  every option; SBATCH_* as for sbatch), #KANT, #SBATCH.
 
 Components:
-  Options with `:` between them (in a script, with a line `#SBATCH hetjob`) ask for a set of jobs
-  that start and end together; the script runs on the first node of the first and starts programs
-  in the others (`srun --het-group=1 ...`). The set is called by its first job: 42 is all of it,
-  42+1 its second component.
+  Options separated by `:` (in a script, by a line `#SBATCH hetjob`) describe the components of a
+  het job, which start and end together. The script runs on the first node of the first component,
+  and starts programs in the others (`srun --het-group=1 ...`). Job 42 is the whole het job, 42+1
+  its second component.
 
-The script is copied when it is submitted; $SLURM_SUBMIT_DIR is the directory it came from.";
+The script is copied at submission; $SLURM_SUBMIT_DIR is the directory in which it was submitted.";
 
-/// How long a controller may be away before a submission is given up.
+/// How long a controller may be unreachable before a submission is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Arguments of `submit`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(override_usage = "kantctl submit [OPTIONS] [: OPTIONS]... [SCRIPT [ARG]...]\n       \
@@ -64,9 +63,9 @@ pub struct Args {
     #[command(flatten)]
     pub options: Options,
     /// Run this command instead of a script
-    #[arg(long, value_name = "COMMAND", help_heading = "How it runs")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Execution")]
     pub wrap: Option<String>,
-    /// The script and its arguments; without one, or with -, standard input
+    /// The script and its arguments; without a script, or with -, it is read from standard input
     #[arg(value_names = ["SCRIPT", "ARG"], num_args = 0.., trailing_var_arg = true)]
     pub script: Vec<String>,
 }
@@ -74,26 +73,25 @@ pub struct Args {
 /// Submits a job.
 ///
 /// # Errors
-/// [`Failure`] when the script, an option or a directive does not make sense, or the controller
-/// refuses or does not answer.
+/// [`Failure`] when the script, an option or a directive is invalid, or the controller refuses or
+/// does not answer.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    speak(args, &Voice::Kant, server, screen).await
+    run_as(args, &SubmitDialect::Kant, server, screen).await
 }
 
-/// Whose words are spoken, and whose names given to output files.
+/// The command line that is imitated in messages and names of output files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Voice {
-    /// Our own.
+pub enum SubmitDialect {
     Kant,
-    /// Slurm's, which clients of sbatch read.
+    /// Slurm's, which programs that call sbatch parse.
     Slurm {
-        /// The cluster's name, where the user named clusters.
+        /// The cluster's name, if the user named clusters.
         cluster: Option<String>,
     },
 }
 
-impl Voice {
-    /// What is said of a job that was accepted.
+impl SubmitDialect {
+    /// The message for an accepted job.
     fn accepted(&self, job: JobId, parsable: bool) -> String {
         match (self, parsable) {
             (Self::Kant, true) | (Self::Slurm { cluster: None }, true) => job.to_string(),
@@ -106,48 +104,50 @@ impl Voice {
         }
     }
 
-    /// Where output goes when nobody says.
+    /// The default output file.
     fn output(&self, is_array: bool) -> Option<String> {
         let pattern = if is_array { "slurm-%A_%a.out" } else { "slurm-%j.out" };
         (*self != Self::Kant).then(|| pattern.to_owned())
     }
 }
 
-/// Submits a job, in these words.
+/// Submits a job with the messages of this command line.
 ///
 /// # Errors
-/// As of [`run`].
-pub async fn speak(
+/// As [`run`].
+pub async fn run_as(
     args: &Args,
-    voice: &Voice,
+    dialect: &SubmitDialect,
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    let shell = Shell::look()?;
-    let line = Line::read(&args.options, args.wrap.as_ref(), &args.script)?;
+    let shell = Shell::current()?;
+    let line = CommandLine::read(&args.options, args.wrap.as_ref(), &args.script)?;
     let (script, script_args) = read_script(&line)?;
     let mut components = merge(line.components.clone(), &script, &shell)?;
     for options in &mut components {
-        let usual = voice.output(options.array.is_some());
+        let usual = dialect.output(options.array.is_some());
         options.output = options.output.take().or(usual);
-        if matches!(voice, Voice::Slurm { .. }) {
+        if matches!(dialect, SubmitDialect::Slurm { .. }) {
             *options = options.clone().with_all_named_nodes();
         }
     }
-    let is_said = |said: fn(&Options) -> bool| components.iter().any(said);
-    let (parsable, quiet) = (is_said(|one| one.parsable), is_said(|one| one.quiet));
-    let (test_only, wait) = (is_said(|one| one.test_only), is_said(|one| one.wait));
+    let is_given = |given: fn(&Options) -> bool| components.iter().any(given);
+    let (parsable, quiet) = (is_given(|one| one.parsable), is_given(|one| one.quiet));
+    let (test_only, wait) = (is_given(|one| one.test_only), is_given(|one| one.wait));
     let (Some(first), others) = (components.first(), components.get(1..).unwrap_or_default())
     else {
-        return Err(Failure::message("nothing is asked for".to_owned()));
+        return Err(Failure::message("no job is requested".to_owned()));
     };
     let request = request(first, &script, script_args, &shell)?;
     if test_only && !others.is_empty() {
-        let text = "--test-only looks at one job: leave it out, or the components after `:`";
+        let text = "--test-only cannot be used with components: submit without it, or test a \
+                    single component";
         return Err(Failure::usage(anyhow::anyhow!(text)));
     }
     if test_only {
-        return trial::tell(&request, *voice != Voice::Kant, server, Some(screen)).await;
+        return test_only::report(&request, *dialect != SubmitDialect::Kant, server, Some(screen))
+            .await;
     }
     let raw: Value = match others {
         [] => server.post_keyed("/v1/jobs", &request, PATIENCE).await?,
@@ -160,7 +160,7 @@ pub async fn speak(
     if screen.json {
         screen.answer(&raw)?;
     } else if parsable || !quiet {
-        screen.line(&voice.accepted(typed.job, parsable))?;
+        screen.line(&dialect.accepted(typed.job, parsable))?;
     }
     if let Some(warning) = typed.warning.filter(|_| !quiet) {
         warn(&warning);
@@ -172,7 +172,7 @@ pub async fn speak(
     Ok(wait::worst(&ended))
 }
 
-fn read_script(line: &Line) -> Result<(Script, &[String]), Failure> {
+fn read_script(line: &CommandLine) -> Result<(Script, &[String]), Failure> {
     match (&line.wrap, line.script.as_slice()) {
         (Some(command), _) => Ok((script::wrap(command)?, &[])),
         (None, []) => Ok((script::read(None)?, &[])),
@@ -180,19 +180,19 @@ fn read_script(line: &Line) -> Result<(Script, &[String]), Failure> {
     }
 }
 
-/// Of each component the command line over the environment over the script.
+/// Merges the options of each component: command line over environment over script.
 fn merge(line: Vec<Options>, script: &Script, shell: &Shell) -> Result<Vec<Options>, Failure> {
     let directives = directives(script)?;
     let environment = environment::read_options(&shell.environment)?;
     let components = components::merge(line, &environment, directives);
-    components.iter().flat_map(passed_over).for_each(|text| warn(&text));
+    components.iter().flat_map(option_warnings).for_each(|text| warn(&text));
     Ok(components)
 }
 
-/// What a script's directives ask for, component by component; warns of those that are not read.
+/// The options in a script's directives, for each component; warns of directives that are ignored.
 ///
 /// # Errors
-/// [`Failure`] of one that makes no sense.
+/// [`Failure`] if a directive is invalid.
 pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
     if !script.has_directives {
         return Ok(vec![Options::default()]);
@@ -201,13 +201,13 @@ pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
         directive::read(&script.origin, &script.text)?;
     for line in too_late {
         warn(&format!(
-            "{}, line {line}: directives after the first command are not read",
+            "{}, line {line}: directives after the first command are ignored",
             script.origin
         ));
     }
     for (line, marker) in burst_buffers {
         warn(&format!(
-            "{}, line {line}: {marker} does nothing here, there are no burst buffers: copy files \
+            "{}, line {line}: {marker} is ignored, because there are no burst buffers: copy files \
              in the script",
             script.origin
         ));
@@ -215,7 +215,7 @@ pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
     Ok(components)
 }
 
-/// The request of the first component, and what the others ask for.
+/// The request for a het job, from that of its first component and the others' options.
 fn set_request(
     first: SubmitRequest,
     others: &[Options],
@@ -227,67 +227,70 @@ fn set_request(
     let mut asks = vec![ask];
     for (place, options) in (1..).zip(others) {
         let failed = || format!("failed to submit {}, component {place}", script.origin);
-        let ask = ask::ask(options, script, args, shell)?;
+        let ask = job_request::build(options, script, args, shell)?;
         check_ask(&ask).with_context(failed)?;
         asks.push(ask);
     }
     Ok(SetRequest { request_key, asks, script: text, environment })
 }
 
-/// Sentences about options that are taken and change less than one might think.
+/// Warnings about options that are accepted but have little or no effect.
 #[must_use]
-pub fn passed_over(options: &Options) -> Vec<String> {
-    let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (name, why) in options.passed_over.given() {
-        told.entry(why).or_default().push(format!("--{}", name.replace('_', "-")));
+pub fn option_warnings(options: &Options) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, why) in options.ignored_options.given() {
+        by_reason.entry(why).or_default().push(format!("--{}", name.replace('_', "-")));
     }
-    let sentence =
-        |(why, names): (&str, Vec<String>)| format!("{} changes nothing: {why}", names.join(", "));
-    let mut sentences: Vec<String> = told.into_iter().map(sentence).collect();
+    let sentence = |(why, names): (&str, Vec<String>)| {
+        let verb = if names.len() > 1 { "have" } else { "has" };
+        format!("{} {verb} no effect: {why}", names.join(", "))
+    };
+    let mut sentences: Vec<String> = by_reason.into_iter().map(sentence).collect();
     if options.switches.is_some_and(|switches| switches.timed) {
-        sentences.push(
-            "--switches prefers one leaf switch without waiting for it; --near=leaf:required waits"
-                .to_owned(),
-        );
+        let text = "--switches prefers one leaf switch without waiting; --near=leaf:required waits";
+        sentences.push(text.to_owned());
     }
     let variable = options.mail_user.as_deref().filter(|to| is_variable(to));
-    sentences.extend(variable.map(told_of_variable));
+    sentences.extend(variable.map(variable_warning));
     sentences
 }
 
-/// What the controller is asked for a script with these options.
+/// The request to submit a script with these options.
 ///
 /// # Errors
-/// [`Failure`] when something in it does not make sense.
+/// [`Failure`] when a part of it is invalid.
 pub fn request(
     options: &Options,
     script: &Script,
     args: &[String],
     shell: &Shell,
 ) -> Result<SubmitRequest, Failure> {
-    let ask = ask::ask(options, script, args, shell)?;
+    let ask = job_request::build(options, script, args, shell)?;
     let failed = || format!("failed to submit {}", script.origin);
     check_ask(&ask).with_context(failed)?;
     let export = options.export.clone().unwrap_or_default();
-    let directory = ask::text(&shell.directory)?;
+    let directory = job_request::path_text(&shell.directory)?;
     let environment = environment::for_job(&export, &shell.environment, &directory);
     check_environment(&environment).with_context(failed)?;
     if !shell.unreadable.is_empty() {
-        warn(&format!("not UTF-8, so not passed on: {}", shell.unreadable.join(", ")));
+        warn(&format!(
+            "environment variables that are not UTF-8 are not passed on: {}",
+            shell.unreadable.join(", ")
+        ));
     }
     Ok(SubmitRequest { request_key: request_key()?, ask, script: script.text.clone(), environment })
 }
 
-/// As the controller keeps it: `NAME=value` and a NUL byte each.
+/// Checks the size as stored by the controller: `NAME=value` and a NUL byte for each variable.
 fn check_environment(environment: &BTreeMap<String, String>) -> Result<(), AskError> {
     let bytes: usize = environment.iter().map(|(name, value)| name.len() + value.len() + 2).sum();
     if bytes > ENVIRONMENT_BYTES_MAX { Err(AskError::EnvironmentTooLarge(bytes)) } else { Ok(()) }
 }
 
-/// A key that no other submission has.
+/// A random key that no other submission has.
 ///
 /// # Errors
-/// [`Failure`] when there is no randomness.
+/// [`Failure`] when /dev/urandom cannot be read.
 pub fn request_key() -> Result<RequestKey, Failure> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")

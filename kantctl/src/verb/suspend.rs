@@ -1,10 +1,10 @@
-//! `kantctl suspend`: lets running jobs stand still where they are.
+//! `kantctl suspend`: stops the processes of running jobs without ending them.
 
-use super::steer;
+use super::bulk_action;
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -12,11 +12,10 @@ Examples:
   kantctl suspend 42_[4-9] 50
   kantctl resume 42
 
-For operators. A suspended job keeps all that it was given: its CPUs and GPUs are nobody else's,
-what it holds in memory and in the GPUs' memory stays there. Its processes stand still, and its
-time limit with them; a deadline does not.";
+Operators only. A suspended job keeps its allocation: no other job can use its CPUs and GPUs, and
+its memory and GPU memory stay in use. Its processes and its time limit are stopped; a deadline is
+not.";
 
-/// Arguments of `suspend`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -30,6 +29,6 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let keys = keys::all(&args.keys);
-    steer::jobs(&keys, "suspend", Again::IfUnanswered, "Suspended", server, screen).await
+    let keys = keys::flatten(&args.keys);
+    bulk_action::jobs(&keys, "suspend", Retry::IfUnanswered, "Suspended", server, screen).await
 }

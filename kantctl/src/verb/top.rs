@@ -1,12 +1,12 @@
-//! `kantctl top`: the cluster and its jobs, live. Never leaves a terminal other than it found it:
-//! whatever ends it, the guard gives the screen and its modes back.
+//! `kantctl top`: the cluster and its jobs on a live screen. A guard restores the terminal on every
+//! exit path.
 
 use super::filter::Filter;
 use crate::failure::{Failure, Kind, OK};
+use crate::full_screen::{FullScreen, Key};
 use crate::output::top::{self, Shows, View};
 use crate::output::{Screen, screen::note};
 use crate::server::Server;
-use crate::terminal::{Key, Terminal};
 use common::wire::api::{JobList, MetricsView, Status};
 use std::time::Duration;
 
@@ -16,33 +16,32 @@ Examples:
   kantctl top --me --interval 5
 
 Keys:
-  q  quit           m  my jobs only      arrows, PgUp, PgDn  scroll
-  a  all jobs       r  those that run    w  those that wait";
+  q  quit           m  only your jobs    arrows, PgUp, PgDn  scroll
+  a  all jobs       r  running jobs      w  waiting jobs";
 
-/// Arguments of `top`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    #[command(flatten)]
-    pub filter: Filter,
-    /// Seconds between two looks
+    /// Seconds between updates
     #[arg(short, long, value_name = "SECONDS", default_value_t = 2,
           value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub interval: u64,
+    #[command(flatten)]
+    pub filter: Filter,
 }
 
 /// Shows the cluster until `q`, or a signal.
 ///
 /// # Errors
-/// [`Failure`] when there is no terminal, or the controller does not answer at first.
+/// [`Failure`] when there is no terminal, or the controller does not answer the first request.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     if screen.json {
-        let refused = Failure::usage(anyhow::anyhow!("`top` draws a screen, and has no JSON"));
-        return Err(refused.hint("`kantctl watch` tells what happens as JSON, line by line"));
+        let refused = Failure::usage(anyhow::anyhow!("`top` is a live screen without JSON output"));
+        return Err(refused.hint("`kantctl watch --json` prints events as JSON lines"));
     }
-    // Before the screen is taken: what is wrong is told where it can be read afterwards.
-    let mut seen = look(args, server).await?;
-    let mut terminal = Terminal::take()?;
+    // The first request precedes full-screen mode, so that its errors stay visible.
+    let mut seen = fetch_state(args, server).await?;
+    let mut terminal = FullScreen::enter()?;
     let mut view = View { shows: Shows::All, mine: args.filter.me, first: 0 };
     let period = Duration::from_secs(args.interval);
     let mut next = tokio::time::Instant::now() + period;
@@ -63,9 +62,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             Ok(Key::Resized | Key::Letter(_)) => {}
             Err(_) => {
                 next = tokio::time::Instant::now() + period;
-                match look_again(args, server).await {
+                match refresh_state(args, server).await {
                     Ok(now) => seen = now,
-                    // An election, a restart: what was seen stays, with its age.
+                    // During an election or a restart the old data stays, with its age.
                     Err(failure) => seen.trouble = Some(failure.to_string()),
                 }
             }
@@ -79,14 +78,14 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-async fn look(args: &Args, server: &Server) -> Result<top::Seen, Failure> {
+async fn fetch_state(args: &Args, server: &Server) -> Result<top::Seen, Failure> {
     let status: Status = server.get("/v1/status").await?;
     let metrics: MetricsView = server.get("/v1/metrics").await?;
-    let list: JobList = args.filter.ask_typed(server, false).await?;
+    let list: JobList = args.filter.fetch_typed(server, false).await?;
     Ok(top::Seen { status, metrics, jobs: list.jobs, as_of: list.as_of, trouble: None })
 }
 
-/// Without talk on stderr, which is the same terminal.
-async fn look_again(args: &Args, server: &Server) -> Result<top::Seen, Failure> {
-    look(args, &server.impatient()).await
+/// Without messages on stderr, which is the same terminal.
+async fn refresh_state(args: &Args, server: &Server) -> Result<top::Seen, Failure> {
+    fetch_state(args, &server.without_retries()).await
 }

@@ -1,12 +1,11 @@
-//! `kantctl update`: changes what waiting jobs ask for; they keep their place. Of those that have
-//! started, how long they may run and what they are called. Never decides what may be changed: the
-//! controller does.
+//! `kantctl update`: changes the request of waiting jobs, which keep their position, and a few
+//! settings of started ones. The controller decides what may be changed.
 
-use super::steer;
+use super::bulk_action::{self, Action};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::what_if::patch_of;
 use common::id::JobKey;
 use common::time::Span;
@@ -20,22 +19,21 @@ Examples:
   kantctl update 43 --array-limit=8
   kantctl update 44 --time=-30 --comment='it is enough'
 
-Jobs that wait keep their id and their place. Of a job that has started, --time (its user lowers it,
-operators raise it, too), --job-name, --comment, --mail-type and --mail-user can be changed. What was asked for is taken away
-by --gpus=0, --gpu-kind=any, --comment= and by `none` (--qos, --near, --begin, --deadline,
---dependency, --reservation, --array-limit, --constraint, --nodelist, --exclude). The tasks of an
-array are changed together, and all but the above and --array-limit before the first starts.
-`kantctl explain 42 --what-if 'gpus=2'` says beforehand
-what a change would bring.";
+Waiting jobs keep their id and their position. Of a started job only --time (its user can lower it,
+operators also raise it), --job-name, --comment, --mail-type and --mail-user can be changed. To
+remove a part of the request, use --gpus=0, --gpu-kind=any, --comment= or `none` (--qos, --near,
+--begin, --deadline, --dependency, --reservation, --array-limit, --constraint, --nodelist,
+--exclude). The tasks of an array are changed together; once the first has started, only the
+settings above and --array-limit can be changed. `kantctl explain 42 --what-if 'gpus=2'` shows the
+effect of a change beforehand.";
 
-/// Arguments of `update`.
 #[derive(clap::Args, Debug, Default)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Jobs: 42
     #[arg(required = true, value_name = "JOB")]
     pub keys: Vec<Keys>,
-    /// Time limit: minutes, h:m:s, d-h, 90m, 2h; +30 or -30: so much more or less than it has
+    /// Time limit: minutes, h:m:s, d-h, 90m, 2h; +30 or -30 change the current limit
     #[arg(short = 't', long, value_name = "[+|-]TIME", allow_hyphen_values = true)]
     pub time: Option<String>,
     /// GPUs in the whole job: 8, h100:8, 0.5
@@ -44,70 +42,70 @@ pub struct Args {
     /// GPUs on each node
     #[arg(long, value_name = "[KIND:]COUNT")]
     pub gpus_per_node: Option<String>,
-    /// The kind of GPU, one of several (h100|a100), or any
+    /// Kind of GPU, alternatives (h100|a100), or any
     #[arg(long, value_name = "KIND")]
     pub gpu_kind: Option<String>,
-    /// How many nodes; without --ntasks, each keeps as many tasks
+    /// Number of nodes; without --ntasks the tasks per node stay the same
     #[arg(short = 'N', long, value_name = "COUNT")]
     pub nodes: Option<String>,
-    /// Tasks in all, or a range (2-8)
+    /// Number of tasks, or a range (2-8)
     #[arg(short = 'n', long, value_name = "COUNT[-COUNT]")]
     pub ntasks: Option<String>,
-    /// CPUs for each task
+    /// CPUs per task
     #[arg(short = 'c', long, value_name = "COUNT")]
     pub cpus_per_task: Option<String>,
-    /// Memory on each node, in MiB or with K, M, G, T
+    /// Memory per node, in MiB or with K, M, G, T
     #[arg(long, value_name = "SIZE")]
     pub mem: Option<String>,
-    /// The queue
+    /// Queue
     #[arg(short = 'p', long, visible_alias = "partition", value_name = "NAME")]
     pub queue: Option<String>,
-    /// The quality of service
+    /// Quality of service
     #[arg(short = 'q', long, value_name = "NAME")]
     pub qos: Option<String>,
-    /// Nodes near to each other: leaf, leaf:required
+    /// Prefer or require nodes in one topology group: leaf, leaf:required
     #[arg(long, value_name = "LEVEL[:required]")]
     pub near: Option<String>,
-    /// Not before: now+1hour, 16:30, tomorrow
+    /// Earliest start: now+1hour, 16:30, tomorrow
     #[arg(long, value_name = "WHEN")]
     pub begin: Option<String>,
-    /// Over by then, or never started
+    /// Deadline: the job must end by then, or never starts
     #[arg(long, value_name = "WHEN")]
     pub deadline: Option<String>,
-    /// Which other jobs it waits for: afterok:20, or none
+    /// Jobs to wait for: afterok:20, or none
     #[arg(short = 'd', long, value_name = "RULE:JOB")]
     pub dependency: Option<String>,
-    /// Run in this booking
+    /// Run in this reservation
     #[arg(long, value_name = "NAME")]
     pub reservation: Option<String>,
-    /// At most so many tasks of the array at once
+    /// Run at most COUNT tasks of the array at once
     #[arg(long, value_name = "COUNT")]
     pub array_limit: Option<String>,
-    /// What its nodes must have: a100&ib
+    /// Required features of nodes: a100&ib
     #[arg(short = 'C', long, value_name = "FEATURES")]
     pub constraint: Option<String>,
-    /// Only these nodes
+    /// Use only these nodes
     #[arg(short = 'w', long, value_name = "NODES")]
     pub nodelist: Option<String>,
-    /// Not these nodes
+    /// Do not use these nodes
     #[arg(short = 'x', long, value_name = "NODES")]
     pub exclude: Option<String>,
-    /// Whom to charge
+    /// Account to charge
     #[arg(short = 'A', long, value_name = "ACCOUNT")]
     pub account: Option<String>,
-    /// Stand back for others; below 0: operators
+    /// Lower the priority by NUMBER; operators can use negative values
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     pub nice: Option<String>,
-    /// Its name
+    /// Job name
     #[arg(short = 'J', long, value_name = "NAME")]
     pub job_name: Option<String>,
-    /// A word of yours
+    /// Comment
     #[arg(long, value_name = "TEXT")]
     pub comment: Option<String>,
-    /// Letters about what: END,FAIL, or NONE
+    /// Events that send an e-mail: END,FAIL, or NONE
     #[arg(long, value_name = "EVENTS")]
     pub mail_type: Option<String>,
-    /// To whom; nobody named: its owner
+    /// Recipient of e-mails [default: the job's owner]
     #[arg(long, value_name = "ADDRESS")]
     pub mail_user: Option<String>,
 }
@@ -145,16 +143,16 @@ impl Args {
     }
 }
 
-/// Is it more or less than what a job has?
+/// Whether a time is relative to the current time limit (`+30`, `-30`).
 #[must_use]
 pub fn is_relative(time: &str) -> bool {
     time.starts_with(['+', '-'])
 }
 
-/// A time limit by what the job has now.
+/// Converts a relative time limit to an absolute one, from the job's current limit.
 ///
 /// # Errors
-/// [`Failure`] when it has none, nothing would be left, or the controller does not answer.
+/// [`Failure`] when the job has none, nothing would be left, or the controller does not answer.
 pub async fn absolute(time: &str, key: JobKey, server: &Server) -> Result<String, Failure> {
     let (sign, by) = time.split_at(1);
     let by: Span =
@@ -162,14 +160,14 @@ pub async fn absolute(time: &str, key: JobKey, server: &Server) -> Result<String
     let list: JobList = server.get(&format!("/v1/jobs/{key}")).await?;
     let has = list.jobs.first().and_then(|job| job.ask.time_limit);
     let Some(has) = has else {
-        let none = format!("job {key} has no time limit: give it one without + or -");
+        let none = format!("job {key} has no time limit: set one without + or -");
         return Err(Failure::usage(anyhow::Error::msg(none)));
     };
     let now = if sign == "+" { has.0.checked_add(by.0) } else { has.0.checked_sub(by.0) };
     match now.filter(|now| *now > 0).map(Span) {
         Some(now) => Ok(now.to_string()),
         None => {
-            let none = format!("job {key} has a time limit of {has}: nothing would be left of it");
+            let none = format!("job {key} has a time limit of {has}: no time would be left");
             Err(Failure::usage(anyhow::Error::msg(none)))
         }
     }
@@ -178,19 +176,19 @@ pub async fn absolute(time: &str, key: JobKey, server: &Server) -> Result<String
 /// Changes jobs.
 ///
 /// # Errors
-/// [`Failure`] when nothing is to be changed, a value does not read, or the controller cannot be
-/// reached.
+/// [`Failure`] when there is no change, a value is invalid, or the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     if args.changes().next().is_none() {
-        let nothing = "say what is to be changed, as with --time=2h: see `kantctl update --help`";
+        let nothing =
+            "no change is given: use options such as --time=2h, see `kantctl update --help`";
         return Err(Failure::usage(anyhow::anyhow!(nothing)));
     }
-    let keys = keys::all(&args.keys);
+    let keys = keys::flatten(&args.keys);
     let time = match (args.time.as_deref().filter(|time| is_relative(time)), keys.as_slice()) {
         (None, _) => args.time.clone(),
         (Some(time), [key]) => Some(absolute(time, *key, server).await?),
         (Some(time), _) => {
-            let several = format!("--time={time} is for one job at a time: name one");
+            let several = format!("--time={time} can change only one job at a time: name one");
             return Err(Failure::usage(anyhow::Error::msg(several)));
         }
     };
@@ -200,11 +198,11 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         _ => (key, value),
     });
     let patch = patch_of(changes).map_err(Failure::usage)?;
-    let wish = serde_json::to_value(UpdateRequest { patch })
+    let request = serde_json::to_value(UpdateRequest { patch })
         .map_err(|error| Failure::usage(anyhow::anyhow!("failed to write the request: {error}")))?;
     let path = |key: &str| format!("/v1/jobs/{key}/update");
-    let wish = (&wish, Again::IfUnanswered);
-    steer::each(&keys, path, wish, "Updated", server, screen).await
+    let action = Action { body: &request, retry: Retry::IfUnanswered, done: "Updated" };
+    bulk_action::each(&keys, path, action, server, screen).await
 }
 
 #[cfg(test)]
@@ -220,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_changed_and_nothing_else() {
+    fn only_given_options_are_changed() {
         let line = ["update", "42", "-t", "2h", "--deadline", "none"];
         let args = Line::try_parse_from(line).unwrap().args;
         let patch = patch_of(args.changes()).unwrap();

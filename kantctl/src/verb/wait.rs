@@ -1,6 +1,6 @@
-//! `kantctl wait`: until jobs are over; the exit code is theirs.
+//! `kantctl wait`: waits until jobs end, and exits with their exit code.
 
-use super::ask::{self, Answer};
+use super::fetch::{self, Answer};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -22,18 +22,17 @@ Examples:
   kantctl wait 42 43_[0-9]
 
 Exit codes:
-  The job's: 0 if it completed, its own code, 128+N if signal N ended it, else 1; of several
-  jobs the largest. Without an answer from the controller: 3.";
+  The job's: 0 if it completed, its own exit code, 128+N if signal N ended it, otherwise 1; of
+  several jobs the largest. If the controller does not answer: 3.";
 
-/// How long a controller may be away before waiting is given up.
+/// How long a controller may be unreachable before waiting is given up.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// More tasks of an array than this are counted, not listed.
-const FAREWELLS_MAX: usize = 8;
+/// The most tasks of an array that are listed; larger arrays are summarized.
+const MESSAGES_MAX: usize = 8;
 
 const TICK: Duration = Duration::from_millis(120);
 
-/// Arguments of `wait`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -47,36 +46,37 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller does not answer, or does not know one of them.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let keys = keys::all(&args.keys);
-    // A job that does not exist is told at once, not after the others.
+    let keys = keys::flatten(&args.keys);
+    // Unknown jobs are reported at once, before waiting for the others.
     for key in &keys {
-        ask::jobs(server, *key, Duration::ZERO).await?;
+        fetch::jobs(server, *key, Duration::ZERO).await?;
     }
     let ended = until_done(server, &keys).await?;
     if screen.json {
         let raw: Vec<Value> = ended.iter().map(|answer| answer.raw.clone()).collect();
-        screen.answer(&ask::join(raw, "jobs"))?;
+        screen.answer(&fetch::join(raw, "jobs"))?;
     }
     Ok(worst(&ended))
 }
 
-/// Waits until all of these are over, and says of each on stderr how it ended.
+/// Waits until all of these jobs have ended, and prints on stderr how each ended.
 ///
 /// # Errors
-/// [`Failure`] when the controller does not answer for long, or forgets one of them.
+/// [`Failure`] when the controller does not answer for a long time, or forgets one of them.
 pub async fn until_done(server: &Server, keys: &[JobKey]) -> Result<Vec<Answer<JobList>>, Failure> {
     let progress = progress();
     let mut ended = Vec::new();
     for key in keys {
         let list = wait_for(server, *key, &progress).await?;
-        progress.suspend(|| farewells(*key, &list.typed.jobs).iter().for_each(|text| note(text)));
+        progress
+            .suspend(|| end_messages(*key, &list.typed.jobs).iter().for_each(|text| note(text)));
         ended.push(list);
     }
     progress.finish_and_clear();
     Ok(ended)
 }
 
-/// A spinner, drawn on a terminal only.
+/// A spinner, shown on a terminal only.
 fn progress() -> ProgressBar {
     let progress = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
@@ -93,7 +93,7 @@ async fn wait_for(
     key: JobKey,
     progress: &ProgressBar,
 ) -> Result<Answer<JobList>, Failure> {
-    // The first answer comes at once, so that the spinner has something to say.
+    // The first request does not wait, so that the spinner has a message.
     let mut seconds = if progress.is_hidden() { POLL_SECONDS } else { 0 };
     loop {
         let path = format!("/v1/jobs/{key}/wait?seconds={seconds}");
@@ -102,7 +102,7 @@ async fn wait_for(
         let waiting = answer.typed.jobs.iter().find(|job| job.phase != Phase::Done);
         let Some(job) = waiting else { return Ok(answer) };
         progress.set_message(format!("{} {} {}", job.key, job.state, where_or_why(job)));
-        // A controller that is shutting down may answer early: never ask in a tight loop.
+        // A controller that is shutting down may answer early; this prevents a tight loop.
         if seconds > 0 && asked.elapsed() < Duration::from_secs(1) {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
@@ -110,22 +110,22 @@ async fn wait_for(
     }
 }
 
-/// What is said of a job, or an array; of a large array only how many tasks ended in which state.
-fn farewells(key: JobKey, jobs: &[JobView]) -> Vec<String> {
-    if jobs.len() <= FAREWELLS_MAX {
-        return jobs.iter().map(farewell).collect();
+/// Messages about the end of a job or an array; of a large array the number of tasks by state.
+fn end_messages(key: JobKey, jobs: &[JobView]) -> Vec<String> {
+    if jobs.len() <= MESSAGES_MAX {
+        return jobs.iter().map(end_message).collect();
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     jobs.iter().for_each(|job| *counts.entry(&job.state).or_default() += 1);
     let counts: Vec<String> =
         counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
-    vec![format!("job {key} is over: {}", counts.join(", "))]
+    vec![format!("job {key} ended: {}", counts.join(", "))]
 }
 
-fn farewell(job: &JobView) -> String {
+fn end_message(job: &JobView) -> String {
     let how = ending(job);
     let gap = if how.is_empty() { "" } else { ": " };
-    format!("job {} is over: {}{gap}{}", job.key, job.state, shown(&how))
+    format!("job {} ended: {}{gap}{}", job.key, job.state, shown(&how))
 }
 
 /// The largest exit code of all these jobs.
@@ -134,7 +134,7 @@ pub fn worst(ended: &[Answer<JobList>]) -> u8 {
     ended.iter().flat_map(|list| &list.typed.jobs).map(code).max().unwrap_or(0)
 }
 
-/// The exit code a job stands for.
+/// The exit code that represents a job.
 #[must_use]
 pub fn code(job: &JobView) -> u8 {
     let exit = job.exit.map_or(0, |exit| exit.shell_code());

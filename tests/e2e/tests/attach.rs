@@ -163,7 +163,7 @@ fn a_slow_client_misses_output_and_does_not_block_the_step() -> anyhow::Result<(
     slow.stderr.take().context("no errors")?.read_to_string(&mut stderr)?;
     slow.wait()?;
     assert!(seen.lines().count() < LINES as usize, "the client missed no output");
-    assert!(stderr.contains("missed some output"), "{stderr}");
+    assert!(stderr.contains("bytes of output were missed"), "{stderr}");
     Ok(())
 }
 
@@ -213,8 +213,8 @@ fn attaching_to_a_foreign_missing_or_ended_step_is_refused() -> anyhow::Result<(
         assert!(answer.stderr.contains("belongs to"), "{answer:?}");
     }
     let answer = kantctl.run(&["attach", &format!("{id}.5")])?;
-    assert!(answer.stderr.contains(&format!("step {id}.5 is not known")), "{answer:?}");
-    assert!(answer.stderr.contains(&format!("steps that run: {step}")), "{answer:?}");
+    assert!(answer.stderr.contains(&format!("step {id}.5 is unknown")), "{answer:?}");
+    assert!(answer.stderr.contains(&format!("running steps: {step}")), "{answer:?}");
     run.send("end")?;
     assert_eq!(run.end()?.0, Some(7));
     kantctl.finished(&id)?;
@@ -224,7 +224,7 @@ fn attaching_to_a_foreign_missing_or_ended_step_is_refused() -> anyhow::Result<(
     for step in [step, format!("{script}.3")] {
         let answer = kantctl.run(&["attach", &step])?;
         assert_eq!(answer.code, 1, "{answer:?}");
-        assert!(answer.stderr.contains(&format!("step {step} does not run")), "{answer:?}");
+        assert!(answer.stderr.contains(&format!("step {step} is not running")), "{answer:?}");
     }
     let answer = kantctl.run(&["attach", "4711"])?;
     assert!(answer.stderr.contains("there is no job 4711"), "{answer:?}");

@@ -30,7 +30,7 @@ fn a_job_for_one_to_four_nodes_starts_on_two_and_sees_two() -> anyhow::Result<()
     }
     assert!(!kantctl.dir().join("rank-2").exists());
     let refused = kantctl.run(&["submit", "--wrap", "true", "-N", "1-4", "-n", "8"])?;
-    assert!(refused.code == 2 && refused.stderr.contains("one number of nodes"), "{refused:?}");
+    assert!(refused.code == 2 && refused.stderr.contains("single number of nodes"), "{refused:?}");
     let refused = kantctl.run(&["submit", "--wrap", "true", "-N", "3-4", "--mem=16M"])?;
     assert!(refused.code == 1 && refused.stderr.contains("3 nodes"), "{refused:?}");
     Ok(())

@@ -125,7 +125,7 @@ fn an_allocation_without_a_shell_stays_until_cancelled_and_accepts_steps() -> an
     kantctl.ok(&["cancel", &id])?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Cancelled));
     let refused = kantctl.run(&["run", "--in", &id, "true"])?;
-    assert!(refused.stderr.contains("does not run"), "{refused:?}");
+    assert!(refused.stderr.contains("is not running"), "{refused:?}");
     let _: JobList = kantctl.json(&["queue"]).context("the controller answers")?;
     Ok(())
 }

@@ -30,7 +30,7 @@ pub fn jobs(words: &[Target]) -> Vec<JobKey> {
         Target::Jobs(keys) => Some(keys.clone()),
         Target::Step(..) => None,
     });
-    keys::all(&jobs.collect::<Vec<_>>())
+    keys::flatten(&jobs.collect::<Vec<_>>())
 }
 
 /// The steps among the arguments.

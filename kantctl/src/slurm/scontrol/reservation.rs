@@ -7,7 +7,7 @@ use super::Args;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::note;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::slurm::calendar;
 use crate::submission::gpus::read_kinds;
 use crate::submission::value::read_count;
@@ -215,7 +215,7 @@ pub(super) async fn create(
         maintenance: fields.maintenance.unwrap_or_default(),
         comment: fields.comment.unwrap_or_default(),
     };
-    let made: ReservationList = server.post("/v1/reservations", &request, Again::IfUnsent).await?;
+    let made: ReservationList = server.post("/v1/reservations", &request, Retry::IfUnsent).await?;
     if !args.quiet {
         screen.line(&format!("Reservation created: {}", request.name))?;
     }
@@ -279,7 +279,7 @@ pub(super) async fn delete(words: &[&str], server: &Server) -> Result<u8, Failur
     for name in names.iter().flat_map(|names| names.split(',')) {
         let name: ReservationName = name.parse().map_err(Failure::usage)?;
         let path = format!("/v1/reservations/{name}/delete");
-        server.post::<Value, Value>(&path, &Value::Null, Again::IfUnsent).await?;
+        server.post::<Value, Value>(&path, &Value::Null, Retry::IfUnsent).await?;
     }
     Ok(OK)
 }

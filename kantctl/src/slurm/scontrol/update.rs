@@ -4,7 +4,7 @@
 use super::{Args, jobs, reservation};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::value::read_count;
 use crate::submission::what_if::patch_of;
 use crate::verb::update::{absolute, is_relative};
@@ -130,7 +130,7 @@ async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<
         let patch = patch_of(changes.into_iter()).map_err(Failure::usage)?;
         let request = UpdateRequest { patch };
         let path = format!("/v1/jobs/{key}/update");
-        server.post::<_, Value>(&path, &request, Again::IfUnanswered).await?;
+        server.post::<_, Value>(&path, &request, Retry::IfUnanswered).await?;
     }
     Ok(OK)
 }
@@ -144,7 +144,7 @@ async fn resize(key: JobKey, count: &str, server: &Server) -> Result<bool, Failu
     let nodes = Nodes(read_count(count).map_err(Failure::usage)?);
     let request = ResizeRequest { size: JobSize::Nodes(nodes) };
     let path = format!("/v1/jobs/{key}/resize");
-    server.post::<_, Value>(&path, &request, Again::IfUnanswered).await?;
+    server.post::<_, Value>(&path, &request, Retry::IfUnanswered).await?;
     Ok(true)
 }
 
@@ -179,7 +179,7 @@ async fn node(which: &str, fields: &[(String, &str)], server: &Server) -> Result
     };
     for name in expand(which).map_err(Failure::usage)? {
         let path = format!("/v1/nodes/{name}/{verb}");
-        server.post::<Value, Value>(&path, &request, Again::IfUnanswered).await?;
+        server.post::<Value, Value>(&path, &request, Retry::IfUnanswered).await?;
     }
     Ok(OK)
 }

@@ -5,7 +5,7 @@
 use crate::failure::Failure;
 use crate::output::screen::warn;
 use crate::signals::Signals;
-use crate::submission::components::BETWEEN;
+use crate::submission::components::SEPARATOR;
 use anyhow::Context;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -19,13 +19,13 @@ use tokio::task::JoinSet;
 /// Whether the arguments are several command lines separated by `:`, in a heterogeneous job.
 #[must_use]
 pub fn is_requested(words: &[OsString]) -> bool {
-    split(words, &crate::verb::run::surroundings()).is_some()
+    split(words, &crate::verb::run::environment_variables()).is_some()
 }
 
 /// The command lines; `None`: there is only one.
 fn split(words: &[OsString], around: &BTreeMap<String, String>) -> Option<Vec<Vec<OsString>>> {
     let (_, words) = words.split_first()?;
-    let parts: Vec<&[OsString]> = words.split(|word| word == BETWEEN).collect();
+    let parts: Vec<&[OsString]> = words.split(|word| word == SEPARATOR).collect();
     if !around.contains_key("KANT_SET_SIZE") || parts.len() < 2 {
         return None;
     }
@@ -42,7 +42,7 @@ fn split(words: &[OsString], around: &BTreeMap<String, String>) -> Option<Vec<Ve
 /// # Errors
 /// [`Failure`] when an srun process cannot be started.
 pub async fn run(words: &[OsString]) -> Result<u8, Failure> {
-    let parts = split(words, &crate::verb::run::surroundings()).unwrap_or_default();
+    let parts = split(words, &crate::verb::run::environment_variables()).unwrap_or_default();
     let mut signals = Signals::take()?;
     let own = std::env::current_exe().context("failed to find the path of srun's program")?;
     let mut running = JoinSet::new();

@@ -4,7 +4,7 @@
 use super::job_options::JobOptions;
 use crate::failure::Failure;
 use crate::server::Server;
-use crate::step::ground::Ground;
+use crate::step::job_allocation::JobAllocation;
 use crate::submission::options;
 use common::hostlist;
 use common::id::{FeatureName, NodeName};
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 pub async fn select(
     asked: &JobOptions,
     nodelist: Option<&str>,
-    ground: &Ground,
+    ground: &JobAllocation,
     server: &Server,
 ) -> Result<Option<String>, Failure> {
     let (None, None) = (&asked.exclude, &asked.constraint) else {
@@ -39,7 +39,7 @@ pub async fn select(
 fn remaining(
     asked: &JobOptions,
     nodelist: Option<&str>,
-    ground: &Ground,
+    ground: &JobAllocation,
     known: &[(NodeName, Vec<FeatureName>)],
 ) -> Result<Option<String>, Failure> {
     let wrong = |text: String| Failure::usage(anyhow::Error::msg(text));
@@ -95,13 +95,13 @@ fn remaining(
 /// [`Failure`] when it requests more, or the size is invalid.
 pub fn check_memory(
     asked: &JobOptions,
-    ground: &Ground,
+    ground: &JobAllocation,
     environment: &BTreeMap<String, String>,
 ) -> Result<(), Failure> {
     let Some(text) = &asked.mem else { return Ok(()) };
     let read = options::read_words(&[format!("--mem={text}")]);
     let wrong = |text: String| Failure::usage(anyhow::Error::msg(text));
-    let asked = read.map_err(|error| wrong(crate::submission::complaint::explain(&error)))?.mem;
+    let asked = read.map_err(|error| wrong(crate::submission::parse_error::explain(&error)))?.mem;
     let of_job = environment.get("SLURM_MEM_PER_NODE").and_then(|mib| mib.parse().ok());
     let of_job = of_job.map(Bytes::from_mib).filter(|_| ground.here.is_some());
     match (asked, of_job) {
@@ -129,8 +129,8 @@ mod tests {
         all.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     }
 
-    fn ground() -> Ground {
-        Ground::around(&environment()).unwrap().unwrap()
+    fn ground() -> JobAllocation {
+        JobAllocation::around(&environment()).unwrap().unwrap()
     }
 
     fn asked(exclude: Option<&str>, constraint: Option<&str>) -> JobOptions {

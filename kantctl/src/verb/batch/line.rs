@@ -1,48 +1,47 @@
-//! One line of a batch: the words of a submission, or the same as JSON. Never submits it.
+//! A line of a batch: the arguments of a submission, as words or as JSON.
 
 use crate::failure::Failure;
 use crate::submission::options::Options;
 use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
-use crate::submission::words::split;
-use crate::submission::{complaint, components, environment};
+use crate::submission::shell_words::split;
+use crate::submission::{components, environment, parse_error};
 use crate::verb::submit;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use common::wire::api::SubmitRequest;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A line as clap knows it.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true, args_override_self = true)]
-struct Line {
+struct BatchLine {
     #[command(flatten)]
     one: submit::Args,
 }
 
-/// Reads lines, one after the other.
-pub(super) struct Lines {
+/// Reads the lines of a batch.
+pub(super) struct LineReader {
     command: clap::Command,
     shell: Shell,
-    /// The command line's options over those of the environment.
+    /// Options of the command line, over those of the environment.
     usual: Options,
-    /// By path: a batch runs one script many times.
+    /// By path, because many lines of a batch run the same script.
     scripts: BTreeMap<String, (Script, Options)>,
     warnings: BTreeSet<String>,
 }
 
-impl Lines {
-    /// For lines that do not say otherwise than these options.
+impl LineReader {
+    /// A reader that applies these options to lines that do not set them.
     pub fn new(options: &Options) -> Result<Self, Failure> {
-        let shell = Shell::look()?;
+        let shell = Shell::current()?;
         let usual = options.clone().over(environment::read_options(&shell.environment)?);
-        let mut command = Line::command();
+        let mut command = BatchLine::command();
         command.build();
         let (scripts, warnings) = (BTreeMap::new(), BTreeSet::new());
         Ok(Self { command, shell, usual, scripts, warnings })
     }
 
-    /// What a line asks for; `None`: it is empty or a comment.
+    /// The request of a line; `None` if it is empty or a comment.
     pub fn request(&mut self, text: &str) -> Result<Option<SubmitRequest>, Failure> {
         let words = match text.trim_start().starts_with('{') {
             true => from_json(text)?,
@@ -52,23 +51,27 @@ impl Lines {
             return Ok(None);
         }
         let parsed = self.command.try_get_matches_from_mut(words);
-        let line = parsed.and_then(|matches| Line::from_arg_matches(&matches));
+        let line = parsed.and_then(|matches| BatchLine::from_arg_matches(&matches));
         let submit::Args { options, wrap, script } =
-            line.map_err(|error| usage(complaint::explain(&error)))?.one;
+            line.map_err(|error| usage(parse_error::explain(&error)))?.one;
         if options.wait {
-            return Err(usage("--wait is not for a line of a batch; `kantctl wait` waits".into()));
-        }
-        if script.first().is_some_and(|word| word == components::BETWEEN) {
             return Err(usage(
-                "a job of a batch has no components: submit it by itself".to_owned(),
+                "--wait cannot be used in a batch: run `kantctl wait` afterwards".into(),
+            ));
+        }
+        if script.first().is_some_and(|word| word == components::SEPARATOR) {
+            return Err(usage(
+                "a line of a batch cannot have components: submit such a job by itself".to_owned(),
             ));
         }
         if wrap.is_some() && !script.is_empty() {
-            return Err(usage("--wrap cannot be used with a script: give one of them".to_owned()));
+            return Err(usage(
+                "--wrap cannot be used with a script: give only one of them".to_owned(),
+            ));
         }
         let (script, directives, args) = match (wrap, script.as_slice()) {
             (Some(command), _) => (script::wrap(&command)?, Options::default(), &[][..]),
-            (None, []) => return Err(usage("name a script, or --wrap a command".to_owned())),
+            (None, []) => return Err(usage("give a script, or a command with --wrap".to_owned())),
             (None, [path, args @ ..]) => {
                 let (script, directives) = self.script(path)?;
                 (script, directives, args)
@@ -76,21 +79,23 @@ impl Lines {
         };
         let options = options.over(self.usual.clone()).over(directives);
         if options.test_only {
-            return Err(usage("--test-only is not for a batch: try one job at a time".to_owned()));
+            return Err(usage(
+                "--test-only cannot be used in a batch: test one job at a time".to_owned(),
+            ));
         }
-        self.warnings.extend(submit::passed_over(&options));
+        self.warnings.extend(submit::option_warnings(&options));
         submit::request(&options, &script, args, &self.shell).map(Some)
     }
 
-    /// What is worth a word about options, each once.
+    /// Warnings about options, without duplicates.
     pub fn warnings(&self) -> &BTreeSet<String> {
         &self.warnings
     }
 
-    /// A script and what its directives ask for, read once.
+    /// A script and its directives' options, read only once.
     fn script(&mut self, path: &str) -> Result<(Script, Options), Failure> {
         if path == "-" {
-            return Err(usage("a script of a batch cannot be standard input".to_owned()));
+            return Err(usage("a script in a batch cannot be read from standard input".to_owned()));
         }
         if let Some(known) = self.scripts.get(path) {
             return Ok(known.clone());
@@ -108,10 +113,10 @@ fn usage(text: String) -> Failure {
     Failure::usage(anyhow::Error::msg(text))
 }
 
-/// `{"gpus": 1, "hold": true, "script": "a.sh", "args": ["x"]}` as the words of a command line.
+/// Converts `{"gpus": 1, "hold": true, "script": "a.sh", "args": ["x"]}` to command line words.
 fn from_json(text: &str) -> Result<Vec<String>, Failure> {
-    let object: serde_json::Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| usage(format!("no JSON object: {error}")))?;
+    let object: serde_json::Map<String, Value> = serde_json::from_str(text)
+        .map_err(|error| usage(format!("invalid JSON object: {error}")))?;
     let (mut words, mut script, mut args) = (Vec::new(), None, Vec::new());
     for (name, value) in object {
         let option = format!("--{}", name.replace('_', "-"));
@@ -119,26 +124,28 @@ fn from_json(text: &str) -> Result<Vec<String>, Failure> {
             ("script", Value::String(path)) => script = Some(path),
             ("args", Value::Array(values)) => {
                 args = values.iter().map(plain).collect::<Option<_>>().ok_or_else(|| {
-                    usage("`args` are not texts and numbers: write [\"--seed\", 7]".to_owned())
+                    usage("`args` must be texts or numbers: write [\"--seed\", 7]".to_owned())
                 })?;
             }
             (_, Value::Null) => {}
             ("requeue", Value::Bool(false)) => words.push("--no-requeue".to_owned()),
             (_, Value::Bool(false)) => {
                 return Err(usage(format!(
-                    "`{name}` cannot be false: leave it out here and on the command line, which \
-                     speaks for lines that do not say it"
+                    "`{name}` cannot be false: leave it out here, and on the command line, whose \
+                     options apply to all lines"
                 )));
             }
             (_, Value::Bool(true)) => words.push(option),
             (_, value) => match plain(&value) {
                 Some(value) => words.push(format!("{option}={value}")),
-                None => return Err(usage(format!("`{name}` is no text, number or boolean"))),
+                None => {
+                    return Err(usage(format!("`{name}` must be a text, a number or a boolean")));
+                }
             },
         }
     }
     if script.is_none() && !args.is_empty() {
-        return Err(usage("`args` are a script's: name the `script`".to_owned()));
+        return Err(usage("`args` require a `script`".to_owned()));
     }
     words.extend(script);
     words.extend(args);
@@ -157,15 +164,15 @@ fn plain(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn lines() -> Lines {
-        let command = Line::command();
+    fn lines() -> LineReader {
+        let command = BatchLine::command();
         let shell = Shell { directory: "/home/ada".into(), ..Shell::default() };
         let usual = Options::default();
-        Lines { command, shell, usual, scripts: BTreeMap::new(), warnings: BTreeSet::new() }
+        LineReader { command, shell, usual, scripts: BTreeMap::new(), warnings: BTreeSet::new() }
     }
 
     #[test]
-    fn words_and_json_ask_for_the_same() {
+    fn words_and_json_make_the_same_request() {
         let mut lines = lines();
         let words =
             lines.request("--gpus=2 --hold --no-requeue -J 'a b' --wrap 'echo $X; true'").unwrap();
@@ -174,13 +181,13 @@ mod tests {
         let (words, json) = (words.unwrap(), lines.request(json).unwrap().unwrap());
         assert_eq!((&words.ask, &words.script), (&json.ask, &json.script));
         assert!(words.ask.hold && !words.ask.requeue && words.ask.name == "a b");
-        // It would not undo a --hold of the command line.
+        // False would not undo a --hold of the command line.
         let undone = lines.request("{\"hold\": false, \"wrap\": \"true\"}").unwrap_err();
         assert!(undone.to_string().contains("`hold` cannot be false"), "{undone}");
     }
 
     #[test]
-    fn lines_follow_each_other_without_a_trace() {
+    fn a_line_does_not_affect_the_next() {
         let mut lines = lines();
         assert!(lines.request("--hold --wrap true").unwrap().unwrap().ask.hold);
         assert!(!lines.request("--wrap true").unwrap().unwrap().ask.hold);
@@ -190,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_makes_no_sense_says_why() {
+    fn an_invalid_line_is_refused_with_its_reason() {
         for (text, word) in [
             ("--no-such-thing --wrap true", "--no-such-thing"),
             ("--gpus 1", "--wrap"),
@@ -202,8 +209,8 @@ mod tests {
             ("no-such-script.sh", "no-such-script.sh"),
         ] {
             let failure = lines().request(text).unwrap_err();
-            let said = format!("{:#}", failure.error);
-            assert!(said.contains(word), "{text}: {said}");
+            let message = format!("{:#}", failure.error);
+            assert!(message.contains(word), "{text}: {message}");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! What is added to the completions that clap makes: words that only the controller knows. Never
-//! another shell than bash, zsh and fish.
+//! Additions to the completions that clap generates, for bash, zsh and fish: words that only the
+//! controller knows.
 
 use clap::{Arg, Command};
 use clap_complete::Shell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Verbs and what their words are, as the command line says it by the names of their values.
+/// Verbs and the kinds of their arguments, derived from the value names.
 fn kinds() -> Vec<(String, &'static str)> {
     let mut all = Vec::new();
     collect(&crate::command(), "", &mut all);
@@ -28,12 +28,12 @@ fn collect(command: &clap::Command, above: &str, all: &mut Vec<(String, &'static
     }
 }
 
-/// Options whose values only the controller knows, as they are written: `--queue`, `-p`.
+/// Options with values that only the controller knows, in the form `--queue` or `-p`.
 fn options() -> Vec<(String, &'static str)> {
     let mut longs: Vec<(String, &'static str)> = Vec::new();
     let mut shorts: BTreeMap<char, Vec<Option<&'static str>>> = BTreeMap::new();
     collect_options(&crate::command(), &mut longs, &mut shorts);
-    // One letter may be another option's of another verb.
+    // A letter may mean something else in another verb.
     let shorts = shorts.into_iter().filter_map(|(short, kinds)| {
         let first = *kinds.first()?;
         let kind = first.filter(|_| kinds.iter().all(|kind| *kind == first))?;
@@ -72,7 +72,7 @@ fn kind_of(arg: &Arg) -> Option<&'static str> {
 }
 
 const BASH: &str = r#"
-# Words that the controller knows: asked of it where a job, a node or a queue is meant.
+# Completes names of jobs, nodes and queues by asking the controller.
 _kantctl_live() {
     local cur="${COMP_WORDS[COMP_CWORD]}" word kind="" words=() kept=()
     _kantctl "$@"
@@ -81,13 +81,13 @@ _kantctl_live() {
     done
     [[ $cur == -* || ${#words[@]} -eq 0 ]] && return 0
     local before="${COMP_WORDS[COMP_CWORD-1]}"
-    # bash takes --queue=gpu for three words.
+    # bash splits --queue=gpu into three words.
     [[ $cur == '=' ]] && cur="" before="= "
     [[ $before == '=' ]] && before="${COMP_WORDS[COMP_CWORD-2]}"
     [[ $before == '= ' ]] && before="${COMP_WORDS[COMP_CWORD-1]}"
     case "$before" in
 OPTIONS    esac
-    # Instead of the files that are offered where nothing is known.
+    # Replaces the file names that are offered by default.
     [[ -n $kind ]] && COMPREPLY=()
     [[ -n $kind ]] || case "${words[0]} ${words[1]-} " in
 CASES    esac
@@ -95,7 +95,7 @@ CASES    esac
     while IFS=$'\t' read -r word _; do
         [[ $word == "$cur"* ]] && kept+=("$word")
     done < <(kantctl completions --live "$kind" 2>/dev/null)
-    # Options are there for who types a dash.
+    # Options are offered after a dash only.
     for word in "${COMPREPLY[@]}"; do
         [[ $word == -* ]] || kept+=("$word")
     done
@@ -104,7 +104,7 @@ CASES    esac
 "#;
 
 const ZSH: &str = r#"
-# Words that the controller knows: asked of it where a job, a node or a queue is meant.
+# Completes names of jobs, nodes and queues by asking the controller.
 _kantctl_live() {
     local -a found
     found=(${(f)"$(_call_program $1 kantctl completions --live $1 2>/dev/null)"})
@@ -118,8 +118,8 @@ _kantctl_queues() { _kantctl_live queues }
 
 "#;
 
-/// These completions with those words.
-pub(super) fn with_live_words(shell: Shell, made: &str) -> String {
+/// The generated completions with these additions.
+pub(super) fn with_names_from_controller(shell: Shell, made: &str) -> String {
     match shell {
         Shell::Bash => bash(made),
         Shell::Zsh => zsh(made),
@@ -131,10 +131,10 @@ pub(super) fn with_live_words(shell: Shell, made: &str) -> String {
 fn bash(made: &str) -> String {
     let mut cases = String::new();
     let mut all = kinds();
-    // `show node` before `show`.
+    // `show node` must come before `show`.
     all.sort_by_key(|(path, _)| std::cmp::Reverse(path.matches(' ').count()));
     for (path, kind) in all {
-        // Writing to a text does not fail.
+        // Writing to a String does not fail.
         let _ = writeln!(cases, "        \"{path} \"*) kind={kind} ;;");
     }
     let mut known = String::new();
@@ -151,9 +151,10 @@ fn bash(made: &str) -> String {
     )
 }
 
-/// clap leaves words it knows nothing of to `_default`; their first word says what they are.
+/// clap completes arguments it knows nothing about by `_default`; the text before says what they
+/// are.
 fn zsh(made: &str) -> String {
-    let mut told = String::with_capacity(made.len() + ZSH.len());
+    let mut script = String::with_capacity(made.len() + ZSH.len());
     let options = options();
     for line in made.split_inclusive('\n') {
         let name = line.trim_start_matches(['\'', '*', ':']);
@@ -172,35 +173,35 @@ fn zsh(made: &str) -> String {
             line.starts_with('\'') && (of("=[") || of("+["))
         });
         match (line.starts_with('\'') && !kind.is_empty(), named) {
-            // With `*::` nothing but such words would be known from there on, and no option.
+            // With `*::` no option would be completed after the first such word.
             (true, _) => {
                 let rest = line.strip_prefix("'*::").map(|rest| format!("'*:{rest}"));
                 let all = rest.unwrap_or_else(|| line.to_owned());
-                told.push_str(&all.replace(":_default'", &format!(":_kantctl_{kind}'")));
+                script.push_str(&all.replace(":_default'", &format!(":_kantctl_{kind}'")));
             }
             (false, Some((_, kind))) => {
-                told.push_str(&line.replace(":_default'", &format!(":_kantctl_{kind}'")));
+                script.push_str(&line.replace(":_default'", &format!(":_kantctl_{kind}'")));
             }
-            (false, None) => told.push_str(line),
+            (false, None) => script.push_str(line),
         }
     }
-    told = with_words_beside_verbs(&told);
-    let place = told.rfind("if [ \"$funcstack[1]\"").unwrap_or(told.len());
-    told.insert_str(place, ZSH.trim_start_matches('\n'));
-    told
+    script = with_arguments_and_subcommands(&script);
+    let place = script.rfind("if [ \"$funcstack[1]\"").unwrap_or(script.len());
+    script.insert_str(place, ZSH.trim_start_matches('\n'));
+    script
 }
 
-/// Where words may stand beside verbs, as behind `show`, clap takes the verb for the second word,
-/// and offers none.
-fn with_words_beside_verbs(made: &str) -> String {
-    let (mut told, mut rest) = (String::with_capacity(made.len()), made);
+/// Where arguments are possible instead of a subcommand, as after `show`, clap takes the subcommand
+/// for the second word, and offers none.
+fn with_arguments_and_subcommands(made: &str) -> String {
+    let (mut script, mut rest) = (String::with_capacity(made.len()), made);
     let mut added = String::new();
     const VERBS: &str = "' \\\n\":: :_kantctl__subcmd__";
     while let Some(place) = rest.find(VERBS) {
         let begin = rest[..place].rfind('\n').map_or(0, |end| end + 1);
         let is_word = rest[begin..].starts_with("':") || rest[begin..].starts_with("'*:");
         if !is_word {
-            told.push_str(&rest[..place + VERBS.len()]);
+            script.push_str(&rest[..place + VERBS.len()]);
             rest = &rest[place + VERBS.len()..];
             continue;
         }
@@ -210,22 +211,22 @@ fn with_words_beside_verbs(made: &str) -> String {
         let until = rest[after..].find("\n        esac\n").map_or(rest.len(), |end| after + end);
         let (verbs, both) =
             (format!("_kantctl__subcmd__{name}"), format!("_kantctl_{name}_or_words"));
-        // Writing to a text does not fail.
-        let _ = write!(told, "{}\"1: :{both}\"", &rest[..begin]);
-        told.push_str(&rest[after..until].replace("$line[2]", "$line[1]"));
-        let _ = write!(told, "\n(*)\n{words} && ret=0\n;;");
+        // Writing to a String does not fail.
+        let _ = write!(script, "{}\"1: :{both}\"", &rest[..begin]);
+        script.push_str(&rest[after..until].replace("$line[2]", "$line[1]"));
+        let _ = write!(script, "\n(*)\n{words} && ret=0\n;;");
         let _ = writeln!(added, "{both}() {{ {verbs} \"$@\"; {words} \"$@\" }}");
         rest = &rest[until..];
     }
-    told.push_str(rest);
-    let place = told.rfind("if [ \"$funcstack[1]\"").unwrap_or(told.len());
-    told.insert_str(place, &added);
-    told
+    script.push_str(rest);
+    let place = script.rfind("if [ \"$funcstack[1]\"").unwrap_or(script.len());
+    script.insert_str(place, &added);
+    script
 }
 
 fn fish(made: &str) -> String {
     let options = options();
-    let mut told = String::with_capacity(made.len());
+    let mut script = String::with_capacity(made.len());
     for line in made.split_inclusive('\n') {
         let words: Vec<&str> = line.split(' ').collect();
         let known = options.iter().find(|(option, _)| {
@@ -234,13 +235,13 @@ fn fish(made: &str) -> String {
         });
         match (known, line.strip_suffix(" -r\n")) {
             (Some((_, kind)), Some(line)) => {
-                // Writing to a text does not fail.
+                // Writing to a String does not fail.
                 let _ = writeln!(
-                    told,
+                    script,
                     "{line} -x -a \"(kantctl completions --live {kind} 2>/dev/null)\""
                 );
             }
-            _ => told.push_str(line),
+            _ => script.push_str(line),
         }
     }
     for (path, kind) in kinds() {
@@ -250,15 +251,15 @@ fn fish(made: &str) -> String {
         let command = crate::command();
         let verbs = command.find_subcommand(verb).into_iter().flat_map(Command::get_subcommands);
         let verbs: Vec<&str> = verbs.map(Command::get_name).collect();
-        let beside = format!("; and not __fish_seen_subcommand_from {}", verbs.join(" "));
-        let beside = Some(beside).filter(|_| !verbs.is_empty());
-        let under = under.or(beside).unwrap_or_default();
-        // Writing to a text does not fail.
+        let exclusion = format!("; and not __fish_seen_subcommand_from {}", verbs.join(" "));
+        let exclusion = Some(exclusion).filter(|_| !verbs.is_empty());
+        let under = under.or(exclusion).unwrap_or_default();
+        // Writing to a String does not fail.
         let _ = writeln!(
-            told,
+            script,
             "complete -c kantctl -n \"__fish_kantctl_using_subcommand {verb}{under}\" -f -a \
              \"(kantctl completions --live {kind} 2>/dev/null)\""
         );
     }
-    told
+    script
 }

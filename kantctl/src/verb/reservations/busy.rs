@@ -1,28 +1,27 @@
-//! Jobs on nodes of a booking that has begun: whoever books for maintenance has to know of them.
-//! Never ends one.
+//! A warning about jobs that still run on the nodes of a reservation that has begun, which matters
+//! for maintenance.
 
 use crate::output::screen::warn;
 use crate::server::Server;
-use crate::verb::ask;
+use crate::verb::fetch;
 use common::hostlist::fold;
 use common::id::NodeName;
 use common::wire::api::NodeList;
 use std::collections::BTreeSet;
 
-/// Says that jobs go on where a booking has begun. The booking is made: that nobody can say so is
-/// no failure of it.
+/// Warns about running jobs. The reservation exists already, so a failure to list them is ignored.
 pub(super) async fn warn_of_jobs(server: &Server, booked: &BTreeSet<&NodeName>) {
     if booked.is_empty() {
         return;
     }
-    let Ok(answer) = ask::get::<NodeList>(server, "/v1/nodes").await else { return };
+    let Ok(answer) = fetch::get::<NodeList>(server, "/v1/nodes").await else { return };
     let nodes = answer.typed.nodes.iter();
     let busy = nodes.filter(|node| booked.contains(&node.name) && !node.jobs.is_empty());
     let names: Vec<&NodeName> = busy.map(|node| &node.name).collect();
     if !names.is_empty() {
         let names = fold(names);
         warn(&format!(
-            "jobs still run on {names}, and go on there until they end: `kantctl queue \
+            "jobs still run on {names}, and continue there until they end: `kantctl queue \
              --node={names}` lists them"
         ));
     }

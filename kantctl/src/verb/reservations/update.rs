@@ -1,14 +1,14 @@
-//! `kantctl reservations update`: another time, other nodes or users of a booking, in one step, so
-//! that no job gets onto its nodes between the two.
+//! `kantctl reservations update`: changes a reservation's time, nodes or users in one step, so that
+//! no job can start on its nodes between deletion and creation.
 
 use super::busy;
 use crate::failure::{Failure, OK};
 use crate::output::screen::warn;
 use crate::output::{Screen, reservations};
-use crate::server::{Again, Server};
+use crate::server::{Retry, Server};
 use crate::submission::begin::{read_begin, read_deadline};
 use crate::submission::value::Hosts;
-use crate::verb::ask::Answer;
+use crate::verb::fetch::Answer;
 use clap::ArgGroup;
 use common::id::{AccountName, ReservationName};
 use common::time::{Span, Time};
@@ -18,27 +18,26 @@ use serde_json::Value;
 const CHANGES: [&str; 9] =
     ["nodes", "from", "to", "span", "users", "groups", "accounts", "maintenance", "comment"];
 
-/// Arguments of `reservations update`.
 #[derive(clap::Args, Debug, Clone)]
 #[command(group(ArgGroup::new("change").required(true).multiple(true).args(CHANGES)))]
 pub struct Update {
-    /// Its name
+    /// Name of the reservation
     #[arg(value_name = "NAME")]
     pub name: ReservationName,
-    /// These nodes instead
+    /// New nodes
     #[arg(short = 'w', long, value_name = "NODES")]
     pub nodes: Option<Hosts>,
-    /// When it begins
+    /// New begin
     #[arg(long, visible_alias = "start", value_name = "WHEN", value_parser = read_begin)]
     pub from: Option<Time>,
-    /// When it ends
+    /// New end
     #[arg(long, visible_alias = "end", value_name = "WHEN", value_parser = read_deadline,
           conflicts_with = "span")]
     pub to: Option<Time>,
-    /// How long it lasts, from its begin on
+    /// New duration, counted from its begin
     #[arg(long = "for", visible_alias = "duration", id = "span", value_name = "TIME")]
     pub span: Option<Span>,
-    /// Users that may use it, instead of those before
+    /// Users who may use it, replacing the current ones
     #[arg(
         short = 'u',
         long = "user",
@@ -47,7 +46,7 @@ pub struct Update {
         value_delimiter = ','
     )]
     pub users: Option<Vec<String>>,
-    /// Groups that may use it, instead of those before
+    /// Groups that may use it, replacing the current ones
     #[arg(
         short = 'g',
         long = "group",
@@ -56,7 +55,7 @@ pub struct Update {
         value_delimiter = ','
     )]
     pub groups: Option<Vec<String>>,
-    /// Accounts that may use it, instead of those before
+    /// Accounts that may use it, replacing the current ones
     #[arg(
         short = 'A',
         long = "account",
@@ -65,11 +64,11 @@ pub struct Update {
         value_delimiter = ','
     )]
     pub accounts: Option<Vec<AccountName>>,
-    /// No job at all runs there meanwhile; with `=false`, jobs do again
+    /// For maintenance: no job may use it; `=false` allows jobs again
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true,
           default_missing_value = "true")]
     pub maintenance: Option<bool>,
-    /// Another word about it
+    /// New comment
     #[arg(long, value_name = "TEXT")]
     pub comment: Option<String>,
 }
@@ -89,7 +88,7 @@ impl Update {
     }
 }
 
-/// Changes a booking, and shows it.
+/// Changes a reservation, and shows it.
 ///
 /// # Errors
 /// [`Failure`] when the controller refuses or does not answer.
@@ -106,17 +105,17 @@ pub(super) async fn run(args: &Update, server: &Server, screen: &Screen) -> Resu
     Ok(OK)
 }
 
-/// Says what is probably not meant of a booking that was made or changed.
+/// Prints warnings about a reservation that was created or changed.
 pub async fn warn_of(list: &ReservationList, server: &Server) {
     list.warnings.iter().for_each(|warning| warn(warning));
     let begun = list.reservations.iter().filter(|made| made.from <= list.as_of);
     busy::warn_of_jobs(server, &begun.flat_map(|made| &made.nodes).collect()).await;
 }
 
-/// Changes a booking; with a length, its end follows from its begin.
+/// Changes a reservation; if a duration is given, computes its end from its begin.
 ///
 /// # Errors
-/// As of [`run`].
+/// As [`run`].
 pub async fn change(
     name: &ReservationName,
     mut patch: ReservationPatch,
@@ -130,6 +129,6 @@ pub async fn change(
         patch.to = begin.map(|begin| begin + span);
     }
     let path = format!("/v1/reservations/{name}/update");
-    let raw: Value = server.post(&path, &patch, Again::IfUnsent).await?;
+    let raw: Value = server.post(&path, &patch, Retry::IfUnsent).await?;
     raw.try_into()
 }
