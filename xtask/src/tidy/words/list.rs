@@ -5,7 +5,9 @@ pub const UNSWEPT: &[&str] = &[
     "common/net/",
     "common/src/",
     "common/tests/",
-    "etc/",
+    "etc/kantctl.toml",
+    "etc/kantctld.toml",
+    "etc/kantd.toml",
     "kantctl/src/",
     "kantctl/tests/",
     "kantctld/engine/",
@@ -30,6 +32,7 @@ pub const UNSWEPT: &[&str] = &[
     "tests/nvml-standin/tests/mig.rs",
     "tests/storm/",
     "xtask/src/",
+    "docs/performance.md",
     "docs/slurm-compatibility.md",
 ];
 
