@@ -48,8 +48,8 @@ fn thirty_killed_leaders_lose_and_duplicate_no_acknowledged_job() -> anyhow::Res
 
     let (leader, _) = controllers.leader()?;
     let jobs = record.judge(&controllers, &leader)?;
-    let wishes = record.wishes.len();
-    writeln!(std::io::stderr(), "{jobs} jobs, {wishes} cancelled or requeued: 0 lost, 0 doubled")?;
+    let actions = record.actions.len();
+    writeln!(std::io::stderr(), "{jobs} jobs, {actions} cancelled or requeued: 0 lost, 0 doubled")?;
     Ok(())
 }
 
