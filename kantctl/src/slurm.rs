@@ -51,8 +51,8 @@ pub fn instead_of(command: &str) -> Option<&'static str> {
              `requeue`, `suspend`, `drain` and `resume` are verbs of their own"
         }
         "sacct" => {
-            "`sacct` is `kantctl history` here; `kantctl show job` shows a job's timeline while the \
-             controller keeps it"
+            "`sacct` is `kantctl history` here; `kantctl show job` shows a job's timeline while \
+             the controller keeps it"
         }
         "sattach" => "`sattach` is `kantctl attach` here",
         "sprio" => "`sprio` is `kantctl priority` here",

@@ -84,8 +84,8 @@ impl Table {
         row: &'a [Slot],
         layout: &'a Layout,
     ) -> impl Iterator<Item = CellText<'a>> {
-        layout.shown.iter().map(move |(index, letters)| {
-            CellText::new(cut(self.shown(&row[*index], layout.short), *letters))
+        layout.shown.iter().map(move |(index, width)| {
+            CellText::new(cut(self.shown(&row[*index], layout.short), *width))
         })
     }
 
@@ -180,8 +180,8 @@ impl Table {
 
     fn natural_widths(&self, shown: &[usize], short: bool) -> Vec<(usize, usize)> {
         let widest = |index: usize| {
-            let cells = self.rows().map(|row| letters(self.shown(&row[index], short)));
-            cells.chain([letters(self.title(index, short))]).max().unwrap_or(0)
+            let cells = self.rows().map(|row| char_count(self.shown(&row[index], short)));
+            cells.chain([char_count(self.title(index, short))]).max().unwrap_or(0)
         };
         shown.iter().map(|index| (*index, widest(*index))).collect()
     }
@@ -193,12 +193,12 @@ impl Table {
         let total = widths.iter().map(|(_, w)| w).sum::<usize>() + gaps;
         let mut excess = total.saturating_sub(width);
         for title in &self.shrinkable {
-            for (index, letters) in &mut widths {
+            for (index, width) in &mut widths {
                 let column = &self.columns[*index];
                 if column.title == *title {
-                    let spare = letters.saturating_sub(column.min_width.unwrap_or(usize::MAX));
+                    let spare = width.saturating_sub(column.min_width.unwrap_or(usize::MAX));
                     let cut = spare.min(excess);
-                    (*letters, excess) = (*letters - cut, excess - cut);
+                    (*width, excess) = (*width - cut, excess - cut);
                 }
             }
         }
@@ -220,13 +220,13 @@ impl<'a> CellText<'a> {
     }
 }
 
-fn letters(text: &str) -> usize {
+fn char_count(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().count() }
 }
 
 /// Cuts text to at most `most` characters.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
-    if text.len() <= most || letters(text) <= most {
+    if text.len() <= most || char_count(text) <= most {
         return text.into();
     }
     let mut kept: String = text.chars().take(most.saturating_sub(1)).collect();

@@ -16,7 +16,7 @@ pub fn local(at: Time, zone: &TimeZone) -> String {
 }
 
 /// The length of a time in the controller's sentences: `2023-11-14T22:13:20Z`.
-const UTC_LETTERS: usize = 20;
+const UTC_LENGTH: usize = 20;
 
 /// A sentence of the controller, with times converted from UTC (RFC 3339) to the given zone and
 /// users' numbers replaced by names.
@@ -26,20 +26,20 @@ pub fn localized(sentence: &str, zone: &TimeZone) -> String {
     let mut rest = sentence;
     while let Some(first) = rest.chars().next() {
         let time =
-            rest.get(..UTC_LETTERS).filter(|text| first.is_ascii_digit() && text.ends_with('Z'));
+            rest.get(..UTC_LENGTH).filter(|text| first.is_ascii_digit() && text.ends_with('Z'));
         let at = time.and_then(|text| text.parse::<Timestamp>().ok());
         let at = at.and_then(|at| u64::try_from(at.as_millisecond()).ok());
-        let letters = match at {
+        let length = match at {
             Some(at) => {
                 text.push_str(&local(Time(at), zone));
-                UTC_LETTERS
+                UTC_LENGTH
             }
             None => {
                 text.push(first);
                 first.len_utf8()
             }
         };
-        rest = &rest[letters..];
+        rest = &rest[length..];
     }
     user_names::named(&text)
 }

@@ -107,8 +107,8 @@ fn head(seen: &Seen, width: usize, screen: &Screen) -> Vec<String> {
 }
 
 /// `[#####.....]`: the fraction of GPUs in use.
-fn bar(part: f64, letters: usize) -> String {
-    let room = letters.saturating_sub(2);
+fn bar(part: f64, width: usize) -> String {
+    let room = width.saturating_sub(2);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     // Between 0 and the width of the terminal.
     let full = ((part.clamp(0.0, 1.0) * room as f64).round() as usize).min(room);

@@ -18,7 +18,7 @@ pub fn wrapped(text: &str, hang: usize, width: Option<usize>) -> String {
 }
 
 /// The number of visible characters, without colour sequences.
-fn letters(text: &str) -> usize {
+fn visible_width(text: &str) -> usize {
     strip_str(text).to_string().chars().count()
 }
 
@@ -26,19 +26,19 @@ fn break_line(line: &str, hang: usize, width: usize) -> String {
     let bare = line.trim_end();
     let leading = bare.len() - bare.trim_start_matches(' ').len();
     let indent = if leading > 0 { leading + 2 } else { hang };
-    if letters(bare) <= width || indent * 2 > width {
+    if visible_width(bare) <= width || indent * 2 > width {
         return line.to_owned();
     }
     let (mut text, mut column) = (String::new(), 0);
     for word in line.split_inclusive(' ') {
-        if column > indent && column + letters(word.trim_end()) > width {
+        if column > indent && column + visible_width(word.trim_end()) > width {
             text.truncate(text.trim_end().len());
             text.push('\n');
             text.push_str(&" ".repeat(indent));
             column = indent;
         }
         text.push_str(word);
-        column += letters(word.trim_end_matches('\n'));
+        column += visible_width(word.trim_end_matches('\n'));
     }
     text
 }

@@ -19,7 +19,7 @@ pub fn moment(at: Time, zone: &TimeZone) -> String {
 
 /// `Sun Nov 22 10:37:03 2026`: the current time, above long and repeated listings.
 #[must_use]
-pub fn heading(zone: &TimeZone) -> String {
+pub fn current_time(zone: &TimeZone) -> String {
     let now = jiff::Zoned::now().with_time_zone(zone.clone());
     now.strftime("%a %b %d %H:%M:%S %Y").to_string()
 }
@@ -52,16 +52,16 @@ pub fn long_span(span: Span) -> String {
 ///
 /// # Errors
 /// A sentence that says how to write a time.
-pub fn read(text: &str, now: Time, zone: &TimeZone) -> Result<Time, String> {
+pub fn parse_time(text: &str, now: Time, zone: &TimeZone) -> Result<Time, String> {
     let lower = text.trim().to_ascii_lowercase();
     if lower == "now" {
         return Ok(now);
     }
     if let Some(back) = lower.strip_prefix("now-") {
-        return Ok(now - length(back)?);
+        return Ok(now - parse_duration(back)?);
     }
     if let Some(on) = lower.strip_prefix("now+") {
-        return Ok(now + length(on)?);
+        return Ok(now + parse_duration(on)?);
     }
     let here = i64::try_from(now.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
     let today = here.unwrap_or_default().to_zoned(zone.clone()).date();
@@ -105,7 +105,7 @@ fn clock(text: &str) -> Option<Clock> {
 }
 
 /// The length of `2026-11-20`.
-const DATE_LETTERS: usize = 10;
+const DATE_LENGTH: usize = 10;
 
 /// `2026-11-20T08:00`; or month, day and year as `11/20/26`, `11.20.26`, `112026`, where a missing
 /// year is this year; each with or without a time of day.
@@ -114,7 +114,7 @@ fn day_and_clock(text: &str, today: Date) -> Option<DateTime> {
         return Some(known);
     }
     // `1970-01-01-00:00:01`.
-    if let Some((day, time)) = text.split_at_checked(DATE_LETTERS)
+    if let Some((day, time)) = text.split_at_checked(DATE_LENGTH)
         && let (Ok(day), Some(time)) = (day.parse::<Date>(), time.strip_prefix('-'))
     {
         return Some(day.to_datetime(clock(time)?));
@@ -133,7 +133,7 @@ fn day_and_clock(text: &str, today: Date) -> Option<DateTime> {
 }
 
 /// `2days`, `3hours`, `90` (seconds, as Slurm has it).
-fn length(text: &str) -> Result<Span, String> {
+fn parse_duration(text: &str) -> Result<Span, String> {
     let digits = text.chars().take_while(char::is_ascii_digit).count();
     let wrong = || format!("`{text}` is not a duration: write 2days, 3hours, 30minutes or 90");
     let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn times_are_parsed_in_all_of_saccts_forms() {
         let now = Time(1_700_000_000_000);
-        let read = |text| read(text, now, &TimeZone::UTC);
+        let read = |text| parse_time(text, now, &TimeZone::UTC);
         assert_eq!(read("now"), Ok(now));
         assert_eq!(read("now-2days"), Ok(now - Span::from_seconds(172_800)));
         assert_eq!(read("now-90"), Ok(now - Span::from_seconds(90)));
@@ -194,10 +194,11 @@ mod tests {
     #[test]
     fn times_start_in_1970_and_a_day_may_have_25_hours() {
         let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-        assert_eq!(read("1970-01-01", Time(1_700_000_000_000), &berlin), Ok(Time(0)));
+        assert_eq!(parse_time("1970-01-01", Time(1_700_000_000_000), &berlin), Ok(Time(0)));
         // 2023-10-30, a day after the clocks went back.
         let now = Time(1_698_660_000_000);
-        let (day, before) = (read("today", now, &berlin), read("yesterday", now, &berlin));
+        let (day, before) =
+            (parse_time("today", now, &berlin), parse_time("yesterday", now, &berlin));
         assert_eq!(day.unwrap().since(before.unwrap()), Span::from_seconds(25 * 3600));
     }
 }

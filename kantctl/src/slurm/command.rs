@@ -199,10 +199,15 @@ fn parse<A: Parser>(command: SlurmCommand, words: &[OsString]) -> Result<A, Comm
         .map_err(|error| CommandError::Clap(error.format(&mut A::command())))
 }
 
+fn asks_for_version(words: &[OsString]) -> bool {
+    let mut options =
+        words.iter().skip(1).take_while(|word| word.to_string_lossy().starts_with('-'));
+    options.any(|word| word == "-V" || word == "--version")
+}
+
 fn dispatch(command: SlurmCommand, words: &[OsString]) -> Result<u8, CommandError> {
     let screen = Screen::detect(false);
-    let own = words.iter().skip(1).take_while(|word| word.to_string_lossy().starts_with('-'));
-    if own.into_iter().any(|word| word == "-V" || word == "--version") {
+    if asks_for_version(words) {
         screen.line(VERSION)?;
         return Ok(crate::failure::OK);
     }

@@ -56,13 +56,13 @@ pub fn select(
     };
     let field = |name: &str| {
         let place = place(name)?;
-        let (_, letters, right) = columns.get(place)?;
-        Some((place, *letters, !right))
+        let (_, width, right) = columns.get(place)?;
+        Some((place, *width, !right))
     };
-    let cells = format::percents(format, field)?;
+    let cells = format::parse_percents(format, field)?;
     let column = |cell: &Cell<usize>| {
         let (title, usual, _) = columns[cell.field];
-        (title, cell.letters.unwrap_or(usual), cell.right)
+        (title, cell.width.unwrap_or(usual), cell.right)
     };
     let row = |row: &Vec<String>| cells.iter().map(|cell| row[cell.field].clone()).collect();
     Ok((cells.iter().map(column).collect(), rows.iter().map(row).collect()))
@@ -77,8 +77,8 @@ pub fn lines(
     titled: bool,
     ruled: bool,
 ) -> Vec<String> {
-    let title = |(title, letters, _): &Column| match separator {
-        Separator::Padded => title.chars().take(*letters).collect(),
+    let title = |(title, width, _): &Column| match separator {
+        Separator::Padded => title.chars().take(*width).collect(),
         Separator::Delimited { .. } => (*title).to_owned(),
     };
     let titles: Vec<String> = columns.iter().map(title).collect();
@@ -86,7 +86,7 @@ pub fn lines(
     if titled {
         lines.push(line(columns, &titles, separator));
         if ruled && *separator == Separator::Padded {
-            lines.push(columns.iter().map(|(_, letters, _)| "-".repeat(*letters) + " ").collect());
+            lines.push(columns.iter().map(|(_, width, _)| "-".repeat(*width) + " ").collect());
         }
     }
     lines.extend(rows.iter().map(|row| line(columns, row, separator)));
@@ -100,9 +100,9 @@ fn line(columns: &[Column], row: &[String], separator: &Separator) -> String {
             if *trailing { joined + delimiter } else { joined }
         }
         Separator::Padded => {
-            let cells = columns.iter().zip(row).map(|((_, letters, right), text)| {
-                let cut = cut(&shown(text), *letters);
-                if *right { format!("{cut:>letters$} ") } else { format!("{cut:<letters$} ") }
+            let cells = columns.iter().zip(row).map(|((_, width, right), text)| {
+                let cut = cut(&shown(text), *width);
+                if *right { format!("{cut:>width$} ") } else { format!("{cut:<width$} ") }
             });
             cells.collect()
         }
@@ -110,11 +110,11 @@ fn line(columns: &[Column], row: &[String], separator: &Separator) -> String {
 }
 
 /// Text that is too long is cut and ends with `+`, as in Slurm.
-fn cut(text: &str, letters: usize) -> String {
-    if text.chars().count() <= letters {
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
         return text.to_owned();
     }
-    text.chars().take(letters.saturating_sub(1)).collect::<String>() + "+"
+    text.chars().take(width.saturating_sub(1)).collect::<String>() + "+"
 }
 
 #[cfg(test)]

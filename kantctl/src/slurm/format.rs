@@ -9,7 +9,7 @@ use common::text::shown;
 pub struct Cell<F> {
     pub field: F,
     /// The width in characters, to which the value is cut or padded; `None`: the value's own.
-    pub letters: Option<usize>,
+    pub width: Option<usize>,
     pub right: bool,
     /// As wide as its widest value.
     pub widest: bool,
@@ -41,7 +41,7 @@ pub enum FormatError {
 ///
 /// # Errors
 /// [`FormatError`] naming the letter.
-pub fn letters<F>(
+pub fn parse_letters<F>(
     format: &str,
     field: impl Fn(char) -> Option<F>,
 ) -> Result<Vec<Piece<F>>, FormatError> {
@@ -73,8 +73,8 @@ pub fn letters<F>(
         if !text.is_empty() {
             pieces.push(Piece::Text(std::mem::take(&mut text)));
         }
-        let letters = width(&digits)?;
-        pieces.push(Piece::Cell(Cell { field, letters, right, widest, plus: false }));
+        let width = width(&digits)?;
+        pieces.push(Piece::Cell(Cell { field, width, right, widest, plus: false }));
     }
     if !text.is_empty() {
         pieces.push(Piece::Text(text));
@@ -84,8 +84,8 @@ pub fn letters<F>(
 
 /// `%all`: every field, each followed by a bar.
 #[must_use]
-pub fn all<F>(fields: impl Iterator<Item = F>) -> Vec<Piece<F>> {
-    let cell = |field| Cell { field, letters: None, right: false, widest: false, plus: false };
+pub fn all_fields<F>(fields: impl Iterator<Item = F>) -> Vec<Piece<F>> {
+    let cell = |field| Cell { field, width: None, right: false, widest: false, plus: false };
     let pieces = fields.map(|field| [Piece::Cell(cell(field)), Piece::Text("|".to_owned())]);
     pieces.flatten().collect()
 }
@@ -97,7 +97,7 @@ const DEFAULT_NAME_WIDTH: usize = 20;
 ///
 /// # Errors
 /// [`FormatError`] naming the field.
-pub fn names<F>(
+pub fn parse_names<F>(
     format: &str,
     field: impl Fn(&str) -> Option<F>,
 ) -> Result<Vec<Piece<F>>, FormatError> {
@@ -109,8 +109,8 @@ pub fn names<F>(
         let right = size.starts_with('.');
         let size = size.trim_start_matches('.');
         let digits = size.chars().take_while(char::is_ascii_digit).count();
-        let letters = width(&size[..digits])?.or(Some(DEFAULT_NAME_WIDTH));
-        pieces.push(Piece::Cell(Cell { field, letters, right, widest: false, plus: false }));
+        let width = width(&size[..digits])?.or(Some(DEFAULT_NAME_WIDTH));
+        pieces.push(Piece::Cell(Cell { field, width, right, widest: false, plus: false }));
         if !size[digits..].is_empty() {
             pieces.push(Piece::Text(size[digits..].to_owned()));
         }
@@ -123,7 +123,7 @@ pub fn names<F>(
 ///
 /// # Errors
 /// [`FormatError`] naming the field.
-pub fn percents<F>(
+pub fn parse_percents<F>(
     format: &str,
     field: impl Fn(&str) -> Option<(F, usize, bool)>,
 ) -> Result<Vec<Cell<F>>, FormatError> {
@@ -132,9 +132,9 @@ pub fn percents<F>(
         let found = field(&name.trim().to_ascii_lowercase());
         let (field, usual, left) =
             found.ok_or_else(|| FormatError::Name(name.trim().to_owned()))?;
-        let letters = width(size.trim_start_matches('-'))?.or(Some(usual));
+        let width = width(size.trim_start_matches('-'))?.or(Some(usual));
         let right = if size.is_empty() { !left } else { !size.starts_with('-') };
-        Ok(Cell { field, letters, right, widest: false, plus: true })
+        Ok(Cell { field, width, right, widest: false, plus: true })
     };
     format.split(',').filter(|word| !word.trim().is_empty()).map(read).collect()
 }
@@ -149,7 +149,7 @@ fn width(digits: &str) -> Result<Option<usize>, FormatError> {
 }
 
 /// The rows as lines, after a line of titles if there is one; `value` returns a field's text.
-pub fn lines<F, R>(
+pub fn format_lines<F, R>(
     pieces: &[Piece<F>],
     title: Option<&dyn Fn(&F) -> String>,
     rows: &[R],
@@ -171,7 +171,7 @@ pub fn lines<F, R>(
         .enumerate()
         .map(|(place, piece)| match piece {
             Piece::Cell(cell) if cell.widest => widest(place),
-            Piece::Cell(cell) => cell.letters,
+            Piece::Cell(cell) => cell.width,
             Piece::Text(_) => None,
         })
         .collect();
@@ -183,36 +183,36 @@ pub fn lines<F, R>(
 }
 
 /// The lines as one text, which is written with a single system call.
-pub fn text<F, R>(
+pub fn format_text<F, R>(
     pieces: &[Piece<F>],
     title: Option<&dyn Fn(&F) -> String>,
     rows: &[R],
     value: impl Fn(&F, &R) -> String,
 ) -> String {
     let ended = |text: String, line: String| text + &line + "\n";
-    lines(pieces, title, rows, value).into_iter().fold(String::new(), ended)
+    format_lines(pieces, title, rows, value).into_iter().fold(String::new(), ended)
 }
 
-fn fitted_piece<F>(text: &str, letters: Option<usize>, piece: &Piece<F>) -> String {
-    let Piece::Cell(cell) = piece else { return fit(text, letters, false) };
-    match letters {
-        Some(letters @ 1..) if cell.plus && text.chars().count() > letters => {
-            let kept: String = text.chars().take(letters - 1).collect();
-            fit(&format!("{kept}+"), Some(letters), cell.right)
+fn fitted_piece<F>(text: &str, width: Option<usize>, piece: &Piece<F>) -> String {
+    let Piece::Cell(cell) = piece else { return pad_or_cut(text, width, false) };
+    match width {
+        Some(width @ 1..) if cell.plus && text.chars().count() > width => {
+            let kept: String = text.chars().take(width - 1).collect();
+            pad_or_cut(&format!("{kept}+"), Some(width), cell.right)
         }
-        letters => fit(text, letters, cell.right),
+        width => pad_or_cut(text, width, cell.right),
     }
 }
 
 /// A text cut or padded to a width.
 #[must_use]
-pub fn fit(text: &str, letters: Option<usize>, right: bool) -> String {
+pub fn pad_or_cut(text: &str, width: Option<usize>, right: bool) -> String {
     let clean = shown(text);
-    match letters {
+    match width {
         None => clean.into_owned(),
-        Some(letters) => {
-            let kept: String = clean.chars().take(letters).collect();
-            if right { format!("{kept:>letters$}") } else { format!("{kept:<letters$}") }
+        Some(width) => {
+            let kept: String = clean.chars().take(width).collect();
+            if right { format!("{kept:>width$}") } else { format!("{kept:<width$}") }
         }
     }
 }
@@ -223,7 +223,7 @@ mod tests {
 
     fn shown(pieces: &[Piece<char>]) -> Vec<String> {
         let title = |field: &char| format!("<{field}>");
-        lines(pieces, Some(&title), &["ab", "abcdef"], |field, row| match field {
+        format_lines(pieces, Some(&title), &["ab", "abcdef"], |field, row| match field {
             'r' => (*row).to_owned(),
             other => other.to_string(),
         })
@@ -231,42 +231,42 @@ mod tests {
 
     #[test]
     fn a_letter_format_keeps_the_text_between_fields() {
-        let read = letters("%.5r|%3x %r%%", Some).unwrap();
+        let read = parse_letters("%.5r|%3x %r%%", Some).unwrap();
         assert_eq!(shown(&read), ["  <r>|<x> <r>%", "   ab|x   ab%", "abcde|x   abcdef%"]);
-        let read = letters("%#r|", Some).unwrap();
+        let read = parse_letters("%#r|", Some).unwrap();
         assert_eq!(shown(&read), ["<r>   |", "ab    |", "abcdef|"]);
     }
 
     #[test]
     fn field_names_may_have_widths_and_be_followed_by_text() {
         let field = |name: &str| name.chars().next().filter(|c| *c != 'z');
-        let read = names("Row:4,X:.3|,row:", field).unwrap();
+        let read = parse_names("Row:4,X:.3|,row:", field).unwrap();
         let expected = "<r> <x>|<r>                 ";
         assert_eq!(shown(&read)[0], expected);
-        assert_eq!(names("row,zzz", field), Err(FormatError::Name("zzz".to_owned())));
+        assert_eq!(parse_names("row,zzz", field), Err(FormatError::Name("zzz".to_owned())));
     }
 
     #[test]
     fn fields_of_sacct_are_right_aligned_unless_the_format_says_otherwise() {
         let field = |name: &str| name.chars().next().map(|letter| (letter, 7, letter == 'i'));
-        let read = percents("row,x%-3,id,id%9", field).unwrap();
-        assert_eq!((read[0].letters, read[0].right), (Some(7), true));
+        let read = parse_percents("row,x%-3,id,id%9", field).unwrap();
+        assert_eq!((read[0].width, read[0].right), (Some(7), true));
         assert_eq!((read[2].right, read[3].right), (false, true));
-        let cut = Cell { field: 'r', letters: Some(4), right: true, widest: false, plus: true };
+        let cut = Cell { field: 'r', width: Some(4), right: true, widest: false, plus: true };
         assert_eq!(shown(&[Piece::Cell(cut)]), [" <r>", "  ab", "abc+"]);
-        assert_eq!((read[1].letters, read[1].right), (Some(3), false));
-        assert!(matches!(percents("row%x", field), Err(FormatError::Width(_))));
+        assert_eq!((read[1].width, read[1].right), (Some(3), false));
+        assert!(matches!(parse_percents("row%x", field), Err(FormatError::Width(_))));
     }
 
     #[test]
     fn an_invalid_format_is_refused() {
-        assert_eq!(letters("%z", |_| None::<char>), Err(FormatError::Letter('z')));
-        assert_eq!(letters("%1", Some), Err(FormatError::Unfinished));
-        assert!(matches!(letters("%99999999999r", Some), Err(FormatError::Width(_))));
+        assert_eq!(parse_letters("%z", |_| None::<char>), Err(FormatError::Letter('z')));
+        assert_eq!(parse_letters("%1", Some), Err(FormatError::Unfinished));
+        assert!(matches!(parse_letters("%99999999999r", Some), Err(FormatError::Width(_))));
     }
 
     #[test]
     fn a_jobs_name_cannot_break_the_line() {
-        assert_eq!(fit("a\nb\u{1b}[1m", Some(20), false).trim_end(), "a\\nb\\u{1b}[1m");
+        assert_eq!(pad_or_cut("a\nb\u{1b}[1m", Some(20), false).trim_end(), "a\\nb\\u{1b}[1m");
     }
 }

@@ -2,7 +2,7 @@
 //! -O` and `sacct -o`, and the value.
 //! Source: man squeue (--format, --Format), man sacct (--format).
 
-use super::job_line::{Line, LinePart, Value, measured, size};
+use super::job_line::{Line, LinePart, Value, format_measured, format_size};
 use crate::output::user_names;
 use common::job::Phase;
 use common::resource::{GpuRequest, MemoryRequest};
@@ -160,7 +160,7 @@ pub const FIELDS: &[JobField] = &[
         if !l.is_batch() {
             return Value::Unset;
         }
-        used(l, |_, memory| Value::of(measured(memory, l.page.unit)))
+        used(l, |_, memory| Value::of(format_measured(memory, l.page.unit)))
     }),
     field(' ', "cluster", "Cluster", "CLUSTER", |l| Value::of(&l.page.cluster)),
 ];
@@ -257,9 +257,9 @@ fn memory(line: &Line<'_>) -> String {
         Some(MemoryRequest::PerNode(bytes) | MemoryRequest::PerCpu(bytes))
             if !line.page.account =>
         {
-            size(bytes, unit)
+            format_size(bytes, unit)
         }
-        _ => size(line.job.memory, unit),
+        _ => format_size(line.job.memory, unit),
     }
 }
 

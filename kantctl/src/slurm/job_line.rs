@@ -3,7 +3,7 @@
 use super::calendar::{long_span, moment, short_span};
 pub use super::line_part::LinePart;
 use super::line_part::state_of;
-pub use super::size::{Unit, measured, size};
+pub use super::size::{Unit, format_measured, format_size};
 use crate::output::{self, jobs::ranges};
 use common::hostlist::fold;
 use common::id::{ArrayIndex, JobKey};
@@ -276,7 +276,7 @@ impl Line<'_> {
             _ => first.map_or(job.gpus.0 as usize, |share| share.gpus.len()),
         };
         let gpus = if gpus == 0 { String::new() } else { format!(",gres/gpu={gpus}") };
-        let memory = size(first.map_or(job.memory, |share| share.memory), self.page.unit);
+        let memory = format_size(first.map_or(job.memory, |share| share.memory), self.page.unit);
         let (cpus, nodes) = (self.cpus(), self.node_count());
         let billing = if self.is_whole() { format!("billing={cpus},") } else { String::new() };
         format!("{billing}cpu={cpus}{gpus},mem={memory},node={nodes}")

@@ -31,14 +31,14 @@ impl Window {
     pub fn from_args(args: &Args, now: Time, screen: &Screen) -> Result<Self, Failure> {
         let read = |option: &str, text: &Option<String>| -> Result<Option<Time>, Failure> {
             let Some(text) = text else { return Ok(None) };
-            let at = calendar::read(text, now, &screen.zone);
+            let at = calendar::parse_time(text, now, &screen.zone);
             at.map(Some).map_err(|error| Failure::usage(anyhow::anyhow!("{option}: {error}")))
         };
         let (start, end) = (read("--starttime", &args.start)?, read("--endtime", &args.end)?);
         let usual = match (args.jobs.is_empty(), args.states.is_empty()) {
             (false, _) => None,
             (true, false) => Some(now),
-            (true, true) => calendar::read("today", now, &screen.zone).ok(),
+            (true, true) => calendar::parse_time("today", now, &screen.zone).ok(),
         };
         let from = start.or(usual);
         let to = end.or(if args.states.is_empty() { None } else { from });

@@ -3,7 +3,7 @@
 //! Source: the answers of Slurm's openapi/v0.0.38 (release 22.05): plugins/openapi/v0.0.38.
 
 use super::command::VERSION;
-use super::job_line::{Line, LinePart, Page, Unit, size};
+use super::job_line::{Line, LinePart, Page, Unit, format_size};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use common::hostlist::fold;
@@ -37,7 +37,7 @@ fn meta() -> Value {
 
 /// Seconds since 1970; 0 for `None`.
 #[must_use]
-pub fn seconds(at: Option<Time>) -> u64 {
+pub fn unix_seconds(at: Option<Time>) -> u64 {
     at.map_or(0, |at| at.0 / 1000)
 }
 
@@ -114,18 +114,18 @@ fn state_fields(line: &Line<'_>) -> Value {
     let status = u32::from(exit.code) << 8 | u32::from(exit.signal.unwrap_or(0));
     let eligible = job.ask.begin_at.map_or(job.submitted_at, |at| at.max(job.submitted_at));
     json!({
-        "accrue_time": seconds(Some(eligible)),
+        "accrue_time": unix_seconds(Some(eligible)),
         "batch_flag": job.ask.launch != Launch::Held,
         "batch_features": "",
-        "deadline": seconds(job.ask.deadline),
+        "deadline": unix_seconds(job.ask.deadline),
         "delay_boot": 0,
         "dependency": job.dependency.as_deref().unwrap_or_default(),
         "derived_exit_code": status,
-        "eligible_time": seconds(Some(eligible)),
-        "end_time": seconds(line.end()),
+        "eligible_time": unix_seconds(Some(eligible)),
+        "end_time": unix_seconds(line.end()),
         "exit_code": status,
         "job_state": line.state().0,
-        "last_sched_evaluation": seconds(Some(line.page.as_of)),
+        "last_sched_evaluation": unix_seconds(Some(line.page.as_of)),
         "nice": job.ask.nice,
         "preempt_time": 0,
         "pre_sus_time": 0,
@@ -134,11 +134,11 @@ fn state_fields(line: &Line<'_>) -> Value {
         "requeue": job.ask.requeue,
         "resize_time": 0,
         "restart_cnt": job.attempt.saturating_sub(1),
-        "start_time": seconds(line.start()),
+        "start_time": unix_seconds(line.start()),
         "state_description": job.reason.as_ref().map_or("", |reason| &reason.sentence),
         "state_reason": line.reason_or_end(),
-        "submit_time": seconds(Some(job.submitted_at)),
-        "suspend_time": seconds(job.suspended_at),
+        "submit_time": unix_seconds(Some(job.submitted_at)),
+        "suspend_time": unix_seconds(job.suspended_at),
         // In minutes; 0: no limit.
         "time_limit": job.ask.time_limit.map_or(0, |limit| limit.seconds().div_ceil(60)),
         "time_minimum": 0,
@@ -257,5 +257,5 @@ fn file_fields(job: &JobView) -> Value {
 /// `8G`, as Slurm writes sizes in JSON.
 #[must_use]
 pub fn size_text(bytes: common::unit::Bytes) -> String {
-    size(bytes, Unit::Fitting)
+    format_size(bytes, Unit::Fitting)
 }

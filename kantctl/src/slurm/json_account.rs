@@ -2,7 +2,7 @@
 //! Source: the answers of Slurm's openapi/dbv0.0.38 (release 22.05).
 
 use super::job_line::{Line, LinePart};
-use super::json::seconds;
+use super::json::unix_seconds;
 use common::job::{ExitStatus, StepRecord};
 use common::time::Span;
 use common::unit::Bytes;
@@ -71,10 +71,10 @@ fn time(line: &Line<'_>) -> Value {
     let total = line.usage().map_or(Span(0), |usage| usage.cpu);
     json!({
         "elapsed": line.elapsed().seconds(),
-        "eligible": seconds(Some(eligible)),
-        "end": seconds(line.end()),
-        "start": seconds(line.start()),
-        "submission": seconds(Some(job.submitted_at)),
+        "eligible": unix_seconds(Some(eligible)),
+        "end": unix_seconds(line.end()),
+        "start": unix_seconds(line.start()),
+        "submission": unix_seconds(Some(job.submitted_at)),
         "suspended": job.suspended.seconds(),
         "system": { "seconds": 0, "microseconds": 0 },
         "limit": job.ask.time_limit.map(|limit| limit.seconds().div_ceil(60)),

@@ -2,9 +2,9 @@
 //! What kant does not measure, such as the load, is 0.
 //! Source: the answers of Slurm's openapi/v0.0.38 (release 22.05).
 
-use super::json::{merge_objects, seconds, size_text};
-use super::node_field::{gres, state, why};
-use super::sinfo::{holds, partitions};
+use super::json::{merge_objects, size_text, unix_seconds};
+use super::node_field::{gres, state_name, unavailable_reason};
+use super::sinfo::{has_node, partitions};
 use crate::output::user_names::user;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
@@ -17,12 +17,12 @@ pub fn node(node: &NodeView, queues: &QueueList) -> Value {
     let has = &node.inventory;
     let sockets = has.sockets.max(1);
     let (state, flags) = state_and_flags(node);
-    let of: Vec<&Queue> = partitions(queues).filter(|queue| holds(queue, node)).collect();
+    let of: Vec<&Queue> = partitions(queues).filter(|queue| has_node(queue, node)).collect();
     let tres = |cpus: u32, memory: common::unit::Bytes, gpus: u32| {
         let gpus = if gpus == 0 { String::new() } else { format!(",gres/gpu={gpus}") };
         format!("cpu={cpus},mem={}{gpus}", size_text(memory))
     };
-    let reason = Some(why(node)).filter(|why| why != "none").unwrap_or_default();
+    let reason = Some(unavailable_reason(node)).filter(|why| why != "none").unwrap_or_default();
     let total = has.cpu_count().0;
     let used = match has.gpus.first() {
         None => "gpu:0".to_owned(),
@@ -62,7 +62,7 @@ pub fn node(node: &NodeView, queues: &QueueList) -> Value {
         "port": 0,
         "real_memory": has.memory.0 >> 20,
         "reason": reason,
-        "reason_changed_at": seconds(node.drain.as_ref().map(|drain| drain.since)),
+        "reason_changed_at": unix_seconds(node.drain.as_ref().map(|drain| drain.since)),
         "reason_set_by_user": node.drain.as_ref().map(|drain| user(drain.by.0)),
         "slurmd_start_time": 0,
         "sockets": sockets,
@@ -92,7 +92,7 @@ fn state_and_flags(node: &NodeView) -> (String, Vec<&'static str>) {
     let bare = match node.status {
         NodeStatus::Drained => "idle".to_owned(),
         NodeStatus::Draining => "mixed".to_owned(),
-        _ => state(node, false).trim_end_matches('*').to_owned(),
+        _ => state_name(node, false).trim_end_matches('*').to_owned(),
     };
     (bare, flags)
 }

@@ -96,8 +96,8 @@ pub const FIELDS: &[NodeField] = &[
     sum('N', "nodelist", "NODELIST", |l| fold(l.nodes.iter().map(|node| &node.name))),
     one('n', "nodehost", "HOSTNAMES", |l| first(l, |node| node.name.to_string())),
     one('o', "nodeaddr", "NODE_ADDR", |l| first(l, |node| node.address.clone())),
-    one('t', "statecompact", "STATE", |l| first(l, |node| state(node, true))),
-    one('T', "statelong", "STATE", |l| first(l, |node| state(node, false))),
+    one('t', "statecompact", "STATE", |l| first(l, |node| state_name(node, true))),
+    one('T', "statelong", "STATE", |l| first(l, |node| state_name(node, false))),
     size('c', "cpus", "CPUS", |l| least(l, |node| u64::from(node.inventory.cpu_count().0))),
     sum('C', "cpusstate", "CPUS(A/I/O/T)", cpus_by_state),
     sum('A', "nodeai", "NODES(A/I)", |l| {
@@ -123,9 +123,9 @@ pub const FIELDS: &[NodeField] = &[
     }),
     one('f', "features", "AVAIL_FEATURES", |l| first(l, features)),
     one('b', "features_act", "ACTIVE_FEATURES", |l| first(l, features)),
-    one('E', "reason", "REASON", |l| first(l, why)),
+    one('E', "reason", "REASON", |l| first(l, unavailable_reason)),
     one('H', "timestamp", "TIMESTAMP", |l| {
-        let since = |node: &NodeView| since(node).map(|at| moment(at, l.zone));
+        let since = |node: &NodeView| unavailable_since(node).map(|at| moment(at, l.zone));
         first(l, |node| since(node).unwrap_or_else(|| "Unknown".to_owned()))
     }),
     one('u', "user", "USER", |l| {
@@ -202,7 +202,7 @@ fn threads(node: &NodeView) -> u64 {
 
 /// Slurm's name of a node's state, with a star for a node that does not respond.
 #[must_use]
-pub fn state(node: &NodeView, compact: bool) -> String {
+pub fn state_name(node: &NodeView, compact: bool) -> String {
     let word = match (node.status, compact) {
         (NodeStatus::Mixed, true) => "mix",
         (NodeStatus::Allocated, true) => "alloc",
@@ -226,7 +226,7 @@ pub fn gres(gpus: &[Gpu]) -> String {
 
 /// Why no job starts on the node; `none` for a node in service.
 #[must_use]
-pub fn why(node: &NodeView) -> String {
+pub fn unavailable_reason(node: &NodeView) -> String {
     match (&node.drain, node.contact) {
         (Some(drain), _) => drain.reason.clone(),
         (None, Contact::Connected) => "none".to_owned(),
@@ -234,7 +234,7 @@ pub fn why(node: &NodeView) -> String {
     }
 }
 
-fn since(node: &NodeView) -> Option<common::time::Time> {
+fn unavailable_since(node: &NodeView) -> Option<common::time::Time> {
     match (&node.drain, node.contact) {
         (Some(drain), _) => Some(drain.since),
         (None, Contact::Silent { since } | Contact::Lost { since }) => Some(since),

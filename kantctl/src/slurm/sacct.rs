@@ -157,7 +157,8 @@ impl Args {
             (_, true) => LONG,
             _ => DEFAULT_FORMAT,
         };
-        let read = format::percents(self.format.as_deref().unwrap_or(default), sacct_field::field);
+        let read =
+            format::parse_percents(self.format.as_deref().unwrap_or(default), sacct_field::field);
         read.map_err(|error| {
             Failure::usage(anyhow::anyhow!("{error}: `sacct -e` lists the fields"))
         })
@@ -269,8 +270,8 @@ fn formatted_lines(
     let gap = if parsable { args.delimiter.as_deref().unwrap_or("|") } else { " " };
     let mut pieces: Vec<Piece<SacctField>> = Vec::new();
     for (place, cell) in cells.iter().enumerate() {
-        let letters = if parsable { None } else { cell.letters };
-        pieces.push(Piece::Cell(Cell { letters, ..cell.clone() }));
+        let width = if parsable { None } else { cell.width };
+        pieces.push(Piece::Cell(Cell { width, ..cell.clone() }));
         if !args.parsable2 || place + 1 < cells.len() {
             pieces.push(Piece::Text(gap.to_owned()));
         }
@@ -278,9 +279,9 @@ fn formatted_lines(
     let title = |field: &SacctField| field.title().to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&SacctField) -> String);
     let value = |field: &SacctField, line: &Line<'_>| field.show(line, &screen.zone);
-    let mut shown = format::lines(&pieces, titled, lines, value);
+    let mut shown = format::format_lines(&pieces, titled, lines, value);
     if !args.no_header && !parsable {
-        let dashes = cells.iter().map(|cell| "-".repeat(cell.letters.unwrap_or(1)) + " ");
+        let dashes = cells.iter().map(|cell| "-".repeat(cell.width.unwrap_or(1)) + " ");
         shown.insert(1.min(shown.len()), dashes.collect());
     }
     shown

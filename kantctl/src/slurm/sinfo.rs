@@ -115,10 +115,10 @@ impl Args {
             (.., false) => DEFAULT_FORMAT,
         };
         let read = match (&self.long_format, &self.format) {
-            (Some(names), _) => format::names(names, node_field::by_name),
-            (None, Some(all)) if all == "%all" => Ok(format::all(node_field::FIELDS.iter())),
-            (None, Some(letters)) => format::letters(letters, node_field::by_letter),
-            (None, None) => format::letters(default, node_field::by_letter),
+            (Some(names), _) => format::parse_names(names, node_field::by_name),
+            (None, Some(all)) if all == "%all" => Ok(format::all_fields(node_field::FIELDS.iter())),
+            (None, Some(letters)) => format::parse_letters(letters, node_field::by_letter),
+            (None, None) => format::parse_letters(default, node_field::by_letter),
         };
         read.map_err(Failure::usage)
     }
@@ -138,7 +138,7 @@ impl Args {
 fn is_in(node: &NodeView, state: &str) -> bool {
     let state = state.trim_end_matches('*').to_ascii_lowercase();
     let drained = matches!(node.status, NodeStatus::Draining | NodeStatus::Drained);
-    let bare = |compact| node_field::state(node, compact).trim_end_matches('*').to_owned();
+    let bare = |compact| node_field::state_name(node, compact).trim_end_matches('*').to_owned();
     match state.as_str() {
         "all" => true,
         "drain" => drained,
@@ -194,7 +194,7 @@ async fn list(
     let known: Vec<&NodeView> = nodes.nodes.iter().filter(|node| args.takes(node)).collect();
     if args.json {
         let named = |node: &&&NodeView| {
-            let of = |queue: &Queue| args.partitions.contains(&queue.name) && holds(queue, node);
+            let of = |queue: &Queue| args.partitions.contains(&queue.name) && has_node(queue, node);
             args.partitions.is_empty() || partitions(&queues).any(of)
         };
         let shown = known.iter().filter(named).map(|node| json_node::node(node, &queues));
@@ -220,11 +220,12 @@ async fn list(
         lines.sort_by_key(|line| line.nodes.first().map(|node| &node.name));
     }
     if args.long && !args.no_header {
-        screen.line(&calendar::heading(&screen.zone))?;
+        screen.line(&calendar::current_time(&screen.zone))?;
     }
     let title = |field: &&'static NodeField| field.title.to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static NodeField) -> String);
-    screen.print(&format::text(pieces, titled, &lines, |field, line| (field.value)(line)))?;
+    screen
+        .print(&format::format_text(pieces, titled, &lines, |field, line| (field.value)(line)))?;
     Ok(OK)
 }
 
@@ -237,12 +238,12 @@ pub fn partitions(list: &QueueList) -> impl Iterator<Item = &Queue> {
 
 /// Whether the node belongs to the queue. A queue that names no nodes has all.
 #[must_use]
-pub fn holds(queue: &Queue, node: &NodeView) -> bool {
+pub fn has_node(queue: &Queue, node: &NodeView) -> bool {
     queue.nodes.is_empty() || queue.nodes.contains(&node.name)
 }
 
 fn partition_nodes<'a>(queue: &'a Queue, known: &[&'a NodeView]) -> PartitionNodes<'a> {
-    let nodes = known.iter().filter(|node| holds(queue, node)).copied();
+    let nodes = known.iter().filter(|node| has_node(queue, node)).copied();
     PartitionNodes { queue: Some(queue), nodes: nodes.collect() }
 }
 

@@ -23,7 +23,7 @@ impl Unit {
 
 /// `8G`, `1500M`, as Slurm writes sizes.
 #[must_use]
-pub fn size(bytes: Bytes, unit: Unit) -> String {
+pub fn format_size(bytes: Bytes, unit: Unit) -> String {
     let kib = bytes.0 / 1024;
     let scales = [('K', 1_u64), ('M', 1024), ('G', 1 << 20), ('T', 1 << 30)];
     let fits = |scale: &&(char, u64)| match unit {
@@ -45,10 +45,10 @@ pub fn size(bytes: Bytes, unit: Unit) -> String {
 
 /// A measured size: in bytes for [`Unit::Native`], otherwise in whole KiB or a larger unit.
 #[must_use]
-pub fn measured(bytes: Bytes, unit: Unit) -> String {
+pub fn format_measured(bytes: Bytes, unit: Unit) -> String {
     match unit {
         Unit::Native => bytes.0.to_string(),
-        _ => size(bytes, unit),
+        _ => format_size(bytes, unit),
     }
 }
 
@@ -59,15 +59,15 @@ mod tests {
     #[test]
     fn sizes_are_written_as_slurm_writes_them() {
         const B: Bytes = Bytes(1_234_567);
-        let shown = |mib, unit| size(Bytes::from_mib(mib), unit);
+        let shown = |mib, unit| format_size(Bytes::from_mib(mib), unit);
         assert_eq!(shown(8192, Unit::Fitting), "8G");
         assert_eq!(shown(1500, Unit::Fitting), "1500M");
         assert_eq!(shown(1536, Unit::Fitting), "1.50G");
         assert_eq!(
-            (shown(8192, Unit::Native).as_str(), measured(B, Unit::Native).as_str()),
+            (shown(8192, Unit::Native).as_str(), format_measured(B, Unit::Native).as_str()),
             ("8192M", "1234567")
         );
-        assert_eq!(measured(B, Unit::Fitting), "1205K");
+        assert_eq!(format_measured(B, Unit::Fitting), "1205K");
         assert_eq!(shown(1536, Unit::In('G')), "1.50G");
         assert_eq!(shown(2, Unit::In('K')), "2048K");
         assert_eq!(

@@ -123,7 +123,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let by_letter = |letter| FIELDS.iter().find(|field| field.letter == letter);
     let format = args.format.as_deref().unwrap_or(default);
     let pieces: Vec<Piece<&'static Field>> =
-        format::letters(format, by_letter).map_err(Failure::usage)?;
+        format::parse_letters(format, by_letter).map_err(Failure::usage)?;
     let mut list: PriorityList = server.get("/v1/priority").await?;
     let keys = keys::flatten(&args.jobs);
     list.jobs.retain(|view| takes(args, view, &keys));
@@ -137,7 +137,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         (true, 'r' | 'u' | 'Y') => String::new(),
         _ => (field.value)(view),
     };
-    screen.print(&format::text(&pieces, titled, &list.jobs, show))?;
+    screen.print(&format::format_text(&pieces, titled, &list.jobs, show))?;
     Ok(OK)
 }
 

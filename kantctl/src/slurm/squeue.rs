@@ -136,15 +136,17 @@ impl Args {
 
     fn pieces(&self) -> Result<Vec<Piece<&'static JobField>>, Failure> {
         let read = match (&self.long_format, &self.format) {
-            (Some(names), _) => format::names(names, job_fields::in_queue),
-            (None, Some(all)) if all == "%all" => Ok(format::all(job_fields::FIELDS.iter())),
-            (None, Some(letters)) => format::letters(letters, job_fields::by_letter),
-            (None, None) if self.start => format::letters(START_FORMAT, job_fields::by_letter),
-            (None, None) if self.steps.is_some() => {
-                format::letters(STEP_FORMAT, job_fields::by_letter)
+            (Some(names), _) => format::parse_names(names, job_fields::in_queue),
+            (None, Some(all)) if all == "%all" => Ok(format::all_fields(job_fields::FIELDS.iter())),
+            (None, Some(letters)) => format::parse_letters(letters, job_fields::by_letter),
+            (None, None) if self.start => {
+                format::parse_letters(START_FORMAT, job_fields::by_letter)
             }
-            (None, None) if self.long => format::letters(LONG_FORMAT, job_fields::by_letter),
-            (None, None) => format::letters(DEFAULT_FORMAT, job_fields::by_letter),
+            (None, None) if self.steps.is_some() => {
+                format::parse_letters(STEP_FORMAT, job_fields::by_letter)
+            }
+            (None, None) if self.long => format::parse_letters(LONG_FORMAT, job_fields::by_letter),
+            (None, None) => format::parse_letters(DEFAULT_FORMAT, job_fields::by_letter),
         };
         read.map_err(Failure::usage)
     }
@@ -199,8 +201,6 @@ impl Args {
     }
 }
 
-/// Lists jobs.
-///
 /// # Errors
 /// [`Failure`] when the controller does not answer, a job is unknown or the format is invalid.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
@@ -238,9 +238,9 @@ async fn list(
     found.jobs.retain(|job| args.takes(job, &keys));
     let sort = args.sort.as_deref().unwrap_or("P,t,-p");
     let mut page = page(args, pieces, &found, server).await?;
+    let any_state = args.states.is_empty() || args.all_states();
     if args.json {
         page.cluster = command::cluster_name(server).await?;
-        let any_state = args.states.is_empty() || args.all_states();
         let jobs = found.jobs.iter().filter(|job| {
             let jobs = std::slice::from_ref(*job);
             any_state || Line { jobs, job, part: LinePart::Whole, page: &page }.is_in(&args.states)
@@ -251,7 +251,6 @@ async fn list(
         Some(_) => running_steps::fetch(&found.jobs, server).await,
         None => BTreeMap::new(),
     };
-    let any_state = args.states.is_empty() || args.all_states();
     let mut lines: Vec<Line<'_>> = group_lines(&found.jobs, args.array)
         .into_iter()
         .filter_map(|jobs| {
@@ -263,7 +262,7 @@ async fn list(
     let keys = sort::parse(sort)?;
     lines.sort_by(|one, other| sort::compare(&keys, one, other));
     if args.long && !args.no_header {
-        screen.line(&calendar::heading(&screen.zone))?;
+        screen.line(&calendar::current_time(&screen.zone))?;
     }
     let title = |field: &&JobField| match (field.letter, &args.steps) {
         ('i', Some(_)) => "STEPID".to_owned(),
@@ -272,7 +271,7 @@ async fn list(
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static JobField) -> String);
     let show =
         |field: &&'static JobField, line: &Line<'_>| (field.value)(line).in_queue(&screen.zone);
-    screen.print(&format::text(pieces, titled, &lines, show))?;
+    screen.print(&format::format_text(pieces, titled, &lines, show))?;
     Ok(OK)
 }
 

@@ -124,7 +124,7 @@ pub struct Args {
     /// Options of a new job
     #[command(flatten)]
     pub job_options: JobOptions,
-    /// Options without effect
+    /// Options about the use of the job's allocation
     #[command(flatten)]
     pub accepted: AcceptedOptions,
     /// The program and its arguments

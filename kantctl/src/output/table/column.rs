@@ -31,8 +31,8 @@ impl Column {
 
     /// The column may be cut to this width.
     #[must_use]
-    pub const fn min_width(mut self, letters: usize) -> Self {
-        self.min_width = Some(letters);
+    pub const fn min_width(mut self, width: usize) -> Self {
+        self.min_width = Some(width);
         self
     }
 

@@ -26,7 +26,7 @@ impl Repeat {
     ) -> Result<u8, Failure> {
         let Some(seconds) = self.seconds else { return list().await };
         loop {
-            screen.line(&calendar::heading(&screen.zone))?;
+            screen.line(&calendar::current_time(&screen.zone))?;
             list().await?;
             screen.line("")?;
             tokio::time::sleep(Duration::from_secs(seconds)).await;

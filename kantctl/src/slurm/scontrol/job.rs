@@ -1,7 +1,7 @@
 //! `scontrol show job`: a job's record in Slurm's fields.
 
 use super::super::calendar::{long_span, moment};
-use super::super::job_line::{Line, LinePart, Page, size};
+use super::super::job_line::{Line, LinePart, Page, format_size};
 use super::super::{command, json};
 use super::{Args, Record, jobs};
 use crate::failure::{Failure, OK};
@@ -175,8 +175,10 @@ fn resource_fields(record: &mut Record, line: &Line<'_>) {
     ]);
     record.line(vec![("TRES", line.tres())]);
     let memory = match request.memory {
-        Some(MemoryRequest::PerCpu(bytes)) => ("MinMemoryCPU", size(bytes, line.page.unit)),
-        Some(MemoryRequest::PerNode(bytes)) => ("MinMemoryNode", size(bytes, line.page.unit)),
+        Some(MemoryRequest::PerCpu(bytes)) => ("MinMemoryCPU", format_size(bytes, line.page.unit)),
+        Some(MemoryRequest::PerNode(bytes)) => {
+            ("MinMemoryNode", format_size(bytes, line.page.unit))
+        }
         _ => ("MinMemoryNode", "0".to_owned()),
     };
     record.line(vec![("MinCPUsNode", request.cpus_per_task.to_string()), memory]);

@@ -1,8 +1,8 @@
 //! `scontrol show node`: a node's record in Slurm's fields. What is not measured is `N/A`.
 
 use super::super::calendar::moment;
-use super::super::node_field::{features, gres, state, why};
-use super::super::sinfo::{holds, partitions};
+use super::super::node_field::{features, gres, state_name, unavailable_reason};
+use super::super::sinfo::{has_node, partitions};
 use super::super::{json, json_node};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
@@ -85,7 +85,7 @@ fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
         ("Owner", "N/A".to_owned()),
     ]);
     let of: Vec<String> = partitions(queues)
-        .filter(|queue| holds(queue, node))
+        .filter(|queue| has_node(queue, node))
         .map(|queue| queue.name.to_string())
         .collect();
     record.line(vec![("Partitions", of.join(","))]);
@@ -95,12 +95,15 @@ fn record(node: &NodeView, queues: &QueueList, screen: &Screen) -> Record {
     };
     record.line(vec![("CfgTRES", tres(has.cpu_count().0, has.memory.0, has.gpu_count().0))]);
     record.line(vec![("AllocTRES", tres(node.cpus_used.0, node.memory_used.0, node.gpus_used.0))]);
-    if why(node) != "none" {
+    if unavailable_reason(node) != "none" {
         let since = node
             .drain
             .as_ref()
             .map(|drain| format!(" [{}@{}]", user(drain.by.0), moment(drain.since, &screen.zone)));
-        record.line(vec![("Reason", format!("{}{}", why(node), since.unwrap_or_default()))]);
+        record.line(vec![(
+            "Reason",
+            format!("{}{}", unavailable_reason(node), since.unwrap_or_default()),
+        )]);
     }
     record
 }
@@ -110,8 +113,8 @@ fn state_flags(node: &NodeView) -> String {
     let bare = match node.status {
         NodeStatus::Drained => "IDLE+DRAIN".to_owned(),
         NodeStatus::Draining => "MIXED+DRAIN".to_owned(),
-        _ => return state(node, false).to_ascii_uppercase(),
+        _ => return state_name(node, false).to_ascii_uppercase(),
     };
-    let star = if state(node, false).ends_with('*') { "*" } else { "" };
+    let star = if state_name(node, false).ends_with('*') { "*" } else { "" };
     format!("{bare}{star}")
 }

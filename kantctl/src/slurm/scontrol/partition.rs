@@ -1,7 +1,7 @@
 //! `scontrol show partition`: a queue's record in Slurm's fields. Only leaf queues are partitions.
 
 use super::super::calendar::long_span;
-use super::super::sinfo::{holds, partitions};
+use super::super::sinfo::{has_node, partitions};
 use super::super::{json, json_node};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
@@ -27,7 +27,8 @@ pub async fn show(
         let wanted = partitions(&queues)
             .filter(|queue| names.is_empty() || names.contains(&queue.name.as_str()));
         let shown = wanted.map(|queue| {
-            let of: Vec<&NodeView> = nodes.nodes.iter().filter(|node| holds(queue, node)).collect();
+            let of: Vec<&NodeView> =
+                nodes.nodes.iter().filter(|node| has_node(queue, node)).collect();
             json_node::partition(queue, &of)
         });
         return json::print(screen, "partitions", shown.collect());
@@ -35,7 +36,8 @@ pub async fn show(
     let mut shown = 0;
     for queue in partitions(&queues) {
         if names.is_empty() || names.contains(&queue.name.as_str()) {
-            let of: Vec<&NodeView> = nodes.nodes.iter().filter(|node| holds(queue, node)).collect();
+            let of: Vec<&NodeView> =
+                nodes.nodes.iter().filter(|node| has_node(queue, node)).collect();
             screen.print(&record(queue, &of).text(args.oneliner))?;
             shown += 1;
         }

@@ -63,7 +63,7 @@ impl ReservationFields {
 
     fn set(&mut self, field: &str, value: &str, now: Time, zone: &TimeZone) -> Result<(), String> {
         let list = || value.split(',').filter(|one| !one.is_empty()).map(str::to_owned).collect();
-        let at = || calendar::read(value, now, zone).map(Some);
+        let at = || calendar::parse_time(value, now, zone).map(Some);
         match field {
             "reservationname" | "reservation" => {
                 self.name = Some(value.parse().map_err(error_text)?)

@@ -19,7 +19,7 @@ pub struct ReportArguments {
 impl ReportArguments {
     pub fn read(words: &[String], now: Time, screen: &Screen) -> Result<Self, Failure> {
         let at = |text: &str| {
-            calendar::read(text, now, &screen.zone)
+            calendar::parse_time(text, now, &screen.zone)
                 .map_err(|error| Failure::usage(anyhow::Error::msg(error)))
         };
         let until = at("today")?;

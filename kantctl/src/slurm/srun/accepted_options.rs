@@ -1,7 +1,8 @@
-//! Options of srun that are accepted without effect.
+//! Options of srun about the use of the job's allocation. Only --exact and --overlap have an
+//! effect: they set whether steps share CPUs and GPUs.
 
 #[derive(clap::Args, Debug, Default)]
-#[command(next_help_heading = "Accepted without effect: a step uses its job's allocation")]
+#[command(next_help_heading = "Accepted: a step uses its job's allocation")]
 pub struct AcceptedOptions {
     /// Memory binding: memory is always near the job's CPUs
     #[arg(long, value_name = "KIND")]
