@@ -203,9 +203,9 @@ mod tests {
         }
         for (text, word) in [
             ("", "write NONE, ALL"),
-            ("END;FAIL", "`END;FAIL` is nothing"),
-            ("FINISH", "`FINISH` is nothing"),
-            ("END,", "`` is nothing"),
+            ("END;FAIL", "`END;FAIL` is not a mail type"),
+            ("FINISH", "`FINISH` is not a mail type"),
+            ("END,", "`` is not a mail type"),
             ("ALL,STAGE_OUT", "burst buffers"),
         ] {
             let error = read(text).unwrap_err();

@@ -149,11 +149,11 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_what_to_write() {
         for (text, word) in [
-            ("", "no signal"),
-            ("USR3@60", "no signal"),
-            ("0", "no signal"),
-            ("32", "no signal"),
-            ("-1", "no signal"),
+            ("", "is not a signal"),
+            ("USR3@60", "is not a signal"),
+            ("0", "is not a signal"),
+            ("32", "is not a signal"),
+            ("-1", "is not a signal"),
             ("USR1@", "seconds"),
             ("USR1@soon", "seconds"),
             ("USR1@65536", "seconds"),

@@ -169,14 +169,14 @@ fn contradictions_are_refused_with_line_table_key_and_mend() {
         ),
         (
             "[[queue]]\nname=\"b\"\nquota_mode=\"isolated\"\nborrow_at_most={gpus=8}\n",
-            &["line 4", "borrows nothing"],
+            &["line 4", "cannot borrow"],
         ),
         (
             "[[queue]]\nname=\"b\"\naccounts=[\"x\"]\n[[account]]\nname=\"y\"\n",
             &["line 3", "no [[account]] x"],
         ),
         ("[[account]]\nname=\"x\"\nusers=[\"eve\"]\n", &["line 3, [[account]] x, users", "eve"]),
-        ("[[qos]]\nname = \"u\"\n[[qos]]\nname = \"u\"\n", &["line 4, [[qos]] u", "two of this"]),
+        ("[[qos]]\nname = \"u\"\n[[qos]]\nname = \"u\"\n", &["line 4, [[qos]] u", "the same name"]),
         (
             "[priority]\nhalf_life_hours = 0\n",
             &["line 2, [priority], half_life_hours", "1 or more"],
@@ -184,7 +184,7 @@ fn contradictions_are_refused_with_line_table_key_and_mend() {
         ("[[leaf]]\nname = \"l\"\n", &["line 1, [[leaf]] l", "no nodes"]),
         (
             "[[leaf]]\nname=\"l\"\nnodes=\"g1\"\n[[leaf]]\nname=\"m\"\nnodes=\"g[1-2]\"\n",
-            &["line 6", "g1 stands in leaf l"],
+            &["line 6", "g1 is already in leaf l"],
         ),
     ] {
         let error = made(text).unwrap_err();
@@ -196,12 +196,12 @@ fn contradictions_are_refused_with_line_table_key_and_mend() {
 #[test]
 fn contradictions_between_queues_are_refused_by_name() {
     for (more, words) in [
-        ("[[queue]]\nname = \"a\"\n", &["line 7, [[queue]] a, name", "two of this name"][..]),
-        ("default = true\n[[queue]]\nname=\"c\"\ndefault=true\n", &["line 9", "queue b says"]),
-        ("parent = \"a\"\nnodes = \"g[2-4]\"\n", &["line 7", "queue a above", "g[3-4]"]),
+        ("[[queue]]\nname = \"a\"\n", &["line 7, [[queue]] a, name", "the same name"][..]),
+        ("default = true\n[[queue]]\nname=\"c\"\ndefault=true\n", &["line 9", "queue b has"]),
+        ("parent = \"a\"\nnodes = \"g[2-4]\"\n", &["line 7", "its parent queue a", "g[3-4]"]),
         (
             "parent = \"c\"\n[[queue]]\nname = \"c\"\nparent = \"b\"\n",
-            &["line 6", "in a circle, b -> c -> b"],
+            &["line 6", "form a cycle, b -> c -> b"],
         ),
         ("parent = \"b\"\n", &["b -> b"]),
     ] {
@@ -216,11 +216,11 @@ fn a_topology_file_that_does_not_read_is_refused_with_its_line() {
         ("", &["line 1", "empty"][..]),
         ("leaf,spine\n", &["line 1", "no column `name`"]),
         ("name,rack\n", &["line 1", "no column `rack`"]),
-        ("name,leaf,leaf\n", &["line 1", "`leaf` stands there twice"]),
-        ("name,leaf\n# a word\ng1\n", &["line 3", "1 fields, the head line 2"]),
-        ("name,leaf\ng1,l1\n\ng1,l2\n", &["line 4", "g1 stands in line 2 already"]),
+        ("name,leaf,leaf\n", &["line 1", "`leaf` occurs twice"]),
+        ("name,leaf\n# a word\ng1\n", &["line 3", "1 fields, the header 2"]),
+        ("name,leaf\ng1,l1\n\ng1,l2\n", &["line 4", "g1 is already in line 2"]),
         ("name,leaf\ng 1,l1\n", &["line 2", "`g 1` is not a valid node name"]),
-        ("name,leaf,spine\ng1,l1,s1\ng2,l1,s2\n", &["line 3", "l1 hangs on s1"]),
+        ("name,leaf,spine\ng1,l1,s1\ng2,l1,s2\n", &["line 3", "l1 is below s1"]),
     ] {
         let error = with_topology("", Some(csv)).unwrap_err();
         assert!(error.contains("topology topology.csv"), "{error}");
@@ -251,7 +251,7 @@ fn a_node_of_the_file_that_the_cluster_does_not_have_is_found_with_its_line() {
     assert!(of_file.contains("t.csv: line 3"), "{of_file}");
     let of_table = check_nodes(&source(None), known).unwrap_err().to_string();
     let words =
-        ["k.toml", "line 6, [[nvlink_domain]] d, nodes: there is no node g1", "take it out"];
+        ["k.toml", "line 6, [[nvlink_domain]] d, nodes: there is no node g1", "remove it here"];
     assert!(words.iter().all(|word| of_table.contains(word)), "{of_table}");
     assert_eq!(check_nodes(&source(None), |_| true), Ok(()));
 }

@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(args(ARGS_BYTES_MAX), Err(AskError::ArgsTooLarge(ARGS_BYTES_MAX + 1)));
         assert!(args(ARGS_BYTES_MAX).unwrap_err().to_string().contains("put them in a file"));
         let many = checked(|a| a.args = vec![String::new(); ARGS_MAX + 1]);
-        assert!(many.unwrap_err().to_string().contains("10001 of them, more than 10000"));
+        assert!(many.unwrap_err().to_string().contains("10001 is too many, give at most 10000"));
         assert_eq!(checked(|a| a.args = vec!["a\0b".into()]), Err(AskError::ArgNul));
         assert_eq!(checked(|a| a.args = vec!["two\nlines".into()]), Ok(()));
     }
@@ -194,14 +194,14 @@ mod tests {
             ("the command line", checked(|a| a.command = Some("a\nb".to_owned()))),
             ("submitting host", checked(|a| a.submit_host = "h".repeat(256))),
             (
-                "--mail-user: `-x` is no address",
+                "--mail-user: `-x` is not a mail address",
                 checked(|a| a.mail = Some(Mail { to: Some("-x".into()), ..Mail::default() })),
             ),
             ("--nodelist", checked(|a| a.request.only_nodes = nodes())),
             ("--exclude", checked(|a| a.request.not_nodes = nodes())),
             ("group of", checked(|a| a.request.per_node_max = group("g".repeat(321)))),
             (
-                "kinds of GPU in --gpus: 16 of them",
+                "kinds of GPU in --gpus: 16 is too many",
                 checked(|a| {
                     a.request.gpus = Some(GpuRequest::PerNode(Gpus(1)));
                     a.request.gpu_kind = Some(GpuKind("a".to_owned()));

@@ -169,7 +169,7 @@ mod tests {
             (asked(Some("g-["), None), "--exclude=g-["),
             (asked(None, Some("v100")), "--constraint=v100: job 42 has no such node"),
             (asked(None, Some("ib*2")), "for a new job only"),
-            (asked(None, Some("ib&")), "is no constraint"),
+            (asked(None, Some("ib&")), "is not a constraint"),
         ] {
             let why = selected(None, &asked).unwrap_err();
             assert!(why.contains(word), "{why}");
