@@ -9,8 +9,8 @@ use common::mig::cuda_visible_ids;
 impl Variables {
     /// CUDA sees no GPU at all in an empty list; without the variable it would see every one. AMD's
     /// programs read CUDA's variable too, and take it for numbers among those that ROCR shows.
-    /// If a job has both whole GPUs and MIG devices, CUDA sees only some ([`cuda_visible_ids`]); the
-    /// list of all is what the starter of a step's tasks chooses from.
+    /// If a job has both whole GPUs and MIG devices, CUDA sees only some ([`cuda_visible_ids`]);
+    /// the list of all is what the starter of a step's tasks chooses from.
     pub(super) fn gpus(&mut self, order: &StepOrder) {
         let gpus = &order.gpus;
         let is_amd = |minor: &u32| *minor >= RENDER_MINOR_MIN;
