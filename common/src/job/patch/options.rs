@@ -150,8 +150,7 @@ mod tests {
         let node = |number: u32| NodeName::new(format!("rack-{}-{number}", number % 7)).unwrap();
         for not_nodes in [(0..10_000).map(node).collect(), vec![node(1)]] {
             let comment = Some(Replaced::With("ü".repeat(500)));
-            let summary =
-                Patch { not_nodes: Some(not_nodes), comment, ..Patch::default() }.text();
+            let summary = Patch { not_nodes: Some(not_nodes), comment, ..Patch::default() }.text();
             assert!(summary.len() <= SUMMARY_BYTES_MAX, "{} bytes", summary.len());
             assert!(summary.starts_with("--exclude=rack-"), "{summary}");
             assert!(summary.ends_with('…'), "{summary}");

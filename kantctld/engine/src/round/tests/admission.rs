@@ -166,9 +166,7 @@ fn what_no_node_has_is_refused_with_the_nearest_and_only_if_there_are_nodes() {
                   b has at most 4 GPUs";
     assert_eq!(ever(gpu_request(8)).unwrap_err().to_string(), reason);
     let elsewhere = Request { only_nodes: vec![name("z")], ..request(1, 1) };
-    assert!(
-        ever(elsewhere).unwrap_err().to_string().ends_with("no node satisfies the request")
-    );
+    assert!(ever(elsewhere).unwrap_err().to_string().ends_with("no node satisfies the request"));
     let none = snapshot(Vec::new());
     assert_eq!(could_ever_fit(&none, &queue("q"), &gpu_request(8), false), Ok(()));
 }
