@@ -1,7 +1,7 @@
 //! The shared types of kant: ids, units, requests, nodes, reasons, configuration, and messages on
 //! the wire.
 //!
-//! This crate has no clock, files, sockets, randomness or threads. It depends neither on the
+//! This crate never uses a clock, files, sockets, randomness or threads. It depends neither on the
 //! scheduler (`engine`) nor on the replicated state (`state`), which both use it.
 
 pub mod blob;

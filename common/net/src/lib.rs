@@ -1,12 +1,11 @@
 //! The network layer of kant's three programs.
 //!
 //! It is the only IO that kantctld, kantd and kantctl share: the identity of daemons
-//! ([`ClusterKey`],
-//! [`Identity`]) and callers ([`Caller`], [`User`]), listeners ([`LocalListener`],
-//! [`TlsListener`]),
-//! requests ([`Client`], [`forward`]) and the channel of a node ([`Channel`], [`Backoff`]).
+//! ([`ClusterKey`], [`Identity`]) and callers ([`Caller`], [`User`]), listeners
+//! ([`LocalListener`], [`TlsListener`]), requests ([`Client`], [`forward`]) and the channel of a
+//! node ([`Channel`], [`Backoff`]).
 //!
-//! It is generic over message types, does not authorize users, and retries no request that might
+//! It is generic over message types, never authorizes users, and never retries a request that might
 //! already have been carried out.
 
 mod backoff;

@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(read.mail_on.unwrap().to_string(), "END,FAIL");
         assert_eq!(read.mail_to, Some(Replaced::With("ada@x".to_owned())));
         assert_eq!(patch("mail-user=").mail_to, Some(Replaced::Without));
-        assert!(refused("mail-user=-x").contains("no address"));
+        assert!(refused("mail-user=-x").contains("not a mail address"));
         let read = patch("gpus=0 qos=none near=none");
         assert_eq!(read.gpus, Some(Replaced::Without));
         assert_eq!((read.qos, read.near), (Some(Replaced::Without), Some(Replaced::Without)));

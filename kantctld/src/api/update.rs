@@ -23,7 +23,7 @@ pub async fn update(
     body: Result<Json<UpdateRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
     let (Json(UpdateRequest { patch }), target, key) = (body?, core.target(&key)?, core.key(&key)?);
-    remark.detail(patch.summary());
+    remark.detail(patch.text());
     let actor = core.actor(Uid(user.uid));
     let (asked, set, is_known_to_fit) = {
         let state = core.state.read();

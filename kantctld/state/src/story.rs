@@ -204,9 +204,7 @@ impl fmt::Display for StoryEvent {
             Self::Held(by) => write!(f, "held by {}", who(*by)),
             Self::Released(by) => write!(f, "released by {}", who(*by)),
             Self::Updated(by) => write!(f, "what it asks for was changed by {}", who(*by)),
-            Self::Changed { by, patch } => {
-                write!(f, "changed by {}: {}", who(*by), patch.summary())
-            }
+            Self::Changed { by, patch } => write!(f, "changed by {}: {}", who(*by), patch.text()),
             Self::Asked { by, what } => write!(f, "changed by {}: {what}", who(*by)),
             Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
             Self::Ready => write!(f, "all its nodes are ready"),

@@ -25,7 +25,7 @@ const SUMMARY_BYTES_MAX: usize = 160;
 impl Patch {
     /// The change as options, truncated if long: a node list may have thousands of names.
     #[must_use]
-    pub fn summary(&self) -> String {
+    pub fn text(&self) -> String {
         let mut words = self.to_string();
         if words.len() > SUMMARY_BYTES_MAX {
             words.truncate(words.floor_char_boundary(SUMMARY_BYTES_MAX - '…'.len_utf8()));
@@ -146,12 +146,11 @@ mod tests {
     #[test]
     fn the_summary_of_a_change_is_short() {
         let short = Patch { time_limit: Some(Span::from_minutes(90)), ..Patch::default() };
-        assert_eq!(short.summary(), "--time=01:30:00");
+        assert_eq!(short.text(), "--time=01:30:00");
         let node = |number: u32| NodeName::new(format!("rack-{}-{number}", number % 7)).unwrap();
         for not_nodes in [(0..10_000).map(node).collect(), vec![node(1)]] {
             let comment = Some(Replaced::With("ü".repeat(500)));
-            let summary =
-                Patch { not_nodes: Some(not_nodes), comment, ..Patch::default() }.summary();
+            let summary = Patch { not_nodes: Some(not_nodes), comment, ..Patch::default() }.text();
             assert!(summary.len() <= SUMMARY_BYTES_MAX, "{} bytes", summary.len());
             assert!(summary.starts_with("--exclude=rack-"), "{summary}");
             assert!(summary.ends_with('…'), "{summary}");

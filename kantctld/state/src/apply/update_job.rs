@@ -64,7 +64,7 @@ pub(super) fn apply(
     }
     // Of an array once, however many its tasks: they share it.
     let whole = JobKey { index: None, ..target.key };
-    let what = patch.summary();
+    let what = patch.text();
     for key in std::iter::once(whole).chain(followers) {
         let (nodes, what) = (nodes_of(state, key.job), what.clone());
         state.tell(events, Event::JobUpdated { key, by: actor.uid, what, nodes });

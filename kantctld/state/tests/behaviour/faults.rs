@@ -113,7 +113,7 @@ fn after_five_faults_in_a_row_a_job_is_held_until_somebody_releases_it() {
     assert!(house.element(key).held);
     let told = message(&house, key).unwrap();
     assert!(told.contains("held after 5 attempts in a row"), "{told}");
-    assert!(told.contains("failed through no fault of its own"), "{told}");
+    assert!(told.contains("failed for no fault of its own"), "{told}");
     let jobs = view::job_detail(&house.state, key, &Waits::new()).unwrap().jobs;
     assert_eq!(jobs[0].story.last().unwrap().text, told);
     house.apply(Command::ReleaseJob { actor: USER, target: Target { key } });

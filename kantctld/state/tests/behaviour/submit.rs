@@ -28,7 +28,7 @@ fn a_queue_gives_its_time_limit_and_refuses_a_longer_one() {
     let long = Some(Span::from_minutes(61));
     let command = house.submission(Ask { queue, time_limit: long, ..Ask::default() });
     let refusal = house.refused(command).to_string();
-    assert!(refusal.contains("at most 01:00:00 (asked: 01:01:00)"), "{refusal}");
+    assert!(refusal.contains("at most 01:00:00 (requested: 01:01:00)"), "{refusal}");
 }
 
 #[test]

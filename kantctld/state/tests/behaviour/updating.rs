@@ -30,7 +30,7 @@ fn its_owner_and_operators_change_a_job_that_waits() {
     let events = house.apply(update(USER, key, minutes(5)));
     assert_eq!(
         events,
-        [Event::JobUpdated { key, by: USER.uid, what: minutes(5).summary(), nodes: Vec::new() }]
+        [Event::JobUpdated { key, by: USER.uid, what: minutes(5).text(), nodes: Vec::new() }]
     );
     assert_eq!(ask(&house, key).time_limit, Some(Span::from_minutes(5)));
     house.apply(update(OPERATOR, key, minutes(6)));
