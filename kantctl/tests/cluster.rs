@@ -268,7 +268,10 @@ async fn completions_and_manual_need_no_controller() {
     assert!(controller.kantctl(&["man"]).await.good().contains(".TH kantctl 1"));
     controller.kantctl(&["man", "."]).await.good();
     assert!(controller.dir.path().join("kantctl-submit.1").exists());
-    controller.kantctl(&["man", "missing"]).await.refused(1, &["manual pages into missing"]);
+    controller.kantctl(&["man", "new/pages"]).await.good();
+    assert!(controller.dir.path().join("new/pages/kantctl-submit.1").exists());
+    let done = controller.kantctl(&["man", "kantctl-submit.1"]).await;
+    done.refused(1, &["failed to create kantctl-submit.1"]);
     controller.kantctl(&["completions", "tcsh"]).await.refused(2, &["possible values"]);
 }
 

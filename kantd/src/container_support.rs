@@ -18,7 +18,7 @@ const PLACES: [&str; 4] = ["/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/us
 /// Runtimes, in order of preference: runc shows the user as root in the container.
 const PROGRAMS: [&str; 2] = ["crun", "runc"];
 
-/// The uid of nobody, to try what users may do.
+/// The uid of the user `nobody`, to try what users may do.
 const NOBODY: u32 = 65_534;
 
 /// A mount of a node's path in containers.

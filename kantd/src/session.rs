@@ -78,7 +78,7 @@ pub struct Session {
     pub output: OutputReader,
     /// Steps in which programs can be started, if there are any.
     pub steps: Option<Steps>,
-    /// Tells the local socket which controller this node has a session with.
+    /// Informs the local socket which controller this node has a session with.
     pub session_controller: watch::Sender<Option<Endpoint>>,
 }
 

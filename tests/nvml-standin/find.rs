@@ -1,6 +1,6 @@
 //! Where a test of any crate finds the stand-in library and its machines, and builds the library
-//! if nobody has. Std only: take it in with `#[path = ".../tests/nvml-standin/find.rs"]`. Never
-//! loads the library.
+//! if it is not built yet. Std only: include it with `#[path = ".../tests/nvml-standin/find.rs"]`.
+//! It does not load the library.
 
 #![allow(dead_code)] // Each test takes what it needs.
 

@@ -165,8 +165,8 @@ pub fn resize_signal(resize: &ResizeSignal) -> String {
     format!("{}, to {}", resize.signal, recipients(resize.to))
 }
 
-const fn recipients(whom: Warned) -> &'static str {
-    match whom {
+const fn recipients(target: Warned) -> &'static str {
+    match target {
         Warned::All => "all its processes",
         Warned::Script => "its script",
     }

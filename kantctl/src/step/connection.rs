@@ -25,7 +25,7 @@ pub const NODE_PATIENCE: Duration = Duration::from_secs(330);
 /// The pause between two requests to a node that is out of contact.
 const LOOK: Duration = Duration::from_secs(1);
 /// After this many attempts the user is informed that input is delayed.
-const TRIES_UNTOLD: u32 = 5;
+const SILENT_TRIES: u32 = 5;
 /// The most bytes sent in one request.
 const PIECE_BYTES: usize = 256 << 10;
 /// The most bytes read from a child at once.
@@ -272,7 +272,7 @@ impl RemoteLauncher {
             match self.server.post_bytes(path, bytes, PATIENCE).await {
                 Err(failure) if failure.code() == Some("not_fed") => {
                     tries = tries.saturating_add(1);
-                    if tries == TRIES_UNTOLD {
+                    if tries == SILENT_TRIES {
                         note(&format!("its input is delayed: {failure}"));
                     }
                     tokio::time::sleep(LOOK).await;

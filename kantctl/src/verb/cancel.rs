@@ -55,13 +55,13 @@ pub fn signalled(
     batch: bool,
     full: bool,
 ) -> Option<JobSignalRequest> {
-    let whom = match (batch, full) {
+    let target = match (batch, full) {
         (true, _) => Reached::Script,
         (_, true) => Reached::All,
         (false, false) => Reached::Steps,
     };
     let signal = signal.filter(|signal| batch || *signal != KILL)?;
-    Some(JobSignalRequest { signal, to: whom })
+    Some(JobSignalRequest { signal, to: target })
 }
 
 /// Cancels jobs: waiting ones before running ones, because otherwise a waiting job would start on

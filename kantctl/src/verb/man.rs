@@ -17,7 +17,7 @@ pub struct Args {
     /// Print the table of supported Slurm options, as Markdown
     #[arg(long, conflicts_with = "directory")]
     pub slurm: bool,
-    /// Write all pages into this directory, which is made if need be: kantctl.1,
+    /// Write all pages into this directory, which is created if necessary: kantctl.1,
     /// kantctl-submit.1, ...
     pub directory: Option<PathBuf>,
 }
@@ -34,7 +34,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     match &args.directory {
         Some(directory) => {
             std::fs::create_dir_all(directory)
-                .with_context(|| format!("failed to make {}", directory.display()))?;
+                .with_context(|| format!("failed to create {}", directory.display()))?;
             clap_mangen::generate_to(crate::command(), directory).with_context(|| {
                 format!("failed to write manual pages into {}", directory.display())
             })?

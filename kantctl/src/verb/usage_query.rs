@@ -67,7 +67,7 @@ pub async fn fetch_all(
 }
 
 /// Passes on one page after the other, the latest end first, and keeps none. Returns false, without
-/// a request, for so many jobs that several queries were needed, whose runs would not be in order.
+/// a request, for more jobs than one query takes, because their runs would not be in order.
 ///
 /// # Errors
 /// As [`fetch_all`], and the errors of `take`.

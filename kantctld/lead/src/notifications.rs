@@ -169,8 +169,8 @@ fn began_unreported(record: &Record, key: JobKey) -> Option<Occasion> {
     let this_attempt = element.story.iter().rev();
     let mut this_attempt =
         this_attempt.take_while(|line| !matches!(line.what, StoryEvent::Started { .. }));
-    let is_told = this_attempt.any(|line| matches!(line.what, StoryEvent::Running));
-    if !ran || is_told || !is_requested(record, Some(MailEvent::Begin)) {
+    let is_reported = this_attempt.any(|line| matches!(line.what, StoryEvent::Running));
+    if !ran || is_reported || !is_requested(record, Some(MailEvent::Begin)) {
         return None;
     }
     let has_run = |(index, element): (&Option<ArrayIndex>, &Element)| {

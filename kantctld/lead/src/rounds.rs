@@ -39,8 +39,8 @@ pub struct PendingChanges {
 }
 
 impl PendingChanges {
-    /// The same in parts, each with at most `jobs_max` jobs that hold nothing. They are to be applied
-    /// in order; the snapshot may be read in between.
+    /// The same in parts, each with at most `jobs_max` jobs that hold nothing. They are to be
+    /// applied in order; the snapshot may be read in between.
     pub fn in_parts(self, jobs_max: usize) -> impl Iterator<Item = Self> {
         let (some, rest) = match self.changes {
             Some(Changes::Some(news)) => (news.in_parts(jobs_max), None),

@@ -55,7 +55,7 @@ pub struct TestCluster {
     pub state: State,
     pub now: Time,
     /// Events that no rounds have read yet.
-    pub untold: Vec<Event>,
+    pub pending_events: Vec<Event>,
     requests: u32,
 }
 
@@ -67,8 +67,12 @@ impl TestCluster {
             memory_per_cpu: Bytes::from_mib(1),
             ..Queue::plain(QueueName::new("main").unwrap())
         };
-        let mut cluster =
-            Self { state: State::default(), now: Time(1_000_000), untold: Vec::new(), requests: 0 };
+        let mut cluster = Self {
+            state: State::default(),
+            now: Time(1_000_000),
+            pending_events: Vec::new(),
+            requests: 0,
+        };
         cluster.apply(Command::Configure(Settings {
             cluster: "test".to_owned(),
             queues: vec![queue],
@@ -105,7 +109,7 @@ impl TestCluster {
         for event in &events {
             assert!(!matches!(event, Event::CommandRefused(_)), "{event:?}");
         }
-        self.untold.extend(events.iter().cloned());
+        self.pending_events.extend(events.iter().cloned());
         events
     }
 

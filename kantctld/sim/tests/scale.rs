@@ -1,4 +1,5 @@
-//! Replays of large made-up inputs, held to how much they may search: a clock would say the machine.
+//! Replays of large generated inputs, with a bound on their searches; a bound on time would depend
+//! on the machine.
 #![allow(clippy::unwrap_used)]
 
 #[path = "scale/inputs.rs"]

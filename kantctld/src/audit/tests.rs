@@ -120,7 +120,7 @@ fn lines_that_cannot_be_written_are_queued_counted_and_reported() {
 }
 
 #[test]
-fn refusals_of_one_user_do_not_crowd_out_other_lines() {
+fn refusals_of_one_user_do_not_displace_other_lines() {
     let dir = tempfile::tempdir().unwrap();
     let (audit, keeper) = start(&config(dir.path(), "audit.log")).unwrap();
     let refused = |uid: u32, at: Time| AuditLine {

@@ -240,9 +240,7 @@ impl fmt::Display for StoryEvent {
                 let then = if *requeue { ", to be requeued" } else { "" };
                 write!(f, "made to yield to job {by} ({why}){then}")
             }
-            Self::Preempts { victim, why } => {
-                write!(f, "makes job {} yield ({why})", victim.key)
-            }
+            Self::Preempts { victim, why } => write!(f, "makes job {} yield ({why})", victim.key),
             Self::Requeued { attempt, preempted_by: None } => {
                 write!(f, "back in its queue after attempt {attempt}")
             }

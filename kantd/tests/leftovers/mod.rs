@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The first uid of the test users, which are in no database and used by nobody else.
+/// The first uid of the test users, which are in no user database, and which no other test uses.
 const USERS: u32 = 41_000;
 
 /// Directories in which programs leave files.

@@ -48,7 +48,7 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     let command = Command::parse();
-    e2e::end_daemons_when_told()?;
+    e2e::end_daemons_on_signal()?;
     match command {
         Command::Engine(args) => rounds::run(&args),
         Command::EngineRow(args) => row::run(&args),

@@ -22,7 +22,7 @@ fn running(note: impl FnOnce(&mut BTreeSet<u32>)) {
 ///
 /// # Errors
 /// When a system call fails.
-pub fn end_daemons_when_told() -> anyhow::Result<()> {
+pub fn end_daemons_on_signal() -> anyhow::Result<()> {
     let caught = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
     caught.thread_block()?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {

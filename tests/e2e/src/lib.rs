@@ -24,7 +24,7 @@ mod wait;
 pub use binaries::{Binaries, Build, PREBUILT, forget_the_outer_cargo, workspace};
 pub use cluster::{Cluster, ClusterOptions, remove_groups};
 pub use controllers::Controllers;
-pub use daemon::{Daemon, end_daemons_when_told};
+pub use daemon::{Daemon, end_daemons_on_signal};
 pub use disk::sync_times;
 pub use kantctl::{Answer, Kantctl};
 pub use load::{Action, Load, Record, probe, under_load};

@@ -21,13 +21,13 @@ fn said(kantctl: &Kantctl, key: &str) -> anyhow::Result<String> {
     wait_for(&format!("job {key} to save its work"), || {
         let is_over = kantctl.job(key)?.outcome.is_some();
         let is_saved = kantctl.dir().join(format!("saved.{key}")).exists();
-        anyhow::ensure!(is_saved || !is_over, "it was refused: {:?}", told(kantctl, key));
+        anyhow::ensure!(is_saved || !is_over, "it was refused: {:?}", output_of(kantctl, key));
         Ok(is_saved.then_some(()))
     })?;
-    told(kantctl, key)
+    output_of(kantctl, key)
 }
 
-fn told(kantctl: &Kantctl, key: &str) -> anyhow::Result<String> {
+fn output_of(kantctl: &Kantctl, key: &str) -> anyhow::Result<String> {
     Ok(std::fs::read_to_string(kantctl.dir().join(format!("said.{key}")))?)
 }
 

@@ -79,9 +79,9 @@ fn runs_on_one(kantctl: &Kantctl, flags: &[&str]) -> anyhow::Result<String> {
     Ok(id)
 }
 
-fn told(kantctl: &Kantctl, lines: &[&str]) -> anyhow::Result<()> {
+fn wait_until_notified(kantctl: &Kantctl, lines: &[&str]) -> anyhow::Result<()> {
     let expected = lines.join("\n");
-    wait_for(&format!("it to be told {expected:?}"), || {
+    wait_for(&format!("the notifications {expected:?}"), || {
         Ok((says(kantctl, "told").as_deref() == Some(&expected)).then_some(()))
     })
 }
@@ -94,18 +94,18 @@ fn a_job_grows_onto_free_nodes_and_gives_them_up_again() -> anyhow::Result<()> {
     assert!(refused.code == 1 && refused.stderr.contains("--nodes=1-4"), "{refused:?}");
     let id = runs_on_one(&kantctl, &[])?;
     write(&kantctl, "free-3")?;
-    told(&kantctl, &["2 2 g[1,3] 1"])?;
+    wait_until_notified(&kantctl, &["2 2 g[1,3] 1"])?;
     let job = kantctl.job(&id)?;
     assert_eq!((job.phase, job.gpus.0, job.joining.len()), (Phase::Running, 4, 0), "{job:?}");
     // A program on the added node.
     let there = kantctl.ok(&["launch", "--job", &id, "g3", "echo $KANT_NODE $SLURM_NNODES"])?;
     assert_eq!(there.trim(), "g3 2");
     write(&kantctl, "free-2")?;
-    told(&kantctl, &["2 2 g[1,3] 1", "3 3 g[1,3,2] 2"])?;
+    wait_until_notified(&kantctl, &["2 2 g[1,3] 1", "3 3 g[1,3,2] 2"])?;
 
     let urgent = holds(&kantctl, "free-4", &["--qos=urgent"])?;
     phase(&kantctl, &urgent, Phase::Running)?;
-    told(&kantctl, &["2 2 g[1,3] 1", "3 3 g[1,3,2] 2", "2 2 g[1,3] 3"])?;
+    wait_until_notified(&kantctl, &["2 2 g[1,3] 1", "3 3 g[1,3,2] 2", "2 2 g[1,3] 3"])?;
     // A node that the job gave up is not added again.
     write(&kantctl, "free-4")?;
     assert_eq!(kantctl.finished(&urgent)?.outcome, Some(Outcome::Completed));
@@ -136,10 +136,10 @@ fn killed_daemons_neither_lose_nor_repeat_the_growth_of_a_job() -> anyhow::Resul
     cluster.start_controller()?;
     cluster.start_node("g3")?;
     cluster.start_node("g1")?;
-    told(&kantctl, &["2 2 g[1,3] 1"])?;
+    wait_until_notified(&kantctl, &["2 2 g[1,3] 1"])?;
     write(&kantctl, "enough")?;
     let job = kantctl.finished(&id)?;
     assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
-    told(&kantctl, &["2 2 g[1,3] 1"])?;
+    wait_until_notified(&kantctl, &["2 2 g[1,3] 1"])?;
     Ok(())
 }

@@ -103,9 +103,10 @@ fn a_local_shell_holds_an_allocation_that_ends_with_it() -> anyhow::Result<()> {
     lines.sort_unstable();
     assert_eq!(lines, ["0: 0 on n1", "1: 1 on n2", "held n[1-2] 2"], "{err}");
     let id = last_job(&kantctl)?;
-    for told in ["Pending job allocation", "Granted job allocation", "Relinquishing job allocation"]
+    for message in
+        ["Pending job allocation", "Granted job allocation", "Relinquishing job allocation"]
     {
-        assert!(err.contains(&format!("salloc: {told} {id}\n")), "{err}");
+        assert!(err.contains(&format!("salloc: {message} {id}\n")), "{err}");
     }
     let job = kantctl.finished(&id)?;
     assert_eq!(job.exit.map(|exit| exit.code), Some(4));

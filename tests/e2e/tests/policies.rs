@@ -50,7 +50,7 @@ fn is_there(kantctl: &Kantctl, file: &str) -> bool {
     kantctl.dir().join(file).exists()
 }
 
-const UNTIL_TOLD: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
+const UNTIL_FILE_EXISTS: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
 
 /// A script whose second attempt ends at once.
 const TELLS_OF_ITS_END: &str = "#!/bin/sh\n\
@@ -88,7 +88,7 @@ fn a_preemptible_job_is_preempted_by_an_urgent_one_and_runs_again_later() -> any
     reason(&kantctl, &calm, |reason| matches!(reason, WaitReason::Resources { .. }))?;
     assert!(!is_there(&kantctl, "got-sigterm"), "a job does not preempt one of equal priority");
 
-    let urgent = kantctl.submit(&[&both[..], &["--qos=high"]].concat(), UNTIL_TOLD)?;
+    let urgent = kantctl.submit(&[&both[..], &["--qos=high"]].concat(), UNTIL_FILE_EXISTS)?;
     phase_is(&kantctl, &urgent, Phase::Running)?;
     assert!(is_there(&kantctl, "got-sigterm"), "{}", story(&kantctl, &spot)?);
     let waits = phase_is(&kantctl, &spot, Phase::Pending)?;
@@ -132,15 +132,15 @@ fn a_maintenance_window_keeps_long_jobs_off_its_node_until_it_is_deleted() -> an
     let again = operator.run(&create)?;
     assert!(again.code == 1 && again.stderr.contains("fans"), "{again:?}");
 
-    let short = kantctl.submit(&["-wn1", "--mem=16M", "--time=10"], UNTIL_TOLD)?;
+    let short = kantctl.submit(&["-wn1", "--mem=16M", "--time=10"], UNTIL_FILE_EXISTS)?;
     assert_eq!(runs_on(&kantctl, &short)?, ["n1"], "it ends before the window begins");
-    let long = kantctl.submit(&["-wn1", "--mem=16M", "--time=2:00:00"], UNTIL_TOLD)?;
+    let long = kantctl.submit(&["-wn1", "--mem=16M", "--time=2:00:00"], UNTIL_FILE_EXISTS)?;
     let is_kept = |reason: &WaitReason| matches!(reason, WaitReason::NodesReserved { .. });
     let (_, sentence) = reason(&kantctl, &long, is_kept)?;
     assert!(sentence.contains("reservation fans"), "{sentence}");
     let explanation: Explanation = kantctl.json(&["explain", &long])?;
     assert!(explanation.advice.is_some_and(|advice| !advice.is_empty()));
-    let elsewhere = kantctl.submit(&["--mem=16M", "--time=2:00:00"], UNTIL_TOLD)?;
+    let elsewhere = kantctl.submit(&["--mem=16M", "--time=2:00:00"], UNTIL_FILE_EXISTS)?;
     assert_eq!(runs_on(&kantctl, &elsewhere)?, ["n2"]);
     assert_eq!(kantctl.job(&long)?.phase, Phase::Pending);
     let shown = kantctl.ok(&["reservations"])?;
@@ -180,7 +180,7 @@ fn a_job_that_cannot_start_before_its_deadline_ends_as_deadline_missed() -> anyh
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let all = ["-N2", "--exclusive", "--mem=16M", "--time=1:00:00"];
-    let first = kantctl.submit(&all, UNTIL_TOLD)?;
+    let first = kantctl.submit(&all, UNTIL_FILE_EXISTS)?;
     phase_is(&kantctl, &first, Phase::Running)?;
     let due = ["--deadline=now+5seconds", "--time=0:01", "--mem=16M"];
     let late = kantctl.submit(&due, "#!/bin/sh\ntouch ran\n")?;
@@ -214,10 +214,10 @@ fn two_gpu_nodes() -> anyhow::Result<Cluster> {
 fn metrics_priority_queues_and_what_if_agree_about_the_cluster() -> anyhow::Result<()> {
     let cluster = two_gpu_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let small = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_TOLD)?;
+    let small = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_FILE_EXISTS)?;
     let home = runs_on(&kantctl, &small)?;
     let both = ["-N2", "--gpus-per-node=2", "--mem=16M", "--time=2:00:00"];
-    let head = kantctl.submit(&both, UNTIL_TOLD)?;
+    let head = kantctl.submit(&both, UNTIL_FILE_EXISTS)?;
     let is_room = |reason: &WaitReason| matches!(reason, WaitReason::Resources { .. });
     reason(&kantctl, &head, is_room)?;
 
@@ -272,7 +272,7 @@ fn metrics_priority_queues_and_what_if_agree_about_the_cluster() -> anyhow::Resu
     kantctl.ok(&["hold", &head])?;
     let held = kantctl.ok(&["explain", &head, "--what-if", "gpus-per-node=64"])?;
     assert!(held.contains("could never start"), "{held}");
-    let next = kantctl.submit(&both, UNTIL_TOLD)?;
+    let next = kantctl.submit(&both, UNTIL_FILE_EXISTS)?;
     reason(&kantctl, &next, is_room)?;
     kantctl.ok(&["release", &head])?;
     reason(&kantctl, &head, |reason| !matches!(reason, WaitReason::Held))?;
@@ -295,7 +295,8 @@ fn test_only_reports_when_and_where_a_job_would_start_and_submits_nothing() -> a
     assert_eq!(now.outlook.starts_now.as_deref(), Some(&both[..]), "{now:?}");
     assert_eq!((now.job.0, now.cpus.0, now.queue.as_str()), (1, 2, "main"), "{now:?}");
 
-    let running = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_TOLD)?;
+    let running =
+        kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_FILE_EXISTS)?;
     runs_on(&kantctl, &running)?;
     assert_eq!(running, "1", "the trial used no job id");
     let later = trial(&["-N2", "--gpus-per-node=2"])?;

@@ -38,16 +38,16 @@ fn phase_is(kantctl: &Kantctl, id: &str, phase: Phase) -> anyhow::Result<()> {
     e2e::wait_for(&what, || Ok((kantctl.job(id)?.phase == phase).then_some(())))
 }
 
-const UNTIL_TOLD: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
+const UNTIL_FILE_EXISTS: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
 
 #[test]
 fn the_round_after_a_reload_uses_the_new_configuration_without_a_restart() -> anyhow::Result<()> {
     let mut cluster = two_nodes_one_queue()?;
     let pid = cluster.controller()?.pid();
     let (kantctl, operator) = (cluster.kantctl(Person::plain())?, cluster.kantctl(Person::me())?);
-    let first = kantctl.submit(&["--exclusive"], UNTIL_TOLD)?;
+    let first = kantctl.submit(&["--exclusive"], UNTIL_FILE_EXISTS)?;
     phase_is(&kantctl, &first, Phase::Running)?;
-    let second = kantctl.submit(&["--exclusive"], UNTIL_TOLD)?;
+    let second = kantctl.submit(&["--exclusive"], UNTIL_FILE_EXISTS)?;
     let waits = || Ok(kantctl.job(&second)?.reason.is_some().then_some(()));
     e2e::wait_for("a round to set the second job's wait reason", waits)?;
 
@@ -169,12 +169,12 @@ fn strict_spread_and_isolated() -> anyhow::Result<Cluster> {
 /// Changes the file and reloads it; the answer must name the changed key.
 fn switch(
     cluster: &Cluster,
-    told: &str,
+    changed_key: &str,
     new: impl FnOnce(&mut ControllerConfig),
 ) -> anyhow::Result<()> {
     change(cluster, new)?;
     let answer: ReloadAnswer = cluster.kantctl(Person::me())?.json(&["reload"])?;
-    assert_eq!((answer.changed, answer.restart), (vec![told.to_owned()], vec![]));
+    assert_eq!((answer.changed, answer.restart), (vec![changed_key.to_owned()], vec![]));
     Ok(())
 }
 
@@ -197,15 +197,15 @@ fn waits_for(kantctl: &Kantctl, id: &str, code: &str) -> anyhow::Result<()> {
 const ONE_GPU: [&str; 3] = ["--gpus=1", "--mem=16M", "--time=10"];
 
 fn placement_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<()> {
-    let first = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
+    let first = kantctl.submit(&ONE_GPU, UNTIL_FILE_EXISTS)?;
     let home = runs_on(kantctl, &first)?;
-    let spread = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
+    let spread = kantctl.submit(&ONE_GPU, UNTIL_FILE_EXISTS)?;
     assert_ne!(runs_on(kantctl, &spread)?, home, "spread: the empty node");
     kantctl.ok(&["cancel", &spread])?;
     kantctl.finished(&spread)?;
     let change = "queue.main.placement: \"spread\" -> \"ebinpack\"";
     switch(cluster, change, |config| config.queue[0].placement = Placement::EBinpack)?;
-    let packed = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
+    let packed = kantctl.submit(&ONE_GPU, UNTIL_FILE_EXISTS)?;
     assert_eq!(runs_on(kantctl, &packed)?, home, "ebinpack: the node in use");
     kantctl.ok(&["cancel", &first, &packed])?;
     kantctl.finished(&first)?;
@@ -214,10 +214,10 @@ fn placement_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<()
 }
 
 fn order_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<Vec<String>> {
-    let long = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1-0"], UNTIL_TOLD)?;
+    let long = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1-0"], UNTIL_FILE_EXISTS)?;
     let there = format!("--nodelist={}", runs_on(kantctl, &long)?);
     let head = kantctl.submit(&[&there, "--gpus=2", "--mem=16M"], "#!/bin/sh\ntrue\n")?;
-    let small = kantctl.submit(&ONE_GPU, UNTIL_TOLD)?;
+    let small = kantctl.submit(&ONE_GPU, UNTIL_FILE_EXISTS)?;
     waits_for(kantctl, &head, "Resources")?;
     waits_for(kantctl, &small, "Priority")?;
     let change = "queue.main.behind: \"wait\" -> \"backfill\"";
@@ -229,9 +229,9 @@ fn order_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<Vec<St
 
 fn quota_switches(cluster: &Cluster, kantctl: &Kantctl) -> anyhow::Result<Vec<String>> {
     let in_small = ["-psmall", "--gpus=1", "--mem=16M", "--time=10"];
-    let first = kantctl.submit(&in_small, UNTIL_TOLD)?;
+    let first = kantctl.submit(&in_small, UNTIL_FILE_EXISTS)?;
     runs_on(kantctl, &first)?;
-    let second = kantctl.submit(&in_small, UNTIL_TOLD)?;
+    let second = kantctl.submit(&in_small, UNTIL_FILE_EXISTS)?;
     waits_for(kantctl, &second, "AssocGrpGRES")?;
     let change = "queue.small.quota.gpus: 1 -> 2";
     switch(cluster, change, |config| config.queue[1].quota.0.gpus_any = Some(Gpus(2)))?;

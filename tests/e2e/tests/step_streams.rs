@@ -25,7 +25,7 @@ fn spawned(kantctl: &Kantctl, words: &[&str]) -> anyhow::Result<Child> {
 }
 
 /// Waits for a file and returns its text.
-fn told(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
+fn wait_for_file(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
     let file = kantctl.dir().join(name);
     let text = wait_for(name, || {
         Ok(std::fs::read_to_string(&file).ok().filter(|text| text.ends_with('\n')))
@@ -54,8 +54,8 @@ fn a_step_whose_output_is_not_read_blocks_and_can_be_ended() -> anyhow::Result<(
     let words = ["run", "-N2", "--ntasks-per-node=1", "sh", "-c", &script];
     let mut child = spawned(&kantctl, &words)?;
     let mut stdout = child.stdout.take().context("no output")?;
-    let job = told(&kantctl, "job.0")?;
-    assert_eq!(told(&kantctl, "job.1")?, job);
+    let job = wait_for_file(&kantctl, "job.0")?;
+    assert_eq!(wait_for_file(&kantctl, "job.1")?, job);
     // On the node beside the one that kantctl talks to its starter on by a pipe.
     let spools = ["n1", "n2"].map(|node| cluster.dir().join(format!("spool-{node}")));
     let waiting = || spools.iter().map(|spool| largest_output(spool)).max().unwrap_or(0);
@@ -117,7 +117,7 @@ fn input_that_a_task_does_not_read_blocks_its_writer() -> anyhow::Result<()> {
         }
         std::io::Result::Ok(())
     });
-    told(&kantctl, "up")?;
+    wait_for_file(&kantctl, "up")?;
     wait_for("a part of the input to be taken", || {
         Ok((taken.load(Ordering::Acquire) >= MIB).then_some(()))
     })?;

@@ -7,14 +7,14 @@ use common::resource::GpuRequest;
 use common::unit::Gpus;
 use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
 
-const UNTIL_TOLD: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
+const UNTIL_FILE_EXISTS: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
 
 #[test]
 fn a_changed_waiting_job_starts_with_its_changes() -> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
     let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let runs = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_TOLD)?;
+    let runs = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_FILE_EXISTS)?;
     wait_for("the first job to run", || {
         Ok(Some(kantctl.job(&runs)?).filter(|job| job.phase == Phase::Running).map(drop))
     })?;
@@ -54,7 +54,8 @@ fn a_running_job_gets_a_new_time_limit_also_over_a_restart_of_its_node() -> anyh
     let nodes = vec![("n1", Machine::cpu())];
     let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
     let (kantctl, operator) = (cluster.kantctl(Person::plain())?, cluster.kantctl(Person::me())?);
-    let id = kantctl.submit(&["--mem=16M", "--time=1:00:00", "--job-name=long"], UNTIL_TOLD)?;
+    let id =
+        kantctl.submit(&["--mem=16M", "--time=1:00:00", "--job-name=long"], UNTIL_FILE_EXISTS)?;
     wait_for("it to run", || Ok((kantctl.job(&id)?.phase == Phase::Running).then_some(())))?;
     operator.ok(&["update", &id, "--time=+30"])?;
     let limit = |minutes| Some(common::time::Span::from_minutes(minutes));

@@ -19,20 +19,21 @@ const XID: c_ulonglong = nvmlEventTypeXidCriticalError as c_ulonglong;
 const ECC: c_ulonglong =
     (nvmlEventTypeSingleBitEccError | nvmlEventTypeDoubleBitEccError) as c_ulonglong;
 
-/// What one set watches and has told already.
+/// What one set watches and has delivered already.
 #[derive(Default)]
 pub struct EventSet {
     /// Event types by GPU index.
     watched: BTreeMap<usize, c_ulonglong>,
     /// Positions in the state's list of XIDs.
-    told: BTreeSet<usize>,
+    delivered: BTreeSet<usize>,
 }
 
 impl EventSet {
     /// The next XID error for this set and its position; it may lie in the future.
     fn next<'a>(&self, xids: &'a [DueXid]) -> Option<(usize, &'a DueXid)> {
         let watched = |xid: &DueXid| self.watched.get(&xid.gpu).is_some_and(|t| t & XID != 0);
-        let waiting = xids.iter().enumerate().filter(|(i, x)| watched(x) && !self.told.contains(i));
+        let waiting =
+            xids.iter().enumerate().filter(|(i, x)| watched(x) && !self.delivered.contains(i));
         waiting.min_by_key(|(_, xid)| xid.due)
     }
 }
@@ -88,7 +89,7 @@ pub extern "C" fn nvmlDeviceRegisterEvents(
     })
 }
 
-/// Waits for the next event, at most so many milliseconds, without holding the lock.
+/// Waits for the next event, for at most `timeout_ms`, without holding the lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlEventSetWait_v2(
     set: SetHandle,
@@ -123,7 +124,7 @@ fn take_next(state: &mut State, handle: SetHandle, now: Instant) -> Answer<Next>
     if xid.due > now {
         return Ok(Next::In(LOOK_EVERY.min(xid.due - now)));
     }
-    set.told.insert(position);
+    set.delivered.insert(position);
     Ok(Next::Event(nvmlEventData_t {
         device: Handle::gpu(xid.gpu).raw(),
         eventType: XID,

@@ -20,7 +20,7 @@ pub struct Machine {
     /// The driver's version, as `nvidia-smi` prints it.
     pub driver: String,
     pub nvml: Option<String>,
-    /// CUDA's version as NVML tells it: 12040 is 12.4.
+    /// CUDA's version as NVML reports it: 12040 is 12.4.
     pub cuda: Option<i32>,
     /// Makes `nvmlInit_v2` fail.
     pub init_fails: Option<InitFault>,

@@ -71,7 +71,8 @@ pub extern "C" fn nvmlDeviceGetComputeInstanceId(handle: Handle, id: Out<c_uint>
     device(handle, |d| put(id, d.mig.ok_or(Fault::NOT_SUPPORTED)?.1.compute_instance))
 }
 
-/// The size of a MIG device; whole GPUs do not answer. Engines beside the SMs are told as none.
+/// The size of a MIG device; whole GPUs do not answer. Engines other than the SMs are reported as
+/// none.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlDeviceGetAttributes_v2(
     handle: Handle,

@@ -36,7 +36,7 @@ pub struct DueXid {
     pub due: Instant,
 }
 
-/// What tells one version of the file from the next.
+/// Distinguishes one version of the file from the next.
 type Stamp = Option<(SystemTime, u64, u64)>;
 
 /// Runs a call on what is loaded; UNINITIALIZED before `nvmlInit_v2`.

@@ -92,7 +92,7 @@ fn before_the_start_and_after_the_end_nothing_answers() {
 }
 
 #[test]
-fn a_fabric_is_told_in_its_one_version() {
+fn a_fabric_is_reported_in_its_one_version() {
     let text = std::fs::read_to_string(find::machine("pcie-2")).unwrap();
     let fabric = "fabric = { cluster_uuid = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16], clique = 7 }";
     let file = File::new("fabric", &format!("{fabric}\n{text}"));

@@ -28,7 +28,7 @@ mig = [
     File::changed(test, "dgx-h100", &[(first, &format!("{first}{parts}"))])
 }
 
-/// The MIG devices of a GPU, as everybody has to ask: up to the maximum, past the empty places.
+/// The MIG devices of a GPU, as every client has to ask: up to the maximum, past the empty places.
 fn parts<'nvml>(gpu: &Device<'nvml>) -> Vec<Device<'nvml>> {
     let all = (0..gpu.mig_device_count().unwrap()).map(|slot| gpu.mig_device_by_index(slot));
     let there = all.filter(|part| !matches!(part, Err(NvmlError::NotFound)));

@@ -26,7 +26,7 @@ const TARGETS: &[(&str, f64)] = &[
     ("longest write meanwhile: update an array of 99990", 50.0),
     ("longest write meanwhile: cancel an array of 99990", 50.0),
     ("longest write meanwhile: requeue an array of 99990", 50.0),
-    ("longest write meanwhile: end what waits in vain: an array of 99990", 50.0),
+    ("longest write meanwhile: kill on invalid dependency: an array of 99990", 50.0),
     ("kill -9 to first read, 95000 jobs wait", 1_000.0),
     ("kantctld CPU, idle, 10000 nodes", 10.0),
     ("kantd RSS, idle, 8 GPUs", 20.0),

@@ -6,7 +6,7 @@ use super::house::room_named;
 use super::manifest::{Manifest, ROOT, workspace_dependencies};
 use crate::tree::Tree;
 
-const WHY: &str = "a dependency is code nobody here reads and everybody here answers for";
+const WHY: &str = "a dependency is code that we answer for and have not read";
 const PAGE: &str = "docs/decisions/0006-dependencies.md";
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! Rule: who may import whom. Never asks why a crate is imported; the map in house.rs decides.
+//! Rule: a crate imports only the crates that the map in house.rs allows.
 
 use super::finding::Finding;
 use super::house::{Room, room_named};
@@ -15,7 +15,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 fn check_manifest(manifest: &Manifest) -> Vec<Finding> {
     let Some(room) = room_named(&manifest.name) else {
         let what = format!("the crate `{}` is not on the map of the house", manifest.name);
-        let mend = "add it to ROOMS in xtask/src/tidy/house.rs, with whom it may import";
+        let mend = "add it to ROOMS in xtask/src/tidy/house.rs, with the crates that it may import";
         return vec![Finding::new(&manifest.path, 1, what, WHY, mend)];
     };
     let Some(may_import) = room.may_import else { return Vec::new() };
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_imports_a_tool_and_no_crate_is_off_the_map() {
+    fn no_crate_imports_a_tool_or_is_off_the_map() {
         assert_eq!(findings("kantctl", "[dependencies]\nxtask.workspace = true\n").len(), 1);
         assert_eq!(findings("attic", "")[0], "the crate `attic` is not on the map of the house");
     }

@@ -26,7 +26,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     files.flat_map(|file| [holes(file), private_paths(file, &private)].concat()).collect()
 }
 
-/// The checkout's own path, where it is one that nobody would write for another reason.
+/// The checkout's own path, if it is one that is not written for another reason.
 fn checkout(origin: &str) -> Option<&str> {
     let is_deep = origin.matches('/').count() > 1;
     let is_public = PUBLIC_PLACES.iter().any(|place| origin.starts_with(place));

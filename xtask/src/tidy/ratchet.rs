@@ -50,7 +50,7 @@ pub fn check(tree: &Tree, limit: usize, measures: Vec<Measure>, why: &'static st
     findings
 }
 
-/// The ratchet as it may be written anew: lengths lowered to those of today, and what has come
+/// The ratchet as it may be rewritten: lengths lowered to those of today, and what has come
 /// below its limit left out.
 pub fn lowered(tree: &Tree) -> String {
     let over = |measures: Vec<Measure>, limit| {

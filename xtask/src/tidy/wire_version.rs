@@ -16,7 +16,7 @@ const MEND: &str = "if a reader of the last release cannot skip the change (a fi
                     default, another meaning, a lost name), raise the version constant; then run \
                     `cargo xtask tidy --accept-wire` and commit its record with the change";
 const HEAD: &str = "\
-# What crosses a wire or enters the log, as it was when somebody last looked at its version.
+# What crosses a wire or enters the log, as it was when its version was last checked.
 # Written by `cargo xtask tidy --accept-wire`; xtask/src/tidy/wire_version.rs says when.
 ";
 

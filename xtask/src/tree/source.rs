@@ -68,14 +68,17 @@ impl Source {
         self.comments.get(line.wrapping_sub(1)).map_or("", String::as_str)
     }
 
-    /// What is written for people, by line (from 1): comments, and literals of more than one word.
-    pub fn prose(&self) -> Vec<(usize, String)> {
+    /// What is written for people, by line (from 1): comments, and, unless they are left out, literals
+    /// of more than one word.
+    pub fn prose(&self, with_literals: bool) -> Vec<(usize, String)> {
         let comments = self.comments.iter().enumerate().map(|(at, text)| (at + 1, text.clone()));
         let is_sentence = |text: &&(usize, String)| text.1.trim().contains(' ');
-        let literals = self.literals.iter().filter(is_sentence).flat_map(|(offset, text)| {
-            let first = self.line_at(*offset);
-            text.lines().enumerate().map(move |(at, part)| (first + at, part.to_owned()))
-        });
+        let literals = self.literals.iter().filter(|_| with_literals).filter(is_sentence).flat_map(
+            |(offset, text)| {
+                let first = self.line_at(*offset);
+                text.lines().enumerate().map(move |(at, part)| (first + at, part.to_owned()))
+            },
+        );
         comments.filter(|(_, text)| !text.is_empty()).chain(literals).collect()
     }
 

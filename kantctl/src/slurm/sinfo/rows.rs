@@ -28,8 +28,8 @@ struct Group<'a> {
     nodes: BTreeMap<&'a NodeName, &'a NodeView>,
 }
 
-/// The lines. With `exact`, nodes of different sizes are on separate lines; with `empty`, partitions
-/// without nodes that are not in another line have one too.
+/// The lines. With `exact`, nodes of different sizes are on separate lines. With `empty`,
+/// partitions without nodes that are not in another line have one too.
 pub fn grouped<'a>(
     pieces: &[Piece<&'static NodeField>],
     parts: &[PartitionNodes<'a>],

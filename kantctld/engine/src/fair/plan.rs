@@ -4,6 +4,8 @@
 //! Job 3 of a asks for 8. Allocate finds no room; consolidate moves nobody, for nobody has
 //! another place; reclaim makes job 2, the younger, leave, and promises job 3 its node.
 
+mod result;
+
 pub use super::acts::{Act, Step};
 use super::amount::Amount;
 use super::board::{Board, Place, State};
@@ -18,36 +20,8 @@ use super::victims::Lists;
 use super::world::{Grace, JobAt, NodeAt, TaskAt, TaskState, World};
 use super::yielding::{Quest, Why};
 use common::time::Span;
+pub use result::Plan;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a round comes to.
-#[derive(Debug, Clone, Default)]
-pub struct Plan {
-    /// What becomes of tasks; of those that are not named nothing does.
-    pub acts: BTreeMap<TaskAt, Act>,
-    /// Why jobs with waiting tasks were not placed when free room was handed out.
-    pub refused: BTreeMap<JobAt, Option<Excess>>,
-    /// Jobs that start or are promised a place, in the order in which that was decided.
-    pub turns: Vec<JobAt>,
-    /// Who had to leave for others, in the order in which the reasons for it hold: each is looked
-    /// at as if those before it were gone.
-    pub gone: Vec<TaskAt>,
-    /// Jobs for which nobody can yield, or nobody was found before the searches ran out.
-    pub in_vain: BTreeSet<JobAt>,
-    /// Did the searches run out before all had their turn that had none in earlier rounds? Then
-    /// the next round is to know who had ([`super::world::Job::was_tried`]).
-    pub is_unfinished: bool,
-    /// Did they run out at all?
-    pub ran_out: bool,
-    /// Would jobs have had to be asked that the world does not name? Then nothing of it holds.
-    pub is_short: bool,
-    /// Where every task that runs or starts is, and on which devices.
-    pub seated: BTreeMap<TaskAt, (NodeAt, Vec<usize>)>,
-    /// What every queue has, with what this round decides.
-    pub accounts: Vec<Account>,
-    /// How often two queues were compared to hand out free room: what that cost.
-    pub compared: u64,
-}
 
 /// Works out a round of these steps.
 #[must_use]

@@ -13,6 +13,7 @@ mod plain;
 mod promised;
 mod queues;
 mod read;
+mod settle;
 
 pub use full::Full;
 pub use growing::Growing;
@@ -26,28 +27,24 @@ use crate::backfill::freed::Freed;
 use crate::books::Books;
 use crate::check::Ledger;
 use crate::fair::tree::Tree;
-use crate::fair::{Muster, QueueUse, tree_of};
+use crate::fair::{Muster, QueueUse};
 use crate::floor::{Floor, NodeIndex};
 use crate::halfway::Halfway;
 use crate::line::Line;
 use crate::order::fair_share::Usage;
-use crate::order::ranker::Ranker;
 use crate::preempt::Crowd;
 use crate::score::yardstick::Yardsticks;
 use crate::typical::Typical;
 use bounded::bounds_anybody;
 use common::id::{JobId, JobKey, NodeName, ReservationName};
 use common::job::Moving;
-use common::policy::{Amounts, Order, Policy};
+use common::policy::{Amounts, Policy};
 use common::reservation::Reservation;
-use common::time::{Span, Time};
+use common::time::Time;
 use plain::Plain;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// Ranks that move with time are kept so long.
-const RANKS_KEPT: Span = Span::from_minutes(1);
 
 /// The cluster at one moment.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -238,65 +235,6 @@ impl Snapshot {
     /// So many searches for a place in one round (20,000 if nobody says); the next round goes on.
     pub fn set_trials_max(&mut self, trials: u32) {
         self.trials_max = Some(trials);
-    }
-
-    /// Makes ready for rounds at `now`: new nodes find their groups, jobs whose time has come join
-    /// the others. A round that is handed a snapshot that was not settled settles a copy.
-    pub fn settle(&mut self, now: Time) {
-        if !self.floor.is_laid_out() {
-            let policy = self.policy.clone();
-            self.floor.lay_out(&policy);
-            self.measure_typical();
-            self.freed = Freed::Everywhere;
-            self.capacity = self.floor.capacity();
-            self.ranked_at = None;
-            self.rebuild_books();
-            self.books_alone = Books::new(&self.policy, &self.floor.capacity_of_all());
-            self.plant();
-        }
-        if std::mem::take(&mut self.is_capacity_old) {
-            self.capacity = self.floor.capacity();
-            self.books.set_capacity(&self.capacity);
-            self.ledger.set_capacity(&self.floor);
-            self.ranked_at = None;
-            self.measure_typical();
-            self.plant();
-        }
-        self.line.settle(now);
-        let all = self.is_rank_due(now);
-        let at = self.ranked_at.filter(|_| !all).unwrap_or(now);
-        self.ranked_at = Some(at);
-        let queues = Queues::new(&self.policy, &self.places);
-        let ranker = Ranker::new((&self.policy, queues), &self.usage, &self.capacity, at);
-        self.line.rank(all, |job| ranker.rank(job));
-    }
-
-    /// Nodes or the policy changed: what queues are owed is read again.
-    fn plant(&mut self) {
-        let is_fair = self.policy.fair_sharing;
-        self.queues = if is_fair { tree_of(&self.policy, &self.floor) } else { Tree::default() };
-    }
-
-    /// Nodes changed: what typical jobs have of them is worked out again.
-    fn measure_typical(&mut self) {
-        let typical = self.typical.take();
-        self.typical = typical.map(|typical| Arc::new(typical.again(&self.floor)));
-    }
-
-    /// Ranks that move with time are worked out once a minute (man slurm.conf,
-    /// PriorityCalcPeriod), and when policy or usage changed.
-    fn is_rank_due(&self, now: Time) -> bool {
-        let moves = || self.policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
-        self.ranked_at.is_none_or(|at| now.since(at) >= RANKS_KEPT && moves())
-    }
-
-    /// Is it ready for a round at `now`?
-    #[must_use]
-    pub fn is_settled(&self, now: Time) -> bool {
-        self.floor.is_laid_out()
-            && !self.is_capacity_old
-            && self.line.is_settled(now)
-            && !self.is_rank_due(now)
     }
 }
 

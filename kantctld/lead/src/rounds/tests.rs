@@ -7,7 +7,7 @@ use state::RoundStart;
 
 /// Catches up with the cluster as kantctld does, and runs a round.
 fn round(rounds: &mut Rounds, cluster: &mut TestCluster) -> Outcome {
-    let events = std::mem::take(&mut cluster.untold);
+    let events = std::mem::take(&mut cluster.pending_events);
     rounds.catch_up(&cluster.state, Some(&events), cluster.now);
     rounds.round(cluster.now)
 }
@@ -52,7 +52,7 @@ fn after_a_restart_events_of_the_time_between_are_not_missed() {
     let (mut rounds, mut cluster) = (Rounds::default(), TestCluster::of(&["a"]));
     let _ = round(&mut rounds, &mut cluster);
     let job = cluster.job();
-    cluster.untold.clear();
+    cluster.pending_events.clear();
     assert!(round(&mut rounds, &mut cluster).command.is_none(), "it has not read the event");
     let number = rounds.number();
     rounds.restart();

@@ -32,7 +32,7 @@ fn elements(cluster: &TestCluster, job: JobKey) -> Vec<state::job::Element> {
 fn apply(cluster: &mut TestCluster, command: Command) -> Vec<Event> {
     let stamped = state::Stamped { at: cluster.now, command };
     let events = state::apply(&mut cluster.state, &stamped);
-    cluster.untold.extend(events.iter().cloned());
+    cluster.pending_events.extend(events.iter().cloned());
     events
 }
 
@@ -88,7 +88,7 @@ fn a_command_that_a_leader_left_halfway_is_finished_by_repeating_it() {
     let changed = steer(&mut cluster, cancel());
     assert_eq!(changed.len(), left, "cancelled tasks do not change again");
     assert_eq!(cluster.state.live().count(), 0);
-    let done = cluster.untold.iter().filter(|event| matches!(event, Event::JobDone { .. }));
+    let done = cluster.pending_events.iter().filter(|event| matches!(event, Event::JobDone { .. }));
     assert_eq!(done.count(), TASKS, "each is reported once");
 }
 

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_readers_share_one_ring_and_are_told_how_much_they_missed() {
+    fn slow_readers_share_one_ring_and_learn_how_much_they_missed() {
         let (ring, now) = (Arc::new(Ring::with_capacity(100 << 10)), Instant::now());
         let all: Vec<Reading> =
             (0..40).map(|reader| ring.open(reader / 8, Wanted::default()).unwrap()).collect();

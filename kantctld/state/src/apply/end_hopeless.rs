@@ -1,6 +1,6 @@
-//! `EndHopeless`: ends tasks that cannot start any more because of what they wait for, and asked for
-//! that, where an earlier command left some; at most [`dependency::ENDED_AT_ONCE`]. Never ends one
-//! that can start again by now.
+//! `EndHopeless`: ends waiting tasks whose dependency can no longer be satisfied and that asked to be
+//! ended then, where an earlier command left some; at most [`dependency::ENDED_AT_ONCE`]. A task
+//! that can start again by now is not ended.
 
 use crate::dependency;
 use crate::event::Event;

@@ -9,8 +9,8 @@ use common::mig::cuda_visible_ids;
 impl Variables {
     /// An empty list hides all GPUs from CUDA; without the variable it would see every one. AMD's
     /// programs read CUDA's variable too, as indexes into the GPUs that ROCR shows. With whole GPUs
-    /// and MIG devices in one job, CUDA gets only some of them ([`cuda_visible_ids`]); the launcher of
-    /// a step's tasks chooses from the full list.
+    /// and MIG devices in one job, CUDA gets only some of them ([`cuda_visible_ids`]); the launcher
+    /// of a step's tasks chooses from the full list.
     pub(super) fn gpus(&mut self, spec: &StepSpec) {
         let gpus = &spec.gpus;
         let is_amd = |minor: &u32| *minor >= RENDER_MINOR_MIN;

@@ -39,7 +39,7 @@ pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
         };
         beside.act(verb, || kantctl.ok(&words))?;
     }
-    beside.act("end what waits in vain:", || {
+    beside.act("kill on invalid dependency:", || {
         kantctl.ok(&["cancel", &first])?;
         wait_for("the end of the array", || Ok((pending(&kantctl)? <= 1).then(String::new)))
     })?;

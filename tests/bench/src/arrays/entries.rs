@@ -60,7 +60,7 @@ pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
     while house.state.has_hopeless() {
         longest = longest.max(house.apply(Command::EndHopeless)?);
     }
-    figures.time(&of("end what waits in vain:"), longest);
+    figures.time(&of("kill on invalid dependency:"), longest);
     house.now = house.now + Span::from_minutes(24 * 60 * 400);
     figures.time(&of("forget"), house.apply(Command::ForgetDone)?);
     Ok(())

@@ -33,7 +33,7 @@ pub fn measure(
         let stopped = away(house, &format!("stop{with}-{round}"), |house, leader| {
             house.signal(leader, Signal::SIGTERM)
         })?;
-        figures.time(&format!("no service: the leader is told to stop{with}"), stopped);
+        figures.time(&format!("no service: the leader is stopped{with}"), stopped);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! an accountant would notice. Never mends anything.
 
 use super::World;
-use common::id::{Attempt, AttemptId, JobKey, NodeName, RequestKey, Uid};
+use common::id::{Attempt, AttemptId, JobKey, NodeName};
 use common::time::Span;
 use common::wire::node::DesiredStep;
 use proptest::prelude::*;

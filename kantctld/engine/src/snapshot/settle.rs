@@ -1,0 +1,76 @@
+//! What is computed again before a round: the groups of new nodes, the tree of queues, and ranks
+//! that change with time.
+
+use super::{Queues, Snapshot};
+use crate::backfill::freed::Freed;
+use crate::books::Books;
+use crate::fair::tree::Tree;
+use crate::fair::tree_of;
+use crate::order::ranker::Ranker;
+use common::policy::Order;
+use common::time::{Span, Time};
+use std::sync::Arc;
+
+/// Ranks that change with time are kept for this long.
+const RANKS_KEPT: Span = Span::from_minutes(1);
+
+impl Snapshot {
+    /// Makes ready for rounds at `now`: new nodes find their groups, jobs whose time has come join
+    /// the others. A round that is handed a snapshot that was not settled settles a copy.
+    pub fn settle(&mut self, now: Time) {
+        if !self.floor.is_laid_out() {
+            let policy = self.policy.clone();
+            self.floor.lay_out(&policy);
+            self.measure_typical();
+            self.freed = Freed::Everywhere;
+            self.capacity = self.floor.capacity();
+            self.ranked_at = None;
+            self.rebuild_books();
+            self.books_alone = Books::new(&self.policy, &self.floor.capacity_of_all());
+            self.plant();
+        }
+        if std::mem::take(&mut self.is_capacity_old) {
+            self.capacity = self.floor.capacity();
+            self.books.set_capacity(&self.capacity);
+            self.ledger.set_capacity(&self.floor);
+            self.ranked_at = None;
+            self.measure_typical();
+            self.plant();
+        }
+        self.line.settle(now);
+        let all = self.is_rank_due(now);
+        let at = self.ranked_at.filter(|_| !all).unwrap_or(now);
+        self.ranked_at = Some(at);
+        let queues = Queues::new(&self.policy, &self.places);
+        let ranker = Ranker::new((&self.policy, queues), &self.usage, &self.capacity, at);
+        self.line.rank(all, |job| ranker.rank(job));
+    }
+
+    /// Nodes or the policy changed: what queues are owed is read again.
+    pub(super) fn plant(&mut self) {
+        let is_fair = self.policy.fair_sharing;
+        self.queues = if is_fair { tree_of(&self.policy, &self.floor) } else { Tree::default() };
+    }
+
+    /// Nodes changed: what typical jobs have of them is worked out again.
+    pub(super) fn measure_typical(&mut self) {
+        let typical = self.typical.take();
+        self.typical = typical.map(|typical| Arc::new(typical.again(&self.floor)));
+    }
+
+    /// Ranks that move with time are worked out once a minute (man slurm.conf,
+    /// PriorityCalcPeriod), and when policy or usage changed.
+    pub(super) fn is_rank_due(&self, now: Time) -> bool {
+        let moves = || self.policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
+        self.ranked_at.is_none_or(|at| now.since(at) >= RANKS_KEPT && moves())
+    }
+
+    /// Is it ready for a round at `now`?
+    #[must_use]
+    pub fn is_settled(&self, now: Time) -> bool {
+        self.floor.is_laid_out()
+            && !self.is_capacity_old
+            && self.line.is_settled(now)
+            && !self.is_rank_due(now)
+    }
+}
