@@ -32,7 +32,7 @@ pub async fn signal(
     Extension(remark): Extension<Remark>,
     body: Result<Json<JobSignalRequest>, JsonRejection>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    let Json(JobSignalRequest { signal, to: target }) = body?;
+    let Json(JobSignalRequest { signal, to: recipients }) = body?;
     remark.detail(signal);
     if signal.name().is_none() {
         return Err(Refusal::BadAsk { message: format!("there is no signal {signal}") }.into());
@@ -40,13 +40,14 @@ pub async fn signal(
     let (target, key) = (core.target(&key)?, core.key(&key)?);
     let set = core.state.read().job(key.job).and_then(|record| record.set);
     let all = set.filter(|set| set.first == key.job && target.key.offset().is_none());
-    let of = |key| attempts(&core, key, Uid(user.uid), target);
+    let of = |key| attempts(&core, key, Uid(user.uid), recipients);
     // Only the first component of a heterogeneous job has a script.
-    let attempts = match all.filter(|_| target != Reached::Script) {
+    let attempts = match all.filter(|_| recipients != Reached::Script) {
         None => of(key)?,
         Some(set) => set.keys().map(of).collect::<Result<Vec<_>, _>>()?.concat(),
     };
-    let sent = join_all(attempts.iter().map(|attempt| send(&core, attempt, signal, target))).await;
+    let sent =
+        join_all(attempts.iter().map(|attempt| send(&core, attempt, signal, recipients))).await;
     let sent = sent.into_iter().collect::<Result<Vec<bool>, _>>()?;
     let keys = || attempts.iter().map(|attempt| attempt.id.key).zip(&sent);
     let jobs: Vec<JobKey> = keys().filter_map(|(key, got)| got.then_some(key)).collect();
@@ -67,10 +68,11 @@ async fn send(
     core: &Core,
     attempt: &RunningAttempt,
     signal: SignalNumber,
-    target: Reached,
+    recipients: Reached,
 ) -> Result<bool, ApiFailure> {
-    let got_it = ask(core, attempt, signal, target).await?;
-    Ok(got_it || (target == Reached::Steps && ask(core, attempt, signal, Reached::Work).await?))
+    let got_it = ask(core, attempt, signal, recipients).await?;
+    Ok(got_it
+        || (recipients == Reached::Steps && ask(core, attempt, signal, Reached::Work).await?))
 }
 
 /// True if a process got the signal. All nodes are asked, whatever one answers.
@@ -78,9 +80,9 @@ async fn ask(
     core: &Core,
     attempt: &RunningAttempt,
     signal: SignalNumber,
-    target: Reached,
+    recipients: Reached,
 ) -> Result<bool, ApiFailure> {
-    let question = SignalJob { question: 0, id: attempt.id, signal, to: target };
+    let question = SignalJob { question: 0, id: attempt.id, signal, to: recipients };
     let asked = attempt.nodes.iter().map(|node| async move {
         let answer = core.sessions.signal_job(node, question);
         match tokio::time::timeout(ANSWER_LIMIT, answer).await.ok().flatten() {
@@ -108,7 +110,7 @@ fn attempts(
     core: &Core,
     key: JobKey,
     uid: Uid,
-    target: Reached,
+    recipients: Reached,
 ) -> Result<Vec<RunningAttempt>, ApiFailure> {
     let operator = core.actor(uid).operator;
     let state = core.state.read();
@@ -118,7 +120,7 @@ fn attempts(
         return Err(Refusal::NotYours { job: key.job, owner: owner.name.clone() }.into());
     }
     let launch = record.spec.ask.launch;
-    if target == Reached::Script && launch == Launch::Held {
+    if recipients == Reached::Script && launch == Launch::Held {
         let message = format!("job {key} has no script: leave --batch out");
         return Err(Refusal::BadAsk { message }.into());
     }
@@ -134,7 +136,7 @@ fn attempts(
         };
         let shares = run.allocation.shares().iter().map(|share| share.node.clone());
         // A script runs on the first node or on each.
-        let first_only = target == Reached::Script && launch == Launch::Once;
+        let first_only = recipients == Reached::Script && launch == Launch::Once;
         let nodes = shares.take(if first_only { 1 } else { usize::MAX }).collect();
         attempts
             .push(RunningAttempt { id: AttemptId { key: own, attempt: element.attempt }, nodes });

@@ -68,8 +68,8 @@ impl Source {
         self.comments.get(line.wrapping_sub(1)).map_or("", String::as_str)
     }
 
-    /// What is written for people, by line (from 1): comments, and, unless they are left out, literals
-    /// of more than one word.
+    /// What is written for people, by line (from 1): comments, and `with_literals` also literals of
+    /// more than one word.
     pub fn prose(&self, with_literals: bool) -> Vec<(usize, String)> {
         let comments = self.comments.iter().enumerate().map(|(at, text)| (at + 1, text.clone()));
         let is_sentence = |text: &&(usize, String)| text.1.trim().contains(' ');

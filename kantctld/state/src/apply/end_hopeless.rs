@@ -1,5 +1,5 @@
-//! `EndHopeless`: ends waiting tasks whose dependency can no longer be satisfied and that asked to be
-//! ended then, where an earlier command left some; at most [`dependency::ENDED_AT_ONCE`]. A task
+//! `EndHopeless`: ends waiting tasks whose dependency can no longer be satisfied and that asked to
+//! be ended then, where an earlier command left some; at most [`dependency::ENDED_AT_ONCE`]. A task
 //! that can start again by now is not ended.
 
 use crate::dependency;
