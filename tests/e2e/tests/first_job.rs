@@ -84,7 +84,7 @@ fn only_operators_cancel_and_read_jobs_of_other_users() -> anyhow::Result<()> {
         assert!(answer.stderr.contains("belongs to"), "{verb}: {}", answer.stderr);
     }
     let drain = mine.run(&["drain", "n1", "--reason", "mine"])?;
-    assert!(drain.code == 1 && drain.stderr.contains("no operator"), "{drain:?}");
+    assert!(drain.code == 1 && drain.stderr.contains("not an operator"), "{drain:?}");
     cluster.kantctl(Person::me())?.ok(&["cancel", &id])?;
     assert_eq!(mine.finished(&id)?.outcome, Some(Outcome::Cancelled));
     Ok(())

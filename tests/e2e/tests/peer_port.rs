@@ -61,7 +61,7 @@ fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
             JoinRequest { protocol: PEER_PROTOCOL + 1, ..join.clone() },
             "install the same release on both",
         ),
-        (JoinRequest { cluster: Some(other), ..join.clone() }, "ask one of its own"),
+        (JoinRequest { cluster: Some(other), ..join.clone() }, "ask a controller of its own"),
         (JoinRequest { now: now()? + hour, ..join.clone() }, "correct NTP"),
         (JoinRequest { now: now()? - hour, ..join.clone() }, "correct NTP"),
         (JoinRequest { address: "0.0.0.0:7600".to_owned(), ..join }, "`advertise`"),

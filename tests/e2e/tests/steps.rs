@@ -158,7 +158,7 @@ fn single_node_steps_spread_over_the_jobs_nodes_and_get_ctrl_c_in_the_background
     assert_eq!(parts.len(), 4, "each has a CPU of its own: {four}");
     assert!(line(&kantctl, "at-5").is_ok(), "the fifth waited for one");
     assert_eq!(line(&kantctl, "heard")?, "heard");
-    assert!(line(&kantctl, "gpus")?.contains("the job has 0 there"));
+    assert!(line(&kantctl, "gpus")?.contains("where the job has 0"));
     let text = std::fs::read_to_string(kantctl.dir().join("limit"))?;
     assert!(text.contains("DUE TO TIME LIMIT ***"), "{text}");
     Ok(())

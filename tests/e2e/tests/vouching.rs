@@ -60,7 +60,7 @@ fn a_node_may_not_vouch_for_root_or_operators() -> anyhow::Result<()> {
         let id = user.submit(&[], "#!/bin/sh\ntrue\n")?;
         user.finished(&id)?;
         let answer = user.run(&["drain", "n1", "--reason", "x"])?;
-        assert!(answer.code == 1 && answer.stderr.contains("no operator"), "{answer:?}");
+        assert!(answer.code == 1 && answer.stderr.contains("not an operator"), "{answer:?}");
     }
     Ok(())
 }
