@@ -24,7 +24,7 @@ pub struct LinkId(pub u64);
 /// One try of a user's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AskId {
-    /// Index of the work in the plan.
+    /// Index of the user action in the plan.
     pub work: usize,
     pub attempt: u32,
 }

@@ -16,7 +16,7 @@ pub struct Work {
     pub deed: Deed,
 }
 
-/// Kinds of user actions. A job is identified by the index of its submission in the list of works.
+/// Kinds of user actions. A job is identified by the index of its submission in the plan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Deed {
     Submit(Box<Ask>),
@@ -69,22 +69,22 @@ pub struct Behaviour {
     pub stop_ms: u64,
 }
 
-/// The name of the job that this work submits.
+/// The name of the job that a submission creates, by its index in the plan.
 pub fn job_name(work: usize) -> String {
     format!("w{work}")
 }
 
-/// The time limit that this work sets. No job is submitted with it, and no other work sets it.
+/// The time limit that an update sets. No job is submitted with it, and no other update sets it.
 pub fn new_limit(work: usize) -> Span {
     Span(40_000 + work as u64)
 }
 
-/// The work that submitted a job of this name.
+/// The index of the submission of a job with this name.
 pub fn work_of(name: &str) -> Option<usize> {
     name.strip_prefix('w')?.parse().ok()
 }
 
-/// Draws `count` works within `within_ms` milliseconds, in order of time.
+/// Draws `count` user actions within `within_ms` milliseconds, in order of time.
 pub fn draw(count: usize, within_ms: u64, nodes: usize, dice: &mut Dice) -> Vec<Work> {
     let mut times: Vec<u64> = (0..count).map(|_| dice.below(within_ms)).collect();
     times.sort_unstable();

@@ -1,4 +1,4 @@
-//! Judge of the ledger once the trouble has ended: it must hold exactly the resources that the
+//! Judge of the ledger once all faults have ended: it must hold exactly the resources that the
 //! machines use. A difference may exist for a moment while a change is under way.
 
 use super::Complaint;

@@ -24,7 +24,7 @@ struct Deed {
     to_ms: Option<u64>,
 }
 
-/// All changes and reads, by the work that submitted the job.
+/// All changes and reads, by the index of the submission in the plan.
 #[derive(Debug, Default)]
 pub struct RegisterJudge(BTreeMap<usize, Vec<Deed>>);
 

@@ -15,7 +15,7 @@ const NEAR_MS: i64 = 6_000;
 const COUNTS_MS: u64 = 20_000;
 /// A wall clock without another that agrees is believed after this time, in milliseconds.
 const ALONE_MS: u64 = 60_000;
-/// Time that is ahead begins to heal this long after the trouble, in milliseconds.
+/// Time that is ahead begins to lose its lead this long after the faults, in milliseconds.
 const HEALS_AFTER_MS: u64 = 75_000;
 /// Tolerance for the difference between two controllers' times, in milliseconds.
 const SLACK_MS: i64 = 2_000;
@@ -42,7 +42,7 @@ pub struct TimeJudge {
     last: Time,
     /// Since when no clock has been changed, in milliseconds.
     calm_ms: Option<u64>,
-    /// How far cluster time was ahead when it began to heal, and when that was.
+    /// How far cluster time was ahead when it began to lose its lead, and when that was.
     heals_from: Option<(i64, u64)>,
 }
 

@@ -13,7 +13,7 @@ use common::id::ControllerId;
 /// Number of hosts from which users submit.
 const USER_HOSTS: usize = 3;
 
-/// The host from which the user of a work submits.
+/// The host from which the user of this action submits.
 pub fn user_host(work: usize) -> usize {
     work % USER_HOSTS
 }

@@ -1,5 +1,5 @@
 //! The operator of the simulated world. It adds and removes controllers and replaces one whose disk
-//! is damaged, as the page on high availability prescribes. When the trouble has ended, it releases
+//! is damaged, as the page on high availability prescribes. When all faults have ended, it releases
 //! held jobs, resumes suspended jobs and resumes drained nodes.
 
 use super::World;

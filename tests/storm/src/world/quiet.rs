@@ -11,9 +11,9 @@ use state::State;
 
 /// Time between two samples, in milliseconds.
 const SAMPLE_MS: u64 = 500;
-/// Promises are judged from this time after the trouble, in milliseconds.
+/// Promises are judged from this time after the last fault, in milliseconds.
 const CALM_MS: u64 = 5_000;
-/// Everything must finish within this time after the trouble, in milliseconds.
+/// Everything must finish within this time after the last fault, in milliseconds.
 const QUIET_MAX_MS: u64 = 1_500_000;
 /// The cluster must be up within this time, in milliseconds.
 const READY_MAX_MS: u64 = 120_000;

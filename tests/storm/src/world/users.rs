@@ -14,7 +14,7 @@ use state::{Actor, Command, Target};
 /// How long a user waits for an answer, in milliseconds.
 const PATIENCE_MS: u64 = 2_500;
 
-/// A user's progress with a work.
+/// A user's progress with one action.
 #[derive(Debug, Clone, Default)]
 pub struct Errand {
     attempt: u32,
@@ -23,7 +23,7 @@ pub struct Errand {
     /// The controller to ask next.
     hint: Option<ControllerId>,
     turn: usize,
-    /// The work is answered, or needs no answer.
+    /// The action is answered, or needs no answer.
     pub is_over: bool,
 }
 
@@ -121,7 +121,7 @@ impl World {
         Some(Body::Command(Box::new(command)))
     }
 
-    /// The submission, with a dependency on an earlier job for every fifth work. A job whose
+    /// The submission, with a dependency on an earlier job for every fifth action. A job whose
     /// dependency can no longer be met is cancelled, so all jobs of a history end.
     fn tied(&self, work: usize, ask: &Ask) -> Ask {
         let known = || (0..work).rev().find_map(|before| self.user_judge.job_of(before));
