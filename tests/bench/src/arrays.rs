@@ -1,27 +1,27 @@
-//! What an array of very many tasks costs other users: how long each log entry of an action on all
-//! of it takes to apply, and how long another client's write waits meanwhile. Prints samples; never
-//! judges them.
+//! The benchmark of large arrays: how long each log entry of an action on a whole array takes to
+//! apply, and how long another client's writes wait meanwhile. It prints samples and sets no
+//! limits.
 
 mod beside;
 mod entries;
 
 use crate::figures::Figures;
 
-/// What to measure
+/// Options of the benchmark of arrays
 #[derive(clap::Args)]
 pub struct Args {
-    /// How often each is measured
+    /// Number of times that each action is measured
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Tasks of the array; one user may have 100,000 jobs
     #[arg(long, default_value_t = 99_990)]
     tasks: u32,
-    /// Only what entries take to apply, without a controller
+    /// Measure only how long entries take to apply, without a controller
     #[arg(long)]
     entries: bool,
 }
 
-/// Measures everything; the daemons are built like this program.
+/// Measures everything. The daemons are built in the same way as this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut figures = Figures::default();
     for _ in 0..args.rounds {

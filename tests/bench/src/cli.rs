@@ -1,6 +1,6 @@
-//! What kantctl costs who types it: from the start of the process to its end, with a controller on
-//! loopback that has many waiting jobs. Jobs are held, so that nothing else goes on. Prints
-//! samples; never judges them.
+//! The benchmark of kantctl: the time from the start of its process to its end, with a controller
+//! on loopback that has many waiting jobs. Jobs are held, so that nothing else happens. It prints
+//! samples and sets no limits.
 
 use crate::figures::Figures;
 use crate::raft::by_each;
@@ -10,23 +10,23 @@ use std::time::Instant;
 
 const CLIENTS: usize = 64;
 const SCRIPT: &str = "#!/bin/sh\n#SBATCH --time=1:00:00\nsrun python train.py \"$@\"\n";
-/// Submits that are timed, a round.
+/// Number of submissions timed per round.
 const SUBMITS: usize = 50;
-/// Of the largest there is one task for each job that a user may have.
+/// The larger array has one task for each job that a user may have.
 const ARRAYS: [&str; 2] = ["--array=1-1000", "--array=1-100000"];
 
-/// What to measure
+/// Options of the benchmark of kantctl
 #[derive(clap::Args)]
 pub struct Args {
-    /// How often each is measured
+    /// Number of times that each command is measured
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// How many jobs wait while lists are made, rising; one user may have 100,000
+    /// Numbers of waiting jobs while lists are made, rising; one user may have 100,000
     #[arg(long, value_delimiter = ',', default_values_t = [10_000, 99_000])]
     jobs: Vec<usize>,
 }
 
-/// Measures everything; the daemons are built like this program.
+/// Measures everything. The daemons are built in the same way as this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut figures = Figures::default();
     let house = Controllers::of(&["a"], |config| config.log = "info".to_owned())?;
@@ -80,7 +80,7 @@ fn submits(kantctl: &Kantctl, rounds: usize, figures: &mut Figures) -> anyhow::R
     Ok(())
 }
 
-/// The last entry that the controller applied.
+/// The index of the last entry that the controller has applied.
 fn applied(kantctl: &Kantctl) -> anyhow::Result<f64> {
     let status: serde_json::Value = kantctl.json(&["status"])?;
     Ok(status["applied"].as_f64().unwrap_or_default())

@@ -1,5 +1,5 @@
-//! A made-up cluster as its leader has it: state, scheduler, and nodes that do what they are told
-//! at once. Never random: the same numbers give the same cluster.
+//! A synthetic cluster as its leader sees it: state, scheduler, and nodes that carry out orders at
+//! once. The same numbers always give the same cluster.
 
 use crate::machine::{self, GPUS};
 use crate::policy::{QUEUES, Rules, account_name, queue_name, urgent};
@@ -19,14 +19,14 @@ use lead::Rounds;
 use state::{Actor, Command, Event, RoundStart, Stamped, State};
 use std::collections::BTreeMap;
 
-/// When the measured rounds begin.
+/// The time when the measured rounds begin.
 const NOW: Time = Time(1_800_000_000_000);
-/// What runs then has run so long.
+/// How long running jobs have run at that time.
 const RUN_SO_FAR: Span = Span::from_minutes(120);
-/// The longest that anybody has waited.
+/// The longest wait of a job at that time.
 const WAITED_MAX: Span = Span::from_minutes(10_000);
 const USERS: u32 = 200;
-/// Nodes with one booking: one leaf.
+/// Number of nodes in the one reservation: one leaf group.
 const BOOKED: u32 = 32;
 
 pub struct Cluster {
@@ -34,14 +34,15 @@ pub struct Cluster {
     pub rounds: Rounds,
     pub now: Time,
     rules: Rules,
-    /// What the scheduler was not told yet.
+    /// Events that the scheduler has not received yet.
     untold: Vec<Event>,
     rng: Rng,
     running: Vec<JobKey>,
 }
 
 impl Cluster {
-    /// So many nodes, of which `full` out of 1000 GPUs are in use, and so many waiting jobs.
+    /// A cluster with these numbers of nodes and waiting jobs, where `full` of 1000 GPUs are in
+    /// use.
     pub fn new(rules: Rules, nodes: u32, waiting: u32, full: u32) -> anyhow::Result<Self> {
         let mut cluster = Self {
             state: State::default(),
@@ -76,7 +77,7 @@ impl Cluster {
         if rules == Rules::Teams {
             cluster.book(nodes)?;
         }
-        // A term begins with a look at everything.
+        // A term begins with the whole state, so earlier events are not needed.
         cluster.untold.clear();
         Ok(cluster)
     }
@@ -96,7 +97,7 @@ impl Cluster {
         Actor { uid: Uid(0), operator: true }
     }
 
-    /// One leaf is booked from in six hours on.
+    /// Reserves one leaf group from six hours from now.
     fn book(&mut self, nodes: u32) -> anyhow::Result<()> {
         let reservation = Reservation {
             name: ReservationName::new("course")?,
@@ -112,7 +113,7 @@ impl Cluster {
         self.apply(Command::CreateReservation { actor, reservation })
     }
 
-    /// A job of one of the users is submitted, to the queue of this number.
+    /// Submits a job of a random user to the queue with this number.
     fn ask(&mut self, queue: u32, request: Request, limit: Span) -> anyhow::Result<JobKey> {
         let user = self.rng.u32(..USERS);
         let teams = self.rules == Rules::Teams;
@@ -139,7 +140,7 @@ impl Cluster {
         Ok(JobKey::single(JobId(number)))
     }
 
-    /// One more job waits.
+    /// Submits one more job, which waits.
     pub fn submit(&mut self) -> anyhow::Result<()> {
         let sizes = [(1, 1), (1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8)];
         let (nodes, gpus) = sizes[self.rng.usize(..sizes.len())];
@@ -174,7 +175,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A job that was given these GPUs. The first teams have more than their share.
+    /// A start of a new job on these GPUs. The first queues receive more than their share.
     fn hold(&mut self, node: u32, gpus: Vec<GpuIndex>) -> anyhow::Result<RoundStart> {
         let limit = RUN_SO_FAR + Span::from_minutes(self.rng.u64(1..4000));
         let count = u32::try_from(gpus.len())?;
@@ -194,7 +195,7 @@ impl Cluster {
         Ok(RoundStart { id, allocation: Allocation::new(vec![share])?, group: None })
     }
 
-    /// All nodes of these jobs say this of them, each node in one message.
+    /// Reports this phase for all steps of these jobs, in one message per node.
     fn report(&mut self, keys: &[JobKey], phase: &StepPhase) -> anyhow::Result<()> {
         let mut by_node: BTreeMap<NodeName, Vec<StepStatus>> = BTreeMap::new();
         for key in keys {
@@ -231,27 +232,28 @@ impl Cluster {
         self.report(keys, &StepPhase::Ended(Box::new(end)))
     }
 
-    /// One running job ends.
+    /// Ends one running job.
     pub fn end_one(&mut self) -> anyhow::Result<()> {
         ensure!(!self.running.is_empty(), "nothing runs that could end");
         let key = self.running.swap_remove(self.rng.usize(..self.running.len()));
         self.end(&[key], EndCause::Exited)
     }
 
-    /// The scheduler is told what happened.
+    /// Passes new events to the scheduler.
     pub fn catch_up(&mut self) {
         let told = std::mem::take(&mut self.untold);
         self.rounds.catch_up(&self.state, Some(&told), self.now);
     }
 
-    /// A round, as the leader holds it: with the judge. What it decided, if anything.
+    /// Runs a round with the judge, as the leader does. Returns its command, if it decided
+    /// anything.
     pub fn round(&mut self) -> anyhow::Result<Option<Command>> {
         let outcome = self.rounds.round(self.now);
         ensure!(outcome.violations.is_empty(), "the judge: {:?}", outcome.violations);
         Ok(outcome.command)
     }
 
-    /// What a round decided is done, and the nodes do as they are told at once.
+    /// Applies a round's command, and reports at once that the nodes carried it out.
     pub fn enact(&mut self, command: Command) -> anyhow::Result<()> {
         let Command::EnactRound { preempts, shrinks, starts, grows } = &command else {
             bail!("{command:?}")

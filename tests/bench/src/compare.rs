@@ -1,5 +1,5 @@
-//! kant and Slurm side by side: the same workload through the command lines of both, in turns, each
-//! with one controller and one node on loopback. Prints samples; never judges them.
+//! The comparison of kant and Slurm: the same workload through the command lines of both, in turns,
+//! each with one controller and one node on loopback. It prints samples and sets no limits.
 
 mod debian;
 mod slurm;
@@ -15,19 +15,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 use workload::Side;
 
-/// What to compare with
+/// Options of the comparison
 #[derive(clap::Args)]
 pub struct Args {
-    /// How often each measurement is repeated, in turns
+    /// Number of times that each measurement is repeated, in turns
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Where Slurm is unpacked, as `dpkg -x` does; without it the installed one, or Debian's
-    /// packages, fetched by apt-get into the build directory and not installed
+    /// Directory in which Slurm is unpacked, as by `dpkg -x`. Default: the installed Slurm, or
+    /// Debian's packages, which apt-get downloads into the build directory without installing them
     #[arg(long, value_name = "DIR")]
     slurm: Option<PathBuf>,
 }
 
-/// Measures everything; kant's daemons are built like this program.
+/// Measures everything. kant's daemons are built in the same way as this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     ensure!(e2e::is_root(), "Slurm's daemons run jobs as root only: run this as root");
     let bar = ProgressBar::new((args.rounds * 3) as u64);
@@ -58,8 +58,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As it is installed, but for jobs of the same user on both sides: tests log more, and look at the
-/// node's health and at what jobs use every second.
+/// Settings as installed, except that root may run jobs, as with Slurm. The defaults of tests log
+/// more and check health and usage every second.
 fn for_root(config: &mut NodeConfig) {
     let installed = NodeConfig::default();
     config.allow_root_jobs = true;
@@ -68,7 +68,7 @@ fn for_root(config: &mut NodeConfig) {
     config.accounting_seconds = installed.accounting_seconds;
 }
 
-/// Logging what Slurm logs, and jobs of the same user on both sides.
+/// Logs as much as Slurm does, and allows jobs of root, as Slurm does.
 fn as_in_production(config: &mut ControllerConfig) {
     config.log = "info".to_owned();
     config.allow_root_jobs = true;

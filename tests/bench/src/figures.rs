@@ -1,14 +1,13 @@
-//! Samples by what they are of, in the order they were first measured. Never rounds.
+//! Samples of one run by measurement, in the order of the first sample of each.
 
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// All samples of one run.
 #[derive(Default)]
 pub struct Figures(Vec<(String, &'static str, Vec<f64>)>);
 
 impl Figures {
-    /// One more sample of something; said at once, so that a run that is cut off was not in vain.
+    /// Adds a sample. It is printed at once, so that an interrupted run still shows its results.
     pub fn add(&mut self, what: &str, unit: &'static str, sample: f64) {
         eprintln!("{what}: {sample:.1} {unit}");
         match self.0.iter_mut().find(|(known, ..)| known == what) {
@@ -17,17 +16,17 @@ impl Figures {
         }
     }
 
-    /// How long something took, in milliseconds.
+    /// Adds a duration, in milliseconds.
     pub fn time(&mut self, what: &str, span: Duration) {
         self.add(what, "ms", span.as_secs_f64() * 1000.0);
     }
 
-    /// The same, several times.
+    /// Adds several durations.
     pub fn times(&mut self, what: &str, spans: &[Duration]) {
         spans.iter().for_each(|span| self.time(what, *span));
     }
 
-    /// For `cargo xtask bench`, which shows them.
+    /// The samples as JSON, which `cargo xtask bench` shows.
     pub fn to_json(&self) -> Value {
         let figures = self.0.iter();
         figures

@@ -1,6 +1,6 @@
-//! What a controller costs as there is more of something: jobs that wait, jobs that run, nodes,
-//! clients, jobs that are over. A controller of its own for each, with emulated nodes, everything
-//! durable. Prints points of curves; never judges them.
+//! The benchmark of growth: what a controller costs as waiting jobs, running jobs, nodes, clients
+//! or finished jobs increase. Each curve has its own controller with emulated nodes, which makes
+//! everything durable. It prints points of curves and sets no limits.
 
 mod curves;
 
@@ -11,30 +11,30 @@ use curves::Curves;
 use indicatif::ProgressBar;
 use std::time::{Duration, Instant};
 
-/// What to measure
+/// Options of the benchmark of growth
 #[derive(clap::Args)]
 pub struct Args {
-    /// Jobs that wait, rising; one user may have 100,000
+    /// Numbers of waiting jobs, rising; one user may have 100,000
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 99_000])]
     waiting: Vec<usize>,
-    /// Jobs that run, rising
+    /// Numbers of running jobs, rising
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 50_000])]
     running: Vec<usize>,
-    /// Nodes
+    /// Numbers of nodes
     #[arg(long, value_delimiter = ',', default_values_t = [100, 1_000, 10_000])]
     nodes: Vec<u32>,
-    /// Clients at once
+    /// Numbers of concurrent clients
     #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 64, 512])]
     clients: Vec<usize>,
-    /// Jobs that are over, rising
+    /// Numbers of finished jobs, rising
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000])]
     over: Vec<usize>,
-    /// Only these curves
+    /// Measure only these curves
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Of>,
 }
 
-/// What there is more of.
+/// What increases along a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Of {
     Waiting,
@@ -44,16 +44,16 @@ enum Of {
     Over,
 }
 
-/// Submits of which the median is taken.
+/// Number of submissions from which the median is taken.
 const SUBMITS: usize = 30;
-/// Nodes where their number is not what grows; of 224 CPUs each.
+/// Number of nodes, of 224 CPUs each, on the curves of running and finished jobs.
 const NODES: u32 = 500;
-/// Submits of each client.
+/// Number of submissions of each client.
 const EACH: usize = 40;
-/// How long an idle cluster is watched.
+/// How long an idle cluster is observed.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// Measures everything; the daemons are built like this program.
+/// Measures everything. The daemons are built in the same way as this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let all = [Of::Waiting, Of::Running, Of::Nodes, Of::Clients, Of::Over];
     let chosen = all.into_iter().filter(|of| args.only.is_empty() || args.only.contains(of));

@@ -1,4 +1,4 @@
-//! The machine that made-up clusters are made of: 8 GPUs, 96 CPUs, two sockets. Never another.
+//! The machine of synthetic clusters: 8 GPUs, 96 CPUs, two sockets.
 
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
@@ -16,7 +16,7 @@ pub fn name(number: u32) -> NodeName {
     NodeName::new(format!("n{number:06}")).expect("a letter and digits make a name")
 }
 
-/// So many nodes under leafs and spines.
+/// The topology of `nodes` nodes: leaf groups under spines.
 pub fn topology(nodes: u32) -> Topology {
     let switch = |text: String| SwitchName::new(text).ok();
     let place = |number: u32| {

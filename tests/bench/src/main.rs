@@ -1,6 +1,6 @@
-//! Measurements that need an optimised build: `cargo xtask bench engine`, `quality`, `raft`,
-//! `scale`, `growth`, `node`, `cli`, `arrays` and `e2e --compare` run this. Never a test: nothing
-//! here passes or fails.
+//! Measurements that need an optimised build, for `cargo xtask bench engine`, `quality`, `raft`,
+//! `scale`, `growth`, `node`, `cli`, `arrays` and `e2e --compare`. They are not tests: nothing here
+//! passes or fails.
 
 mod arrays;
 mod cli;
@@ -20,29 +20,29 @@ mod traces;
 
 use clap::Parser;
 
-/// Measures the engine, and controllers.
+/// Measures the engine and controllers.
 #[derive(Parser)]
 enum Command {
-    /// Rounds on made-up clusters
+    /// Rounds on synthetic clusters
     Engine(rounds::Args),
-    /// One row of those, for `engine` to call
+    /// One row of the rounds, which `engine` runs in a process of its own
     #[command(hide = true)]
     EngineRow(row::Args),
     /// Policies on replayed traces
     Quality(quality::Args),
-    /// Controllers on loopback: submits, failovers, restarts, snapshots
+    /// Controllers on loopback: submissions, failovers, restarts, snapshots
     Raft(raft::Args),
     /// A controller with thousands of emulated nodes
     Scale(scale::Args),
-    /// A controller as there is more of something
+    /// A controller as jobs, nodes or clients increase
     Growth(growth::Args),
-    /// kant and Slurm side by side
+    /// kant and Slurm under the same workload
     Compare(compare::Args),
     /// kantd and its steps: memory, CPU, launches
     Node(node::Args),
-    /// kantctl as it is typed: lists, submits, arrays
+    /// kantctl commands: lists, submissions, arrays
     Cli(cli::Args),
-    /// An array of very many tasks, and who works beside it
+    /// Actions on an array of very many tasks, and their effect on other clients
     Arrays(arrays::Args),
 }
 

@@ -1,6 +1,6 @@
-//! kantd on a machine with 8 GPUs, and the steps it launches: what it costs while nothing happens,
-//! how fast steps start, what looking at the GPUs of many takes. The GPUs are the stand-in's, so
-//! that of the driver only the calls are measured. Prints samples; never judges them.
+//! The benchmark of kantd on a machine with 8 GPUs: its cost while idle, how fast steps start, and
+//! the cost of sampling the GPUs of many steps. The GPU driver is a stand-in, so only the calls to
+//! it are measured. It prints samples and sets no limits.
 
 mod steps;
 
@@ -13,18 +13,18 @@ use nix::unistd::Pid;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// What to measure
+/// Options of the benchmark of kantd
 #[derive(clap::Args)]
 pub struct Args {
-    /// How often each is measured
+    /// Number of times that each figure is measured
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// For how long kantd is left alone, in seconds
+    /// Seconds for which kantd is left idle
     #[arg(long, default_value_t = 60)]
     idle_seconds: u64,
 }
 
-/// Measures everything; the daemons are built like this program.
+/// Measures everything. The daemons are built in the same way as this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut figures = Figures::default();
     idle(args, &mut figures)?;
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As it is installed, but for where it lies.
+/// Settings as installed, except for paths.
 fn as_installed(config: &mut NodeConfig) {
     let usual = NodeConfig::default();
     config.health_seconds = usual.health_seconds;
@@ -47,7 +47,7 @@ fn idle(args: &Args, figures: &mut Figures) -> anyhow::Result<()> {
     let options = ClusterOptions { nodes, node, ..ClusterOptions::default() };
     let mut cluster = Cluster::start(options)?;
     let pid = cluster.node("g1")?.pid();
-    // What a start leaves to be done is done by then.
+    // Work that follows a start has ended by then.
     std::thread::sleep(Duration::from_secs(5));
     for _ in 0..args.rounds {
         let (before, begin) = (cpu_time(pid)?, Instant::now());
@@ -60,13 +60,13 @@ fn idle(args: &Args, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What all its threads have run, those that have ended too.
+/// CPU time of all threads of a process, including those that have ended.
 fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
     let clock = clock_getcpuclockid(Pid::from_raw(i32::try_from(pid)?))?;
     Ok(Duration::from(clock_gettime(clock)?))
 }
 
-/// What of a process is in memory.
+/// The resident memory of a process.
 fn rss_mib(pid: u32) -> anyhow::Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;

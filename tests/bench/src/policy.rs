@@ -1,10 +1,10 @@
-//! The two sets of rules that rounds are measured under. Never tuned to a number: what a plain
-//! cluster has, and what a shared one of many teams has.
+//! The two sets of rules under which rounds are measured. They are those of a plain cluster and of
+//! a cluster that many teams share, and are not tuned to the results.
 //!
-//! - plain: eight queues, first come first served, EASY backfill, E-Binpack; no quota, no limit;
+//! - plain: eight queues, first come first served, EASY backfill, E-Binpack; no quotas, no limits;
 //! - teams: a tree (one lab, four divisions, eight teams) with quotas at each level that lend and
 //!   borrow, one isolated team, limits per user, two QoS, accounts, multifactor order with fair
-//!   share, preemption by priority and for quota that was lent.
+//!   share, preemption by priority and for lent quota.
 
 use common::account::Account;
 use common::gpu::GpuKind;
@@ -16,25 +16,24 @@ use common::time::Span;
 use common::unit::Gpus;
 use state::Settings;
 
-/// Queues that take jobs.
+/// Number of queues that take jobs.
 pub const QUEUES: u32 = 8;
 
-/// No job is larger.
+/// GPUs of the largest job.
 pub const GPUS_MAX: u32 = 128;
 
-/// A set of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Rules {
     Plain,
     Teams,
 }
 
-/// The queue of this number, below [`QUEUES`].
+/// The name of a queue, by its number below [`QUEUES`].
 pub fn queue_name(number: u32) -> QueueName {
     QueueName::new(format!("q{number}")).expect("a letter and digits make a name")
 }
 
-/// The account of this number, below [`QUEUES`].
+/// The name of an account, by its number below [`QUEUES`].
 pub fn account_name(number: u32) -> AccountName {
     AccountName::new(format!("a{number}")).expect("a letter and digits make a name")
 }
@@ -54,7 +53,7 @@ impl Rules {
         }
     }
 
-    /// The settings of a controller of so many GPUs; nodes have no place yet.
+    /// The settings of a controller with this number of GPUs, without topology.
     pub fn settings(self, gpus: u32) -> Settings {
         let teams = self == Self::Teams;
         Settings {
@@ -62,7 +61,7 @@ impl Rules {
             queues: if teams { tree(gpus) } else { plain() },
             allow_root_jobs: false,
             kill_grace: Span::from_seconds(30),
-            // What is over is of no interest here.
+            // Finished jobs are not needed here.
             done_jobs_kept: Span(0),
             user_bounds: state::UserBounds::NONE,
             qos: if teams { vec![qos_urgent()] } else { Vec::new() },
@@ -100,7 +99,8 @@ fn tree(gpus: u32) -> Vec<Queue> {
             parent: Some(division(number / 2)),
             order: Order::Multifactor,
             quota: Quota { mode, ..quota(gpus / 8) },
-            // Several times what one user has of 200; the largest job must fit.
+            // Several times the GPUs that one of 200 users holds on average; the largest job must
+            // fit.
             limits_per_user: Limits {
                 gpus: Some(Gpus((gpus / 100).max(GPUS_MAX))),
                 ..Limits::default()

@@ -1,5 +1,5 @@
-//! What each policy does to the same public traces: replayed, measured by Kant's five metrics, and
-//! written down as tables for docs/quality.md.
+//! The benchmark of policies: public traces are replayed under each policy and measured by Kant's
+//! five metrics. It prints the tables of docs/quality.md.
 
 use crate::traces::{TRACES, Trace};
 use anyhow::Context;
@@ -11,34 +11,33 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-/// What to replay
+/// Options of the benchmark of policies
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder with the traces (NAME.jobs.csv.gz and their node files)
+    /// The directory with the traces (NAME.jobs.csv.gz and their node files)
     #[arg(long)]
     traces: PathBuf,
-    /// Only these
+    /// Replay only these traces
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Only these policies, and no ablations
+    /// Replay only these policies, without ablations
     #[arg(long, value_delimiter = ',')]
     policies: Vec<String>,
-    /// Write who started when and where into this folder, to compare two builds
+    /// Write when and where each job started into this directory, to compare two builds
     #[arg(long)]
     starts: Option<PathBuf>,
-    /// How many replays at once
+    /// Number of replays that run in parallel
     #[arg(long, default_value_t = 2)]
     threads: usize,
 }
 
-/// One replay of the plan.
 struct Run {
     trace: &'static Trace,
     name: String,
     policy: Policy,
 }
 
-/// The policies that every trace is replayed under.
+/// The policies under which every trace is replayed.
 fn plain(trace: &'static Trace) -> Vec<Run> {
     let run = |named: Named| Run { trace, name: named.name().to_owned(), policy: named.policy() };
     let all = [Named::Fifo, Named::Befifo, Named::Easy, Named::Conservative, Named::Kant];
@@ -46,7 +45,7 @@ fn plain(trace: &'static Trace) -> Vec<Run> {
     all.into_iter().filter(fits).map(run).collect()
 }
 
-/// One difference at a time, from what users of other systems have to kant's defaults.
+/// Policies that differ by one step each, from those of other systems to kant's defaults.
 fn ablation(trace: &'static Trace) -> Vec<Run> {
     let with = |name: &str, named: Named, placement: Placement| {
         let mut policy = named.policy();
@@ -88,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Replays all, a few at a time; in the order of the plan.
+/// Replays all runs, several in parallel. The results are in the order of the plan.
 fn replay_all<'r>(args: &Args, plan: &'r [Run]) -> anyhow::Result<Vec<(&'r Run, Summary)>> {
     let bar = indicatif::ProgressBar::new(plan.len() as u64);
     bar.set_style(indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")?);

@@ -1,5 +1,6 @@
-//! Controllers on loopback, everything durable: what submits cost, how long nobody is served when
-//! the leader goes, what a restart and a snapshot take. Prints samples; never judges them.
+//! The benchmark of controllers on loopback that make everything durable: the cost of submissions,
+//! the outage when the leader is lost, and the time of a restart and of a snapshot. It prints
+//! samples and sets no limits.
 
 mod away;
 mod rates;
@@ -13,22 +14,23 @@ use e2e::Controllers;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// What to measure
+/// Options of the benchmark of controllers
 #[derive(clap::Args)]
 pub struct Args {
-    /// How often each rate and each restart is measured; a leader is lost four times as often
+    /// Number of times that each rate and each restart is measured; a leader is lost four times as
+    /// often
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// How many jobs wait while restarts and snapshots are measured; one user may have 100,000,
-    /// and those who measure submit some more
+    /// Number of waiting jobs while restarts and snapshots are measured. One user may have 100,000,
+    /// and the measurements submit some more
     #[arg(long, default_value_t = 95_000)]
     jobs: usize,
-    /// For how long each rate is measured, in seconds
+    /// Seconds for which each rate is measured
     #[arg(long, default_value_t = 4)]
     seconds: u64,
 }
 
-/// Measures everything; the daemons are built like this program.
+/// Measures everything. The daemons are built in the same way as this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let bar = ProgressBar::new(8);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
@@ -76,7 +78,7 @@ fn measure(args: &Args, figures: &mut Figures, step: impl Fn(&'static str)) -> a
     restart::empty(&mut three, &long)
 }
 
-/// As in production: what is not logged takes no time.
+/// Logs as in production; more logging would take time.
 fn quietly(config: &mut common::config::ControllerConfig) {
     config.log = "info".to_owned();
 }

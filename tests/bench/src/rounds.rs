@@ -1,5 +1,5 @@
-//! How much CPU time rounds take, and how that grows with nodes and waiting jobs: a table of rows,
-//! each measured by a process of its own. Never measures anything itself; `row` does.
+//! The benchmark of rounds: their CPU time, and how it grows with nodes and waiting jobs. It prints
+//! a table of rows, each of which a process of its own measures (`row`).
 
 use crate::policy::Rules;
 use crate::row;
@@ -9,7 +9,7 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What to measure
+/// Options of the benchmark of rounds
 #[derive(clap::Args)]
 pub struct Args {
     /// Numbers of nodes
@@ -18,13 +18,13 @@ pub struct Args {
     /// Numbers of waiting jobs
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000])]
     jobs: Vec<u32>,
-    /// Only these rows: RULES, NODESxJOBS, or RULES:NODESxJOBS
+    /// Measure only these rows: RULES, NODESxJOBS, or RULES:NODESxJOBS
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// How often each round is repeated; the median counts
+    /// Number of times that each round is repeated; the median counts
     #[arg(long, default_value_t = 9)]
     repeat: usize,
-    /// A row that takes longer is given up
+    /// Seconds after which a row is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 200)]
     row_seconds: u64,
 }
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// All rows, in the order of the table.
+/// The chosen rows, in the order of the table.
 fn plan(args: &Args) -> anyhow::Result<Vec<Row>> {
     let rows = Rules::ALL.into_iter().flat_map(|rules| {
         let of_size =
@@ -79,8 +79,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has this program measure one row, in a process of its own. One that takes too long has no
-/// figures.
+/// Measures one row by running this program in a process of its own. A row that takes too long has
+/// no figures.
 fn measure(row: &Row, args: &Args) -> anyhow::Result<Value> {
     let program = std::env::current_exe().context("failed to find this program")?;
     let mut run = Command::new(program)

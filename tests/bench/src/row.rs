@@ -1,11 +1,12 @@
-//! One row of the table of rounds, in a process of its own, so that its memory is its own. Never
-//! prints anything but the row.
+//! One row of the table of rounds, measured in a process of its own, so that its memory can be
+//! measured. It prints nothing but the row.
 //!
-//! - takeover: a new leader looks at the whole state for the first time;
-//! - full: its first round, after one job ended and one came: everybody is considered anew;
-//! - incremental: one job ended and one came since the last round; told, decided, judged;
+//! - takeover: a new leader sees the whole state for the first time;
+//! - full: its first round, after one job ended and one was submitted: all jobs are considered;
+//! - incremental: a round after one job ended and one was submitted, with events, decisions and
+//!   judge;
 //! - nothing: nothing happened, and nothing is due;
-//! - fill: an empty cluster, as many starts as the first round makes.
+//! - fill: the first round of an empty cluster, with all starts that it makes.
 
 use crate::cluster::Cluster;
 use crate::policy::Rules;
@@ -16,25 +17,25 @@ use serde_json::{Value, json};
 use state::Command;
 use std::time::Duration;
 
-/// GPUs in use, of a thousand.
+/// GPUs in use, of 1000.
 const FULL: u32 = 970;
 
-/// So many rounds are given to a made-up cluster to settle.
+/// Most rounds in which a synthetic cluster may settle.
 const SETTLE_ROUNDS_MAX: u32 = 24;
 
-/// What to measure
+/// Options of one row
 #[derive(clap::Args)]
 pub struct Args {
-    /// The rules
+    /// The set of rules
     #[arg(long, value_enum)]
     rules: Rules,
-    /// Nodes
+    /// Number of nodes
     #[arg(long)]
     nodes: u32,
-    /// Waiting jobs
+    /// Number of waiting jobs
     #[arg(long)]
     jobs: u32,
-    /// How often each round is repeated; the median counts
+    /// Number of times that each round is repeated; the median counts
     #[arg(long)]
     repeat: usize,
 }
@@ -86,7 +87,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rounds until nothing more is decided: what can start has started. `None`: not in so many.
+/// Runs rounds until nothing more is decided, and returns their number. `None` if that is not
+/// reached in [`SETTLE_ROUNDS_MAX`] rounds.
 fn settle(cluster: &mut Cluster) -> anyhow::Result<Option<u32>> {
     cluster.rounds.catch_up(&cluster.state, None, cluster.now);
     for number in 1..=SETTLE_ROUNDS_MAX {
@@ -102,7 +104,7 @@ fn settle(cluster: &mut Cluster) -> anyhow::Result<Option<u32>> {
     Ok(None)
 }
 
-/// What it costs to find that no round is due; `None` where one is.
+/// Time to find that no round is due; `None` if one is.
 fn nothing(cluster: &mut Cluster, repeat: usize) -> anyhow::Result<Option<Duration>> {
     let before = cluster.rounds.number();
     let mut times = Vec::new();
@@ -118,7 +120,7 @@ fn nothing(cluster: &mut Cluster, repeat: usize) -> anyhow::Result<Option<Durati
     Ok(Some(middle(&mut times)))
 }
 
-/// Sorted times of rounds after one job ended and one came.
+/// Sorted times of rounds after one job ended and one was submitted.
 fn incremental(cluster: &mut Cluster, repeat: usize) -> anyhow::Result<Vec<Duration>> {
     let mut times = Vec::new();
     for _ in 0..repeat {
@@ -132,13 +134,13 @@ fn incremental(cluster: &mut Cluster, repeat: usize) -> anyhow::Result<Vec<Durat
         if let Some(command) = decided {
             cluster.enact(command)?;
         }
-        // The starts themselves are news, which the next measurement does not pay for.
+        // The starts are new events too. They are processed here, outside the next measurement.
         cluster.catch_up();
     }
     Ok(times)
 }
 
-/// How long the first round of an empty cluster takes, and how many it starts.
+/// Time of the first round of an empty cluster, and number of its starts.
 fn fill(args: &Args) -> anyhow::Result<(Duration, usize)> {
     let mut empty = Cluster::new(args.rules, args.nodes, args.jobs, 0)?;
     empty.rounds.catch_up(&empty.state, None, empty.now);
@@ -162,21 +164,21 @@ fn middle(times: &mut [Duration]) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// CPU time of this process: a round is one thread's work, and the machine may have other things to
-/// do.
+/// CPU time of this process: a round is the work of one thread, and the machine may be busy
+/// otherwise.
 fn cpu_time() -> Duration {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID);
     now.map(Duration::from).unwrap_or_default()
 }
 
-/// What this process has in memory.
+/// The resident memory of this process, in bytes.
 fn resident_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
     pages.unwrap_or(0) * 4096
 }
 
-/// Reads a row that another process printed.
+/// Parses a row that another process printed.
 pub fn read(text: &str) -> anyhow::Result<Value> {
     Ok(serde_json::from_str(text.trim())?)
 }

@@ -1,6 +1,6 @@
-//! A real controller with thousands of emulated nodes: joining, filling, jobs that are over at
-//! once, what clients wait meanwhile, and what it all weighs. Everything durable. Prints samples;
-//! never judges them.
+//! The benchmark of scale: a real controller with thousands of emulated nodes. It measures joining,
+//! filling, jobs that end at once, the waits of clients meanwhile, CPU and memory. Everything is
+//! durable. It prints samples and sets no limits.
 
 pub mod batch;
 pub mod cluster;
@@ -12,34 +12,34 @@ use cluster::House;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// What to measure
+/// Options of the benchmark of scale
 #[derive(clap::Args)]
 pub struct Args {
-    /// How often each size is measured, with a cluster of its own
+    /// Number of times that each size is measured, each with a new cluster
     #[arg(long, default_value_t = 1)]
     rounds: usize,
-    /// How many nodes, each of 8 GPUs
+    /// Numbers of nodes, of 8 GPUs each
     #[arg(long, value_delimiter = ',', default_values_t = [100, 1000])]
     nodes: Vec<u32>,
-    /// How many jobs, for each size
+    /// Number of jobs for each size
     #[arg(long, default_value_t = 10_000)]
     jobs: usize,
 }
 
-/// How long an idle cluster is watched.
+/// How long an idle cluster is observed.
 const IDLE: Duration = Duration::from_secs(10);
-/// How often one job is started on an idle cluster.
+/// Number of single jobs started on an idle cluster.
 const STARTS: usize = 30;
-/// How often all jobs are listed.
+/// Number of times that all jobs are listed.
 const LISTS: usize = 5;
 
-/// Measures everything; the daemons are built like this program.
+/// Measures everything. The daemons are built in the same way as this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let bar = ProgressBar::new((args.rounds * args.nodes.len() * 5) as u64);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
     bar.enable_steady_tick(Duration::from_secs(1));
     bar.set_message("building the daemons");
-    // Before the first cluster is: how long its nodes take to join is measured.
+    // Built before the first cluster starts, because the time until its nodes join is measured.
     e2e::Binaries::build(e2e::Build::Quiet)?;
     let mut figures = Figures::default();
     for _ in 0..args.rounds {

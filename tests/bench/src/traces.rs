@@ -1,5 +1,5 @@
-//! The public traces that quality is measured on. Never part of the repository: they are read from
-//! a folder; tests/traces/README.md says what they are and where they come from.
+//! The public traces on which policies are measured. They are not part of the repository and are
+//! read from a directory. tests/traces/README.md describes them and their sources.
 
 use anyhow::Context;
 use sim::trace::{Job, Node, read_jobs, read_nodes};
@@ -9,11 +9,11 @@ pub struct Trace {
     pub name: &'static str,
     pub about: &'static str,
     nodes: &'static str,
-    /// Submit times are divided by this.
+    /// Submit times are divided by this factor.
     faster: f64,
-    /// Several GPUs a node: worth one table for each difference.
+    /// Nodes have several GPUs, so the trace is also replayed with one difference at a time.
     pub is_ablated: bool,
-    /// Conservative backfill of its queue of gangs takes longer to replay than all the rest.
+    /// Conservative backfill of its queue of gangs takes longer to replay than all other replays.
     pub is_long: bool,
 }
 
@@ -46,7 +46,7 @@ pub const TRACES: [Trace; 7] = [
 ];
 
 impl Trace {
-    /// Reads its jobs and nodes from a folder.
+    /// Reads its jobs and nodes from a directory.
     pub fn read(&self, folder: &Path) -> anyhow::Result<(Vec<Job>, Vec<Node>)> {
         let read = |file: &str| {
             let path = folder.join(file);

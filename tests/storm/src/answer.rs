@@ -1,5 +1,4 @@
-//! What a simulated controller answers: where others are, and what became of a request. Never
-//! decides what becomes of it.
+//! Answers of a simulated controller: its address, and the results of requests.
 
 use crate::message::Reply;
 use common::id::{ControllerId, JobId};
@@ -7,17 +6,17 @@ use common::time::Span;
 use replica::{Completion, ProposeError};
 use state::{Event, State};
 
-/// Where a controller is reached.
+/// The address of a controller.
 pub fn address(id: ControllerId) -> String {
     format!("c{id}:1")
 }
 
-/// A job's time limit, as a state has it.
+/// A job's time limit in a state.
 pub fn limit(state: &State, job: JobId) -> Option<Span> {
     state.job(job).and_then(|record| record.spec.ask.time_limit)
 }
 
-/// What a user is told of what became of a request.
+/// The reply to a user about the result of a request.
 pub fn reply(
     told: &Result<Completion<Vec<Event>>, ProposeError>,
     last: JobId,

@@ -1,4 +1,4 @@
-//! `cargo xtask sim`: runs seeds, shows who complains, and how to see it again. Never judges.
+//! The command `cargo xtask sim`, which runs seeds and shows complaints and how to replay them.
 
 use crate::faults::Kind;
 use crate::plan::Cuts;
@@ -12,37 +12,37 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// So many failed seeds are shown.
+/// At most this number of failed seeds is shown.
 const SHOWN_MAX: usize = 5;
-/// So many of the last lines of a failed seed's story are shown.
+/// Number of last lines shown of a failed seed's story.
 const LINES_SHOWN: usize = 40;
 
-/// Simulate the whole control plane with faults, one history a seed
+/// Simulate the whole control plane with faults, one history per seed
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Which seeds, from A up to but not with B
+    /// Seeds to run, from A up to but not including B
     #[arg(long, value_name = "A..B", default_value = "0..500", value_parser = parse_seeds)]
     pub seeds: Range<u64>,
-    /// What may go wrong: all, none, or names with commas between
+    /// Faults that may happen: all, none, or a comma-separated list
     #[arg(long, default_value = "all")]
     pub faults: String,
     /// Plant a bug, which a judge must catch
     #[arg(long, value_name = "NAME")]
     pub sabotage: Option<String>,
-    /// How many histories run at once
+    /// Number of histories that run in parallel
     #[arg(long)]
     pub jobs: Option<usize>,
-    /// Plant every bug in turn, and write the table of who caught it into this page
+    /// Plant each bug in turn, and write a table of the judges that caught them into this page
     #[arg(long, value_name = "PAGE", num_args = 0..=1,
         default_missing_value = "docs/operating/simulation.md")]
     pub table: Option<PathBuf>,
-    /// Only these faults of a seed, by number
+    /// Run only these faults of a seed, by number
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     pub only_faults: Option<Vec<usize>>,
-    /// Only so many of a seed's works
+    /// Run only the first N user actions of a seed
     #[arg(long)]
     pub works: Option<usize>,
-    /// Tell the whole story of a single seed
+    /// Print the story of the first seed
     #[arg(long)]
     pub story: bool,
 }
@@ -58,9 +58,9 @@ fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
 /// Runs the command.
 ///
 /// # Errors
-/// When a judge is not content with a history, or the arguments make no sense.
+/// If a judge complains about a history, or the arguments make no sense.
 pub fn main(args: &Args) -> anyhow::Result<()> {
-    // What is simulated may panic; that is a complaint like others, and told as such.
+    // Simulated code may panic; `run` turns the panic into a complaint, which is printed instead.
     std::panic::set_hook(Box::new(|_| {}));
     let jobs =
         args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -87,9 +87,9 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     if failed.is_empty() { Ok(()) } else { bail!("a judge is not content") }
 }
 
-/// The failed, and how much virtual time and how many submits there were.
+/// Failed seeds, total virtual time in milliseconds, and number of acknowledged submissions.
 fn run_series(args: &Args, series: &Series, jobs: usize) -> (Vec<(u64, Verdict)>, (u64, usize)) {
-    // Drawn on a terminal only.
+    // Drawn only on a terminal.
     let bar = ProgressBar::new(args.seeds.end - args.seeds.start);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} seeds {eta} {msg}") {
         bar.set_style(style);
@@ -135,7 +135,7 @@ fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: boo
     println!("  again: {}", replay(args, seed, &cuts));
 }
 
-/// The command that shows a seed's history again.
+/// The command that replays a seed.
 fn replay(args: &Args, seed: u64, cuts: &Cuts) -> String {
     let mut command =
         format!("cargo xtask sim --seeds {seed}..{} --faults {}", seed + 1, args.faults);

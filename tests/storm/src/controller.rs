@@ -1,6 +1,5 @@
-//! One simulated controller: its machine, its disk, and the process on it: the shell around the
-//! real replica, as `kantctld`'s log thread. Never shares anything with another controller but
-//! letters.
+//! One simulated controller process: the shell around the real replica, like the log thread of
+//! `kantctld`. Controllers exchange nothing but messages.
 
 mod asks;
 
@@ -22,21 +21,21 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Between two tellings of the time, in milliseconds; as the daemon's.
+/// Time between two broadcasts of the clock readings, in milliseconds, as in the daemon.
 const CLOCK_PERIOD_MS: u64 = 1_000;
-/// Segments are this small, so that a short history has many.
+/// Size of a log segment, small so that a short history has many.
 const SEGMENT_BYTES: u64 = 16 << 10;
 
-/// What all controllers of a history have in common.
+/// Configuration common to all controllers of a history.
 pub struct House {
     pub cluster: ClusterId,
-    /// What a first leader puts in force.
+    /// Settings that the first leader puts in force.
     pub settings: Settings,
-    /// A node silent for so long is lost.
+    /// A node out of contact for longer than this is lost.
     pub node_lost_after: Span,
-    /// A snapshot after so many entries.
+    /// A snapshot is taken after this number of entries.
     pub snapshot_every: u64,
-    /// Or after so many bytes.
+    /// One is also taken when new entries exceed both this size and the last snapshot.
     pub snapshot_bytes_min: u64,
     pub seed: u64,
     pub sabotage: Option<Sabotage>,
@@ -47,20 +46,21 @@ pub struct House {
 pub struct Process {
     replica: Replica<SimMachine, StormDisk, Ticket>,
     lead: Option<Lead>,
-    /// A snapshot on the disk that the log does not know yet: the other thread's work.
+    /// A snapshot on the disk that the log does not know yet. In the daemon, another thread writes
+    /// it.
     saved: Option<SnapshotOutcome>,
     /// It waits for room on its disk.
     pub is_stuck: bool,
     outputs: Vec<Output>,
     again: Vec<Input>,
     watch: Option<lead::Watch>,
-    /// What users asked of large arrays, on its way into the log part by part.
+    /// Users' requests about large arrays, which enter the log part by part.
     parts: BTreeMap<AskId, lead::Parts>,
-    /// The others are shown its clocks then, in milliseconds.
+    /// When it next sends its clock readings to the others, in milliseconds.
     tells_time_at_ms: u64,
 }
 
-/// What the clocks of its machine show.
+/// Readings of its machine's clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Clocks {
     /// Virtual time, in milliseconds.
@@ -69,10 +69,10 @@ pub struct Clocks {
 }
 
 impl Process {
-    /// Starts the process on what is on the disk.
+    /// Starts the process from what is on the disk.
     ///
     /// # Errors
-    /// [`LogError`] when the log cannot be opened.
+    /// [`LogError`] if the log cannot be opened.
     pub fn start(
         id: ControllerId,
         bootstrap: &Bootstrap,
@@ -101,37 +101,36 @@ impl Process {
         Ok(Self { replica, lead, saved, is_stuck, outputs, again, watch, parts, tells_time_at_ms })
     }
 
-    /// The replica, to look at.
     pub fn replica(&self) -> &Replica<SimMachine, StormDisk, Ticket> {
         &self.replica
     }
 
-    /// Does it lead, and know all that was decided before?
+    /// Does it lead, and has it applied all entries of earlier terms?
     pub fn leads(&self) -> bool {
         self.lead.is_some() && self.replica.leads()
     }
 
-    /// Is this connection a session that the state knows of?
+    /// Does this connection have a session that the state has registered?
     pub fn has_session(&self, link: LinkId) -> bool {
         self.lead.as_ref().is_some_and(|lead| lead.has_session(link))
     }
 
-    /// What its rounds last saw and said; `None`: it does not lead.
+    /// The last snapshot and result of its rounds; `None` if it does not lead.
     pub fn last_round(&self) -> Option<(&engine::Snapshot, &engine::Round)> {
         let (snapshot, round, _) = self.lead.as_ref()?.last_round();
         Some((snapshot, round))
     }
 
-    /// What the engine's own judge found since it was last asked.
+    /// Takes the violations that the engine's own judge has found.
     pub fn take_violations(&mut self) -> Vec<String> {
         self.lead.as_mut().map(|lead| std::mem::take(&mut lead.violations)).unwrap_or_default()
     }
 
-    /// Takes all of this in, does what follows, and answers what goes out. Inputs that it gives to
-    /// itself are among the second.
+    /// Handles inputs and everything that follows from them. Returns the outputs, and the inputs
+    /// that the process gives itself for its next run.
     ///
     /// # Errors
-    /// [`LogError`]: the process ends. What it had to say before is in the outputs.
+    /// [`LogError`] if the process ends. Its earlier outputs are returned nevertheless.
     pub fn run(
         &mut self,
         clocks: Clocks,
@@ -191,7 +190,7 @@ impl Process {
         (std::mem::take(&mut self.outputs), std::mem::take(&mut self.again), result)
     }
 
-    /// Shows the others what the clocks here show, from time to time.
+    /// Sends the clock readings to the other controllers once per period.
     fn tell_time(&mut self, now_ms: u64) {
         if now_ms >= self.tells_time_at_ms {
             self.tells_time_at_ms = now_ms + CLOCK_PERIOD_MS;

@@ -1,5 +1,5 @@
-//! A controller's disk: `wal`'s simulated one, with a count of syncs, and with the one lie that it
-//! cannot tell itself. Never does anything else of its own.
+//! A controller's disk: `wal`'s simulated disk, with a count of syncs and, for a planted bug, syncs
+//! that report success and do nothing.
 
 use std::io;
 use std::sync::Arc;
@@ -8,15 +8,14 @@ use wal::{Disk, DiskFile, MemDisk};
 
 #[derive(Clone)]
 pub struct StormDisk {
-    /// What it stands on; the world crashes that one.
+    /// The disk underneath, which the world crashes.
     pub memory: MemDisk,
-    /// How many syncs there were.
+    /// Number of syncs.
     pub syncs: Arc<AtomicU64>,
-    /// It says that it synced, and does not.
+    /// Files report that they are synced, and are not.
     pub lies: bool,
 }
 
-/// A file on it.
 pub struct StormFile {
     file: <MemDisk as Disk>::File,
     syncs: Arc<AtomicU64>,
@@ -29,7 +28,6 @@ impl StormDisk {
         Self { memory: MemDisk::new(), syncs: Arc::default(), lies }
     }
 
-    /// How many syncs there were so far.
     pub fn sync_count(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
@@ -39,8 +37,9 @@ impl StormDisk {
     }
 }
 
-/// How much at the beginning of a log segment is proved to have been synced by what follows it: the
-/// head, and the records up to the last that a later one swears by (decision 0005 has the layout).
+/// The length in bytes of the beginning of a log segment that later records prove to be synced: the
+/// head, and the records up to the last one that a later record names as durable (decision 0005 has
+/// the layout).
 pub fn proved_bytes(segment: &[u8]) -> u64 {
     const HEAD: usize = 48;
     const RECORD_HEAD: usize = 24;
@@ -99,7 +98,8 @@ impl Disk for StormDisk {
 
     fn sync_dir(&self) -> io::Result<()> {
         self.syncs.fetch_add(1, Ordering::Relaxed);
-        // Names are kept: a lie about them would only keep the next start from beginning.
+        // Directories are always synced: losing names would only keep the next start from
+        // beginning.
         self.memory.sync_dir()
     }
 }

@@ -1,49 +1,48 @@
-//! What may go wrong, by name, and when it does in one history. Never does any of it; the world
-//! does.
+//! Faults of one history: their kinds, and when each happens. The world carries them out.
 
 use crate::dice::Dice;
 
-/// A kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A controller's process is killed; its machine runs on.
+    /// A controller's process is killed; its machine keeps running.
     Kill,
     /// A controller's machine loses power.
     Power,
-    /// The power goes in the middle of a write.
+    /// A controller's machine loses power in the middle of a write or sync.
     Tear,
-    /// A controller's process stands still.
+    /// A controller's process is paused.
     Pause,
-    /// A controller is killed again and again.
+    /// Controllers are killed again and again.
     Storm,
-    /// Controllers, nodes and clients fall into two groups that do not reach each other.
+    /// Controllers, nodes and users' hosts split into two groups that cannot reach each other.
     Split,
-    /// Messages in one direction between two hosts are lost.
+    /// Messages between one controller and some other hosts are lost in one direction.
     OneWay,
-    /// Messages are lost, doubled, late and out of order.
+    /// Messages are lost, duplicated, delayed and reordered.
     Flaky,
     /// A controller's clock jumps.
     Clock,
-    /// A controller's disk takes long.
+    /// A controller's disk is slow.
     SlowDisk,
     /// A controller's disk is full.
     FullDisk,
     BadSync,
-    /// A byte on a controller's disk turns; the controller is replaced.
+    /// A bit on a controller's disk flips, or the end of its log is lost; the controller is
+    /// replaced.
     Rot,
-    /// A controller joins, or one leaves.
+    /// A controller joins or leaves.
     Members,
-    /// The lead is handed on.
+    /// The leadership is transferred.
     Transfer,
-    /// kantd of a node is killed, not its steps.
+    /// kantd of a node is killed; its steps keep running.
     Kantd,
-    /// A node is cut off, for less than makes it lost.
+    /// A node is cut off, but too briefly to be lost.
     NodeCut,
-    /// A node boots anew: its steps are gone.
+    /// A node reboots, which ends its steps.
     Reboot,
-    /// A node is cut off until it is given up.
+    /// A node is cut off until it is lost.
     LongCut,
-    /// A node finds something wrong with itself, for a while.
+    /// A node has a health finding for a while.
     Sick,
 }
 
@@ -71,7 +70,7 @@ impl Kind {
         Self::Sick,
     ];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kill => "kill",
@@ -97,10 +96,10 @@ impl Kind {
         }
     }
 
-    /// What is named on the command line: `all`, `none`, or names with commas between.
+    /// Parses a value from the command line: `all`, `none`, or a comma-separated list of names.
     ///
     /// # Errors
-    /// A sentence that lists the names.
+    /// A message that lists the names.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, String> {
         match text {
             "all" => return Ok(Self::ALL.to_vec()),
@@ -118,20 +117,19 @@ impl Kind {
     }
 }
 
-/// One fault of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// When it begins, in milliseconds after the cluster stands.
+    /// When it begins, in milliseconds after the cluster is up.
     pub at_ms: u64,
     pub kind: Kind,
-    /// For how long, in milliseconds, where that makes sense.
+    /// How long it lasts, in milliseconds, where that applies.
     pub lasts_ms: u64,
-    /// Decides whom it hits.
+    /// Decides what it hits.
     pub salt: u64,
 }
 
 impl Fault {
-    /// A fault of one of these kinds within so many milliseconds.
+    /// Draws a fault of one of these kinds that begins within `within_ms` milliseconds.
     pub fn draw(kinds: &[Kind], within_ms: u64, dice: &mut Dice) -> Option<Self> {
         let kind = *dice.one(kinds)?;
         let lasts_ms = match kind {

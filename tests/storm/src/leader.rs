@@ -1,5 +1,5 @@
-//! What a simulated controller does while it leads: rounds, timers, sessions; the shell around
-//! crate `lead`, as `kantctld`'s. Never decides anything itself.
+//! The work of a simulated controller while it leads: rounds, timers and node sessions. It is the
+//! shell around crate `lead`, like that of `kantctld`, and decides nothing itself.
 
 mod enacting;
 mod planted;
@@ -16,34 +16,35 @@ use lead::{Due, Limits, NodeSession, Rounds, SessionId, SessionTable, Watch};
 use state::{Command, Event, State};
 use std::collections::{BTreeMap, VecDeque};
 
-/// At least so often there is a round, in milliseconds.
+/// Longest time between two rounds, in milliseconds.
 const ROUND_PERIOD_MS: u64 = 2_000;
-/// After what came to nothing, in milliseconds.
+/// Delay of the round after a failed one, in milliseconds.
 const AGAIN_MS: u64 = 100;
-/// Between what wakes the scheduler and its round, in milliseconds.
+/// Delay of a round after an event that wakes the scheduler, in milliseconds.
 const WAKE_MS: u64 = 3;
 
-/// What a leader holds; all of it goes with the lead.
+/// The state of a leader, which ends with its term.
 pub struct Lead {
     rounds: Rounds,
     watch: Watch,
     seats: SessionTable<LinkId>,
     sessions: BTreeMap<LinkId, Session>,
-    /// When its term began, in milliseconds: tells it from others of the same controller.
+    /// When its term began, in milliseconds. Distinguishes it from other terms of the same
+    /// controller.
     since_ms: u64,
     is_round_under_way: bool,
-    /// What the round under way decided and has not proposed yet.
+    /// Parts of the current round's decisions that are not proposed yet.
     parts: VecDeque<Command>,
     round_at_ms: u64,
     look_at_ms: u64,
-    /// All events since the rounds were last told; `None`: not all are known.
+    /// Events since the last round; `None` if some are unknown.
     untold: Option<Vec<Event>>,
     sabotage: Option<Sabotage>,
-    /// What the engine's own judge found.
+    /// Violations that the engine's own judge has found.
     pub violations: Vec<String>,
-    /// For a planted bug: an old state that rounds look at.
+    /// For a planted bug: an old state that rounds use.
     stale: Option<State>,
-    /// For a planted bug: who was to start, and is kept waiting until then.
+    /// For a planted bug: jobs whose promised start is withheld, and until when.
     broken: BTreeMap<JobKey, Time>,
 }
 
@@ -56,7 +57,7 @@ struct Session {
 }
 
 impl Lead {
-    /// A term of this leader begins.
+    /// A leader at the beginning of its term.
     pub fn new(now_ms: u64, node_lost_after: Span, sabotage: Option<Sabotage>) -> Self {
         Self {
             rounds: Rounds::default(),
@@ -76,7 +77,7 @@ impl Lead {
         }
     }
 
-    /// The lead is over: every session ends. The watch is for a planted bug.
+    /// Ends all sessions at the end of the term. The watch is returned for a planted bug.
     pub fn end(self, leader: Option<&str>) -> (Vec<Output>, Watch) {
         let mut outputs = Vec::new();
         for link in self.sessions.into_keys() {
@@ -87,12 +88,12 @@ impl Lead {
         (outputs, self.watch)
     }
 
-    /// Is this connection a session that the state knows of?
+    /// Does this connection have a session that the state has registered?
     pub fn has_session(&self, link: LinkId) -> bool {
         self.sessions.get(&link).is_some_and(|session| session.live.is_some())
     }
 
-    /// A node says something.
+    /// Handles a message from a node.
     pub fn hear(&mut self, link: LinkId, message: FromNode, state: &State, wishes: &mut Wishes) {
         match message {
             FromNode::Hello(hello) => self.welcome(link, hello, state, wishes),
@@ -132,7 +133,7 @@ impl Lead {
         }
     }
 
-    /// The state knows of a session, or will not have it.
+    /// Handles the result of a registration: begins the session, or closes the connection.
     pub fn registered(
         &mut self,
         link: LinkId,
@@ -177,7 +178,7 @@ impl Lead {
         self.report(link, wishes);
     }
 
-    /// One report at a time, in their order.
+    /// Proposes the reports of a session one at a time, in order.
     fn report(&mut self, link: LinkId, wishes: &mut Wishes) {
         let Some(session) = self.sessions.get_mut(&link) else { return };
         let Some(live) = session.live.as_ref().filter(|_| !session.is_reporting) else { return };
@@ -190,7 +191,8 @@ impl Lead {
         }
     }
 
-    /// A report was taken, or came to nothing: then the node must say everything again.
+    /// Handles the result of a report. If it failed, the session ends, so that the node reports
+    /// everything again.
     pub fn reported(&mut self, link: LinkId, is_taken: bool, wishes: &mut Wishes) {
         if let Some(session) = self.sessions.get_mut(&link) {
             session.is_reporting = false;
@@ -216,7 +218,7 @@ impl Lead {
         }
     }
 
-    /// Does what is due by now.
+    /// Does everything that is due.
     pub fn act(
         &mut self,
         now_ms: u64,
@@ -249,13 +251,13 @@ impl Lead {
         }
     }
 
-    /// When something is due next, in milliseconds.
+    /// When the next action is due, in milliseconds.
     pub fn next_at_ms(&self) -> u64 {
         let round = if self.is_round_under_way { u64::MAX } else { self.round_at_ms };
         self.look_at_ms.min(round)
     }
 
-    /// The state was replaced by a snapshot.
+    /// Handles the replacement of the state by a snapshot.
     pub fn restored(&mut self) {
         self.untold = None;
     }

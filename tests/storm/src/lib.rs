@@ -1,9 +1,10 @@
-//! Deterministic simulation of the whole control plane: controllers with the real replica, log
-//! store, state, engine and leader's parts, nodes with the real `reconcile`, users, a network and
-//! disks that fail; in one thread, on virtual time. One seed is one history. Judges watch it that
-//! share no code with what they judge. Never a part of what is installed.
+//! Deterministic simulation of the whole control plane. It runs controllers with the real replica,
+//! log store, state, engine and leader code, and nodes with the real `reconcile`, together with
+//! simulated users, a network and disks that fail. Everything runs in one thread on virtual time:
+//! one seed gives one history. Judges check each history; they share no code with what they check.
+//! The crate is not installed.
 //!
-//! Start reading at `world`, then `judge`. docs/operating/simulation.md says how to use it.
+//! Start reading at `world`, then `judge`. docs/operating/simulation.md explains how to use it.
 
 mod answer;
 mod cli;

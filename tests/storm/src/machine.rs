@@ -1,6 +1,5 @@
-//! The replicated state under a simulated controller's log: what `kantctld`'s own machine does,
-//! without its threads, and with the planted bugs of this layer. Never decides: `state::apply`
-//! does.
+//! The state machine under a simulated controller's log: that of `kantctld` without its threads,
+//! and with the planted bugs of this layer. `state::apply` decides.
 
 use crate::judge::log::LogJudge;
 use crate::sabotage::Sabotage;
@@ -17,16 +16,16 @@ use std::rc::Rc;
 /// The first byte of each entry.
 const ENTRY_FORMAT: u8 = 1;
 
-/// The machine of one controller's life.
+/// The state machine of one run of a controller's process.
 pub struct SimMachine {
-    /// What the log has come to.
+    /// The state after the last applied entry.
     pub state: State,
     pub clock: Steady,
-    /// The events of entries applied since they were last taken.
+    /// Events of applied entries since they were last taken.
     pub applied: Vec<Vec<Event>>,
-    /// A snapshot took the place of what was known.
+    /// A snapshot has replaced the state.
     pub is_restored: bool,
-    /// It leads and knows all that was decided before; or does so no more.
+    /// It leads, and has applied all entries of earlier terms.
     pub leading: bool,
     me: ControllerId,
     judge: Rc<RefCell<LogJudge>>,
@@ -36,7 +35,7 @@ pub struct SimMachine {
 }
 
 impl SimMachine {
-    /// An empty one.
+    /// A machine with an empty state.
     pub fn new(me: ControllerId, judge: Rc<RefCell<LogJudge>>, sabotage: Option<Sabotage>) -> Self {
         let is_credulous = sabotage == Some(Sabotage::BelieveWall);
         Self {
@@ -69,7 +68,8 @@ impl SimMachine {
         state::apply(&mut self.state, stamped)
     }
 
-    /// Plants a ledger that lets a start take what another holds: the other's entry is overwritten.
+    /// For a planted bug: lets a start take resources that are held, by recording their holder as
+    /// ended.
     fn make_room(&mut self, stamped: &Stamped<Command>) {
         let Command::EnactRound { starts, .. } = &stamped.command else { return };
         for share in starts.iter().flat_map(|start| start.allocation.shares()) {
@@ -186,7 +186,8 @@ impl Machine for SimMachine {
 }
 
 impl SimMachine {
-    /// Plants ids that each controller counts for itself, from its start on.
+    /// For a planted bug: replaces job ids in answers by numbers that this controller counts from
+    /// its start.
     fn count_ids(&mut self, answers: &mut [Vec<Event>]) {
         for event in answers.iter_mut().flatten() {
             if let Event::JobSubmitted { job, repeated: false, .. } = event {

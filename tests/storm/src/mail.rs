@@ -1,5 +1,5 @@
-//! What a replica sends while it settles: some of it before its own disk wrote. Never looks into a
-//! letter.
+//! Messages and answers of a replica while it settles. Some messages are sent before its own disk
+//! has written.
 
 use crate::disk::StormDisk;
 use crate::machine::SimMachine;
@@ -7,10 +7,10 @@ use crate::message::{Output, Ticket};
 use replica::{Completion, LogError, ProposeError, Replica, Settled};
 use state::Event;
 
-/// Who asked, and what they are told.
+/// Results of proposals and reads, each with its ticket.
 pub type Answers = Vec<(Ticket, Result<Completion<Vec<Event>>, ProposeError>)>;
 
-/// Lets a replica settle, as the daemon's thread does.
+/// Settles a replica, as the daemon's thread does.
 pub fn settle(
     replica: &mut Replica<SimMachine, StormDisk, Ticket>,
     outputs: &mut Vec<Output>,

@@ -1,9 +1,9 @@
-//! The simulation as a program, for `cargo xtask sim` to run. Never does anything but that.
+//! The simulation as a program, which `cargo xtask sim` runs.
 
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Simulate the whole control plane with faults, one history a seed
+/// Simulate the whole control plane with faults, one history per seed
 #[derive(Parser)]
 #[command(name = "cargo xtask sim", bin_name = "cargo xtask sim")]
 struct Cli {

@@ -1,5 +1,4 @@
-//! What goes from one part of the simulated world to another, but for what the real protocols
-//! already name. Never holds a handle to anything.
+//! Messages between the parts of the simulated world, except those of the real protocols.
 
 use common::id::{AttemptId, ControllerId, JobId, JobKey};
 use common::time::Span;
@@ -12,132 +11,132 @@ use state::{Command, Event};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Host {
     Controller(ControllerId),
-    /// A node, by its place.
+    /// A node, by its index.
     Node(usize),
-    /// A host that users submit from.
+    /// A host from which users submit.
     User(usize),
 }
 
-/// One connection of a node to a controller. Never used again.
+/// One connection of a node to a controller. An id is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkId(pub u64);
 
 /// One try of a user's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AskId {
-    /// Its place in the plan.
+    /// Index of the user action in the plan.
     pub work: usize,
     pub attempt: u32,
 }
 
-/// What a user's request comes to at a controller.
+/// A user's request as a controller receives it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// To be put into the log.
+    /// A command for the log.
     Command(Box<Command>),
-    /// The last job id is asked for.
+    /// A read of the last job id.
     Look,
-    /// The time limit of a job is asked for.
+    /// A read of a job's time limit.
     Show(JobId),
 }
 
-/// What a user is told.
+/// The answer to a user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// The job it became.
+    /// The id of the submitted job.
     Submitted(JobId),
     Changed(Vec<JobKey>),
-    /// It makes no sense.
+    /// The request was refused, for this reason.
     Refused(String),
     /// The last job id.
     Last(JobId),
-    /// A job's time limit; `None`: it has none, or is forgotten.
+    /// A job's time limit; `None` if it has none or the job is forgotten.
     Limit(Option<Span>),
-    /// Somebody else leads, perhaps this one.
+    /// The controller does not lead; perhaps this one does.
     NotLeader(Option<ControllerId>),
-    /// Nobody can say whether it was accepted.
+    /// It is unknown whether the request was accepted.
     Unknown,
 }
 
-/// Who waits for what becomes of something that was put to the log.
+/// The destination of the result of a proposal or read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ticket {
     Ask(AskId),
-    /// A user who looks at a job.
+    /// A user's read of a job.
     Show(AskId, JobId),
-    /// The scheduler, in the term that began then, in milliseconds.
+    /// A scheduling round, in the term that began at this time in milliseconds.
     Round(u64),
-    /// A session that begins.
+    /// The registration of a session.
     Register(LinkId),
     Report(LinkId),
-    /// A timer, or nobody.
+    /// A timer or another proposal whose result is not used.
     Nobody,
     Operator,
 }
 
-/// What a controller is told.
+/// An input of a controller.
 #[derive(Debug)]
 pub enum Input {
-    /// Some time has passed.
+    /// One tick of time has passed.
     Tick,
-    /// Something of its own is due.
+    /// A planned action of the controller is due.
     Wake,
-    /// A letter from another controller.
+    /// A message from another controller.
     PeerMessage(Vec<u8>),
-    /// A letter to another could not be carried.
+    /// A message to another controller could not be delivered.
     Unreachable(ControllerId),
-    /// A letter with a snapshot was carried, or not.
+    /// A message with a snapshot was delivered, or was not.
     SnapshotCarried(ControllerId, bool),
     Ask(AskId, Body),
     Propose(Box<Command>, Ticket),
-    /// The operator changes members.
+    /// The operator changes the members.
     Change(Vec<Change>),
-    /// The operator has the lead handed on.
+    /// The operator requests a transfer of the leadership.
     Transfer,
-    /// Another controller's clocks.
+    /// Clock readings of another controller.
     Clock(ControllerId, PeerClock),
-    /// A node says something.
+    /// A message from a node.
     Up(LinkId, Box<FromNode>),
     /// A node's connection ended.
     Closed(LinkId),
 }
 
-/// What a controller does to others.
+/// An output of a controller.
 #[derive(Debug)]
 pub enum Output {
     PeerMessage(PeerMessage),
-    /// The same, on its way before this one's disk wrote.
+    /// A message that is sent before the sender's own disk has written.
     EarlyLetter(PeerMessage),
     Down(LinkId, Box<ToNode>),
-    /// A node's connection ends.
+    /// Closes a node's connection.
     Close(LinkId),
     Reply(AskId, Reply),
     Changed(Result<Completion<Vec<Event>>, ProposeError>),
-    /// What its clocks show, for all other controllers.
+    /// Its clock readings, for all other controllers.
     Clock(PeerClock),
-    /// It wants to be woken then, in milliseconds.
+    /// Requests to run again at this time, in milliseconds.
     Wake(u64),
 }
 
-/// What happens by itself to a step on a machine.
+/// A change that happens to a step by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepChange {
-    /// Its prolog is over.
+    /// Its prolog has ended.
     Prepared,
     Exits,
-    /// Its time is over.
+    /// Its time limit has passed.
     TimesOut,
-    /// It has ended after it was told to.
+    /// It has ended after a stop.
     Stopped,
 }
 
-/// What a node does to others.
+/// An output of a node.
 #[derive(Debug)]
 pub enum NodeOutput {
     Up(LinkId, Box<FromNode>),
     Close(LinkId),
-    /// It dials again after so many milliseconds.
+    /// Connects again after this many milliseconds.
     DialIn(u64),
-    /// Something becomes of a step after so many milliseconds.
+    /// A step changes after this many milliseconds.
     StepIn(u64, AttemptId, StepChange),
 }

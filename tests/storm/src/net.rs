@@ -1,26 +1,27 @@
-//! The simulated network: who reaches whom, how late, how often. Never looks into a message.
+//! The simulated network: which hosts reach each other, and delay, loss and duplication of
+//! messages.
 
 use crate::dice::Dice;
 use crate::message::{Host, LinkId};
 use common::id::ControllerId;
 use std::collections::BTreeMap;
 
-/// A message goes bad in these ways while the network is flaky.
+/// Faults of messages while the network is flaky.
 #[derive(Debug, Clone, Copy)]
 pub struct Flaky {
-    /// Until then, in milliseconds.
+    /// When they end, in milliseconds.
     pub until_ms: u64,
-    /// So many of a hundred letters are lost.
+    /// Percentage of messages that are lost.
     pub lost_percent: u64,
-    /// So many of a hundred come twice.
+    /// Percentage of messages that arrive twice.
     pub doubled_percent: u64,
-    /// As late as this, in milliseconds.
+    /// Longest additional delay, in milliseconds.
     pub late_ms: u64,
 }
 
 pub struct Net {
     blocked: BTreeMap<(Host, Host), u32>,
-    /// How bad it is at the moment.
+    /// The current faults of messages.
     pub flaky: Flaky,
     dice: Dice,
 }
@@ -29,18 +30,18 @@ pub struct Net {
 #[derive(Debug, Clone)]
 pub struct Link {
     pub node: usize,
-    /// kantd's start that it is of.
+    /// The start of kantd it belongs to.
     pub node_life: u64,
     pub controller: ControllerId,
-    /// The process's start that it is of.
+    /// The start of the controller's process it belongs to.
     pub controller_life: u64,
     /// The node has not closed it.
     pub is_node_open: bool,
     /// The controller has not closed it.
     pub is_controller_open: bool,
-    /// Something was lost on it: nothing comes through any more.
+    /// A message was lost on it, so it delivers nothing more.
     pub is_doomed: bool,
-    /// Since when nothing comes through, in milliseconds.
+    /// Since when it delivers nothing, in milliseconds.
     pub bad_since_ms: Option<u64>,
     /// When the last message to the controller arrives, in milliseconds.
     pub up_at_ms: u64,
@@ -51,18 +52,18 @@ pub struct Link {
 pub type Links = BTreeMap<LinkId, Link>;
 
 impl Net {
-    /// A network without a fault.
+    /// A network without faults.
     pub fn new(dice: Dice) -> Self {
         let flaky = Flaky { until_ms: 0, lost_percent: 0, doubled_percent: 0, late_ms: 0 };
         Self { blocked: BTreeMap::new(), flaky, dice }
     }
 
-    /// Nothing comes through from one to the other any more.
+    /// Blocks messages in this direction.
     pub fn block(&mut self, from: Host, to: Host) {
         *self.blocked.entry((from, to)).or_insert(0) += 1;
     }
 
-    /// It does again, unless another fault blocks it too.
+    /// Removes one block of this direction; another fault may still block it.
     pub fn unblock(&mut self, from: Host, to: Host) {
         if let Some(count) = self.blocked.get_mut(&(from, to)) {
             *count -= 1;
@@ -72,18 +73,18 @@ impl Net {
         }
     }
 
-    /// All is well again.
+    /// Ends all faults.
     pub fn heal(&mut self) {
         self.blocked.clear();
         self.flaky.until_ms = 0;
     }
 
-    /// Does nothing come through?
+    /// Are messages in this direction blocked?
     pub fn is_blocked(&self, from: Host, to: Host) -> bool {
         self.blocked.contains_key(&(from, to))
     }
 
-    /// How late the copies of a message are that may be lost, in milliseconds; none: it is lost.
+    /// The delays of all copies of a message, in milliseconds; empty if the message is lost.
     pub fn carry(&mut self, now_ms: u64, from: Host, to: Host) -> Vec<u64> {
         if self.is_blocked(from, to) {
             return Vec::new();
@@ -102,7 +103,7 @@ impl Net {
         copies
     }
 
-    /// How long a message takes that is not lost, in milliseconds.
+    /// The delay of a message that is not lost, in milliseconds.
     pub fn delay_ms(&mut self, now_ms: u64) -> u64 {
         let late = if now_ms < self.flaky.until_ms { self.flaky.late_ms } else { 0 };
         self.dice.between(1, 4) + self.dice.below(late + 1)

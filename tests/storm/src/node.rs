@@ -1,6 +1,6 @@
-//! One simulated node: the machine with its steps and their journals, and kantd on it: the real
-//! `node::reconcile` with a small shell that follows the daemon's rules. Steps outlive kantd; none
-//! outlives the machine. Never knows more of the cluster than it is told.
+//! One simulated node: its machine, the steps on it with their journals, and kantd. kantd is the
+//! real `node::reconcile` in a small shell that follows the daemon's rules. Steps outlive kantd,
+//! but not the machine.
 
 mod course;
 mod kantd;
@@ -26,39 +26,37 @@ use common::unit::Bytes;
 use state::State;
 use std::collections::BTreeMap;
 
-/// A node's machine, and what is on it.
 pub struct Node {
     pub name: NodeName,
-    /// kantd's, as long as it runs.
+    /// kantd, while it runs.
     pub kantd: Option<Kantd>,
-    /// How often kantd was started.
+    /// Number of starts of kantd.
     pub life: u64,
-    /// Of this installation; another one after its disk was lost.
+    /// Identity of the installation, which changes with a new disk.
     pub identity: String,
     pub inventory: Inventory,
-    /// What is wrong with the machine.
     findings: Vec<Finding>,
     boots: u32,
     steps: BTreeMap<AttemptId, Step>,
 }
 
-/// What a node meets when it does something.
+/// The parts of the world that a node needs while it acts.
 pub struct Surroundings<'a> {
     /// Virtual time, in milliseconds.
     pub now_ms: u64,
     pub clock: Time,
     pub seed: u64,
     pub nodes: &'a mut NodeJudge,
-    /// Watches what users were told.
+    /// The judge of the answers to users.
     pub users: &'a mut UserJudge,
-    /// The state of the highest index that was applied anywhere.
+    /// The state at the highest index that any replica has applied.
     pub frontier: &'a State,
-    /// What the node does to others.
+    /// The node's outputs.
     pub outputs: Vec<NodeOutput>,
 }
 
 impl Node {
-    /// A machine of this place in the cluster.
+    /// A machine with this index in the cluster.
     pub fn new(place: usize, dice: &mut Dice) -> Self {
         let name = NodeName::new(format!("n{place}")).expect("a valid name");
         let gpus = u16::try_from(dice.between(1, 4)).unwrap_or(1);
@@ -76,7 +74,7 @@ impl Node {
         }
     }
 
-    /// kantd starts and reads the journals.
+    /// Starts kantd, which reads the journals.
     pub fn start_kantd(&mut self, sabotage: Option<Sabotage>) {
         self.life += 1;
         let journals = self.steps.iter().map(|(id, step)| step.status(*id));
@@ -87,12 +85,12 @@ impl Node {
         self.kantd = Some(Kantd::new(held));
     }
 
-    /// kantd is killed; its steps are not.
+    /// Kills kantd, but not its steps.
     pub fn kill_kantd(&mut self) {
         self.kantd = None;
     }
 
-    /// The machine boots anew. Its steps are gone; their journals stay, unless its disk is new too.
+    /// Reboots the machine. Its steps end; their journals stay unless its disk is new too.
     pub fn reboot(&mut self, has_new_disk: bool, around: &mut Surroundings<'_>) {
         self.kantd = None;
         self.boots += 1;
@@ -107,7 +105,7 @@ impl Node {
         }
     }
 
-    /// Something is wrong with the machine from now on, or nothing any more.
+    /// Replaces the machine's health findings by this one, or by none.
     pub fn find(&mut self, finding: Option<Finding>, around: &mut Surroundings<'_>) {
         self.findings = finding.into_iter().collect();
         if let Some(kantd) = &self.kantd {
@@ -115,7 +113,7 @@ impl Node {
         }
     }
 
-    /// Something happens to a step by itself.
+    /// Applies a change that happens to a step by itself.
     pub fn step_changes(
         &mut self,
         id: AttemptId,
@@ -141,7 +139,7 @@ impl Node {
         }
     }
 
-    /// Has it a step that lives?
+    /// Does it have a step that has not ended?
     pub fn is_busy(&self) -> bool {
         self.steps.values().any(|step| !matches!(step.stage, Stage::Ended(_)))
     }

@@ -1,45 +1,44 @@
-//! One history before it happens: how large the world is, what users do, what goes wrong. All of it
-//! from the seed. Never changes while the history runs.
+//! The plan of one history: the size of the world, what users do, and what goes wrong. All of it is
+//! drawn from the seed before the history begins.
 
 use crate::dice::Dice;
 use crate::faults::{Fault, Kind};
 use crate::sabotage::Sabotage;
 use crate::work::{self, Work};
 
-/// A history to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Everything that is drawn later is drawn from this.
+    /// The source of all later random draws.
     pub seed: u64,
-    /// How many controllers it begins with.
+    /// Number of controllers before any change of the members.
     pub controllers: usize,
     pub nodes: usize,
-    /// What users do, by time.
+    /// User actions, by time.
     pub works: Vec<Work>,
-    /// What goes wrong, by time.
+    /// Faults, by time.
     pub faults: Vec<Fault>,
-    /// The faults are over so many milliseconds after the cluster stands.
+    /// When all faults have ended, in milliseconds after the cluster is up.
     pub trouble_ms: u64,
-    /// A controller takes a snapshot after so many entries.
+    /// A controller takes a snapshot after this number of log entries.
     pub snapshot_every: u64,
-    /// Or after so many bytes.
+    /// It also takes one when new entries exceed both this size and the last snapshot.
     pub snapshot_bytes_min: u64,
-    /// A node silent for so long is lost, in milliseconds.
+    /// A node out of contact for longer than this is lost, in milliseconds.
     pub node_lost_after_ms: u64,
     pub sabotage: Option<Sabotage>,
 }
 
-/// What of a plan is left out, to find out what of it matters.
+/// Parts of a plan to leave out, to find out which of them matter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cuts {
-    /// Only these of the faults, by their places; `None`: all.
+    /// Indexes of the faults to keep; `None` for all.
     pub faults: Option<Vec<usize>>,
-    /// Only so many of the works; `None`: all.
+    /// Number of user actions to keep; `None` for all.
     pub works: Option<usize>,
 }
 
 impl Plan {
-    /// The history of a seed, with faults of these kinds.
+    /// Draws the plan of a seed, with faults of these kinds.
     pub fn draw(seed: u64, kinds: &[Kind], sabotage: Option<Sabotage>) -> Self {
         let mut dice = Dice::new(seed, 1);
         let controllers = match dice.below(20) {
@@ -55,7 +54,7 @@ impl Plan {
         let works = work::draw(count, trouble_ms, nodes, &mut Dice::new(seed, 2));
         let mut dice = Dice::new(seed, 3);
         let lone = |kind: &Kind| controllers > 1 || !matches!(kind, Kind::Rot);
-        // Few kinds at a time meet each other more often than all at once.
+        // Faults of a few kinds coincide more often than faults of all kinds.
         let mut kinds: Vec<Kind> = kinds.iter().copied().filter(lone).collect();
         if kinds.len() > 4 && dice.percent(60) {
             let few = dice.place(5) + 2;
@@ -84,7 +83,7 @@ impl Plan {
         }
     }
 
-    /// The same history with less in it.
+    /// The plan without the parts that `cuts` leaves out.
     pub fn cut(mut self, cuts: &Cuts) -> Self {
         if let Some(kept) = &cuts.faults {
             let places = kept.iter().filter_map(|place| self.faults.get(*place).copied());
@@ -96,7 +95,6 @@ impl Plan {
         self
     }
 
-    /// Is this bug planted?
     pub fn has(&self, sabotage: Sabotage) -> bool {
         self.sabotage == Some(sabotage)
     }

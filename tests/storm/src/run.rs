@@ -1,5 +1,5 @@
-//! Runs histories: one, or many at once in threads that share nothing. Never lets one history's
-//! panic end another.
+//! Runs of histories: one, or many in parallel threads that share nothing. A panic in one history
+//! does not end the others.
 
 use crate::faults::Kind;
 use crate::judge::Complaint;
@@ -13,21 +13,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// Faults of these kinds.
+    /// Kinds of faults that may happen.
     pub kinds: Vec<Kind>,
     pub sabotage: Option<Sabotage>,
-    /// What is left out.
+    /// Parts of each plan to leave out.
     pub cuts: Cuts,
 }
 
 impl Series {
-    /// The plan of a seed.
     pub fn plan(&self, seed: u64) -> Plan {
         Plan::draw(seed, &self.kinds, self.sabotage).cut(&self.cuts)
     }
 }
 
-/// Runs one history. A panic of what is simulated is a complaint.
+/// Runs one history. A panic in simulated code becomes a complaint.
 pub fn run(plan: Plan, is_told: bool) -> Verdict {
     let mut world = World::new(plan, is_told);
     let run = catch_unwind(AssertUnwindSafe(|| world.run()));
@@ -41,7 +40,8 @@ pub fn run(plan: Plan, is_told: bool) -> Verdict {
     verdict
 }
 
-/// Runs all seeds of a range, several at once, until `tell` says stop. Tells each in any order.
+/// Runs all seeds of a range in `jobs` threads, and passes each verdict to `tell`, in any order,
+/// until `tell` returns false.
 pub fn run_all(
     series: &Series,
     seeds: Range<u64>,
@@ -70,10 +70,10 @@ pub fn run_all(
     });
 }
 
-/// For tests: the seeds of a range with whom a judge is not content, each with its first complaint.
+/// For tests: the seeds of a range about which a judge complains, each with its first complaint.
 ///
 /// # Errors
-/// A sentence for a fault or sabotage that does not exist.
+/// A message, if a fault or sabotage does not exist.
 pub fn check_seeds(
     seeds: Range<u64>,
     faults: &str,
@@ -93,7 +93,7 @@ pub fn check_seeds(
     Ok(failed)
 }
 
-/// For tests: the scenarios written by hand with whom a judge is not content.
+/// For tests: the scenarios about which a judge complains, each with its first complaint.
 pub fn check_scenarios() -> Vec<String> {
     let mut failed = Vec::new();
     for (name, plan) in crate::scenarios::all() {

@@ -1,44 +1,44 @@
-//! Bugs planted on purpose, by name: each must be caught by a judge. Never active unless named.
+//! Bugs planted on purpose, by name. A judge must catch each of them.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sabotage {
-    /// The disk says that it synced, and did not.
+    /// The disk reports syncs that it does not do.
     AckBeforeFsync,
-    /// Rounds look at an old state, and `apply` lets a start take what another holds.
+    /// Rounds use an old state, and `apply` lets a start take resources that another job holds.
     SkipLedgerCheck,
-    /// A repeated request is a new one.
+    /// A repeated request counts as a new one.
     ForgetKeys,
-    /// `apply` takes the replica's own clock for the leader's stamp.
+    /// `apply` uses the replica's own clock instead of the leader's stamp.
     LocalTime,
-    /// A node that connects anew is not told what it should run.
+    /// A node that reconnects does not receive its desired state.
     NoResend,
-    /// A controller goes on answering as the leader after it lost the lead.
+    /// A controller that lost the lead continues to answer as the leader.
     KeepLeading,
-    /// A kantd that starts does not look which steps run.
+    /// A kantd that starts does not check which steps run.
     NodeForgetsJournal,
-    /// A submit is acknowledged when it is proposed.
+    /// A submission is acknowledged when it is proposed.
     AckUnapplied,
-    /// The job id in an answer is counted by the controller that gives it.
+    /// Each controller counts the job ids in its answers for itself.
     LocalIds,
-    /// The commands of one entry are applied in an order of each replica's own.
+    /// Each replica applies the commands of one entry in its own order.
     RandomOrder,
-    /// A snapshot lacks what the last entry did.
+    /// A snapshot lacks the effects of the last entry.
     SnapshotMisses,
-    /// A leader speaks to nodes before it knows all that was decided before it.
+    /// A leader sends to nodes before it has applied all entries of earlier terms.
     EarlySession,
-    /// A new term goes on with the silences that an earlier one counted.
+    /// A new term continues with silences that were counted in an earlier one.
     StaleWatch,
-    /// A controller whose disk was lost comes back under its old id with an empty one.
+    /// A controller that lost its disk comes back under its old id with an empty disk.
     ReuseId,
-    /// A kantd that connects anew does not mention steps that ended.
+    /// A kantd that reconnects does not report steps that ended.
     HidesEnds,
     /// A read is answered without asking a majority.
     StaleRead,
     /// A change of a job is acknowledged when it is proposed.
     AckChange,
-    /// Who was promised a start waits on when its time has come.
+    /// A job does not start when its promised start has come.
     BreakPromises,
-    /// Cluster time is what the leader's wall clock shows.
+    /// Cluster time is the wall clock of the leader.
     BelieveWall,
 }
 
@@ -106,10 +106,10 @@ impl Sabotage {
         }
     }
 
-    /// The one of this name.
+    /// Finds a bug by its name.
     ///
     /// # Errors
-    /// A sentence that lists the names.
+    /// A message that lists the names.
     pub fn parse(text: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().copied().find(|sabotage| sabotage.about().0 == text);
         found.ok_or_else(|| {

@@ -1,11 +1,10 @@
-//! Histories written by hand: what every operator will see one day, by name. Never drawn.
+//! Histories written by hand, by name: situations that every operator meets one day.
 
 use crate::dice::Dice;
 use crate::faults::{Fault, Kind};
 use crate::plan::Plan;
 use crate::work;
 
-/// A scenario: its name and its plan.
 pub type Scenario = (&'static str, Plan);
 
 pub fn all() -> Vec<Scenario> {
@@ -46,7 +45,7 @@ fn killed_again_and_again() -> Plan {
 }
 
 fn dark() -> Plan {
-    // Salts differ, so that each is hit sooner or later.
+    // The salts differ, so that every controller is hit sooner or later.
     let cuts = (0..12).map(|n| fault(6_000 + n, Kind::Power, 100)).collect();
     plan(3, 3, 20, cuts)
 }
@@ -71,6 +70,7 @@ fn replaced() -> Plan {
 }
 
 fn set_right() -> Plan {
-    // Alone it takes a minute until the clock is believed, and time is ahead for longer than that.
+    // A lone controller believes the clock after a minute, and its time stays ahead for longer than
+    // that.
     plan(1, 3, 200, vec![fault(4_000, Kind::Clock, 12_000), fault(8_000, Kind::Kill, 700)])
 }

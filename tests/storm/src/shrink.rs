@@ -1,13 +1,13 @@
-//! Makes a failing history smaller: fewer faults, fewer works, as long as the same judge complains.
-//! Never changes anything else of it.
+//! Reduction of a failing history: fewer faults and user actions with which the same judge
+//! complains.
 
 use crate::plan::Cuts;
 use crate::run::{Series, run};
 
-/// So many histories are tried at most.
+/// Number of histories tried at most.
 const TRIES_MAX: usize = 80;
 
-/// What can be left out of a seed's history.
+/// The cuts with which a seed's history still fails.
 pub fn shrink(series: &Series, seed: u64, judge: &str) -> Cuts {
     let plan = series.plan(seed);
     let mut tries = 0;

@@ -1,15 +1,15 @@
-//! A controller's clock in virtual time: the daemon's own, over a wall clock that is skewed and set
-//! at will, and over what other controllers' clocks show. Never read in `apply`.
+//! A controller's clock in virtual time: the daemon's own clock, over a wall clock that faults may
+//! set and the clock readings of other controllers. `apply` never reads it.
 
 use common::id::ControllerId;
 use common::time::{Span, Time};
 use common::wire::peer::PeerClock;
 use lead::{ClusterClock, Reading};
 
-/// When all histories begin, by a true clock.
+/// The true time when every history begins.
 const BEGINNING: Time = Time(1_700_000_000_000);
 
-/// The true time after so many milliseconds.
+/// The true time this many milliseconds after the beginning.
 pub fn true_time(now_ms: u64) -> Time {
     BEGINNING + Span(now_ms)
 }
@@ -19,22 +19,22 @@ pub struct Steady {
     clock: ClusterClock,
     wall: Time,
     uptime: Span,
-    /// For a planted bug: whatever the wall shows is taken.
+    /// For a planted bug: the wall clock is always believed.
     is_credulous: bool,
 }
 
 impl Steady {
-    /// One that was never read.
+    /// A clock that was never read.
     pub fn new(is_credulous: bool) -> Self {
         Self { is_credulous, ..Self::default() }
     }
 
-    /// What the host's clocks show.
+    /// Sets the readings of the host's clocks.
     pub fn set(&mut self, wall: Time, uptime_ms: u64) {
         (self.wall, self.uptime) = (wall, Span(uptime_ms));
     }
 
-    /// How long the host is up: since histories begin.
+    /// Time since the beginning of the history, in milliseconds.
     pub const fn uptime_ms(&self) -> u64 {
         self.uptime.0
     }
@@ -46,12 +46,12 @@ impl Steady {
         self.clock.now(Reading { wall: self.wall, uptime: self.uptime })
     }
 
-    /// What other controllers are shown of it.
+    /// The readings that other controllers receive.
     pub fn shown(&mut self, leads: bool) -> PeerClock {
         PeerClock { wall: self.wall, cluster: leads.then(|| self.now()) }
     }
 
-    /// Another controller's clocks.
+    /// Handles the clock readings of another controller.
     pub fn hear(&mut self, from: ControllerId, clock: PeerClock, leads: bool) {
         self.clock.hear(from, clock.wall, self.uptime);
         if let Some(cluster) = clock.cluster.filter(|_| !leads) {
@@ -59,7 +59,7 @@ impl Steady {
         }
     }
 
-    /// The log holds this time.
+    /// Keeps the clock from going back behind a time in the log.
     pub fn not_before(&mut self, time: Time) {
         self.clock.not_before(time);
     }

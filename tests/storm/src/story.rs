@@ -1,9 +1,9 @@
-//! What happened, line by line, for people who look for the cause of a complaint. Never read by a
-//! program, and empty unless somebody wants to read it.
+//! A record of one history, line by line, for the search for the cause of a complaint. It stays
+//! empty unless it is requested.
 
 use std::collections::VecDeque;
 
-/// So many lines are kept: the first half of them, and the last.
+/// Number of lines kept at most: the first half of them from the beginning, the rest from the end.
 const LINES_MAX: usize = 4_000;
 
 /// The first and the last lines of a history.
@@ -14,12 +14,12 @@ pub struct Story {
 }
 
 impl Story {
-    /// A story that is told, or not.
+    /// A story that records lines only if `is_told`.
     pub fn new(is_told: bool) -> Self {
         Self { is_told, lines: VecDeque::new() }
     }
 
-    /// One more line, if anybody reads it.
+    /// Adds a line, if lines are recorded.
     pub fn tell(&mut self, now_ms: u64, line: impl FnOnce() -> String) {
         if !self.is_told {
             return;

@@ -1,4 +1,4 @@
-//! The table of planted bugs: which judge caught each, at which seed. Never plants one elsewhere.
+//! The table of planted bugs: which judge caught each, and at which seed.
 
 use crate::faults::Kind;
 use crate::plan::Cuts;
@@ -7,15 +7,15 @@ use crate::sabotage::Sabotage;
 use anyhow::{Context, bail};
 use std::path::Path;
 
-/// Within so many seeds each must be caught.
+/// Number of seeds within which each bug must be caught.
 const SEEDS: u64 = 1_000;
 const OPEN: &str = "<!-- sim:sabotage -->";
 const CLOSE: &str = "<!-- /sim:sabotage -->";
 
-/// Plants each bug in turn and writes who caught it into a page.
+/// Plants each bug in turn, and writes into a page which judge caught it.
 ///
 /// # Errors
-/// When one is not caught, or the page cannot be written.
+/// If a bug is not caught, or the page cannot be written.
 pub fn write(page: &Path, kinds: &[Kind], jobs: usize) -> anyhow::Result<()> {
     let mut text = "| planted bug | what it does | caught by | first at seed |\n\
                     |---|---|---|--:|\n"
@@ -47,7 +47,7 @@ pub fn write(page: &Path, kinds: &[Kind], jobs: usize) -> anyhow::Result<()> {
     if missed.is_empty() { Ok(()) } else { bail!("nobody caught {}", missed.join(", ")) }
 }
 
-/// The lowest seed at which a judge catches it, as far as one run can tell, and which judge.
+/// The lowest seed at which a judge catches a bug, and the name of the judge.
 fn first_caught(sabotage: Sabotage, kinds: &[Kind], jobs: usize) -> Option<(u64, &'static str)> {
     let series = Series { kinds: kinds.to_vec(), sabotage: Some(sabotage), cuts: Cuts::default() };
     let mut caught = Vec::new();

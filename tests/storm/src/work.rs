@@ -1,5 +1,5 @@
-//! What users do in one history, and how their jobs behave on the nodes. Never knows how the
-//! cluster fares.
+//! User actions of one history, and the behaviour of their jobs on nodes. Neither depends on the
+//! state of the cluster.
 
 use crate::dice::Dice;
 use common::id::{ArrayIndex, QueueName};
@@ -8,15 +8,15 @@ use common::resource::{GpuRequest, Request};
 use common::time::Span;
 use common::unit::{Cpus, Gpus, Nodes, Tasks};
 
-/// One thing that a user does.
+/// One action of a user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Work {
-    /// When, in milliseconds after the cluster stands.
+    /// When it happens, in milliseconds after the cluster is up.
     pub at_ms: u64,
     pub deed: Deed,
 }
 
-/// What users do. Jobs are told by the place of their submit in the list of works.
+/// Kinds of user actions. A job is identified by the index of its submission in the plan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Deed {
     Submit(Box<Ask>),
@@ -24,22 +24,20 @@ pub enum Deed {
     Hold(usize),
     Release(usize),
     Requeue(usize),
-    /// Let it stand still.
     Suspend(usize),
-    /// Let it go on.
     Resume(usize),
-    /// Have it give up all nodes but the first.
+    /// Reduces it to its first node.
     Resize(usize),
-    /// Give it another time limit.
+    /// Changes its time limit.
     Update(usize),
-    /// What is its time limit?
+    /// Reads its time limit.
     Show(usize),
-    /// What is the last job id?
+    /// Reads the last job id.
     Look,
 }
 
 impl Deed {
-    /// The submit of the job that it is about, if it is not a new one.
+    /// The submission of the job that the action concerns, if there is one.
     pub const fn about(&self) -> Option<usize> {
         match self {
             Self::Submit(_) | Self::Look => None,
@@ -56,37 +54,37 @@ impl Deed {
     }
 }
 
-/// How an attempt behaves on a node.
+/// The behaviour of an attempt on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behaviour {
-    /// Its prolog takes so long, in milliseconds.
+    /// Duration of its prolog, in milliseconds.
     pub prepare_ms: u64,
-    /// Its prolog hangs until it is told to stop.
+    /// Its prolog hangs until a stop.
     pub is_stuck: bool,
-    /// Its processes run so long, in milliseconds.
+    /// Run time of its processes, in milliseconds.
     pub run_ms: u64,
-    /// And exit with this code.
+    /// Exit code of its processes.
     pub code: u8,
-    /// It takes so long to end once it is told to, in milliseconds.
+    /// Time that it takes to end after a stop, in milliseconds.
     pub stop_ms: u64,
 }
 
-/// The name of the job that this work submits.
+/// The name of the job that a submission creates, by its index in the plan.
 pub fn job_name(work: usize) -> String {
     format!("w{work}")
 }
 
-/// The time limit that this work sets: one that no job is submitted with, and no other work sets.
+/// The time limit that an update sets. No job is submitted with it, and no other update sets it.
 pub fn new_limit(work: usize) -> Span {
     Span(40_000 + work as u64)
 }
 
-/// The work that submitted a job of this name.
+/// The index of the submission of a job with this name.
 pub fn work_of(name: &str) -> Option<usize> {
     name.strip_prefix('w')?.parse().ok()
 }
 
-/// Draws so many works within so many milliseconds, in the order of their times.
+/// Draws `count` user actions within `within_ms` milliseconds, in order of time.
 pub fn draw(count: usize, within_ms: u64, nodes: usize, dice: &mut Dice) -> Vec<Work> {
     let mut times: Vec<u64> = (0..count).map(|_| dice.below(within_ms)).collect();
     times.sort_unstable();
@@ -130,7 +128,7 @@ fn ask(place: usize, nodes: usize, dice: &mut Dice) -> Ask {
         0..2 => {
             let count = dice.between(2, nodes.clamp(2, 4) as u64).min(nodes as u64);
             let count = u32::try_from(count).unwrap_or(1);
-            // Every second is content with less, and gives nodes up for others.
+            // Every second one accepts fewer nodes, and gives nodes up for other jobs.
             match place.is_multiple_of(2) {
                 true => request.tasks_min = Some(Tasks(1)),
                 false => request.nodes = Some(Nodes(count)),
@@ -151,7 +149,7 @@ fn ask(place: usize, nodes: usize, dice: &mut Dice) -> Ask {
     ask
 }
 
-/// How an attempt behaves on a node: the same each time it is asked.
+/// The behaviour of an attempt on a node, the same on each call.
 pub fn behaviour(seed: u64, name: &str, index: Option<ArrayIndex>, attempt: u32) -> Behaviour {
     let work = work_of(name).unwrap_or(0) as u64;
     let task = index.map_or(0, |index| u64::from(index.0) + 1);

@@ -1,6 +1,6 @@
-//! The simulated world: controllers, nodes, users, the network between them, and one agenda. Runs a
-//! plan to its end in virtual time, in one thread; the same plan gives the same history. Never
-//! reads a real clock.
+//! The simulated world: controllers, nodes, users, the network between them, and one agenda of
+//! events. It runs a plan to its end in virtual time, in one thread. No real clock is read, so the
+//! same plan always gives the same history.
 
 mod controllers;
 mod event;
@@ -41,16 +41,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use users::Errand;
 
-/// What became of a history.
+/// The result of a history.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
-    /// What is wrong; empty is good.
+    /// Complaints of the judges; empty if all is well.
     pub complaints: Vec<Complaint>,
-    /// The last lines of its story, if it was told.
+    /// The first and last lines of its story, if the story was recorded.
     pub story: Vec<String>,
-    /// How long it was, in virtual milliseconds.
+    /// Its length, in virtual milliseconds.
     pub lasted_ms: u64,
-    /// How many submits were acknowledged.
+    /// Number of acknowledged submissions.
     pub acknowledged: usize,
 }
 
@@ -67,9 +67,9 @@ pub struct World {
     errands: Vec<Errand>,
     tasks: VecDeque<Task>,
     machines: u64,
-    /// When the cluster stood, in milliseconds; `None`: not yet.
+    /// When the cluster was up, in milliseconds; `None` if it is not yet.
     ready_ms: Option<u64>,
-    /// One whose disk was damaged; there is at most one in a history.
+    /// The controller whose disk was damaged; at most one in a history.
     rotten: Option<ControllerId>,
     is_healed: bool,
     is_over: bool,
@@ -85,7 +85,7 @@ pub struct World {
 }
 
 impl World {
-    /// The world of a plan, before anything has happened.
+    /// The world of a plan, before its first event.
     pub fn new(plan: Plan, is_told: bool) -> Self {
         let log: Rc<RefCell<LogJudge>> = Rc::default();
         let house = House {
@@ -146,7 +146,7 @@ impl World {
         self.agenda.add(500, Event::Sample);
     }
 
-    /// Lets it all happen.
+    /// Runs until the history ends or a judge complains.
     pub fn run(&mut self) {
         while let Some((at_ms, event)) = self.agenda.pop() {
             self.now_ms = at_ms;
@@ -158,7 +158,6 @@ impl World {
         }
     }
 
-    /// What became of it.
     pub fn into_verdict(self) -> Verdict {
         Verdict {
             complaints: self.complaints,
@@ -199,7 +198,7 @@ impl World {
         }
     }
 
-    /// Takes together what judges say.
+    /// Passes new events of the log to the judges, and collects all complaints.
     fn collect(&mut self) {
         let mut log = self.log.borrow_mut();
         for event in std::mem::take(&mut log.fresh) {
@@ -214,7 +213,7 @@ impl World {
         self.complaints.append(&mut self.promise_judge.complaints);
     }
 
-    /// Does something on a node, and what follows from it.
+    /// Runs `act` on a node, then carries out the node's outputs.
     fn with_node(
         &mut self,
         place: usize,
@@ -237,7 +236,7 @@ impl World {
     }
 }
 
-/// Three queues: a plain one, one whose jobs make others yield, one whose jobs yield.
+/// Three queues: a plain one, one whose jobs preempt others, and one whose jobs are preemptible.
 fn settings() -> Settings {
     let queue = |name: &str| Queue {
         memory_per_cpu: Bytes::from_mib(256),

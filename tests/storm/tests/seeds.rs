@@ -1,5 +1,5 @@
-//! Histories as tests: many seeds with all faults, and each seed that once showed a bug. Never a
-//! seed that only passes because of a fault left out.
+//! Histories as tests: many seeds with all faults, and each seed that once showed a bug. No fault
+//! is left out to make a seed pass.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 fn content(seeds: std::ops::Range<u64>, faults: &str) {
@@ -17,8 +17,8 @@ fn with_all_faults_every_judge_is_content() {
     content(0..500, "all");
 }
 
-/// Once two of three voters forgot in a power cut that one of them votes, and waited for ever for
-/// the third, whose disk was damaged.
+/// In this seed, two of three voters once forgot in a power cut that one of them votes. They waited
+/// for ever for the third voter, whose disk was damaged.
 #[test]
 fn a_change_of_members_outlives_a_power_cut() {
     content(5550..5551, "all");

@@ -1,5 +1,5 @@
-//! How long another client's writes wait while an action on a whole array is carried out, with a
-//! real controller on loopback, everything durable.
+//! The waits of another client's writes during an action on a whole array, with a real controller
+//! on loopback that makes everything durable.
 
 use crate::figures::Figures;
 use e2e::{Controllers, Kantctl, Probe, wait_for};
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 const SCRIPT: &str = "#!/bin/sh\nexit 0\n";
 
-/// Another client, and what was measured of it.
+/// Another client, and the figures measured with it.
 struct Beside<'a> {
     probe: Probe,
     tasks: u32,
     figures: &'a mut Figures,
 }
 
-/// Measures each action once, on an array of so many tasks.
+/// Measures each action once, on an array of `tasks` tasks.
 pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
     let house = Controllers::of(&["a"], |config| {
         config.log = "info".to_owned();
-        // What is over is requeued.
+        // All tasks must be kept, because they are requeued after their end.
         config.user_done_tasks = 1_000_000;
     })?;
     let kantctl = house.kantctl("a")?;
@@ -46,15 +46,15 @@ pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many jobs and tasks wait; the other client may have one.
+/// Number of pending jobs and tasks; the other client may have one of them.
 fn pending(kantctl: &Kantctl) -> anyhow::Result<u64> {
     let status: serde_json::Value = kantctl.json(&["status"])?;
     Ok(status["jobs_pending"].as_u64().unwrap_or(u64::MAX))
 }
 
 impl Beside<'_> {
-    /// Does something, and measures how long that takes, and each write of another client
-    /// meanwhile, of which there are two at least. Answers what it said.
+    /// Does something, and measures how long that takes and how long each write of another client
+    /// takes meanwhile. There are at least two writes. Returns the output of `act`.
     fn act(
         &mut self,
         verb: &str,

@@ -1,5 +1,5 @@
-//! How long the log entries of an action on a whole array take to apply, in this process: a
-//! machine's other work blurs that less than what a client waits.
+//! The time to apply the log entries of an action on a whole array, measured in this process. Other
+//! work of the machine disturbs this less than it disturbs the waits of a client.
 
 use crate::figures::Figures;
 use crate::machine;
@@ -18,17 +18,17 @@ use state::{Actor, Command, Event, RoundStart, Settings, Stamped, State, Target}
 use std::time::{Duration, Instant};
 
 const USER: Uid = Uid(1000);
-/// CPUs of a node, and tasks that run on each pair of nodes.
+/// CPUs of a node, and number of tasks that run on each pair of nodes.
 const CPUS: u32 = 96;
 
 struct House {
     state: State,
     now: Time,
-    /// What the last command did.
+    /// Events of the last command.
     events: Vec<Event>,
 }
 
-/// Measures each action once, on an array of so many tasks.
+/// Measures each action once, on an array of `tasks` tasks.
 pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
     let mut house = House::new()?;
     let of = |verb: &str| format!("longest entry: {verb} an array of {tasks}");
@@ -87,8 +87,8 @@ impl House {
         Ok(house)
     }
 
-    /// How long a command took. A copy of the state is kept while it runs, as a controller that
-    /// writes a snapshot or looks at much keeps one.
+    /// Applies a command, and returns how long it took. A copy of the state exists meanwhile, as in
+    /// a controller that writes a snapshot or answers a large read.
     fn apply(&mut self, command: Command) -> anyhow::Result<Duration> {
         let copy = self.state.clone();
         let took = self.prepare(command);
@@ -96,7 +96,7 @@ impl House {
         took
     }
 
-    /// The same without a copy: what is not measured.
+    /// The same without a copy, for commands that are not measured.
     fn prepare(&mut self, command: Command) -> anyhow::Result<Duration> {
         let stamped = Stamped { at: self.now, command };
         let began = Instant::now();
@@ -111,7 +111,8 @@ impl House {
         }
     }
 
-    /// The longest entry of what is asked of an array, in parts as a controller has it.
+    /// Carries out an action on an array in parts, as a controller does. Returns the time of the
+    /// longest part.
     fn steer(&mut self, command: Command) -> anyhow::Result<Duration> {
         let mut parts = Parts::new(&self.state, command, TASKS_MAX);
         let mut longest = Duration::ZERO;
@@ -154,7 +155,7 @@ impl House {
         Ok((JobKey::single(JobId(number)), took))
     }
 
-    /// All tasks run, each on two nodes.
+    /// Starts all tasks, each on two nodes.
     fn run(&mut self, array: JobKey, tasks: u32) -> anyhow::Result<()> {
         for pair in 0..tasks.div_ceil(CPUS) {
             let names = [pair * 2, pair * 2 + 1].map(machine::name);

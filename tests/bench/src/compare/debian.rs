@@ -1,11 +1,11 @@
-//! Slurm's programs: those installed, or Debian's packages unpacked beside what is built here.
-//! Never installs anything, and never starts a service.
+//! Slurm's programs: the installed ones, or those of Debian's packages, unpacked in the build
+//! directory. Nothing is installed, and no service is started.
 
 use anyhow::{Context as _, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is needed, and the packages of it that a plain Debian lacks.
+/// The packages needed, including those that a plain Debian lacks.
 const PACKAGES: [&str; 8] = [
     "slurmctld",
     "slurmd",
@@ -16,7 +16,7 @@ const PACKAGES: [&str; 8] = [
     "libhwloc15",
     "liblua5.1-0",
 ];
-/// Debian's names end in -wlm, where no alternative points to them.
+/// Debian adds -wlm to these names where no alternative provides the plain name.
 const DAEMONS: [&str; 3] = ["slurmctld", "slurmd", "slurmstepd"];
 
 #[derive(Clone)]
@@ -29,7 +29,7 @@ impl Programs {
         Self { root: root.to_owned() }
     }
 
-    /// What is not there.
+    /// Names of programs that are missing.
     fn missing(&self) -> Vec<&'static str> {
         let daemons = DAEMONS.into_iter().filter(|name| self.daemon(name).is_none());
         let others = [("munged", "usr/sbin/munged"), ("sbatch", "usr/bin/sbatch")];
@@ -37,7 +37,7 @@ impl Programs {
         daemons.chain(others.map(|(name, _)| name)).collect()
     }
 
-    /// One of Slurm's daemons.
+    /// The path of one of Slurm's daemons.
     pub fn daemon(&self, name: &str) -> Option<PathBuf> {
         let named = [format!("usr/sbin/{name}"), format!("usr/sbin/{name}-wlm")];
         named.into_iter().map(|path| self.root.join(path)).find(|path| path.is_file())
@@ -47,7 +47,7 @@ impl Programs {
         self.root.join(path)
     }
 
-    /// Where its plugins are.
+    /// The directory of Slurm's plugins.
     pub fn plugins(&self) -> PathBuf {
         self.libraries().join("slurm-wlm")
     }
@@ -56,7 +56,7 @@ impl Programs {
         self.root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH))
     }
 
-    /// A command that finds its libraries where they were unpacked.
+    /// A command whose program finds its libraries where they were unpacked.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         let path = format!("{}:{}", self.libraries().display(), self.plugins().display());
@@ -65,7 +65,7 @@ impl Programs {
     }
 }
 
-/// Slurm in a directory, installed, or fetched.
+/// Slurm's programs: in a named directory, installed, or downloaded.
 pub fn programs(named: Option<&Path>) -> anyhow::Result<Programs> {
     let needed = PACKAGES.join(" ");
     if let Some(dir) = named {
@@ -93,7 +93,7 @@ pub fn programs(named: Option<&Path>) -> anyhow::Result<Programs> {
     Ok(unpacked)
 }
 
-/// Beside what is built, so that it is fetched once.
+/// A directory in the build directory, so that packages are downloaded only once.
 fn unpacked_dir() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe()?;
     let target = program.ancestors().nth(2).context("this program lies nowhere")?;

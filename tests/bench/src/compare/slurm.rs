@@ -1,6 +1,6 @@
-//! Slurm with one controller and one node on loopback, as Debian ships it but for ports and paths:
-//! its own configuration, key and state in a scratch directory. Never touches /etc or a service,
-//! and ends its daemons by their pids.
+//! Slurm with one controller and one node on loopback. Except for ports and paths it is as Debian
+//! ships it, with configuration, key and state in a scratch directory. It changes nothing in /etc
+//! and no service, and its daemons are ended by their pids.
 
 use super::debian::Programs;
 use anyhow::{Context as _, ensure};
@@ -9,12 +9,12 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// How its scheduler is set up.
+/// The configuration of its scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tuning {
     Stock,
-    /// For many short jobs: no wait before a batch of submits is looked at, passes as often as
-    /// something happens, and errors alone in its logs (man slurm.conf, `SchedulerParameters`).
+    /// For many short jobs: submissions are scheduled without delay, every event causes a pass, and
+    /// logs contain only errors (man slurm.conf, `SchedulerParameters`).
     Short,
 }
 
@@ -31,7 +31,7 @@ impl Tuning {
     }
 }
 
-/// A cluster that runs. Daemons end in this order: the node before the controller, munge last.
+/// A running cluster. Fields are dropped in order: the node's daemon, the controller, munge.
 pub struct Slurm {
     _slurmd: Daemon,
     _slurmctld: Daemon,
@@ -42,7 +42,7 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts it and waits until its node is idle.
+    /// Starts it, and waits until its node is idle.
     pub fn start(programs: Programs, tuning: Tuning) -> anyhow::Result<Self> {
         let dir = tempfile::Builder::new().prefix("slurm-").tempdir()?;
         let at = |name: &str| dir.path().join(name);
@@ -71,17 +71,16 @@ impl Slurm {
         Ok(slurm)
     }
 
-    /// How it was set up.
     pub const fn tuning(&self) -> Tuning {
         self.tuning
     }
 
-    /// Where its jobs may write.
+    /// The directory in which its jobs may write.
     pub fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    /// One of its commands, in that directory.
+    /// One of its commands, to be run in that directory.
     pub fn command(&self, name: &str) -> Command {
         let mut command = self.programs.command(&self.programs.path(&format!("usr/bin/{name}")));
         command.env("SLURM_CONF", self.dir.path().join("slurm.conf")).current_dir(self.dir());
@@ -92,7 +91,7 @@ impl Slurm {
         Ok(self.command(name).args(words).output()?)
     }
 
-    /// The same, which must succeed; answers with what it printed.
+    /// Runs a command that must succeed, and returns its output.
     pub fn ok(&self, name: &str, words: &[&str]) -> anyhow::Result<String> {
         let done = self.run(name, words)?;
         let said = String::from_utf8_lossy(&done.stderr);
@@ -112,7 +111,7 @@ impl Slurm {
 
 fn munged(programs: &Programs, dir: &Path) -> anyhow::Result<Daemon> {
     let at = |name: &str| dir.join("munge").join(name);
-    // Any secret of at least 32 bytes; nobody else ever speaks to this cluster.
+    // Any secret of at least 32 bytes; no other host ever connects to this cluster.
     std::fs::write(at("key"), format!("{:064x}{:064x}", fastrand::u128(..), fastrand::u128(..)))?;
     for (path, mode) in [(at("key"), "600"), (at(""), "755"), (dir.to_owned(), "755")] {
         let done = Command::new("chmod").arg(mode).arg(&path).status()?;
@@ -132,7 +131,7 @@ fn munged(programs: &Programs, dir: &Path) -> anyhow::Result<Daemon> {
     Daemon::start(command, &dir.join("munged.out"))
 }
 
-/// Slurm's own defaults, but for ports, paths, what needs cgroups, and what is tuned.
+/// Slurm's own defaults, except for ports, paths, tuning, and options that need cgroups.
 /// Source: man slurm.conf.
 fn configuration(programs: &Programs, tuning: Tuning, dir: &Path) -> anyhow::Result<String> {
     let port = || anyhow::Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());

@@ -1,5 +1,5 @@
-//! What both sides are put through, by their own commands: the same scripts, counted by what the
-//! scripts themselves write. Never asks a side how fast it was.
+//! The workload of both sides: the same scripts, submitted by each side's own commands. Jobs are
+//! timed by what their scripts write, and no side is asked for its own measurements.
 
 use super::slurm::{Slurm, Tuning};
 use crate::figures::Figures;
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant, SystemTime};
 const SUBMITS: usize = 200;
 const TRIVIAL_JOBS: usize = 200;
 const STARTS: usize = 5;
-/// Between two looks at a file.
+/// Time between two checks of a file.
 const LOOK: Duration = Duration::from_millis(5);
-/// Nothing here takes longer.
+/// Time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(300);
 
 pub enum Side {
@@ -48,7 +48,7 @@ impl Side {
         .map(drop)
     }
 
-    /// A job of one task in the foreground: from the command to its end.
+    /// Time of a job of one task in the foreground, from the command to its end.
     fn run(&self) -> anyhow::Result<Duration> {
         let begin = Instant::now();
         match self {
@@ -65,7 +65,7 @@ impl Side {
         }
     }
 
-    /// Until nobody waits or runs any more.
+    /// Cancels all jobs, and waits until none is left.
     fn cancel_everything(&self) -> anyhow::Result<()> {
         match self {
             Self::Kant(kantctl) => kantctl.cancel_everything(),
@@ -79,7 +79,7 @@ impl Side {
     }
 }
 
-/// All of it, once.
+/// Measures everything once.
 pub fn measure(side: &Side, figures: &mut Figures) -> anyhow::Result<()> {
     let name = side.name();
     for _ in 0..STARTS {
@@ -108,7 +108,7 @@ fn rate(count: usize, took: Duration) -> f64 {
     count / took.as_secs_f64()
 }
 
-/// From before the command is started to the clock that the job's first command reads.
+/// Time from before the command starts to the time that the job's first command reads.
 fn start(side: &Side) -> anyhow::Result<Duration> {
     let began = side.dir().join("began");
     let _ = std::fs::remove_file(&began);
@@ -121,7 +121,7 @@ fn start(side: &Side) -> anyhow::Result<Duration> {
     Ok(first.duration_since(before)?)
 }
 
-/// Held jobs, so that only the accepting is measured.
+/// Time to submit held jobs. Held jobs do not run, so only the submission is measured.
 fn submits(side: &Side, clients: usize) -> anyhow::Result<Duration> {
     let begin = Instant::now();
     std::thread::scope(|scope| {
@@ -133,7 +133,7 @@ fn submits(side: &Side, clients: usize) -> anyhow::Result<Duration> {
     Ok(begin.elapsed())
 }
 
-/// One array; from before it to the last line that a task wrote.
+/// Time from before the submission of one array to the last line that a task writes.
 fn trivial(side: &Side) -> anyhow::Result<Duration> {
     let done = side.dir().join("done");
     std::fs::write(&done, "")?;

@@ -1,4 +1,4 @@
-//! Points of curves, in the order they were measured. Never draws them.
+//! Points of curves, in the order of measurement.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,11 @@ struct Point {
     y: f64,
 }
 
-/// All points of one run.
 #[derive(Default)]
 pub struct Curves(Vec<Point>);
 
 impl Curves {
-    /// One more point; said at once, so that a run that is cut off was not in vain.
+    /// Adds a point. It is printed at once, so that an interrupted run still shows its results.
     pub fn add(
         &mut self,
         of: &'static str,
@@ -28,7 +27,7 @@ impl Curves {
         self.0.push(Point { of, x, what, unit, y });
     }
 
-    /// For `cargo xtask bench growth`, which shows and draws them.
+    /// The points as JSON, which `cargo xtask bench growth` shows and draws.
     pub fn to_json(&self) -> Value {
         let point = |point: &Point| {
             let Point { of, x, what, unit, y } = point;

@@ -1,5 +1,5 @@
-//! Steps without a controller: orders handed to kantd's own `Steps`, real supervisors, cgroups
-//! where this host has them. Never leaves one running.
+//! Steps without a controller: orders go directly to kantd's own `Steps`, with real supervisors
+//! and, where this host has them, cgroups.
 
 use super::rss_mib;
 use crate::figures::Figures;
@@ -24,18 +24,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Steps launched at once for the rate.
+/// Number of steps launched at once to measure the rate.
 const LAUNCHES: u32 = 200;
-/// Starts whose latency is taken, a round.
+/// Number of starts whose latency is measured, per round.
 const STARTS: u32 = 20;
-/// Steps whose GPUs are looked at.
+/// Number of steps whose GPUs are sampled.
 const WATCHED: u32 = 64;
-/// Looks that are timed.
+/// Number of samples that are timed.
 const LOOKS: u32 = 20;
-/// Everything happens within this.
+/// Time limit of each wait.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Tells when it began, and ends.
+/// Writes when it began, and ends.
 const SCRIPT: &str = "#!/bin/sh\ndate +%s%N >began\n";
 
 struct House {
@@ -47,7 +47,7 @@ struct House {
     last: u32,
 }
 
-/// Measures everything so often.
+/// Measures launches in each of `rounds` rounds, then the samples of GPUs.
 pub fn measure(rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let binaries = Binaries::build(Build::Quiet)?;
@@ -79,7 +79,7 @@ impl House {
         Ok(Self { home, program, steps, changes, gpus, last: 0 })
     }
 
-    /// A job of ours: one task, on the GPU of this place among all, if one is asked for.
+    /// An order for a job of this user: one task, on the GPU with this index if there is one.
     fn order(&mut self, script: &str, gpu: Option<u32>) -> anyhow::Result<LaunchOrder> {
         self.last += 1;
         let gpus = gpu.map(|place| self.gpus[place as usize % self.gpus.len()].index);
@@ -126,7 +126,7 @@ impl House {
         })
     }
 
-    /// Launches and lets go.
+    /// Launches a step and lets its processes start.
     fn start(&mut self, script: &str, gpu: Option<u32>) -> anyhow::Result<AttemptId> {
         let order = self.order(script, gpu)?;
         let id = order.id;
@@ -135,7 +135,7 @@ impl House {
         Ok(id)
     }
 
-    /// Waits until so many steps came to a phase; forgets those that ended well.
+    /// Waits until `count` steps have reached a phase. Forgets steps that ended successfully.
     async fn until(&mut self, count: u32, wanted: fn(&StepPhase) -> bool) -> anyhow::Result<()> {
         let mut seen = 0;
         while seen < count {
@@ -162,7 +162,7 @@ impl House {
         Ok(())
     }
 
-    /// From the order to the clock that the first command reads; and the same without kant.
+    /// Time from an order to the time that its first command reads, and the same without kant.
     async fn latencies(&mut self, figures: &mut Figures) -> anyhow::Result<()> {
         let plain = self.home.path().join("plain.sh");
         std::fs::write(&plain, SCRIPT)?;
@@ -187,7 +187,7 @@ impl House {
         Ok(first.duration_since(before)?)
     }
 
-    /// One sample of the GPUs of many steps: CPU time of this thread.
+    /// CPU time of this thread for one sample of the GPUs of many steps.
     async fn looks(&mut self, library: &Path, figures: &mut Figures) -> anyhow::Result<()> {
         for place in 0..WATCHED {
             self.start("#!/bin/sh\nuntil [ -e enough ]; do sleep 1; done\n", Some(place))?;
@@ -205,7 +205,7 @@ impl House {
             let before = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?;
             accounting.sample(running);
             let used = Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)? - before);
-            // The first reads orders and starts the library.
+            // The first sample also reads the orders and starts the library.
             if look > 0 {
                 figures.time("one look at the GPUs of 64 steps, CPU", used);
             }
@@ -219,7 +219,7 @@ const fn is_over(phase: &StepPhase) -> bool {
     matches!(phase, StepPhase::Ended(_))
 }
 
-/// The processes of `kantd step` of this program.
+/// The supervisors that this program started, which are processes of `kantd step`.
 fn supervisors_of(program: &Path) -> anyhow::Result<Vec<u32>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc")?.flatten() {

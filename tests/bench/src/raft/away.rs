@@ -1,6 +1,5 @@
-//! How long nobody is served when the leader is killed, hands over, or is told to stop: the longest
-//! time between two acknowledged submits of a client that asks without a pause. Never takes the
-//! death of a follower for that of a leader.
+//! The outage when the leader is killed, hands over, or is stopped: the longest time between two
+//! acknowledged submissions of a client that submits without a pause.
 
 use super::rates::SCRIPT;
 use crate::figures::Figures;
@@ -10,10 +9,10 @@ use nix::sys::signal::Signal;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// So many answers before and after.
+/// Number of answers awaited before and after.
 const CALM: usize = 20;
 
-/// Loses a leader so often, in each way.
+/// Loses a leader `rounds` times in each way.
 pub fn measure(
     house: &mut Controllers,
     with: &str,
@@ -38,7 +37,8 @@ pub fn measure(
     Ok(())
 }
 
-/// Does something to the leader, and waits until all is as before, with another leader.
+/// Does something to the leader, then restores three voters under another leader. Returns the
+/// outage.
 fn away(
     house: &mut Controllers,
     name: &str,
@@ -50,19 +50,19 @@ fn away(
     let (told, answers) = channel();
     let gap = std::thread::scope(|scope| {
         scope.spawn(move || {
-            // Nobody listens any more once the gap is known.
+            // The receiver is gone once the outage is known.
             while told.send(probe.submit().map(|_| Instant::now())).is_ok() {}
         });
         longest(answers, || act(house, &leader))
     })?;
-    // One that was told to stop has ended by itself, or will.
+    // A leader that was stopped has ended by itself, or will.
     house.stop(&leader)?;
     house.start(&leader)?;
     house.wait_for_voters(&leader, 3)?;
     Ok(gap)
 }
 
-/// The longest time between two answers around an act.
+/// The longest time between two answers around an action.
 fn longest(
     answers: Receiver<anyhow::Result<Instant>>,
     act: impl FnOnce() -> anyhow::Result<()>,
@@ -79,7 +79,7 @@ fn longest(
     let mut calm = 0;
     while calm < CALM {
         let at = next()?;
-        // What came in before the act is not its doing.
+        // A gap before the action is not its effect.
         if at > begin {
             gap = gap.max(at - last);
         }

@@ -1,5 +1,5 @@
-//! Durable submits per second by clients that each wait for the answer to their last one. Their
-//! jobs are held, so that only the accepting is measured. Never counts what was not acknowledged.
+//! Durable submissions per second by clients that each wait for the answer to their last one. Their
+//! jobs are held, so that only the submission is measured. Only acknowledged submissions count.
 
 use crate::figures::Figures;
 use anyhow::Context as _;
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const CLIENTS: [usize; 3] = [1, 8, 64];
-/// What a job's script may look like.
+/// A typical job script.
 pub const SCRIPT: &str = "#!/bin/sh\n#SBATCH --time=1:00:00\nsrun python train.py \"$@\"\n";
 
-/// Measures so often for each number of clients.
+/// Measures each number of clients once per round.
 pub fn measure(
     house: &Controllers,
     of: &str,
@@ -60,13 +60,13 @@ fn rate(
         Ok(count)
     })?;
     let rate = f64::from(counts.iter().sum::<u32>()) / begin.elapsed().as_secs_f64();
-    // One user may have 100,000 jobs: all rates of a fast machine would be more.
+    // One user may have 100,000 jobs, and a fast machine would exceed that over all rates.
     let (leader, _) = house.leader()?;
     house.kantctl(&leader)?.ok(&["cancel", "--me"])?;
     Ok(rate)
 }
 
-/// Has each client do something, at the same time.
+/// Does something with each client, in parallel.
 pub fn by_each<C: Send, T: Send>(
     clients: Vec<C>,
     what: impl Fn(C) -> anyhow::Result<T> + Sync,

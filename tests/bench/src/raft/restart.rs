@@ -1,5 +1,5 @@
-//! A controller that has many waiting jobs ends and starts again: how long until it answers. All
-//! wait for one node, which runs another job. Never leaves that job behind.
+//! The time from the restart of a controller with many waiting jobs until it answers. All jobs wait
+//! for one node, which runs another job.
 
 use super::rates::{SCRIPT, by_each};
 use crate::figures::Figures;
@@ -13,10 +13,10 @@ const CLIENTS: usize = 64;
 /// Runs until it is cancelled.
 const LONG: &str = "#!/bin/sh\nexec sleep 100000\n";
 
-/// The job that all wait for.
+/// The job that keeps the others waiting.
 pub struct Long(String);
 
-/// Has so many jobs wait.
+/// Submits `jobs` jobs that wait.
 pub fn fill(house: &mut Controllers, jobs: usize) -> anyhow::Result<Long> {
     house.start_node(NODE)?;
     let (leader, _) = house.leader()?;
@@ -37,7 +37,7 @@ pub fn fill(house: &mut Controllers, jobs: usize) -> anyhow::Result<Long> {
     Ok(Long(long))
 }
 
-/// Starts the lone controller again so often after kill -9, and after it was told to stop.
+/// Restarts the only controller `rounds` times after kill -9, and `rounds` times after a stop.
 pub fn measure(
     house: &mut Controllers,
     jobs: usize,
@@ -65,7 +65,7 @@ pub fn measure(
     Ok(())
 }
 
-/// Ends the one that runs, and the node; the others may wait for ever.
+/// Ends the running job and the node. The others keep waiting.
 pub fn empty(house: &mut Controllers, Long(long): &Long) -> anyhow::Result<()> {
     let (leader, _) = house.leader()?;
     let kantctl = house.kantctl(&leader)?;

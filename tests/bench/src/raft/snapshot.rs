@@ -1,5 +1,5 @@
-//! The snapshot of a controller's state: how large it is, what it takes to write it down durably
-//! and to read it back. Never on the controller's own directory: on a copy from a backup.
+//! The snapshot of a controller's state: its size, and the time to write it durably and to read it
+//! back. It is measured on a copy from a backup, not in the controller's own directory.
 
 use crate::figures::Figures;
 use anyhow::Context as _;
@@ -22,7 +22,7 @@ pub fn measure(
     let mib = u32::try_from(payload.len() >> 10).map(f64::from)? / 1024.0;
     figures.add(&format!("snapshot, {jobs} jobs wait: size"), "MiB", mib);
     for _ in 0..rounds {
-        // Beside the controllers, so on the same disk.
+        // In the directory of the controllers, so that it is on the same disk.
         let dir = tempfile::tempdir_in(house.dir())?;
         let open = || anyhow::Ok(Wal::open(RealDisk::open(dir.path())?, Options::default())?);
         let (mut log, _) = open()?;

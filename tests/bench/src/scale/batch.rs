@@ -1,4 +1,4 @@
-//! The jobs of a measurement, as requests of many each. Never random: each run asks for the same.
+//! The jobs of a measurement, as batch requests. Each run makes the same requests.
 
 use common::id::RequestKey;
 use common::job::Ask;
@@ -8,23 +8,22 @@ use common::unit::{Bytes, Gpus, Nodes, Tasks};
 use common::wire::api::{BatchJob, BatchRequest};
 use std::collections::BTreeMap;
 
-/// As many as `kantctl submit --batch` sends at once.
+/// Jobs per request: the same number that `kantctl submit --batch` sends at once.
 const IN_ONE: usize = 1000;
 
-/// What jobs are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// One GPU, and over at once.
+    /// One GPU; ends at once.
     Instant,
-    /// 1 to 32 GPUs, and longer than anybody waits here.
+    /// 1 to 32 GPUs; runs longer than any wait here.
     Mixed,
-    /// One GPU, and held.
+    /// One GPU; held.
     Held,
-    /// One CPU, and longer than anybody waits here.
+    /// One CPU; runs longer than any wait here.
     Cpu,
 }
 
-/// GPUs a node, and nodes, of mixed jobs: small ones are many, large ones hold most.
+/// GPUs per node and nodes of mixed jobs: most are small, and the large ones hold most GPUs.
 const MIX: [(u32, u32); 12] = [
     (1, 1),
     (1, 1),
@@ -40,12 +39,12 @@ const MIX: [(u32, u32); 12] = [
     (8, 4),
 ];
 
-/// Requests for so many jobs, once in the life of a controller.
+/// Requests for `count` jobs, for use once in the life of a controller.
 pub fn of(kind: Kind, count: usize) -> Vec<BatchRequest> {
     named(kind, count, &format!("{kind:?}"))
 }
 
-/// Requests for so many jobs; others of this name are taken for the same ones.
+/// Requests for `count` jobs. Requests with the same name count as repetitions.
 pub fn named(kind: Kind, count: usize, name: &str) -> Vec<BatchRequest> {
     let places: Vec<usize> = (0..count).collect();
     let request = |places: &[usize]| BatchRequest {
@@ -70,7 +69,7 @@ fn job(kind: Kind, place: usize) -> BatchJob {
     BatchJob { ask, script: 0, environment: 0 }
 }
 
-/// What one job asks for.
+/// The request of one job.
 pub fn ask(gpus: u32, nodes: u32) -> Ask {
     let request = Request {
         nodes: Some(Nodes(nodes)),

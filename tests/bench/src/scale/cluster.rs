@@ -1,5 +1,5 @@
-//! A controller, an emulator, and a client that asks without a pause for thought. Never leaves a
-//! process behind.
+//! A controller, an emulator, and a client that sends requests without a pause. All processes end
+//! with the value.
 
 use super::batch;
 use anyhow::{Context as _, bail, ensure};
@@ -20,16 +20,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// Between two looks at what there is not yet.
+/// Time between two checks for an expected state.
 const LOOK: Duration = Duration::from_millis(20);
-/// So long without a start: the cluster is full.
+/// The cluster is full after this time without a start.
 const FULL_AFTER: Duration = Duration::from_secs(3);
-/// Nothing here takes longer.
+/// Time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// A cluster and its client.
 pub struct House {
-    /// Ends with this value.
+    /// Ends when this value is dropped.
     _cluster: Cluster,
     controller_pid: u32,
     emulator: Daemon,
@@ -39,21 +38,21 @@ pub struct House {
     submits: std::cell::Cell<usize>,
 }
 
-/// What came of filling the cluster.
+/// The result of filling the cluster.
 pub struct Filled {
     pub started: usize,
     pub took: Duration,
     pub percent: f64,
 }
 
-/// A client that asks for the controller's status all the time.
+/// A client that reads the controller's status continuously.
 pub struct Probe {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<anyhow::Result<Duration>>,
 }
 
 impl Probe {
-    /// The longest it waited for an answer.
+    /// Stops it, and returns its longest wait for an answer.
     pub fn stop(self) -> anyhow::Result<Duration> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().ok().context("the probe panicked")?
@@ -71,7 +70,7 @@ fn client(socket: &Path) -> Client {
 }
 
 impl House {
-    /// Starts everything and waits until all nodes are in contact.
+    /// Starts everything, and waits until all nodes are in contact.
     pub fn start(nodes: u32) -> anyhow::Result<Self> {
         let controller: Option<fn(&mut ControllerConfig)> = Some(quietly);
         let mut cluster =
@@ -102,7 +101,7 @@ impl House {
         Ok(())
     }
 
-    /// What the controller's process holds of the memory.
+    /// The resident memory of the controller's process, in MiB.
     pub fn controller_mib(&self) -> anyhow::Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.controller_pid))?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
@@ -110,12 +109,12 @@ impl House {
         Ok(kib / 1024.0)
     }
 
-    /// CPU seconds that the controller and the emulator have used.
+    /// CPU seconds used by the controller and by the emulator.
     pub fn cpu(&self) -> anyhow::Result<(f64, f64)> {
         Ok((cpu_seconds(self.controller_pid)?, cpu_seconds(self.emulator.pid())?))
     }
 
-    /// From one submit until the job runs, or has run, on an idle cluster.
+    /// Time from a submission until the job has started, on an idle cluster.
     pub fn start_one(&self) -> anyhow::Result<Duration> {
         self.submits.set(self.submits.get() + 1);
         let request = SubmitRequest {
@@ -138,7 +137,7 @@ impl House {
         Ok(took)
     }
 
-    /// One submit of a job that waits, to its answer.
+    /// Time from the submission of a held job to its answer.
     pub fn submit_held(&self) -> anyhow::Result<Duration> {
         self.submits.set(self.submits.get() + 1);
         let request = held(&format!("held-{}", self.submits.get()));
@@ -147,12 +146,12 @@ impl House {
         Ok(begin.elapsed())
     }
 
-    /// Waits until so many jobs run.
+    /// Waits until at least `count` jobs run.
     pub fn until_running(&self, count: usize) -> anyhow::Result<()> {
         self.until("the start of all jobs", |status| status.jobs_running as usize >= count)
     }
 
-    /// One more client, with a connection of its own.
+    /// Another client, with a connection of its own.
     pub fn another(&self) -> anyhow::Result<Another> {
         self.submits.set(self.submits.get() + 1);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -160,7 +159,7 @@ impl House {
         Ok(Another { runtime, client, name })
     }
 
-    /// Asks accounting for the 100 jobs that were submitted last.
+    /// Time to read the 100 jobs that were submitted last from accounting.
     pub fn history(&self) -> anyhow::Result<Duration> {
         let begin = Instant::now();
         let path = "/v1/history?limit=100";
@@ -170,8 +169,8 @@ impl House {
         Ok(took)
     }
 
-    /// Submits all of it, and waits until all is over: how long that took in all, and to the last
-    /// acknowledgement.
+    /// Submits all requests, and waits until all jobs have ended. Returns the total time, and the
+    /// time to the last acknowledgement.
     pub fn through(&self, requests: &[BatchRequest]) -> anyhow::Result<(Duration, Duration)> {
         let begin = Instant::now();
         self.submit(requests)?;
@@ -180,7 +179,7 @@ impl House {
         Ok((begin.elapsed(), accepted))
     }
 
-    /// Submits all of it, and waits until nothing more starts.
+    /// Submits all requests, and waits until no more jobs start.
     pub fn fill(&self, requests: &[BatchRequest]) -> anyhow::Result<Filled> {
         let begin = Instant::now();
         self.submit(requests)?;
@@ -196,7 +195,6 @@ impl House {
         Ok(Filled { started: running as usize, took: last, percent: metrics.gar * 100.0 })
     }
 
-    /// Submits all of it.
     pub fn submit(&self, requests: &[BatchRequest]) -> anyhow::Result<Vec<JobId>> {
         let mut jobs = Vec::new();
         for request in requests {
@@ -212,7 +210,7 @@ impl House {
         Ok(jobs)
     }
 
-    /// Lists all jobs that are not over: all there is to know of them, or as tables show them.
+    /// Time to list all unfinished jobs, line by line as tables do if `brief`, else as one answer.
     pub fn list(&self, brief: bool) -> anyhow::Result<Duration> {
         let begin = Instant::now();
         let jobs = match brief {
@@ -232,7 +230,7 @@ impl House {
         Ok(took)
     }
 
-    /// Another client, which asks from now on.
+    /// Starts another client, which sends requests from now on.
     pub fn probe(&self) -> Probe {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, client) = (stop.clone(), client(&self.socket));
@@ -251,7 +249,7 @@ impl House {
     }
 }
 
-/// A client beside others.
+/// A further client with its own connection.
 pub struct Another {
     runtime: Runtime,
     client: Client,
@@ -259,7 +257,7 @@ pub struct Another {
 }
 
 impl Another {
-    /// Submits so many jobs that wait, one after the other: the longest that one took.
+    /// Submits `count` held jobs one after the other. Returns the time of the slowest.
     pub fn submit_held(&mut self, count: usize) -> anyhow::Result<Duration> {
         let mut longest = Duration::ZERO;
         for number in 0..count {
@@ -281,13 +279,13 @@ fn held(key: &str) -> SubmitRequest {
     }
 }
 
-/// Fields 14 and 15 of /proc/PID/stat (man 5 proc): ticks in user and kernel mode.
+/// User and system CPU time of a process: fields 14 and 15 of /proc/PID/stat (man 5 proc).
 fn cpu_seconds(pid: u32) -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let rest = stat.rsplit_once(") ").context("no process name")?.1;
     let ticks = |field: usize| -> anyhow::Result<f64> {
         Ok(rest.split(' ').nth(field - 3).context("no CPU time")?.parse()?)
     };
-    // Linux counts in hundredths, whatever its own clock does.
+    // Linux reports hundredths of a second here, independent of its internal clock.
     Ok((ticks(14)? + ticks(15)?) / 100.0)
 }

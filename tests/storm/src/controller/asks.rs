@@ -1,5 +1,4 @@
-//! What users ask of a controller, and what whoever waits for the log is told. Never applies
-//! anything.
+//! Users' requests to a controller, and the handling of results from its log.
 
 use super::{House, Process};
 use crate::answer::{limit, reply};
@@ -10,7 +9,8 @@ use lead::Parts;
 use replica::{Completion, ProposeError};
 use state::Event;
 
-/// So many tasks are steered by one entry; a controller's are more, and its arrays larger.
+/// Number of array tasks that one entry changes; a real controller has a larger number, and larger
+/// arrays.
 const PART_TASKS: usize = 2;
 
 impl Process {
@@ -84,7 +84,7 @@ impl Process {
         }
     }
 
-    /// A part of what a user asked was carried out, or came to nothing.
+    /// Handles the result of one part of a user's request: proposes the next part, or answers.
     fn answer_user(
         &mut self,
         id: AskId,

@@ -1,5 +1,5 @@
-//! Judges the ledger against the machines once the trouble is over: what the one says is held, the
-//! others hold, and the other way round. What is under way may differ for a moment; never for long.
+//! Judge of the ledger once all faults have ended: it must hold exactly the resources that the
+//! machines use. A difference may exist for a moment while a change is under way.
 
 use super::Complaint;
 use common::id::{AttemptId, NodeName};
@@ -7,17 +7,17 @@ use common::resource::Share;
 use state::State;
 use std::collections::BTreeMap;
 
-/// So long may a difference last, in milliseconds.
+/// How long a difference may last, in milliseconds.
 const DIFFERENCE_MAX_MS: u64 = 30_000;
 
-/// Differences, and since when they last.
+/// Differences that exist now, and since when.
 #[derive(Debug, Default)]
 pub struct ClaimJudge {
     since_ms: BTreeMap<String, u64>,
 }
 
 impl ClaimJudge {
-    /// Compares; answers what lasts for too long.
+    /// Compares the ledger with the steps that are alive. Returns differences that last too long.
     pub fn look<'a>(
         &mut self,
         now_ms: u64,

@@ -1,6 +1,5 @@
-//! Judges the end of a history, when all is quiet: what was acknowledged is on every replica and is
-//! over, no request became two jobs, all replicas hold the same bytes, nothing is held. Never
-//! looks at how it came to that.
+//! Judge of the end of a history: every replica has all acknowledged jobs, all jobs have ended, no
+//! request became two jobs, all replicas hold the same bytes, and the ledger is empty.
 
 use super::Complaint;
 use super::users::UserJudge;
@@ -10,7 +9,7 @@ use common::job::Phase;
 use state::State;
 use std::collections::BTreeMap;
 
-/// Everything that is wrong at the end.
+/// All complaints about the final states.
 pub fn judge(users: &UserJudge, replicas: &[(ControllerId, &State)]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     let mut complain = |judge, text: String| complaints.push(Complaint::new(judge, text));

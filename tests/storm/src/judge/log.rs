@@ -1,5 +1,5 @@
-//! Judges the log and the replicas: one index, one entry, one state, whoever applies it; and the
-//! state's own invariants after each command. Never applies anything itself.
+//! Judge of the log and the replicas: at each index, all replicas apply the same entry and reach
+//! the same state. It also checks the state's own invariants after each command.
 
 use super::Complaint;
 use super::time::TimeJudge;
@@ -8,17 +8,15 @@ use state::invariant::Judge;
 use state::{Command, Event, State};
 use std::collections::BTreeMap;
 
-/// States are compared at each index that this divides, and at snapshots.
+/// States are compared at indexes that are multiples of this.
 const COMPARE_EVERY: u64 = 16;
 
-/// What was seen of the log.
 #[derive(Debug)]
 pub struct LogJudge {
-    /// What is wrong so far.
     pub complaints: Vec<Complaint>,
-    /// Events of commands at their first application anywhere, since they were last taken.
+    /// Events of commands at their first application on any replica, since they were last taken.
     pub fresh: Vec<Event>,
-    /// The state of the highest index that was applied anywhere.
+    /// The state at the highest index that any replica has applied.
     pub frontier: State,
     pub time: TimeJudge,
     entries: BTreeMap<u64, (u32, ControllerId)>,
@@ -43,7 +41,7 @@ impl Default for LogJudge {
 }
 
 impl LogJudge {
-    /// A replica applies an entry. Answers whether it is the first to apply one at this index.
+    /// Records an entry that a replica applies. Returns whether the replica is the first to do so.
     pub fn note_entry(&mut self, me: ControllerId, index: LogIndex, entry: &[u8]) -> bool {
         let print = (crc32fast::hash(entry), me);
         let first = *self.entries.entry(index.0).or_insert(print);
@@ -56,7 +54,7 @@ impl LogJudge {
         is_first
     }
 
-    /// What a command came to, at its first application.
+    /// Checks the result of a command, at its first application.
     pub fn look(&mut self, state: &State, command: &Command, events: &[Event]) {
         for wrong in self.history.look(state, events) {
             let text = format!("after {}: {wrong}", brief(command));
@@ -65,7 +63,7 @@ impl LogJudge {
         self.fresh.extend(events.iter().cloned());
     }
 
-    /// A replica is in this state after this entry.
+    /// Records the state of a replica after an entry.
     pub fn note_state(&mut self, me: ControllerId, index: LogIndex, state: &State) {
         if index.0 == self.highest {
             self.frontier = state.clone();

@@ -1,5 +1,4 @@
-//! The judges: strangers that watch a history and say what is wrong with it. They share no code
-//! with what they judge, and never mend or change anything.
+//! The judges: checks of a history. They share no code with what they check, and change nothing.
 
 pub mod claims;
 pub mod finish;
@@ -12,7 +11,7 @@ pub mod users;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint {
-    /// Which judge says so.
+    /// Name of the judge.
     pub judge: &'static str,
     pub text: String,
 }

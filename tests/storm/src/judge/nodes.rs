@@ -1,9 +1,10 @@
-//! Judges what truly runs: at most one living attempt of a job, each attempt launched once, no
-//! two steps on the same CPUs or GPUs, nothing stopped that nobody asked to stop, nothing run
-//! again that had succeeded. Never believes the state; it sees the machines.
+//! Judge of what really runs. At most one attempt of a job is alive, each attempt is launched once,
+//! no two steps use the same CPUs or GPUs, no step is stopped without a request, and no job runs
+//! again after it succeeded. The judge observes the machines, and does not rely on the state for
+//! what runs.
 //!
-//! The one exception is the documented one: a node that was given up after it was out of contact
-//! for longer than `node_lost_after` may still run what has been started elsewhere.
+//! One exception is documented: a node that was given up after it was out of contact for longer
+//! than `node_lost_after` may still run a job that has been started elsewhere.
 
 use super::Complaint;
 use common::id::{AttemptId, JobKey, NodeName};
@@ -12,20 +13,18 @@ use common::wire::node::Want;
 use state::{Event, State};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A node counts as in contact up to so long after it truly was, in milliseconds: a leader that was
-/// cut off, or stood still, does not know yet that it leads no more.
+/// A node counts as in contact for this long after it really was, in milliseconds: a leader that
+/// was cut off or paused does not know yet that it leads no longer.
 const CONTACT_SLACK_MS: u64 = 4_000;
 
-/// What is known of all machines.
 #[derive(Debug, Default)]
 pub struct NodeJudge {
-    /// What is wrong so far.
     pub complaints: Vec<Complaint>,
     living: BTreeMap<(JobKey, NodeName, AttemptId), Living>,
     launched: BTreeSet<(AttemptId, NodeName, String)>,
-    /// When a node was last given up, or replaced by another machine.
+    /// When each node was last given up, in milliseconds.
     given_up_ms: BTreeMap<NodeName, u64>,
-    /// When a node was last truly in contact with the leader.
+    /// When each node was last really in contact with the leader, in milliseconds.
     heard_ms: BTreeMap<NodeName, u64>,
     succeeded: BTreeMap<JobKey, AttemptId>,
     may_run_again: BTreeSet<JobKey>,
@@ -38,7 +37,7 @@ struct Living {
 }
 
 impl NodeJudge {
-    /// A machine begins a step.
+    /// Checks and records that a machine launches a step.
     pub fn launched(
         &mut self,
         now_ms: u64,
@@ -68,7 +67,7 @@ impl NodeJudge {
         self.living.insert((id.key, node.clone(), id), living);
     }
 
-    /// No two attempts of one job live at once.
+    /// Checks that no other attempt of the job is alive.
     fn judge_others(&mut self, node: &NodeName, id: AttemptId) {
         let first = (id.key, self.first_name(), AttemptId { attempt: Default::default(), ..id });
         let mut found = Vec::new();
@@ -84,27 +83,27 @@ impl NodeJudge {
         found.into_iter().for_each(|text| self.complain("one-life", text));
     }
 
-    /// Sorts before all names of nodes.
+    /// A name that sorts before the names of all nodes.
     fn first_name(&self) -> NodeName {
         NodeName::new("0").expect("a valid name")
     }
 
-    /// A step is over on a machine, by itself or not.
+    /// Records that a step ended on a machine, by itself or not.
     pub fn ended(&mut self, node: &NodeName, id: AttemptId) {
         self.living.remove(&(id.key, node.clone(), id));
     }
 
-    /// The process that decides has succeeded by itself.
+    /// Records that the process that decides a job's outcome succeeded by itself.
     pub fn succeeded(&mut self, id: AttemptId) {
         self.succeeded.insert(id.key, id);
     }
 
-    /// Somebody asked for another attempt, or a machine forgot how the last one ended.
+    /// Allows another attempt: one was requested, or a machine lost the end of the last one.
     pub fn may_run_again(&mut self, key: JobKey) {
         self.may_run_again.insert(key);
     }
 
-    /// A machine lost all that it had run.
+    /// Records that a machine lost all its steps.
     pub fn machine_lost(&mut self, node: &NodeName) {
         let gone: Vec<_> = self.living.keys().filter(|(_, on, _)| on == node).cloned().collect();
         for place in gone {
@@ -114,7 +113,7 @@ impl NodeJudge {
         self.forgive(node);
     }
 
-    /// A node carries out a stop: the log must have said so.
+    /// Checks that the log no longer wants a step that a node stops.
     pub fn stopped(&mut self, node: &NodeName, id: AttemptId, frontier: &State) {
         let desired = state::desired::desired_for(frontier, node);
         let is_wanted = desired.iter().any(|step| step.id == id && step.want != Want::Stop);
@@ -124,12 +123,12 @@ impl NodeJudge {
         }
     }
 
-    /// A node is truly in contact with a leader.
+    /// Records that a node is really in contact with a leader.
     pub fn heard(&mut self, now_ms: u64, node: &NodeName) {
         self.heard_ms.insert(node.clone(), now_ms);
     }
 
-    /// Reads an event that the log came to for the first time.
+    /// Handles an event of the log, at its first application.
     pub fn read(&mut self, now_ms: u64, event: &Event, node_lost_after_ms: u64) {
         match event {
             Event::NodeLost { name } => {
@@ -153,7 +152,7 @@ impl NodeJudge {
         self.may_run_again.extend(keys);
     }
 
-    /// What is over, or waits again, lives nowhere.
+    /// Checks that a job that ended or was requeued is alive nowhere.
     fn judge_over(&mut self, key: JobKey) {
         let mut found = Vec::new();
         for ((living_key, on, id), living) in &self.living {
@@ -165,7 +164,7 @@ impl NodeJudge {
         found.into_iter().for_each(|text| self.complain("truth", text));
     }
 
-    /// What lives now, on which node, with which share.
+    /// All steps that are alive, each with its node and share.
     pub fn living(&self) -> impl Iterator<Item = (&NodeName, AttemptId, &Share)> {
         self.living.iter().map(|((_, node, id), living)| (node, *id, &living.share))
     }

@@ -1,7 +1,7 @@
-//! Judges the leader's promises: in quiet times a job starts when it was promised to, at the
-//! latest. Never blames a round for what it could not know: whatever else happens to jobs or nodes,
-//! and a change of leaders, ends all promises. Only those of the highest queue in which jobs wait
-//! are judged: others give way to it.
+//! Judge of promised starts: in quiet times, a job starts no later than promised. Other changes of
+//! jobs or nodes, and a change of leader, end all promises, because the round could not know of
+//! them. Only promises of the highest queue with waiting jobs are judged, because other queues give
+//! way to it.
 
 use super::Complaint;
 use common::id::{ControllerId, JobKey};
@@ -11,22 +11,21 @@ use engine::{Round, Snapshot};
 use state::{Event, State};
 use std::collections::BTreeMap;
 
-/// So much later is in time: an end is reported late, a round waits for its entry.
+/// How late a promised start may be: an end is reported late, and a round waits for its entry.
 const SLACK: Span = Span::from_seconds(5);
-/// So long after its limit a job is on its way out; one that is there for longer overruns.
+/// How long after its time limit a job may take to end. A job that takes longer overruns.
 const OVERRUN: Span = Span::from_seconds(1);
 
-/// What was promised, and by whom.
+/// Promised starts, and the leader that made them.
 #[derive(Debug, Default)]
 pub struct PromiseJudge {
-    /// What is wrong so far.
     pub complaints: Vec<Complaint>,
     by: Option<(ControllerId, u64)>,
     promised: BTreeMap<JobKey, Time>,
 }
 
 impl PromiseJudge {
-    /// What the leader of a term last saw and said, and the state that the log came to.
+    /// Records the promises of a leader's last round, and checks those that are due in this state.
     pub fn look(
         &mut self,
         by: (ControllerId, u64),
@@ -65,7 +64,7 @@ impl PromiseJudge {
         }
     }
 
-    /// Reads an event that the log came to for the first time.
+    /// Handles an event of the log, at its first application.
     pub fn read(&mut self, event: &Event) {
         match event {
             Event::JobStarted { id, .. } => drop(self.promised.remove(&id.key)),

@@ -1,9 +1,10 @@
-//! Judges what users changed and saw: a job's time limit is a register that several write and read
-//! at once. There must be an order of all changes and looks that agrees with real time and in which
-//! each look sees the change before it. Never looks at the log.
+//! Judge of what users changed and read. A job's time limit is a register with concurrent writes
+//! and reads. There must be one order of all changes and reads that agrees with real time and in
+//! which each read returns the value of the last change before it. The judge does not look at the
+//! log.
 //!
-//! Each try of a change counts for itself: one without an answer may come true at any time after it
-//! was made, or never; one that was refused has done nothing.
+//! Each try of a change counts separately. A try without an answer may take effect at any later
+//! time, or never. A refused try has no effect.
 //!
 //! Source: J. Wing, C. Gong, "Testing and verifying concurrent objects", 1993.
 
@@ -12,23 +13,23 @@ use crate::message::AskId;
 use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One try of a change, or a look that was answered.
+/// One try of a change, or an answered read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Deed {
     id: AskId,
     limit: Span,
     is_look: bool,
     from_ms: u64,
-    /// When it was answered; `None`: it was not.
+    /// When it was answered; `None` if it was not.
     to_ms: Option<u64>,
 }
 
-/// All that was changed and seen, by the work that submitted the job.
+/// All changes and reads, by the index of the submission in the plan.
 #[derive(Debug, Default)]
 pub struct RegisterJudge(BTreeMap<usize, Vec<Deed>>);
 
 impl RegisterJudge {
-    /// A change is asked for.
+    /// Records a try of a change.
     pub fn change_asked(&mut self, of: usize, id: AskId, limit: Span, now_ms: u64) {
         let deed = Deed { id, limit, is_look: false, from_ms: now_ms, to_ms: None };
         self.0.entry(of).or_default().push(deed);
@@ -41,21 +42,21 @@ impl RegisterJudge {
         }
     }
 
-    /// It was not made, and will not be.
+    /// Removes a try that was refused.
     pub fn change_refused(&mut self, of: usize, id: AskId) {
         if let Some(deeds) = self.0.get_mut(&of) {
             deeds.retain(|deed| deed.id != id || deed.to_ms.is_some());
         }
     }
 
-    /// A look saw this.
+    /// Records an answered read.
     pub fn looked(&mut self, of: usize, id: AskId, limit: Span, asked_ms: u64, now_ms: u64) {
         let to_ms = Some(now_ms);
         let deed = Deed { id, limit, is_look: true, from_ms: asked_ms, to_ms };
         self.0.entry(of).or_default().push(deed);
     }
 
-    /// What is wrong, with the limit that each job was submitted with.
+    /// All complaints. `submitted` gives the time limit with which each job was submitted.
     pub fn judge(&self, submitted: impl Fn(usize) -> Option<Span>) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         for (of, deeds) in &self.0 {
@@ -85,7 +86,7 @@ impl std::fmt::Display for Deed {
     }
 }
 
-/// So many deeds at one job are put in order; a history has fewer.
+/// At most this number of operations per job is put in order; a history has fewer.
 const DEEDS_MAX: usize = 63;
 
 struct Search<'a> {
@@ -98,11 +99,11 @@ impl<'a> Search<'a> {
         Self { deeds: &deeds[..deeds.len().min(DEEDS_MAX)], seen: BTreeSet::new() }
     }
 
-    /// Is there an order of all that is not in `done`, from this limit on?
+    /// Is there an order of the operations not in `done`, starting from this limit?
     fn finds_order(&mut self, done: u64, limit: Span) -> bool {
         let deeds = self.deeds;
         let left = || deeds.iter().enumerate().filter(|(place, _)| done & (1 << place) == 0);
-        // Whatever begins after something else has ended comes after it.
+        // An operation that begins after another has ended comes after it.
         let Some(first_end_ms) = left().filter_map(|(_, deed)| deed.to_ms).min() else {
             return true;
         };

@@ -1,54 +1,53 @@
-//! Judges cluster time by decision 0012: stamps in the log never go back, a leader gives no time
-//! that is farther ahead than it was and than each wall clock that may be believed, and once all
-//! walls are right again what is ahead loses half of each second. Knows the walls, and not how
-//! cluster time is made.
+//! Judge of cluster time by decision 0012. Stamps in the log never go back. A leader gives no time
+//! further ahead than cluster time already was and than each wall clock that may be believed. Once
+//! all wall clocks are right again, time that is ahead loses half of each second. The judge knows
+//! the wall clocks, and not how cluster time is computed.
 
 use super::Complaint;
 use crate::steady::true_time;
 use common::id::ControllerId;
 use common::time::Time;
 
-/// Walls that differ by less agree, in milliseconds: 5 s, and what letters take.
+/// Wall clocks that differ by at most this agree, in milliseconds: 5 s plus message delays.
 const NEAR_MS: i64 = 6_000;
-/// What a wall showed counts for others, in milliseconds: 10 s, and as long as a controller may
-/// stand still before it reads a letter.
+/// How long a reading of a wall clock counts for other controllers, in milliseconds: 10 s plus the
+/// time that a controller may be paused before it reads the message.
 const COUNTS_MS: u64 = 20_000;
-/// A wall that no other controls is believed after so long, in milliseconds.
+/// A wall clock without another that agrees is believed after this time, in milliseconds.
 const ALONE_MS: u64 = 60_000;
-/// Time that is ahead begins to heal so long after the trouble, in milliseconds.
+/// Time that is ahead begins to lose its lead this long after the faults, in milliseconds.
 const HEALS_AFTER_MS: u64 = 75_000;
-/// Between what two controllers take for the time, in milliseconds.
+/// Tolerance for the difference between two controllers' times, in milliseconds.
 const SLACK_MS: i64 = 2_000;
 
-/// What a wall clock shows for a while.
+/// What a wall clock shows during a period.
 #[derive(Debug, Clone, Copy)]
 struct Wall {
     of: ControllerId,
     /// How far it is ahead of the true time.
     ahead_ms: i64,
     since_ms: u64,
-    /// `u64::MAX`: it still shows that.
+    /// `u64::MAX` while it still shows that.
     until_ms: u64,
 }
 
-/// What was seen of clocks.
 #[derive(Debug, Default)]
 pub struct TimeJudge {
     pub complaints: Vec<Complaint>,
     walls: Vec<Wall>,
-    /// The farthest ahead of the walls that processes started with.
+    /// The furthest that the wall clock of a starting process was ahead.
     started_ms: i64,
-    /// The farthest that cluster time was ahead.
+    /// The furthest that cluster time was ahead.
     ahead_ms: i64,
     last: Time,
-    /// No clock is set any more.
+    /// Since when no clock has been changed, in milliseconds.
     calm_ms: Option<u64>,
-    /// How far cluster time was ahead when it began to heal, and when that was.
+    /// How far cluster time was ahead when it began to lose its lead, and when that was.
     heals_from: Option<(i64, u64)>,
 }
 
 impl TimeJudge {
-    /// A machine's wall clock shows this from now on.
+    /// Records what a machine's wall clock shows from now on.
     pub fn note_wall(&mut self, now_ms: u64, of: ControllerId, ahead_ms: i64) {
         for wall in self.walls.iter_mut().filter(|wall| wall.of == of) {
             wall.until_ms = wall.until_ms.min(now_ms);
@@ -56,19 +55,19 @@ impl TimeJudge {
         self.walls.push(Wall { of, ahead_ms, since_ms: now_ms, until_ms: u64::MAX });
     }
 
-    /// A process starts, and knows nothing but this wall.
+    /// Records the start of a process, which knows only its own wall clock.
     pub fn note_start(&mut self, now_ms: u64, ahead_ms: i64) {
         self.started_ms = self.started_ms.max(ahead_ms);
-        // It has yet to hear of others, or to wait as long as one that is alone.
+        // It must first receive readings of others, or wait as long as a lone controller does.
         (self.calm_ms, self.heals_from) = (self.calm_ms.map(|_| now_ms), None);
     }
 
-    /// All walls are right, and stay so.
+    /// Records that all wall clocks are right, and stay so.
     pub fn note_calm(&mut self, now_ms: u64) {
         self.calm_ms = self.calm_ms.or(Some(now_ms));
     }
 
-    /// A leader gives this time.
+    /// Checks a time that a leader gives.
     pub fn note_given(&mut self, now_ms: u64, by: ControllerId, at: Time) {
         let ahead_ms = ahead(at, now_ms);
         let allowed_ms = self.allowed(now_ms);
@@ -85,7 +84,7 @@ impl TimeJudge {
         }
     }
 
-    /// The log holds this time.
+    /// Checks a stamp in the log.
     pub fn note_logged(&mut self, at: Time) {
         if at < self.last {
             let text = format!("a stamp is {at}, and one before it is {}", self.last);
@@ -107,7 +106,7 @@ impl TimeJudge {
         }
     }
 
-    /// How far cluster time may be ahead now.
+    /// How far cluster time may be ahead now, in milliseconds.
     fn allowed(&self, now_ms: u64) -> i64 {
         let counts = |wall: &&Wall| wall.until_ms.saturating_add(COUNTS_MS) >= now_ms;
         let recent: Vec<&Wall> = self.walls.iter().filter(counts).collect();
@@ -116,7 +115,7 @@ impl TimeJudge {
             recent.iter().any(|other| other.of != wall.of && is_near(other))
         };
         let lasts = |wall: &Wall| wall.until_ms.min(now_ms) - wall.since_ms >= ALONE_MS;
-        // Time may run after a wall that is this near.
+        // Cluster time may follow a wall clock that is this close.
         let is_near = |wall: &Wall| wall.ahead_ms <= self.ahead_ms + NEAR_MS;
         let may_be = |wall: &&&Wall| agrees(wall) || lasts(wall) || is_near(wall);
         let believed = recent.iter().filter(may_be).map(|wall| wall.ahead_ms);
@@ -124,7 +123,7 @@ impl TimeJudge {
     }
 }
 
-/// How far a time is ahead of the true one.
+/// How far a time is ahead of the true time, in milliseconds.
 fn ahead(at: Time, now_ms: u64) -> i64 {
     let now = true_time(now_ms);
     let (ahead, behind) = (at.since(now).0, now.since(at).0);
@@ -138,7 +137,7 @@ mod tests {
 
     const HOUR_MS: i64 = 3_600_000;
 
-    /// Of walls that are so far ahead, one for each controller.
+    /// A judge of wall clocks that are this far ahead, one per controller.
     fn judge_of(walls: &[i64]) -> TimeJudge {
         let mut judge = TimeJudge::default();
         let numbered = (1..).map(ControllerId).zip(walls);
@@ -146,7 +145,7 @@ mod tests {
         judge
     }
 
-    /// What is said of a time that is so far ahead after so many milliseconds.
+    /// Complaints about a time given at `now_ms` that is `ahead_ms` ahead.
     fn said(judge: &mut TimeJudge, now_ms: u64, ahead_ms: i64) -> Vec<String> {
         let at = Time(true_time(now_ms).0.saturating_add_signed(ahead_ms));
         judge.note_given(now_ms, ControllerId(1), at);

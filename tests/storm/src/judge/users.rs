@@ -1,50 +1,48 @@
-//! Judges what users were told: ids are unique and rise in real time, a repeated request gives the
-//! same job, a look sees what was acknowledged before it and nothing goes back, what was cancelled
-//! does not start again. Never looks at the log.
+//! Judge of the answers to users. Job ids are unique and rise in real time, a repeated request
+//! gives the same job, reads of the last id see what was acknowledged before and never go back, and
+//! a cancelled job does not start again. The judge does not look at the log.
 
 use super::Complaint;
 use common::id::{Attempt, AttemptId, JobId, JobKey};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one user asked for and was told.
+/// A user's submission, and the job id and time of its answer.
 #[derive(Debug, Clone, Default)]
 struct Asked {
     at_ms: u64,
     told: Option<(JobId, u64)>,
 }
 
-/// A look at the last job id: when it was answered, with what.
+/// An answered read of the last job id.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     told_ms: u64,
     last: JobId,
 }
 
-/// All that was asked and told.
 #[derive(Debug, Default)]
 pub struct UserJudge {
-    /// What is wrong so far.
     pub complaints: Vec<Complaint>,
     submits: BTreeMap<usize, Asked>,
     looks: Vec<Look>,
-    /// The last attempt of what was cancelled, when that was acknowledged.
+    /// The last attempt of each cancelled job when the cancellation was acknowledged.
     cancelled: BTreeMap<JobKey, Attempt>,
-    /// Jobs that somebody asks to start again, at any time.
+    /// Submissions whose jobs a user requeues at some time.
     requeued: BTreeSet<usize>,
 }
 
 impl UserJudge {
-    /// A submit is asked for, the first time.
+    /// Records a submission, at its first request.
     pub fn submit_asked(&mut self, work: usize, now_ms: u64) {
         self.submits.entry(work).or_insert(Asked { at_ms: now_ms, told: None });
     }
 
-    /// Somebody will ask, or has asked, to start a job again.
+    /// Records that a user will requeue, or has requeued, a job.
     pub fn requeue_asked(&mut self, work: usize) {
         self.requeued.insert(work);
     }
 
-    /// A submit is acknowledged, perhaps once more.
+    /// Checks the acknowledgement of a submission, which may be repeated.
     pub fn submit_told(&mut self, work: usize, job: JobId, now_ms: u64) {
         let Some(asked) = self.submits.get(&work).cloned() else { return };
         match asked.told {
@@ -80,7 +78,7 @@ impl UserJudge {
         }
     }
 
-    /// A look is answered.
+    /// Checks the answer to a read of the last job id.
     pub fn looked(&mut self, asked_ms: u64, told_ms: u64, last: JobId) {
         let told = self.submits.values().filter_map(|asked| asked.told);
         let before = told.filter(|(_, at)| *at < asked_ms).map(|(id, _)| id).max();
@@ -96,14 +94,14 @@ impl UserJudge {
         self.looks.push(Look { told_ms, last });
     }
 
-    /// A cancel is acknowledged: nothing after this attempt starts.
+    /// Records an acknowledged cancellation: no later attempt may start.
     pub fn cancel_told(&mut self, work: usize, key: JobKey, attempt: Attempt) {
         if !self.requeued.contains(&work) {
             self.cancelled.insert(key, attempt);
         }
     }
 
-    /// A node begins an attempt.
+    /// Checks an attempt that a node launches.
     pub fn launched(&mut self, id: AttemptId) {
         if let Some(last) = self.cancelled.get(&id.key)
             && id.attempt > *last
@@ -113,7 +111,7 @@ impl UserJudge {
         }
     }
 
-    /// The job a work was told to be.
+    /// The job id that acknowledged this submission.
     pub fn job_of(&self, work: usize) -> Option<JobId> {
         self.submits.get(&work)?.told.map(|(job, _)| job)
     }

@@ -1,5 +1,5 @@
-//! A simulated leader's round, and what it decided on its way into the log, part by part. Never
-//! decides anything; `lead::Rounds` does.
+//! Rounds of a simulated leader, whose decisions enter the log part by part. `lead::Rounds`
+//! decides.
 
 use super::{AGAIN_MS, Lead, ROUND_PERIOD_MS};
 use crate::message::Ticket;
@@ -8,14 +8,14 @@ use crate::wishes::Wishes;
 use common::time::Time;
 use state::{Event, State};
 
-/// So many starts by one entry of the log; a controller's are more, and its rounds larger.
+/// Number of starts in one log entry; a real controller has a larger number, and larger rounds.
 const PART_STARTS: usize = 2;
 
 impl Lead {
     pub(super) fn round(&mut self, now_ms: u64, now: Time, state: &State, wishes: &mut Wishes) {
         let untold = self.untold.replace(Vec::new());
         if self.sabotage == Some(Sabotage::SkipLedgerCheck) {
-            // An old state, each time as old as the last round.
+            // An old state: that of the previous round.
             let old = self.stale.replace(state.clone());
             self.rounds.catch_up(old.as_ref().unwrap_or(state), None, now);
         } else {
@@ -45,12 +45,12 @@ impl Lead {
         wishes.commands.extend(part.map(|part| (part, Ticket::Round(since_ms))));
     }
 
-    /// What its rounds last saw and said, and when.
+    /// The last snapshot and result of its rounds, and when that was.
     pub fn last_round(&self) -> (&engine::Snapshot, &engine::Round, Time) {
         self.rounds.last()
     }
 
-    /// A part of what a round decided was taken, or came to nothing.
+    /// Handles the result of one part of a round's decisions.
     pub fn enacted(
         &mut self,
         now_ms: u64,
@@ -59,7 +59,7 @@ impl Lead {
         wishes: &mut Wishes,
     ) {
         if since_ms != self.since_ms {
-            // Of a round of its own in an earlier term.
+            // The round belongs to an earlier term of this controller.
             return;
         }
         let refused = |event: &Event| matches!(event, Event::RoundEntryRefused { .. });

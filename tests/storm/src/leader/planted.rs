@@ -1,4 +1,4 @@
-//! Planted bugs of a leader. Never active unless named.
+//! Planted bugs of a leader, each active only when it is named.
 
 use super::{Lead, ROUND_PERIOD_MS};
 use common::id::JobKey;
@@ -7,22 +7,23 @@ use lead::{Outcome, Watch};
 use state::Command;
 use std::collections::BTreeSet;
 
-/// A promise is broken for so long.
+/// How long a promised start is withheld.
 const BROKEN_FOR: Span = Span::from_seconds(20);
 
 impl Lead {
-    /// For a planted bug: it spoke to nodes before it led; now it does all that a leader does.
+    /// For a planted bug: a controller that spoke to nodes before it led begins all other work of a
+    /// leader.
     pub fn begin(&mut self, now_ms: u64) {
         self.round_at_ms = self.round_at_ms.min(now_ms + ROUND_PERIOD_MS);
         self.look_at_ms = self.look_at_ms.min(now_ms + ROUND_PERIOD_MS);
     }
 
-    /// For a planted bug: the watch of an earlier term goes on.
+    /// For a planted bug: continues the watch of an earlier term.
     pub fn keep_watch_of(&mut self, earlier: Watch) {
         self.watch = earlier;
     }
 
-    /// Plants a round that lets those wait on who were promised a start.
+    /// For a planted bug: withholds the starts that were promised from a round's command.
     pub(super) fn break_promises(
         &mut self,
         now: Time,

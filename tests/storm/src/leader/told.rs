@@ -1,4 +1,4 @@
-//! What applied entries mean for a leader's scheduler and sessions. Never applies one.
+//! Effects of applied entries on a leader's scheduler and node sessions.
 
 use super::{Lead, WAKE_MS};
 use crate::message::Output;

@@ -1,19 +1,19 @@
-//! Which controller a node dials next, and how long it waits before; as kantd does it: in turn,
-//! hints first, but one hint a turn. Never dials.
+//! The order in which a node connects to controllers, and the waits in between, as in kantd: in
+//! turn, but a hint first, and never two hints in a row.
 
 use crate::dice::Dice;
 use common::id::ControllerId;
 
-/// The first wait, in milliseconds; it doubles.
+/// The first wait, in milliseconds. It doubles with each try.
 const FIRST_MS: u64 = 300;
 /// The longest wait, in milliseconds.
 const LONGEST_MS: u64 = 4_000;
 /// The longest while controllers answer and none leads, in milliseconds.
 const LEADERLESS_MS: u64 = 1_500;
-/// After a refusal, in milliseconds.
+/// The mean wait after a refusal, in milliseconds.
 const REFUSED_MS: u64 = 5_000;
 
-/// Where a node is on its way around the controllers.
+/// A node's position in its order of controllers.
 #[derive(Debug, Clone, Default)]
 pub struct Course {
     turn: usize,
@@ -22,19 +22,19 @@ pub struct Course {
     tries: u32,
 }
 
-/// How a session ended, or did not begin.
+/// How a session ended, or why it did not begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     Unreached,
-    /// The controller will not have this node.
+    /// The controller refuses this node.
     Refused,
-    /// The controller does not lead; this one does, as far as it knows.
+    /// The controller does not lead; perhaps this one does.
     NotLeader(Option<ControllerId>),
     Broken,
 }
 
 impl Course {
-    /// Whom to dial now.
+    /// The next controller to connect to.
     pub fn next(&mut self, controllers: &[ControllerId]) -> Option<ControllerId> {
         let hinted = self.hinted.take();
         self.is_followed = hinted.is_some();
@@ -49,7 +49,7 @@ impl Course {
         self.is_followed = false;
     }
 
-    /// How long to wait, in milliseconds.
+    /// How long to wait before the next connection, in milliseconds.
     pub fn wait_ms(&mut self, ending: Ending, dice: &mut Dice) -> u64 {
         match ending {
             Ending::NotLeader(Some(leader)) if !self.is_followed => {

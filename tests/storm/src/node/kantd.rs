@@ -1,5 +1,5 @@
-//! The simulated kantd: what the controller wants, what is there, and the session between; around
-//! the real `node::reconcile`. Never keeps anything that its journals would not bring back.
+//! The simulated kantd: desired state, observed state and the session, around the real
+//! `node::reconcile`. It keeps nothing that its journals could not restore.
 
 use super::course::Ending;
 use super::{Course, Node, Step, Surroundings};
@@ -12,13 +12,13 @@ use common::time::Time;
 use common::wire::node::{FromNode, Hello, NODE_PROTOCOL, StepPhase, StepStatus, ToNode};
 use node::{DeclineReason, Desired, NodeAction, Observed, reconcile};
 
-/// kantd, from its start to its end.
+/// One run of kantd.
 pub struct Kantd {
-    /// Whom it dials next.
+    /// Chooses the next controller to connect to.
     pub course: Course,
     /// Its connection, if it has one.
     pub link: Option<LinkId>,
-    /// It was welcomed on it.
+    /// Whether the controller has welcomed it on that connection.
     pub is_welcomed: bool,
     desired: Desired,
     observed: Observed,
@@ -26,7 +26,7 @@ pub struct Kantd {
 }
 
 impl Kantd {
-    /// A kantd that found these steps.
+    /// A kantd that found these steps in the journals.
     pub fn new(held: Vec<StepStatus>) -> Self {
         Self {
             course: Course::default(),
@@ -38,7 +38,7 @@ impl Kantd {
         }
     }
 
-    /// A connection stands: the first message on it.
+    /// Takes a new connection, and returns the first message on it.
     pub fn hello(&mut self, node: &Node, link: LinkId, sabotage: Option<Sabotage>) -> FromNode {
         self.link = Some(link);
         self.is_welcomed = false;
@@ -62,7 +62,7 @@ impl Kantd {
         }))
     }
 
-    /// The controller says something on the connection.
+    /// Handles a message from the controller.
     pub fn hear(
         &mut self,
         node: &mut Node,
@@ -78,7 +78,7 @@ impl Kantd {
                 self.report(around);
             }
             ToNode::Desired(update) => {
-                // What comes before the whole is ignored, as kantd does.
+                // Updates before the first complete one are ignored, as in kantd.
                 let _ = self.desired.apply(update);
                 self.act(node, around);
             }
@@ -97,7 +97,7 @@ impl Kantd {
         }
     }
 
-    /// The session is over, or did not begin.
+    /// Ends the session or the connection, and plans the next connection.
     pub fn hang_up(&mut self, ending: Ending, dice: &mut Dice, around: &mut Surroundings<'_>) {
         if let Some(link) = self.link.take() {
             around.outputs.push(NodeOutput::Close(link));
@@ -111,7 +111,7 @@ impl Kantd {
         self.observed.insert(status.id, status.phase);
     }
 
-    /// Does what is to be done, and says what changed.
+    /// Carries out the actions of `reconcile`, and reports changes.
     pub fn act(&mut self, node: &mut Node, around: &mut Surroundings<'_>) {
         for action in reconcile(&self.desired, &self.observed) {
             match action {
@@ -156,7 +156,7 @@ impl Kantd {
         self.report(around);
     }
 
-    /// Says all that is wrong with the machine.
+    /// Reports all health findings of the machine.
     pub fn tell_health(&self, node: &Node, around: &mut Surroundings<'_>) {
         let Some(link) = self.link.filter(|_| self.is_welcomed) else { return };
         let health = FromNode::Health(node.findings.clone());

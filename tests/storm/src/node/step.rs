@@ -1,5 +1,4 @@
-//! One step on a machine: its supervisor and its processes, and the journal that tells of them.
-//! Never ends without a reason, and never runs before it is told to.
+//! One step on a machine: its supervisor, its processes and its journal.
 
 use super::Surroundings;
 use crate::message::{NodeOutput, StepChange};
@@ -10,38 +9,36 @@ use common::resource::Share;
 use common::time::{Span, Time};
 use common::wire::node::{LaunchOrder, StepPhase, StepStatus};
 
-/// How far a step is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stage {
     Preparing,
-    /// It waits for the word.
+    /// It waits for the order to run.
     Ready,
-    /// Its processes run, since then.
+    /// Its processes have run since this time.
     Running(Time),
-    /// It is being ended; its processes ran since then, if they did.
+    /// It is being stopped. Its processes started at this time, if they did.
     Stopping(Option<Time>),
     Ended(StepEnd),
 }
 
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// How far it is.
     pub stage: Stage,
-    /// What it was given.
+    /// The resources it was given.
     pub share: Share,
-    /// Its exit alone decides how the job ends.
+    /// Its exit alone decides the outcome of the job.
     pub decides: bool,
     has_process: bool,
-    /// Its processes stand still.
+    /// Its processes are suspended.
     is_still: bool,
-    /// What would have happened to it meanwhile.
+    /// A change that is delayed until its processes resume.
     due: Option<StepChange>,
     time_limit: Option<Span>,
     behaviour: Behaviour,
 }
 
 impl Step {
-    /// Begins what is ordered; `None`: the order has no share for this node.
+    /// Begins an ordered step; `None` if the order has no share for this node.
     pub fn begin(
         order: &LaunchOrder,
         node: &NodeName,
@@ -68,7 +65,7 @@ impl Step {
         })
     }
 
-    /// Lets its processes run.
+    /// Starts its processes.
     pub fn go(&mut self, id: AttemptId, around: &mut Surroundings<'_>) {
         if self.stage != Stage::Ready {
             return;
@@ -86,7 +83,7 @@ impl Step {
         around.outputs.push(NodeOutput::StepIn(in_ms, id, change));
     }
 
-    /// Lets its processes stand still, or go on.
+    /// Suspends or resumes its processes.
     pub fn stand_still(&mut self, id: AttemptId, still: bool, around: &mut Surroundings<'_>) {
         if !matches!(self.stage, Stage::Running(_)) {
             return;
@@ -97,7 +94,7 @@ impl Step {
         }
     }
 
-    /// Ends it. Answers whether that is news.
+    /// Stops it. Returns false if it was already being stopped or had ended.
     pub fn stop(&mut self, id: AttemptId, around: &mut Surroundings<'_>) -> bool {
         let since = match self.stage {
             Stage::Preparing | Stage::Ready => None,
@@ -111,7 +108,7 @@ impl Step {
         true
     }
 
-    /// What was to happen happens, if it still can. Answers whether it did.
+    /// Applies a change if it is still possible. Returns whether it was.
     pub fn change(&mut self, change: StepChange, around: &Surroundings<'_>) -> bool {
         if self.is_still {
             self.due = Some(change);
@@ -133,7 +130,7 @@ impl Step {
         true
     }
 
-    /// The machine lost it.
+    /// Ends it because the machine lost it.
     pub fn lose(&mut self, at: Time) {
         let since = match self.stage {
             Stage::Ended(_) => return,
@@ -144,7 +141,7 @@ impl Step {
         self.stage = Stage::Ended(ended(EndCause::Lost, 0, since, at));
     }
 
-    /// As it is told to the controller.
+    /// Its status, as reported to the controller.
     pub fn status(&self, id: AttemptId) -> StepStatus {
         let phase = match &self.stage {
             Stage::Preparing | Stage::Stopping(None) => StepPhase::Preparing,

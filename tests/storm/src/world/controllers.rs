@@ -1,5 +1,4 @@
-//! Controllers in the simulated world: starting, running, dying, and the letters between them.
-//! Never looks into a letter.
+//! Controllers in the simulated world: their start, runs and end, and the messages between them.
 
 use super::event::Event;
 use super::host::Host;
@@ -12,11 +11,11 @@ use common::id::ControllerId;
 use common::wire::peer::PeerClock;
 use replica::{Bootstrap, LogError, Member, PeerMessage, StoreError};
 
-/// Between two ticks of a controller, in milliseconds; as the daemon's.
+/// Time between two ticks of a controller, in milliseconds, as in the daemon.
 const TICK_MS: u64 = 100;
 
 impl World {
-    /// The first controller begins the cluster.
+    /// Adds the first controller, which founds the cluster.
     pub(super) fn found(&mut self) {
         let id = ControllerId(1);
         let (name, address) = ("c1".to_owned(), address(id));
@@ -31,7 +30,7 @@ impl World {
         self.start_soon(id, 1);
     }
 
-    /// A machine's wall clock is set so far ahead of the true time.
+    /// Sets a machine's wall clock `skew_ms` milliseconds ahead of the true time.
     pub(super) fn set_wall(&mut self, id: ControllerId, skew_ms: i64) {
         let Some(host) = self.hosts.get_mut(&id).filter(|host| host.skew_ms != skew_ms) else {
             return;
@@ -41,7 +40,8 @@ impl World {
         self.story.tell(self.now_ms, || format!("the wall of c{id} is {skew_ms} ms ahead"));
     }
 
-    /// The process is started after so many milliseconds, unless it runs or is about to.
+    /// Starts the process after `in_ms` milliseconds, unless it runs, is about to start, or must
+    /// not start any more.
     pub(super) fn start_soon(&mut self, id: ControllerId, in_ms: u64) {
         let Some(host) = self.hosts.get_mut(&id) else { return };
         if host.process.is_none() && !host.is_starting && !host.is_broken && !host.is_gone {
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// Something comes to a controller. False: nobody is there.
+    /// Delivers an input to a controller. Returns false if its process does not run.
     pub(super) fn input(&mut self, id: ControllerId, input: Input) -> bool {
         let Some(host) = self.hosts.get_mut(&id) else { return false };
         if host.process.is_none() {
@@ -159,7 +159,7 @@ impl World {
         for violation in violations {
             self.complaints.push(crate::judge::Complaint::new("engine", violation));
         }
-        // What was said before a failure may have gone out, or not.
+        // Outputs from before a failure may have been sent or not.
         let goes_out = result.is_ok() || self.dice.percent(50);
         for output in outputs {
             match output {
@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// A process ended by itself, because its disk failed.
+    /// Handles a process that ended by itself, usually because its disk failed.
     fn died(&mut self, id: ControllerId, error: &LogError) {
         self.story.tell(self.now_ms, || format!("c{id} ends: {}", chain(error)));
         if matches!(error, LogError::Lost(_)) && self.rotten == Some(id) {
@@ -202,7 +202,7 @@ impl World {
         self.start_soon(id, in_ms);
     }
 
-    /// kill -9.
+    /// Kills the process as `kill -9` does.
     pub(super) fn kill_controller(&mut self, id: ControllerId) {
         self.drop_process(id, false);
         if let Some(host) = self.hosts.get_mut(&id) {
@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    /// The machine loses power: what was not synced may be lost.
+    /// Cuts the machine's power: data that was not synced may be lost.
     pub(super) fn cut_power(&mut self, id: ControllerId) {
         self.drop_process(id, true);
         let dice = &mut self.dice;
@@ -273,7 +273,7 @@ impl World {
         }
     }
 
-    /// Shows all others what a controller's clocks show.
+    /// Sends a controller's clock readings to all other controllers.
     fn carry_clock(&mut self, id: ControllerId, clock: PeerClock, at_ms: u64) {
         let others: Vec<ControllerId> =
             self.hosts.keys().copied().filter(|other| *other != id).collect();

@@ -1,4 +1,5 @@
-//! What is to happen, and when. Never reorders what is to happen at one time.
+//! The agenda of the simulated world: future events by time. Events at the same time happen in the
+//! order in which they were added.
 
 use crate::message::{AskId, Body, LinkId, Reply, StepChange};
 use common::id::{AttemptId, ControllerId};
@@ -7,54 +8,53 @@ use common::wire::peer::PeerClock;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that is to happen.
 #[derive(Debug)]
 pub enum Event {
-    /// A controller's process does what has come together.
+    /// A controller's process handles its inbox. The number is the time planned for it.
     Run(ControllerId, u64),
-    /// A controller's logical clock.
+    /// A tick of a controller's logical clock. The number is the start of the process it belongs
+    /// to.
     Tick(ControllerId, u64),
-    /// A controller's process is started.
+    /// A controller's process starts.
     Start(ControllerId),
     PeerMessage {
         from: ControllerId,
         to: ControllerId,
-        /// It holds a snapshot, whose fate the sender is to learn.
+        /// It holds a snapshot, and the sender learns whether it arrived.
         has_snapshot: bool,
         bytes: Vec<u8>,
     },
-    /// What another controller's clocks showed arrives.
+    /// Clock readings that the first controller sent arrive at the second.
     Clock(ControllerId, ControllerId, PeerClock),
-    /// A user begins a work.
+    /// A user begins an action of the plan.
     Work(usize),
     /// A user's request arrives at a controller.
     Ask(ControllerId, AskId, Body),
-    /// A user waits no longer.
+    /// A user stops waiting for an answer.
     AskTimeout(AskId),
-    /// A user tries again.
+    /// A user repeats a request.
     AskAgain(AskId),
     /// An answer arrives at a user.
     Reply(AskId, Reply),
-    /// A node dials, with kantd of this start.
+    /// A node connects to a controller. The number is the start of kantd it belongs to.
     Dial(usize, u64),
-    /// A node waits no longer to be welcomed.
+    /// The time limit of a node's wait for a welcome ends.
     WelcomeLimit(LinkId),
-    /// A node's message arrives.
+    /// A node's message arrives at its controller.
     Up(LinkId, Box<FromNode>),
-    /// A message to a node arrives.
+    /// A controller's message arrives at its node.
     Down(LinkId, Box<ToNode>),
-    /// A controller learns that a connection is over.
+    /// A controller learns that a connection is closed.
     UpClosed(LinkId),
-    /// A node learns that a connection is over, or does not come about.
+    /// A node learns that a connection is closed, or could not be made.
     DownClosed(LinkId),
-    /// Something happens to a step.
+    /// A step changes by itself.
     Step(usize, AttemptId, StepChange),
     Kantd(usize),
     FaultBegins(usize),
-    /// A fault is over.
     FaultEnds(usize),
     Operator,
-    /// Connections are looked after, and judges look.
+    /// Dead connections are closed, and judges check the state.
     Sample,
 }
 
@@ -84,7 +84,6 @@ impl Ord for Entry {
     }
 }
 
-/// All that is to happen.
 #[derive(Default)]
 pub struct Agenda {
     entries: BinaryHeap<Reverse<Entry>>,
@@ -92,13 +91,13 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// This is to happen then, in milliseconds.
+    /// Adds an event at a time in milliseconds.
     pub fn add(&mut self, at_ms: u64, event: Event) {
         self.number += 1;
         self.entries.push(Reverse(Entry { at_ms, number: self.number, event }));
     }
 
-    /// What happens next, and when.
+    /// Takes the next event, with its time in milliseconds.
     pub fn pop(&mut self) -> Option<(u64, Event)> {
         self.entries.pop().map(|Reverse(entry)| (entry.at_ms, entry.event))
     }

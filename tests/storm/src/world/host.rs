@@ -1,5 +1,4 @@
-//! A controller's machine in the simulated world: its disk, its clock, and how it fares. Never
-//! steps the process on it.
+//! A controller's machine in the simulated world: its disk, its clock and its condition.
 
 use crate::controller::{Clocks, Process};
 use crate::disk::StormDisk;
@@ -8,39 +7,38 @@ use crate::steady::true_time;
 use common::time::Time;
 use replica::Bootstrap;
 
-/// A machine for a controller.
 pub struct Host {
     pub disk: StormDisk,
-    /// What an empty disk becomes.
+    /// How an empty disk is initialized: to found a cluster, or to join one.
     pub bootstrap: Bootstrap,
     /// The process, while it runs.
     pub process: Option<Process>,
-    /// How often the process was started.
+    /// Number of starts of the process.
     pub life: u64,
-    /// How far its wall clock is off, in milliseconds.
+    /// How far its wall clock is ahead of the true time, in milliseconds.
     pub skew_ms: i64,
-    /// It stands still until then, in milliseconds.
+    /// Its process is paused until this time, in milliseconds.
     pub paused_until_ms: u64,
-    /// Its disk is slow until then, in milliseconds.
+    /// Its disk is slow until this time, in milliseconds.
     pub slow_until_ms: u64,
-    /// The next failure of its disk is the power's.
+    /// The next failure of its disk is treated as a power failure.
     pub is_tearing: bool,
-    /// Its log cannot be read any more.
+    /// Its log can no longer be read.
     pub is_broken: bool,
-    /// It has no part in the cluster any more.
+    /// It is no longer a member of the cluster.
     pub is_gone: bool,
-    /// What came in and was not looked at yet.
+    /// Inputs that the process has not handled yet.
     pub inbox: Vec<Input>,
-    /// It writes until then, in milliseconds.
+    /// Its process is busy with the disk until this time, in milliseconds.
     pub busy_until_ms: u64,
-    /// It runs next then, in milliseconds.
+    /// When its process runs next, in milliseconds.
     pub run_at_ms: u64,
     /// A start is on the agenda.
     pub is_starting: bool,
 }
 
 impl Host {
-    /// A machine with an empty disk.
+    /// A machine with an empty disk. If `lies`, the disk does not sync although it reports success.
     pub fn new(bootstrap: Bootstrap, lies: bool) -> Self {
         Self {
             disk: StormDisk::new(lies),
@@ -60,23 +58,23 @@ impl Host {
         }
     }
 
-    /// What its clocks show.
+    /// The readings of its clocks.
     pub fn clocks(&self, now_ms: u64) -> Clocks {
         let Time(wall) = true_time(now_ms);
         Clocks { now_ms, wall: Time(wall.saturating_add_signed(self.skew_ms)) }
     }
 
-    /// Does its process stand still?
+    /// Is its process paused?
     pub fn is_paused(&self, now_ms: u64) -> bool {
         now_ms < self.paused_until_ms
     }
 
-    /// When its process can look at something that comes now, in milliseconds.
+    /// When its process can handle an input that arrives now, in milliseconds.
     pub fn free_at_ms(&self, now_ms: u64) -> u64 {
         now_ms.max(self.busy_until_ms).max(self.paused_until_ms)
     }
 
-    /// Does its process run, and is not standing still?
+    /// Does its process run, and is it not paused?
     pub fn is_up(&self, now_ms: u64) -> bool {
         self.process.is_some() && !self.is_paused(now_ms)
     }

@@ -1,4 +1,4 @@
-//! Faults in the simulated world: whom each hits, what it does, and how it ends. Never judges.
+//! Faults in the simulated world: what each fault hits, what it does, and how it ends.
 
 use super::World;
 use super::event::Event;
@@ -10,15 +10,15 @@ use crate::net::Flaky;
 use common::health::{Check, Finding, Response};
 use common::id::ControllerId;
 
-/// Users submit from so many hosts.
+/// Number of hosts from which users submit.
 const USER_HOSTS: usize = 3;
 
-/// The host that a user submits from.
+/// The host from which the user of this action submits.
 pub fn user_host(work: usize) -> usize {
     work % USER_HOSTS
 }
 
-/// Something that may be wrong with a node: what lasts, and what passes by itself.
+/// A random health finding of a node: one that passes by itself or one that lasts.
 fn finding(dice: &mut Dice) -> Finding {
     let check = *dice.one(&[Check::DiskFull, Check::GpuXid]).unwrap_or(&Check::DiskFull);
     let responses = [Response::Warn, Response::Drain, Response::DrainNow];
@@ -66,7 +66,7 @@ impl World {
         }
     }
 
-    /// A restart storm hits again, as long as it lasts.
+    /// Repeats the kill of a restart storm until the storm ends.
     fn blow_again(&mut self, place: usize, fault: Fault) {
         let until_ms = self.ready_ms.unwrap_or(0) + fault.at_ms + fault.lasts_ms;
         let next_ms = self.now_ms + self.dice.between(200, 1_500);
@@ -75,7 +75,7 @@ impl World {
         }
     }
 
-    /// A controller that has a part in the cluster; the leader rather than others.
+    /// A member controller, chosen at random with a preference for the leader.
     fn victim(&self, dice: &mut Dice) -> Option<ControllerId> {
         let leader = self.leader().map(|(id, _)| id);
         if dice.percent(40) && leader.is_some() {
@@ -155,10 +155,10 @@ impl World {
         Dice::new(fault.salt, 7).place(self.nodes.len())
     }
 
-    /// Who does not reach whom during a fault: the same when it begins and when it ends.
+    /// The directed pairs of hosts that a fault disconnects, the same at its start and at its end.
     fn cuts(&self, fault: Fault) -> Vec<(At, At)> {
         let mut dice = Dice::new(fault.salt, 9);
-        // Also those that join while it lasts.
+        // Includes controllers that join while the fault lasts.
         let controllers = (1..=12).map(|id| At::Controller(ControllerId(id)));
         let controllers: Vec<At> = controllers.collect();
         let nodes = (0..self.nodes.len()).map(At::Node);
@@ -215,7 +215,7 @@ impl World {
                 let place = self.node_of(fault);
                 self.with_node(place, |node, around, _| node.find(None, around));
             }
-            // Others stay as they are until all is mended.
+            // Other clock faults last until all faults are ended.
             Kind::Clock if fault.salt.is_multiple_of(2) => self.set_walls_right(),
             Kind::FullDisk => {
                 for host in self.hosts.values() {

@@ -1,6 +1,6 @@
-//! The operator of the simulated world: adds and removes controllers, replaces one whose disk is
-//! damaged; once the trouble is over, releases held jobs and resumes those that stand still and
-//! drained nodes. Follows the page on high availability; never does what that forbids.
+//! The operator of the simulated world. It adds and removes controllers and replaces one whose disk
+//! is damaged, as the page on high availability prescribes. When all faults have ended, it releases
+//! held jobs, resumes suspended jobs and resumes drained nodes.
 
 use super::World;
 use super::event::Event;
@@ -11,19 +11,19 @@ use common::job::Phase;
 use replica::{Bootstrap, Change, Member, Members};
 use state::{Actor, Command, Target};
 
-/// Between two looks, in milliseconds.
+/// Time between two actions of the operator, in milliseconds.
 const LOOK_MS: u64 = 400;
 
-/// Something to be done, over several looks.
+/// A change of the members, which takes several actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    /// One more voter, reached here.
+    /// Adds a voter with this address.
     Add(String),
     Remove(ControllerId),
 }
 
 impl World {
-    /// A machine nobody had before.
+    /// A task that adds a controller on a new machine.
     pub(super) fn new_member(&mut self) -> Task {
         self.machines += 1;
         Task::Add(format!("m{}:1", self.machines))
@@ -46,7 +46,7 @@ impl World {
         }
     }
 
-    /// Who leads, in truth and up, and whom it knows.
+    /// The leader of the latest term among the controllers that are up, and the members it knows.
     pub(super) fn leader(&self) -> Option<(ControllerId, Members)> {
         let is_up = |host: &super::Host| host.is_up(self.now_ms);
         let leads = self.hosts.iter().filter(|(_, host)| is_up(host)).filter_map(|(id, host)| {
@@ -57,7 +57,7 @@ impl World {
         Some((latest.1, latest.2))
     }
 
-    /// The cluster stands: users come, and so does trouble.
+    /// The cluster is up: schedules the users' actions and the faults.
     fn ready(&mut self) {
         self.ready_ms = Some(self.now_ms);
         self.story.tell(self.now_ms, || "the cluster stands".to_owned());
@@ -72,7 +72,7 @@ impl World {
         }
     }
 
-    /// One look's part of a task. True: it is done.
+    /// Does the next part of a task. Returns whether the task is done.
     fn work_on(&mut self, task: &Task, leader: ControllerId, members: &Members) -> bool {
         match task {
             Task::Add(address) => {
@@ -113,7 +113,7 @@ impl World {
         }
     }
 
-    /// A controller cannot read its log: another takes its place, under another id.
+    /// Replaces a controller that cannot read its log by a new one with another id.
     pub(super) fn replace_broken(&mut self, id: ControllerId) {
         self.story.tell(self.now_ms, || format!("c{id} is to be replaced"));
         if self.plan.has(Sabotage::ReuseId) {
@@ -125,14 +125,14 @@ impl World {
         }
         let task = self.new_member();
         let pair = [Task::Remove(id), task];
-        // Before all else: another change might need the one that is damaged.
+        // Ahead of all other tasks, because another change might need the damaged controller.
         let is_last = self.dice.percent(50);
         for task in if is_last { pair.into_iter().rev().collect() } else { Vec::from(pair) } {
             self.tasks.push_front(task);
         }
     }
 
-    /// Once the trouble is over, nothing stays held or drained.
+    /// Releases held jobs and resumes suspended jobs and drained nodes, so that all jobs can end.
     fn mend(&mut self, leader: ControllerId) {
         let Some(process) = self.hosts.get(&leader).and_then(|host| host.process.as_ref()) else {
             return;

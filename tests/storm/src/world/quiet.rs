@@ -1,5 +1,5 @@
-//! The end of trouble in the simulated world: all is mended, what was asked for comes to its end,
-//! and the judges look at what is left. Never ends a history while something is still to come.
+//! The end of a history: all faults end, all jobs and requests finish, and the judges check the
+//! result. A history ends only when nothing is left to happen.
 
 use super::World;
 use super::event::Event;
@@ -9,13 +9,13 @@ use common::id::ControllerId;
 use common::job::Phase;
 use state::State;
 
-/// Between two looks, in milliseconds.
+/// Time between two samples, in milliseconds.
 const SAMPLE_MS: u64 = 500;
-/// Promises are judged so long after the trouble, in milliseconds.
+/// Promises are judged from this time after the last fault, in milliseconds.
 const CALM_MS: u64 = 5_000;
-/// Everything is over so long after the trouble, in milliseconds, or never will be.
+/// Everything must finish within this time after the last fault, in milliseconds.
 const QUIET_MAX_MS: u64 = 1_500_000;
-/// The cluster stands after so long, in milliseconds, or never will.
+/// The cluster must be up within this time, in milliseconds.
 const READY_MAX_MS: u64 = 120_000;
 
 impl World {
@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// No fault lasts any longer.
+    /// Ends all faults.
     fn heal(&mut self) {
         self.is_healed = true;
         self.story.tell(self.now_ms, || "the trouble is over".to_owned());
@@ -91,8 +91,7 @@ impl World {
         self.promise_judge.look(by, last, &self.log.borrow().frontier);
     }
 
-    /// The states of all controllers that have a part in the cluster; `None`: they are not all
-    /// there, or not all as far.
+    /// The states of all members; `None` unless all of them run and have applied the same entries.
     fn replicas(&self) -> Option<Vec<(ControllerId, &State)>> {
         let (leader, members) = self.leader()?;
         let applied = self.hosts.get(&leader)?.process.as_ref()?.replica().applied();
@@ -128,7 +127,7 @@ impl World {
         self.is_over = true;
     }
 
-    /// What is not over.
+    /// Describes what has not finished.
     fn open(&self) -> String {
         let mut open = Vec::new();
         let errands = self.errands.iter().enumerate().filter(|(_, errand)| !errand.is_over);

@@ -1,18 +1,19 @@
-//! A byte of a controller's log or snapshot turns. Never where that could cost an acknowledged job
-//! by itself: who runs three controllers is promised that one disk may rot.
+//! Damage to a controller's log or snapshot. Only damage that cannot cost an acknowledged job by
+//! itself is done, because a cluster of three controllers must survive one damaged disk.
 
 use super::World;
 use crate::dice::Dice;
 use common::id::ControllerId;
 use wal::Disk as _;
 
-/// The most that is lost at the end of a log.
+/// Most bytes that are lost at the end of a log.
 const END_BYTES_MAX: u64 = 600;
 
 impl World {
-    /// A byte turns in a file of a controller, in a part that was proved whole by what was written
-    /// later: its own start tells. Or the end of its log is gone, as if never synced, which looks
-    /// like a torn write (decision 0005): the others tell. Then it starts again.
+    /// Damages the disk of a controller and restarts it. Either a bit flips in a part of a file
+    /// that later writes prove complete: the controller itself finds that when it starts. Or the
+    /// end of its log is erased as if it had never been synced. That looks like a torn write
+    /// (decision 0005), so only the other controllers can find it.
     pub(super) fn damage(&mut self, id: ControllerId, dice: &mut Dice) {
         let voters = self.leader().map_or(0, |(_, members)| members.voters.len());
         let Some(host) = self.hosts.get(&id) else { return };
@@ -50,8 +51,8 @@ impl World {
         self.start_soon(id, 500);
     }
 
-    /// Do all voters hold the same, all of it decided, and follow the same leader? Then one of them
-    /// may lose its end: no majority can be had without one that holds it.
+    /// Do all voters hold the same log, all of it committed, and follow the same leader? Then one
+    /// of them may lose the end of its log, because every majority still has a voter that holds it.
     fn all_hold_what_is_promised(&self) -> bool {
         let Some((leader, members)) = self.leader() else { return false };
         let stands = members.voters.iter().map(|id| {

@@ -1,5 +1,5 @@
-//! Nodes' connections to controllers in the simulated world: in order and whole, or broken. Never
-//! looks into a message.
+//! Connections of nodes to controllers in the simulated world. A connection delivers its messages
+//! in order and without gaps until it breaks.
 
 use super::World;
 use super::event::Event;
@@ -9,9 +9,9 @@ use crate::node::Ending;
 use common::id::ControllerId;
 use common::wire::node::{FromNode, ToNode};
 
-/// A connection on which nothing comes through is given up after so long, in milliseconds.
+/// A connection that delivers nothing for this time is closed, in milliseconds.
 const KEEPALIVE_MS: u64 = 5_000;
-/// A node waits so long to be welcomed, in milliseconds.
+/// How long a node waits to be welcomed, in milliseconds.
 const WELCOME_MS: u64 = 5_000;
 
 impl World {
@@ -83,7 +83,7 @@ impl World {
         });
     }
 
-    /// What a node does to others.
+    /// Carries out a node's outputs.
     pub(super) fn carry_out(&mut self, place: usize, outputs: Vec<NodeOutput>) {
         for output in outputs {
             match output {
@@ -144,7 +144,7 @@ impl World {
         });
     }
 
-    /// The controller closes its end.
+    /// Closes the controller's end.
     pub(super) fn close_down(&mut self, id: LinkId, at_ms: u64) {
         let Some(link) = self.links.get_mut(&id).filter(|link| link.is_controller_open) else {
             return;
@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// The node closes its end.
+    /// Closes the node's end.
     fn close_up(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(&id).filter(|link| link.is_node_open) else { return };
         link.is_node_open = false;
@@ -192,7 +192,8 @@ impl World {
         self.hang_up(place, ending);
     }
 
-    /// A controller's process is gone: its connections break, at once or when somebody notices.
+    /// Breaks the connections of a controller whose process ended. Nodes notice at once, or after
+    /// the keepalive time if the machine failed or the network is cut.
     pub(super) fn break_links_of(&mut self, id: ControllerId, is_machine: bool) {
         let mut closed = Vec::new();
         for (link_id, link) in &mut self.links {
@@ -211,7 +212,7 @@ impl World {
         }
     }
 
-    /// kantd of a node, or its machine, is gone.
+    /// Breaks the connections of a node whose kantd or machine failed.
     pub(super) fn break_link_of_node(&mut self, place: usize, is_machine: bool) {
         let links: Vec<LinkId> =
             self.links.iter().filter(|(_, link)| link.node == place).map(|(id, _)| *id).collect();
@@ -225,7 +226,7 @@ impl World {
         }
     }
 
-    /// Connections on which nothing comes through are given up at both ends.
+    /// Closes both ends of connections that have delivered nothing for the keepalive time.
     pub(super) fn sweep(&mut self) {
         let now_ms = self.now_ms;
         let (mut up, mut down) = (Vec::new(), Vec::new());
@@ -251,7 +252,7 @@ impl World {
         self.links.retain(|_, link| link.is_node_open || link.is_controller_open);
     }
 
-    /// Which nodes are truly in contact with a leader.
+    /// Records which nodes are really in contact with a leader.
     pub(super) fn note_contact(&mut self) {
         for (id, link) in &self.links {
             let host = self.hosts.get(&link.controller);

@@ -1,5 +1,5 @@
-//! Users in the simulated world: what they ask for, and asking again until they are answered, with
-//! the same request key. Never looks at the cluster itself.
+//! Users in the simulated world. Each user repeats a request, with the same request key, until it
+//! is answered.
 
 use super::World;
 use super::event::Event;
@@ -11,19 +11,19 @@ use common::job::{Ask, JobSize, Owner, Patch};
 use common::unit::Nodes;
 use state::{Actor, Command, Target};
 
-/// A user waits so long for an answer, in milliseconds.
+/// How long a user waits for an answer, in milliseconds.
 const PATIENCE_MS: u64 = 2_500;
 
-/// How far a user is with a work.
+/// A user's progress with one action.
 #[derive(Debug, Clone, Default)]
 pub struct Errand {
     attempt: u32,
-    /// When each try was made, in milliseconds.
+    /// Time of each try, in milliseconds.
     asked_ms: Vec<u64>,
-    /// Whom it asks next.
+    /// The controller to ask next.
     hint: Option<ControllerId>,
     turn: usize,
-    /// It is answered, or needs no answer.
+    /// The action is answered, or needs no answer.
     pub is_over: bool,
 }
 
@@ -32,7 +32,8 @@ impl World {
         let deed = self.plan.works[work].deed.clone();
         if let Some(of) = deed.about() {
             let Some(job) = self.user_judge.job_of(of) else {
-                // It waits to be told of the job; without an answer there is nothing to do.
+                // The user does not know the job's id yet. If its submission has finished without
+                // one, there is nothing to do.
                 if self.errands.get(of).is_none_or(|errand| errand.is_over) {
                     self.errands[work].is_over = true;
                 } else {
@@ -73,7 +74,7 @@ impl World {
         let mut delays_ms = self.net.carry(self.now_ms, from, host);
         if let Deed::Update(of) = self.plan.works[work].deed {
             self.register_judge.change_asked(of, id, work::new_limit(work), self.now_ms);
-            // A change that is made twice is two changes: no network doubles what is in a stream.
+            // Two copies would be two changes, and a stream never duplicates a request.
             delays_ms.truncate(1);
         }
         for delay_ms in delays_ms {
@@ -120,8 +121,8 @@ impl World {
         Some(Body::Command(Box::new(command)))
     }
 
-    /// Every fifth job waits for one that is known to its user. What it waits for always comes, or
-    /// it is cancelled: all jobs of a history end.
+    /// The submission, with a dependency on an earlier job for every fifth action. A job whose
+    /// dependency can no longer be met is cancelled, so all jobs of a history end.
     fn tied(&self, work: usize, ask: &Ask) -> Ask {
         let known = || (0..work).rev().find_map(|before| self.user_judge.job_of(before));
         let Some(job) = known().filter(|_| work.is_multiple_of(5)) else { return ask.clone() };
@@ -149,7 +150,7 @@ impl World {
         self.try_again(id, 0);
     }
 
-    /// Only the last try is tried again.
+    /// Repeats a request that is not answered, if `id` is its latest try.
     fn try_again(&mut self, id: AskId, in_ms: u64) {
         let errand = &self.errands[id.work];
         if errand.is_over || errand.attempt != id.attempt {
@@ -212,7 +213,7 @@ impl World {
         self.errands[id.work].is_over = true;
     }
 
-    /// When a try was made, in milliseconds.
+    /// Time of a try, in milliseconds.
     fn asked_ms(&self, id: AskId) -> u64 {
         self.errands[id.work].asked_ms[id.attempt as usize - 1]
     }
