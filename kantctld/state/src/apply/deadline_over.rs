@@ -1,6 +1,7 @@
-//! `DeadlineOver`: a job whose deadline has come: one that waits is over without having run, one
-//! that was given nodes is stopped. Looks at the deadline itself, by its stamp: a leader whose
-//! clock is ahead ends nothing early. Never touches a job whose end is decided: it is over soon.
+//! `DeadlineOver`: ends a job whose deadline has passed. A waiting job ends without having run; a
+//! job that has nodes is stopped. The deadline is compared with the command's stamp, so that a
+//! leader whose clock is ahead of it ends nothing early. A job that is already ending is left
+//! alone.
 
 use crate::event::Event;
 use crate::life::{self, Ending};

@@ -1,6 +1,6 @@
 //! `EndHopeless`: ends waiting tasks whose dependency can no longer be satisfied and that asked to
-//! be ended then, where an earlier command left some; at most [`dependency::ENDED_AT_ONCE`]. A task
-//! that can start again by now is not ended.
+//! be ended in that case, if an earlier command left any. It ends at most
+//! [`dependency::ENDED_AT_ONCE`] of them. A task that can start after all is not ended.
 
 use crate::dependency;
 use crate::event::Event;

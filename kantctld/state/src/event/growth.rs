@@ -16,7 +16,8 @@ pub enum Growth {
         /// The nodes, in rank order.
         joins: Vec<NodeName>,
     },
-    /// All of the joining nodes that remain are ready, so all of them may run it.
+    /// Every joining node is ready, or only one joining node is left, which waits for no other:
+    /// they may run it.
     Ready { nodes: Vec<NodeName> },
     /// The nodes that joined run it, and belong to its allocation.
     Grew {
