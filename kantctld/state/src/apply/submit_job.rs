@@ -141,7 +141,7 @@ struct Ids {
     first: JobId,
     /// The last of all ids, including those of array tasks.
     last: JobId,
-    /// How many ids belong to the tasks of an array; 0 for a set.
+    /// The number of ids for array tasks; 0 without an array.
     numbers: u32,
 }
 
