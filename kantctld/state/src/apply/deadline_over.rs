@@ -10,7 +10,7 @@ use common::id::JobKey;
 use common::job::{Outcome, Phase};
 use common::reason::Refusal;
 
-#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,

@@ -11,7 +11,7 @@ use common::id::{AttemptId, JobKey};
 use common::reason::Refusal;
 use std::collections::BTreeMap;
 
-#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,

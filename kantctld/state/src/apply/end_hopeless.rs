@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::remembered::State;
 use common::reason::Refusal;
 
-#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Refusal> {
     dependency::end_some(state, events);
     Ok(())

@@ -14,7 +14,7 @@ use crate::remembered::State;
 use common::id::{JobId, Uid};
 use common::reason::Refusal;
 
-#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Refusal> {
     delete_reservation::drop_expired(state, events);
     invite_controller::drop_expired(state);

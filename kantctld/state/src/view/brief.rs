@@ -25,17 +25,17 @@ pub fn brief_jobs<'a>(
     listed(state, query, waits).into_iter().map(|one| Brief::of(state, &one))
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_once(launch: &Launch) -> bool {
     *launch == Launch::Once
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_false(flag: &bool) -> bool {
     !flag
 }

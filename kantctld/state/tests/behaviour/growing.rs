@@ -382,7 +382,7 @@ fn after_nodes_that_did_not_join_it_grows_later_and_after_three_not_any_more() {
     house.wait(1);
     fail(&mut house, "g4");
     assert!(!takes_more(&house, id), "three in a row");
-    // Joining nodes may be overdue like those of a new job.
+    // A successful join resets the count of failures.
     let (mut house, id) = begun(Launch::PerNode);
     grows(&mut house, id, &["g2"]);
     house.report("g2", id, end(EndCause::LaunchFailed, 1));
