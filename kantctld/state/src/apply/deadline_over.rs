@@ -1,7 +1,6 @@
 //! `DeadlineOver`: ends a job whose deadline has passed. A waiting job ends without having run; a
-//! job that has nodes is stopped. The deadline is compared with the command's stamp, so that a
-//! leader whose clock is ahead of it ends nothing early. A job that is already ending is left
-//! alone.
+//! job that has nodes is stopped. The deadline is compared with the state's time, so that a command
+//! that comes too early changes nothing. A job that is already ending is left alone.
 
 use crate::event::Event;
 use crate::life::{self, Ending};

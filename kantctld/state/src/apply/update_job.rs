@@ -23,7 +23,7 @@ use common::reason::Refusal;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Named in logs of builds that changed nothing else of arrays that have started.
+/// What can be changed of a started array by commands in logs of older builds.
 const ALONE: &str = "--array-limit";
 
 /// The options that can be changed of tasks that have started, and of those that wait with them.

@@ -25,7 +25,7 @@ impl Default for UserBounds {
 }
 
 impl UserBounds {
-    /// No limits, for tests that play a user who may do anything.
+    /// No limits, for simulations and benchmarks.
     pub const NONE: Self = Self { text: Bytes(u64::MAX), done_tasks: u32::MAX };
 
     /// Whether these are the defaults, which are not serialized.
