@@ -1,12 +1,12 @@
-//! Scripts and environments, each text kept once however many jobs share it, and dropped with the
-//! last of them. Never looks into a text.
+//! Scripts and environments. Each text is kept once, even if many jobs share it, until the last of
+//! them drops it.
 
 use common::blob::BlobHash;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Texts by content hash, with how many records name each.
+/// Texts by content hash, with the number of records that refer to each.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Blobs(BTreeMap<BlobHash, Blob>);
 
@@ -24,12 +24,12 @@ impl Blobs {
         self.0.get(hash).map(|blob| blob.text.as_ref())
     }
 
-    /// Every hash with how often it is used.
+    /// Every hash with the number of its uses.
     pub fn uses(&self) -> impl Iterator<Item = (&BlobHash, u32)> {
         self.0.iter().map(|(hash, blob)| (hash, blob.uses))
     }
 
-    /// Keeps a text, whose hash this is, for one more user.
+    /// Adds a use of the text with this hash, and keeps the text if it is new.
     pub(crate) fn keep(&mut self, hash: BlobHash, text: &[u8]) -> BlobHash {
         let blob = self.0.entry(hash).or_insert_with(|| Blob { text: text.into(), uses: 0 });
         blob.uses = blob.uses.saturating_add(1);
@@ -46,7 +46,7 @@ impl Blobs {
     }
 }
 
-/// Texts as one run of bytes: the derived form would write each byte as a number of its own.
+/// Serializes texts as byte strings: the derived form would write each byte as a number.
 mod bytes {
     use serde::de::{Error, SeqAccess, Visitor};
     use serde::{Deserializer, Serializer};

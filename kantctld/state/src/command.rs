@@ -1,9 +1,9 @@
-//! Everything that can be asked of the state: what goes into the replicated log. Commands are
-//! imperatives; `apply` answers each with events. Never holds a decision's reasons, and never a
-//! time of its own: the leader's stamp is in [`Stamped`].
+//! The commands of the state machine: the entries of the replicated log. A command is an
+//! imperative; `apply` answers it with events. It holds neither the reasons of a decision nor a
+//! time: the leader's stamp is in [`Stamped`].
 //!
-//! Log entries outlive versions: variants and fields may be added (with a serde default); none may
-//! change its meaning.
+//! Log entries outlive software versions: variants and fields may be added (with a serde default),
+//! but none may change its meaning.
 
 mod actor;
 mod many;
@@ -28,185 +28,189 @@ pub use settings::{Settings, UserBounds};
 pub use stamped::{Stamped, Target};
 pub use steer::{SomeTasks, Steering};
 
-/// What can be asked of the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
-    /// New settings, from the leader's configuration.
+    /// Sets the settings from the leader's configuration.
     Configure(Settings),
-    /// A job, checked by the leader with the same checks `apply` makes again.
+    /// Submits a job. The leader has already made the same checks that `apply` makes.
     SubmitJob {
-        /// A repeated key gives the same job again.
+        /// A repeated key returns the job of the first request.
         request_key: RequestKey,
         owner: Owner,
-        /// All groups of theirs, as the leader's host knows them; for queues and QoS that are open
-        /// to groups.
+        /// All groups of the user, as resolved on the leader's host. Access to queues and QoS may
+        /// depend on them.
         #[serde(default)]
         groups: Vec<Gid>,
-        /// Are they an operator (negative nice)?
+        /// Whether the user is an operator, who may use a negative nice value.
         operator: bool,
-        /// The node that vouched for the user; `None`: they asked on a controller's own socket.
+        /// The node that authenticated the user; `None` if the request came over a controller's own
+        /// socket.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         via: Option<NodeName>,
         ask: Box<Ask>,
         script: String,
-        /// `NAME=value`, each ended by NUL.
+        /// `NAME=value` pairs, each terminated by NUL.
         environment: String,
     },
-    /// A set: jobs that start together and end together, with one script, which the first runs. All
-    /// or none of them; checked as [`Command::SubmitJob`] is.
+    /// Submits a set: jobs that start and end together, and whose first job runs the only script.
+    /// All of them are accepted or none. Checked like [`Command::SubmitJob`].
     SubmitSet {
-        /// A repeated key gives the same set again.
+        /// A repeated key returns the set of the first request.
         request_key: RequestKey,
         owner: Owner,
-        /// All groups of theirs, as the leader's host knows them.
+        /// All groups of the user, as resolved on the leader's host.
         groups: Vec<Gid>,
-        /// Are they an operator (negative nice)?
+        /// Whether the user is an operator, who may use a negative nice value.
         operator: bool,
-        /// The node that vouched for the user; `None`: they asked on a controller's own socket.
+        /// The node that authenticated the user; `None` if the request came over a controller's own
+        /// socket.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         via: Option<NodeName>,
-        /// What each component asks for; 2 to [`common::id::SET_SIZE_MAX`].
+        /// The request of each component; 2 to [`common::id::SET_SIZE_MAX`].
         asks: Vec<Ask>,
         script: String,
-        /// `NAME=value`, each ended by NUL.
+        /// `NAME=value` pairs, each terminated by NUL.
         environment: String,
     },
-    /// Many jobs of one user.
+    /// Submits many jobs of one user.
     SubmitJobs(ManyJobs),
-    /// Ends a job, waiting or running.
+    /// Ends a waiting or running job.
     CancelJob { actor: Actor, target: Target },
     /// Keeps a waiting job from starting.
     HoldJob { actor: Actor, target: Target },
-    /// Lets a held job go.
+    /// Releases a held job.
     ReleaseJob { actor: Actor, target: Target },
-    /// Changes what a waiting job asks for. It keeps its place.
+    /// Changes the request of a job. A waiting job keeps its place in the queue.
     UpdateJob {
         actor: Actor,
-        /// Which; of an array: all its tasks.
+        /// One job; an array is changed as a whole.
         target: Target,
-        /// What is asked otherwise.
+        /// The fields to change.
         patch: Box<Patch>,
-        /// One that has started may be changed, too, as far as that goes. In logs of builds that
-        /// refused that: false.
+        /// Whether a job that has started may be changed too, within limits. False in logs of
+        /// builds that always refused that.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         living: bool,
     },
-    /// Starts a running or finished job again, as a new attempt.
+    /// Requeues a running or finished job as a new attempt.
     RequeueJob { actor: Actor, target: Target },
-    /// A part of what is asked of all tasks of an array.
+    /// Applies one command to some tasks of an array: one part of a command to all of its tasks.
     SteerTasks { actor: Actor, tasks: SomeTasks, how: Steering },
-    /// Lets the processes of a running job stand still. It keeps all that it holds.
+    /// Freezes the processes of a running job. It keeps its allocation.
     SuspendJob {
         actor: Actor,
-        /// Which; of an array: its tasks that run.
+        /// A job, or an array, of which the running tasks are suspended.
         target: Target,
     },
-    /// Lets a suspended job go on.
+    /// Resumes a suspended job.
     ResumeJob {
         actor: Actor,
-        /// Which; of an array: its tasks that are suspended.
+        /// A job, or an array, of which the suspended tasks are resumed.
         target: Target,
     },
-    /// All work of a job so far is saved: it loses only what it does from now on.
+    /// Records that all work of a job so far is saved, so that stopping it loses only later work.
     CheckpointJob {
         actor: Actor,
-        /// Which; of a set: all components, of an array: its tasks that run.
+        /// A job, all components of a set, or the running tasks of an array.
         target: Target,
     },
-    /// Gives a job that runs another size: it gives nodes up, the last ones, and runs on.
+    /// Shrinks a running job: it gives up its last nodes and runs on.
     ResizeJob {
         actor: Actor,
-        /// Which; of an array: its tasks that run.
+        /// A job, or an array, of which the running tasks are resized.
         target: Target,
-        /// How large it is to be.
+        /// The new size.
         size: JobSize,
     },
-    /// What a round decided. Each entry is checked again against the ledger.
+    /// Carries out the decisions of a round. Each entry is checked again against the ledger.
     EnactRound {
-        /// Who is to make room; before the starts.
+        /// Jobs to preempt; carried out before the starts.
         #[serde(default)]
         preempts: Vec<RoundPreempt>,
-        /// Who is to make room and run on; before the starts.
+        /// Jobs that give up nodes and run on; carried out before the starts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shrinks: Vec<RoundShrink>,
-        /// In the round's order.
+        /// In the order of the round.
         starts: Vec<RoundStart>,
-        /// Who is given more; after the starts.
+        /// Jobs that get more nodes; carried out after the starts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         grows: Vec<RoundGrow>,
     },
-    /// What a node said of its steps.
+    /// A node's report on its steps.
     ReportSteps { node: NodeName, steps: Vec<StepStatus> },
-    /// All that a node finds wrong with itself.
+    /// A node's report on its health.
     ReportHealth {
         node: NodeName,
-        /// Everything; none: it is well.
+        /// All current findings; empty if the node is healthy.
         findings: Vec<Finding>,
     },
-    /// A node's session began: its Hello.
+    /// A node opened a session with its Hello message.
     RegisterNode {
         name: NodeName,
-        /// Tells two machines with one name apart.
+        /// Distinguishes two machines with the same name.
         identity: String,
-        /// Where others reach it.
+        /// The address at which others reach the node.
         address: String,
         version: String,
         inventory: Box<Inventory>,
-        /// Every step it holds.
+        /// Every step that the node holds.
         steps: Vec<StepStatus>,
     },
     /// A node's session ended.
     NodeSilent { name: NodeName },
-    /// A node was silent for too long.
+    /// A node was silent for too long and is given up.
     NodeLost { name: NodeName },
-    /// No new jobs on a node.
+    /// Stops new jobs from starting on a node.
     DrainNode { actor: Actor, name: NodeName, reason: String },
-    /// Jobs again on a node.
+    /// Lets jobs start on a drained node again.
     ResumeNode { actor: Actor, name: NodeName },
-    /// Books nodes. The leader has chosen them, and the time, where the operator left that open.
+    /// Creates a reservation. The leader has chosen the nodes and the time where the operator left
+    /// them open.
     CreateReservation {
         actor: Actor,
-        /// With its nodes and times. Who made it is the actor, whatever it says.
+        /// The reservation with its nodes and times. Its creator is always the actor, whatever this
+        /// field holds.
         reservation: Box<Reservation>,
     },
-    /// Puts a booking in the place of the one of its name.
+    /// Replaces the reservation of the same name.
     UpdateReservation {
         actor: Actor,
-        /// All of it. Who made it stays, whatever it says.
+        /// The whole new reservation. Its creator does not change, whatever this field holds.
         reservation: Box<Reservation>,
     },
-    /// Gives a booking up. Jobs that asked for it wait.
+    /// Deletes a reservation. Jobs that asked for it go on waiting.
     DeleteReservation { actor: Actor, name: ReservationName },
-    /// One more controller may join the cluster.
+    /// Invites one more controller to the cluster.
     InviteController {
         actor: Actor,
-        /// Of the secret that it has to know: SHA-256, in hex.
+        /// SHA-256 of the secret that the controller must present, in hex.
         hash: String,
         lasts: Span,
     },
-    /// A controller joins by an invitation.
+    /// Lets a controller join by an invitation.
     UseInvitation {
-        /// Of the secret that it knows.
+        /// SHA-256 of the secret that the controller presented, in hex.
         hash: String,
-        /// Where it is reached.
+        /// The address of the new controller.
         address: String,
     },
-    /// A job's deadline is over ([`crate::missed`]).
+    /// A job's deadline has passed ([`crate::missed`]).
     DeadlineOver { key: JobKey },
-    /// An attempt should run by now and does not ([`crate::overdue`]).
+    /// An attempt should be running by now and is not ([`crate::overdue`]).
     StartOverdue { id: AttemptId },
-    /// Nobody waits any more for a job that lives on a lease ([`crate::leased`]).
+    /// The client of a job with a lease has gone away ([`crate::leased`]).
     LeaseOver { key: JobKey },
-    /// The programs that a job's nodes were held for are over.
+    /// The programs for which a job's nodes were held have ended.
     FinishJob {
         actor: Actor,
         target: Target,
-        /// How they ended, as one.
+        /// Their combined exit status.
         exit: ExitStatus,
     },
-    /// Forgets finished jobs, request keys, bookings and usage that are old enough; some of the
-    /// jobs, where they are many.
+    /// Forgets finished jobs, request keys, reservations and usage that are old enough. Of many
+    /// jobs, one command forgets only some.
     ForgetDone,
-    /// Ends tasks that cannot start any more and asked for that; some of them, where they are many.
+    /// Ends tasks that can no longer start and asked to be ended in that case. Of many tasks, one
+    /// command ends only some.
     EndHopeless,
 }

@@ -1,13 +1,12 @@
-//! Jobs whose deadline has come. Never ends one; the command `DeadlineOver` does, after it has
-//! looked again.
+//! Jobs whose deadline has passed. The command `DeadlineOver` checks again and ends them.
 
 use crate::remembered::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Time;
 
-/// The jobs and array tasks that should be over by now and neither are nor are being stopped, by
-/// their deadlines. Costs nothing for those whose deadline is still to come.
+/// The jobs and array tasks past their deadline that have not ended and are not being stopped, in
+/// the order of their deadlines. Jobs with a later deadline cost nothing.
 #[must_use]
 pub fn missed(state: &State, now: Time) -> Vec<JobKey> {
     let open = |key: &JobKey| {

@@ -1,10 +1,10 @@
-//! What jobs wait for of other jobs (`--dependency`): how far each term is, whether a job may start
-//! by them, and who is to be looked at again when a job moves. Told once and kept with the job, so
-//! that a job stays free when what it waited for is requeued or forgotten.
-//! Never starts anything; never reads a clock.
+//! Dependencies of jobs on other jobs (`--dependency`): the state of each term, and whether a job
+//! may start. The state of a term is stored with the dependent job, so that the job stays free to
+//! start when the job that it waited for is requeued or forgotten.
 //!
-//! `after`, `afterany`, `afterok`, `afternotok` and `aftercorr` are kept (a failed one opens again
-//! when the other job is requeued); `singleton` is looked up each time. Source: man sbatch.
+//! The states of `after`, `afterany`, `afterok`, `afternotok` and `aftercorr` are stored (a failed
+//! term opens again when the other job is requeued). `singleton` is evaluated each time. Source:
+//! man sbatch.
 
 mod admit;
 mod each;
@@ -30,51 +30,52 @@ use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// How far one term is.
+/// The state of one term.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TermState {
-    /// The other job is not as far; of `singleton`: as others of its name are.
+    /// Not satisfied yet. A `singleton` term stays in this state and is evaluated on demand.
     Open,
-    /// It was, and with its delay it counts from then on. That stays so.
+    /// Satisfied for good, and effective from this time, which includes the term's delay.
     Met(Time),
-    /// The other job ended otherwise.
+    /// Not satisfied, because the other job ended with another outcome.
     Failed,
     Each {
-        /// Those of its own tasks for which it is met.
+        /// The dependent job's own tasks for which the term is satisfied.
         met: BTreeSet<ArrayIndex>,
-        /// Those for which the other's ended otherwise.
+        /// The own tasks for which it failed.
         failed: BTreeSet<ArrayIndex>,
     },
 }
 
-/// May a job start, as far as other jobs go?
+/// Whether a job's dependencies let it start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Something is still to come.
+    /// Some dependency is not satisfied yet.
     Waits,
-    /// It may, from then on; `None`: it never waited.
+    /// The job may start from this time on; `None` if it never had to wait.
     Free(Option<Time>),
-    /// What it waits for cannot come any more.
+    /// The dependencies can no longer be satisfied.
     Never,
 }
 
-/// May this element start, as far as other jobs go? Of many of one job, ask a [`Judge`].
+/// Whether the dependencies of this element let it start. For many elements of one job, use a
+/// [`Judge`].
 #[must_use]
 pub fn verdict(state: &State, record: &Record, index: Option<ArrayIndex>) -> Verdict {
     Judge::new(state, record).of(index)
 }
 
-/// Judges the elements of one job: what they share is looked at once, however many there are.
+/// Evaluates the dependencies of a job's elements. What they share is evaluated only once.
 #[derive(Debug, Clone)]
 pub struct Judge<'a> {
     is_any: bool,
-    /// By all terms but those that go task for task.
+    /// The verdict of all terms that do not compare task by task.
     shared: Verdict,
     each: Vec<&'a TermState>,
 }
 
 impl<'a> Judge<'a> {
-    /// Of this job, as it and others are now.
+    /// Evaluates a job's dependencies on the current state.
     #[must_use]
     pub fn new(state: &State, record: &'a Record) -> Self {
         let Some(dependency) = &record.spec.ask.dependency else {
@@ -89,13 +90,13 @@ impl<'a> Judge<'a> {
         Self { is_any, shared, each: record.standing.iter().filter(is_each).collect() }
     }
 
-    /// Does any term go task for task?
+    /// Whether any term compares task by task.
     #[must_use]
     pub(crate) fn is_task_for_task(&self) -> bool {
         !self.each.is_empty()
     }
 
-    /// May this element start?
+    /// Whether this element may start.
     #[must_use]
     pub fn of(&self, index: Option<ArrayIndex>) -> Verdict {
         let each = self.each.iter().map(|standing| of_task(standing, index));
@@ -103,7 +104,8 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// By all of them together, or by the best of them. Looks no further than the answer can change.
+/// Combines the verdicts of all terms, or takes the best one if any term suffices. Stops as soon as
+/// the result is certain.
 fn join(is_any: bool, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let (mut joined, last) = match is_any {
         true => (Verdict::Never, Verdict::Free(None)),
@@ -125,7 +127,7 @@ fn join(is_any: bool, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     joined
 }
 
-/// The same by one term alone.
+/// The verdict of one term.
 fn of_term(
     state: &State,
     record: &Record,
@@ -145,18 +147,18 @@ fn of_term(
     }
 }
 
-/// The same by a term that goes task for task.
+/// The verdict of a term that compares task by task.
 fn of_task(standing: &TermState, index: Option<ArrayIndex>) -> Verdict {
     match (standing, index) {
         (TermState::Each { met, .. }, Some(index)) if met.contains(&index) => Verdict::Free(None),
         (TermState::Each { failed, .. }, Some(index)) if failed.contains(&index) => Verdict::Never,
-        // What is no task has no task to go by: it never starts on another's.
+        // An element that is no array task never starts by another array's task.
         _ => Verdict::Waits,
     }
 }
 
-/// The job of the same name and user that keeps a `singleton` waiting: one that was submitted
-/// before it and is not over, or any that holds resources (man sbatch: only one runs at a time).
+/// The job of the same name and user that keeps a `singleton` waiting: an earlier submission that
+/// has not ended, or any that holds resources (man sbatch: only one runs at a time).
 fn same_name(state: &State, record: &Record) -> Option<JobKey> {
     let (owner, name) = (record.spec.owner.uid, record.spec.ask.name.as_str());
     let others = state.ties.named(owner, name).filter(|id| *id != record.id);

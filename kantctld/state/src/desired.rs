@@ -1,6 +1,5 @@
-//! What each node should run: a view of the state, never a thing of its own. Whoever leads can make
-//! it at any moment; nothing is lost with a message or a leader. Never says what changed; the hub
-//! compares.
+//! The desired state of each node, derived from the state. Any leader can compute it at any time,
+//! so nothing is lost with a message or a leader. The hub compares it with what it sent before.
 
 use crate::job::{Element, Record, Run, SharePhase};
 use crate::life::set;
@@ -14,8 +13,9 @@ use common::wire::node::{
 };
 use std::collections::BTreeMap;
 
-/// What a node should run, rising by attempt: exactly what holds resources there. A step the node
-/// has that is not named here must end, or be forgotten if it has ended. Without launch orders.
+/// The steps that a node should run, in ascending order of attempts: exactly those that hold
+/// resources there. A step that the node has and that is missing here must end, or be forgotten if
+/// it has ended. Launch orders are not filled in.
 #[must_use]
 pub fn desired_for(state: &State, node: &NodeName) -> Vec<DesiredStep> {
     let step = |id: AttemptId| {
@@ -35,12 +35,12 @@ pub fn desired_for(state: &State, node: &NodeName) -> Vec<DesiredStep> {
     state.ledger().holders(node).filter_map(step).collect()
 }
 
-/// How a node stands to a job that has it.
+/// The relation of a node to a job that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// The job goes on without it.
     Leaves,
-    /// It joins the job, which goes on meanwhile.
+    /// It joins the job, which runs meanwhile.
     Joins(Want),
     Stays,
 }
@@ -57,12 +57,12 @@ fn place(element: &Element, node: &NodeName) -> Place {
     if !joiners.contains(&rank) {
         return Place::Stays;
     }
-    // As a gang: all of them, or none; one alone waits for nobody.
+    // Joining nodes run together, like a gang; a single one need not wait.
     let ready = run.shares[joiners.clone()].iter().all(|share| *share >= SharePhase::Ready);
     Place::Joins(if ready || joiners.len() == 1 { Want::Run } else { Want::Prepare })
 }
 
-/// What a job has that was given another size; `None`: what its order says.
+/// The allocation of a job whose size changed; `None` if that in its order is still correct.
 fn resized(state: &State, record: &Record, element: &Element) -> Option<Box<Resized>> {
     let run = element.run.as_ref().filter(|run| run.resized > 0)?;
     let allocation = run.settled().as_ref().clone();
@@ -71,12 +71,12 @@ fn resized(state: &State, record: &Record, element: &Element) -> Option<Box<Resi
     Some(Box::new(Resized { number: run.resized, allocation, addresses, signal }))
 }
 
-/// The same for all nodes of a job, and of all components of a set: a gang runs together or not at
-/// all, and stops together. Nodes that it gives up are another matter.
+/// What all nodes of a job, and of all components of its set, should do: they run together and stop
+/// together. Leaving and joining nodes are handled by the caller.
 fn want(state: &State, id: AttemptId, element: &Element) -> Option<Want> {
     element.run.as_ref()?;
     match element.phase {
-        // Shares only move forward, so what was ready stays ready.
+        // Shares only move forward, so a ready job stays ready.
         Phase::Starting if set::is_ready(state, id.key) => Some(Want::Run),
         Phase::Starting => Some(Want::Prepare),
         Phase::Running | Phase::Suspended => Some(Want::Run),
@@ -85,8 +85,8 @@ fn want(state: &State, id: AttemptId, element: &Element) -> Option<Want> {
     }
 }
 
-/// All that a node of an attempt needs to run it; the same for all that were given to it together.
-/// `None` if there is no such attempt, or it is over.
+/// All that a node needs to run an attempt. It is the same for all nodes that were given together.
+/// `None` if the attempt does not exist or has ended.
 #[must_use]
 pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<LaunchOrder> {
     let (record, element) = state.element(id.key)?;
@@ -122,7 +122,7 @@ pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<Lau
         kill_grace: settings.kill_grace,
         allocation: allocation.as_ref().clone(),
         addresses: allocation.shares().iter().map(|s| address(state, &s.node)).collect(),
-        // With what joins it, it has another size.
+        // The order includes the joining nodes, so it already has the number of the next size.
         resized: run.resized.saturating_add(u32::from(run.joining > 0)),
         cpus_per_task: ask.request.cpus_per_task.0,
         submitted_at: record.submitted_at,
@@ -132,11 +132,11 @@ pub fn launch_order(state: &State, id: AttemptId, node: &NodeName) -> Option<Lau
     })
 }
 
-/// Its time limit, or what is left until its deadline, whichever is shorter. A span, since clocks
-/// of hosts differ; the time a node takes to make ready is not in it, so the controller watches the
-/// deadline as well.
+/// The time limit, or the time left until the deadline if that is shorter. It is a span, since
+/// clocks of hosts differ. It does not include the time that a node takes to prepare, so the
+/// controller also watches the deadline.
 fn time_limit(ask: &Ask, run: &Run, node: &NodeName) -> Option<Span> {
-    // A node that joined counts from then.
+    // For a node that joined later, only the time that was left then.
     let limit = ask.time_limit.map(|limit| match run.given_later_to(node) {
         Some(given) => Span(limit.0.saturating_sub(given.after.0).max(1)),
         None => limit,
@@ -153,7 +153,8 @@ fn text(state: &State, hash: &BlobHash) -> String {
     String::from_utf8_lossy(state.blobs().get(hash).unwrap_or_default()).into_owned()
 }
 
-/// Lines `NAME=value`, each ended by NUL. What has no `=` or no name is no variable.
+/// Parses `NAME=value` pairs, each terminated by NUL. Entries without `=` or without a name are
+/// skipped.
 fn environment(state: &State, hash: &BlobHash) -> BTreeMap<String, String> {
     let text = text(state, hash);
     let pairs = text.split('\0').filter_map(|line| line.split_once('='));
@@ -165,7 +166,7 @@ fn address(state: &State, name: &NodeName) -> String {
     state.node(name).map_or_else(|| name.to_string(), |node| node.address.clone())
 }
 
-/// `None` of a job that is in no set, and once a component of it has no nodes.
+/// `None` if the job is in no set, or a component has no nodes any more.
 fn set_facts(state: &State, record: &Record) -> Option<SetFacts> {
     let place = record.set?;
     let component = |key: JobKey| {

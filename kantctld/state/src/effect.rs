@@ -1,12 +1,12 @@
-//! What the leader has to do about events: which nodes to tell, whether to run a round.
-//! Never does it. A leader that misses one loses nothing: nodes are told everything on connect,
-//! and rounds run now and then anyway.
+//! What the leader does about events: the nodes to notify, and whether to run a round. If a leader
+//! misses an event, nothing is lost: nodes get their whole desired state when they connect, and
+//! rounds also run periodically.
 
 use crate::event::{Event, ShareNews};
 use common::id::NodeName;
 use std::collections::BTreeSet;
 
-/// The nodes whose desired state may be another than before.
+/// The nodes whose desired state may have changed.
 #[must_use]
 pub fn touched_nodes(events: &[Event]) -> BTreeSet<NodeName> {
     let mut touched = BTreeSet::new();
@@ -32,7 +32,7 @@ pub fn touched_nodes(events: &[Event]) -> BTreeSet<NodeName> {
     touched
 }
 
-/// Could a round decide otherwise, or give other reasons, than before?
+/// Whether a round may now decide something else, or give other reasons to wait.
 #[must_use]
 pub fn wakes_scheduler(events: &[Event]) -> bool {
     events.iter().any(|event| match event {

@@ -1,6 +1,6 @@
-//! What happened: the answer of `apply` to a command, in past tense. The leader answers clients
-//! from these, tells nodes and wakes the scheduler; replicas that follow only count them. Never
-//! stored: what people want to read later is in the job's story.
+//! The events that a command causes: what happened, in the past tense. From them the leader answers
+//! clients, notifies nodes and wakes the scheduler; followers only count them. They are not stored:
+//! what users want to read later is in the job's story.
 
 mod about;
 mod changed;
@@ -22,54 +22,53 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
-    /// New settings are in force.
+    /// New settings took effect.
     Configured,
-    /// A job was accepted, or had been: the same request came before.
+    /// A job was accepted, now or by an earlier request with the same key.
     JobSubmitted {
         job: JobId,
-        /// How many elements: 1, or the tasks of an array.
+        /// The number of elements: 1, or the number of array tasks.
         tasks: u32,
-        /// It was accepted earlier; nothing changed now.
+        /// Whether the job was accepted earlier, so that nothing changed now.
         repeated: bool,
     },
-    /// A waiting job is held.
     JobHeld {
         key: JobKey,
         by: Uid,
     },
-    /// A held job waits freely again.
+    /// A held job was released.
     JobReleased {
         key: JobKey,
         by: Uid,
     },
-    /// A job asks for something else.
+    /// The request of a job changed.
     JobUpdated {
         key: JobKey,
         by: Uid,
-        /// What is otherwise, in words ([`common::job::Patch::told`]).
+        /// A description of the change ([`common::job::Patch::told`]).
         what: String,
-        /// Those that run it.
+        /// The nodes that run it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         nodes: Vec<NodeName>,
     },
-    /// A job was given its allocation; its nodes are to prepare (or run) it.
+    /// A job got its allocation. Its nodes prepare it, or run it at once.
     JobStarted {
         id: AttemptId,
-        /// Its nodes, in rank order.
+        /// In rank order.
         nodes: Vec<NodeName>,
     },
-    /// A node's share of an attempt moved on.
+    /// A node's share of an attempt made progress.
     StepReported {
         id: AttemptId,
         node: NodeName,
         news: ShareNews,
     },
-    /// The steps of an attempt, told by its first node as its share ended.
+    /// The steps of an attempt, reported by its first node when that node's share ended.
     JobStepsEnded {
         id: AttemptId,
         steps: Vec<StepRecord>,
     },
-    /// Every node of a gang is ready: all may run.
+    /// Every node of a gang is ready, so all may run.
     JobReady {
         id: AttemptId,
         nodes: Vec<NodeName>,
@@ -78,14 +77,14 @@ pub enum Event {
     JobRunning {
         id: AttemptId,
     },
-    /// A running job is to stand still.
+    /// A running job is suspended.
     JobSuspended {
         id: AttemptId,
         by: Uid,
         /// The nodes that hold it.
         nodes: Vec<NodeName>,
     },
-    /// A suspended job is to go on.
+    /// A suspended job is resumed.
     JobResumed {
         id: AttemptId,
         by: Uid,
@@ -98,98 +97,99 @@ pub enum Event {
         by: Uid,
         at: Time,
     },
-    /// A running job was given another size.
+    /// A running job was shrunk.
     JobResized {
         id: AttemptId,
-        /// Who asked; root where it had to, for the job and the reason that follow.
+        /// The user that asked; root if the job was shrunk for another one.
         by: Uid,
-        /// For whom it had to.
+        /// The job for which it was shrunk, and the reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preempted: Option<Preempted>,
-        /// It goes on with so many tasks.
+        /// The number of tasks that it keeps.
         tasks: Tasks,
-        /// On these nodes, in rank order.
+        /// The nodes that it keeps, in rank order.
         stays: Vec<NodeName>,
-        /// These are to let go of it.
+        /// The nodes that it gives up.
         leaves: Vec<NodeName>,
-        /// All that hold it.
+        /// All nodes that hold it.
         nodes: Vec<NodeName>,
     },
-    /// A running job is given nodes, or could be.
+    /// A running job grows, or may grow.
     JobGrowth {
         id: AttemptId,
-        /// How far that is.
         news: Growth,
     },
-    /// An attempt's end was decided; what still lives of it is to stop.
+    /// The end of an attempt was decided. What still runs of it is stopped.
     JobEnded {
         id: AttemptId,
         outcome: Outcome,
-        /// How the deciding share exited; `None` if no process of it did.
+        /// The exit status of the deciding share; `None` if none of its processes exited.
         exit: Option<ExitStatus>,
-        /// Who asked for it; `None` if it ended by itself.
+        /// The user that asked for it; `None` if the attempt ended by itself.
         by: Option<Uid>,
-        /// It was made to yield: for whom, and why.
+        /// The preemptor and the reason, if the attempt was preempted.
         preempted: Option<Preempted>,
-        /// It goes back to its queue afterwards.
+        /// Whether the job returns to its queue afterwards.
         requeue: bool,
-        /// The nodes that have not let go of it yet.
+        /// The nodes that still hold it.
         nodes: Vec<NodeName>,
     },
-    /// A waiting job makes another one yield.
+    /// A waiting job preempts another.
     JobPreempts {
-        /// Who needs the room.
+        /// The preemptor.
         key: JobKey,
         victim: AttemptId,
         why: PreemptReason,
     },
-    /// Before an end was carried out, another was decided.
+    /// The end of an attempt was changed before it was carried out.
     JobEndChanged {
         id: AttemptId,
         outcome: Outcome,
-        /// Who asked for it.
+        /// The user that asked for it.
         by: Option<Uid>,
-        /// It goes back to its queue afterwards.
+        /// Whether the job returns to its queue afterwards.
         requeue: bool,
     },
-    /// A job is over and holds nothing.
+    /// A job ended and holds nothing.
     JobDone {
         key: JobKey,
         /// Its last attempt; 0 if it never started.
         attempt: Attempt,
         outcome: Outcome,
-        /// Who cancelled it, if it was cancelled before it started.
+        /// The user that cancelled it, if it was cancelled before it started.
         by: Option<Uid>,
     },
     /// A job waits again, for another attempt.
     JobRequeued {
         key: JobKey,
-        /// The attempt that is behind it.
+        /// The attempt that ended.
         attempt: Attempt,
-        /// It had been made to yield to this one.
+        /// The job that preempted it.
         preempted_by: Option<JobKey>,
     },
-    /// A job waits a while before its next attempt: the last one ended by a fault not its own.
+    /// A job waits a while before its next attempt, because the last one ended by a fault not its
+    /// own.
     JobDelayed {
         key: JobKey,
-        /// Its next attempt does not start before.
+        /// The earliest start of its next attempt.
         until: Time,
-        /// What was wrong, if its node said so.
+        /// The fault, if its node reported one.
         why: Option<String>,
     },
-    /// A job is held, for too many of its attempts in a row ended by faults not its own.
+    /// A job is held because too many of its attempts in a row ended by faults not its own.
     JobHeldForFaults {
         key: JobKey,
         in_a_row: u32,
-        /// What was wrong with the last, if its node said so.
+        /// The last fault, if its node reported one.
         why: Option<String>,
     },
-    /// What a job waits for of others is another, or further: it may start, or never. Of an array
-    /// all tasks, where none is named. In no story; that is told to the job itself.
+    /// A dependency of a job changed or made progress: the job may now start, or never will. A key
+    /// without an index means all tasks of an array. It has no line in a story: the user finds it
+    /// in the job itself.
     DependencyMoved {
         key: JobKey,
     },
-    /// A finished job left the state, with all its elements.
+    /// A finished job was removed from the state, with all its elements.
     JobForgotten {
         job: JobId,
     },
@@ -201,7 +201,7 @@ pub enum Event {
     NodeSilent {
         name: NodeName,
     },
-    /// A node was given up; its shares ended as Lost.
+    /// A node was given up, and its shares ended as Lost.
     NodeLost {
         name: NodeName,
     },
@@ -211,7 +211,7 @@ pub enum Event {
         by: Uid,
         reason: String,
     },
-    /// Jobs start on a node again.
+    /// Jobs may start on a node again.
     NodeResumed {
         name: NodeName,
         by: Uid,
@@ -219,17 +219,16 @@ pub enum Event {
     ReservationCreated {
         name: ReservationName,
     },
-    /// A booking is another: its nodes, its time, or who may use it.
+    /// A reservation changed: its nodes, its time, or who may use it.
     ReservationChanged {
         name: ReservationName,
         by: Uid,
     },
-    /// A booking was given up.
     ReservationDeleted {
         name: ReservationName,
         by: Uid,
     },
-    /// A booking's time is over.
+    /// A reservation expired.
     ReservationExpired {
         name: ReservationName,
     },
@@ -238,25 +237,26 @@ pub enum Event {
         by: Uid,
         until: Time,
     },
-    /// A controller joins by an invitation.
+    /// A controller joined by an invitation.
     InvitationUsed {
-        /// Who made the invitation.
+        /// The user that made the invitation.
         by: Uid,
-        /// Where the controller is reached.
+        /// The address of the new controller.
         address: String,
     },
-    /// An entry of a round was overtaken by something else. The next round decides anew.
+    /// An entry of a round was refused because the state had changed meanwhile. The next round
+    /// decides again.
     RoundEntryRefused {
-        /// The attempt it would have been, or was to yield.
+        /// The attempt that would have started or yielded.
         id: AttemptId,
         reason: StartRefusal,
     },
-    /// One of many jobs that one command brought was refused; nothing changed by it.
+    /// One job of a submission of many jobs was refused. It changed nothing.
     SubmitRefused {
-        /// Its place among them, from 0.
+        /// Its index in the submission, from 0.
         place: u32,
         refusal: Refusal,
     },
-    /// A command was refused; nothing changed.
+    /// A command was refused. It changed nothing.
     CommandRefused(Refusal),
 }

@@ -1,43 +1,44 @@
-//! Attempts that failed for no fault of their job's: how many in a row, when the next one may
-//! start, and when to stop trying. Never says whose fault it was; `life` does.
+//! Counts of faults, that is of attempts that failed through no fault of the job: how many in a
+//! row, when the next attempt may start, and when to give up. `life` decides what counts as a
+//! fault.
 
 use common::id::Uid;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// The wait after the first faulty attempt; each further one in a row doubles it.
+/// The delay after the first fault. Each further one in a row doubles it.
 pub const BACK_OFF_MIN: Span = Span::from_seconds(10);
 
 pub const BACK_OFF_MAX: Span = Span::from_minutes(10);
 
-/// After so many faulty attempts in a row a job is held.
+/// The number of faults in a row after which a job is held.
 pub const FAULTS_MAX: u32 = 5;
 
-/// After so many faults in a row, without a start that went well between them, a node is drained.
+/// The number of failed starts in a row after which a node is drained.
 pub const NODE_FAULTS_MAX: u32 = 2;
 
-/// Faults that a user may have had a part in count against a node once so many users met one.
+/// Faults that the user may have caused count against a node only if this number of users met one.
 const USERS_MIN: usize = 2;
 
-/// An attempt is to be running so long after it was given its allocation.
+/// The time after its allocation by which an attempt must run.
 pub const START_MAX: Span = Span::from_minutes(5);
 
-/// The longest words of a node that are kept beyond the attempt they are about, in characters.
+/// The maximum length of a node's message that is kept beyond its attempt, in characters.
 const WHY_CHARS_MAX: usize = 200;
 
-/// The faulty attempts of a job, since one ended otherwise or somebody stepped in.
+/// The faults of a job since its last attempt without one, or since a user intervened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
-    /// How many in a row; at least one.
+    /// The number in a row, at least one.
     pub in_a_row: u32,
-    /// No attempt starts before this.
+    /// The earliest start of the next attempt.
     pub not_before: Time,
-    /// What was wrong with the last one, if its node said so.
+    /// The last fault, if its node reported one.
     pub why: Option<String>,
 }
 
 impl Faults {
-    /// One more faulty attempt, which ended then.
+    /// Counts one more fault, of an attempt that ended at `ended_at`.
     #[must_use]
     pub(crate) fn after(before: Option<&Self>, ended_at: Time, why: Option<&str>) -> Self {
         let in_a_row = before.map_or(0, |faults| faults.in_a_row).saturating_add(1);
@@ -50,19 +51,19 @@ impl Faults {
     }
 }
 
-/// The starts on a node that failed by its fault, since one went well there.
+/// The failed starts on a node since its last successful one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NodeFaults {
-    /// How many in a row.
+    /// The number in a row.
     pub in_a_row: u32,
-    /// No user had a part in one of them.
+    /// Whether at least one of them was certainly not caused by the user.
     pub is_clear: bool,
-    /// Whose jobs met them: the first of them, each once.
+    /// The first users whose jobs met them, each once.
     pub users: Vec<Uid>,
 }
 
 impl NodeFaults {
-    /// One more, which a job of this user met.
+    /// Counts one more fault, which a job of this user met.
     pub(crate) fn note(&mut self, user: Uid, is_clear: bool) {
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.is_clear |= is_clear;
@@ -71,7 +72,8 @@ impl NodeFaults {
         }
     }
 
-    /// Is that enough to drain the node? One user alone must not be able to take nodes out.
+    /// Whether the node should be drained. A single user must not be able to take nodes out of
+    /// service.
     #[must_use]
     pub fn are_enough(&self) -> bool {
         let is_nodes_own = self.is_clear || self.users.len() >= USERS_MIN;
@@ -79,13 +81,13 @@ impl NodeFaults {
     }
 }
 
-/// How long a job waits after so many faulty attempts in a row.
+/// The delay after this number of faults in a row.
 fn back_off(in_a_row: u32) -> Span {
     let doubled = 1_u64.checked_shl(in_a_row.saturating_sub(1)).unwrap_or(u64::MAX);
     BACK_OFF_MAX.min(Span(BACK_OFF_MIN.0.saturating_mul(doubled)))
 }
 
-/// A node's words, cut to what is kept.
+/// Shortens a node's message to what is kept.
 pub(crate) fn short(why: &str) -> String {
     why.chars().take(WHY_CHARS_MAX).collect()
 }

@@ -1,9 +1,9 @@
-//! What each user has the controller remember: the bytes of scripts, environments and arguments,
-//! and the tasks that are over. Both are bounded. Follows from the jobs and is not stored. Never
-//! looks into a text.
+//! The memory that each user takes in the controller: the bytes of scripts, environments and
+//! arguments, and the number of finished tasks. Both are limited. The sums are derived from the
+//! jobs and not stored.
 //!
-//! A text counts once for each user, as it is kept once. Of jobs that live all texts are kept; of
-//! those that are over the latest, for a requeue or a look at the script.
+//! A text counts once for each user, since it is kept once. Unfinished jobs keep all texts;
+//! finished ones only the latest, so that they can be requeued and their scripts be shown.
 
 use crate::blobs::Blobs;
 use crate::job::Record;
@@ -17,22 +17,22 @@ use common::unit::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The part of a user's bytes that texts of jobs which are over may take.
+/// The texts of finished jobs may take this fraction of a user's limit: one part in 16.
 const OVER_PART: u64 = 16;
 
-/// What one job takes.
+/// The bytes that one job takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     /// Its script and its environment, which other jobs may share.
     texts: [(BlobHash, u64); 2],
-    /// Its arguments, each with the NUL that ends it.
+    /// Its arguments, each with the NUL that terminates it.
     own: u64,
 }
 
 impl Load {
-    /// Of a job with these texts, each with its length.
+    /// The load of a job with these texts, each with its length.
     pub(crate) fn of(ask: &Ask, texts: [(BlobHash, u64); 2]) -> Self {
-        // No update changes them.
+        // Updates do not change the arguments.
         let own = ask.args.iter().map(|arg| arg.len() as u64 + 1).sum();
         Self { texts, own }
     }
@@ -44,7 +44,7 @@ impl Load {
     }
 }
 
-/// Of some jobs together.
+/// The load of several jobs together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Sum {
     uses: BTreeMap<BlobHash, u32>,
@@ -84,10 +84,10 @@ impl Sum {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct OfUser {
     living: Sum,
-    /// Of jobs that are over and still have their texts: these, the earliest end first.
+    /// Finished jobs that still have their texts; the set has the earliest end first.
     over: Sum,
     with_texts: BTreeSet<(Time, JobId)>,
-    /// All that are over, and how many tasks they have.
+    /// All finished jobs, and the number of their tasks.
     ended: BTreeSet<(Time, JobId)>,
     tasks: u64,
 }
@@ -95,17 +95,17 @@ struct OfUser {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Footprint {
     users: BTreeMap<Uid, OfUser>,
-    /// Of all users the jobs that are over, the earliest end first.
+    /// The finished jobs of all users, the earliest end first.
     ended: BTreeSet<(Time, JobId)>,
 }
 
 impl Footprint {
-    /// A job that was not known before.
+    /// Adds a new job.
     pub(crate) fn take_up(&mut self, record: &Record, blobs: &Blobs) {
         self.of(record).living.add(&Load::kept(record, blobs));
     }
 
-    /// No task of a job lives any more.
+    /// Marks a job as finished.
     fn rest(&mut self, record: &Record, blobs: &Blobs) {
         let (load, of) = (Load::kept(record, blobs), self.of(record));
         of.living.remove(&load);
@@ -114,7 +114,7 @@ impl Footprint {
         self.note_over(record);
     }
 
-    /// A task of a job that was over lives again.
+    /// Marks a finished job as unfinished again.
     fn revive(&mut self, record: &Record, blobs: &Blobs) {
         let (load, of) = (Load::kept(record, blobs), self.of(record));
         of.over.remove(&load);
@@ -123,14 +123,14 @@ impl Footprint {
         self.note_gone(record);
     }
 
-    /// A job that is over has lost its texts.
+    /// Subtracts the texts of a finished job.
     fn lose_texts(&mut self, record: &Record, blobs: &Blobs) {
         let (load, of) = (Load::kept(record, blobs), self.of(record));
         of.over.remove(&load);
         of.with_texts.remove(&ended(record));
     }
 
-    /// A job that is over is forgotten. Its texts are still kept, if it has them.
+    /// Removes a finished job. Its texts must still be in `blobs`, if it has them.
     pub(crate) fn forget(&mut self, record: &Record, blobs: &Blobs) {
         let uid = record.spec.owner.uid;
         if self.of(record).with_texts.contains(&ended(record)) {
@@ -142,7 +142,7 @@ impl Footprint {
         }
     }
 
-    /// What a state that was read has of a job.
+    /// Adds a job from a state that was read.
     pub(crate) fn read(&mut self, record: &Record, blobs: &Blobs, (lives, texts): (bool, bool)) {
         if lives {
             return self.take_up(record, blobs);
@@ -155,12 +155,13 @@ impl Footprint {
         }
     }
 
-    /// Of each user the bytes of jobs that live, of jobs that are over, and how many tasks are.
+    /// For each user the bytes of unfinished jobs, the bytes of finished jobs, and the number of
+    /// finished tasks.
     pub(crate) fn sums(&self) -> impl Iterator<Item = (Uid, [u64; 3])> + '_ {
         self.users.iter().map(|(uid, of)| (*uid, [of.living.bytes, of.over.bytes, of.tasks]))
     }
 
-    /// All jobs that are over, with the time since when they are, the earliest end first.
+    /// All finished jobs with the time of their end, the earliest first.
     pub(crate) fn ended(&self) -> impl Iterator<Item = (Time, JobId)> + '_ {
         self.ended.iter().copied()
     }
@@ -186,13 +187,13 @@ impl Footprint {
     }
 }
 
-/// When all of a job was over, and which it is.
+/// The time at which the last element of a job ended, with the job's id.
 pub(crate) fn ended(record: &Record) -> (Time, JobId) {
     let last = record.elements.values().filter_map(|element| element.done_at).max();
     (last.unwrap_or_default(), record.id)
 }
 
-/// May this user have jobs that live, and take so much, beside those there are?
+/// Checks that a user may have these jobs besides the unfinished ones.
 ///
 /// # Errors
 /// [`Refusal::NoRoom`].
@@ -208,10 +209,10 @@ pub(crate) fn check_room(state: &State, uid: Uid, loads: &[Load]) -> Result<(), 
     Err(Refusal::NoRoom(NoRoom::TooMuchText { held, more, limit }))
 }
 
-/// May a job that is over live again? It needs its script.
+/// Checks that a finished job can be requeued. It needs its script.
 ///
 /// # Errors
-/// [`Refusal::TextsGone`], and as of [`check_room`].
+/// [`Refusal::TextsGone`], and the errors of [`check_room`].
 pub(crate) fn check_revival(state: &State, record: &Record) -> Result<(), Refusal> {
     if state.textless.contains(&record.id) {
         return Err(Refusal::TextsGone { job: record.id });
@@ -222,15 +223,15 @@ pub(crate) fn check_revival(state: &State, record: &Record) -> Result<(), Refusa
     check_room(state, record.spec.owner.uid, &[Load::kept(record, &state.blobs)])
 }
 
-/// No task of a job lives any more.
+/// Marks a job as finished.
 pub(crate) fn rest(state: &mut State, job: JobId) {
     if let Some(record) = state.jobs.get(&job) {
         state.footprint.rest(record, &state.blobs);
     }
 }
 
-/// Of the jobs of a user that are over the earliest lose their texts, where there are too many.
-/// Never at once when a job is over: accounting reads it after that.
+/// Drops texts of a user's finished jobs, the earliest first, until they are within the limit. Not
+/// called when a job ends, since accounting reads the job after that.
 pub(crate) fn prune(state: &mut State, uid: Uid) {
     let most = state.user_bounds().text.0 / OVER_PART;
     loop {
@@ -253,7 +254,7 @@ fn lose_texts(state: &mut State, job: JobId) {
     state.textless.insert(job);
 }
 
-/// A task of a job lives again, before it is counted among the living.
+/// Marks a finished job as unfinished again, before its task is counted as such.
 pub(crate) fn revive(state: &mut State, job: JobId) {
     if !state.is_all_done(job) {
         return;
@@ -263,8 +264,8 @@ pub(crate) fn revive(state: &mut State, job: JobId) {
     }
 }
 
-/// The jobs of a user that are over and too many, the earliest end first. The last one is never
-/// too much.
+/// The finished jobs of a user that exceed the limit, the earliest end first. The last one is
+/// always kept.
 pub(crate) fn surplus(state: &State, uid: Uid) -> Vec<JobId> {
     let Some(of) = state.footprint.users.get(&uid) else { return Vec::new() };
     let (most, mut tasks) = (u64::from(state.user_bounds().done_tasks), of.tasks);
@@ -279,7 +280,7 @@ pub(crate) fn surplus(state: &State, uid: Uid) -> Vec<JobId> {
     surplus
 }
 
-/// The users who have jobs, running or finished.
+/// The users with running, waiting or finished jobs.
 pub(crate) fn users(state: &State) -> Vec<Uid> {
     state.footprint.users.keys().copied().collect()
 }

@@ -1,5 +1,5 @@
-//! What accounting writes down: runs that are over, and when nodes came, went and were drained.
-//! Read from the state right after the events that tell of it. Never remembers anything itself.
+//! Records for accounting: ended runs, and changes of nodes. They are read from the state right
+//! after the events that announce them.
 
 use crate::event::Event;
 use crate::job::{Earlier, Element, Record, Run};
@@ -16,10 +16,10 @@ use common::unit::{Cpus, Gpus};
 use common::wire::api::HistoryRun;
 use serde::{Deserialize, Serialize};
 
-/// Slurm's word, and its letters, for a run whose user asked for another one (man sacct).
+/// Slurm's name and code for a run that a user requeued (man sacct).
 const REQUEUED: (&str, &str) = ("REQUEUED", "RQ");
 
-/// How a node is, since a moment.
+/// The condition of a node from a time on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeChange {
     pub name: NodeName,
@@ -29,17 +29,17 @@ pub struct NodeChange {
     pub standing: Standing,
 }
 
-/// How a node is, for a report on its time.
+/// The condition of a node, for reports on its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Standing {
-    /// In use, or ready for it.
+    /// In use, or ready for use.
     Up,
-    /// In contact, and nothing new starts there.
+    /// In contact, but no new jobs start.
     Drained,
     Down,
 }
 
-/// The runs that these events say are over. The state is that right after them.
+/// The runs that ended by these events. The state must be the one right after them.
 #[must_use]
 pub fn ended(state: &State, events: &[Event]) -> Vec<HistoryRun> {
     let over = events.iter().filter_map(|event| match event {
@@ -57,15 +57,14 @@ pub fn ended(state: &State, events: &[Event]) -> Vec<HistoryRun> {
     over.collect()
 }
 
-/// Steps of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedSteps {
     pub id: AttemptId,
     pub steps: Vec<StepRecord>,
 }
 
-/// The steps that these events tell of. No state remembers them: who misses the events asks
-/// another controller's accounting.
+/// The steps that ended by these events. The state does not keep them: a controller that missed the
+/// events gets them from another controller's accounting.
 pub fn ended_steps(events: &[Event]) -> impl Iterator<Item = EndedSteps> + '_ {
     events.iter().filter_map(|event| match event {
         Event::JobStepsEnded { id, steps } => Some(EndedSteps { id: *id, steps: steps.clone() }),
@@ -73,8 +72,8 @@ pub fn ended_steps(events: &[Event]) -> impl Iterator<Item = EndedSteps> + '_ {
     })
 }
 
-/// Every run that is over, of all jobs the state still keeps: as far back as a replica that goes on
-/// from a snapshot can know by itself.
+/// Every ended run of all jobs in the state, which is as far back as a replica that continues from
+/// a snapshot can know by itself.
 pub fn all_ended(state: &State) -> impl Iterator<Item = HistoryRun> + '_ {
     let elements = state.jobs().flat_map(|record| {
         record.elements.iter().map(move |(index, element)| (record, element, record.key(*index)))
@@ -85,7 +84,7 @@ pub fn all_ended(state: &State) -> impl Iterator<Item = HistoryRun> + '_ {
     })
 }
 
-/// How the nodes are that these events tell of.
+/// The condition of the nodes that these events concern.
 #[must_use]
 pub fn changed_nodes(state: &State, events: &[Event]) -> Vec<NodeChange> {
     let names = events.iter().filter_map(|event| match event {
@@ -99,12 +98,12 @@ pub fn changed_nodes(state: &State, events: &[Event]) -> Vec<NodeChange> {
     names.filter_map(|name| state.node(name)).map(|node| change(state, node)).collect()
 }
 
-/// How all nodes are.
+/// The condition of all nodes.
 pub fn all_nodes(state: &State) -> impl Iterator<Item = NodeChange> + '_ {
     state.nodes().map(|(_, node)| change(state, node))
 }
 
-/// Every run that is not over, as if it were now: what it has used so far.
+/// Every run that has not ended, with its usage until `now`.
 pub fn running(state: &State, now: Time) -> impl Iterator<Item = HistoryRun> + '_ {
     let alive = state.live().filter_map(|key| Some((key, state.element(key)?)));
     let running = alive.filter(|(_, (_, element))| element.run.is_some());
@@ -122,7 +121,7 @@ fn change(state: &State, node: &NodeRecord) -> NodeChange {
     NodeChange { name, at, cpus: inventory.cpu_count(), gpus: inventory.gpu_count(), standing }
 }
 
-/// An attempt that another one followed, or is to follow.
+/// An earlier attempt of an element that was requeued.
 fn behind(state: &State, (record, key): (&Record, JobKey), earlier: &Earlier) -> HistoryRun {
     let outcome = earlier.run.end.as_ref().map_or(Outcome::Cancelled, |end| end.outcome);
     let element = Element {
@@ -136,7 +135,7 @@ fn behind(state: &State, (record, key): (&Record, JobKey), earlier: &Earlier) ->
     of(state, (record, &element, key), true, earlier.over_at)
 }
 
-/// The last attempt of an element that is Done; of one that never started, none.
+/// The last attempt of an element that is Done. If it never started, a record without a run.
 fn last(state: &State, (record, element, key): (&Record, &Element, JobKey)) -> Option<HistoryRun> {
     let over_at = element.done_at.filter(|_| element.phase == Phase::Done)?;
     Some(of(state, (record, element, key), false, over_at))
@@ -167,14 +166,14 @@ fn of(
     }
 }
 
-/// What an allocation kept from others until then: each share until its node let go.
+/// What an allocation kept from others until then, each share until its node released it.
 fn kept(run: &Run, until: Time) -> Used {
     let all = run.allocation.shares();
     let sum = |used: Used, (rank, share): (usize, &Share)| {
         used.and(Used::by(share, until.since(run.since(rank))))
     };
     match run.kept {
-        // Of a run that is over the phases are emptied: nothing is left to add.
+        // The phases of an ended run are gone, so nothing is added.
         Some(kept) => {
             let held = all.iter().enumerate().zip(&run.shares);
             held.filter(|(_, phase)| !phase.is_over()).map(|(share, _)| share).fold(kept, sum)

@@ -1,6 +1,6 @@
-//! The judge: a stranger that looks at a state and says what is wrong with it. It adds up again,
-//! from the jobs alone, what the rest of the state should be; and over time it follows each job
-//! along the table of transitions. It shares no code with what it judges. Never mends anything.
+//! The judge: an independent check of the state. From the jobs alone it recomputes what the rest of
+//! the state should be, and over time it compares each job with the table of transitions. It shares
+//! no code with what it judges.
 
 mod awaited;
 mod bookings;
@@ -16,7 +16,7 @@ use common::id::{Attempt, JobKey};
 use common::job::{Launch, Outcome, Phase};
 use std::collections::BTreeSet;
 
-/// Everything that is wrong with a state, each in a sentence. Empty is good.
+/// Every violation in a state, as a sentence. Empty if the state is sound.
 #[must_use]
 pub fn check(state: &State) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -63,7 +63,7 @@ fn check_record(state: &State, record: &Record, wrong: &mut Vec<String>) {
     }
 }
 
-/// No id is two jobs', nor given later again.
+/// Ids are unique, and none is given again later.
 fn check_numbers(state: &State, wrong: &mut Vec<String>) {
     let mut before = 0_u64;
     for record in state.jobs() {
@@ -78,7 +78,7 @@ fn check_numbers(state: &State, wrong: &mut Vec<String>) {
     }
 }
 
-/// What in an element does not go with its phase.
+/// The parts of an element that contradict its phase.
 fn faults(element: &Element, launch: Launch, in_set: bool) -> Vec<&'static str> {
     let mut faults = Vec::new();
     let mut demand = |holds: bool, fault: &'static str| {
@@ -146,8 +146,8 @@ fn faults(element: &Element, launch: Launch, in_set: bool) -> Vec<&'static str> 
     faults
 }
 
-/// What must hold of shares that were given to a run that ran: those from `begun` to `first` join
-/// it, those behind leave.
+/// The invariants of shares that were given to a running job. Those from `begun` to `first` are
+/// joining, those after them are leaving.
 fn growth(run: &Run, (begun, first): (usize, usize), lives: bool) -> [(bool, &'static str); 6] {
     let (joining, grown) = (run.joining as usize, run.grown.len());
     let joiners = &run.shares[begun..first];
@@ -164,7 +164,7 @@ fn growth(run: &Run, (begun, first): (usize, usize), lives: bool) -> [(bool, &'s
     ]
 }
 
-/// The index of the living against the jobs themselves.
+/// The index of unfinished elements agrees with the jobs.
 fn check_live(state: &State, wrong: &mut Vec<String>) {
     let mut alive = BTreeSet::new();
     for record in state.jobs() {
@@ -194,7 +194,7 @@ fn check_queues(state: &State, wrong: &mut Vec<String>) {
     }
 }
 
-/// Nothing is charged for a time to come, or to nobody.
+/// No usage lies in the future, and no user is listed without usage.
 fn check_usage(state: &State, wrong: &mut Vec<String>) {
     for (whom, hours) in state.usage().iter() {
         if hours.is_empty() {
@@ -206,7 +206,7 @@ fn check_usage(state: &State, wrong: &mut Vec<String>) {
     }
 }
 
-/// An acknowledged request leads to its job, and to that of the same user.
+/// An answered request refers to a job of the same user.
 fn check_requests(state: &State, wrong: &mut Vec<String>) {
     let mut answered = BTreeSet::new();
     for (uid, key, request) in state.requests() {

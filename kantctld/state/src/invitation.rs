@@ -1,41 +1,42 @@
-//! What lets one controller in: made by an operator, for a while and for one use. Kept as the hash
-//! of the secret: who reads a state or a backup cannot join by it.
+//! An invitation for one controller to join, made by an operator for a limited time and a single
+//! use. Only the hash of the secret is stored, so that a reader of the state or a backup cannot
+//! join with it.
 
 use crate::remembered::State;
 use common::id::Uid;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// At most this number may be open at once: no cluster has as many controllers.
+/// The maximum number of open invitations; no cluster has as many controllers.
 pub const OPEN_MAX: usize = 64;
-/// No invitation is good for longer.
+/// The maximum lifetime of an invitation.
 pub const LASTS_MAX: Span = Span::from_seconds(7 * 86_400);
 
-/// One invitation, by the hash of its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
     pub by: Uid,
-    /// Good before this time.
+    /// The time of expiry.
     pub until: Time,
-    /// The address of the controller that used it; kept until its time is over, so that an answer
-    /// that was lost can be given again.
+    /// The address of the controller that used it. Kept until the invitation expires, so that a
+    /// lost answer can be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_by: Option<String>,
 }
 
 impl State {
-    /// An invitation by the hash of its secret; none whose time is over.
+    /// The invitation with this hash of the secret; `None` if it has expired.
     #[must_use]
     pub fn invitation(&self, hash: &str) -> Option<&Invitation> {
         self.invitations.get(hash).filter(|invitation| invitation.until > self.now)
     }
 
-    /// Closes all invitations: for a state that goes on from a backup, after which some were used.
+    /// Removes all invitations. For a state restored from a backup, after which some may have been
+    /// used.
     pub fn close_invitations(&mut self) {
         self.invitations.clear();
     }
 
-    /// All invitations; one that is over stays for up to a minute.
+    /// All invitations. An expired one may remain for up to a minute.
     pub fn invitations(&self) -> impl Iterator<Item = &Invitation> {
         self.invitations.values()
     }

@@ -1,6 +1,6 @@
-//! What the state keeps of a job: one record for each submission, with one element for the job, or
-//! one for each task of an array. A waiting element is a few dozen bytes.
-//! Never moves a job by itself: `life` does, and only along `common::job::state::TRANSITIONS`.
+//! The stored form of a job: one record for each submission, with one element for a single job, or
+//! one for each array task. A waiting element takes a few dozen bytes. Only `life` changes the
+//! phase, and only along `common::job::state::TRANSITIONS`.
 
 mod elements;
 mod end;
@@ -32,140 +32,134 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub id: JobId,
-    /// How many ids after its own are those of its tasks; 0 of a job that is no array.
+    /// The number of ids after the job's own that belong to its tasks; 0 if it is no array.
     #[serde(default, skip_serializing_if = "is_default")]
     pub numbers: u32,
-    /// Which component of a set it is; `None`: of none. Never of an array.
+    /// The job's place in its set; `None` if it is in none. An array is never in a set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<SetPlace>,
-    /// What all its elements share.
+    /// Shared by all elements.
     pub spec: Spec,
-    /// All groups of its owner when it was accepted.
+    /// All groups of the owner when the job was accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Gid>,
-    /// The node that vouched for its owner, if the request came from one.
+    /// The node that authenticated the owner, if the request came from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<NodeName>,
-    /// When it was accepted.
     pub submitted_at: Time,
-    /// How far each term of its dependency is, in its order; none without one.
+    /// The state of each term of the dependency, in the order of the terms; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standing: Vec<TermState>,
-    /// What happened to all of an array at once: its tasks share what was asked for.
+    /// What happened to a whole array, whose tasks share one request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub story: Vec<StoryLine>,
-    /// The job itself under `None`, or the tasks of the array. Never empty.
+    /// A single job under `None`, or the tasks of an array. Never empty.
     pub elements: Elements,
 }
 
-/// A job, or one task of an array.
+/// A single job, or one array task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Element {
     pub phase: Phase,
-    /// May not start, by wish of its user or an operator.
+    /// Whether its user or an operator keeps it from starting.
     #[serde(default, skip_serializing_if = "is_default")]
     pub held: bool,
-    /// The hold is an operator's, and only an operator may end it.
+    /// Whether an operator holds it, so that only an operator can release it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub held_by_operator: bool,
-    /// When it was last let go after a hold: while held it does not age.
+    /// When it was last released from a hold. A held job gains no age.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub released_at: Option<Time>,
-    /// How often it was started.
+    /// The number of times that it was started.
     pub attempt: Attempt,
-    /// The current attempt, or the last one of an element that is Done. Never of a waiting one.
+    /// The current attempt, or the last one if the element is Done. `None` while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<Run>>,
-    /// Its last attempts before that one, at most [`EARLIER_MAX`], oldest first: for accounting,
-    /// where a replica goes on from a snapshot that has them and not from the events.
+    /// The attempts before that one, at most [`EARLIER_MAX`], the oldest first. They are for the
+    /// accounting of replicas that continue from a snapshot and did not see the events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Box<Past>>,
-    /// Where a place is kept for it, while it moves.
+    /// The nodes that are kept for it while it moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moving: Option<Box<Moving>>,
-    /// Its faulty attempts in a row. Of none that is Done.
+    /// The faulty attempts in a row. `None` if the element is Done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Box<Faults>>,
-    /// How it ended, once Done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// When it became Done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Time>,
-    /// What happened to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub story: Vec<StoryLine>,
 }
 
-/// One attempt of an element.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What it was given; whole for the record, also when nodes have let go, less what it gave up.
+    /// All nodes that it was given, without those that it gave up. Nodes stay in it after they
+    /// released the job.
     pub allocation: Arc<Allocation>,
-    /// How far each share is, in the allocation's order. Emptied once Done.
+    /// The phase of each share, in the order of the allocation. Empty once the element is Done.
     pub shares: Vec<SharePhase>,
-    /// When it was given its allocation.
     pub allocated_at: Time,
-    /// When it began to run.
     #[serde(default)]
     pub running_at: Option<Time>,
-    /// Since when it is suspended, while it is.
+    /// The begin of the current suspension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Time>,
-    /// How long it was suspended before.
+    /// The total time of earlier suspensions.
     #[serde(default, skip_serializing_if = "Span::is_zero")]
     pub suspended: Span,
-    /// When somebody last said that all its work so far is saved.
+    /// The time of the last checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_at: Option<Time>,
-    /// Rises whenever it is given another size while it runs.
+    /// Increases with each change of size while it runs.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resized: u32,
-    /// The job that it gives nodes up for, until those have let go.
+    /// The job for which it gives nodes up, until they have released it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gives_to: Option<JobKey>,
-    /// When those of its shares were given to it that it did not begin with: they are the last.
+    /// When the shares were given that it did not begin with. They are the last shares.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grown: Vec<Given>,
-    /// So many of those that it goes on with, the last ones, join it: not all of them run.
+    /// The number of nodes that are joining: the last ones of those that stay.
     #[serde(default, skip_serializing_if = "is_default")]
     pub joining: u32,
-    /// Fewer join it than were to: orders with this size's number say more nodes than it will have.
+    /// Whether fewer nodes join than were given. The orders of the joining nodes then show more
+    /// nodes than the job will have.
     #[serde(default, skip_serializing_if = "is_default")]
     pub joins_less: bool,
-    /// How often in a row nodes failed to join it.
+    /// The number of failures to join in a row.
     #[serde(default, skip_serializing_if = "is_default")]
     pub join_failures: u32,
-    /// It is given no more nodes before then, since some failed to join it.
+    /// The job gets no more nodes before this time, after failures to join.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grows_after: Option<Time>,
-    /// It grows to no more than this: somebody made it so small.
+    /// The maximum to which it grows, because a user shrank it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks_max: Option<Tasks>,
-    /// Nodes that let go of it while it went on. They know it as over: none of them is given to it
-    /// again.
+    /// Nodes that released it while it ran on. They know it as ended, so it never gets them again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub had: BTreeSet<NodeName>,
-    /// How it ends, once that is decided.
+    /// The decided end.
     #[serde(default)]
     pub end: Option<End>,
-    /// What its ended shares used: CPU time summed, the highest memory peak of a node.
+    /// The usage of its ended shares: CPU time as a sum, and the highest memory peak of a node.
     #[serde(default)]
     pub usage: Usage,
-    /// What its ended shares kept from others, each until its node let go; `None`: none has, or an
-    /// older release did not write it down.
+    /// What its ended shares kept from others, each until its node released it; `None` if none has
+    /// ended, or an older release did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Used>,
 }
 
-/// Is it as it is where nothing is said? Then it is not stored.
+/// Used to leave default values out of the serialized form.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
 impl Record {
-    /// The plain number of one of its elements (SLURM_JOB_ID): of a task its own, after the
-    /// array's; `None` of tasks that have none.
+    /// The number of an element (SLURM_JOB_ID). A task has one of its own after the array's; `None`
+    /// for tasks without one.
     #[must_use]
     pub fn number(&self, index: Option<ArrayIndex>) -> Option<JobId> {
         let Some(index) = index else { return Some(self.id) };
@@ -174,7 +168,6 @@ impl Record {
         (place < self.numbers).then_some(JobId(number))
     }
 
-    /// The key of one of its elements.
     #[must_use]
     pub const fn key(&self, index: Option<ArrayIndex>) -> JobKey {
         JobKey { job: self.id, index }
@@ -200,19 +193,19 @@ impl Element {
         }
     }
 
-    /// Its current (or, once Done, last) attempt.
+    /// The current attempt, or the last one if the element is Done.
     #[must_use]
     pub const fn attempt_id(&self, key: JobKey) -> AttemptId {
         AttemptId { key, attempt: self.attempt }
     }
 
-    /// The attempt its next start will be.
+    /// The number of the next attempt.
     #[must_use]
     pub const fn next_attempt(&self) -> Attempt {
         Attempt(self.attempt.0.saturating_add(1))
     }
 
-    /// Lays its current attempt aside: it was over at `over_at`, and another one is to come.
+    /// Moves the current attempt, which ended at `over_at`, to the earlier ones.
     pub(crate) fn set_aside(&mut self, over_at: Time) {
         let Some(mut run) = self.run.take() else { return };
         run.shares = Vec::new();
@@ -223,12 +216,13 @@ impl Element {
         past.push(Earlier { attempt: self.attempt, run: *run, over_at });
     }
 
-    /// Its attempts before the current one, as far as they are kept, oldest first.
+    /// The earlier attempts that are kept, the oldest first.
     pub fn past(&self) -> impl Iterator<Item = &Earlier> {
         self.earlier.iter().flat_map(|past| &past.0)
     }
 
-    /// Moves along the table of transitions. False, and nothing changes, if it does not allow that.
+    /// Changes the phase along the table of transitions. Returns false and changes nothing if the
+    /// table does not allow it.
     #[must_use]
     pub(crate) fn follow(&mut self, change: Change) -> bool {
         match self.phase.after(change) {
@@ -242,8 +236,8 @@ impl Element {
 }
 
 impl Run {
-    /// When it ends at the latest: by its time limit or its deadline, whichever is sooner. `None`:
-    /// it has neither, or stands still, and its time limit with it.
+    /// The latest end by its time limit or its deadline. `None` if it has neither, or only a time
+    /// limit and is suspended.
     #[must_use]
     pub fn ends_by(&self, ask: &Ask) -> Option<Time> {
         let began = self.running_at.unwrap_or(self.allocated_at);
@@ -278,14 +272,14 @@ impl Run {
         }
     }
 
-    /// It does not stand still any more.
+    /// Ends a suspension.
     pub(crate) fn wake(&mut self, now: Time) {
         if let Some(since) = self.suspended_at.take() {
             self.suspended = self.suspended + now.since(since);
         }
     }
 
-    /// The place of a node in the allocation: its rank.
+    /// The rank of a node: its position in the allocation.
     #[must_use]
     pub fn rank(&self, node: &NodeName) -> Option<usize> {
         self.allocation.shares().iter().position(|s| s.node == *node)

@@ -1,5 +1,5 @@
-//! How long and how much is remembered: bounds on what one user has, what is gone of jobs that are
-//! over, and requests that were answered. Never forgets anything itself.
+//! Retention: the limits of a user, the texts of finished jobs that are gone, and the requests that
+//! were answered.
 
 use crate::command::UserBounds;
 use crate::remembered::{KnownRequest, State};
@@ -7,18 +7,18 @@ use common::id::{JobId, RequestKey, Uid};
 use common::time::{Span, Time};
 use std::collections::BTreeSet;
 
-/// A submission whose answer was lost comes again within this time, and is the same job then, also
-/// where that is forgotten.
+/// A submission whose answer was lost may be repeated within this time and returns the same job,
+/// even if that job is forgotten.
 const REQUEST_KEPT: Span = Span::from_minutes(10);
 
 impl State {
-    /// Bounds on what one user has the controller remember.
+    /// The limits on what the controller keeps for one user.
     #[must_use]
     pub fn user_bounds(&self) -> UserBounds {
         self.settings().map(|settings| settings.user_bounds).unwrap_or_default()
     }
 
-    /// Everything that was over since then is remembered.
+    /// The time since which no ended job has been forgotten.
     #[must_use]
     pub fn remembered_since(&self) -> Time {
         let kept = self.settings().map(|settings| settings.done_jobs_kept).unwrap_or_default();
@@ -27,13 +27,13 @@ impl State {
         by_age.max(by_count.unwrap_or_default())
     }
 
-    /// Is this job over, and without its script?
+    /// Whether this job has ended and its script is no longer kept.
     #[must_use]
     pub fn is_textless(&self, job: JobId) -> bool {
         self.textless.contains(&job)
     }
 
-    /// A request that was answered before.
+    /// A request that was already answered.
     #[must_use]
     pub fn request(&self, uid: Uid, key: &RequestKey) -> Option<&KnownRequest> {
         self.requests.get(&uid)?.get(key)
@@ -43,15 +43,15 @@ impl State {
         self.requests.iter().flat_map(|(uid, keys)| keys.iter().map(|(k, r)| (*uid, k, r)))
     }
 
-    /// The jobs whose requests are forgotten next: those that are forgotten, once their requests do
-    /// not come again, and those that live for longer than finished ones are kept.
+    /// The jobs whose requests are forgotten next: forgotten jobs whose requests are not repeated
+    /// any more, and jobs whose requests are older than the time for which finished jobs are kept.
     pub(crate) fn old_requests(&self, now: Time) -> impl Iterator<Item = JobId> + '_ {
         let kept = self.settings().map(|settings| settings.done_jobs_kept);
         let is_old = move |job: &JobId, most: Span| {
             let known = self.asked.get(job).and_then(|(uid, key)| self.request(*uid, key));
             kept.is_some_and(|kept| known.is_none_or(|known| known.at + kept.min(most) <= now))
         };
-        // Ids rise with time.
+        // Ids increase with time.
         let of_user = move |jobs: &'_ BTreeSet<JobId>| -> Vec<JobId> {
             jobs.iter().copied().take_while(|job| is_old(job, REQUEST_KEPT)).collect()
         };

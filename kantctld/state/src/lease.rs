@@ -1,13 +1,12 @@
-//! Jobs that live on a lease: only as long as whoever waits for them says so. Never counts the
-//! time; the leader does, and the command `LeaseOver` ends one.
+//! Jobs with a lease, which live only as long as their client renews it. The leader measures the
+//! time, and the command `LeaseOver` ends such a job.
 
 use crate::remembered::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Span;
 
-/// The jobs whose lease may run out, and how long each is: those that wait or live. Costs nothing
-/// for all others.
+/// The unfinished jobs with a lease, and its length. Jobs without a lease cost nothing.
 pub fn leased(state: &State) -> impl Iterator<Item = (JobKey, Span)> + '_ {
     state.living.leased().filter_map(|key| {
         let (record, element) = state.element(key)?;

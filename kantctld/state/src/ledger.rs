@@ -1,9 +1,9 @@
-//! The ledger: which attempt holds which CPUs, memory and GPUs of which node. The only place that
-//! writes this down, and the last word on whether something is free: what does not fit is refused,
-//! whoever decided it. Never decides who should hold what.
+//! The ledger: which attempt holds which CPUs, memory and GPUs of which node. This is the only
+//! record of allocations, and the final check: what does not fit is refused, even if a round
+//! decided it.
 //!
-//! What is held stays held when a node's inventory shrinks under it; only new takings are measured
-//! against the inventory there is now.
+//! An allocation stays valid when a node's inventory shrinks below it. Only new allocations are
+//! checked against the current inventory.
 
 use common::cpuset::CpuSet;
 use common::id::{Attempt, AttemptId, GpuIndex, JobKey, NodeName};
@@ -14,118 +14,117 @@ use common::unit::{Bytes, GpuMilli, Tasks};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who holds what. Nodes where nothing is held are not named.
+/// All allocations. Nodes without allocations are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Ledger {
     nodes: BTreeMap<NodeName, Holdings>,
 }
 
-/// What is held on one node.
+/// The allocations on one node.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Holdings {
     holders: BTreeMap<AttemptId, Held>,
     cpus: CpuSet,
     memory: Bytes,
-    /// All GPUs of which something is held.
+    /// All GPUs that are allocated, wholly or in part.
     gpus: BTreeSet<GpuIndex>,
-    /// How much is held of those that are shared.
+    /// The allocated part of each shared GPU.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     parts: BTreeMap<GpuIndex, GpuMilli>,
 }
 
-/// What one attempt holds on one node.
+/// The allocation of one attempt on one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     pub cpus: CpuSet,
     pub memory: Bytes,
     pub gpus: BTreeSet<GpuIndex>,
-    /// So much of each of them; `None`: all.
+    /// The part of each GPU; `None` if the GPUs are held whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_milli: Option<GpuMilli>,
-    /// Nothing else may run beside it.
+    /// No other attempt may run on the node.
     pub exclusive: bool,
 }
 
-/// Why a start of a round could not be carried out. The next round decides anew.
+/// The reason why an entry of a round could not be carried out. The next round decides again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum StartRefusal {
     #[error("there is no such job")]
     UnknownJob,
-    /// It does not wait any more.
     #[error("it is {0}")]
     NotPending(Phase),
-    /// The round thought of another attempt.
+    /// The round referred to another attempt.
     #[error("its next attempt is {next}")]
     OtherAttempt { next: Attempt },
     #[error("it is held")]
     Held,
-    /// What it waits for of other jobs has not come.
+    /// The job's dependencies are not satisfied.
     #[error("it waits for other jobs")]
     Awaits,
     #[error("there is no node {0}")]
     UnknownNode(NodeName),
-    /// Drained or out of contact meanwhile.
+    /// The node was drained or lost contact meanwhile.
     #[error("node {0} takes no new jobs now")]
     NodeUnusable(NodeName),
-    /// More, or other things, than the node has.
+    /// The node lacks some of the resources.
     #[error("node {0} does not have all of that")]
     NotThere(NodeName),
-    /// Taken by somebody else.
+    /// Another attempt holds some of the resources.
     #[error("some of that is taken on node {0}")]
     Taken(NodeName),
-    /// The node is wanted whole, or another job has it whole.
+    /// The job wants the whole node, or another job has it whole.
     #[error("node {0} cannot be shared")]
     NotShared(NodeName),
-    /// A share without a CPU, with a GPU twice, or with more of a GPU than there is.
+    /// A share without a CPU or a task, with a GPU twice, or with an invalid part of a GPU.
     #[error("the share on node {0} makes no sense")]
     Malformed(NodeName),
-    /// Fewer tasks than it is content with, or more than it asked for.
+    /// The number of tasks is outside the job's range.
     #[error("it asked for {least} to {most} tasks and would get {given}")]
     OtherTasks {
-        /// It is content with so many.
+        /// The minimum of the job.
         least: Tasks,
-        /// It asked for so many.
+        /// The maximum of the job.
         most: Tasks,
-        /// It would get so many.
+        /// The number that the job would get.
         given: Tasks,
     },
-    /// Another part than it asked for, or parts of another number of GPUs.
+    /// The part of a GPU or the number of GPUs differs from the request.
     #[error("it asked for other parts of GPUs than it would get on node {0}")]
     OtherPart(NodeName),
-    /// Its deadline is over.
     #[error("its deadline is over")]
     DeadlineOver,
-    /// An entry of its group could not start.
+    /// Another entry of the group could not start.
     #[error("job {0}, with which it starts, could not")]
     GroupBroken(JobKey),
-    /// One component of a set without the others.
+    /// The entry has only some components of a set.
     #[error("it starts only with all components of its set")]
     NotWhole,
-    /// It stands twice in its group.
+    /// The job is in its group twice.
     #[error("it stands twice in its group")]
     TwiceInGroup,
-    /// A victim that is not this attempt any more, or holds nothing.
+    /// The victim is not this attempt any more, or holds nothing to give up.
     #[error("it holds nothing that could be given up")]
     NothingToYield,
-    /// It is another attempt, does not run, does not grow, or some of its nodes come or go.
+    /// The attempt is no longer current, does not run, does not grow, or has nodes that join or
+    /// leave.
     #[error("it does not run as it did, or takes no more nodes")]
     DoesNotGrow,
-    /// A node that this attempt has or had.
+    /// The attempt has or had this node.
     #[error("it has or had node {0} already")]
     HadBefore(NodeName),
-    /// The job it is to yield to does not wait any more.
+    /// The preemptor does not wait any more.
     #[error("job {0}, which it was to yield to, does not wait any more")]
     NobodyWaits(JobKey),
 }
 
 impl Ledger {
-    /// What is held on a node; `None`: nothing.
+    /// The allocations on a node; `None` if there are none.
     #[must_use]
     pub fn on(&self, node: &NodeName) -> Option<&Holdings> {
         self.nodes.get(node)
     }
 
-    /// Every node where something is held.
+    /// Every node with allocations.
     pub fn nodes(&self) -> impl Iterator<Item = (&NodeName, &Holdings)> {
         self.nodes.iter()
     }
@@ -135,10 +134,10 @@ impl Ledger {
         self.on(node).into_iter().flat_map(|h| h.holders.keys().copied())
     }
 
-    /// Could this share be taken now?
+    /// Checks that a share could be allocated now.
     ///
     /// # Errors
-    /// What is in the way.
+    /// The reason why it could not.
     pub fn check(
         &self,
         share: &Share,
@@ -171,7 +170,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes a share down that was checked.
+    /// Records a share that was checked.
     pub(crate) fn take(&mut self, id: AttemptId, share: &Share, exclusive: bool) {
         let gpus = share.gpus.iter().copied().collect();
         let (cpus, memory, gpu_milli) = (share.cpus.clone(), share.memory, share.gpu_milli);
@@ -181,7 +180,7 @@ impl Ledger {
         holdings.sum();
     }
 
-    /// Frees what an attempt holds on a node.
+    /// Frees all that an attempt holds on a node.
     pub(crate) fn free(&mut self, id: AttemptId, node: &NodeName) {
         let Some(holdings) = self.nodes.get_mut(node) else { return };
         holdings.holders.remove(&id);
@@ -208,26 +207,26 @@ impl Holdings {
         self.memory
     }
 
-    /// All GPUs of which something is held.
+    /// All GPUs that are allocated, wholly or in part.
     #[must_use]
     pub const fn gpus(&self) -> &BTreeSet<GpuIndex> {
         &self.gpus
     }
 
-    /// How much of a GPU is held: 0 to [`GpuMilli::WHOLE`].
+    /// The allocated part of a GPU: 0 to [`GpuMilli::WHOLE`].
     #[must_use]
     pub fn gpu_milli(&self, gpu: GpuIndex) -> GpuMilli {
         let whole = if self.gpus.contains(&gpu) { GpuMilli::WHOLE } else { GpuMilli::ZERO };
         self.parts.get(&gpu).copied().unwrap_or(whole)
     }
 
-    /// How much is held of each GPU that jobs share, rising.
+    /// The allocated part of each shared GPU, in ascending order of GPUs.
     #[must_use]
     pub const fn shared_gpus(&self) -> &BTreeMap<GpuIndex, GpuMilli> {
         &self.parts
     }
 
-    /// Does an attempt have the node for itself?
+    /// Whether an attempt holds the node exclusively.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.holders.values().any(|held| held.exclusive)
@@ -246,7 +245,8 @@ impl Holdings {
     }
 }
 
-/// A part of GPUs is some of each, and of one at least; a share without one has its GPUs whole.
+/// Whether the share's part of a GPU is valid: absent, or above zero, at most a whole GPU, and with
+/// at least one GPU.
 fn is_part(share: &Share) -> bool {
     share
         .gpu_milli

@@ -1,9 +1,9 @@
-//! `apply(&mut State, &Stamped<Command>) -> Vec<Event>`: remembers. Pure and deterministic: every
-//! replica that applies the same commands holds the same bytes.
+//! The replicated state machine: `apply(&mut State, &Stamped<Command>) -> Vec<Event>`. It is pure
+//! and deterministic, so that every replica that applies the same commands holds the same bytes.
 //!
-//! Never reads a clock, draws a random number, or does IO; never decides who runs where (that is
-//! `engine`) and never acts (that is the shell, which reads [`effect`] and [`desired`]).
-//! The life of a job is told in docs/decisions/0001-job-states-and-events.md.
+//! It reads no clock, draws no random numbers and does no IO. Placement is decided by `engine`;
+//! side effects are carried out by the shell, which reads [`effect`] and [`desired`]. The life of a
+//! job is described in docs/decisions/0001-job-states-and-events.md.
 
 mod apply;
 pub mod blobs;

@@ -1,6 +1,7 @@
-//! The life of an attempt: start, the shares' way through their phases, the end, and what comes
-//! after it. The only place that moves a job from phase to phase, and each move is told.
-//! Told in full in docs/decisions/0001-job-states-and-events.md. Never checks who may ask for what.
+//! The life of an attempt: its start, the phases of its shares, its end, and what follows. This is
+//! the only code that moves a job from phase to phase, and each move causes an event. The phases
+//! are described in docs/decisions/0001-job-states-and-events.md. Permissions are checked by the
+//! callers.
 
 mod advance;
 mod checkpoint;
@@ -32,7 +33,7 @@ pub(crate) use resize::{shrink, yield_some};
 pub(crate) use start::{start, start_together};
 pub(crate) use suspend::{resume, suspend};
 
-/// How an end came about.
+/// How and why an attempt ends.
 #[derive(Clone)]
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
@@ -41,25 +42,25 @@ pub(crate) struct Ending {
     pub(crate) preempted: Option<Preempted>,
     pub(crate) exit: Option<ExitStatus>,
     pub(crate) message: Option<String>,
-    /// It is no fault of the job's.
+    /// The job did not cause it.
     pub(crate) fault: bool,
 }
 
 impl Ending {
-    /// Nobody asked for it, nothing is known of it, and it is over for good.
+    /// An end that no user asked for, without details and without a requeue.
     pub(crate) const fn new(outcome: Outcome) -> Self {
         let (by, preempted, exit, message) = (None, None, None, None);
         Self { outcome, requeue: false, by, preempted, exit, message, fault: false }
     }
 
-    /// Somebody asked for it.
+    /// An end that a user asked for.
     pub(crate) fn asked(by: Uid, requeue: bool) -> Self {
         Self { requeue, by: Some(by), ..Self::new(Outcome::Cancelled) }
     }
 }
 
-/// Takes a node's word on one step. What is unknown, older, or known already changes nothing: the
-/// node learns from its desired state that it is to drop it.
+/// Processes a node's report on one step. A report that is unknown, outdated or repeated changes
+/// nothing: the node learns from its desired state that it must drop the step.
 pub(crate) fn report(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -88,8 +89,8 @@ pub(crate) fn report(
     }
 }
 
-/// A node has let go of its share (or is taken to have): frees it there, and decides what that
-/// means for the job.
+/// Ends a share that its node has released, or is assumed to have released. Frees its resources and
+/// decides what that means for the job.
 pub(crate) fn share_ended(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -101,7 +102,7 @@ pub(crate) fn share_ended(
     if from.is_over() {
         return;
     }
-    // Of use to accounting alone: the state forgets them at once.
+    // Only accounting needs the steps, so the state does not keep them.
     if rank == 0 && !end.steps.is_empty() {
         let steps = end.steps.iter().take(STEPS_REPORTED_MAX).cloned().collect();
         state.tell(events, Event::JobStepsEnded { id, steps });
@@ -110,7 +111,7 @@ pub(crate) fn share_ended(
     state.ledger.free(id, node);
     usage::charge(state, id.key, rank);
     let leaves = from == SharePhase::Leaving;
-    // One that began and was through before its node told of it ran.
+    // A share that began and exited before its node reported it did run.
     let ran = end.started_at.is_some() && end.cause == EndCause::Exited;
     let is_turned_away = !ran && grow::joins(state, id.key, rank);
     if is_turned_away {
@@ -124,13 +125,14 @@ pub(crate) fn share_ended(
     }
     run.usage = run.usage.and(end.usage);
     if let (None, Some(began)) = (run.running_at, end.started_at) {
-        // It began and ended between two reports. The node's clock is not ours: keep it in bounds.
+        // The share began and ended between two reports. The node's clock may differ from the
+        // leader's: clamp its time.
         run.running_at = Some(began.max(run.allocated_at).min(now));
     }
     let news = ShareNews::Ended(end.cause, end.exit);
     state.tell(events, Event::StepReported { id, node: node.clone(), news });
     match leaves || is_turned_away {
-        // How it ended says nothing of the job, which was to go on without it.
+        // The job was to go on without this share, so its end decides nothing.
         true => decide::without_those_that_leave(state, events, id),
         false => decide::decide(state, events, id, rank, end),
     }
@@ -140,8 +142,8 @@ pub(crate) fn share_ended(
     settle(state, events, id.key);
 }
 
-/// Decides the end of an attempt that lives, and with it that of all components of its set. Their
-/// nodes are to stop what is left of it.
+/// Decides the end of a running attempt, and with it the end of all components of its set. Their
+/// nodes stop what is left of it.
 pub(crate) fn ended(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Ending) {
     let message = set::ended_with(state, key, ending.outcome);
     for other in set::others(state, key) {
@@ -161,7 +163,7 @@ fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Endi
     let Some(run) = element.run.as_mut() else { return };
     let Ending { outcome, requeue, by, preempted, exit, message, fault } = ending;
     run.wake(decided_at);
-    // What joins it says nothing of whether it succeeded.
+    // Nodes that are still joining do not affect the outcome.
     run.turn_away(0);
     let asked = by.is_some();
     run.end = Some(End { outcome, requeue, decided_at, fault, asked, preempted, exit, message });
@@ -169,8 +171,8 @@ fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Endi
     state.tell(events, Event::JobEnded { id, outcome, exit, by, preempted, requeue, nodes });
 }
 
-/// Changes an end that was decided but not carried out: cancel a job that would be requeued, or
-/// the other way round. False if it is as asked already.
+/// Changes an end that was decided but not carried out: cancels a job that would be requeued, or
+/// the reverse. Returns false if nothing changes.
 pub(crate) fn change_end(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -181,7 +183,7 @@ pub(crate) fn change_end(
     let Some(element) = state.element_mut(key) else { return false };
     let id = element.attempt_id(key);
     let Some(end) = element.run.as_mut().and_then(|run| run.end.as_mut()) else { return false };
-    // Asking for the requeue that a fault brings anyway is not idle: it needs no back-off then.
+    // A requeue on request is not the same as one after a fault: it has no delay.
     if end.requeue == requeue && !(requeue && end.fault) {
         return false;
     }
@@ -195,8 +197,7 @@ pub(crate) fn change_end(
     true
 }
 
-/// A waiting job is over before it started, with all components of its set: somebody cancelled it,
-/// or it came to nothing.
+/// Ends a waiting job that has not started, with all components of its set.
 pub(crate) fn drop_waiting(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -212,7 +213,7 @@ pub(crate) fn drop_waiting(
     }
 }
 
-/// A finished job waits again.
+/// Requeues a finished job.
 pub(crate) fn revive(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(element) = state.element_mut(key) else { return };
     if element.follow(Change::Requeue) {
@@ -220,7 +221,7 @@ pub(crate) fn revive(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     }
 }
 
-/// What being Done means. The phase is set already.
+/// Completes the transition to Done. The phase is set already.
 fn finish(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -243,9 +244,9 @@ fn finish(
     state.tell(events, Event::JobDone { key, attempt, outcome, by });
 }
 
-/// What waiting for another attempt means: at once, or after a faulty one in a while. With the end
-/// of the last one, unless that was over long ago. The phase is set already. A job keeps its place:
-/// the order goes by when it was submitted.
+/// Completes the return to the queue, which after a fault comes with a delay. `end` is the end of
+/// the last attempt, unless the job was already Done. The phase is set already. The job keeps its
+/// place, which is ordered by submission.
 fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Option<&End>) {
     let now = state.now;
     footprint::revive(state, key.job);
@@ -262,20 +263,21 @@ fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Opti
     }
 }
 
-/// Somebody stepped in: its next attempt is as its first.
+/// A requeue that no fault caused resets the count of faults.
 fn forget_faults(state: &mut State, key: JobKey) {
     if let Some(element) = state.element_mut(key) {
         element.faults = None;
     }
 }
 
-/// The end of a share that no node told: its node is gone, or came back without it.
+/// The end of a share that its node did not report, because the node is lost or came back without
+/// it.
 pub(crate) fn untold_end(cause: EndCause, now: Time, message: Option<String>) -> StepEnd {
     let (exit, usage) = (ExitStatus::default(), Usage::default());
     StepEnd { cause, exit, started_at: None, ended_at: now, usage, message, steps: Vec::new() }
 }
 
-/// The rank and phase of a node's share, if the attempt is the current one and lives.
+/// The rank and phase of a node's share, if the attempt is the current one and holds resources.
 pub(crate) fn share(state: &State, id: AttemptId, node: &NodeName) -> Option<(usize, SharePhase)> {
     let (_, element) = state.element(id.key)?;
     if element.attempt != id.attempt || !element.phase.holds_resources() {

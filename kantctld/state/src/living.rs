@@ -1,6 +1,6 @@
-//! Every job and array task that is not Done, how many each user has of them, which have a
-//! deadline, and which live on a lease. Follows from the jobs and is not stored. Bounds them too:
-//! each takes memory, and room in every round. Never knows what they do.
+//! An index of the jobs and array tasks that are not Done: by user, by deadline, and by lease. It
+//! is derived from the jobs and not stored. It also limits their number, since each takes memory
+//! and time in every round.
 
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::job::Ask;
@@ -8,13 +8,13 @@ use common::reason::{NoRoom, Refusal};
 use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most jobs and array tasks that one user may have which are not done.
+/// The maximum number of unfinished jobs and array tasks of one user.
 pub const LIVING_PER_USER_MAX: u32 = 100_000;
 
-/// The most jobs and array tasks of all users together that are not done.
+/// The maximum number of unfinished jobs and array tasks of all users.
 pub const LIVING_MAX: u32 = 1_000_000;
 
-/// What bounds a job's life beside its time limit.
+/// The limits on a job's life besides its time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Bounds {
     deadline: Option<Time>,
@@ -22,86 +22,86 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Of a job that asks for this.
+    /// The limits that a request sets.
     pub(crate) const fn of(ask: &Ask) -> Self {
         Self { deadline: ask.deadline, is_leased: ask.lease.is_some() }
     }
 }
 
-/// No key of this job is after it.
+/// The highest possible key of this job.
 pub(crate) const fn last_of(job: JobId) -> JobKey {
     JobKey { job, index: Some(ArrayIndex(u32::MAX)) }
 }
 
-/// The living, and whose they are.
+/// The unfinished elements, and counts of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Living {
     keys: BTreeSet<JobKey>,
-    /// Users without any are not named.
+    /// The number for each user. Users without any are left out.
     of_user: BTreeMap<Uid, u32>,
-    /// Jobs of which something lives, by their deadlines; those without one are not named. All
-    /// tasks of an array have the same, and a change of it costs the same for one as for many.
+    /// Unfinished jobs with a deadline. They are indexed by job, since the tasks of an array share
+    /// one deadline, so that a change costs the same for any number of tasks.
     deadlines: BTreeSet<(Time, JobId)>,
-    /// Those with a lease of which something lives.
+    /// Unfinished jobs with a lease.
     leased: BTreeSet<JobId>,
-    /// How many of them hold nodes.
+    /// The number of elements that hold nodes.
     active: u32,
-    /// How many elements there are, those that are done among them.
+    /// The number of all elements, including finished ones.
     all: u32,
 }
 
-/// How many elements there are, by what they do.
+/// The numbers of elements by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) pending: u32,
-    /// They hold nodes, whatever they do with them.
+    /// Elements that hold nodes, in whatever phase.
     pub(crate) active: u32,
     pub(crate) done: u32,
 }
 
 impl Living {
-    /// All of them, rising.
+    /// All keys, in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = JobKey> + '_ {
         self.keys.iter().copied()
     }
 
-    /// Those of one job, rising.
+    /// The keys of one job, in ascending order.
     pub(crate) fn of(&self, job: JobId) -> impl DoubleEndedIterator<Item = JobKey> + '_ {
         self.up_to(last_of(job))
     }
 
-    /// Those of one job up to this one, rising.
+    /// The keys of one job up to and including this one, in ascending order.
     pub(crate) fn up_to(&self, last: JobKey) -> impl DoubleEndedIterator<Item = JobKey> + '_ {
         self.keys.range(JobKey::single(last.job)..=last).copied()
     }
 
-    /// Is there none of this job?
+    /// Whether no element of this job is unfinished.
     pub(crate) fn has_none_of(&self, job: JobId) -> bool {
         self.of(job).next().is_none()
     }
 
-    /// Those whose deadline is not after this, the earliest first.
+    /// The keys with a deadline at or before this time, the earliest first.
     pub(crate) fn due(&self, now: Time) -> impl Iterator<Item = JobKey> + '_ {
         let due = self.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now);
         due.flat_map(|(_, job)| self.of(*job))
     }
 
-    /// Those with a lease.
+    /// The keys with a lease.
     pub(crate) fn leased(&self) -> impl Iterator<Item = JobKey> + '_ {
         self.leased.iter().flat_map(|job| self.of(*job))
     }
 
-    /// So many elements more, or with `false` less, whatever they do.
+    /// Adds to the number of all elements, or subtracts if not `are_new`.
     pub(crate) fn note_elements(&mut self, count: u32, are_new: bool) {
         self.all = step(self.all, count, are_new);
     }
 
-    /// One of them begins to hold nodes, or with `false` has let go of all.
+    /// Counts an element that begins to hold nodes, or, if not `is_active`, one that holds none any
+    /// more.
     pub(crate) fn note_active(&mut self, is_active: bool) {
         self.active = step(self.active, 1, is_active);
     }
 
-    /// How many there are.
     pub(crate) fn standing(&self) -> Standing {
         let alive = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
         Standing {
@@ -111,7 +111,7 @@ impl Living {
         }
     }
 
-    /// One more, unless it is known.
+    /// Adds an element, unless it is in the index.
     pub(crate) fn insert(&mut self, key: JobKey, owner: Uid, bounds: Bounds) {
         if self.keys.insert(key) {
             self.bind(key.job, bounds);
@@ -119,7 +119,7 @@ impl Living {
         }
     }
 
-    /// One less, if it is known.
+    /// Removes an element, if it is in the index.
     pub(crate) fn remove(&mut self, key: JobKey, owner: Uid, bounds: Bounds) {
         if !self.keys.remove(&key) {
             return;
@@ -135,7 +135,7 @@ impl Living {
         }
     }
 
-    /// A job is bounded otherwise than before; nothing, where none of it lives.
+    /// Updates the limits of a job, if it has unfinished elements.
     pub(crate) fn rebind(&mut self, job: JobId, before: Bounds, now: Bounds) {
         if !self.has_none_of(job) {
             self.unbind(job, before);
@@ -153,7 +153,7 @@ impl Living {
         self.leased.remove(&job);
     }
 
-    /// May this user have so many more?
+    /// Checks that a user may have this number of further elements.
     ///
     /// # Errors
     /// [`Refusal::NoRoom`].

@@ -1,4 +1,4 @@
-//! What the state keeps of a node. Never what runs there; that is the ledger's.
+//! The stored form of a node. What it runs is in the ledger.
 
 use crate::fault::NodeFaults;
 use common::health::Finding;
@@ -9,48 +9,47 @@ use common::unit::{Cpus, Gpus};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A node that once registered.
+/// A node that has registered at least once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeRecord {
     pub name: NodeName,
-    /// Which installation of kantd it is; tells two machines with one name apart.
+    /// The identity of its kantd installation, which distinguishes two machines with the same name.
     pub identity: String,
-    /// Where other nodes reach it.
+    /// The address at which other nodes reach it.
     pub address: String,
     pub version: String,
-    /// What it has, by its last Hello.
+    /// Its inventory, by its last Hello message.
     pub inventory: Arc<Inventory>,
-    /// Whether it is heard from.
     pub contact: Contact,
-    /// No new jobs, by an operator's wish or after too many faults. Survives reconnects and
-    /// replacement.
+    /// No new jobs start, because an operator or too many faults drained it. Survives reconnection
+    /// and replacement.
     pub drain: Option<Drain>,
-    /// The last time that an operator put it in use again.
+    /// When an operator last resumed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
-    /// Starts in a row that failed here by a fault of the node.
+    /// The starts in a row that failed here by a fault of the node.
     #[serde(default)]
     pub start_faults: NodeFaults,
-    /// All that it finds wrong with itself, by its last word.
+    /// Its own findings on its health, by its last report.
     #[serde(default)]
     pub findings: Vec<Finding>,
-    /// Those of them that an operator put the node in use in spite of: they do not drain it again,
-    /// and hold up no drain's end.
+    /// Findings that an operator has accepted by resuming the node: they do not drain it again, and
+    /// do not prolong a drain.
     #[serde(default)]
     pub answered: Vec<Finding>,
-    /// When it was drained for its health lately.
+    /// The recent times at which it was drained for its health.
     #[serde(default)]
     pub health_drains: Vec<Time>,
 }
 
 impl NodeRecord {
-    /// May jobs start here now?
+    /// Whether jobs may start here now.
     #[must_use]
     pub fn is_usable(&self) -> bool {
         self.contact == Contact::Connected && self.drain.is_none()
     }
 
-    /// Its state in Slurm's words, given what is in use.
+    /// Its state in Slurm's terms, given what is in use.
     #[must_use]
     pub fn status(&self, cpus_used: Cpus, gpus_used: Gpus) -> NodeStatus {
         let used = cpus_used.0 > 0 || gpus_used.0 > 0;

@@ -1,4 +1,4 @@
-//! The jobs that `ForgetDone` forgets next, some at a time.
+//! Selects the jobs that `ForgetDone` forgets next, a limited number at a time.
 
 use crate::footprint;
 use crate::job::Record;
@@ -8,14 +8,14 @@ use common::time::Time;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The most elements that one command forgets: while it is applied, all others wait.
+/// The maximum number of elements that one command forgets: nothing else is applied meanwhile.
 pub const FORGOTTEN_AT_ONCE: usize = 1000;
 
 impl State {
-    /// What a [`ForgetDone`] at this time forgets: jobs that were over first of those that are over
-    /// for long enough, then those that are more than their user may have kept; at most
-    /// [`FORGOTTEN_AT_ONCE`] elements, except for a single job that has more. And whether there is
-    /// more to forget, of jobs or of requests.
+    /// The jobs that a [`ForgetDone`] at this time forgets: first those that ended long enough ago,
+    /// the earliest end first, then those that exceed what is kept for their user. They have at
+    /// most [`FORGOTTEN_AT_ONCE`] elements, unless a single job has more. Also returns whether more
+    /// jobs or requests are left to forget.
     ///
     /// [`ForgetDone`]: crate::Command::ForgetDone
     #[must_use]
@@ -30,7 +30,7 @@ impl State {
         (records, is_more || self.old_requests(now).nth(FORGOTTEN_AT_ONCE).is_some())
     }
 
-    /// The first of these jobs, each once, that one command may forget; and whether there are more.
+    /// The first of these jobs, each once, that one command may forget, and whether there are more.
     pub(crate) fn first_of(&self, jobs: impl Iterator<Item = JobId>) -> (Vec<Arc<Record>>, bool) {
         let (mut records, mut named, mut elements) = (Vec::new(), BTreeSet::new(), 0);
         for record in jobs.filter_map(|job| self.jobs.get(&job)) {

@@ -1,6 +1,6 @@
-//! Attempts that were given nodes and do not get off the ground: a dead file system, an output file
-//! that nobody reads, a process of another job that cannot be killed. Never ends one; the command
-//! `StartOverdue` does, after it has looked again.
+//! Attempts that have nodes but do not start to run: because of a dead file system, an output file
+//! that is not read, or a process of another job that cannot be killed. The command `StartOverdue`
+//! checks again and ends them.
 
 use crate::fault::START_MAX;
 use crate::job::{Run, SharePhase};
@@ -13,8 +13,8 @@ use common::time::Time;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The attempts that should run by now and do not, rising. Those on a node that is out of contact
-/// are left out: they may well run there, and silence has a bound of its own.
+/// The attempts that should be running by now and are not, in ascending order. Attempts with a node
+/// out of contact are left out: they may be running there, and silence has a limit of its own.
 #[must_use]
 pub fn overdue(state: &State, now: Time) -> Vec<AttemptId> {
     let holders = state.ledger().nodes().flat_map(|(_, held)| held.holders().map(|(id, _)| id));
@@ -22,7 +22,7 @@ pub fn overdue(state: &State, now: Time) -> Vec<AttemptId> {
     holders.into_iter().filter(|id| behind(state, *id, now).is_some()).collect()
 }
 
-/// The nodes that an overdue attempt waits for: those that are farthest behind. `None`: it is not
+/// The nodes that an overdue attempt waits for: those that are farthest behind. `None` if it is not
 /// overdue.
 pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<NodeName>> {
     let (_, element) = state.element(id.key)?;
@@ -33,14 +33,14 @@ pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<Node
     let all = run.allocation.shares().len();
     let (since, ranks) = match element.phase {
         Phase::Starting => (run.allocated_at, 0..all),
-        // What joins it, as a gang of its own.
+        // Joining nodes count as a gang of their own.
         Phase::Running if run.joining > 0 => (run.since(run.joiners().start), run.joiners()),
         _ => return None,
     };
     if since + START_MAX > now {
         return None;
     }
-    // In a gang, and in a set that starts, whoever is ready waits for those who are not.
+    // In a gang, and in a set that starts, ready nodes wait for those that are not.
     let runs = match element.phase {
         Phase::Starting => set::runs(state, id.key)?,
         _ => vec![run.as_ref()],
@@ -59,7 +59,7 @@ pub(crate) fn behind(state: &State, id: AttemptId, now: Time) -> Option<Vec<Node
     let mut others = others.flat_map(|other| other.allocation.shares());
     let reached = run.allocation.shares()[ranks].iter().all(|share| in_contact(&share.node));
     let reached = reached && others.all(|share| in_contact(&share.node));
-    // A component whose nodes all run waits for another, which is named then.
+    // A component whose nodes all run waits for another component, which is then the overdue one.
     (reached && !behind.is_empty()).then_some(behind)
 }
 

@@ -1,8 +1,7 @@
-//! The state as bytes, for raft snapshots: a mark, a format version, then MessagePack with named
-//! fields, so that a later version may add fields. Equal states give equal bytes.
-//! Never touches a disk.
+//! The serialized state, for raft snapshots: a magic number, a format version, then MessagePack
+//! with named fields, so that a later version may add fields. Equal states give equal bytes.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 0..8 | `kantstat` |
 //! | 8..12 | format version, little endian |
@@ -10,18 +9,19 @@
 
 use crate::remembered::State;
 
-/// The version written. Versions read: this one; a later release reads its predecessor's too.
+/// The version that is written, and the only one that is read. A later release also reads the
+/// version of its predecessor.
 pub const FORMAT: u32 = 1;
 
 const MARK: &[u8; 8] = b"kantstat";
 
-/// Bytes that are no state, or a state that could not be written.
+/// The bytes are not a state, or the state could not be serialized.
 #[derive(Debug, thiserror::Error)]
 pub enum PersistError {
-    /// Not written by this module.
+    /// The bytes do not begin with the magic number.
     #[error("failed to read the state: these {0} bytes do not begin like one")]
     NoState(usize),
-    /// Written by another version.
+    /// The bytes were written by another version.
     #[error(
         "failed to read the state: it has format {found}, this version reads {FORMAT}: \
          start the version that wrote it, or the one between"
@@ -29,12 +29,12 @@ pub enum PersistError {
     Format { found: u32 },
     #[error("failed to read the state: it is damaged")]
     Decode(#[source] rmp_serde::decode::Error),
-    /// Cannot happen with what a state holds.
+    /// Does not happen with the contents of a state.
     #[error("failed to write the state")]
     Encode(#[source] rmp_serde::encode::Error),
 }
 
-/// A state as bytes.
+/// Serializes a state.
 ///
 /// # Errors
 /// [`PersistError::Encode`], in theory.
@@ -46,10 +46,10 @@ pub fn to_bytes(state: &State) -> Result<Vec<u8>, PersistError> {
     Ok(bytes)
 }
 
-/// The state that was written.
+/// Deserializes a state.
 ///
 /// # Errors
-/// [`PersistError`] for anything else than what [`to_bytes`] gave.
+/// [`PersistError`] if the bytes are not from [`to_bytes`] of this version.
 pub fn from_bytes(bytes: &[u8]) -> Result<State, PersistError> {
     let no_state = || PersistError::NoState(bytes.len());
     let rest = bytes.strip_prefix(MARK).ok_or_else(no_state)?;

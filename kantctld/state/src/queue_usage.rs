@@ -1,6 +1,6 @@
-//! Which queue used how much of the cluster, as [`crate::usage`] counts it: where queues share
-//! fairly and past use counts (`past_use_percent`). Integers by the hour, so that replicas add
-//! alike and another half-life holds at once. Never weighs or decays; the engine does.
+//! The past usage of each queue, measured like [`crate::usage`]. It is recorded if queues share
+//! fairly and past use counts (`past_use_percent`). Integers by the hour let replicas agree, and
+//! let a new half-life apply at once. Weighting and decay are up to the engine.
 
 use crate::remembered::State;
 use crate::usage::{Hour, Used, add};
@@ -10,19 +10,18 @@ use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the jobs of each queue used, those of queues below it not counted in.
+/// The usage by the jobs of each queue, without those of queues below it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct QueueUsages(BTreeMap<QueueName, BTreeMap<Hour, Used>>);
 
 impl QueueUsages {
-    /// Is nothing recorded at all?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All queues that used something, with their hours, both rising.
+    /// All queues with usage and their hours, both in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (&QueueName, &BTreeMap<Hour, Used>)> {
         self.0.iter()
     }
@@ -35,7 +34,7 @@ impl QueueUsages {
         }
     }
 
-    /// Drops hours that are too old, all of them where past use counts no more.
+    /// Drops hours that are too old, or all if past use does not count.
     pub(crate) fn forget(&mut self, now: Time, counts: bool) {
         let first = Hour::first_kept(now);
         for hours in self.0.values_mut() {
@@ -45,24 +44,24 @@ impl QueueUsages {
     }
 }
 
-/// Does past use of queues count?
+/// Whether past use of queues counts.
 pub(crate) fn counts(state: &State) -> bool {
     state.settings().is_some_and(|set| set.fair_sharing && set.factors.past_use_percent > 0)
 }
 
-/// Settings are in force: past use counts from now on, or no more.
+/// Starts or stops the recording after new settings took effect.
 pub(crate) fn configured(state: &mut State) {
     let since = state.queue_usage_since.unwrap_or(state.now);
     state.queue_usage_since = counts(state).then_some(since);
 }
 
-/// What is held longer than past use counts is counted since it does.
+/// The time from which an allocation counts: not before past use began to count.
 fn counted_from(state: &State, held_since: Time) -> Time {
     state.queue_usage_since.map_or(held_since, |since| held_since.max(since))
 }
 
-/// What queues used: what is recorded, and what is held now and was not recorded yet. Empty where
-/// it does not count.
+/// The usage of queues: what is recorded, and what current allocations add. Empty if past use does
+/// not count.
 #[must_use]
 pub fn so_far(state: &State, now: Time) -> QueueUsages {
     if !counts(state) {
@@ -82,7 +81,7 @@ pub fn so_far(state: &State, now: Time) -> QueueUsages {
     usages
 }
 
-/// A node has let go of this share, held since `from`.
+/// Records the usage of a share that its node releases, held since `from`.
 pub(crate) fn charge(state: &mut State, key: JobKey, share: &Share, from: Time) {
     let queue = queue_of(state, key).filter(|_| counts(state)).cloned();
     let (from, now) = (counted_from(state, from), state.now);

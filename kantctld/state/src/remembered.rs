@@ -1,6 +1,6 @@
-//! The state itself: everything the cluster remembers. Read by anybody, changed by `apply` alone.
-//! Never holds a handle, a clock, a reason to wait, or anything that follows from the rest (but
-//! for indexes, which are not stored).
+//! The replicated state: everything the cluster remembers. Only `apply` changes it. It holds no
+//! handles, no clock and no reasons to wait, and nothing that can be derived from the rest, except
+//! for indexes, which are not stored.
 
 mod indexes;
 
@@ -26,28 +26,28 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Everything the cluster remembers. A clone is cheap: what is large is shared until it changes.
+/// Everything the cluster remembers. A clone is cheap: large parts are shared until they change.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct State {
     pub(crate) now: Time,
     pub(crate) settings: Option<Settings>,
-    /// Queues of the settings that are no longer configured; kept for the jobs that live in them.
+    /// Queues that are no longer configured, but kept in the settings for their unfinished jobs.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) retired: BTreeSet<QueueName>,
-    /// The last id given; 0 before the first job.
+    /// The last id that was given; 0 before the first job.
     pub(crate) last_job: JobId,
     pub(crate) jobs: BTreeMap<JobId, Arc<Record>>,
     pub(crate) requests: BTreeMap<Uid, BTreeMap<RequestKey, KnownRequest>>,
     pub(crate) nodes: BTreeMap<NodeName, NodeRecord>,
     pub(crate) ledger: Ledger,
     pub(crate) blobs: Blobs,
-    /// Jobs that are over and have no script, environment and arguments any more.
+    /// Finished jobs whose script, environment and arguments are no longer kept.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) textless: BTreeSet<JobId>,
     /// The last end of a job that was forgotten because its user had too many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forgot_until: Option<Time>,
-    /// Jobs of which tasks are left that cannot start and are to end for that.
+    /// Jobs with tasks left that can never start and are to be cancelled.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) hopeless: BTreeSet<JobId>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -58,64 +58,65 @@ pub struct State {
     pub(crate) usage: Usages,
     #[serde(default, skip_serializing_if = "QueueUsages::is_empty")]
     pub(crate) queue_usage: QueueUsages,
-    /// Since when past use of queues counts, if it does and this build turned it on.
+    /// The time since which past use of queues counts, if it counts and this build turned it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_usage_since: Option<Time>,
-    /// When running jobs were made to move, in the last hour before the last of them.
+    /// The times at which running jobs were moved, within the hour before the last of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) moves: Vec<Time>,
-    /// Every element that is not Done. Follows from `jobs`; see [`State::index`].
+    /// The elements that are not Done. Derived from `jobs`; see [`State::index`].
     #[serde(skip)]
     pub(crate) living: Living,
-    /// What each user has remembered. Follows from the rest.
+    /// The memory that each user takes. Derived from the rest.
     #[serde(skip)]
     pub(crate) footprint: Footprint,
-    /// Who waits for whom. Follows from `jobs`.
+    /// The dependents of each job, and the jobs of each name. Derived from `jobs`.
     #[serde(skip)]
     pub(crate) ties: Ties,
-    /// The requests by the jobs they became. Follows from `requests`.
+    /// The requests by their jobs. Derived from `requests`.
     #[serde(skip)]
     pub(crate) asked: BTreeMap<JobId, (Uid, RequestKey)>,
-    /// Those of them whose job is forgotten. Follows from `requests` and `jobs`.
+    /// Those whose job is forgotten, by user. Derived from `requests` and `jobs`.
     #[serde(skip)]
     pub(crate) asked_of_forgotten: BTreeMap<Uid, BTreeSet<JobId>>,
 }
 
-/// A request that was answered, so that it is answered the same when it comes again.
+/// A request that was answered. A repetition gets the same answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownRequest {
-    /// The job it became.
+    /// The job that the request created.
     pub job: JobId,
     pub at: Time,
 }
 
 impl State {
-    /// The time of the last command; never goes back.
+    /// The time of the last command. It never decreases.
     #[must_use]
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// The settings in force; `None` before the first leader configured them.
+    /// The current settings; `None` before the first configuration.
     #[must_use]
     pub const fn settings(&self) -> Option<&Settings> {
         self.settings.as_ref()
     }
 
-    /// When running jobs were made to move lately.
+    /// The times at which running jobs were moved recently.
     #[must_use]
     pub fn moves(&self) -> &[Time] {
         &self.moves
     }
 
-    /// The last job id given; 0 before the first job.
+    /// The last job id that was given; 0 before the first job.
     #[must_use]
     pub const fn last_job(&self) -> JobId {
         self.last_job
     }
 
-    /// Skips so many job ids, none of which is ever given: for a state that goes on from a backup,
-    /// after which others were given. False, and nothing changes, where there are not so many left.
+    /// Skips this number of job ids, which are then never given. For a state restored from a
+    /// backup, after which other jobs got them. Returns false and changes nothing if there are not
+    /// enough ids left.
     #[must_use]
     pub fn skip_jobs(&mut self, count: u32) -> bool {
         match self.last_job.0.checked_add(count) {
@@ -127,19 +128,18 @@ impl State {
         }
     }
 
-    /// All queues, also those that take no new jobs ([`State::is_retired`]).
+    /// All queues, including those that admit no new jobs ([`State::is_retired`]).
     #[must_use]
     pub fn queues(&self) -> &[Queue] {
         self.settings.as_ref().map_or(&[], |s| &s.queues)
     }
 
-    /// A queue by its name.
     #[must_use]
     pub fn queue(&self, name: &QueueName) -> Option<&Queue> {
         self.queues().iter().find(|q| q.name == *name)
     }
 
-    /// Is this queue no longer configured, and kept only for the jobs that live in it?
+    /// Whether this queue is no longer configured, and kept only for its unfinished jobs.
     #[must_use]
     pub fn is_retired(&self, name: &QueueName) -> bool {
         self.retired.contains(name)
@@ -150,15 +150,15 @@ impl State {
         self.jobs.get(&id).map(Arc::as_ref)
     }
 
-    /// A job that is no array, or a task of one.
+    /// A single job or an array task.
     #[must_use]
     pub fn element(&self, key: JobKey) -> Option<(&Record, &Element)> {
         let record = self.job(key.job)?;
         Some((record, record.elements.get(&key.index)?))
     }
 
-    /// The job or task that a user means: the plain number of an array's task is that task, and the
-    /// name of a component is the job of that place.
+    /// Resolves the key that a user gave: the plain number of an array task becomes the task's key,
+    /// and the name of a component becomes the job of that place.
     #[must_use]
     pub fn meant(&self, key: JobKey) -> JobKey {
         if let Some(offset) = key.offset() {
@@ -183,12 +183,12 @@ impl State {
         self.jobs.values().map(Arc::as_ref)
     }
 
-    /// Every job and array task that is not Done, rising.
+    /// Every job and array task that is not Done, in ascending order.
     pub fn live(&self) -> impl Iterator<Item = JobKey> + '_ {
         self.living.iter()
     }
 
-    /// Is no element of this job alive?
+    /// Whether all elements of this job are Done.
     #[must_use]
     pub fn is_all_done(&self, job: JobId) -> bool {
         self.living.has_none_of(job)
@@ -214,31 +214,29 @@ impl State {
         &self.blobs
     }
 
-    /// A quality of service by its name.
     #[must_use]
     pub fn qos(&self, name: &QosName) -> Option<&Qos> {
         self.settings.as_ref()?.qos.iter().find(|qos| qos.name == *name)
     }
 
-    /// A booking of nodes.
     #[must_use]
     pub fn reservation(&self, name: &ReservationName) -> Option<&Reservation> {
         self.reservations.get(name)
     }
 
-    /// All bookings, by name; one that is over stays for up to a minute.
+    /// All reservations, by name. An expired one may remain for up to a minute.
     pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
         self.reservations.values()
     }
 
-    /// What was charged, for what is freed. What living jobs have used so far comes on top:
+    /// The usage charged for released shares. The usage of current allocations is in
     /// [`crate::usage::running`].
     #[must_use]
     pub const fn usage(&self) -> &Usages {
         &self.usage
     }
 
-    /// What queues used, where that counts; what they use now is not in it:
+    /// The recorded usage of queues, if past use counts. Their current usage is in
     /// [`crate::queue_usage::so_far`].
     #[must_use]
     pub const fn queue_usage(&self) -> &QueueUsages {
@@ -250,7 +248,7 @@ impl State {
         record.elements.get_mut(&key.index)
     }
 
-    /// Puts an event on record: in the story of its job, and in the answer.
+    /// Records an event in the story of its job and in the answer.
     pub(crate) fn tell(&mut self, events: &mut Vec<Event>, event: Event) {
         let now = self.now;
         if let (Some(key), Some(line)) = (event.key(), event.story())
@@ -261,7 +259,8 @@ impl State {
         events.push(event);
     }
 
-    /// Of a job or task its own; of an array the one that its tasks share.
+    /// The story of a single job or a task, or, for a key of a whole array, the story that its
+    /// tasks share.
     fn story_mut(&mut self, key: JobKey) -> Option<&mut Vec<StoryLine>> {
         let record = Arc::make_mut(self.jobs.get_mut(&key.job)?);
         match record.elements.get_mut(&key.index) {

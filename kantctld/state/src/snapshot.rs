@@ -1,5 +1,5 @@
-//! The state as the engine sees it, and the engine's decisions as a command. The one place where
-//! the two crates meet. Never orders, filters by policy, or decides.
+//! The conversion of the state to the engine's snapshot, and of the engine's decisions to a
+//! command. This is the only place where the two crates meet.
 
 mod jobs;
 mod keeper;
@@ -20,14 +20,13 @@ use engine::{Decision, Snapshot, WaitingJob};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a round should see now, made from nothing: for tests and for whoever looks once. Who looks
-/// again and again has a [`Keeper`].
+/// A snapshot built from scratch, for tests and single uses. Repeated uses keep a [`Keeper`].
 #[must_use]
 pub fn snapshot(state: &State) -> Snapshot {
     Keeper::new(state).into_snapshot()
 }
 
-/// One job alone, for whoever asks about a state that no round sees; `None`: it does not wait.
+/// One waiting job as the engine sees it, without a snapshot; `None` if it does not wait.
 #[must_use]
 pub fn waiting(state: &State, key: JobKey) -> Option<WaitingJob> {
     let (record, element) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)?;
@@ -36,8 +35,8 @@ pub fn waiting(state: &State, key: JobKey) -> Option<WaitingJob> {
     jobs::waiting(key, record, element, request, verdict)
 }
 
-/// How the running jobs that may be made to yield would wait if they were stopped, whatever the
-/// policy says of moves.
+/// The preemptible running jobs as they would wait if they were stopped, even if the policy allows
+/// no moves.
 pub fn again(state: &State, snapshot: &Snapshot) -> Vec<Arc<WaitingJob>> {
     let may_yield = snapshot.all_running().filter(|job| job.preemptible && !job.ending);
     let again = may_yield.filter_map(|job| {
@@ -50,7 +49,7 @@ pub fn again(state: &State, snapshot: &Snapshot) -> Vec<Arc<WaitingJob>> {
     again.map(Arc::new).collect()
 }
 
-/// What everybody used so far, as rounds see it.
+/// The past use of users and queues, as rounds see it.
 #[derive(Debug)]
 pub struct UsedSoFar {
     usage: Usage,
@@ -64,9 +63,8 @@ impl UsedSoFar {
     }
 }
 
-/// The command that carries a round out; `None`: there is nothing to do. Kinds of decisions this
-/// version does not know are left out: they are carried out by none, and the next round decides
-/// anew.
+/// The command that carries out a round; `None` if there is nothing to do. Decisions of unknown
+/// kinds are skipped, and the next round decides again.
 #[must_use]
 pub fn enactment(decisions: &[Decision]) -> Option<Command> {
     let (mut preempts, mut shrinks) = (Vec::new(), Vec::new());
@@ -103,8 +101,8 @@ pub fn enactment(decisions: &[Decision]) -> Option<Command> {
     (!is_empty).then_some(Command::EnactRound { preempts, shrinks, starts, grows })
 }
 
-/// What queues used, charged and still running, as fair shares read it; empty where it does not
-/// count.
+/// The use of each queue for fair shares, both charged and still running; empty if past use does
+/// not count.
 #[must_use]
 pub fn queue_use(state: &State, now: Time) -> Vec<QueueUse> {
     let all = crate::queue_usage::so_far(state, now);
@@ -117,7 +115,7 @@ pub fn queue_use(state: &State, now: Time) -> Vec<QueueUse> {
     all.iter().map(used).collect()
 }
 
-/// What everybody used, charged and still running, as the fair share reads it.
+/// The use of each account and user for fair-share priority, both charged and still running.
 #[must_use]
 pub fn usage(state: &State, now: Time) -> Usage {
     let mut all: BTreeMap<Charged, BTreeMap<u64, u64>> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! A job's story: what happened to it, kept with the job, shown by `kantctl show`.
-//! Small on purpose: names of many nodes are folded, and old lines give way to new ones.
-//! Never decides anything; nothing reads a story but people.
+//! The story of a job: what happened to it, kept with the job and shown by `kantctl show`. It is
+//! small by design: lists of nodes are folded, and old lines make room for new ones. Stories are
+//! for users; no decision depends on them.
 
 mod growth;
 
@@ -11,43 +11,40 @@ use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A story keeps its latest lines only: a job requeued for ever must not fill the memory.
+/// The maximum number of lines. Older ones are dropped, so that a job that is requeued forever does
+/// not fill the memory.
 pub const STORY_LINES_MAX: usize = 64;
 
-/// One line of a story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoryLine {
     pub at: Time,
     pub what: StoryEvent,
 }
 
-/// What can stand in a story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StoryEvent {
-    /// It was accepted from this user, for whom this node vouched, if one did. Stands in no story;
-    /// shown from the record's own fields.
+    /// It was accepted from this user, authenticated by this node if there is one. Not stored in
+    /// stories; shown from the record's own fields.
     Submitted(String, Option<NodeName>),
     Held(Uid),
-    /// Somebody let it go.
+    /// A user released it.
     Released(Uid),
-    /// Somebody changed what it asks for.
-    /// Stands only in stories of builds that did not keep what.
+    /// A user changed its request. Only in stories of builds that did not record the change.
     Updated(Uid),
-    /// Somebody changed this of what it asks for.
-    /// Stands only in stories of builds that kept the change itself, however long.
+    /// A user made this change to its request. Only in stories of builds that recorded the change
+    /// itself, of any length.
     Changed {
         by: Uid,
         patch: Box<Patch>,
     },
-    /// Somebody changed what it asks for.
+    /// A user changed its request.
     Asked {
         by: Uid,
-        /// What is otherwise, in words ([`Patch::told`]).
+        /// A description of the change ([`Patch::told`]).
         what: String,
     },
-    /// It was given nodes.
+    /// It got its allocation.
     Started {
-        /// Which attempt this is.
         attempt: Attempt,
         /// Its nodes, folded: `g[001-064]`.
         nodes: String,
@@ -56,120 +53,121 @@ pub enum StoryEvent {
     Ready,
     /// All its nodes run it.
     Running,
-    /// Somebody let it stand still.
+    /// An operator suspended it.
     Suspended(Uid),
-    /// Somebody let it go on.
+    /// An operator resumed it.
     Resumed(Uid),
-    /// Somebody said that all its work so far is saved. Of several in a row the last stands.
+    /// A user recorded that all its work so far is saved. Of several such lines in a row only the
+    /// last is kept.
     Saved(Uid),
-    /// Somebody gave it another size.
+    /// A user shrank it.
     Resized {
         by: Uid,
-        /// It goes on with so many tasks.
+        /// The number of tasks that it keeps.
         tasks: Tasks,
-        /// On these nodes, folded.
+        /// The nodes that it keeps, folded.
         stays: String,
-        /// These are to let go of it, folded.
+        /// The nodes that it gives up, folded.
         leaves: String,
     },
     /// It had to give nodes up for another job, and runs on.
     GaveUp {
-        /// For whom, and why.
+        /// The preemptor and the reason.
         preempted: Preempted,
-        /// It goes on with so many tasks.
+        /// The number of tasks that it keeps.
         tasks: Tasks,
-        /// On these nodes, folded.
+        /// The nodes that it keeps, folded.
         stays: String,
-        /// These are to let go of it, folded.
+        /// The nodes that it gives up, folded.
         leaves: String,
     },
-    /// It is given nodes, folded, which make ready for it.
+    /// It gets more nodes, folded, which prepare it.
     Grows {
         joins: String,
     },
-    /// It has the nodes that it was given.
+    /// It runs on the additional nodes.
     Grew {
-        /// It has so many tasks now.
+        /// The number of tasks that it has now.
         tasks: Tasks,
-        /// On these nodes, folded.
+        /// All its nodes, folded.
         has: String,
-        /// Those of them that joined it, folded.
+        /// The nodes that joined, folded.
         joined: String,
     },
-    /// Nodes that it was given do not join it.
+    /// Additional nodes failed to join.
     DidNotGrow {
         leaves: String,
-        /// Why, if the first of them said so.
+        /// The reason, if the first of them gave one.
         why: Option<String>,
     },
     /// Its end was decided.
     Ended {
         outcome: Outcome,
-        /// How the deciding node's share exited.
+        /// The exit status of the deciding share.
         exit: Option<ExitStatus>,
-        /// Who asked for it, if somebody did.
+        /// The user that asked for it, if any.
         by: Option<Uid>,
-        /// Will it go back to its queue?
+        /// Whether it returns to its queue.
         requeue: bool,
     },
-    /// It has to make room.
+    /// It was preempted.
     MadeToYield {
-        /// For whom, and why.
+        /// The preemptor and the reason.
         preempted: Preempted,
-        /// Will it go back to its queue?
+        /// Whether it returns to its queue.
         requeue: bool,
     },
-    /// It makes another job yield.
+    /// It preempts another job.
     Preempts {
         victim: AttemptId,
         why: PreemptReason,
     },
-    /// Another end was decided before the first was carried out.
+    /// Its end was changed before it was carried out.
     EndChanged {
         outcome: Outcome,
-        /// Who asked for it, if somebody did.
+        /// The user that asked for it, if any.
         by: Option<Uid>,
-        /// Will it go back to its queue?
+        /// Whether it returns to its queue.
         requeue: bool,
     },
     Done {
         outcome: Outcome,
-        /// Who asked for it, if it was cancelled before it started.
+        /// The user that cancelled it, if it was cancelled before it started.
         by: Option<Uid>,
     },
     /// It waits again, for another attempt.
     Requeued {
-        /// The attempt that is behind it.
+        /// The attempt that ended.
         attempt: Attempt,
-        /// It had been made to yield to this one.
+        /// The job that preempted it.
         #[serde(default)]
         preempted_by: Option<JobKey>,
     },
-    /// Its next attempt waits a while, after a fault not its own.
+    /// Its next attempt is delayed after a fault not its own.
     Delayed {
         until: Time,
-        /// What was wrong, if its node said so.
+        /// The fault, if its node reported one.
         why: Option<String>,
     },
-    /// All that it waited for of other jobs has come.
+    /// All its dependencies are satisfied.
     Unblocked {
-        /// The last that moved.
+        /// The last job that it waited for.
         by: JobKey,
     },
-    /// What it waits for of other jobs cannot come any more, and it asked to be cancelled then.
+    /// Its dependencies can no longer be satisfied, and it asked to be cancelled in that case.
     Hopeless {
         why: String,
     },
-    /// It is held, after too many faults not its own.
+    /// It is held after too many faults not its own.
     HeldForFaults {
-        /// So many attempts in a row.
+        /// The number of faulty attempts in a row.
         in_a_row: u32,
-        /// What was wrong with the last, if its node said so.
+        /// The last fault, if its node reported one.
         why: Option<String>,
     },
 }
 
-/// A user in a sentence. Only the number is known; root's needs no looking up.
+/// A user as part of a sentence. Only the uid is known, except for root.
 pub(crate) fn who(uid: Uid) -> String {
     match uid {
         Uid(0) => "root".to_owned(),
@@ -177,7 +175,7 @@ pub(crate) fn who(uid: Uid) -> String {
     }
 }
 
-/// What was wrong, after what came of it.
+/// Appends the reason, if there is one.
 fn because(f: &mut fmt::Formatter<'_>, why: Option<&String>) -> fmt::Result {
     why.map_or(Ok(()), |why| write!(f, " ({why})"))
 }
@@ -266,8 +264,8 @@ impl fmt::Display for StoryEvent {
     }
 }
 
-/// Adds a line; the oldest gives way when there are too many. A job may save its work a thousand
-/// times: that leaves no more than the last, or nobody could read how it began.
+/// Adds a line, and drops the oldest if there are too many. Of several checkpoints in a row only
+/// the last is kept, so that a job with a thousand checkpoints still shows how it began.
 pub(crate) fn add(story: &mut Vec<StoryLine>, at: Time, what: StoryEvent) {
     let saves = matches!(what, StoryEvent::Saved(_));
     if saves && story.last().is_some_and(|last| matches!(last.what, StoryEvent::Saved(_))) {

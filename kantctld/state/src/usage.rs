@@ -1,7 +1,8 @@
-//! Who used how much of the cluster: GPU- and CPU-time by account and user, in buckets of an hour,
-//! for the last 14 days. Charged for what an allocation kept from others, from the moment it was
-//! given, not for what its processes did with it (man sreport, "usage"; Slurm charges alike).
-//! Integers only: replicas add alike. Never weighs or decays; the engine's fair share does.
+//! The past usage of the cluster: GPU and CPU time by account and user, in buckets of an hour, for
+//! the last 14 days. An allocation is charged from the moment it is given, for what it keeps from
+//! others and not for what its processes use (man sreport, "usage"; Slurm charges the same way).
+//! All numbers are integers, so that replicas agree. Weighting and decay are up to the engine's
+//! fair share.
 
 use crate::remembered::State;
 use common::id::{AccountName, JobKey, Uid};
@@ -10,30 +11,30 @@ use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// So many hours are kept beside the present one.
+/// The number of hours that are kept besides the current one.
 pub const HOURS_KEPT: u64 = 14 * 24;
 
 const HOUR_MILLISECONDS: u64 = 3_600_000;
 
-/// Whom usage is charged to.
+/// The account and user that are charged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Charged {
-    /// The account; `None`: jobs that named none.
+    /// The account; `None` for jobs that named none.
     pub account: Option<AccountName>,
     pub user: Uid,
 }
 
-/// An hour of the clock: hours since 1970-01-01T00:00:00Z.
+/// A clock hour: hours since 1970-01-01T00:00:00Z.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(transparent)]
 pub struct Hour(pub u64);
 
-/// What was used in some time.
+/// The usage in some span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Used {
-    /// GPUs times milliseconds; a share of a GPU counts as that share.
+    /// GPUs times milliseconds. A part of a GPU counts as that part.
     pub gpu_milliseconds: u64,
     /// CPUs times milliseconds.
     pub cpu_milliseconds: u64,
@@ -61,7 +62,7 @@ impl Used {
 pub struct Usages(BTreeMap<Charged, BTreeMap<Hour, Used>>);
 
 impl Hour {
-    /// The hour of a moment.
+    /// The hour that contains this time.
     #[must_use]
     pub const fn of(time: Time) -> Self {
         Self(time.0 / HOUR_MILLISECONDS)
@@ -80,19 +81,18 @@ impl Hour {
 }
 
 impl Usages {
-    /// Is nothing charged at all?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Everybody with their hours, both rising.
+    /// All accounts and users with their hours, both in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (&Charged, &BTreeMap<Hour, Used>)> {
         self.0.iter()
     }
 
-    /// Charges an allocation's share for the time from `from` to `to`, in each hour its part. What
-    /// is before the hours kept is left out.
+    /// Charges a share for the time from `from` to `to`, split by hours. Hours that are no longer
+    /// kept are left out.
     fn charge(&mut self, whom: &Charged, share: &Share, from: Time, to: Time) {
         let mut hours = self.0.remove(whom).unwrap_or_default();
         add(&mut hours, share, from, to);
@@ -111,8 +111,8 @@ impl Usages {
     }
 }
 
-/// Adds what a share is for the time from `from` to `to`, in each hour its part. What is before the
-/// hours kept is left out.
+/// Adds the usage of a share for the time from `from` to `to`, split by hours. Hours that are no
+/// longer kept are left out.
 pub(crate) fn add(hours: &mut BTreeMap<Hour, Used>, share: &Share, from: Time, to: Time) {
     let mut from = from.max(Hour::first_kept(to).begin());
     while from < to {
@@ -124,8 +124,7 @@ pub(crate) fn add(hours: &mut BTreeMap<Hour, Used>, share: &Share, from: Time, t
     }
 }
 
-/// What the allocations that are held now have used so far, and was not charged yet. Adds to
-/// [`State::usage`].
+/// The usage so far of current allocations, which is not charged yet. It adds to [`State::usage`].
 #[must_use]
 pub fn running(state: &State, now: Time) -> Usages {
     let mut usages = Usages::default();
@@ -141,8 +140,8 @@ pub fn running(state: &State, now: Time) -> Usages {
     usages
 }
 
-/// A node lets go of its share, which is not over yet: charges it, and notes with the run what it
-/// kept from others until now.
+/// Charges a share that its node releases, and adds to the run what it kept from others until now.
+/// The share must not have ended yet.
 pub(crate) fn charge(state: &mut State, key: JobKey, rank: usize) {
     let Some(whom) = charged(state, key) else { return };
     let now = state.now;
@@ -150,7 +149,7 @@ pub(crate) fn charge(state: &mut State, key: JobKey, rank: usize) {
     let Some(run) = run else { return };
     let (allocation, from) = (run.allocation.clone(), run.since(rank));
     let Some(share) = allocation.shares().get(rank) else { return };
-    // Of a run that an older release began, only if all of it is still to come.
+    // A run that an older release began is recorded only if none of its shares has ended.
     if run.kept.is_some() || !run.shares.iter().any(|share| share.is_over()) {
         run.kept = Some(run.kept.unwrap_or_default().and(Used::by(share, now.since(from))));
     }

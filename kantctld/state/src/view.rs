@@ -1,5 +1,5 @@
-//! The state as users see it: the types of the API, filled in. Why a job waits comes from the last
-//! round and is handed in. Never decides who may see what.
+//! The API's views of the state. The reasons why jobs wait come from the last round and are passed
+//! in. Permissions are checked by the callers.
 
 mod asked;
 mod brief;
@@ -29,19 +29,20 @@ pub use explain::explain;
 pub use queues::queue_list;
 pub use solve::solve;
 
-/// What the last round said of a waiting job.
+/// The result of the last round for a waiting job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
     pub reason: WaitReason,
-    /// Its place among the jobs that wait, from 1.
+    /// Its position among the waiting jobs, from 1.
     pub position: u32,
 }
 
-/// What the last round said of each job that it did not start.
+/// The results of the last round for the jobs that it did not start.
 pub type Waits = BTreeMap<JobKey, Wait>;
 
-/// What a round at `now` said of each job that waits in this snapshot, the one it saw or a later
-/// one: what came since is left out. Takes as long as there are waiting jobs.
+/// The results of a round at `now` for the jobs that wait in a snapshot, either the round's own or
+/// a later one. Jobs that came after the round are left out. Takes time proportional to the number
+/// of waiting jobs.
 #[must_use]
 pub fn waits(snapshot: &Snapshot, round: &Round, now: Time) -> Waits {
     let places = (1..).zip(engine::in_order(snapshot, now));
@@ -53,19 +54,18 @@ pub fn waits(snapshot: &Snapshot, round: &Round, now: Time) -> Waits {
         .collect()
 }
 
-/// How many there are of what.
+/// The numbers of jobs and nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Jobs and array tasks that wait.
+    /// Waiting jobs and array tasks.
     pub jobs_pending: u32,
     pub jobs_running: u32,
-    /// Over, and kept for a while.
+    /// Finished jobs that are still kept.
     pub jobs_done: u32,
     pub nodes_connected: u32,
     pub nodes: u32,
 }
 
-/// Counts jobs and nodes.
 #[must_use]
 pub fn counts(state: &State) -> Counts {
     let standing = state.living.standing();
@@ -89,7 +89,7 @@ pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
     Some(element_view(state, (record, element, key), waits, Ask::clone))
 }
 
-/// The same of an element that may be another than the state's: an earlier attempt's.
+/// The view of an element, which need not be in the state: it may be an earlier attempt's.
 pub(crate) fn element_view(
     state: &State,
     (record, element, key): (&Record, &Element, JobKey),
@@ -144,8 +144,9 @@ pub(crate) fn element_view(
     }
 }
 
-/// The jobs a query asks for: running ones, then waiting ones in order, then finished ones, latest
-/// first. Without what is bulky and in no list: a hundred thousand tasks would repeat it each.
+/// The jobs that match a query: running ones first, then waiting ones in order, then finished ones,
+/// the latest first. Bulky fields that no list shows are left out, since a hundred thousand tasks
+/// would each repeat them.
 #[must_use]
 pub fn job_list(state: &State, query: &JobQuery, waits: &Waits) -> JobList {
     let view = |one: Listed<'_>| {
@@ -155,7 +156,7 @@ pub fn job_list(state: &State, query: &JobQuery, waits: &Waits) -> JobList {
     JobList { jobs, as_of: state.now() }
 }
 
-/// A job or task that a query asks for.
+/// A job or task that matches a query.
 #[derive(Clone, Copy)]
 struct Listed<'a> {
     key: JobKey,
@@ -164,7 +165,7 @@ struct Listed<'a> {
     waiting: Option<&'a Wait>,
 }
 
-/// All of them, in the order of lists.
+/// All matches, in the order of lists.
 fn listed<'a>(state: &'a State, query: &JobQuery, waits: &'a Waits) -> Vec<Listed<'a>> {
     let mut found: Vec<((u8, u64), Listed<'a>)> = Vec::new();
     for record in state.jobs().filter(|record| matches_record(record, query)) {
@@ -181,7 +182,7 @@ fn listed<'a>(state: &'a State, query: &JobQuery, waits: &'a Waits) -> Vec<Liste
     found.into_iter().map(|(_, one)| one).collect()
 }
 
-/// Where an element stands in a list: its group, then its place in it.
+/// The sort key of an element in lists: its group, then its position in the group.
 fn rank(element: &Element, wait: Option<&Wait>) -> (u8, u64) {
     match element.phase {
         Phase::Pending => (1, wait.map_or(u64::MAX, |wait| u64::from(wait.position))),
@@ -203,7 +204,7 @@ fn matches_node(element: &Element, query: &JobQuery) -> bool {
     })
 }
 
-/// A job with its story; of an array without an index, all tasks. `None`: there is no such job.
+/// A job with its story; for an array without an index, all tasks. `None` if there is no such job.
 #[must_use]
 pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> {
     let record = state.job(key.job)?;
@@ -222,7 +223,7 @@ pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> 
     Some(JobList { jobs: indices.into_iter().filter_map(view).collect(), as_of: state.now() })
 }
 
-/// What happened to it, and to all of its array while it lived.
+/// The story of an element, with what happened to its whole array until it ended.
 fn story(record: &Record, element: &Element) -> Vec<StoryLine> {
     let (by, via) = (record.spec.owner.name.clone(), record.via.clone());
     let text = StoryEvent::Submitted(by, via).to_string();
@@ -235,7 +236,7 @@ fn story(record: &Record, element: &Element) -> Vec<StoryLine> {
     std::iter::once(submitted).chain(lines).collect()
 }
 
-/// A job's script. `None`: there is no such job, or its script is gone.
+/// A job's script; `None` if the job does not exist, or its script is no longer kept.
 #[must_use]
 pub fn script(state: &State, job: JobId) -> Option<&str> {
     let record = state.job(job).filter(|record| !state.is_textless(record.id))?;
@@ -243,7 +244,7 @@ pub fn script(state: &State, job: JobId) -> Option<&str> {
     std::str::from_utf8(text).ok()
 }
 
-/// A node. `None`: there is none of that name.
+/// A node; `None` if there is none of that name.
 #[must_use]
 pub fn node_view(state: &State, name: &NodeName) -> Option<NodeView> {
     let node = state.node(name)?;

@@ -1,5 +1,5 @@
-//! The rules that decide whether a job may wait in a queue at all: asked when it is submitted, and
-//! again when it lives again. Never fills anything in.
+//! The rules that decide whether a job may wait in a queue. They are checked when the job is
+//! submitted, and again when it is requeued after its end.
 
 use crate::job::Record;
 use crate::remembered::State;
@@ -16,7 +16,7 @@ use common::resource::{GpuRequest, Request};
 pub(super) struct Applicant<'a> {
     pub(super) owner: &'a Owner,
     pub(super) groups: &'a [Gid],
-    /// Is whoever asks for it an operator? They may charge any account.
+    /// Whether the user that asks is an operator, who may charge any account.
     pub(super) operator: bool,
 }
 
@@ -26,20 +26,20 @@ impl Applicant<'_> {
         access.allows(*uid, self.groups, account) || access.groups.contains(gid)
     }
 
-    /// Operators and root are not bound: they could change the members.
+    /// Operators and root may charge any account: they could change its members anyway.
     fn may_charge(&self, account: &Account) -> bool {
         self.operator || self.owner.uid == Uid(0) || self.may_use(&account.access, None)
     }
 }
 
-/// Everything but the queue's existence, which [`find_queue`] asks: with the queue and the time
-/// limit filled in.
+/// Checks a request whose queue and time limit are filled in. It makes all checks except
+/// [`find_queue`]'s.
 ///
 /// # Errors
-/// The first rule that keeps it out.
+/// The first rule that the request violates.
 pub(super) fn check(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Refusal> {
     let queue = find_queue(state, ask)?;
-    // First: whoever may not name it gets in nowhere by it.
+    // First, so that naming another team's account opens no queue and no QoS.
     check_account(state, who, ask)?;
     check_access(state, who, queue, ask.account.as_ref())?;
     check_shared_gpus(queue, &ask.request)?;
@@ -48,17 +48,16 @@ pub(super) fn check(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(),
     check_reservation(state, who, ask)
 }
 
-/// Might this job, of a user who is an operator or not, wait with another ask? For those who ask
-/// what would be, not for `apply`.
+/// Whether a job could wait with another request. For forecasts only; `apply` does not call it.
 ///
 /// # Errors
-/// The first rule that keeps it out.
+/// The first rule that the request violates.
 pub fn may_wait(state: &State, record: &Record, operator: bool, ask: &Ask) -> Result<(), Refusal> {
     let (owner, groups) = (&record.spec.owner, &record.groups[..]);
     check(state, &Applicant { owner, groups, operator }, ask)
 }
 
-/// Root's jobs are welcome only where the operator says so.
+/// Refuses jobs of root unless the operator allows them.
 ///
 /// # Errors
 /// [`Refusal::RootJob`].
@@ -67,7 +66,7 @@ pub(super) fn check_owner(state: &State, owner: Uid) -> Result<(), Refusal> {
     if owner == Uid(0) && !root_allowed { Err(Refusal::RootJob) } else { Ok(()) }
 }
 
-/// The queue an ask names, or the default.
+/// The queue that a request names, or the default queue.
 ///
 /// # Errors
 /// [`Refusal::UnknownQueue`]; [`Refusal::BadAsk`] before the first configuration.
@@ -84,7 +83,7 @@ pub(super) fn find_queue<'a>(state: &'a State, ask: &Ask) -> Result<&'a Queue, R
     })
 }
 
-/// The QoS an ask names; `None`: it names none.
+/// The QoS that a request names; `None` if it names none.
 ///
 /// # Errors
 /// [`Refusal::UnknownQos`].
@@ -102,7 +101,7 @@ pub(super) fn find_qos<'a>(state: &'a State, ask: &Ask) -> Result<Option<&'a Qos
     state.qos(name).ok_or_else(unknown).map(Some)
 }
 
-/// The queue and all above it must let them in.
+/// The queue and all its ancestors must admit the user.
 fn check_access(
     state: &State,
     who: &Applicant<'_>,
@@ -110,7 +109,7 @@ fn check_access(
     account: Option<&AccountName>,
 ) -> Result<(), Refusal> {
     let mut at = Some(queue);
-    // Settings have no cycles; should one slip in, it ends here.
+    // The settings have no cycles. The bound ends the loop if one slips in.
     for _ in 0..=state.queues().len() {
         let Some(here) = at else { break };
         if !who.may_use(&here.access, account) {
@@ -129,7 +128,7 @@ fn accounts(state: &State) -> &[Account] {
     state.settings().map_or(&[][..], |settings| &settings.accounts)
 }
 
-/// An account that is named, as it is listed; `None` where none are.
+/// The configured account of this name; `None` if no accounts are configured.
 ///
 /// # Errors
 /// [`Refusal::UnknownAccount`].
@@ -146,14 +145,14 @@ pub(super) fn find_account<'a>(
     Err(Refusal::UnknownAccount { name: name.clone(), known: known.join(", ") })
 }
 
-/// What is charged for a job that names no account: the first of which its user is a member.
-/// Being let in as an operator, or with everybody, makes nobody a member.
+/// The account for a job that names none: the first one of which its user is a member. Operators,
+/// and users of an account that is open to all, are not members for that reason alone.
 pub(super) fn default_account(state: &State, who: &Applicant<'_>) -> Option<AccountName> {
     let is_member = |account: &&Account| !account.is_open() && who.may_use(&account.access, None);
     accounts(state).iter().find(is_member).map(|account| account.name.clone())
 }
 
-/// Where there are accounts, only those may be named, and by their members.
+/// If accounts are configured, a request may name only those, and only as a member.
 fn check_account(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Refusal> {
     let Some(name) = &ask.account else { return Ok(()) };
     let Some(account) = find_account(state, name)? else { return Ok(()) };
@@ -169,7 +168,8 @@ fn check_account(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Re
     Err(Refusal::AccountClosed { name: name.clone(), mend })
 }
 
-/// Parts of GPUs are for queues that say so: nothing keeps their jobs apart in a GPU's memory.
+/// Parts of GPUs are only for queues that allow them, because GPU memory is not isolated between
+/// the jobs on one GPU.
 fn check_shared_gpus(queue: &Queue, request: &Request) -> Result<(), Refusal> {
     match request.gpus {
         Some(GpuRequest::Parts(_)) if !queue.share_gpus => {
@@ -179,7 +179,7 @@ fn check_shared_gpus(queue: &Queue, request: &Request) -> Result<(), Refusal> {
     }
 }
 
-/// Do the queue and the QoS allow this time limit, and the QoS this user?
+/// Checks that the queue and the QoS allow the time limit, and that the QoS admits the user.
 fn check_time_limits(
     queue: &Queue,
     qos: Option<&Qos>,
@@ -208,7 +208,7 @@ fn check_time_limits(
     }
 }
 
-/// Could it be over by its deadline, if it started as early as it may?
+/// Checks that the job could end by its deadline if it started as early as it may.
 fn check_deadline(state: &State, ask: &Ask) -> Result<(), Refusal> {
     let Some(deadline) = ask.deadline else { return Ok(()) };
     if deadline <= state.now {
@@ -224,7 +224,7 @@ fn check_deadline(state: &State, ask: &Ask) -> Result<(), Refusal> {
     }
 }
 
-/// Is there such a booking, and is it for them?
+/// Checks that the reservation exists and admits the user.
 fn check_reservation(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Refusal> {
     let Some(name) = &ask.reservation else { return Ok(()) };
     let there_is = state.reservation(name).filter(|reservation| reservation.to > state.now);

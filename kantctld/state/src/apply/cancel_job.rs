@@ -1,5 +1,6 @@
-//! `CancelJob`: a waiting job is over at once; a living one is stopped; one that is being stopped
-//! to be requeued stays stopped. Its owner or an operator may. Never waits for the nodes.
+//! `CancelJob`, for the owner of a job or an operator. A waiting job ends at once; a running job is
+//! stopped; a job that is being stopped for a requeue is no longer requeued. The command does not
+//! wait for the nodes.
 
 use super::target::{self, Did};
 use crate::command::Actor;

@@ -1,6 +1,7 @@
-//! `CheckpointJob`: all that a job did so far is saved, its owner or an operator says, so stopping
-//! it loses only what it does from now on. One that starts may say so as well: its script may run
-//! before its nodes have told. Never looks whether it is true, nor changes what the job holds.
+//! `CheckpointJob`: a statement by the owner of a job or an operator that all work of the job so
+//! far is saved, so that stopping it loses only later work. A starting job is accepted too: its
+//! script may run before its nodes have reported that. The statement is not verified, and the job's
+//! allocation does not change.
 
 use super::target::{self, Did};
 use crate::command::{Actor, Target};

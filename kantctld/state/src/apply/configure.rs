@@ -1,6 +1,6 @@
-//! `Configure`: the leader's settings, for all replicas alike. Refused if they make no sense.
-//! A queue that is left out while jobs live in it stays as it was until they are over, and takes no
-//! new ones: so that settings which have become stricter hold at once. Never touches a job.
+//! `Configure`: sets the leader's settings on all replicas, unless they are inconsistent. A queue
+//! that the new settings omit while it has unfinished jobs stays as it was until they end, but
+//! admits no new jobs. Thus stricter settings take effect at once. No job is changed.
 
 use crate::command::Settings;
 use crate::event::Event;
@@ -32,7 +32,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Drops the queues that were kept for jobs which are over by now.
+/// Removes the queues that were kept for jobs which have since ended.
 pub(super) fn drop_empty(state: &mut State, events: &mut Vec<Event>) {
     if state.retired.is_empty() {
         return;
@@ -49,8 +49,8 @@ pub(super) fn drop_empty(state: &mut State, events: &mut Vec<Event>) {
     }
 }
 
-/// The queues that jobs need beside the configured ones: those in which they live, and the queues
-/// above these, whose bounds hold for them.
+/// The queues that jobs need besides the configured ones: the queues of unfinished jobs and the
+/// ancestors of those, whose limits apply to the jobs too.
 fn needed<'a>(state: &'a State, configured: &BTreeSet<&QueueName>) -> BTreeSet<&'a QueueName> {
     let queue = |key: JobKey| state.job(key.job)?.spec.ask.queue.as_ref();
     let above = |name: &QueueName| {
@@ -60,7 +60,7 @@ fn needed<'a>(state: &'a State, configured: &BTreeSet<&QueueName>) -> BTreeSet<&
     let mut needed = BTreeSet::new();
     for inhabited in state.live().filter_map(queue).collect::<BTreeSet<_>>() {
         let mut name = Some(inhabited);
-        // One that is configured, or was walked through before, has what it needs above it.
+        // A configured queue, or one visited before, already has its ancestors.
         while let Some(found) = name.filter(|name| !configured.contains(name)) {
             name = if needed.insert(found) { above(found) } else { None };
         }

@@ -1,6 +1,6 @@
-//! `CreateReservation`: books nodes for a time. Operators only. Two bookings never have one node at
-//! one time. Jobs that run there go on: an operator who wants them gone says so.
-//! Never chooses nodes or times; the leader has done so before it proposes.
+//! `CreateReservation`: reserves nodes for a time. For operators only. Two reservations never hold
+//! the same node at the same time. Jobs that run on the nodes continue; an operator who wants them
+//! gone cancels them. The leader chooses nodes and times before it proposes the command.
 
 use super::{admission, target};
 use crate::command::Actor;
@@ -9,10 +9,10 @@ use crate::remembered::State;
 use common::reason::Refusal;
 use common::reservation::Reservation;
 
-/// The longest comment, in bytes.
+/// The maximum length of a comment, in bytes.
 const COMMENT_BYTES_MAX: usize = 1024;
 
-/// The most bookings at a time: each takes part in every round.
+/// The maximum number of reservations. Each of them takes part in every round.
 const RESERVATIONS_MAX: usize = 10_000;
 
 pub(super) fn apply(
@@ -34,7 +34,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// May there be this booking, beside those that there are?
+/// Checks whether this reservation may exist together with the others.
 pub(super) fn check(state: &State, asked: &Reservation) -> Result<(), Refusal> {
     check_sense(state, asked)?;
     if let Some(unknown) = asked.nodes.iter().find(|name| state.node(name).is_none()) {
@@ -46,7 +46,7 @@ pub(super) fn check(state: &State, asked: &Reservation) -> Result<(), Refusal> {
     check_overlap(state, asked)
 }
 
-/// Is it one at all?
+/// Checks the reservation by itself.
 fn check_sense(state: &State, asked: &Reservation) -> Result<(), Refusal> {
     let bad = |message: String| Err(Refusal::BadAsk { message });
     let name = &asked.name;

@@ -1,6 +1,6 @@
-//! `DeadlineOver`: a job whose deadline has come: one that waits is over without having run, one
-//! that was given nodes is stopped. Looks at the deadline itself, by its stamp: a leader whose
-//! clock is ahead ends nothing early. Never touches a job whose end is decided: it is over soon.
+//! `DeadlineOver`: ends a job whose deadline has passed. A waiting job ends without having run; a
+//! job that has nodes is stopped. The deadline is compared with the state's time, so that a command
+//! that comes too early changes nothing. A job that is already ending is left alone.
 
 use crate::event::Event;
 use crate::life::{self, Ending};
@@ -9,7 +9,7 @@ use common::id::JobKey;
 use common::job::{Outcome, Phase};
 use common::reason::Refusal;
 
-#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,

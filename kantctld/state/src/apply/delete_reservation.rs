@@ -1,6 +1,6 @@
-//! `DeleteReservation`: gives a booking up; its nodes are everybody's again. Operators only. Jobs
-//! that run in it go on; those that wait for it go on waiting, for their users to see.
-//! Never touches a job.
+//! `DeleteReservation`: deletes a reservation, so that all jobs may use its nodes again. For
+//! operators only. No job is changed: jobs that run in the reservation continue, and jobs that wait
+//! for it go on waiting, which their users can see.
 
 use super::target;
 use crate::command::Actor;
@@ -23,7 +23,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Drops the bookings whose time is over.
+/// Removes the reservations that have expired.
 pub(super) fn drop_expired(state: &mut State, events: &mut Vec<Event>) {
     let now = state.now;
     let over = state.reservations().filter(|reservation| reservation.to <= now);

@@ -1,5 +1,4 @@
-//! `DrainNode`: no new jobs on a node; what runs there goes on. Operators only.
-//! Never stops a job.
+//! `DrainNode`: stops new jobs from starting on a node. For operators only. Running jobs continue.
 
 use super::target;
 use crate::command::Actor;
@@ -10,7 +9,7 @@ use common::id::NodeName;
 use common::node::Drain;
 use common::reason::Refusal;
 
-/// The longest reason, in bytes.
+/// The maximum length of a reason, in bytes.
 const REASON_BYTES_MAX: usize = 1024;
 
 pub(super) fn apply(
@@ -30,7 +29,7 @@ pub(super) fn apply(
     let now = state.now;
     let unknown = || Refusal::UnknownNode { name: name.clone() };
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
-    // Draining again gives another reason; who is asked about the node is the last who drained it.
+    // A second drain replaces the reason and the operator in charge, but not the time.
     let (by, reason) = (actor.uid, reason.to_owned());
     let since = node.drain.as_ref().map_or(now, |drain| drain.since);
     node.drain = Some(Drain { reason: reason.clone(), by, since, cause: DrainCause::Operator });

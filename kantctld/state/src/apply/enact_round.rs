@@ -1,6 +1,6 @@
-//! `EnactRound`: carries out what a round decided: who yields, who starts, who grows; each entry by
-//! itself and whole or not at all, entries of one group all or none. An entry that something
-//! overtook is refused; the others go on. Never looks for another place or another victim.
+//! `EnactRound`: carries out the decisions of a round, first preemptions, then starts, then growth.
+//! Each entry is applied whole or not at all; of the entries of one group, all or none. An entry
+//! that no longer fits the state is refused and the others go on. No replacement is searched for.
 
 use crate::command::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 use crate::event::Event;
@@ -11,7 +11,7 @@ use common::id::{AttemptId, JobKey};
 use common::reason::Refusal;
 use std::collections::BTreeMap;
 
-#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -41,7 +41,7 @@ pub(super) fn apply(
                     refuse(events, start.id, reason);
                 }
             }
-            // At the place of its first entry.
+            // A group starts in the place of its first entry.
             Some(group) => {
                 if let Some(members) = groups.remove(&group) {
                     together(state, events, &members);
@@ -66,7 +66,8 @@ fn together(state: &mut State, events: &mut Vec<Event>, members: &[&RoundStart])
     }
 }
 
-/// Into the answer only: a story would fill up with what was mended a moment later.
+/// Refusals are events of the answer only. They are not in a job's story, since the next round
+/// usually corrects them.
 fn refuse(events: &mut Vec<Event>, id: AttemptId, reason: StartRefusal) {
     events.push(Event::RoundEntryRefused { id, reason });
 }

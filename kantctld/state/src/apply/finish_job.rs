@@ -1,5 +1,6 @@
-//! `FinishJob`: whoever held a job's nodes for programs says that they are over, and how. Its owner
-//! or an operator may. Never ends a job that has a script: that one says itself how it ends.
+//! `FinishJob`: a statement by the owner of a job or an operator that the programs for which the
+//! job's nodes were held have ended, and how. A job with a script is not ended: the script itself
+//! decides how the job ends.
 
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
@@ -18,7 +19,7 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     let keys = target::keys(state, actor, target)?;
     target::each(keys, |key| {
-        // The script of a set says itself how it ends.
+        // A set ends with its script.
         let held = state.element(key).filter(|(record, _)| record.set.is_none());
         let found = held.map(|(record, e)| (record.spec.ask.launch, e.phase));
         match found {
@@ -31,7 +32,7 @@ pub(super) fn apply(
                 let ending = Ending { exit: Some(exit), ..Ending::new(outcome) };
                 life::ended(state, events, key, ending);
             }
-            // Said twice, or its end was decided by other means.
+            // A repeated command, or a job that is already ending for another reason.
             Some((Launch::Held, Phase::Completing)) => {}
             _ => return target::wrong_phase(state, key, "finish"),
         }

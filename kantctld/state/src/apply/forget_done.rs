@@ -1,9 +1,9 @@
-//! `ForgetDone`: drops what is over for longer than `done_jobs_kept`, or is more than a user may
-//! have kept: whole submissions, their texts, and request keys of that age; queues that were kept
-//! for jobs now over; bookings and invitations whose time is over, and usage that is too old to
-//! count. Accounting has them. At most [`FORGOTTEN_AT_ONCE`] elements and keys: the next command
-//! forgets the rest. Never forgets a job of which one task lives, nor a request that may come
-//! again.
+//! `ForgetDone`: removes submissions that ended more than `done_jobs_kept` ago or exceed what is
+//! kept for one user, with their texts, and request keys of that age. It also removes queues that
+//! were kept for jobs which have since ended, expired reservations and invitations, and usage that
+//! is too old to count. Accounting has a record of all jobs. One command forgets at most
+//! [`FORGOTTEN_AT_ONCE`] elements and keys; the next one continues. A job with an unfinished task
+//! is kept, and so is a request that may be repeated.
 
 use super::{configure, delete_reservation, invite_controller};
 use crate::event::Event;
@@ -14,7 +14,7 @@ use crate::remembered::State;
 use common::id::{JobId, Uid};
 use common::reason::Refusal;
 
-#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Refusal> {
     delete_reservation::drop_expired(state, events);
     invite_controller::drop_expired(state);
@@ -32,12 +32,12 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
     Ok(())
 }
 
-/// Drops what a user has kept too much of, the earliest end first.
+/// Removes what exceeds the limits of a user, the earliest end first.
 pub(super) fn trim(state: &mut State, events: &mut Vec<Event>, uid: Uid) {
     footprint::prune(state, uid);
     let (surplus, _) = state.first_of(footprint::surplus(state, uid).into_iter());
     surplus.iter().for_each(|record| forget(state, events, record));
-    // Who submits faster than requests grow old is known by the latest.
+    // Of a user who submits faster than keys expire, only the latest keys are kept.
     let most = usize::try_from(state.user_bounds().done_tasks).unwrap_or(usize::MAX);
     let too_many = |state: &State| {
         let jobs = state.asked_of_forgotten.get(&uid).filter(|jobs| jobs.len() > most);

@@ -1,6 +1,6 @@
-//! `HoldJob`: keeps a waiting job from starting until it is released. Its owner or an operator may;
-//! a hold by an operator of somebody else's job is for operators to end, whoever held it before
-//! (Slurm: JobHeldAdmin beside JobHeldUser). Never stops anything that has started.
+//! `HoldJob`: keeps a waiting job from starting until it is released. For its owner or an operator.
+//! If an operator holds another user's job, only an operator can release it, even if its owner held
+//! it first (Slurm: JobHeldAdmin and JobHeldUser). A job that has started cannot be held.
 
 use super::target::{self, Did};
 use crate::command::Actor;

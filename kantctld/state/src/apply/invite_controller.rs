@@ -1,5 +1,5 @@
-//! `InviteController`: one more controller may join, once and before a time. Operators only. Never
-//! sees the secret, only its hash.
+//! `InviteController`: lets one more controller join, once and within a limited time. For operators
+//! only. The state holds a hash of the secret and never the secret itself.
 
 use super::target;
 use crate::command::Actor;
@@ -31,7 +31,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Drops the invitations whose time is over.
+/// Removes expired invitations.
 pub(super) fn drop_expired(state: &mut State) {
     let now = state.now;
     state.invitations.retain(|_, invitation| invitation.until > now);

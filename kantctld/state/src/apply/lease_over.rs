@@ -1,6 +1,6 @@
-//! `LeaseOver`: nobody waits any more for a job that was to live only as long as somebody does. One
-//! that waits is over, one that was given nodes is stopped. The silence was the leader's to
-//! measure. Never touches a job without a lease, or one whose end is decided.
+//! `LeaseOver`: ends a job with a lease whose client has gone away. A waiting job ends at once; a
+//! job that has nodes is stopped. The leader has measured the silence of the client. A job without
+//! a lease, or one that is already ending, is left alone.
 
 use crate::event::Event;
 use crate::life::{self, Ending};
@@ -9,7 +9,7 @@ use common::id::JobKey;
 use common::job::{Outcome, Phase};
 use common::reason::Refusal;
 
-#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,

@@ -1,7 +1,7 @@
-//! Commands, one file each: what each checks, and what it changes. Here they are only told apart.
+//! The commands, one file each: their checks and their effects. This file dispatches them.
 //!
-//! A command is refused before it changes anything. Never reads anything but the state and the
-//! command; never fails in any other way than by a refusal.
+//! A command is refused before it changes anything. It reads only the state and its own fields, and
+//! fails in no way but by a refusal.
 
 mod admission;
 mod cancel_job;
@@ -47,8 +47,8 @@ use crate::dependency;
 use crate::event::Event;
 use crate::remembered::State;
 
-/// Carries a command out, at the later of its stamp and the last one's. The same state and command
-/// give the same state and events, on every replica and at every replay.
+/// Carries out a command at the later of its stamp and the last command's. The same state and
+/// command give the same state and events, on every replica and in every replay.
 pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
     state.now = state.now.max(stamped.at);
     let mut events = Vec::new();

@@ -1,6 +1,6 @@
-//! `NodeLost`: a node was silent for too long. Its shares end as Lost; their jobs end or go back to
-//! their queues. A node that came back meanwhile is not lost. Never asks the node, which may still
-//! run what is given up here: see docs/decisions/0001-job-states-and-events.md on fencing.
+//! `NodeLost`: gives up a node that was silent for too long. Its shares end as Lost, and their jobs
+//! end or return to their queues. A node that has come back meanwhile is not lost. The node may
+//! still run what is given up here: see docs/decisions/0001-job-states-and-events.md on fencing.
 
 use super::register_node::lose_all;
 use crate::event::Event;

@@ -1,5 +1,5 @@
-//! `NodeSilent`: a node's session ended. Its jobs keep what they hold; no new ones start there.
-//! Never gives anything up; `NodeLost` does.
+//! `NodeSilent`: records that a node's session ended. Its jobs keep their allocations, and no new
+//! jobs start there. Only `NodeLost` gives them up.
 
 use crate::event::Event;
 use crate::remembered::State;

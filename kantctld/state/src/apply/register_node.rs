@@ -1,9 +1,10 @@
-//! `RegisterNode`: a node's Hello: who it is, what it has, and everything it runs.
+//! `RegisterNode`: processes the Hello message of a node, with its identity, its inventory and all
+//! steps that it holds.
 //!
-//! A share the node had spoken of and does not know any more is lost. One it never spoke of is
-//! simply still wanted, or, if it was to be stopped, never was. Another machine may take over a
-//! name that is not connected; what the old one held is lost.
-//! Never frees what the node still has.
+//! A share that the node reported earlier and no longer knows is lost. A share that it never
+//! reported is still wanted, unless it was to be stopped: then it counts as stopped. Another
+//! machine may take over the name of a node that is not connected; what the old machine held is
+//! lost. Resources that the node still uses stay allocated.
 
 use crate::event::Event;
 use crate::fault::NodeFaults;
@@ -19,7 +20,7 @@ use common::wire::node::StepStatus;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A `RegisterNode`, by reference.
+/// A borrowed `RegisterNode`.
 pub(super) struct Registration<'a> {
     pub(super) name: &'a NodeName,
     pub(super) identity: &'a str,
@@ -41,7 +42,7 @@ pub(super) fn apply(
         return Err(Refusal::NodeNameTaken { name: name.clone() });
     }
     let inventory = match known {
-        // The same as before is kept shared with those who look at the state.
+        // An unchanged inventory stays shared with readers of the state.
         Some(node) if *node.inventory == *hello.inventory => node.inventory.clone(),
         _ => Arc::new(hello.inventory.clone()),
     };
@@ -78,7 +79,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// The state believes in a share that its node does not know.
+/// Handles a share that the state has and its node does not know.
 fn missing(state: &mut State, events: &mut Vec<Event>, node: &NodeName, id: AttemptId) {
     let Some((_, share)) = life::share(state, id, node) else { return };
     let stopping = state.element(id.key).is_some_and(|(_, e)| e.phase == Phase::Completing);
@@ -91,7 +92,7 @@ fn missing(state: &mut State, events: &mut Vec<Event>, node: &NodeName, id: Atte
     life::share_ended(state, events, node, id, &end);
 }
 
-/// Everything a node holds is lost.
+/// Ends all shares of a node as lost.
 pub(super) fn lose_all(state: &mut State, events: &mut Vec<Event>, node: &NodeName, message: &str) {
     let believed: Vec<AttemptId> = state.ledger.holders(node).collect();
     for id in believed {

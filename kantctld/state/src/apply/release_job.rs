@@ -1,5 +1,5 @@
-//! `ReleaseJob`: lets a held job go. Its owner may unless an operator holds it, and an operator.
-//! Never starts it; a round does.
+//! `ReleaseJob`: releases a held job. For its owner, unless an operator holds it, and for
+//! operators. The job starts in a later round.
 
 use super::target::{self, Did};
 use crate::command::Actor;
@@ -30,7 +30,7 @@ pub(super) fn apply(
         if let Some(element) = state.element_mut(key) {
             element.released_at = Some(now);
             (element.held, element.held_by_operator) = (false, false);
-            // Whoever lets it go wants it tried again, and soon.
+            // A release ends the delay after faults: the user wants the job to be tried again soon.
             element.faults = None;
         }
         state.tell(events, Event::JobReleased { key, by: actor.uid });

@@ -1,8 +1,8 @@
-//! `ReportHealth`: all that a node finds wrong with itself. A new finding drains it, if the node's
-//! policy says so; one that passed by itself ends the drain it caused, unless another is left to
-//! drain for; a node that this happens to again and again stays drained until an operator has
-//! looked at it.
-//! Never touches an operator's drain, and never drains again for what an operator has seen.
+//! `ReportHealth`: records a node's findings on its own health. A new finding drains the node if
+//! the node's policy asks for that. When the finding passes by itself, its drain ends unless
+//! another finding needs it. A node to which this happens repeatedly stays drained until an
+//! operator resumes it. A drain by an operator is never ended, and a finding that an operator has
+//! seen does not drain the node again.
 
 use crate::event::Event;
 use crate::life::{self, Ending};
@@ -14,10 +14,10 @@ use common::node::Drain;
 use common::reason::Refusal;
 use common::time::{Span, Time};
 
-/// Who drains a node that drains itself.
+/// The user to which drains for health are attributed.
 const SYSTEM: Uid = Uid(0);
 
-/// A node that is drained so often for its health within [`FLAPPING_WITHIN`] is held out.
+/// The number of drains for health within [`FLAPPING_WITHIN`] that keeps a node drained.
 const FLAPPING_AT: usize = 3;
 
 /// See [`FLAPPING_AT`].
@@ -34,10 +34,10 @@ pub(super) fn apply(
     let node = state.nodes.get_mut(name).ok_or_else(unknown)?;
     let before = std::mem::replace(&mut node.findings, findings.to_vec());
     if node.drain.is_none() {
-        // Whatever would drain it has been answered: else it would not be in use.
+        // The node is in use, so every earlier finding that could drain it has been answered.
         node.answered.clone_from(&before);
     }
-    // What passed and comes back is new.
+    // A finding that passed and returns counts as new.
     node.answered.retain(|finding| findings.contains(finding));
     let drains = |finding: &&Finding| finding.response >= Response::Drain;
     let open: Vec<&Finding> = findings
@@ -76,7 +76,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Once more: is that too often?
+/// Counts one more drain for health, and keeps the node out if there were too many.
 fn judge(drains: &mut Vec<Time>, finding: &Finding, now: Time) -> (DrainCause, String) {
     drains.retain(|at| *at + FLAPPING_WITHIN > now);
     drains.push(now);
@@ -96,12 +96,12 @@ fn reason(finding: &Finding) -> String {
     format!("{}: {}", finding.check.word(), finding.says)
 }
 
-/// The one that asks for most.
+/// The finding that asks for the strongest response.
 fn worst<'a>(findings: &[&'a Finding]) -> Option<&'a Finding> {
     findings.iter().copied().max_by_key(|finding| finding.response)
 }
 
-/// A drain for something that comes and goes by itself, and for what.
+/// The drain and its check, if it is for a finding that may pass by itself.
 const fn passing(drain: &mut Drain) -> Option<(&mut Drain, Check)> {
     match drain.cause {
         DrainCause::Health(check) if !check.is_lasting() => Some((drain, check)),
@@ -109,18 +109,18 @@ const fn passing(drain: &mut Drain) -> Option<(&mut Drain, Check)> {
     }
 }
 
-/// Ends what runs there; what may be requeued starts again elsewhere.
+/// Ends the jobs on the node. Those that may be requeued start again elsewhere.
 fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message: &str) {
     let held: Vec<AttemptId> = state.ledger.holders(name).collect();
     let gives_up = |key: JobKey| {
         let run = state.element(key).and_then(|(_, element)| element.run.as_ref());
         run.is_some_and(|run| run.leaving().any(|node| node == name))
     };
-    // Who runs on without this node need not end for it.
+    // A job that is giving up this node need not end.
     let held: Vec<AttemptId> = held.into_iter().filter(|id| !gives_up(id.key)).collect();
     for id in held {
         let key = id.key;
-        // Nor need one that it was to join.
+        // Nor need a job that this node was only about to join.
         if life::keep_off(state, events, id, name, message) {
             continue;
         }

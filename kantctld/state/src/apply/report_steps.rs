@@ -1,5 +1,5 @@
-//! `ReportSteps`: a node's word on its steps. May come twice, late, or in any order: a share only
-//! ever moves forward. Never believes a node about another node's share.
+//! `ReportSteps`: processes a node's report on its steps. Reports may be repeated, late or out of
+//! order: a share only moves forward. A node can report only on its own shares.
 
 use crate::event::Event;
 use crate::life;

@@ -1,6 +1,6 @@
-//! `RequeueJob`: a finished job waits again at once; a living one is stopped first. Its owner or an
-//! operator may. What is over is accepted anew, by the rules there are now.
-//! Never gives a job a second attempt while a node still has the first.
+//! `RequeueJob`, for the owner of a job or an operator. A finished job waits again at once, if the
+//! current rules still admit it. A running job is stopped first: it gets no new attempt while a
+//! node still has the old one.
 
 use super::admission::{self, Applicant};
 use super::target::{self, Did};
@@ -40,8 +40,8 @@ pub(super) fn apply(
     })
 }
 
-/// A set that is over waits again whole or not at all: nothing is left to do. Else the jobs are
-/// given back.
+/// Requeues a finished set, whole or not at all, and returns `None`. Other jobs are returned for
+/// the caller to handle.
 fn revive_set(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -62,8 +62,8 @@ fn revive_set(
     Ok(None)
 }
 
-/// May a job that is over live again, by the rules of today? It may have outlived its queue, a
-/// longer time limit, or the operator's trust in jobs of root.
+/// Checks whether the current rules admit a finished job again. Its queue may be gone, the time
+/// limit may be shorter, or jobs of root may no longer be allowed.
 fn check_again(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let (ask, owner) = (&record.spec.ask, &record.spec.owner);

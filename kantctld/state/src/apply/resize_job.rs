@@ -1,7 +1,7 @@
-//! `ResizeJob`: a job that runs gives up its last nodes and runs on (Slurm: `scontrol update job`,
-//! NumNodes). Its owner or an operator may. It keeps at least as many tasks as it is content
-//! with; one that named no range may be made as small as one node.
-//! Never waits for the nodes, and never adds one.
+//! `ResizeJob`: shrinks a running job, which gives up its last nodes and runs on (Slurm: `scontrol
+//! update job`, NumNodes). For its owner or an operator. The job keeps at least its minimum of
+//! tasks; a job that named no range may be shrunk to one node. The command does not wait for the
+//! nodes, and never adds one.
 
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
@@ -38,10 +38,10 @@ pub(super) fn apply(
     })
 }
 
-/// How many of its nodes a job of this size keeps.
+/// The number of nodes that a job of this size keeps.
 ///
 /// # Errors
-/// Why it cannot have that size, and which it can.
+/// A message that the size is impossible, with the possible sizes.
 fn kept(
     key: JobKey,
     has: &Allocation,
@@ -53,7 +53,7 @@ fn kept(
         *sum += share.tasks;
         Some(*sum)
     });
-    // With so many tasks, after one node, two, ...
+    // The number of tasks after the first node, the second, and so on.
     let ends: Vec<Tasks> = ends.collect();
     let (keep, more) = match size {
         JobSize::Nodes(asked) => {

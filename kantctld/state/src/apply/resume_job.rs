@@ -1,5 +1,5 @@
-//! `ResumeJob`: a suspended job goes on where it stood. Operators may (man scontrol, resume).
-//! Never touches a job that was not suspended: one that runs is as asked.
+//! `ResumeJob`: lets a suspended job continue where it stopped. For operators only (man scontrol,
+//! resume). A job that already runs is left as it is.
 
 use super::target::{self, Did};
 use crate::command::Actor;

@@ -1,4 +1,4 @@
-//! `ResumeNode`: jobs start on a drained node again. Operators only. Never speaks to the node.
+//! `ResumeNode`: lets jobs start on a drained node again. For operators only.
 
 use super::target;
 use crate::command::Actor;

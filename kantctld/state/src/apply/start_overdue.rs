@@ -1,6 +1,7 @@
 //! `StartOverdue`: ends an attempt that has been starting for too long, as by a fault of its nodes.
-//! One that got on, or ended, meanwhile stays as it is. Counts against no node: a file system that
-//! hangs for all would drain them all, and a job's own pipe any that it meets.
+//! An attempt that has made progress or ended meanwhile is left alone. The fault does not count
+//! against any node: a file system that hangs everywhere would drain them all, and a job that
+//! blocks on its own pipe would drain every node that it gets.
 
 use crate::event::Event;
 use crate::fault::START_MAX;
@@ -12,7 +13,7 @@ use common::id::AttemptId;
 use common::job::Outcome;
 use common::reason::Refusal;
 
-#[allow(clippy::unnecessary_wraps)] // one shape for all commands
+#[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,

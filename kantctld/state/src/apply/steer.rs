@@ -1,6 +1,6 @@
-//! Commands that ask the same of each of some jobs: cancel, hold, release, requeue, suspend and
-//! resume, of a job, of all tasks of an array, or of a part of them. Refused only if it went well
-//! for none.
+//! Commands that do the same to each addressed job: cancel, hold, release, requeue, suspend and
+//! resume. They address a job, all tasks of an array, or a range of its tasks. They are refused
+//! only if they fail for every job.
 
 use super::target;
 use super::{cancel_job, hold_job, release_job, requeue_job, resume_job, suspend_job};
@@ -10,7 +10,7 @@ use crate::remembered::State;
 use common::id::JobKey;
 use common::reason::Refusal;
 
-/// What a command asks of a job, or of all tasks of an array.
+/// A command to a job, or to all tasks of an array.
 pub(super) fn all(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -22,8 +22,8 @@ pub(super) fn all(
     each(state, events, actor, keys, how)
 }
 
-/// `SteerTasks`: a part of what was asked of all tasks of an array. Never touches a task of another
-/// part.
+/// `SteerTasks`: a part of a command to all tasks of an array. Tasks of other parts are not
+/// touched.
 pub(super) fn some(
     state: &mut State,
     events: &mut Vec<Event>,

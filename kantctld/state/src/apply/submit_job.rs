@@ -1,9 +1,9 @@
-//! `SubmitJob`: checks a submission, fills in queue, account and time limit, gives it an id; the
-//! same for each component of a set, all of them or none.
-//! The same request key of the same user gives the same job again, whatever else it holds.
+//! `SubmitJob`: checks a submission, fills in queue, account and time limit, and assigns an id. For
+//! a set it does so for all components or for none. A repeated request key of the same user returns
+//! the earlier job, whatever else the request holds.
 //!
-//! Never asks whether the job fits the nodes: that is the engine's to say and the leader's to ask
-//! before it proposes, for the engine may change from version to version and `apply` may not.
+//! Whether the job fits the nodes is not checked here. The leader asks the engine before it
+//! proposes the command, since the engine may differ between versions and `apply` may not.
 
 use super::admission::{self, Applicant};
 use super::forget_done;
@@ -21,13 +21,13 @@ use common::job::{Ask, Owner, Rlimit, SetPlace, Spec};
 use common::reason::Refusal;
 use std::sync::Arc;
 
-/// The longest request key, in bytes.
+/// The maximum length of a request key, in bytes.
 const REQUEST_KEY_BYTES_MAX: usize = 64;
 
-/// The most groups of a user (man 2 getgroups, NGROUPS_MAX).
+/// The maximum number of groups of a user (man 2 getgroups, NGROUPS_MAX).
 const GROUPS_MAX: usize = 65_536;
 
-/// What is submitted: a job, or the components of a set.
+/// A submission: one job, or the components of a set.
 pub(super) struct Submission<'a> {
     pub(super) request_key: &'a RequestKey,
     pub(super) owner: &'a Owner,
@@ -39,7 +39,7 @@ pub(super) struct Submission<'a> {
     pub(super) environment: Text<'a>,
 }
 
-/// A script or an environment, which many jobs may bring; its hash is worked out once.
+/// A script or an environment. Many jobs may share it, so it is hashed only once.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     text: &'a str,
@@ -109,7 +109,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Puts a job on record.
+/// Adds a job to the state.
 fn take_up(state: &mut State, events: &mut Vec<Event>, record: Record) {
     let (job, uid, bounds) = (record.id, record.spec.owner.uid, Bounds::of(&record.spec.ask));
     let tasks = count(record.elements.len());
@@ -123,7 +123,7 @@ fn take_up(state: &mut State, events: &mut Vec<Event>, record: Record) {
     events.push(Event::JobSubmitted { job, tasks, repeated: false });
 }
 
-/// The ask as it is kept, if it may wait.
+/// The request as it is stored, if the rules admit it.
 fn accepted(state: &State, submission: &Submission<'_>, ask: &Ask) -> Result<Ask, Refusal> {
     let Submission { owner, groups, operator, .. } = *submission;
     let who = Applicant { owner, groups, operator };
@@ -136,16 +136,16 @@ fn accepted(state: &State, submission: &Submission<'_>, ask: &Ask) -> Result<Ask
     })
 }
 
-/// The numbers that are given.
+/// The ids assigned to one submission.
 struct Ids {
     first: JobId,
-    /// The last of all, also of those that an array's tasks have.
+    /// The last of all ids, including those of array tasks.
     last: JobId,
-    /// So many belong to the tasks of the one job; 0 of a set.
+    /// The number of ids for array tasks; 0 without an array.
     numbers: u32,
 }
 
-/// One for each job, and those of an array's tasks behind.
+/// Assigns one id to each job, then one to each array task.
 fn ids(state: &State, asks: &[Ask]) -> Result<Ids, Refusal> {
     let numbers = asks.iter().filter_map(|ask| ask.array.as_ref());
     let numbers = numbers.map(|array| array.number_count()).sum();
@@ -156,15 +156,15 @@ fn ids(state: &State, asks: &[Ask]) -> Result<Ids, Refusal> {
     Ok(Ids { first: JobId(first), last: JobId(last), numbers })
 }
 
-/// The elements of one: itself, or an array's tasks.
+/// The elements of a job: the job itself, or its array tasks.
 fn indices(ask: &Ask) -> impl Iterator<Item = Option<ArrayIndex>> + use<> {
     let tasks = ask.array.as_ref().map(|array| array.indices());
     let alone = tasks.is_none().then_some(None);
     alone.into_iter().chain(tasks.into_iter().flatten().map(Some))
 }
 
-/// The limits of its shell, as the last job has them where they are the same: they mostly are, and
-/// are half of what a job takes in memory otherwise.
+/// Shares the resource limits with the last job if they are equal. They mostly are, and would
+/// otherwise be half of a job's memory.
 fn shared_rlimits(state: &State, ask: &Ask) -> Arc<[Rlimit]> {
     let last = state.jobs.last_key_value().map(|(_, record)| &record.spec.ask.rlimits);
     last.filter(|last| **last == ask.rlimits).unwrap_or(&ask.rlimits).clone()
@@ -204,8 +204,8 @@ fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The ask with its queue, account, a time limit that the queue and the QoS allow, and a group of
-/// its owner.
+/// Fills in the queue, the account, and a time limit that queue and QoS allow, and prefixes the
+/// group with its owner.
 pub(super) fn fill_in(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<Ask, Refusal> {
     let queue = admission::find_queue(state, ask)?;
     let qos_max = admission::find_qos(state, ask)?.and_then(|qos| qos.time_limit_max);
@@ -221,7 +221,8 @@ pub(super) fn fill_in(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<A
     Ok(ask)
 }
 
-/// A group is its owner's own, whatever they call it: nobody keeps another's jobs from a node.
+/// Prefixes a group name with its owner's uid, so that no user can keep another user's jobs off a
+/// node.
 fn group_of(owner: &Owner, group: &str) -> String {
     let of_owner = format!("{}/", owner.uid);
     format!("{of_owner}{}", group.strip_prefix(&of_owner).unwrap_or(group))

@@ -1,4 +1,5 @@
-//! Many jobs of one user, each accepted or refused by itself, as `submit_job` would.
+//! `SubmitJobs`: submits many jobs of one user. Each is accepted or refused on its own, as by
+//! `submit_job`.
 
 use super::submit_job::{self, Submission, Text};
 use crate::command::{ManyJobs, OneOfMany};
@@ -6,7 +7,7 @@ use crate::event::Event;
 use crate::remembered::State;
 use common::reason::Refusal;
 
-/// Never refused as a whole.
+/// The command as a whole is never refused.
 pub(super) fn apply(
     state: &mut State,
     events: &mut Vec<Event>,

@@ -1,18 +1,18 @@
-//! `SubmitSet`: what each component of a set asks for, once that goes together. What is of the set
-//! and not of one component is the first one's: it alone waits for other jobs and has letters sent,
-//! and by its word all are held, begin, have to be over and are started again. The others hold what
-//! they ask for and run no script. Source: man sbatch and Slurm's guide to heterogeneous jobs.
-//! Never accepts anything; `submit_job` does.
+//! `SubmitSet`: derives the requests of a set's components. Options that concern the whole set
+//! belong to the first component: only it has dependencies and sends mail, and its hold, begin
+//! time, deadline and requeue option apply to all. The other components hold their resources and
+//! run no script. `submit_job` then accepts or refuses the set. Source: man sbatch and Slurm's
+//! guide to heterogeneous jobs.
 
 use super::submit_job::{Submission, Text};
 use crate::command::Command;
 use common::job::{Ask, Launch, check_size};
 use common::reason::Refusal;
 
-/// What a command submits: a job, or a set.
+/// The submission that a command contains: a job, or a set.
 ///
 /// # Errors
-/// As of [`components`].
+/// Those of [`components`].
 pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
     match command {
         Command::SubmitJob {
@@ -47,7 +47,8 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
     }
 }
 
-/// What a component asks for itself though it is the set's, and the first does not.
+/// The option, if any, that concerns the whole set and that this component sets differently from
+/// the first.
 fn of_the_set(first: &Ask, ask: &Ask) -> Option<&'static str> {
     let differs = |option, differs: bool| differs.then_some(option);
     differs("--dependency", ask.dependency.is_some() && ask.dependency != first.dependency)
@@ -58,10 +59,10 @@ fn of_the_set(first: &Ask, ask: &Ask) -> Option<&'static str> {
         .or(differs("--no-requeue", !ask.requeue && first.requeue))
 }
 
-/// The components as they are accepted.
+/// The requests of the components as they are accepted.
 ///
 /// # Errors
-/// Too few or too many, an array, or a set without a script.
+/// Too few or too many components, an array, or a set without a script.
 fn components(asks: &[Ask]) -> Result<Vec<Ask>, Refusal> {
     let refuse = |message: String| Err(Refusal::BadAsk { message });
     check_size(asks.len())?;

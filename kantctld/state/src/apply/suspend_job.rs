@@ -1,6 +1,6 @@
-//! `SuspendJob`: the processes of a running job stand still, its time limit with them; it keeps all
-//! that it holds. Operators may (man scontrol, suspend). Never waits for the nodes, and never stops
-//! a deadline.
+//! `SuspendJob`: freezes the processes of a running job and stops its time limit. It keeps its
+//! allocation. For operators only (man scontrol, suspend). The command does not wait for the nodes,
+//! and a deadline is not postponed.
 
 use super::target::{self, Did};
 use crate::command::Actor;

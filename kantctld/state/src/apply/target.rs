@@ -1,4 +1,4 @@
-//! Which jobs a command means, and who may change them. Never changes one.
+//! The jobs that a command addresses, and whether the actor may change them.
 
 use crate::command::{Actor, SomeTasks, Target};
 use crate::remembered::State;
@@ -6,19 +6,18 @@ use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
 
-/// What a command did to one job or array task.
+/// The result of a command for one job or array task.
 pub(super) enum Did {
-    /// It changed, or was as asked already.
+    /// The job was changed, or was as requested already.
     Fine,
-    /// It could not be.
     Not(Refusal),
 }
 
-/// The jobs or tasks meant: one, all tasks of an array, or all components of a set, which is named
-/// by its first.
+/// The jobs or tasks addressed: one job, all tasks of an array, or all components of a set, which
+/// is named by its first component.
 ///
 /// # Errors
-/// There is no such job, it is one component of several, or the actor may not change it.
+/// The job does not exist, it is one component of several, or the actor may not change it.
 pub(super) fn keys(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
     let named = one(state, actor, target)?;
     let Some(place) = state.job(named.job).and_then(|record| record.set) else {
@@ -37,10 +36,10 @@ pub(super) fn keys(state: &State, actor: &Actor, target: Target) -> Result<Vec<J
     Ok(place.keys().filter(|key| state.element(*key).is_some()).collect())
 }
 
-/// The tasks of an array that are meant.
+/// The addressed tasks of an array.
 ///
 /// # Errors
-/// There is no such array, none of its tasks is meant, or the actor may not change it.
+/// The array does not exist, it has none of these tasks, or the actor may not change it.
 pub(super) fn some(state: &State, actor: &Actor, tasks: SomeTasks) -> Result<Vec<JobKey>, Refusal> {
     let named = one(state, actor, Target { key: JobKey::single(tasks.job) })?;
     let record = state.job(named.job).ok_or(Refusal::UnknownJob { key: named })?;
@@ -52,10 +51,10 @@ pub(super) fn some(state: &State, actor: &Actor, tasks: SomeTasks) -> Result<Vec
     }
 }
 
-/// The same, where one component of a set is changed and not all of it.
+/// Like [`keys`], for commands that change one component of a set and not the whole set.
 ///
 /// # Errors
-/// There is no such job, it is a set and not one component of it, or the actor may not change it.
+/// The job does not exist, it is a set and not one component of it, or the actor may not change it.
 pub(super) fn of_one(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
     let key = one(state, actor, target)?;
     match state.job(key.job).and_then(|record| record.set) {
@@ -72,10 +71,10 @@ pub(super) fn of_one(state: &State, actor: &Actor, target: Target) -> Result<Vec
     }
 }
 
-/// The same, where what is said of one component of a set holds for all of it.
+/// Like [`keys`], for commands to one component of a set that apply to the whole set.
 ///
 /// # Errors
-/// There is no such job, or the actor may not change it.
+/// The job does not exist, or the actor may not change it.
 pub(super) fn whole(state: &State, actor: &Actor, target: Target) -> Result<Vec<JobKey>, Refusal> {
     let key = one(state, actor, target)?;
     match state.job(key.job).and_then(|record| record.set) {
@@ -84,10 +83,10 @@ pub(super) fn whole(state: &State, actor: &Actor, target: Target) -> Result<Vec<
     }
 }
 
-/// The job meant, which may be one component of a set; of an array whatever was named.
+/// The addressed job, which may be one component of a set. For an array, the key as it was named.
 ///
 /// # Errors
-/// There is no such job, or the actor may not change it.
+/// The job does not exist, or the actor may not change it.
 pub(super) fn one(state: &State, actor: &Actor, target: Target) -> Result<JobKey, Refusal> {
     let key = state.meant(target.key);
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key: target.key })?;
@@ -101,18 +100,18 @@ pub(super) fn one(state: &State, actor: &Actor, target: Target) -> Result<JobKey
     Ok(key)
 }
 
-/// Is a set, all of whose components go on or stand still together, in this phase, all of it? A
-/// job that is in none may be in any.
+/// Whether a set is in this phase with all its components, which are suspended and resumed
+/// together. Always true for jobs outside a set.
 pub(super) fn all_are(state: &State, keys: &[JobKey], phase: Phase) -> bool {
     let is_set = keys.iter().any(|key| state.job(key.job).is_some_and(|job| job.set.is_some()));
     let is_so = |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase == phase);
     !is_set || keys.iter().all(is_so)
 }
 
-/// Does something to each; refused only if it went well for none, with the first one's reason.
+/// Applies a function to each job.
 ///
 /// # Errors
-/// As said.
+/// The first refusal, if the function failed for every job.
 pub(super) fn each(keys: Vec<JobKey>, mut act: impl FnMut(JobKey) -> Did) -> Result<(), Refusal> {
     let (mut fine, mut refused) = (false, None);
     for key in keys {
@@ -127,20 +126,19 @@ pub(super) fn each(keys: Vec<JobKey>, mut act: impl FnMut(JobKey) -> Did) -> Res
     }
 }
 
-/// Is it the actor's own job?
 pub(super) fn is_owner(state: &State, actor: &Actor, key: JobKey) -> bool {
     state.job(key.job).is_some_and(|record| record.spec.owner.uid == actor.uid)
 }
 
-/// An operator's business.
+/// Refuses users who are not operators.
 ///
 /// # Errors
-/// The actor is none.
+/// [`Refusal::OperatorsOnly`].
 pub(super) const fn operators_only(actor: &Actor) -> Result<(), Refusal> {
     if actor.operator { Ok(()) } else { Err(Refusal::OperatorsOnly { uid: actor.uid }) }
 }
 
-/// What is said of a job that is over or in a phase that does not allow what was asked.
+/// The refusal for a job that has ended, or whose phase does not allow the command.
 pub(super) fn wrong_phase(state: &State, key: JobKey, verb: &str) -> Did {
     let Some((_, element)) = state.element(key) else {
         return Did::Not(Refusal::UnknownJob { key });

@@ -1,10 +1,11 @@
-//! `UpdateJob`: changes what a waiting job asks for, by the same rules by which it was accepted
-//! (Slurm: `scontrol update job`). Its owner or an operator may. It keeps its id and its place.
-//! Of a job that has started, its name and comment, and its time limit, which only operators raise.
+//! `UpdateJob`: changes the request of a waiting job, by the rules by which jobs are accepted
+//! (Slurm: `scontrol update job`). For its owner or an operator. The job keeps its id and its
+//! place. Of a job that has started, name, comment, mail options and time limit can be changed;
+//! only operators raise the time limit.
 //!
-//! All tasks of an array share what was asked for: it changes while none has started; how many run
-//! at once, and what can be changed of jobs that run, at any time. Never takes anything from a job
-//! that has nodes but time.
+//! All tasks of an array share one request, which can be changed while no task has started. The
+//! array's limit of running tasks, and what can be changed of running jobs, can be changed at any
+//! time. A job that has nodes never loses anything but time.
 
 use super::admission::{self, Applicant};
 use super::submit_job::fill_in;
@@ -22,10 +23,10 @@ use common::reason::Refusal;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Said in logs of builds that changed nothing else of arrays that have begun.
+/// What can be changed of a started array by commands in logs of older builds.
 const ALONE: &str = "--array-limit";
 
-/// What can be changed of tasks that have started, and of those that wait with them.
+/// The options that can be changed of tasks that have started, and of those that wait with them.
 const LIVING: &str = "--time, --job-name, --comment, --mail-type, --mail-user and --array-limit";
 
 pub(super) fn apply(
@@ -35,7 +36,7 @@ pub(super) fn apply(
     target: Target,
     (patch, living): (&Patch, bool),
 ) -> Result<(), Refusal> {
-    // Whether it is theirs, and whether there is one, comes before all else.
+    // Existence and ownership of the job are checked first.
     target::of_one(state, actor, target)?;
     let target = Target { key: state.meant(target.key) };
     let ask = updated(state, target.key, patch, (actor.operator, living))?;
@@ -62,7 +63,7 @@ pub(super) fn apply(
             (ask.begin_at, ask.deadline) = times;
         });
     }
-    // Of an array once, however many its tasks: they share it.
+    // An array gets one event, however many tasks share the request.
     let whole = JobKey { index: None, ..target.key };
     let what = patch.text();
     for key in std::iter::once(whole).chain(followers) {
@@ -75,7 +76,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Changes what a job asks for, and all that goes by it.
+/// Changes the request of a job, and all indexes that depend on it.
 fn change(state: &mut State, job: JobId, act: impl FnOnce(&mut Record)) {
     let lives = !state.is_all_done(job);
     let Some(record) = state.jobs.get_mut(&job) else { return };
@@ -95,7 +96,7 @@ fn change(state: &mut State, job: JobId, act: impl FnOnce(&mut Record)) {
     state.living.rebind(job, before, now);
 }
 
-/// The nodes that run any of a job.
+/// The nodes that run any part of a job.
 fn nodes_of(state: &State, job: JobId) -> Vec<NodeName> {
     let elements = state.job(job).into_iter().flat_map(|record| record.elements.values());
     let runs = elements.filter(|element| element.phase != Phase::Done);
@@ -103,15 +104,15 @@ fn nodes_of(state: &State, job: JobId) -> Vec<NodeName> {
     nodes.collect::<BTreeSet<NodeName>>().into_iter().collect()
 }
 
-/// The components besides the first, where what is changed of that one holds for all: when they may
-/// begin, and when they have to be over.
+/// The other components of a set, if the patch changes what applies to the whole set: the begin
+/// time and the deadline.
 fn followers(state: &State, job: JobId, patch: &Patch) -> impl Iterator<Item = JobKey> {
     let is_shared = patch.begin_at.is_some() || patch.deadline.is_some();
     let set = state.job(job).and_then(|record| record.set).filter(|_| is_shared);
     set.into_iter().flat_map(|set| set.keys()).filter(move |key| key.job != job)
 }
 
-/// How far what it is to wait for now is.
+/// The current state of each term of the new dependency.
 fn standing(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refusal> {
     dependency::check_circle(state, job, ask)?;
     let record = state.job(job).into_iter();
@@ -119,11 +120,11 @@ fn standing(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refu
     dependency::standing(state, ask, &own)
 }
 
-/// What a job would ask for with this changed, if it may: for `apply`, and for the leader, who asks
-/// the engine whether any node could hold that. `living`: one that has started, too.
+/// The request of a job after a patch. `apply` stores it, and the leader asks the engine whether
+/// any node could hold it. `living` allows changes to a job that has started.
 ///
 /// # Errors
-/// What keeps it from being changed, or from being accepted if it asked for that.
+/// The reason why the job cannot be changed, or why the new request is not admitted.
 pub fn updated(
     state: &State,
     key: JobKey,
@@ -191,7 +192,7 @@ pub fn updated(
     Ok(changed)
 }
 
-/// What holds for all of a set is not a later component's to change.
+/// Refuses changes to a later component that would apply to the whole set.
 fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
     let Some(set) = record.set.filter(|set| set.offset > 0) else { return Ok(()) };
     let option = match patch {
@@ -207,7 +208,7 @@ fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
     Err(Refusal::BadAsk { message })
 }
 
-/// Of a job that has started: its user gives time back; more is the operators' to give.
+/// Once a job has started, its user may only lower the time limit; operators may raise it.
 fn check_limit(record: &Record, patch: &Patch, operator: bool) -> Result<(), Refusal> {
     let Some(limit) = patch.time_limit.filter(|_| !operator) else { return Ok(()) };
     match record.spec.ask.time_limit {

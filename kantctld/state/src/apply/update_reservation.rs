@@ -1,5 +1,6 @@
-//! `UpdateReservation`: puts a booking in the place of the one of its name, at once, so that no job
-//! gets between the two. Operators only. Jobs that run there go on. Refused, the old one stays.
+//! `UpdateReservation`: replaces the reservation of the same name in one step, so that no job takes
+//! the nodes in between. For operators only. Jobs that run there continue. If the command is
+//! refused, the old reservation stays.
 
 use super::{create_reservation, target};
 use crate::command::Actor;
@@ -19,7 +20,7 @@ pub(super) fn apply(
     let Some(old) = state.reservations.remove(&name) else {
         return Err(Refusal::UnknownReservation { name });
     };
-    // One that has begun keeps its begin; no other begins in the past.
+    // A reservation may keep its begin in the past, but a new begin is at least the current time.
     let from = if asked.from == old.from { old.from } else { asked.from.max(state.now) };
     let new = Reservation { from, by: old.by, ..asked.clone() };
     if let Err(refusal) = create_reservation::check(state, &new) {

@@ -1,5 +1,5 @@
-//! `UseInvitation`: a controller joins by an invitation, which lets no other one in. Never twice:
-//! not even for the same controller.
+//! `UseInvitation`: lets a controller join by an invitation. An invitation works only once, even
+//! for the same controller.
 
 use crate::event::Event;
 use crate::remembered::State;

@@ -1,12 +1,12 @@
-//! Who asks. Never decides what they may.
+//! The user that issues a command.
 
 use common::id::Uid;
 use serde::{Deserialize, Serialize};
 
-/// Who asks, as the leader found out. Operators may do everything.
+/// The user that issues a command, as authenticated by the leader. Operators may do everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
     pub uid: Uid,
-    /// An operator: root, the controller's own user, or named in `admins`.
+    /// Whether the user is root, the controller's own user, or listed in `admins`.
     pub operator: bool,
 }

@@ -1,6 +1,6 @@
-//! What a round decided, as the log keeps it. Each entry is checked again against the ledger when
-//! it is applied. Never holds a promise or a reason to wait: those are the engine's, said anew
-//! each round.
+//! The decisions of a round, as kept in the log. Each is checked again against the ledger when it
+//! is applied. Reservations for waiting jobs and reasons to wait are not among them: the engine
+//! works them out again in each round.
 
 use common::id::{AttemptId, JobKey, NodeName};
 use common::job::Preempted;
@@ -9,49 +9,48 @@ use common::resource::{Allocation, Share};
 use common::unit::Nodes;
 use serde::{Deserialize, Serialize};
 
-/// One start a round decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStart {
-    /// The attempt this will be: the job's last one plus one; a stale round is refused by it.
+    /// The attempt to start: the number of the job's last attempt plus one. It exposes a stale
+    /// round, which is refused.
     pub id: AttemptId,
     pub allocation: Allocation,
-    /// It starts together with all entries of the same group, or none of them does (the components
-    /// of a heterogeneous job). `None`: by itself.
+    /// The group of the entry. All entries of a group start or none does (the components of a
+    /// heterogeneous job). `None` if the job starts by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<JobKey>,
 }
 
-/// One job that a round makes yield.
+/// A running job that a round preempts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundPreempt {
-    /// The victim's current attempt; a stale round is refused by it.
+    /// The victim's current attempt. It exposes a stale round, which is refused.
     pub id: AttemptId,
-    /// For whom, and why. They must still wait.
+    /// The preemptor, which must still be waiting, and the reason.
     pub preempted: Preempted,
-    /// What becomes of the victim. A job that does not want to be requeued (`--no-requeue`) is
-    /// over either way.
+    /// Whether the victim is requeued or ended. A job submitted with `--no-requeue` always ends.
     pub mode: VictimMode,
-    /// Where a place is kept for it, if it moves.
+    /// The nodes that are kept for the victim, if it moves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<NodeName>,
 }
 
-/// One job that a round has give up nodes and run on.
+/// A running job that gives up nodes in a round and runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundShrink {
-    /// The victim's current attempt; a stale round is refused by it.
+    /// The victim's current attempt. It exposes a stale round, which is refused.
     pub id: AttemptId,
-    /// For whom, and why. They must still wait.
+    /// The preemptor, which must still be waiting, and the reason.
     pub preempted: Preempted,
-    /// So many of its first nodes it keeps: as many as it needs, or more.
+    /// The number of its first nodes that the job keeps; at least its minimum.
     pub keeps: Nodes,
 }
 
-/// One running job that a round gives nodes to.
+/// A running job that gets more nodes in a round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundGrow {
-    /// Its current attempt; a stale round is refused by it.
+    /// The current attempt. It exposes a stale round, which is refused.
     pub id: AttemptId,
-    /// What it gets beside what it has, each on a node that this attempt never had.
+    /// The additional shares, each on a node that this attempt never had.
     pub shares: Vec<Share>,
 }

@@ -1,4 +1,4 @@
-//! The settings that all replicas share. Never what only one controller goes by.
+//! The settings that all replicas share. Settings of a single controller are not among them.
 
 use common::account::Account;
 use common::policy::{Factors, Moves, Policy, YieldsFirst};
@@ -9,7 +9,7 @@ use common::topology::Topology;
 use common::unit::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Bounds on what one user has the controller remember.
+/// Limits on what the controller keeps for one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserBounds {
     /// Scripts, environments and arguments of jobs that are not done.
@@ -25,17 +25,17 @@ impl Default for UserBounds {
 }
 
 impl UserBounds {
-    /// No bounds, for who plays a user that may do anything.
+    /// No limits, for simulations and benchmarks.
     pub const NONE: Self = Self { text: Bytes(u64::MAX), done_tasks: u32::MAX };
 
-    /// As they are where nothing is said: not written down.
+    /// Whether these are the defaults, which are not serialized.
     #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Settings that decide in `apply`, replicated so that all replicas decide alike.
+/// The settings that `apply` depends on. They are replicated, so that all replicas decide the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     pub cluster: String,
@@ -43,29 +43,29 @@ pub struct Settings {
     pub queues: Vec<Queue>,
     /// Accept jobs of root.
     pub allow_root_jobs: bool,
-    /// Between SIGTERM and SIGKILL.
+    /// Time between SIGTERM and SIGKILL.
     pub kill_grace: Span,
-    /// Finished jobs are kept so long.
+    /// How long finished jobs are kept.
     pub done_jobs_kept: Span,
-    /// Bounds on what one user has the controller remember.
+    /// Limits on what the controller keeps for one user.
     #[serde(default, skip_serializing_if = "UserBounds::is_usual")]
     pub user_bounds: UserBounds,
-    /// The QoS, none twice.
+    /// The QoS, with unique names.
     #[serde(default)]
     pub qos: Vec<Qos>,
-    /// The accounts, none twice. None: any account may be named.
+    /// The accounts, with unique names. If empty, any account may be named.
     #[serde(default)]
     pub accounts: Vec<Account>,
-    /// The queues share what there is fairly.
+    /// Whether queues share the cluster by fair sharing.
     #[serde(default)]
     pub fair_sharing: bool,
-    /// Who of those alike yields first then.
+    /// Tie-break between equally ranked victims of fair sharing.
     #[serde(default, skip_serializing_if = "YieldsFirst::is_usual")]
     pub yields_first: YieldsFirst,
     /// The weights of multifactor priority.
     #[serde(default)]
     pub factors: Factors,
-    /// How often running jobs move.
+    /// Limits on how often running jobs move.
     #[serde(default, skip_serializing_if = "Moves::is_usual")]
     pub moves: Moves,
     #[serde(default)]
@@ -73,7 +73,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the engine reads of these settings.
+    /// The part of these settings that the engine reads.
     #[must_use]
     pub fn policy(&self) -> Policy {
         Policy {

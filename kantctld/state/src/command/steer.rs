@@ -1,41 +1,41 @@
-//! What is asked of some tasks of an array: a part of what was asked of all of them, so that no
-//! entry of the log takes long. Never of another job than an array.
+//! A command to some tasks of an array. A command to all tasks of an array is split into such
+//! parts, so that no log entry takes long to apply.
 
 use super::{Actor, Command, Target};
 use common::id::{ArrayIndex, JobId};
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Some tasks of an array.
+/// A range of tasks of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SomeTasks {
     pub job: JobId,
     pub first: ArrayIndex,
     pub last: ArrayIndex,
-    /// The last stamp of the log when it was asked of all. What has started since is not requeued:
-    /// an earlier part may have made it start.
+    /// The last stamp of the log when the whole array was addressed. Tasks that started later are
+    /// not requeued: an earlier part may have made them start.
     pub asked_at: Time,
 }
 
-/// What is to become of them.
+/// The commands that can be split into parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Steering {
-    /// As [`crate::Command::CancelJob`].
+    /// Like [`crate::Command::CancelJob`].
     Cancel,
-    /// As [`crate::Command::HoldJob`].
+    /// Like [`crate::Command::HoldJob`].
     Hold,
-    /// As [`crate::Command::ReleaseJob`].
+    /// Like [`crate::Command::ReleaseJob`].
     Release,
-    /// As [`crate::Command::RequeueJob`].
+    /// Like [`crate::Command::RequeueJob`].
     Requeue,
-    /// As [`crate::Command::SuspendJob`].
+    /// Like [`crate::Command::SuspendJob`].
     Suspend,
-    /// As [`crate::Command::ResumeJob`].
+    /// Like [`crate::Command::ResumeJob`].
     Resume,
 }
 
 impl Command {
-    /// What is asked of each task of a job, of which, and by whom; `None`: it is another command.
+    /// The actor, the target and the kind of this command; `None` if it cannot be split into parts.
     #[must_use]
     pub const fn steering(&self) -> Option<(&Actor, Target, Steering)> {
         Some(match self {

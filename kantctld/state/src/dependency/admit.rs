@@ -1,5 +1,5 @@
-//! Which other jobs a job may wait for: those that were submitted, and are not forgotten where
-//! their end counts. Never lets jobs wait for each other in a circle.
+//! Checks of the dependencies in a request: the other jobs must exist, must not be forgotten if
+//! their outcome matters, and must not form a cycle.
 
 use super::TermState;
 use super::look::{look, look_each};
@@ -10,20 +10,22 @@ use common::job::{Ask, Dependency};
 use common::reason::Refusal;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most terms of a job times its tasks: lists say of each task how far each term is. Ten terms
-/// of the largest array, all that can be written of a job that is none.
+/// The maximum product of a job's terms and its tasks. Lists show the state of each term for each
+/// task. The limit allows ten terms for the largest array, and any number that fits in a request
+/// for a single job.
 const TERMS_OF_TASKS_MAX: usize = 1_000_000;
 
-/// What an ask is to wait for, with tasks of arrays that are named by their plain numbers as such.
+/// The dependencies of a request, with plain numbers of array tasks replaced by their keys.
 pub(crate) fn meant(state: &State, ask: &Ask) -> Option<Dependency> {
     ask.dependency.as_ref().map(|dependency| dependency.renamed(|key| state.meant(key)))
 }
 
-/// How far each term of an ask is now, with its own tasks, rising.
+/// The current state of each term of a request. `own` holds the job's own elements in ascending
+/// order.
 ///
 /// # Errors
-/// [`Refusal::UnknownJob`] of a job or task that never was; [`Refusal::BadAsk`] of one whose end is
-/// forgotten, and of more terms than so many tasks may have.
+/// [`Refusal::UnknownJob`] if a job or task never existed; [`Refusal::BadAsk`] if its outcome is
+/// forgotten, or if there are too many terms for the number of tasks.
 pub(crate) fn standing(
     state: &State,
     ask: &Ask,
@@ -62,7 +64,7 @@ fn of_term(state: &State, term: &Term, own: &[Option<ArrayIndex>]) -> Result<Ter
     Ok(look(state, term, on))
 }
 
-/// It was submitted, and is over for so long that nobody here knows how it ended.
+/// The state of a term whose job was submitted, but has been forgotten.
 fn forgotten(state: &State, term: &Term, on: JobKey) -> Result<TermState, Refusal> {
     match term.rule {
         Rule::After | Rule::AfterAny => Ok(TermState::Met(state.now())),
@@ -77,8 +79,9 @@ fn forgotten(state: &State, term: &Term, on: JobKey) -> Result<TermState, Refusa
     }
 }
 
-/// Would this job wait for itself, by way of others? Of one name, who is to run alone waits for all
-/// that were submitted before; all components of a set wait for what the first waits for.
+/// Checks that a job would not wait for itself through other jobs. A `singleton` waits for all
+/// earlier jobs of its name, and the components of a set wait for what the first component waits
+/// for.
 ///
 /// # Errors
 /// [`Refusal::BadAsk`].
@@ -86,7 +89,7 @@ pub(crate) fn check_circle(state: &State, own: JobId, ask: &Ask) -> Result<(), R
     let Some(owner) = state.job(own).map(|record| record.spec.owner.uid) else { return Ok(()) };
     let mut seen = BTreeSet::new();
     let mut looked = BTreeMap::new();
-    // As it is to be, not as it is: by then it may have another name.
+    // By its new request, which may contain another name.
     let mut next = named(ask);
     next.extend(before(state, (own, owner, ask), own, &mut looked));
     while let Some(job) = next.pop() {
@@ -120,8 +123,8 @@ fn is_alone(ask: &Ask) -> bool {
     ask.dependency.as_ref().is_some_and(Dependency::is_singleton)
 }
 
-/// Those of its name before it that live, if it is to run alone; but for this one, and for those
-/// that were `looked` at.
+/// The unfinished earlier jobs of the same name, if the job is a `singleton`; without the job
+/// `but`, and without those that were visited before.
 fn before<'a>(
     state: &State,
     (job, owner, ask): (JobId, Uid, &'a Ask),

@@ -1,6 +1,5 @@
-//! Task for task (`aftercorr`): what the end of one task of an array means for the same task of
-//! another. Costs the same in a large array as in a small one, until the last task is over.
-//! Never looks at a term of another rule.
+//! Terms that compare task by task (`aftercorr`). Until its last task ends, the end of an array
+//! task costs the same in a large array as in a small one.
 
 use super::TermState;
 use super::follow::{Change, put};
@@ -11,8 +10,8 @@ use common::job::Phase;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A task of the other array moved, and with it all of that array if `is_whole`: it is over, or
-/// open again. Takes that up in the term at this place.
+/// Updates a term after a task of the other array ended or was requeued, or, if `is_whole`, after
+/// the whole array did.
 pub(super) fn advance(
     state: &mut State,
     place: (JobId, usize),
@@ -25,7 +24,7 @@ pub(super) fn advance(
     }
 }
 
-/// One of several; the others are told by their own moves.
+/// Updates one task. The others follow with their own events.
 fn one(
     state: &mut State,
     place: (JobId, usize),
@@ -35,7 +34,8 @@ fn one(
     let Some((other, element)) = state.element(moved) else { return Change::Nothing };
     let (phase, is_well) = (element.phase, succeeded(element));
     let is_own = state.job(place.0).is_some_and(|own| own.elements.contains_key(&Some(index)));
-    // What failed with the whole array is open again now that a task of it lives again.
+    // Tasks without a counterpart failed with the whole array. One of its tasks was requeued, so
+    // they are open again.
     let mut open = BTreeSet::new();
     if is_reopened
         && phase == Phase::Pending
@@ -67,7 +67,7 @@ fn one(
     }
 }
 
-/// The other array is over: what is without a task of its number is told too.
+/// The other array has ended. That decides the tasks without a counterpart, too.
 fn all(state: &mut State, place: (JobId, usize), other: JobId) -> Change {
     let (Some(own), Some(other)) = (state.job(place.0), state.job(other)) else {
         return Change::Nothing;

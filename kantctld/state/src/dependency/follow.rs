@@ -1,6 +1,6 @@
-//! What a job's start, end or requeue means for those that wait for it. Goes by the events of a
-//! command, and by those it adds: a chain of any length takes no depth. Never moves a job, but for
-//! the hopeless.
+//! The effects of a job's start, end or requeue on the jobs that depend on it. They follow from the
+//! events of a command and the events that these cause in turn, in a loop, so that a chain of
+//! dependencies needs no recursion. Only jobs that can never start are changed themselves.
 
 use super::look::look;
 use super::ties::Counts;
@@ -15,16 +15,16 @@ use common::job::Phase;
 use common::job::dependency::Term;
 use std::sync::Arc;
 
-/// Whom what became of a term is about.
+/// The elements that a change of a term concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Change {
     Nothing,
-    /// The task of the number of the one that moved.
+    /// The task with the index of the task that changed.
     OneTask,
     All,
 }
 
-/// Takes up what the events of a command mean for others, and what that means for yet others.
+/// Applies the effects of a command's events on dependent jobs, and the effects of those.
 pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
     let mut at = 0;
     let mut told = Told::default();
@@ -58,7 +58,8 @@ pub(crate) fn follow(state: &mut State, events: &mut Vec<Event>) {
     }
 }
 
-/// A job or array task moved, by which this counts of the whole job.
+/// Updates the dependents of a job or array task that changed; `counts` says what changed of the
+/// whole job.
 fn stir(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -81,7 +82,7 @@ fn stir(
     }
 }
 
-/// A job has another name than before: who is to run alone of either is looked at again.
+/// Marks the singletons of a renamed job's old and new name for another evaluation.
 pub(crate) fn renamed(state: &State, events: &mut Vec<Event>, job: JobId, before: &str) {
     let Some(record) = state.job(job) else { return };
     let (owner, now) = (record.spec.owner.uid, record.spec.ask.name.as_str());
@@ -91,16 +92,16 @@ pub(crate) fn renamed(state: &State, events: &mut Vec<Event>, job: JobId, before
     }
 }
 
-/// Of the jobs of the name of the one that moved, the first two that are to run alone are looked
-/// at again: no other can be free, or have been. Nobody waits for tasks of their own array.
+/// Marks the first two singletons of the changed job's name for another evaluation. No other one
+/// can be free, or have been. A job does not wait for tasks of its own array.
 fn stir_name(state: &State, events: &mut Vec<Event>, moved: &Record) {
     let (owner, name) = (moved.spec.owner.uid, &moved.spec.ask.name);
     let first = state.ties.singletons(owner, name).take(2).filter(|id| *id != moved.id);
     events.extend(first.map(|id| Event::DependencyMoved { key: JobKey::single(id) }));
 }
 
-/// Looks again at each term of a job that names the one that moved; answers whom that is about, if
-/// anything is otherwise than before.
+/// Evaluates the terms of a job that name the changed one. Returns the elements concerned, if
+/// anything changed.
 fn advance(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -149,7 +150,7 @@ fn advance(
     Some(key)
 }
 
-/// The terms that name the job that moved, with their places.
+/// The terms that name the changed job, with their indices.
 fn naming(record: &Record, moved: JobKey) -> Vec<(usize, Term, JobKey)> {
     let names_it =
         |on: &JobKey| on.job == moved.job && (on.index.is_none() || on.index == moved.index);
@@ -158,13 +159,13 @@ fn naming(record: &Record, moved: JobKey) -> Vec<(usize, Term, JobKey)> {
     terms.filter_map(|(place, term)| Some((place, *term, term.on.filter(names_it)?))).collect()
 }
 
-/// Of a job that is no array; of a whole array nothing is told.
+/// The verdict of a job that is no array. A whole array has no single verdict.
 fn verdict_of(state: &State, key: JobKey) -> Option<Verdict> {
     let (record, _) = state.element(key)?;
     Some(verdict(state, record, key.index))
 }
 
-/// Writes down how far a term is.
+/// Stores the state of a term.
 pub(super) fn put(state: &mut State, place: (JobId, usize), now: TermState) -> Change {
     let record = state.jobs.get_mut(&place.0).map(Arc::make_mut);
     if let Some(standing) = record.and_then(|record| record.standing.get_mut(place.1)) {

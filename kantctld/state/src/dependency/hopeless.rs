@@ -1,6 +1,6 @@
-//! The end of jobs that asked to be cancelled should what they wait for not come any more. One
-//! command ends some tasks, and further ones the rest: while it is applied, all others wait, and an
-//! array may have a hundred thousand tasks.
+//! The cancellation of jobs whose dependencies can no longer be satisfied, if they asked for that.
+//! One command cancels a limited number of tasks and later ones the rest: nothing else is applied
+//! meanwhile, and an array may have a hundred thousand tasks.
 
 use super::{Judge, Verdict, tell, verdict};
 use crate::event::Event;
@@ -11,18 +11,18 @@ use crate::story::{self, StoryEvent};
 use common::id::{JobId, JobKey};
 use common::job::{Outcome, Phase};
 
-/// The most tasks that one command ends because of what it means for whole jobs.
+/// The maximum number of tasks that one command cancels through changes of whole jobs.
 pub const ENDED_AT_ONCE: usize = 1000;
 
 impl State {
-    /// Are tasks left that an `EndHopeless` ends?
+    /// Whether tasks are left for an `EndHopeless`.
     #[must_use]
     pub fn has_hopeless(&self) -> bool {
         !self.hopeless.is_empty()
     }
 }
 
-/// Ends what earlier commands left, as much as one command may.
+/// Cancels tasks that earlier commands left, up to the limit of one command.
 pub(crate) fn end_some(state: &mut State, events: &mut Vec<Event>) {
     let mut left = ENDED_AT_ONCE;
     while left > 0
@@ -32,8 +32,8 @@ pub(crate) fn end_some(state: &mut State, events: &mut Vec<Event>) {
     }
 }
 
-/// Cancels those elements of a job that cannot start any more, if it asked for that: at most so
-/// many as are left to this command. What they share is judged and told once.
+/// Cancels the elements of a job that can never start, if the job asked for that; at most `left` of
+/// them. What they share is evaluated and described only once.
 pub(super) fn end_all(state: &mut State, events: &mut Vec<Event>, job: JobId, left: &mut usize) {
     state.hopeless.remove(&job);
     let Some(record) = state.jobs.get(&job).filter(|r| r.spec.ask.kill_on_invalid_dependency)
@@ -66,7 +66,7 @@ pub(super) fn end_all(state: &mut State, events: &mut Vec<Event>, job: JobId, le
     }
 }
 
-/// The same for one element.
+/// Cancels one element that can never start, if its job asked for that.
 pub(super) fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some((record, _)) = state.element(key) else { return };
     let asked = record.spec.ask.kill_on_invalid_dependency;

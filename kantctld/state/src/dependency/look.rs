@@ -1,4 +1,4 @@
-//! How far a term is, by the job it names. Never remembers; `follow` writes down what this says.
+//! Evaluates terms on the current state of the jobs that they name. `follow` stores the results.
 
 use super::TermState;
 use crate::job::{Element, Record};
@@ -9,7 +9,7 @@ use common::job::dependency::{Rule, Term};
 use common::job::{Outcome, Phase};
 use std::collections::BTreeSet;
 
-/// By the job as it is now; one that is not there is told as [`TermState::Open`].
+/// The current state of a term; [`TermState::Open`] if the job does not exist.
 pub(super) fn look(state: &State, term: &Term, on: JobKey) -> TermState {
     let Some(record) = state.job(on.job) else { return TermState::Open };
     match term.rule {
@@ -24,7 +24,7 @@ pub(super) fn look(state: &State, term: &Term, on: JobKey) -> TermState {
     }
 }
 
-/// Task for task, by the other array as it is now.
+/// The current state of a term that compares task by task with another array.
 pub(super) fn look_each<'a>(
     state: &State,
     on: &Record,
@@ -39,7 +39,7 @@ pub(super) fn look_each<'a>(
             Some(other) => {
                 if succeeded(other) { &mut met } else { &mut failed }.insert(*index);
             }
-            // Without one of its number, all of them count (as slurmctld has it).
+            // A task without a counterpart depends on the whole array, as in slurmctld.
             None if all_well => {
                 met.insert(*index);
             }
@@ -52,12 +52,11 @@ pub(super) fn look_each<'a>(
     TermState::Each { met, failed }
 }
 
-/// Did it do its work?
 pub(super) fn succeeded(element: &Element) -> bool {
     element.outcome == Some(Outcome::Completed)
 }
 
-/// The elements meant: one task, or all that there are.
+/// The elements that a key names: one task, or all elements.
 pub(super) fn meant(record: &Record, on: JobKey) -> impl Iterator<Item = &Element> {
     let one = on.index.and_then(|_| record.elements.get(&on.index));
     let all = on.index.is_none().then(|| record.elements.values());
@@ -71,8 +70,9 @@ fn is_over(state: &State, record: &Record, on: JobKey) -> bool {
     }
 }
 
-/// Of those of a job up to this one, the last that waits for its start. From behind: tasks start in
-/// rising order, so one that waits is found at once; those that are over are passed over.
+/// The last element of a job up to this key that still waits for its start. It is searched for from
+/// the end: tasks start in ascending order, so a waiting one is found at once. Finished elements
+/// are skipped.
 pub(super) fn last_pending(state: &State, up_to: JobKey) -> Option<JobKey> {
     let is_pending =
         |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase == Phase::Pending);

@@ -1,5 +1,5 @@
-//! What a job waits for of others, for people: as a reason with how far each is, and in the words
-//! of squeue. Never decides; `verdict` does.
+//! Descriptions of a job's dependencies: as a reason with the progress of each, and in squeue's
+//! notation.
 
 use super::look::{meant, succeeded};
 use super::{TermState, Verdict, of_term, same_name, verdict};
@@ -11,10 +11,11 @@ use common::job::dependency::{Rule, Term};
 use common::reason::{Awaited, WaitReason};
 use common::time::Time;
 
-/// So many are named in a reason.
+/// The maximum number of dependencies that a reason names.
 const NAMED_MAX: usize = 3;
 
-/// Why an element may not start yet, or never; `None`: for none of this.
+/// The reason why an element may not start yet, or never; `None` if its dependencies do not keep it
+/// waiting.
 pub(crate) fn reason(
     state: &State,
     record: &Record,
@@ -62,7 +63,7 @@ fn awaited(
     };
     let on = term.on.or_else(|| same_name(state, record))?;
     let other = state.job(on.job);
-    // Task for task it is the one of the same number, where there is one.
+    // Compared task by task, the other array's task with the same index counts, if there is one.
     let pair = JobKey { index: index.or(on.index), ..on };
     let is_pair =
         term.rule == Rule::AfterCorr && on.index.is_none() && state.element(pair).is_some();
@@ -83,7 +84,7 @@ fn awaited(
     Some(Awaited { rule: term.rule, on, phase, outcome, tasks, until })
 }
 
-/// What is still waited for, as `squeue -o %E` shows it; `None`: nothing is.
+/// The open dependencies as in `squeue -o %E`; `None` if there are none.
 pub(crate) fn remaining(
     state: &State,
     record: &Record,

@@ -1,6 +1,6 @@
-//! Who waits for whom, and who has the same name. Follows from the jobs and is not stored.
-//! Kept by task, and for whole arrays by what of them counts: the start or end of one task of many
-//! is looked up by those for whom it can change something. Never says how far anybody is.
+//! Indexes over the jobs: dependents by the job that they wait for, and unfinished jobs by name.
+//! They are derived from the jobs and not stored. Dependents of a whole array are indexed by the
+//! change that can affect them, so that the start or end of one of many tasks visits only those.
 
 use crate::job::Record;
 use crate::living::last_of;
@@ -8,34 +8,34 @@ use common::id::{JobId, JobKey, Uid};
 use common::job::dependency::Rule;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Jobs by the name and user they share.
+/// Jobs by user and name.
 type Named = BTreeMap<Uid, BTreeMap<String, BTreeSet<JobId>>>;
 
-/// What of another job can change something for a term that names all of it.
+/// The change of a whole job that can affect a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Counts {
-    /// That none of it waits for its start any more.
+    /// None of its tasks waits for its start any more.
     Started,
-    /// That all of it is over.
+    /// All of it has ended.
     Over,
-    /// The end of each of its tasks.
+    /// One of its tasks has ended.
     Each,
 }
 
-/// The ties between jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Ties {
-    /// By the job or task that is waited for and what of it counts, whether it still does or not.
+    /// By the job or task that is waited for and the change that counts, even after the term is
+    /// decided.
     dependents: BTreeMap<(JobKey, Counts), BTreeSet<JobId>>,
-    /// Of which an element lives.
+    /// Jobs with an unfinished element.
     named: Named,
-    /// Those of them that are to run alone.
+    /// Those of them that are singletons.
     singletons: Named,
 }
 
 impl Ties {
-    /// Those that wait for this task, and those that wait for its whole array by what `counts` of
-    /// it now, or did; rising, each once. A job that is no array is all of itself.
+    /// The dependents of this task, and the dependents of its whole array that one of the changes
+    /// `counts` can affect; in ascending order. A job that is no array counts as a whole.
     pub(super) fn dependents(&self, moved: JobKey, counts: &[Counts]) -> BTreeSet<JobId> {
         let whole = counts.iter().map(|counts| (JobKey::single(moved.job), *counts));
         let one = moved.index.map(|_| (moved, Counts::Over));
@@ -43,12 +43,13 @@ impl Ties {
         whole.chain(one).flat_map(of).collect()
     }
 
-    /// Those of this name that live, rising.
+    /// The unfinished jobs of this name, in ascending order.
     pub(crate) fn named(&self, owner: Uid, name: &str) -> impl Iterator<Item = JobId> + '_ {
         of(&self.named, owner, name)
     }
 
-    /// Of those, the ones from this one up to before that one, rising.
+    /// The unfinished jobs of this name from `from` up to but excluding `before`, in ascending
+    /// order.
     pub(super) fn named_within(
         &self,
         (owner, name): (Uid, &str),
@@ -62,24 +63,24 @@ impl Ties {
             .copied()
     }
 
-    /// Is anybody to run alone?
+    /// Whether there are any singletons.
     pub(crate) fn has_singletons(&self) -> bool {
         !self.singletons.is_empty()
     }
 
-    /// Those of them that are to run alone, rising.
+    /// The unfinished singletons of this name, in ascending order.
     pub(crate) fn singletons(&self, owner: Uid, name: &str) -> impl Iterator<Item = JobId> + '_ {
         of(&self.singletons, owner, name)
     }
 
-    /// A job is on record, or asks for something else than before. `knows`: is that one on record?
+    /// Adds the dependencies of a new or changed job. `knows` returns whether a job exists.
     pub(crate) fn bind(&mut self, record: &Record, knows: impl Fn(JobId) -> bool) {
         for on in others(record).filter(|(on, _)| knows(on.job)) {
             self.dependents.entry(on).or_default().insert(record.id);
         }
     }
 
-    /// It no longer waits for what it asked.
+    /// Removes a job's dependencies.
     pub(crate) fn unbind(&mut self, record: &Record) {
         for on in others(record) {
             if let Some(waiting) = self.dependents.get_mut(&on) {
@@ -91,7 +92,7 @@ impl Ties {
         }
     }
 
-    /// A job is forgotten.
+    /// Removes a forgotten job, both as a dependent and as a dependency.
     pub(crate) fn forget(&mut self, record: &Record) {
         self.unbind(record);
         let last = (last_of(record.id), Counts::Each);
@@ -100,7 +101,7 @@ impl Ties {
         gone.iter().for_each(|key| drop(self.dependents.remove(key)));
     }
 
-    /// An element of it lives.
+    /// Adds a job that has an unfinished element.
     pub(crate) fn live(&mut self, record: &Record) {
         let (owner, name) = (record.spec.owner.uid, &record.spec.ask.name);
         let add = |to: &mut Named| {
@@ -117,7 +118,7 @@ impl Ties {
         }
     }
 
-    /// None of it lives any more.
+    /// Removes a job that has no unfinished element any more.
     pub(crate) fn rest(&mut self, record: &Record) {
         let (owner, name) = (record.spec.owner.uid, record.spec.ask.name.as_str());
         for from in [&mut self.named, &mut self.singletons] {
@@ -139,7 +140,8 @@ fn of<'a>(named: &'a Named, owner: Uid, name: &str) -> impl Iterator<Item = JobI
     ids.into_iter().flatten().copied()
 }
 
-/// Whom its terms name, and what counts of them. Of one task every move counts.
+/// The jobs that the terms name, and the changes of those that count. A term that names one task is
+/// affected by each of its changes.
 fn others(record: &Record) -> impl Iterator<Item = (JobKey, Counts)> + '_ {
     let terms = record.spec.ask.dependency.iter().flat_map(|dependency| dependency.terms());
     let is_array = record.spec.ask.array.is_some();

@@ -1,7 +1,7 @@
-//! What of a whole job the moves of one command can have changed for those that wait for it, each
-//! told with the first move that shows it: the state they are judged by is that after the command,
-//! so a later move of the same job says nothing new. Keeps what a command costs in line with its
-//! size, also where it ends a large array. Never knows who waits.
+//! The changes of whole jobs that follow from the changes of their tasks, each reported once per
+//! command, with the first task that shows it. Dependents are evaluated on the state after the
+//! command, so a later task adds nothing. This keeps the cost of a command proportional to its
+//! size, even when it ends a large array.
 
 use super::look::last_pending;
 use super::ties::Counts;
@@ -10,7 +10,7 @@ use crate::remembered::State;
 use common::id::{JobId, JobKey};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a job or array task moved.
+/// How a job or array task changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Move {
     Start,
@@ -18,26 +18,26 @@ pub(super) enum Move {
     Requeue,
 }
 
-/// What was told of whom since the command.
+/// The changes of whole jobs that were already reported for this command.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// That none of it waits for its start.
+    /// Jobs of which no task waits for its start.
     started: BTreeSet<JobId>,
-    /// That all of it is over.
+    /// Jobs that have ended.
     over: BTreeSet<JobId>,
-    /// That it is open again.
+    /// Jobs that were requeued.
     reopened: BTreeSet<JobId>,
-    /// The last of each that is known to wait for its start. While a command is followed what waits
-    /// can only be dropped, so those after it need no second look.
+    /// For each job the last task known to wait for its start. While the events of a command are
+    /// followed, waiting tasks can only become fewer, so tasks after it need no second check.
     waiting: BTreeMap<JobId, Option<JobKey>>,
 }
 
 impl Told {
-    /// What of the whole job a move of one of its tasks can have changed.
+    /// The changes of the whole job that a change of one of its tasks can cause.
     pub(super) fn counting(&mut self, state: &State, moved: JobId, how: Move) -> &'static [Counts] {
         match how {
             Move::End if state.is_all_done(moved) => match self.over.insert(moved) {
-                // Over without a start counts as one.
+                // The end of a job that never started counts as a start.
                 true => &[Counts::Started, Counts::Over, Counts::Each],
                 false => &[],
             },
@@ -47,7 +47,7 @@ impl Told {
                 &[Counts::Started, Counts::Each]
             }
             Move::End => &[Counts::Each],
-            // All of it is open again with the first of its tasks that is.
+            // The whole job is open again with the first of its requeued tasks.
             Move::Requeue => match self.reopened.insert(moved) {
                 true => &[Counts::Over, Counts::Each],
                 false => &[Counts::Each],
@@ -55,7 +55,7 @@ impl Told {
         }
     }
 
-    /// Does none of it wait for its start, which was not told before?
+    /// Whether no task waits for its start any more, and this was not reported yet.
     fn is_first_without_waiting(&mut self, state: &State, job: JobId) -> bool {
         let last = self.waiting.entry(job).or_insert_with(|| Some(last_of(job)));
         *last = last.and_then(|last| last_pending(state, last));
@@ -76,8 +76,8 @@ mod tests {
     use common::time::Time;
     use std::sync::Arc;
 
-    /// So many that looking at all of them for each of them takes minutes: what is shown here is
-    /// that it is not done, for then these tests do not end in time.
+    /// Large enough that a quadratic algorithm takes minutes, so that these tests would not end in
+    /// time.
     const MANY: u32 = 100_000;
 
     fn element(phase: Phase, outcome: Option<Outcome>) -> Element {
@@ -130,7 +130,7 @@ mod tests {
         Event::JobDone { key: key(index), attempt: Attempt(0), outcome, by: None }
     }
 
-    /// Follows them; how often that tells that somebody's dependency moved.
+    /// Follows the events and returns how many reports of changed dependencies that causes.
     fn moves(state: &mut State, events: impl Iterator<Item = Event>) -> usize {
         let mut events: Vec<Event> = events.collect();
         follow(state, &mut events);

@@ -1,4 +1,4 @@
-//! Which job an event is about, and its line in that job's story. Never decides what happened.
+//! The job that an event concerns, and the event's line in that job's story.
 
 use super::Event;
 use crate::story::StoryEvent;
@@ -6,7 +6,7 @@ use common::hostlist;
 use common::id::JobKey;
 
 impl Event {
-    /// The job or array task it is about, if it is about one.
+    /// The job or array task that the event concerns, if any.
     #[must_use]
     pub const fn key(&self) -> Option<JobKey> {
         match self {
@@ -35,7 +35,7 @@ impl Event {
         }
     }
 
-    /// Its line in the story of [`Event::key`]; `None` if it is too small for one.
+    /// The event's line in the story of [`Event::key`]; `None` if it is too small for one.
     #[must_use]
     pub fn story(&self) -> Option<StoryEvent> {
         Some(match self {

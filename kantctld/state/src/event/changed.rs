@@ -1,14 +1,14 @@
-//! What a command changed, of all that it told, for its answer. Never decides what is told.
+//! The jobs that a command changed, taken from its events for the answer to the client.
 
 use super::Event;
 use common::id::JobKey;
 use common::reason::Refusal;
 use common::time::Time;
 
-/// For the answer: the jobs and array tasks that a command changed, each once.
+/// The jobs and array tasks that a command changed, each once.
 ///
 /// # Errors
-/// The refusal among the events.
+/// The refusal, if there is one among the events.
 pub fn changed(events: &[Event]) -> Result<Vec<JobKey>, Refusal> {
     let mut keys = Vec::new();
     for event in events {
@@ -22,7 +22,8 @@ pub fn changed(events: &[Event]) -> Result<Vec<JobKey>, Refusal> {
     Ok(keys)
 }
 
-/// When the work of the jobs was saved that a command was about; `None`: it was about none.
+/// The time at which the work of the addressed jobs was saved; `None` if the events hold no such
+/// time.
 #[must_use]
 pub fn saved(events: &[Event]) -> Option<Time> {
     events.iter().find_map(|event| match event {

@@ -1,4 +1,4 @@
-//! How nodes come to a job while it runs. Never which, or why.
+//! The progress of a running job that grows onto more nodes.
 
 use crate::story::StoryEvent;
 use common::hostlist;
@@ -6,40 +6,42 @@ use common::id::NodeName;
 use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
 
-/// How far a job is with growing.
+/// How far a job has grown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Growth {
-    /// It runs, and takes more than it began with.
+    /// It runs, and may take more nodes than it began with.
     MayGrow,
-    /// It is given nodes, which are to prepare it.
+    /// It is given nodes, which prepare it.
     Given {
-        /// Which, in rank order.
+        /// The nodes, in rank order.
         joins: Vec<NodeName>,
     },
-    /// Every node that joins it is ready, or one alone is left of them: all of them may run it.
+    /// Every joining node is ready, or only one joining node is left, which waits for no other:
+    /// they may run it.
     Ready { nodes: Vec<NodeName> },
-    /// The nodes that joined it run it: it has them.
+    /// The nodes that joined run it, and belong to its allocation.
     Grew {
-        /// It has so many tasks now.
+        /// The number of tasks that it has now.
         tasks: Tasks,
-        /// On these nodes, in rank order.
+        /// All nodes that it has now, in rank order.
         has: Vec<NodeName>,
-        /// Those of them that joined it.
+        /// The nodes that joined.
         joined: Vec<NodeName>,
-        /// All that hold it.
+        /// All nodes that hold it.
         nodes: Vec<NodeName>,
     },
-    /// A node failed to join it; it goes on without that and those that were to join after it.
+    /// A node failed to join. The job goes on without that node and those that were to join after
+    /// it.
     NotJoined {
-        /// These do not join.
+        /// The nodes that do not join.
         leaves: Vec<NodeName>,
-        /// Why, if the first of them said so.
+        /// The reason, if the first of them gave one.
         why: Option<String>,
     },
 }
 
 impl Growth {
-    /// The nodes whose desired state may be another than before.
+    /// The nodes whose desired state may have changed.
     pub(crate) fn touches(&self) -> &[NodeName] {
         match self {
             Self::MayGrow => &[],
@@ -50,12 +52,12 @@ impl Growth {
         }
     }
 
-    /// Could a round decide otherwise than before?
+    /// Whether a round may now decide something else.
     pub(crate) const fn wakes_scheduler(&self) -> bool {
         matches!(self, Self::MayGrow | Self::Grew { .. } | Self::NotJoined { .. })
     }
 
-    /// Its line in the job's story; `None`: it is too small for one.
+    /// The line in the job's story; `None` if the event is too small for one.
     pub(crate) fn story(&self) -> Option<StoryEvent> {
         Some(match self {
             Self::MayGrow | Self::Ready { .. } => return None,

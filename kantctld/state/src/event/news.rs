@@ -1,16 +1,15 @@
-//! What a node said of its share. Never says what that means for the job.
+//! The progress of a node's share of an attempt, as the node reports it.
 
 use common::job::{EndCause, ExitStatus};
 use serde::{Deserialize, Serialize};
 
-/// How far a node's share of an attempt came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShareNews {
     /// The node prepares it.
     Preparing,
-    /// The node waits for the word to run.
+    /// The node is prepared and waits for permission to run it.
     Ready,
     Running,
-    /// It is over there, and that node's resources are free.
+    /// It ended, and the resources that it held on the node are free.
     Ended(EndCause, ExitStatus),
 }

@@ -1,4 +1,4 @@
-//! Events as lines for people and for the tests that tell stories. Never decides what is told.
+//! Events as lines of text, for people and for tests that compare stories.
 
 use super::{Event, Growth, ShareNews};
 use crate::story::who;
@@ -31,7 +31,7 @@ const fn word(cause: EndCause) -> &'static str {
     }
 }
 
-/// One line each. Events of a job begin with its key and go on as in its story.
+/// One line per event. Events of a job begin with its key and continue as in its story.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let (Some(key), Some(line)) = (self.key(), self.story()) {
@@ -80,7 +80,7 @@ impl fmt::Display for Event {
                 write!(f, "job {} of many refused: {refusal}", place + 1)
             }
             Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
-            // Told above, by their story.
+            // Handled above, by their story lines.
             Self::JobHeld { .. }
             | Self::JobReleased { .. }
             | Self::JobUpdated { .. }
@@ -103,7 +103,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// Root stands for the controller too, whose reason says what it saw.
+/// Omits root, which also stands for the controller; the controller's reason says what it saw.
 fn drained_by(by: Uid) -> String {
     if by == Uid(0) { String::new() } else { format!(" by {}", who(by)) }
 }

@@ -1,6 +1,6 @@
-//! No job starts before what it waits for of other jobs has come: by what was seen of those jobs,
-//! not by what the state says of that. Goes by what has ever been: a job that ended well and was
-//! requeued has ended well. Never looks into the code that it judges.
+//! Checks that no job starts before its dependencies are satisfied, judged by the observed history
+//! of the other jobs and not by the states of the terms. Past outcomes count: a job that succeeded
+//! and was requeued has succeeded.
 
 use crate::job::Record;
 use crate::remembered::State;
@@ -10,16 +10,16 @@ use common::job::{Outcome, Phase};
 use common::time::Time;
 use std::collections::BTreeMap;
 
-/// What was ever seen of a job or array task.
+/// The observed history of a job or array task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Past {
-    /// When it first started, or was over without that.
+    /// When it first started, or ended without a start.
     started: Option<Time>,
     went_well: bool,
     went_badly: bool,
 }
 
-/// What was ever seen of all jobs; of forgotten ones too.
+/// The observed history of all jobs, including forgotten ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Witness {
     pasts: BTreeMap<JobKey, Past>,
@@ -61,7 +61,7 @@ impl Witness {
         }
     }
 
-    /// What is wrong with this job's start, `phases` being where everybody is.
+    /// The violation by this job's start, if any. `phases` holds the phases of all jobs.
     pub(super) fn judge_start<P>(
         &self,
         state: &State,
@@ -96,7 +96,7 @@ impl Witness {
             Rule::Singleton => false,
         };
         if all(on.job).next().is_none() {
-            // It was forgotten before anybody watched.
+            // It was forgotten before the observation began.
             return true;
         }
         match (term.rule, on.index) {
@@ -111,8 +111,8 @@ impl Witness {
     }
 }
 
-/// Does no other job of its name and user hold resources, or wait since before it? Components of
-/// one set start together, so they do not count (man sbatch, `singleton`).
+/// Whether no other job of the same name and user holds resources, or has waited for longer.
+/// Components of the same set start together and do not count (man sbatch, `singleton`).
 fn runs_alone<P>(state: &State, record: &Record, phases: &BTreeMap<JobKey, (Phase, P)>) -> bool {
     let (owner, name) = (record.spec.owner.uid, &record.spec.ask.name);
     let first = record.set.map(|set| set.first);

@@ -1,5 +1,5 @@
-//! What must hold of bookings: whole, in time, and never two of one node at one time.
-//! Compares each with each. Never asks how they came about.
+//! The invariants of reservations: each is complete, and no two have the same node at the same
+//! time. Compares all of them with each other.
 
 use crate::remembered::State;
 use common::id::NodeName;

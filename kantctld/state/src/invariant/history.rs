@@ -1,6 +1,6 @@
-//! What must hold from one moment to the next: every change of phase is in the table and was told,
-//! ids and time only rise, attempts rise by one, and what was accepted is there until it is over.
-//! Reads events as a stranger would. Never looks into the code that made them.
+//! The invariants of changes: every change of phase is in the table and was announced by an event,
+//! ids and time only increase, attempts increase by one, and an accepted job stays until it has
+//! ended.
 
 use super::awaited::Witness;
 use crate::event::Event;
@@ -11,7 +11,7 @@ use common::job::state::{Change, TRANSITIONS};
 use common::time::Time;
 use std::collections::BTreeMap;
 
-/// Watches a state over time. Begin with [`Judge::new`], then show it every answer of `apply`.
+/// Observes a state over time. Create it with [`Judge::new`], then pass it every answer of `apply`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judge {
     now: Time,
@@ -21,14 +21,14 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// A judge that begins to watch at this state.
+    /// Starts the observation at this state.
     #[must_use]
     pub fn new(state: &State) -> Self {
         let (seen, witness) = (look(state), Witness::new(state));
         Self { now: state.now(), last_job: state.last_job(), seen, witness }
     }
 
-    /// Everything that is wrong with this state, or with how it came out of the last one shown.
+    /// Every violation in this state, or in the step from the last state that was passed.
     pub fn look(&mut self, state: &State, events: &[Event]) -> Vec<String> {
         let mut wrong = super::check(state);
         if state.now() < self.now {
@@ -138,7 +138,7 @@ impl Judge {
     }
 }
 
-/// Where each job and array task is.
+/// The phase and attempt of each job and array task.
 fn look(state: &State) -> BTreeMap<JobKey, (Phase, Attempt)> {
     let mut seen = BTreeMap::new();
     for record in state.jobs() {

@@ -1,5 +1,4 @@
-//! Sets: every component is there, and all wait, live, end and are over together. Looks at the jobs
-//! alone; never mends anything.
+//! The invariants of sets: every component exists, and all wait, run, end and finish together.
 
 use crate::job::{Element, Record, SharePhase};
 use crate::remembered::State;
@@ -21,8 +20,7 @@ pub(super) fn check(state: &State, wrong: &mut Vec<String>) {
     }
 }
 
-/// What of a phase all components have in common. One may run before another does, when all are
-/// ready.
+/// The part of the phase that all components share. Once all are ready, one may run before another.
 const fn stage(phase: Phase) -> u8 {
     match phase {
         Phase::Pending => 0,
@@ -80,7 +78,7 @@ fn faults(first: JobId, records: &[&Record]) -> Vec<String> {
     faults
 }
 
-/// Components run from when all are ready, and not before.
+/// Components run once all are ready, and not before.
 fn early(elements: &[&Element]) -> Vec<String> {
     let has = |element: &Element, least: SharePhase| {
         element.run.as_ref().is_some_and(|run| run.shares.iter().all(|share| *share >= least))

@@ -1,5 +1,5 @@
-//! What must add up: the ledger against the living allocations, the texts against the jobs that
-//! name them. All sums are made anew here. Never trusts a total.
+//! The invariants of sums: the ledger agrees with the current allocations, and the texts with the
+//! jobs that refer to them. All sums are recomputed here.
 
 use crate::job::SharePhase;
 use crate::remembered::State;
@@ -11,10 +11,10 @@ use common::resource::Share;
 use common::unit::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a share takes, and whether it wants the node whole.
+/// A share, and whether it wants the node exclusively.
 type Taken<'a> = BTreeMap<(&'a NodeName, AttemptId), (&'a Share, bool)>;
 
-/// Every share that some node still has, by the jobs.
+/// Every share that a node still holds, according to the jobs.
 fn taken(state: &State) -> Taken<'_> {
     let mut taken = Taken::new();
     for record in state.jobs() {
@@ -35,7 +35,7 @@ fn taken(state: &State) -> Taken<'_> {
     taken
 }
 
-/// What is counted on the way against a count made anew.
+/// The running counts agree with a new count.
 pub(super) fn check_counts(state: &State, wrong: &mut Vec<String>) {
     let phases = || state.jobs().flat_map(|record| record.elements.values()).map(|e| e.phase);
     let count = |is: fn(Phase) -> bool| phases().filter(|phase| is(*phase)).count();
@@ -78,7 +78,7 @@ pub(super) fn check_ledger(state: &State, wrong: &mut Vec<String>) {
     check_nodes(state, &taken, wrong);
 }
 
-/// On each node nothing is held twice, and the ledger's totals are the sums.
+/// No resource is held twice on a node, and the ledger's totals are correct.
 fn check_nodes(state: &State, taken: &Taken<'_>, wrong: &mut Vec<String>) {
     let mut nodes: BTreeMap<&NodeName, Vec<(AttemptId, &Share, bool)>> = BTreeMap::new();
     for ((node, id), (share, exclusive)) in taken {
@@ -136,7 +136,7 @@ pub(super) fn check_blobs(state: &State, wrong: &mut Vec<String>) {
     }
 }
 
-/// Finished tasks and bytes of texts of each user, against sums made here.
+/// The finished tasks and the bytes of texts of each user agree with sums made here.
 pub(super) fn check_footprint(state: &State, wrong: &mut Vec<String>) {
     let mut made: BTreeMap<Uid, [u64; 3]> = BTreeMap::new();
     let mut seen = BTreeSet::new();

@@ -1,6 +1,7 @@
-//! The elements of a record, by their index: the job itself in place, tasks of an array in chunks
-//! that copies of the state share. Most records have one element, and a map of one takes the room
-//! of eleven; an array of a hundred thousand must not be copied because one task of it changed.
+//! The elements of a record by index: a single job is stored in place, the tasks of an array in
+//! chunks that copies of the state share. Most records have one element, for which a map would take
+//! the room of eleven. An array of a hundred thousand tasks must not be copied because one task
+//! changed.
 
 use super::Element;
 use common::id::ArrayIndex;
@@ -16,19 +17,19 @@ type Task = (Index, Element);
 
 const JOB: &Index = &None;
 
-/// So many tasks share a chunk: where a copy of the state is kept, the first change of one of them
-/// copies these, and not the whole array.
+/// The number of tasks in a chunk. After the state was copied, the first change of a task copies
+/// only its chunk and not the whole array.
 const CHUNK_TASKS: usize = 256;
 
-/// A job under `None`, or the tasks of an array. Reads and is written down as a map of them.
+/// A single job under `None`, or the tasks of an array. Serialized as a map.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Elements {
     job: Option<Element>,
-    /// Rising; all chunks are full but the last. None is ever added or removed.
+    /// In ascending order. All chunks but the last are full. Tasks are never added or removed.
     tasks: Vec<Arc<Vec<Task>>>,
 }
 
-/// Of elements with their indices, in the indices' order.
+/// Iterates over elements with their indices, in ascending order.
 #[derive(Debug, Clone)]
 pub struct Iter<'a> {
     job: Option<&'a Element>,
@@ -38,7 +39,7 @@ pub struct Iter<'a> {
 }
 
 impl Elements {
-    /// The only one of a job that is no array.
+    /// The only element of a job that is no array.
     #[must_use]
     pub const fn one(element: Element) -> Self {
         Self { job: Some(element), tasks: Vec::new() }
@@ -50,13 +51,12 @@ impl Elements {
         usize::from(self.job.is_some()) + full + self.tasks.last().map_or(0, |last| last.len())
     }
 
-    /// None at all, which no record has.
+    /// Never true for the elements of a record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The one of this index.
     #[must_use]
     pub fn get(&self, index: &Index) -> Option<&Element> {
         if index.is_none() {
@@ -66,7 +66,6 @@ impl Elements {
         Some(&self.tasks[chunk][place].1)
     }
 
-    /// The one of this index, to be changed.
     pub fn get_mut(&mut self, index: &Index) -> Option<&mut Element> {
         if index.is_none() {
             return self.job.as_mut();
@@ -75,7 +74,7 @@ impl Elements {
         Some(&mut Arc::make_mut(&mut self.tasks[chunk])[place].1)
     }
 
-    /// The chunk of a task, and its place there.
+    /// The chunk of a task, and the position in it.
     fn place(&self, index: &Index) -> Option<(usize, usize)> {
         let chunk = self.chunk_of(index);
         let tasks = self.tasks.get(chunk)?;
@@ -83,30 +82,30 @@ impl Elements {
         Some((chunk, place))
     }
 
-    /// The first chunk that holds this index or one after it.
+    /// The first chunk that holds this index or a later one.
     fn chunk_of(&self, index: &Index) -> usize {
         self.tasks.partition_point(|chunk| chunk.last().is_some_and(|(last, _)| last < index))
     }
 
-    /// Is there one of this index?
     #[must_use]
     pub fn contains_key(&self, index: &Index) -> bool {
         self.get(index).is_some()
     }
 
-    /// All, with their indices.
+    /// All elements with their indices, in ascending order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
         let (job, chunk) = (self.job.as_ref(), [].iter());
         Iter { job, chunk, chunks: self.tasks.iter(), left: self.len() }
     }
 
-    /// Their indices, in order.
+    /// All indices, in ascending order.
     pub fn keys(&self) -> impl Iterator<Item = &Index> + Clone {
         self.iter().map(|(index, _)| index)
     }
 
-    /// The indices of the tasks from this one to that one, in order. Costs no more than they are.
+    /// The indices of the tasks from `first` to `last`, in ascending order. The cost grows only
+    /// with the number of tasks in the range.
     pub fn within(&self, first: ArrayIndex, last: ArrayIndex) -> impl Iterator<Item = Index> + '_ {
         let (first, last) = (Some(first), Some(last));
         let chunks = self.tasks[self.chunk_of(&first)..].iter();
@@ -114,18 +113,16 @@ impl Elements {
         indices.skip_while(move |index| *index < first).take_while(move |index| *index <= last)
     }
 
-    /// All, in order of their indices.
+    /// All elements, in ascending order of their indices.
     pub fn values(&self) -> impl Iterator<Item = &Element> + Clone {
         self.iter().map(|(_, element)| element)
     }
 
-    /// The first, with its index.
     #[must_use]
     pub fn first_key_value(&self) -> Option<(&Index, &Element)> {
         self.iter().next()
     }
 
-    /// The last, with its index.
     #[must_use]
     pub fn last_key_value(&self) -> Option<(&Index, &Element)> {
         let last = self.tasks.last().and_then(|chunk| chunk.last());
@@ -197,7 +194,7 @@ impl<'de> Deserialize<'de> for Elements {
     }
 }
 
-/// Reads them as they come.
+/// Deserializes elements in any order.
 struct All;
 
 impl<'de> Visitor<'de> for All {

@@ -1,27 +1,26 @@
-//! How an attempt ends, once that is decided. Never decides it; `life` does.
+//! The decided end of an attempt.
 
 use common::job::{ExitStatus, Outcome, Preempted};
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// How an attempt ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct End {
     pub outcome: Outcome,
-    /// As a new attempt, it goes back to its queue.
+    /// Whether the job returns to its queue for a new attempt.
     pub requeue: bool,
-    /// When that was decided.
+    /// When the end was decided.
     pub decided_at: Time,
-    /// It is no fault of the job's: a node was lost, or could not start it.
+    /// Whether the job did not cause the end: a node was lost, or could not start it.
     #[serde(default)]
     pub fault: bool,
-    /// Somebody asked for it (cancel, requeue); else it ended by itself.
+    /// Whether a user asked for it (cancel, requeue).
     pub asked: bool,
-    /// It was made to yield: for whom, and why.
+    /// The preemptor and the reason, if the attempt was preempted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempted: Option<Preempted>,
-    /// How the deciding share exited. `None` if no process of it did.
+    /// The exit status of the deciding share; `None` if none of its processes exited.
     pub exit: Option<ExitStatus>,
-    /// For people, from the deciding node.
+    /// The deciding node's message to the user.
     pub message: Option<String>,
 }

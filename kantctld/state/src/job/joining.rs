@@ -1,6 +1,6 @@
-//! Nodes that a run is given while it runs: since when it has each of them, and which make ready
-//! for it still. They are the last of its shares, before those it gives up, and all that are given
-//! at once join at once. Never decides which.
+//! Nodes that a job gets while it runs: since when it has them, and which of them still prepare it.
+//! Joining nodes have the last ranks before those of leaving nodes. All nodes that were given
+//! together join together.
 
 use super::{Run, SharePhase};
 use common::id::NodeName;
@@ -12,58 +12,59 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// So long it is given no more nodes after one failed to join it; twice as long after the next.
+/// How long a job gets no more nodes after one failed to join. Each further failure doubles it.
 const JOIN_BACKOFF: Span = Span::from_minutes(1);
 
-/// After so many in a row it is given none any more: it is likely to be what fails.
+/// The number of failures in a row after which a job gets no more nodes: the cause is probably the
+/// job.
 const JOIN_FAILURES_MAX: u32 = 3;
 
-/// When a share was given to a run that ran already.
+/// When a share was given to a running job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
     pub at: Time,
-    /// How long it had run by then, standing still not counted.
+    /// How long the job had run by then, without suspensions.
     pub after: Span,
 }
 
 impl Run {
-    /// When the share of this rank was given to it while it ran; `None`: it began with it.
+    /// When the share of this rank was given to the running job; `None` if the job began with it.
     #[must_use]
     pub fn given_later(&self, rank: usize) -> Option<Given> {
         let first = self.allocation.shares().len().checked_sub(self.grown.len())?;
         self.grown.get(rank.checked_sub(first)?).copied()
     }
 
-    /// The same, by its node.
+    /// The same for the share of this node.
     #[must_use]
     pub fn given_later_to(&self, node: &NodeName) -> Option<Given> {
-        // Nearly always none was: a large allocation is not searched for it.
+        // A shortcut for most jobs, which saves a search in a large allocation.
         if self.grown.is_empty() {
             return None;
         }
         self.given_later(self.rank(node)?)
     }
 
-    /// Since when it has the share of this rank.
+    /// Since when the job has the share of this rank.
     #[must_use]
     pub fn since(&self, rank: usize) -> Time {
         self.given_later(rank).map_or(self.allocated_at, |given| given.at)
     }
 
-    /// The ranks of those that join it.
+    /// The ranks of the joining nodes.
     #[must_use]
     pub fn joiners(&self) -> Range<usize> {
         let stays = self.shares.iter().filter(|share| **share != SharePhase::Leaving).count();
         stays.saturating_sub(self.joining as usize)..stays
     }
 
-    /// The nodes that join it, in rank order.
+    /// The joining nodes, in rank order.
     pub fn joining(&self) -> impl Iterator<Item = &NodeName> + '_ {
         let all = self.allocation.shares().get(self.joiners());
         all.unwrap_or_default().iter().map(|share| &share.node)
     }
 
-    /// What its programs are to know of: all that it goes on with but what joins it.
+    /// The allocation that the job's programs may know of: without joining and leaving nodes.
     #[must_use]
     pub fn settled(&self) -> Arc<Allocation> {
         let settled = self.allocation.shares().get(..self.joiners().start).unwrap_or_default();
@@ -73,7 +74,7 @@ impl Run {
         }
     }
 
-    /// What joins it from this rank on is not to.
+    /// Turns away the joining nodes from this rank on.
     pub(crate) fn turn_away(&mut self, from: usize) {
         let joiners = self.joiners();
         let from = from.clamp(joiners.start, joiners.end);
@@ -87,21 +88,22 @@ impl Run {
         }
     }
 
-    /// A node failed to join it: it is given others later, each time twice as late.
+    /// Counts a failure to join. The job gets no more nodes for a time that doubles with each
+    /// failure.
     pub(crate) fn failed_to_join(&mut self, now: Time) {
         let times = 1_u64 << self.join_failures.min(JOIN_FAILURES_MAX);
         self.join_failures = self.join_failures.saturating_add(1);
         self.grows_after = Some(now + Span(JOIN_BACKOFF.0 * times));
     }
 
-    /// So many tasks it may have in this attempt, of those it asked for.
+    /// The maximum number of tasks in this attempt, given the job's own maximum.
     #[must_use]
     pub fn grows_to(&self, asked: Tasks) -> Tasks {
         self.tasks_max.map_or(asked, |most| most.min(asked))
     }
 
-    /// All that joins it runs it: it has another size. Whoever was told of more nodes in its order
-    /// is told anew, by a number that is above the order's.
+    /// Completes a join: all joining nodes run the job. The job has a new size, and its nodes are
+    /// notified by a number above the one in the joining nodes' orders.
     pub(crate) fn has_joined(&mut self) {
         self.joining = 0;
         if !self.joins_less {
@@ -127,8 +129,8 @@ impl Run {
     }
 }
 
-/// May a run of this phase be given nodes, once it is time? It runs, none of them comes or goes or
-/// is over, and nodes did join it when it was given some.
+/// Whether a run may get more nodes, once the time has come: all of its shares run, so none joins,
+/// leaves or has ended, and it had few failures to join.
 #[must_use]
 pub fn may_grow(phase: Phase, run: &Run) -> bool {
     phase == Phase::Running

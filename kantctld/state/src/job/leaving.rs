@@ -1,5 +1,4 @@
-//! What a run holds; if it gives nodes up, what it goes on with, and what goes. Never decides
-//! which.
+//! The nodes of a run: those that it holds, those that it keeps, and those that it gives up.
 
 use super::{Run, SharePhase};
 use common::id::NodeName;
@@ -7,7 +6,7 @@ use common::resource::Allocation;
 use std::sync::Arc;
 
 impl Run {
-    /// What it goes on with: all but what it gives up.
+    /// The allocation without leaving nodes.
     #[must_use]
     pub fn staying(&self) -> Arc<Allocation> {
         if !self.shares.contains(&SharePhase::Leaving) {
@@ -19,20 +18,21 @@ impl Run {
         stays.map_or_else(|_| self.allocation.clone(), Arc::new)
     }
 
-    /// The nodes that it gives up and that have not let go of it, in rank order.
+    /// The leaving nodes that have not released it yet, in rank order.
     pub fn leaving(&self) -> impl Iterator<Item = &NodeName> + '_ {
         let shares = self.allocation.shares().iter().zip(&self.shares);
         shares.filter(|(_, phase)| **phase == SharePhase::Leaving).map(|(share, _)| &share.node)
     }
 
-    /// The nodes that have not let go of it, in rank order.
+    /// The nodes that have not released it yet, in rank order.
     #[must_use]
     pub fn holding(&self) -> Vec<NodeName> {
         let shares = self.allocation.shares().iter().zip(&self.shares);
         shares.filter(|(_, phase)| !phase.is_over()).map(|(s, _)| s.node.clone()).collect()
     }
 
-    /// A share that it gave up is over: no more of it is kept. Never its only one.
+    /// Removes a share that has ended and that the job does not need. The only share is never
+    /// removed.
     pub(crate) fn drop_share(&mut self, rank: usize) {
         let mut left = self.allocation.shares().to_vec();
         if rank >= left.len() || rank >= self.shares.len() {

@@ -1,5 +1,5 @@
-//! How far a job is, by how far all its nodes are, and all components of its set: ready, running,
-//! let go. Never decides an end.
+//! The progress of a job, derived from the shares of all nodes and all components of its set:
+//! ready, running, released.
 
 use super::{finish, grow, set, wait_again};
 use crate::event::Event;
@@ -9,8 +9,8 @@ use common::id::{AttemptId, JobKey};
 use common::job::Phase;
 use common::job::state::Change;
 
-/// Says when the whole gang is ready, with all components of its set, and when all of it runs. No
-/// component runs before all are ready: what a node runs before it was told to does not count for
+/// Records when a whole gang with all components of its set is ready, and when all of it runs. No
+/// component runs before all are ready: if a node runs its share too early, that does not count for
 /// the others.
 pub(super) fn advance(state: &mut State, events: &mut Vec<Event>, id: AttemptId, from: SharePhase) {
     let Some((_, Element { phase: Phase::Starting, run: Some(run), .. })) = state.element(id.key)
@@ -32,7 +32,7 @@ pub(super) fn advance(state: &mut State, events: &mut Vec<Event>, id: AttemptId,
     }
 }
 
-/// Says that a job runs, once all its nodes run it.
+/// Records that a job runs, once all its nodes run it.
 fn note_running(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let now = state.now;
     let Some(element) = state.element_mut(key) else { return };
@@ -57,8 +57,8 @@ fn tell_ready(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     state.tell(events, Event::JobReady { id, nodes });
 }
 
-/// Once every node has let go of an attempt that ended, and of all components of its set, the job
-/// is done or waits again.
+/// Finishes or requeues an ended attempt, once every node has released it and all components of its
+/// set.
 pub(super) fn settle(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     if !set::is_let_go(state, key) {
         return;

@@ -1,10 +1,10 @@
-//! All work of an attempt so far is saved. Never decides what becomes of it.
+//! The record that all work of an attempt so far is saved.
 
 use crate::event::Event;
 use crate::remembered::State;
 use common::id::{JobKey, Uid};
 
-/// What it does from now on is all that it would lose.
+/// Records the time from which work would be lost if the attempt were stopped.
 pub(crate) fn checkpoint(state: &mut State, events: &mut Vec<Event>, key: JobKey, by: Uid) {
     let at = state.now;
     let Some(element) = state.element_mut(key) else { return };

@@ -1,5 +1,5 @@
-//! What the end of one node's share means for its job. The first end decides; later ones complete
-//! the picture. Never frees anything; that is done when this is asked.
+//! What the end of one node's share means for its job. The first end decides the outcome; later
+//! ones add details. The share's resources are already free at this point.
 
 use super::{Ending, ended, run_mut, set};
 use crate::event::Event;
@@ -8,10 +8,9 @@ use crate::remembered::State;
 use common::id::{AttemptId, JobKey};
 use common::job::{EndCause, ExitStatus, Launch, Outcome, Phase, StepEnd};
 
-/// The longest message of a node that is kept.
+/// The maximum length of a node's message that is kept.
 const MESSAGE_CHARS_MAX: usize = 1000;
 
-/// Decides what the end of one share means for its job.
 pub(super) fn decide(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -27,7 +26,7 @@ pub(super) fn decide(
         return learn_more(state, events, id, exit, end, succeeded(run, launch, rank));
     }
     let outcome = match end.cause {
-        // Nobody said that it is over, and no process of it could be.
+        // The command that ends the job has not come, and no process of the job could have exited.
         EndCause::Exited if launch == Launch::Held && end.exit.is_success() => Outcome::NodeLost,
         EndCause::Exited if end.exit.is_success() => {
             if !succeeded(run, launch, rank) {
@@ -35,16 +34,17 @@ pub(super) fn decide(
             }
             Outcome::Completed
         }
-        // Ranks beyond the first have no process under `Once`: their nodes merely let go.
+        // Under `Once` ranks beyond the first have no process: their nodes only release their
+        // shares.
         EndCause::Exited if launch == Launch::Once && rank != 0 => return,
         EndCause::Exited => Outcome::Failed,
         EndCause::TimedOut => Outcome::TimedOut,
         EndCause::OutOfMemory => Outcome::OutOfMemory,
-        // The job's own doing or not, it did not launch.
+        // The job did not launch, whether by its own fault or not.
         EndCause::LaunchFailed | EndCause::NodeFault | EndCause::UnclearFault => {
             Outcome::LaunchFailed
         }
-        // Nobody asked for a stop: the node lost it in its own way.
+        // No stop was requested: the node lost the share.
         EndCause::Lost | EndCause::Stopped => Outcome::NodeLost,
     };
     let is_of_node = matches!(end.cause, EndCause::NodeFault | EndCause::UnclearFault);
@@ -55,22 +55,23 @@ pub(super) fn decide(
     ended(state, events, id.key, ending);
 }
 
-/// Has the job succeeded, now that the share of this rank is over? Under `Once` the first node's
-/// script decides; else all shares do.
+/// Whether the job has succeeded, now that the share of this rank has ended. Under `Once` the first
+/// node's script decides; otherwise all shares must have succeeded.
 fn succeeded(run: &Run, launch: Launch, rank: usize) -> bool {
     match launch {
         Launch::Once => rank == 0 && run.shares.first() == Some(&SharePhase::Succeeded),
         Launch::PerNode | Launch::PerTask => {
-            // What joins it cannot go on alone.
+            // Nodes that are still joining cannot continue alone.
             let mut stays = run.shares.iter().take(run.joiners().start);
             stays.all(|share| *share == SharePhase::Succeeded)
         }
-        // Whoever holds it says so.
+        // Success comes by a command.
         Launch::Held => false,
     }
 }
 
-/// A job gives nodes up, or one of them is over: all that it goes on with may have succeeded.
+/// Completes a job if all shares that it keeps have succeeded, after it gave nodes up or one of
+/// those ended.
 pub(super) fn without_those_that_leave(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
     let Some((record, element)) = state.element(id.key) else { return };
     let Some(run) = element.run.as_ref().filter(|_| element.phase != Phase::Completing) else {
@@ -84,9 +85,9 @@ pub(super) fn without_those_that_leave(state: &mut State, events: &mut Vec<Event
     }
 }
 
-/// Another share of a job whose end is decided is over. What it says completes the picture; and a
-/// job that was cancelled, made to yield, or taken off a node that is unfit, but succeeded before
-/// the word reached it, did succeed.
+/// Adds the details of another share to an end that is decided. If the job was cancelled,
+/// preempted, or stopped because its node became unfit, but succeeded before it could be stopped,
+/// its outcome becomes Completed.
 fn learn_more(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -102,11 +103,11 @@ fn learn_more(
         end.message = short(share_end.message.as_deref());
     }
     let cancelled = end.asked && !end.requeue && end.outcome == Outcome::Cancelled;
-    // A node that is lost, and not only unfit, is a fault.
+    // The loss of a node is a fault; an unfit node is not.
     let taken_off = end.outcome == Outcome::NodeLost && !end.fault;
     if succeeded && (cancelled || taken_off || end.preempted.is_some()) {
         if taken_off {
-            // Why it had to leave is no word about a job that succeeded.
+            // The reason of the stop does not concern a job that succeeded.
             end.message = None;
         }
         has_succeeded(state, events, id.key);
@@ -119,7 +120,7 @@ fn learn_more(
     }
 }
 
-/// Whatever end was decided, it had succeeded before.
+/// Replaces the decided end by a success.
 fn has_succeeded(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     let Some(element) = state.element_mut(key) else { return };
     let id = element.attempt_id(key);
@@ -130,7 +131,7 @@ fn has_succeeded(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     state.tell(events, Event::JobEndChanged { id, outcome, by, requeue });
 }
 
-/// A node's words for people, of which the state keeps only so many.
+/// Shortens a node's message to [`MESSAGE_CHARS_MAX`].
 fn short(message: Option<&str>) -> Option<String> {
     message.map(|text| text.chars().take(MESSAGE_CHARS_MAX).collect())
 }

@@ -1,5 +1,5 @@
-//! What a fault does: to its job, which waits a while or is held; and to its node, which takes no
-//! more jobs if it goes on. Never decides how an attempt ends.
+//! The consequences of a fault: the job waits a while or is held, and the node is drained if its
+//! faults continue.
 
 use crate::event::Event;
 use crate::fault::{Faults, NodeFaults, short};
@@ -10,10 +10,10 @@ use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::{EndCause, StepEnd};
 use common::node::Drain;
 
-/// Who drains a node that drains itself.
+/// The user to which drains after faults are attributed.
 const SYSTEM: Uid = Uid(0);
 
-/// A job is back in its queue after a faulty attempt: the next one waits, or the job is held.
+/// Delays the next attempt of a job that was requeued after a fault, or holds the job.
 pub(super) fn delay(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: &End) {
     let Some(element) = state.element_mut(key) else { return };
     let before = element.faults.as_deref();
@@ -30,14 +30,15 @@ pub(super) fn delay(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
     state.tell(events, event);
 }
 
-/// A share began to run: its node can start jobs.
+/// Resets the faults of a node on which a share began to run, since it can start jobs.
 pub(super) fn node_works(state: &mut State, node: &NodeName) {
     if let Some(node) = state.nodes.get_mut(node) {
         node.start_faults = NodeFaults::default();
     }
 }
 
-/// A share ended: what that says of its node. One sick node must not eat the queue.
+/// Counts a fault against the node and drains it after too many, so that one faulty node cannot
+/// fail job after job.
 pub(super) fn judge_node(
     state: &mut State,
     events: &mut Vec<Event>,

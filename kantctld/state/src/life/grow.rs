@@ -1,7 +1,7 @@
-//! An attempt is given nodes while it runs. They make ready for it as a gang does, run together,
-//! and only then the nodes that ran it before are told. A node that fails to join is let go, and so
-//! are those behind it that were to join with it, so that no rank changes; the job runs on as it
-//! was. Never looks for nodes.
+//! Growth of a running attempt onto more nodes. The new nodes prepare and start together like a
+//! gang, and only then are the job's earlier nodes notified. If a node fails to join, it is dropped
+//! together with the joining nodes of higher ranks, so that no rank changes, and the job runs on as
+//! before. Nodes are chosen by rounds.
 
 use super::run_mut;
 use crate::command::RoundGrow;
@@ -13,14 +13,14 @@ use common::id::{AttemptId, JobKey, NodeName};
 use common::job::Phase;
 use common::unit::Tasks;
 
-/// The longest word of a node that is kept of why it did not join.
+/// The maximum length of a node's reason for not joining that is kept.
 const WHY_CHARS_MAX: usize = 200;
 
-/// Gives it what a round found for it, all of it or nothing.
+/// Gives an attempt the nodes that a round found, all or none.
 ///
 /// # Errors
-/// It is another attempt by now, or does not run, or not as it did; or something of that is not
-/// free any more.
+/// The attempt is no longer current, no longer runs or has changed its size; or some of the
+/// resources are no longer free.
 pub(crate) fn grow(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -38,7 +38,8 @@ pub(crate) fn grow(
     Ok(())
 }
 
-/// Is everything still as the round saw it? Answers whether the job wants its nodes whole.
+/// Checks that the state is still as the round saw it. Returns whether the job wants its nodes
+/// exclusively.
 fn check(state: &State, entry: &RoundGrow) -> Result<bool, StartRefusal> {
     let RoundGrow { id, shares } = entry;
     let (record, element) = state.element(id.key).ok_or(StartRefusal::UnknownJob)?;
@@ -72,7 +73,7 @@ fn check(state: &State, entry: &RoundGrow) -> Result<bool, StartRefusal> {
     Ok(ask.request.exclusive)
 }
 
-/// It runs: rounds are to look whether there is more for it.
+/// Makes rounds consider a job for growth, now that it runs.
 pub(super) fn may_grow_now(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
     let asks = state.element(id.key).is_some_and(|(record, element)| {
         let (asked, run) = (&record.spec.ask.request, element.run.as_ref());
@@ -83,7 +84,7 @@ pub(super) fn may_grow_now(state: &mut State, events: &mut Vec<Event>, id: Attem
     }
 }
 
-/// A share of this rank joins, and has not begun to run.
+/// Whether the share of this rank is joining and does not run yet.
 pub(super) fn joins(state: &State, key: JobKey, rank: usize) -> bool {
     let run = state.element(key).and_then(|(_, element)| element.run.as_ref());
     run.is_some_and(|run| {
@@ -91,8 +92,8 @@ pub(super) fn joins(state: &State, key: JobKey, rank: usize) -> bool {
     })
 }
 
-/// A node moved on with a share that joins, or there are fewer of those: once all of them are
-/// ready they may run, and once all of them run the job has them.
+/// Checks for progress of the joining nodes, after a report or the loss of one of them. They may
+/// run once all are ready, and belong to the job once all run.
 pub(super) fn join(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
     let Some((_, element)) = state.element(id.key) else { return };
     let Some(run) = element.run.as_ref().filter(|run| run.joining > 0) else { return };
@@ -118,7 +119,7 @@ pub(super) fn join(state: &mut State, events: &mut Vec<Event>, id: AttemptId) {
     }
 }
 
-/// The share of this rank, which joined, is over: it goes, and those behind it leave.
+/// Drops a joining share that ended. Shares of higher ranks that are joining leave with it.
 pub(super) fn did_not_join(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -132,7 +133,7 @@ pub(super) fn did_not_join(
     }
 }
 
-/// What joins from this rank on is not to: its nodes let go of it.
+/// Turns away the joining nodes from this rank on.
 fn turn_away(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -154,14 +155,14 @@ fn turn_away(
     let why = why.map(|why| why.chars().take(WHY_CHARS_MAX).collect());
     let nodes: Vec<NodeName> = run.joining().cloned().collect();
     state.tell(events, Event::JobGrowth { id, news: Growth::NotJoined { leaves, why } });
-    // One alone waits for nobody: it may run by now, and is to hear of it.
+    // A single joining node waits for no other, and may run now.
     if nodes.len() == 1 {
         state.tell(events, Event::JobGrowth { id, news: Growth::Ready { nodes } });
     }
 }
 
-/// All that joins from this node on is not to; false: this node does not join it, or runs it by
-/// now.
+/// Turns away the joining nodes from this node on. Returns false if this node is not joining, or
+/// already runs the job.
 pub(crate) fn keep_off(
     state: &mut State,
     events: &mut Vec<Event>,

@@ -1,6 +1,6 @@
-//! An attempt is made to yield: its end is decided, its nodes stop it as they would for a cancel
-//! (SIGTERM, grace, SIGKILL), and once they have let go it waits again or is over.
-//! Never chooses a victim, nor what becomes of it; a round does (`engine::preempt`).
+//! Preemption of an attempt: its end is decided, its nodes stop it as for a cancel (SIGTERM, grace
+//! period, SIGKILL), and once they have released it, it waits again or has ended. The victim and
+//! its fate are chosen by a round (`engine::preempt`).
 
 use super::{Ending, ended};
 use crate::command::RoundPreempt;
@@ -10,11 +10,11 @@ use crate::remembered::State;
 use common::job::{Moving, Outcome, Phase, PreemptReason};
 use common::policy::{MOVE_KEPT, MOVES_COUNTED, VictimMode};
 
-/// Makes an attempt yield. One that is being stopped already is left alone: its room comes free
-/// anyway.
+/// Preempts an attempt. One that is already being stopped is left alone, since its resources become
+/// free anyway.
 ///
 /// # Errors
-/// It is another attempt by now, or holds nothing; or nobody waits for its room any more.
+/// The attempt is no longer current or holds nothing, or the preemptor no longer waits.
 pub(crate) fn preempt(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -33,7 +33,7 @@ pub(crate) fn preempt(
         return Ok(());
     }
     let requeue = mode == VictimMode::Requeue && record.spec.ask.requeue;
-    // The components of a set start together or not at all: no place is kept for one of them.
+    // The components of a set start together or not at all, so no place is kept for one of them.
     let goes_there = preempted.why == PreemptReason::Move && requeue && record.set.is_none();
     let yields = Ending { requeue, preempted: Some(preempted), ..Ending::new(Outcome::Preempted) };
     ended(state, events, id.key, yields);
@@ -45,7 +45,7 @@ pub(crate) fn preempt(
     Ok(())
 }
 
-/// Notes where it goes, and that somebody moved.
+/// Records the move and the place that is kept for the job.
 fn moving(state: &mut State, entry: &RoundPreempt) {
     let now = state.now;
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();

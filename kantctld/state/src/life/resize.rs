@@ -1,6 +1,7 @@
-//! An attempt gives nodes up and runs on with the others: those nodes end what they have of it, as
-//! they would for a cancel (SIGTERM, grace, SIGKILL), and are free once they say that nothing is
-//! left. The first nodes stay, so that no rank changes. Never decides how small it may be.
+//! Shrinking of a running attempt: it gives nodes up and runs on with the others. The leaving nodes
+//! stop their shares as for a cancel (SIGTERM, grace period, SIGKILL), and are free once they
+//! report that nothing is left. The first nodes stay, so that no rank changes. The callers decide
+//! how small it may be.
 
 use super::{decide, run_mut};
 use crate::command::RoundShrink;
@@ -12,11 +13,11 @@ use common::id::{JobKey, NodeName, Uid};
 use common::job::{Phase, Preempted};
 use engine::nodes_min;
 
-/// Gives up nodes because a round says so: another job is to have them.
+/// Shrinks an attempt for another job, as decided by a round.
 ///
 /// # Errors
-/// It is another attempt by now, does not run, or has no more than it needs; or nobody waits for
-/// its nodes any more.
+/// The attempt is no longer current, does not run or is at its minimum, or the preemptor no longer
+/// waits.
 pub(crate) fn yield_some(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -45,7 +46,7 @@ pub(crate) fn yield_some(
     Ok(())
 }
 
-/// Keeps so many of its first shares, at least one; the others are to go.
+/// Keeps the first `keep` shares, at least one. The others leave.
 pub(crate) fn shrink(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -56,12 +57,12 @@ pub(crate) fn shrink(
     let Some((_, element)) = state.element(key) else { return };
     let id = element.attempt_id(key);
     let Some(run) = run_mut(state, key) else { return };
-    // Those that go already are the last.
+    // Shares that are already leaving are the last.
     let stay = run.shares.iter().filter(|share| **share != SharePhase::Leaving).count();
     if keep == 0 || keep >= stay {
         return;
     }
-    // Who only has fewer join it need not be told.
+    // If only joining nodes leave, the job need not be notified.
     let is_told = keep < run.joiners().start;
     let shares = &run.allocation.shares()[keep..stay];
     let leaves: Vec<NodeName> = shares.iter().map(|share| share.node.clone()).collect();
@@ -70,7 +71,7 @@ pub(crate) fn shrink(
         run.tasks_max = Some(kept.map(|share| share.tasks).sum());
     }
     run.turn_away(keep);
-    // What is over already holds nothing.
+    // A share that has ended holds nothing.
     let stay = run.joiners().end;
     for rank in (keep..stay).rev() {
         match run.shares[rank].is_over() {

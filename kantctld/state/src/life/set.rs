@@ -1,13 +1,12 @@
-//! What the components of a set have in common: they are ready together, end together, and are over
-//! or wait again together. A job that is in no set is a set of one. Never decides an end.
+//! The shared life of a set's components: they are ready together, end together, and finish or wait
+//! again together. A job outside a set counts as a set of one.
 
 use crate::job::{Element, Run, SharePhase};
 use crate::remembered::State;
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
 
-/// All components of the set that this job is part of, by their places; itself, where it is part
-/// of none.
+/// All components of the job's set in order, or the job itself if it is in none.
 pub(crate) fn components(state: &State, key: JobKey) -> Vec<JobKey> {
     match state.job(key.job).and_then(|record| record.set) {
         None => vec![key],
@@ -21,13 +20,14 @@ pub(super) fn others(state: &State, key: JobKey) -> Vec<JobKey> {
     keys.filter(|other| *other != key && state.element(*other).is_some()).collect()
 }
 
-/// The run of each component, which all have one.
+/// The runs of all components; `None` if one has no run.
 pub(crate) fn runs(state: &State, key: JobKey) -> Option<Vec<&Run>> {
     let run = |key: JobKey| state.element(key)?.1.run.as_deref();
     components(state, key).into_iter().map(run).collect()
 }
 
-/// Is every node of all components ready? One that is alone waits for nobody.
+/// Whether every node of all components is ready. A job with a single node need not wait to be
+/// ready.
 pub(crate) fn is_ready(state: &State, key: JobKey) -> bool {
     let Some(runs) = runs(state, key) else { return false };
     let mut shares = runs.iter().flat_map(|run| &run.shares);
@@ -35,7 +35,7 @@ pub(crate) fn is_ready(state: &State, key: JobKey) -> bool {
     is_alone || shares.all(|share| *share >= SharePhase::Ready)
 }
 
-/// Is there nothing left on any node of a set that ends?
+/// Whether every node has released a set that ends.
 pub(super) fn is_let_go(state: &State, key: JobKey) -> bool {
     let is_over = |key: &JobKey| match state.element(*key) {
         Some((_, Element { phase: Phase::Completing, run: Some(run), .. })) => {
@@ -46,7 +46,8 @@ pub(super) fn is_let_go(state: &State, key: JobKey) -> bool {
     components(state, key).iter().all(is_over)
 }
 
-/// What is said of a component that ends because another did, where that says nothing by itself.
+/// The message for components that end because another one did; `None` if the outcome explains
+/// itself.
 pub(super) fn ended_with(state: &State, key: JobKey, outcome: Outcome) -> Option<String> {
     let place = state.job(key.job)?.set?;
     let speaks = matches!(outcome, Outcome::Completed | Outcome::Cancelled | Outcome::Preempted);

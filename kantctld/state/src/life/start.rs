@@ -1,5 +1,4 @@
-//! An attempt starts: everything a round decided is checked again, then written down.
-//! Never looks for another place.
+//! The start of an attempt: each decision of a round is checked again and then recorded.
 
 use crate::command::RoundStart;
 use crate::dependency::{self, Verdict};
@@ -28,10 +27,11 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// Starts several attempts, all or none: each finds taken what those before it take.
+/// Starts several attempts, all or none. Each is checked with the resources of the earlier ones
+/// taken.
 ///
 /// # Errors
-/// The first entry that could not start, by its place, and why.
+/// The index of the first entry that could not start, and the reason.
 pub(crate) fn start_together(
     state: &mut State,
     events: &mut Vec<Event>,
@@ -55,7 +55,7 @@ pub(crate) fn start_together(
     Ok(())
 }
 
-/// Do all components of its set start with it?
+/// Checks that all components of the job's set start with it.
 fn check_whole(
     state: &State,
     key: JobKey,
@@ -65,8 +65,8 @@ fn check_whole(
     if others.into_iter().all(starts) { Ok(()) } else { Err(StartRefusal::NotWhole) }
 }
 
-/// Does one that is to run alone start with no other of its name before it? Those that start
-/// together are not seen to run yet.
+/// Checks that a singleton job starts with no earlier entry of its name. Entries of one group are
+/// not yet recorded as running, so they are compared with each other.
 fn check_alone(
     state: &State,
     start: &RoundStart,
@@ -92,7 +92,7 @@ fn check_alone(
     }
 }
 
-/// Checks an entry and takes what it is to get.
+/// Checks an entry and allocates its resources.
 fn book(state: &mut State, start: &RoundStart) -> Result<(), StartRefusal> {
     let exclusive = check_start(state, start)?;
     for share in start.allocation.shares() {
@@ -107,7 +107,7 @@ fn unbook(state: &mut State, start: &RoundStart) {
     }
 }
 
-/// The attempt begins, with what was taken for it.
+/// Begins an attempt whose resources are allocated.
 fn begin(state: &mut State, events: &mut Vec<Event>, start: &RoundStart) {
     let (id, now) = (start.id, state.now);
     let allocation = Arc::new(start.allocation.clone());
@@ -122,7 +122,8 @@ fn begin(state: &mut State, events: &mut Vec<Event>, start: &RoundStart) {
     state.tell(events, Event::JobStarted { id, nodes });
 }
 
-/// Is everything still as the round saw it? Answers whether the job wants its nodes whole.
+/// Checks that the state is still as the round saw it. Returns whether the job wants its nodes
+/// exclusively.
 fn check_start(state: &State, start: &RoundStart) -> Result<bool, StartRefusal> {
     let (record, element) = state.element(start.id.key).ok_or(StartRefusal::UnknownJob)?;
     if element.phase != Phase::Pending {
@@ -159,8 +160,7 @@ fn check_start(state: &State, start: &RoundStart) -> Result<bool, StartRefusal> 
     Ok(exclusive)
 }
 
-/// Does it get as many tasks as it is content with? How tasks, CPUs and memory are laid out is the
-/// engine's business.
+/// Checks the number of tasks. The layout of tasks, CPUs and memory is left to the engine.
 fn check_tasks(ask: &Ask, allocation: &Allocation) -> Result<(), StartRefusal> {
     let (most, given) = (ask.request.tasks, allocation.tasks());
     let least = ask.request.tasks_min.unwrap_or(most);
@@ -170,7 +170,7 @@ fn check_tasks(ask: &Ask, allocation: &Allocation) -> Result<(), StartRefusal> {
     Ok(())
 }
 
-/// Does it get the part that it asked for, of as many GPUs, or whole ones?
+/// Checks that the share has the requested part of the requested number of GPUs, or whole GPUs.
 pub(super) fn check_parts(
     request: &Request,
     share: &Share,

@@ -1,12 +1,12 @@
-//! A running attempt stands still, and goes on. What it holds stays its own, and what it is charged
-//! goes on: nobody else can use it. Never decides its end.
+//! Suspending and resuming of a running attempt. A suspended attempt keeps its resources and is
+//! still charged for them, since no other job can use them.
 
 use crate::event::Event;
 use crate::remembered::State;
 use common::id::{JobKey, Uid};
 use common::job::state::Change;
 
-/// Its nodes are to let it stand still.
+/// Suspends an attempt on its nodes.
 pub(crate) fn suspend(state: &mut State, events: &mut Vec<Event>, key: JobKey, by: Uid) {
     let now = state.now;
     let Some(element) = state.element_mut(key) else { return };
@@ -20,7 +20,7 @@ pub(crate) fn suspend(state: &mut State, events: &mut Vec<Event>, key: JobKey, b
     state.tell(events, Event::JobSuspended { id, by, nodes });
 }
 
-/// Its nodes are to let it go on.
+/// Resumes an attempt on its nodes.
 pub(crate) fn resume(state: &mut State, events: &mut Vec<Event>, key: JobKey, by: Uid) {
     let now = state.now;
     let Some(element) = state.element_mut(key) else { return };

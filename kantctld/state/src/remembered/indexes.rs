@@ -1,5 +1,5 @@
-//! What follows from the jobs and is kept beside them so that it is found at once. Made anew where
-//! a state is read, kept up where a job moves. Never stored.
+//! Maintenance of the indexes that are derived from the jobs. They are rebuilt when a state is read
+//! and updated when a job changes. They are not stored.
 
 use super::State;
 use crate::dependency::Ties;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl State {
-    /// Notes that a job or array task is now alive, or is not any more.
+    /// Records that a job or array task is now unfinished, or no longer is.
     pub(crate) fn set_alive(&mut self, key: JobKey, alive: bool) {
         let Some(record) = self.jobs.get(&key.job) else { return };
         let (owner, bounds) = (record.spec.owner.uid, Bounds::of(&record.spec.ask));
@@ -26,7 +26,7 @@ impl State {
         }
     }
 
-    /// Makes what is not stored, and has jobs that were read one by one share what is the same.
+    /// Builds the indexes, and lets jobs that were read one by one share equal values.
     pub(crate) fn index(&mut self) {
         let mut last: Arc<[Rlimit]> = Arc::default();
         for record in self.jobs.values_mut().filter_map(Arc::get_mut) {

@@ -1,4 +1,4 @@
-//! One job or node of the state in the engine's words. Never looks at another one.
+//! The conversion of one job or node to the engine's types.
 
 use crate::dependency::Verdict;
 use crate::job::{Element, Record, Run};
@@ -25,8 +25,8 @@ pub(super) fn node(name: &NodeName, node: &NodeRecord) -> NodeSnapshot {
     }
 }
 
-/// As far as other jobs go it is as `verdict` says. `None`: it has no queue, which no accepted job
-/// is without.
+/// A waiting job, with its dependencies as in `verdict`. `None` if it has no queue, which does not
+/// happen to an accepted job.
 pub(super) fn waiting(
     key: JobKey,
     record: &Record,
@@ -50,8 +50,8 @@ pub(super) fn waiting(
         time_limit: ask.time_limit,
         nice: ask.nice,
         submitted_at: record.submitted_at,
-        // Since then it waits for its turn, and no longer (Slurm: neither a held job nor one that
-        // waits for others gains age).
+        // Waiting time counts from here (Slurm: a held job or one with open dependencies gains no
+        // age).
         begin_at: ask.begin_at.max(element.released_at).max(free_since),
         not_before: element.faults.as_ref().map(|faults| faults.not_before),
         deadline: ask.deadline,
@@ -65,7 +65,7 @@ pub(super) fn waiting(
     })
 }
 
-/// `None` once no node holds any of it.
+/// A job that holds nodes; `None` once no node holds any of it.
 pub(super) fn running(
     state: &State,
     key: JobKey,
@@ -79,7 +79,8 @@ pub(super) fn running(
     let per_node_max = ask.request.per_node_max.as_ref();
     let allocation = still_held(run)?;
     let ending = element.phase == Phase::Completing;
-    // Nodes that are over without being given up are the first to be missed where ranks count.
+    // If a share has ended by itself, the remaining ones no longer match their ranks, so the job
+    // cannot shrink.
     let is_whole = allocation.shares().len() == run.shares.len();
     let may_shrink = element.phase == Phase::Running && is_whole;
     let leaving = if ending { 0 } else { run.leaving().count() };
@@ -108,7 +109,8 @@ pub(super) fn running(
     })
 }
 
-/// May it be made to yield? Of a set all components go with one, so all must be of that kind.
+/// Whether a job may be preempted. All components of a set are preempted together, so all of them
+/// must be preemptible.
 fn is_preemptible(state: &State, record: &Record) -> bool {
     let one = |record: &Record| {
         let ask = &record.spec.ask;
@@ -121,14 +123,14 @@ fn is_preemptible(state: &State, record: &Record) -> bool {
     place.keys().filter_map(|key| state.job(key.job)).all(one)
 }
 
-/// Whom it makes room for.
+/// The preemptor, if the job is being stopped or shrunk for one.
 fn yields_to(run: &Run) -> Option<JobKey> {
     let end = run.end.as_ref().map(|end| end.preempted.map(|preempted| preempted.by));
     end.unwrap_or(run.gives_to)
 }
 
-/// By when its processes are gone: at its end, and what is being stopped is killed when its grace
-/// is over.
+/// The time by which its processes have ended: at the latest at its time limit or deadline, and
+/// after the grace period if it is being stopped.
 fn gone_by(state: &State, run: &Run, ask: &Ask) -> Option<Time> {
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     let killed = run.end.as_ref().map(|end| end.decided_at + grace);

@@ -1,6 +1,6 @@
-//! Keeps the engine's snapshot in step with the state: after each batch of events only what they
-//! name is looked at again, so that a change costs the same in a large cluster as in a small one.
-//! Never holds what the state does not; a keeper can be made anew at any moment.
+//! Keeps the engine's snapshot up to date with the state. After each batch of events it reads only
+//! what the events name, so that a change costs the same in a large cluster as in a small one. It
+//! can be rebuilt from the state at any time.
 
 mod news;
 
@@ -16,23 +16,24 @@ use news::{Aside, Is, JobNews, Touched};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A snapshot that follows a state.
+/// A snapshot that is updated from events.
 #[derive(Debug, Clone, Default)]
 pub struct Keeper {
     snapshot: Snapshot,
-    /// The tasks of an array share one request; of arrays that live.
+    /// The shared request of each unfinished array.
     requests: BTreeMap<JobId, Arc<Request>>,
 }
 
 impl Keeper {
-    /// Everything a state holds.
+    /// Builds the snapshot of a whole state.
     #[must_use]
     pub fn new(state: &State) -> Self {
         let touched = Touched { jobs: state.live().collect(), ..Touched::outline(state) };
         Self::default().with(state, touched)
     }
 
-    /// What there is without jobs, which are the most of it: for whoever asks what could ever be.
+    /// Builds a snapshot without jobs, which are its largest part, for questions of what could ever
+    /// start.
     #[must_use]
     pub fn outline(state: &State) -> Self {
         Self::default().with(state, Touched::outline(state))
@@ -44,15 +45,15 @@ impl Keeper {
         self
     }
 
-    /// Takes up what events tell. The state must be the one they came out of, with no event between
-    /// left out: what one job gave up, another may hold by now.
+    /// Applies events. The state must be the one right after these events, and no event may be
+    /// missing: resources that one job released may already be held by another.
     pub fn update<'a>(&mut self, state: &State, events: impl IntoIterator<Item = &'a Event>) {
         let news = self.news(state, events);
         self.keep(news);
     }
 
-    /// The first half of [`Self::update`], which needs the state and changes nothing. It holds
-    /// until something else is kept.
+    /// The first half of [`Self::update`], which only reads the state. The result is valid until
+    /// other news is kept.
     #[must_use]
     pub fn news<'a>(&self, state: &State, events: impl IntoIterator<Item = &'a Event>) -> News {
         let mut touched = Touched::default();
@@ -60,14 +61,14 @@ impl Keeper {
         news::read(self, state, touched)
     }
 
-    /// About how many jobs and tasks [`Self::news`] reads for these: of many, read a copy of the
-    /// state.
+    /// An estimate of the number of jobs and tasks that [`Self::news`] reads. If it is large, read
+    /// a copy of the state.
     #[must_use]
     pub fn reads(state: &State, events: &[Event]) -> usize {
         news::count(state, events)
     }
 
-    /// The second half, which needs the state no more.
+    /// The second half of [`Self::update`], which does not need the state.
     pub fn keep(&mut self, news: News) {
         let News { policy, nodes, asking, jobs, requests, done, moves, reservations } = news;
         if let Some(policy) = policy {
@@ -96,8 +97,8 @@ impl Keeper {
         }
     }
 
-    /// First all that gives something up, then all that holds something: one may hold what another
-    /// gave up, whichever key comes first.
+    /// Releases resources first and allocates them afterwards, since a job may hold what another
+    /// one released, in whatever order their keys are.
     fn keep_jobs(&mut self, jobs: Vec<JobNews>) {
         let mut holding = Vec::new();
         let mut beside = Vec::with_capacity(jobs.len());
@@ -125,25 +126,25 @@ impl Keeper {
         }
     }
 
-    /// Says anew what everybody used. It fades by hours: now and then is enough.
+    /// Updates past use. It decays by the hour, so rare updates are enough.
     pub fn set_usage(&mut self, used: UsedSoFar) {
         self.snapshot.set_usage(used.usage);
         self.snapshot.set_queue_use(used.of_queues);
     }
 
-    /// What a round should see.
+    /// The current snapshot.
     #[must_use]
     pub const fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// The same, for keeps.
     #[must_use]
     pub fn into_snapshot(self) -> Snapshot {
         self.snapshot
     }
 
-    /// For what the shell hands from round to round: promises, and the time.
+    /// Access for what the shell carries from round to round: reservations for waiting jobs, and
+    /// the time.
     pub const fn snapshot_mut(&mut self) -> &mut Snapshot {
         &mut self.snapshot
     }

@@ -1,7 +1,7 @@
-//! A submission that could never start, refused with what would: beyond the nodes there are, beyond
-//! what quotas and limits ever allow, near others where nobody said what is near; or components of
-//! a set that fit, and not side by side. Never refuses a held job: it may wait for nodes or for
-//! another configuration.
+//! Refuses submissions that could never start, with a hint at what could: requests beyond the
+//! nodes, quotas or limits, requests for nearness without a topology, and sets whose components fit
+//! only one by one. A held job is not refused, since it may wait for nodes or another
+//! configuration.
 
 use crate::remembered::State;
 use common::gpu::GpuKind;
@@ -17,11 +17,11 @@ use engine::{Snapshot, WaitingJob};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Into so many equal parts is a request for GPUs divided at most, when looking for what fits.
+/// The maximum number of equal parts into which a request for GPUs is divided in search of a hint.
 const PARTS_MAX: u32 = 64;
 
-/// Could a submission never start? Asked by the leader before it proposes the job, not by `apply`:
-/// the engine may judge otherwise in another version, and replicas of two versions must agree.
+/// Whether a submission could never start. The leader asks before it proposes the job. `apply` does
+/// not, because engines of different versions may disagree, and replicas must not.
 #[must_use]
 pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refusal> {
     if ask.hold {
@@ -56,8 +56,8 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
     Some(Refusal::NeverAdmitted { reason: Box::new(reason) })
 }
 
-/// Could these components, each of which could start, never start together? Asked as
-/// [`never_fits`] is.
+/// Whether components that fit one by one could never start together. Asked by the leader, like
+/// [`never_fits`].
 #[must_use]
 pub fn never_fit_together(state: &State, snapshot: &Snapshot, asks: &[Ask]) -> Option<Refusal> {
     if asks.iter().any(|ask| ask.hold) {
@@ -82,7 +82,7 @@ pub fn never_fit_together(state: &State, snapshot: &Snapshot, asks: &[Ask]) -> O
     })
 }
 
-/// No node has what is asked for by name, as far as nodes are known.
+/// The refusal of a constraint that no known node satisfies.
 fn no_such_feature(state: &State, ask: &Ask) -> Option<Refusal> {
     let asked = ask.request.constraint.as_ref()?;
     let features = || state.nodes().map(|(_, node)| &node.inventory.features);
@@ -130,7 +130,7 @@ fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
     }
 }
 
-/// What would fit, with ", or " behind.
+/// A hint at what would fit, ending in ", or ".
 fn mend(
     state: &State,
     snapshot: &Snapshot,

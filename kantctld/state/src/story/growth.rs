@@ -1,10 +1,10 @@
-//! What a story says of a job that grows. Never anything else.
+//! The story lines of a growing job.
 
 use super::{StoryEvent, because};
 use common::job::JobSize;
 use std::fmt;
 
-/// What it is given while it runs.
+/// Writes the line of an event of growth.
 pub(super) fn show(f: &mut fmt::Formatter<'_>, event: &StoryEvent) -> fmt::Result {
     match event {
         StoryEvent::Grows { joins } => write!(f, "is given {joins} in addition"),

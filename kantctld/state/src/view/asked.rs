@@ -1,5 +1,6 @@
-//! A job's amounts over all its nodes: as given, or while it waits as asked. Never rounds up to
-//! cores or counts nodes that nobody named: the engine does that when it places the job.
+//! A job's amounts over all nodes: as allocated, or as requested while it waits. Requested amounts
+//! are not rounded up to cores, and an unspecified number of nodes counts as one; the engine
+//! decides these when it places the job.
 
 use crate::job::Record;
 use crate::remembered::State;
@@ -8,7 +9,7 @@ use common::resource::{Allocation, MemoryRequest, Request};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes};
 use std::sync::Arc;
 
-/// Amounts over all nodes.
+/// Totals over all nodes.
 pub(super) struct Amounts {
     pub(super) cpus: Cpus,
     pub(super) memory: Bytes,
@@ -25,7 +26,7 @@ pub(super) fn asked(state: &State, record: &Record) -> Amounts {
     let request = &ask.request;
     let nodes = request.nodes.map_or(1, |nodes| nodes.0);
     let cpus = request.cpus_per_task.times(request.tasks.0);
-    // A part counts as the GPU that it is of.
+    // A part of a GPU counts as one GPU.
     let gpus = request.gpu_parts().map_or_else(
         || Gpus(request.gpus_in_all(Nodes(nodes), request.tasks).0 / GpuMilli::WHOLE.0),
         |parts| parts.devices,
@@ -42,7 +43,7 @@ pub(super) fn asked(state: &State, record: &Record) -> Amounts {
     Amounts { cpus, memory, gpus }
 }
 
-/// What was asked, without arguments, limits of the shell, lists of nodes, and the array.
+/// The request without arguments, resource limits, lists of nodes and the array.
 pub(crate) fn without_bulk(ask: &Ask) -> Ask {
     let request = &ask.request;
     Ask {

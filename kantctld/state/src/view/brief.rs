@@ -1,6 +1,6 @@
-//! Jobs as tables show them: of each what is set and a table has a column for, straight from the
-//! state to the wire. Each reads as [`common::wire::api::JobView`], whose reader fills in the
-//! rest. Never says anything that the whole list does not.
+//! Jobs as tables show them: only the fields that are set and that a table has a column for,
+//! serialized straight from the state. Each can be read as a [`common::wire::api::JobView`], with
+//! defaults for the rest.
 
 use super::asked::{self, Amounts};
 use super::{Listed, Waits, listed, told};
@@ -15,8 +15,8 @@ use common::wire::api::JobQuery;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The jobs a query asks for, in the order of [`super::job_list`]. Made one by one: no job is
-/// looked at before the one before it is written.
+/// The jobs that match a query, in the order of [`super::job_list`]. They are built lazily: each is
+/// written before the next one is read.
 pub fn brief_jobs<'a>(
     state: &'a State,
     query: &JobQuery,
@@ -25,22 +25,22 @@ pub fn brief_jobs<'a>(
     listed(state, query, waits).into_iter().map(|one| Brief::of(state, &one))
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_once(launch: &Launch) -> bool {
     *launch == Launch::Once
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for this shape
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
 fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// As [`common::wire::api::JobView`].
+/// A subset of [`common::wire::api::JobView`].
 #[derive(Serialize)]
 struct Brief<'a> {
     key: JobKey,
@@ -87,7 +87,7 @@ struct Brief<'a> {
     message: Option<String>,
 }
 
-/// As [`common::job::Ask`].
+/// A subset of [`common::job::Ask`].
 #[derive(Serialize)]
 struct BriefAsk<'a> {
     name: &'a str,
@@ -106,7 +106,7 @@ struct BriefAsk<'a> {
     request: BriefRequest,
 }
 
-/// As [`common::resource::Request`].
+/// A subset of [`common::resource::Request`].
 #[derive(Serialize)]
 struct BriefRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ struct BriefRequest {
     gpus: Option<GpuRequest>,
 }
 
-/// As [`common::wire::api::ReasonView`].
+/// A subset of [`common::wire::api::ReasonView`].
 #[derive(Serialize)]
 struct BriefReason {
     code: String,

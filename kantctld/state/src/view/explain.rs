@@ -1,5 +1,5 @@
-//! `kantctl explain`: why a job is where it is, in sentences, and what to do about it.
-//! Never guesses: what the last round and the engine's forecast do not say is not said.
+//! `kantctl explain`: the state of a job in sentences, with advice. It reports only what follows
+//! from the last round and the engine's forecast.
 
 mod advice;
 mod awaited;
@@ -27,10 +27,10 @@ use common::time::Time;
 use common::wire::api::Explanation;
 use engine::Snapshot;
 
-/// Why a job is where it is. Of an array: how many tasks wait for what, and more of its first
-/// waiting task, or else of its first. `snapshot` is the cluster as the engine sees it at `now`.
-/// Plays rounds in virtual time to say when a waiting job will start: not for where time matters.
-/// `None`: there is no such job.
+/// Explains the state of a job. For an array it counts the tasks by reason, and explains its first
+/// waiting task, or else its first task. `snapshot` is the cluster as the engine sees it at `now`.
+/// To forecast the start of a waiting job it simulates rounds, so it must not run where time
+/// matters. `None` if there is no such job.
 #[must_use]
 pub fn explain(
     state: &State,

@@ -1,5 +1,5 @@
-//! Queues as users see them: what each is, and what its jobs and those of all queues below it have
-//! now. Never says what a quota leaves free; the engine's books do.
+//! Queues as users see them: their settings, and what their jobs and those of the queues below them
+//! hold. What a quota leaves free is computed by the engine.
 
 use crate::job::Run;
 use crate::remembered::State;
@@ -11,7 +11,7 @@ use common::unit::{Cpus, GpuMilli};
 use common::wire::api::{QueueHeld, QueueList};
 use std::collections::BTreeMap;
 
-/// All queues, by priority, highest first, with what they hold.
+/// All queues, the highest priority first, with what they hold.
 #[must_use]
 pub fn queue_list(state: &State) -> QueueList {
     let mut queues = state.queues().to_vec();
@@ -46,7 +46,8 @@ fn held(state: &State) -> BTreeMap<QueueName, QueueHeld> {
     sums
 }
 
-/// A queue and all above it. Settings have no cycles; should one slip in, it ends here.
+/// A queue and all its ancestors. The settings have no cycles; the bound ends the walk if one slips
+/// in.
 fn upwards<'a>(state: &'a State, queue: &QueueName) -> impl Iterator<Item = &'a Queue> {
     let parent = |queue: &&'a Queue| queue.parent.as_ref().and_then(|name| state.queue(name));
     std::iter::successors(state.queue(queue), parent).take(state.queues().len())
@@ -66,7 +67,7 @@ fn add_run(state: &State, held: &mut QueueHeld, run: &Run) {
     }
 }
 
-/// `None`: the GPU is gone.
+/// The kind of a GPU; `None` if the GPU no longer exists.
 fn kind(state: &State, node: &NodeName, gpu: GpuIndex) -> Option<GpuKind> {
     let inventory = &state.node(node)?.inventory;
     inventory.gpus.iter().find(|there| there.index == gpu).map(|there| there.kind.clone())

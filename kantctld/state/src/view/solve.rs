@@ -1,5 +1,5 @@
-//! `kantctl explain --solve`: which running jobs would have to move for a waiting one to have room,
-//! in sentences. Never moves one, and never says more than the search proved.
+//! `kantctl explain --solve`: the moves of running jobs that would make room for a waiting one, in
+//! sentences. It moves nothing, and claims no more than the search proved.
 
 use crate::remembered::State;
 use crate::snapshot::again;
@@ -14,8 +14,8 @@ use engine::solve::{
     solve as search,
 };
 
-/// Searches for moves that make room for a job that waits. `snapshot`: the cluster as the engine
-/// sees it at `now`. May take as long as the effort allows. `None`: no such job waits.
+/// Searches for moves that make room for a waiting job. `snapshot` is the cluster as the engine
+/// sees it at `now`. The search takes as long as `effort` allows. `None` if no such job waits.
 #[must_use]
 pub fn solve(
     state: &State,
@@ -52,7 +52,7 @@ pub fn solve(
     })
 }
 
-/// Puts an answer in words.
+/// Turns a verdict into sentences.
 struct Teller<'a> {
     state: &'a State,
     snapshot: &'a Snapshot,
@@ -61,10 +61,10 @@ struct Teller<'a> {
     movable: usize,
 }
 
-/// After a search that came to nothing.
+/// The end of the answer when the search was given up.
 const OPEN: &str = "there may be moves that make room, or none";
 
-/// The answer, a word for how it was come to, sentences, and what to do.
+/// The answer, a keyword for its proof, sentences, and advice.
 type Told = (SolveAnswer, &'static str, Vec<String>, String);
 
 impl Teller<'_> {
@@ -119,7 +119,7 @@ impl Teller<'_> {
         std::iter::once(first).chain(each).chain([last.to_owned()]).collect()
     }
 
-    /// How that comes about: by rounds, if they may, or by hand.
+    /// How the moves can be made: by rounds if the policy allows them, or by hand.
     fn how(&self, moves: &[Move]) -> String {
         let keys: Vec<String> = moves.iter().map(|one| one.key.to_string()).collect();
         let by_hand = format!(
@@ -277,7 +277,7 @@ fn ways(count: u64) -> String {
     if count == 1 { "1 way".to_owned() } else { format!("{count} ways") }
 }
 
-/// `8 GPUs`, `1.5 GPUs`, `16 CPUs`, `64 GiB`.
+/// For example `8 GPUs`, `1.5 GPUs`, `16 CPUs`, `64 GiB`.
 fn amount(of: Counted, count: u64) -> String {
     let plural = |one: u64| if count == one { "" } else { "s" };
     match of {

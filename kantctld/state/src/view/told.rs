@@ -1,5 +1,5 @@
-//! What is said of a job beside its facts: why it waits, what went wrong, who ended it. Never
-//! guesses.
+//! Remarks on a job besides its fields: why it waits, which faults it had, and which user cancelled
+//! it.
 
 use super::Wait;
 use crate::dependency;
@@ -11,7 +11,7 @@ use common::job::{Outcome, Phase};
 use common::reason::WaitReason;
 use common::wire::api::ReasonView;
 
-/// Who cancelled it, by the last line of its story that says so.
+/// The user that cancelled it, by the last such line of its story.
 pub(super) fn cancelled_by(element: &Element) -> Option<Uid> {
     let is_cancelled = element.outcome == Some(Outcome::Cancelled);
     let lines = element.story.iter().rev().filter(|_| is_cancelled);
@@ -23,7 +23,8 @@ pub(super) fn cancelled_by(element: &Element) -> Option<Uid> {
     })
 }
 
-/// Of a job that waits after faulty attempts: what was wrong, and what to do if it is held.
+/// The faults of a job that waits after faulty attempts, with advice if it is held. Also the reason
+/// of a job whose dependencies could no longer be satisfied.
 pub(super) fn faults(element: &Element) -> Option<String> {
     if let Some(hopeless) = hopeless(element) {
         return Some(hopeless.to_string());
@@ -37,15 +38,15 @@ pub(super) fn faults(element: &Element) -> Option<String> {
     Some(told.to_string())
 }
 
-/// Why it was cancelled without anybody's word.
+/// The reason why it was cancelled without a request.
 fn hopeless(element: &Element) -> Option<&StoryEvent> {
     let mut lines = element.story.iter().rev().filter(|_| element.phase == Phase::Done);
     let is_told = |what: &&StoryEvent| matches!(what, StoryEvent::Hopeless { .. });
     lines.find_map(|line| Some(&line.what).filter(is_told))
 }
 
-/// Held, and what it waits for of others, is known at once; everything else is the last round's
-/// word.
+/// The reason why it waits. Holds and dependencies are read from the state; everything else comes
+/// from the last round.
 pub(super) fn reason(
     state: &State,
     record: &Record,
@@ -59,7 +60,8 @@ pub(super) fn reason(
         (false, told) => awaited().or(told).unwrap_or(WaitReason::NotConsidered),
     };
     let reason = match reason {
-        // Of a round before this one was released, or free.
+        // The reason is outdated: the job was released, or its dependencies were satisfied, after
+        // the round.
         WaitReason::Held if !element.held => WaitReason::NotConsidered,
         WaitReason::Dependency { open, .. } if open.is_empty() => WaitReason::NotConsidered,
         reason => reason,

@@ -1,4 +1,4 @@
-//! Who may charge which account, whose default one is, and what an account opens to whom.
+//! Accounts: which users may charge them, the default account, and access through accounts.
 
 use crate::house::{House, OPERATOR, USER, name, settings};
 use common::account::Account;
@@ -23,7 +23,7 @@ fn account(text: &str, users: &[u32], groups: &[u32]) -> Account {
     Account { name, shares: 1, access, limits, limits_per_user }
 }
 
-/// `vision` of user 7 and group 70, `speech` of group 80; `guests` is everybody's.
+/// `vision` for user 7 and group 70, `speech` for group 80, and `guests` for all users.
 fn three() -> Vec<Account> {
     vec![account("guests", &[], &[]), account("vision", &[7], &[70]), account("speech", &[], &[80])]
 }
@@ -44,7 +44,7 @@ fn charged_to(text: &str) -> Ask {
     Ask { account: text.parse().ok(), ..Ask::default() }
 }
 
-/// The same, of another user with these groups beside their main one.
+/// The same command by another user, with these groups besides the main one.
 fn of(mut command: Command, user: u32, more: &[u32], is_operator: bool) -> Command {
     if let Command::SubmitJob { owner, groups, operator, .. } = &mut command {
         owner.uid = Uid(user);

@@ -1,4 +1,5 @@
-//! Who may submit what to where: queues and those above them, QoS, accounts.
+//! Admission: which users may submit what to which queue, by queues and their ancestors, QoS, and
+//! accounts.
 
 use crate::house::{House, USER, queue, settings};
 use common::id::{AccountName, Gid, QosName};
@@ -20,7 +21,7 @@ fn group(gid: u32) -> Access {
     Access { groups: BTreeSet::from([Gid(gid)]), ..Access::default() }
 }
 
-/// The submission of a user with these groups beside their main one.
+/// The submission by a user with these groups besides the main one.
 fn with_groups(house: &mut House, ask: Ask, more: &[u32]) -> Command {
     let mut command = house.submission(ask);
     if let Command::SubmitJob { groups, .. } = &mut command {

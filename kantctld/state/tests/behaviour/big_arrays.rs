@@ -1,5 +1,5 @@
-//! Arrays of very many tasks: what is asked of all of them costs little at a time, and what is over
-//! is forgotten little by little.
+//! Arrays with very many tasks: commands to all of them are applied in small parts, and finished
+//! ones are forgotten in small parts.
 
 use crate::house::{House, USER, settings, share};
 use common::id::{ArrayIndex, JobId, JobKey};
@@ -81,12 +81,12 @@ fn the_deadline_of_an_array_is_that_of_all_its_tasks_and_moves_with_them() {
     assert_eq!(state::missed(&house.state, house_time(20)), []);
 }
 
-/// A number of minutes after a house begins.
+/// The time this number of minutes after the house begins.
 fn house_time(minutes: u64) -> Time {
     Time(1_000_000) + Span::from_minutes(minutes)
 }
 
-/// Applies without a judge: of many.
+/// Applies a command without judging, for large numbers.
 fn quietly(house: &mut House, command: Command) -> Vec<Event> {
     state::apply(&mut house.state, &Stamped { at: house.now, command })
 }
@@ -104,7 +104,7 @@ fn what_is_over_is_forgotten_in_bounded_parts_what_was_over_first_before_all_els
     let mut house = House::empty();
     let jobs: Vec<JobId> = (0..2500).map(|_| house.quietly_submit(Ask::default())).collect();
     let lives = house.quietly_submit(Ask::default());
-    // The last that was submitted is over first.
+    // The job that was submitted last ends first.
     for job in jobs.iter().rev() {
         let cancel = house.cancel(JobKey::single(*job));
         quietly(&mut house, cancel);
@@ -174,7 +174,7 @@ fn requests_of_a_user_who_submits_and_cancels_without_end_are_kept_up_to_a_numbe
         };
         assert_eq!((*repeated, answered == job), (is_known, is_known));
     }
-    // What is too old comes in bounded parts, without a minute between them.
+    // Old requests are forgotten in bounded parts, without a minute between them.
     house.wait(11 * 60);
     for is_more in [true, false] {
         assert_eq!(house.state.old(house.now).1, is_more);
@@ -184,7 +184,7 @@ fn requests_of_a_user_who_submits_and_cancels_without_end_are_kept_up_to_a_numbe
     assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
 }
 
-/// A job, and an array that is to end should that not go well; the job is cancelled.
+/// Submits a job and an array that is to be cancelled if the job fails, and cancels the job.
 fn hopeless(house: &mut House, tasks: u32) -> (JobKey, JobId) {
     let first = JobKey::single(house.submit(Ask::default()));
     let array = house.submit(Ask {
@@ -197,7 +197,7 @@ fn hopeless(house: &mut House, tasks: u32) -> (JobKey, JobId) {
     (first, array)
 }
 
-/// How many of its tasks wait.
+/// The number of waiting tasks.
 fn waiting(house: &House, job: JobId) -> usize {
     let elements = house.state.job(job).unwrap().elements.values();
     elements.filter(|element| element.phase == Phase::Pending).count()
@@ -211,7 +211,7 @@ fn tasks_that_cannot_start_any_more_end_in_bounded_parts() {
         assert_eq!(waiting(&house, array), left);
         assert_eq!(house.state.has_hopeless(), left > 0);
         assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
-        // Another leads, with no more than a snapshot.
+        // A new leader knows only the snapshot.
         let bytes = state::persist::to_bytes(&house.state).unwrap();
         house.state = state::persist::from_bytes(&bytes).unwrap();
         let events = quietly(&mut house, Command::EndHopeless);

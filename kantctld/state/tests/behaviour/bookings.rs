@@ -1,4 +1,5 @@
-//! Reservations: made and given up by operators, never two of one node at a time, and for whom.
+//! Reservations: operators create and delete them, no two hold a node at the same time, and only
+//! some users may use them.
 
 use crate::house::{House, OPERATOR, OTHER, USER, name};
 use common::id::ReservationName;
@@ -14,7 +15,7 @@ fn called(text: &str) -> ReservationName {
     ReservationName::new(text).unwrap()
 }
 
-/// On these nodes, between these minutes from now.
+/// A reservation of these nodes, from and to these minutes from now.
 fn booking(house: &House, text: &str, nodes: &[&str], from: u64, to: u64) -> Reservation {
     Reservation {
         name: called(text),
@@ -138,7 +139,7 @@ fn jobs_name_bookings_that_are_there_and_open_to_them() {
         assert!(matches!(house.refused(command), Refusal::ReservationClosed { .. }), "{text}");
     }
     house.wait(600);
-    // Its time is over, and nobody has cleaned up yet.
+    // It has expired, but is not removed yet.
     house.apply(Command::NodeSilent { name: name("g1") });
     let command = house.submission(asks("open"));
     assert!(matches!(house.refused(command), Refusal::UnknownReservation { .. }), "it is over");

@@ -1,4 +1,4 @@
-//! Cancel and requeue in every phase, and when they meet.
+//! Cancel and requeue in every phase, and their combinations.
 
 use crate::house::{House, attempt, end, exited, queue, running, settings, share};
 use common::id::{ArrayIndex, Attempt, AttemptId, JobKey};

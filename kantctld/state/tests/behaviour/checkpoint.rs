@@ -1,5 +1,4 @@
-//! A job's word that its work is saved: who may say so and when, what it changes, and how long it
-//! counts.
+//! Checkpoints: which users may record them and when, what they change, and how long they count.
 
 use crate::house::{House, OPERATOR, USER, attempt, end, exited, running, share, tasks_of};
 use common::id::{AttemptId, Gid, JobKey, RequestKey, Uid};
@@ -77,7 +76,7 @@ fn only_a_job_that_has_begun_may_and_its_owner_and_operators() {
          each checkpoint"
     );
     let id = house.start(waits, vec![share("g1", 0, 2, &[0])]);
-    // Its script may run already, and nobody has heard of it.
+    // Its script may already run before that is reported.
     assert_eq!(house.phase(id.key), Phase::Starting);
     house.apply(checkpoint(USER, id.key));
     house.report("g1", id, running());

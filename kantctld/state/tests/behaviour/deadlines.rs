@@ -1,4 +1,4 @@
-//! Deadlines: asked for too late, missed while waiting, and met by being stopped.
+//! Deadlines: requested too late, missed while waiting, and enforced by stopping the job.
 
 use crate::house::{House, end, name, running, share};
 use common::id::JobKey;
@@ -8,12 +8,12 @@ use common::time::Span;
 use state::ledger::StartRefusal;
 use state::{Command, Event, desired, snapshot};
 
-/// Over in so many minutes.
+/// A request with a deadline in this number of minutes.
 fn due_in(house: &House, minutes: u64) -> Ask {
     Ask { deadline: Some(house.now + Span::from_minutes(minutes)), ..Ask::default() }
 }
 
-/// What the leader's timer does.
+/// Does what the leader's timer does.
 fn look(house: &mut House) -> Vec<Event> {
     let due = state::missed(&house.state, house.now);
     due.into_iter().flat_map(|key| house.apply(Command::DeadlineOver { key })).collect()

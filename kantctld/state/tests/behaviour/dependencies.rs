@@ -1,4 +1,5 @@
-//! Jobs that wait for other jobs: each rule of `--dependency`, requeues, forgotten jobs, chains.
+//! Jobs that wait for other jobs: each rule of `--dependency`, requeues, forgotten jobs, and
+//! chains.
 
 use crate::house::{House, OPERATOR, OTHER, USER, exited, running, share};
 use common::id::{ArrayIndex, JobId, JobKey};
@@ -28,7 +29,7 @@ fn is_free(house: &House, key: JobKey) -> bool {
     matches!(of(house, key), Verdict::Free(at) if at.is_none_or(|at| at <= house.now))
 }
 
-/// Runs a job or task on g1 to this exit code.
+/// Runs a job or task on g1 until it exits with this code.
 fn run(house: &mut House, key: JobKey, code: u8) {
     let id = house.attempt_of(key);
     let events = house.enact(id, vec![share("g1", 0, 2, &[])]);

@@ -1,5 +1,5 @@
-//! What bounds jobs that wait for others: circles by way of a name, many terms of many tasks, and
-//! who is told when one task of many moves. Never every rule: `dependencies` has those.
+//! Limits of dependencies: cycles through names, many terms on many tasks, and the dependents that
+//! are updated when one of many tasks changes. The rules themselves are tested in `dependencies`.
 
 use crate::house::{House, USER, exited, running, share};
 use common::id::{ArrayIndex, JobId, JobKey};
@@ -23,7 +23,7 @@ fn is_free(house: &House, key: JobKey) -> bool {
     matches!(of(house, key), Verdict::Free(_))
 }
 
-/// Starts it on g1; what that tells.
+/// Starts a job on g1 and returns the events.
 fn start(house: &mut House, key: JobKey) -> Vec<Event> {
     let id = house.attempt_of(key);
     let events = house.enact(id, vec![share("g1", 0, 2, &[])]);

@@ -1,4 +1,4 @@
-//! Attempts that end for no fault of their job's: back-off, hold, and nodes that are taken out.
+//! Attempts that end through no fault of their job: delays, holds, and drained nodes.
 
 use crate::house::{House, OPERATOR, OTHER, USER, end, exited, name, running, share};
 use common::id::{AttemptId, JobKey, Uid};
@@ -16,7 +16,7 @@ fn fault(why: &str) -> StepPhase {
     StepPhase::Ended(end)
 }
 
-/// Starts the next attempt on a node, where it meets a fault.
+/// Starts the next attempt on a node, where it fails by a fault of the node.
 fn meet_fault(house: &mut House, key: JobKey, node: &str) -> Vec<Event> {
     let id = house.start(key, vec![share(node, 0, 2, &[])]);
     house.report(node, id, fault("the spool is full"))
@@ -43,7 +43,7 @@ fn a_fault_of_its_node_sends_a_job_back_to_wait_a_while() {
     meet_fault(&mut house, key, "g2");
     assert_eq!(not_before(&house, key), Some(house.now + Span::from_seconds(20)));
 
-    // One that runs and ends is done with faults, and its next life begins as its first.
+    // A job that runs to its end has no faults left, and a requeue starts without any.
     house.wait(20);
     let id = house.start(key, vec![share("g1", 0, 2, &[])]);
     house.report("g1", id, running());
@@ -142,14 +142,14 @@ fn two_faults_in_a_row_drain_the_node_and_a_start_between_them_does_not() {
     assert!(drain.reason.contains("2 starts in a row"), "{}", drain.reason);
     assert!(drain.reason.contains("the spool is full"), "{}", drain.reason);
 
-    // Mended: it is not drained at the first fault again.
+    // After the repair, the first fault does not drain it again.
     house.apply(Command::ResumeNode { actor: OPERATOR, name: name("g1") });
     house.wait(600);
     meet_fault(&mut house, keys[2], "g1");
     assert_eq!(house.state.node(&name("g1")).unwrap().drain, None);
 }
 
-/// Starts a job of this user on g1, where it meets a fault that the user may have had a part in.
+/// Starts a job of this user on g1, where it fails by a fault that the user may have caused.
 fn meet_unclear_fault(house: &mut House, user: Uid) -> Vec<Event> {
     let command = house.submission(Ask::default());
     let Command::SubmitJob { mut owner, request_key, ask, script, environment, .. } = command
@@ -189,7 +189,7 @@ fn faults_that_one_user_may_have_made_drain_no_node_and_those_of_two_users_do() 
     let reason = drain(&house).unwrap().reason;
     assert!(reason.contains("5 starts in a row") && reason.contains("disk is full"), "{reason}");
 
-    // With one that no user had a part in, those of one user are enough.
+    // If one fault was certainly not caused by the user, faults of a single user are enough.
     house.apply(Command::ResumeNode { actor: OPERATOR, name: name("g1") });
     meet_unclear_fault(&mut house, USER.uid);
     assert_eq!(drain(&house), None);

@@ -1,4 +1,4 @@
-//! Jobs whose nodes are held for programs, and jobs that live on a lease.
+//! Jobs whose nodes are held for programs, and jobs with a lease.
 
 use crate::house::{House, USER, end, running, share};
 use common::id::{AttemptId, JobKey};
@@ -16,7 +16,7 @@ fn ask() -> Ask {
     ask
 }
 
-/// One that holds two nodes.
+/// A job that holds two nodes.
 fn holding(house: &mut House) -> AttemptId {
     let key = JobKey::single(house.submit(ask()));
     let id = house.start(key, vec![share("g1", 0, 2, &[]), share("g2", 0, 2, &[])]);

@@ -1,6 +1,6 @@
-//! The state's bytes against files kept in `tests/golden/`: `current` is what this release writes,
-//! `previous` what it must still read. Never rewrites `previous`: golden/README.md says when that
-//! changes. UPDATE_GOLDEN writes `current` anew.
+//! The serialized state against files in `tests/golden/`: `current` is what this release writes,
+//! `previous` what it must still read. UPDATE_GOLDEN rewrites `current` only; golden/README.md says
+//! when `previous` changes.
 
 use crate::house::{House, USER, end, exited, name, running, settings, share};
 use common::id::JobKey;
@@ -13,7 +13,7 @@ fn golden(set: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(set).join("state")
 }
 
-/// Jobs in every phase, an array, a node that is silent, one that is drained.
+/// A state with jobs in every phase, an array, a silent node, and a drained node.
 fn lived() -> State {
     let mut house = House::new();
     let mut settings = settings();
@@ -43,7 +43,7 @@ fn lived() -> State {
     house.state
 }
 
-/// What a reader of any format must find in it.
+/// Checks that a state read from any format has the expected contents.
 fn check_is_lived(state: &State) {
     let phase = |id| state.element(JobKey::single(common::id::JobId(id))).unwrap().1.phase;
     let phases = [1, 2, 3, 4, 5].map(phase);

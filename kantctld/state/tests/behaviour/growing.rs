@@ -1,5 +1,5 @@
-//! Growing: what a job is given while it runs, when it has it, who is told, and what comes of a
-//! node that does not join.
+//! Growth: which nodes a running job gets, when it has them, which nodes are notified, and what
+//! follows from a node that does not join.
 
 use crate::house::{House, OPERATOR, USER, end, exited, name, running, share, tasks_of};
 use common::id::{AttemptId, JobKey};
@@ -14,14 +14,14 @@ use state::ledger::StartRefusal;
 use state::view::job_view;
 use state::{Command, Event, RoundGrow, RoundPreempt, RoundShrink, Target};
 
-/// Asks for one to four tasks, and takes more as they come free.
+/// A request for one to four tasks that takes more nodes as they become free.
 fn growing(launch: Launch) -> Ask {
     let asked = tasks_of(4);
     let request = Request { tasks_min: Some(Tasks(1)), grow: true, ..asked.request.clone() };
     Ask { request, launch, time_limit: Some(Span::from_minutes(60)), ..asked }
 }
 
-/// Four nodes, and a job that runs on the first since 100 s.
+/// Four nodes, and a job that has run on the first for 100 s.
 fn begun(launch: Launch) -> (House, AttemptId) {
     let mut house = House::new();
     house.register("g3", &[]);
@@ -65,7 +65,8 @@ fn holds(house: &House, node: &str, id: AttemptId) -> bool {
     house.state.ledger().holders(&name(node)).any(|holder| holder == id)
 }
 
-/// How often, and how many nodes, the first node is told.
+/// The number of the last change of size of which the first node was notified, and the number of
+/// nodes then.
 fn told(house: &House, id: AttemptId) -> Option<(u32, usize)> {
     let resized = wish(house, "g1", id)?.resized?;
     Some((resized.number, resized.allocation.shares().len()))
@@ -76,7 +77,7 @@ fn story(house: &House, key: JobKey) -> String {
     lines.collect::<Vec<_>>().join("; ")
 }
 
-/// Does a round see that it takes more?
+/// Whether a round sees that the job takes more nodes.
 fn takes_more(house: &House, id: AttemptId) -> bool {
     state::snapshot::snapshot(&house.state).growing(id.key).is_some()
 }
@@ -93,10 +94,10 @@ fn nodes_join_as_a_gang_and_the_others_are_told_once_they_run() {
     assert_eq!(wants(&house), [Want::Run, Want::Prepare, Want::Prepare]);
     let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
     assert_eq!((shown.cpus.0, &shown.joining[..]), (6, &[name("g2"), name("g3")][..]));
-    // Its order knows of those that join with it, and that the job has had another size then.
+    // The order shows all joining nodes, and the change of size that the job has had then.
     let order = state::desired::launch_order(&house.state, id, &name("g3")).unwrap();
     assert_eq!((order.resized, order.allocation.shares().len()), (1, 3));
-    // A minute and 40 s of its hour are over.
+    // A minute and 40 s of the hour have passed.
     assert_eq!(order.time_limit, Some(Span::from_seconds(3500)));
     assert_eq!(wish(&house, "g1", id).unwrap().time_limit, Some(Span::from_minutes(60)));
 
@@ -197,7 +198,7 @@ fn a_node_that_is_lost_unfit_or_late_while_it_joins_costs_the_job_nothing() {
 #[test]
 fn what_ends_or_shrinks_a_job_ends_what_joins_it() {
     let wants = |house: &House, id, node: &str| wish(house, node, id).map(|step| step.want);
-    // Cancelled.
+    // By a cancellation.
     let (mut house, id) = begun(Launch::PerNode);
     grows(&mut house, id, &["g2"]);
     let cancel = house.cancel(id.key);
@@ -207,14 +208,14 @@ fn what_ends_or_shrinks_a_job_ends_what_joins_it() {
     assert_eq!(house.phase(id.key), Phase::Completing);
     house.report("g2", id, end(EndCause::Stopped, 0));
     assert_eq!(house.outcome(id.key), Some(Outcome::Cancelled));
-    // All others through: what joins is not to go on alone.
+    // All other shares succeeded: the joining one must not continue alone.
     let (mut house, id) = begun(Launch::PerNode);
     grows(&mut house, id, &["g2"]);
     house.report("g1", id, exited(0));
     assert_eq!(wants(&house, id, "g2"), Some(Want::Stop));
     house.report("g2", id, end(EndCause::Stopped, 0));
     assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
-    // Made smaller by hand, to what it had and to less.
+    // By a user, first to its earlier size and then below.
     let (mut house, id) = begun(Launch::PerNode);
     let resize = |nodes| {
         let (actor, target) = (USER, Target { key: id.key });
@@ -284,7 +285,7 @@ fn nobody_grows_beyond_what_it_asked_for_nor_onto_what_is_not_free() {
     let old = AttemptId { attempt: common::id::Attempt(2), ..id };
     let told = grow(&mut house, old, &["g2"]);
     assert_eq!(refusal(&told), &StartRefusal::DoesNotGrow);
-    // One that did not ask for it.
+    // A job that did not ask for it.
     let plain = Ask {
         request: Request { grow: false, ..growing(Launch::Once).request },
         ..growing(Launch::Once)
@@ -329,7 +330,7 @@ fn who_joins_with_fewer_than_its_order_says_is_told_how_many_there_are() {
         let news = wish(&house, "g2", id).unwrap().resized.unwrap();
         assert_eq!(news.allocation.shares().len(), 2);
         assert!(news.number > order.resized, "it hears only of what is newer than its order");
-        // The next ones are counted as ever.
+        // Further changes are counted as usual.
         house.report("g3", id, end(EndCause::Stopped, 0));
         assert_eq!(told(&house, id), Some((news.number, 2)));
     }
@@ -381,7 +382,7 @@ fn after_nodes_that_did_not_join_it_grows_later_and_after_three_not_any_more() {
     house.wait(1);
     fail(&mut house, "g4");
     assert!(!takes_more(&house, id), "three in a row");
-    // What joins is as a fresh beginning.
+    // A successful join resets the count of failures.
     let (mut house, id) = begun(Launch::PerNode);
     grows(&mut house, id, &["g2"]);
     house.report("g2", id, end(EndCause::LaunchFailed, 1));

@@ -1,4 +1,5 @@
-//! Nodes that are not well by their own word: drained, held out, emptied, and in use again.
+//! Nodes that report findings on their own health: they are drained, kept out, emptied, and used
+//! again.
 
 use crate::house::{House, OPERATOR, name, running, share};
 use common::health::{Check, DrainCause, Finding, Response};
@@ -57,7 +58,7 @@ fn what_passes_ends_its_drain_and_broken_hardware_waits_for_an_operator() {
 
     let xid = finding(Check::GpuXid, Response::Drain);
     say(&mut house, std::slice::from_ref(&xid));
-    // kantd was restarted and knows nothing of it any more.
+    // kantd was restarted and does not know the finding any more.
     assert_eq!(say(&mut house, &[]), []);
     assert_eq!(cause(&house), Some(DrainCause::Health(Check::GpuXid)));
     say(&mut house, std::slice::from_ref(&xid));
@@ -79,7 +80,7 @@ fn what_an_operator_has_answered_holds_up_no_later_drains_end() {
     assert_eq!(events, [Event::NodeResumed { name: name("g1"), by: Uid(0) }]);
     assert_eq!(cause(&house), None);
 
-    // Nor a drain while an operator's came between.
+    // Nor does it prolong a drain if an operator's drain came in between.
     let (actor, reason) = (OPERATOR, "new fans".to_owned());
     house.apply(Command::DrainNode { actor, name: name("g1"), reason });
     say(&mut house, &[ecc.clone(), script.clone()]);
@@ -116,7 +117,7 @@ fn a_drain_whose_cause_passed_goes_on_for_what_is_left_and_says_so() {
     let events = say(&mut house, &[xid, disk]);
     let reason = "gpu_xid: something of gpu_xid".to_owned();
     assert_eq!(events, [Event::NodeDrained { name: name("g1"), by: Uid(0), reason }]);
-    // kantd was restarted and knows nothing of it any more.
+    // kantd was restarted and does not know the finding any more.
     assert_eq!(say(&mut house, &[]), []);
     assert_eq!(cause(&house), Some(DrainCause::Health(Check::GpuXid)));
 }

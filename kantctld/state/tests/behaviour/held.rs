@@ -1,4 +1,4 @@
-//! How long a job that was held has waited.
+//! The waiting time of a job that was held.
 
 use crate::house::{House, USER};
 use state::{Command, Target};

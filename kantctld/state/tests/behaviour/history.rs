@@ -1,4 +1,4 @@
-//! What accounting is told: every run that is over, once, with what it kept from others.
+//! Records for accounting: every ended run once, with what it kept from others.
 
 use crate::house::{House, end, exited, running, share, tasks_of};
 use common::id::{AttemptId, JobKey};
@@ -15,7 +15,7 @@ fn runs_on_g1(house: &mut House, key: JobKey) -> AttemptId {
     id
 }
 
-/// What accounting makes of these events.
+/// The records that accounting derives from these events.
 fn told(house: &House, events: &[Event]) -> Vec<(String, u32, bool)> {
     history::ended(&house.state, events).iter().map(short).collect()
 }
@@ -58,7 +58,7 @@ fn a_run_that_was_requeued_is_told_and_kept_beside_the_next() {
     assert_eq!(told(&house, &events), [("COMPLETED".to_owned(), 2, false)]);
     let both = [("REQUEUED".to_owned(), 1, true), ("COMPLETED".to_owned(), 2, false)];
     assert_eq!(all(&house), both);
-    // Asked to run once more, its last run is an earlier one.
+    // After another requeue, its last run is an earlier one.
     let requeue = house.requeue(key);
     let events = house.apply(requeue);
     assert_eq!(told(&house, &events), [("COMPLETED".to_owned(), 2, true)]);

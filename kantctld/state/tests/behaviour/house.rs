@@ -1,5 +1,5 @@
-//! A small cluster for tests, spoken to by commands alone. Every command is judged, and the state
-//! is written and read back after each.
+//! A small cluster for tests, driven only by commands. After each command the judge checks the
+//! state, and it is serialized and read back.
 
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix};
@@ -59,7 +59,7 @@ pub fn settings() -> Settings {
     }
 }
 
-/// A node with so many CPUs (each a core), GiB of memory and GPUs.
+/// A node with this number of CPUs (each a core), GiB of memory, and GPUs.
 pub fn inventory(cpus: u32, gib: u64, gpus: u16) -> Inventory {
     let gpu = |index: u16| Gpu {
         index: GpuIndex(index),
@@ -91,7 +91,7 @@ pub fn inventory(cpus: u32, gib: u64, gpus: u16) -> Inventory {
     }
 }
 
-/// So many CPUs from `first` on, so much memory, these GPUs.
+/// A share with these CPUs from `first` on, 1 GiB of memory, and these GPUs.
 pub fn share(node: &str, first: u32, cpus: u32, gpus: &[u16]) -> Share {
     Share {
         gpu_milli: None,
@@ -103,7 +103,7 @@ pub fn share(node: &str, first: u32, cpus: u32, gpus: &[u16]) -> Share {
     }
 }
 
-/// Asks for so many tasks.
+/// A request for this number of tasks.
 pub fn tasks_of(tasks: u32) -> Ask {
     let request = common::resource::Request { tasks: Tasks(tasks), ..Default::default() };
     Ask { request, ..Ask::default() }
@@ -134,7 +134,7 @@ pub fn attempt(key: JobKey, attempt: u32) -> AttemptId {
 }
 
 impl House {
-    /// Two queues, no node.
+    /// A cluster with two queues and no node.
     pub fn empty() -> Self {
         let state = State::default();
         let judge = Judge::new(&state);
@@ -144,7 +144,7 @@ impl House {
         house
     }
 
-    /// Nodes g1 and g2 of 8 CPUs, 64 GiB and 4 GPUs.
+    /// A cluster with nodes g1 and g2, each with 8 CPUs, 64 GiB and 4 GPUs.
     pub fn new() -> Self {
         let mut house = Self::empty();
         house.register("g1", &[]);
@@ -209,7 +209,7 @@ impl House {
         }
     }
 
-    /// The same without a judge or a look at the bytes: of many.
+    /// Submits without judging or serializing, for large numbers of jobs.
     pub fn quietly_submit(&mut self, ask: Ask) -> JobId {
         let command = self.submission(ask);
         let events = state::apply(&mut self.state, &Stamped { at: self.now, command });
@@ -220,17 +220,17 @@ impl House {
         }
     }
 
-    /// The attempt that its next start is.
+    /// The next attempt of a job.
     pub fn attempt_of(&self, key: JobKey) -> AttemptId {
         AttemptId { key, attempt: self.element(key).next_attempt() }
     }
 
-    /// A job that is no array.
+    /// Submits a single job.
     pub fn job(&mut self) -> JobKey {
         JobKey::single(self.submit(Ask::default()))
     }
 
-    /// A job of so many tasks.
+    /// Submits a job with this number of tasks.
     pub fn gang(&mut self, tasks: u32) -> JobKey {
         JobKey::single(self.submit(tasks_of(tasks)))
     }
@@ -246,7 +246,7 @@ impl House {
         })
     }
 
-    /// Starts the next attempt of a job, which must go well.
+    /// Starts the next attempt of a job, which must succeed.
     pub fn start(&mut self, key: JobKey, shares: Vec<Share>) -> AttemptId {
         let id = AttemptId { key, attempt: self.element(key).next_attempt() };
         let events = self.enact(id, shares);
@@ -279,7 +279,7 @@ impl House {
         self.element(key).outcome
     }
 
-    /// What a node is to do with an attempt; `None`: nothing.
+    /// What a node should do with an attempt; `None` if it should not have it.
     pub fn want(&self, node: &str, id: AttemptId) -> Option<Want> {
         let steps = state::desired::desired_for(&self.state, &name(node));
         steps.into_iter().find(|step| step.id == id).map(|step| step.want)

@@ -1,4 +1,4 @@
-//! Invitations to controllers: made by operators, good once and for a while.
+//! Invitations of controllers: made by operators, for one use and a limited time.
 
 use crate::house::{House, OPERATOR, USER};
 use common::reason::{InvitationRefusal, Refusal};

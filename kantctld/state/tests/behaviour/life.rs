@@ -1,4 +1,4 @@
-//! From start to end: reports in any order, gangs, and what each end means.
+//! The life of a job from start to end: reports in any order, gangs, and the outcomes of ends.
 
 use crate::house::{House, attempt, end, exited, running, share};
 use common::id::{AttemptId, JobKey};
@@ -7,7 +7,7 @@ use common::unit::{Nodes, Tasks};
 use common::wire::node::{StepPhase, Want};
 use state::Event;
 
-/// A job of two nodes, started.
+/// A job on two nodes that was started.
 fn gang(house: &mut House, launch: Launch) -> AttemptId {
     let mut ask = Ask { launch, ..Ask::default() };
     ask.request.nodes = Some(Nodes(2));

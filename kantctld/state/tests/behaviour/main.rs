@@ -1,4 +1,4 @@
-//! What each command does, told as short stories.
+//! The behaviour of each command, as short scenarios.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod accounts;

@@ -1,4 +1,4 @@
-//! Nodes that come, go, come back changed, or are somebody else.
+//! Nodes that connect, disconnect, return with changes, or are replaced by another machine.
 
 use crate::house::{House, OPERATOR, USER, attempt, end, exited, inventory, name, running, share};
 use common::id::{AttemptId, JobKey};
@@ -48,7 +48,7 @@ fn a_lost_node_sends_its_jobs_back_to_their_queues_or_ends_them() {
     assert_eq!(house.outcome(once.key), Some(Outcome::NodeLost));
     assert!(house.state.ledger().on(&name("g1")).is_none());
 
-    // It comes back and still runs both: neither is wanted, so it is to kill them.
+    // The node returns and still runs both. Neither is wanted, so it must kill them.
     let next = house.start(again.key, vec![share("g2", 0, 2, &[])]);
     let steps = [again, once].map(|id| StepStatus { id, phase: running() });
     house.register("g1", &steps);
@@ -97,7 +97,7 @@ fn a_node_that_never_spoke_of_a_step_is_asked_again() {
     house.register("g1", &[]);
     assert_eq!((house.phase(key), house.want("g1", id)), (Phase::Starting, Some(Want::Run)));
 
-    // Cancelled before the node heard of it: at its next Hello there is nothing left to stop.
+    // Cancelled before the node knew of the job: at its next Hello there is nothing to stop.
     house.silence("g1");
     let cancel = house.cancel(key);
     house.apply(cancel);
@@ -201,7 +201,7 @@ fn a_node_says_who_drained_it_and_who_put_it_in_use_again() {
     let resumed = Some(Resumed { by: OPERATOR.uid, at: house.now });
     assert_eq!(of(&house), (None, resumed.clone()));
     house.wait(60);
-    // It is in use already, and comes back.
+    // The node is already in use, and reconnects.
     house.apply(Command::ResumeNode { actor, name: name("g1") });
     house.silence("g1");
     house.register("g1", &[]);

@@ -1,4 +1,4 @@
-//! Settings with a tree of queues. Never looks at what the engine makes of it.
+//! Settings with a tree of queues.
 
 use crate::house::{House, queue, settings};
 use common::id::QueueName;

@@ -1,4 +1,5 @@
-//! Resize: who may, what a job gives up and when that is free, and how it goes on and ends.
+//! Resizing: permissions, which nodes a job gives up and when they are free, and how it runs on and
+//! ends.
 
 use crate::house::{House, OPERATOR, USER, end, exited, name, running, share, tasks_of};
 use common::id::{AttemptId, JobKey};
@@ -53,7 +54,7 @@ fn a_job_runs_on_without_a_node_that_is_free_once_it_says_so() {
     assert_eq!(told, [Event::JobResized { id, by, preempted, tasks, stays, leaves, nodes }]);
     let touched = state::effect::touched_nodes(&told);
     assert!(touched.contains(&name("g1")) && touched.contains(&name("g2")));
-    // The one is told of it, the other ends what it has, and holds it until then.
+    // One node is notified. The other ends its share, and holds it until then.
     let first = wish(&house, "g1", id).unwrap();
     let resized = first.resized.as_ref().unwrap();
     assert_eq!((first.want, resized.number, resized.allocation.shares().len()), (Want::Run, 1, 1));
@@ -77,7 +78,7 @@ fn a_job_runs_on_without_a_node_that_is_free_once_it_says_so() {
         house.element(id.key).story.iter().map(|line| line.what.to_string()).collect();
     let says = format!("resized by user {} to 1 task on g1: g2 given up", USER.uid);
     assert!(story.contains(&says), "{story:?}");
-    // Two CPUs for 20 s and two for 10 s: each until its node let go.
+    // Two CPUs for 20 s and two for 10 s: each until its node released it.
     let over = state::history::all_ended(&house.state).next().unwrap();
     assert_eq!((over.cpu_milliseconds, over.gpu_milliseconds), (60_000, 30_000));
     assert_eq!(over.job.allocation.unwrap().shares().len(), 1);
@@ -167,7 +168,7 @@ fn only_owners_and_operators_may_and_only_what_runs_and_not_below_the_least() {
     assert_eq!(refusal, "cannot resize job 2: it is PENDING");
 }
 
-/// A round has it keep so many of its nodes, for that job.
+/// Shrinks an attempt to this number of nodes for another job, by a round.
 fn pressed(house: &mut House, id: AttemptId, keeps: u32, by: JobKey) -> Vec<Event> {
     let preempted = Preempted { by, why: PreemptReason::Reclaim };
     let shrinks = vec![RoundShrink { id, preempted, keeps: Nodes(keeps) }];
@@ -193,7 +194,7 @@ fn a_round_has_an_elastic_job_give_nodes_up_and_run_on() {
     assert_eq!(seen(&house), (1, Some(by), None, 2), "what rounds see of it");
     assert!(wish(&house, "g2", id).is_some_and(|step| step.want == Want::Stop));
     assert_eq!(wish(&house, "g1", id).unwrap().resized.unwrap().number, 1, "it is told");
-    // Once more, while it does so: that is refused, and nothing happens.
+    // A second time meanwhile is refused and changes nothing.
     let again = pressed(&mut house, id, 1, by);
     assert!(matches!(again[..], [Event::RoundEntryRefused { .. }]), "{again:?}");
     house.report("g2", id, end(EndCause::Stopped, 143));

@@ -1,4 +1,4 @@
-//! What a round decided is checked again, entry by entry.
+//! The decisions of a round, each of which is checked again.
 
 use crate::house::{House, OPERATOR, USER, attempt, exited, inventory, name, running, share};
 use common::id::JobKey;
@@ -8,7 +8,7 @@ use common::unit::Bytes;
 use state::ledger::StartRefusal;
 use state::{Command, Event, Target};
 
-/// Why the start is refused. Nothing may have changed.
+/// The refusal of a start, which must not have changed anything.
 fn refusal(house: &mut House, key: JobKey, number: u32, shares: Vec<Share>) -> StartRefusal {
     let before = house.state.clone();
     let events = house.enact(attempt(key, number), shares);

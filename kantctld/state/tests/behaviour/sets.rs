@@ -1,4 +1,4 @@
-//! Sets: accepted, started, ended and started again as a whole.
+//! Sets, which are accepted, started, ended and requeued as a whole.
 
 use crate::house::{House, OPERATOR, USER, attempt, end, exited, name, running, share, tasks_of};
 use common::id::{AttemptId, Gid, JobId, JobKey, RequestKey};
@@ -31,7 +31,7 @@ fn key(text: &str) -> JobKey {
     text.parse().unwrap()
 }
 
-/// Job 1, of components 1 and 2.
+/// Submits job 1, a set with components 1 and 2.
 fn waiting() -> (House, JobKey, JobKey) {
     let mut house = House::new();
     house.apply(submission(vec![Ask::default(), tasks_of(1)]));
@@ -216,7 +216,7 @@ fn a_component_whose_node_is_lost_sends_all_back_to_the_queue_together() {
     let (mut house, one, two) = living();
     house.lose("g2");
     assert_eq!(house.want("g1", one), Some(Want::Stop));
-    // Its own nodes have let go, and it waits for the others.
+    // Its own node has released it, but it waits for the other component.
     assert_eq!(house.phase(two.key), Phase::Completing);
     house.report("g1", one, end(EndCause::Stopped, 0));
     assert_eq!(both(&house, House::phase), (Phase::Pending, Phase::Pending));
@@ -256,7 +256,7 @@ fn a_set_that_runs_is_cancelled_and_requeued_whole() {
     assert_eq!(both(&house, House::phase), (Phase::Pending, Phase::Pending));
     let (mut house, one, two) = living();
     house.apply(Command::CancelJob { actor: USER, target: target("1") });
-    // Its script was over before it heard of that.
+    // Its script exited before the cancellation arrived.
     house.report("g1", one, exited(0));
     house.report("g2", two, end(EndCause::Stopped, 0));
     let completed = Some(Outcome::Completed);

@@ -1,4 +1,4 @@
-//! GPUs that are shared, starts with fewer tasks, and starts of several jobs together.
+//! Shared GPUs, starts with fewer tasks, and starts of several jobs together.
 
 use crate::house::{House, attempt, exited, name, queue, settings, share, tasks_of};
 use common::gpu_parts::{GpuParts, PartSize};
@@ -169,7 +169,7 @@ fn a_group_starts_together_or_not_at_all() {
         })
     };
     let before = house.state.clone();
-    // The third takes a CPU that the second has taken before.
+    // The third takes a CPU that the second has taken.
     let starts = vec![start(first, 0, 4), start(second, 4, 2), start(third, 5, 3)];
     let events = enact(&mut house, starts);
     let refused: Vec<String> = events.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! The state stays small: a hundred thousand waiting jobs must fit in a few hundred megabytes.
+//! The size of the state: a hundred thousand waiting jobs must fit in a few hundred megabytes.
 
 use crate::house::{House, settings};
 use common::id::JobKey;
@@ -7,7 +7,7 @@ use state::job::Element;
 use state::persist::to_bytes;
 use state::{Command, Stamped, State};
 
-/// As `House` submits, but judged once at the end: a judge for each would take minutes.
+/// Submits like `House`, but judges only at the end, since judging each job would take minutes.
 fn with_jobs(count: u32, ask: &Ask) -> State {
     let mut house = House::empty();
     let mut state = State::default();

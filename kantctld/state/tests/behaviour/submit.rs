@@ -84,7 +84,7 @@ fn an_array_is_one_record_with_an_element_for_each_index() {
 
 type Change = fn(&mut Command);
 
-/// Submissions that are refused, and a word of each sentence.
+/// Refused submissions, each with a part of the message.
 const REFUSED: [(&str, Change); 8] = [
     ("root may not submit jobs", |c| on(c, |s| s.0.uid = Uid(0))),
     ("negative --nice", |c| on(c, |s| s.1.nice = -1)),
@@ -278,7 +278,7 @@ fn an_operators_hold_is_an_operators_to_end() {
 fn one_user_cannot_fill_the_cluster() {
     let mut house = House::new();
     let all = Ask { array: "0-99999".parse().ok(), ..Ask::default() };
-    // Judged once at the end: a judge for each would take long.
+    // Judged once at the end, since judging each job would take long.
     let command = house.submission(all);
     let at = house.now;
     state::apply(&mut house.state, &state::Stamped { at, command });
@@ -302,7 +302,7 @@ fn one_user_cannot_fill_the_cluster() {
     assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
 }
 
-/// The commands as one: they must be of one user, as all of [`House::submission`]'s are.
+/// Many submissions as one command. They must be of one user, as all of [`House::submission`] are.
 fn together(commands: &[Command]) -> Command {
     let mut all = (Vec::new(), Vec::new(), Vec::new());
     let mut whose = None;

@@ -1,4 +1,4 @@
-//! Suspend and resume: who may, what a job keeps, what stands still, and how it ends all the same.
+//! Suspend and resume: permissions, what a job keeps, what is frozen, and how it still ends.
 
 use crate::house::{House, OPERATOR, USER, end, exited, name, running, share};
 use common::id::{AttemptId, JobKey};
@@ -19,7 +19,7 @@ fn resume(actor: Actor, key: JobKey) -> Command {
     Command::ResumeJob { actor, target: Target { key } }
 }
 
-/// A job of an hour that runs on g1 since now.
+/// A job with a time limit of an hour that has just started to run on g1.
 fn living(house: &mut House, ask: Ask) -> AttemptId {
     let ask = Ask { time_limit: Some(HOUR), ..ask };
     let key = JobKey::single(house.submit(ask));

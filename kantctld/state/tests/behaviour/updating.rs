@@ -1,4 +1,4 @@
-//! What a waiting job asks for is changed: by whom, when, and by the rules of a submission.
+//! Updates of waiting jobs: by which users, when, and by the rules of a submission.
 
 use crate::house::{House, OPERATOR, OTHER, USER, share};
 use common::id::{ArrayIndex, JobId, JobKey};

@@ -1,4 +1,5 @@
-//! Usage: charged when a node lets go, by account and user; the living on top.
+//! Usage: charged to account and user when a node releases its share; current allocations are
+//! added.
 
 use crate::house::{House, USER, exited, running, settings, share, tasks_of};
 use common::id::{AccountName, JobKey};
@@ -55,7 +56,7 @@ fn usage_is_forgotten_after_fourteen_days() {
     assert!(house.state.usage().is_empty());
 }
 
-/// GPU-milliseconds by queue, living jobs included.
+/// GPU milliseconds by queue, including running jobs.
 fn of_queues(house: &House) -> Vec<(String, u64)> {
     let all = state::queue_usage::so_far(&house.state, house.now);
     let sum = |hours: &BTreeMap<_, Used>| hours.values().map(|used| used.gpu_milliseconds).sum();
@@ -102,7 +103,7 @@ fn what_queues_used_before_past_use_counts_is_charged_to_nobody() {
     house.apply(Command::Configure(settings.clone()));
     assert_eq!(of_queues(&house), []);
     house.wait(10);
-    // Other settings do not begin anew.
+    // Other settings do not restart the recording.
     settings.factors.past_use_percent = 60;
     house.apply(Command::Configure(settings));
     let short = house.start(other, vec![share("g1", 1, 1, &[2])]);

@@ -1,5 +1,5 @@
-//! What one user can have the controller remember: texts by their bytes, and finished tasks by
-//! their number.
+//! Limits on what the controller keeps for one user: the bytes of texts, and the number of finished
+//! tasks.
 
 use crate::house::{House, settings};
 use common::id::{ArrayIndex, JobId, JobKey};
@@ -9,10 +9,10 @@ use common::time::Time;
 use common::unit::Bytes;
 use state::{Command, Event, UserBounds};
 
-/// Room for ten texts of a thousand bytes, of jobs that live.
+/// Room for ten texts of a thousand bytes, of unfinished jobs.
 const ROOM: u64 = 10_500;
 
-/// One with these bounds.
+/// A house with these limits.
 fn house(bounds: UserBounds) -> House {
     let mut house = House::new();
     let mut settings = settings();
@@ -25,7 +25,7 @@ fn bounded() -> House {
     house(UserBounds { text: Bytes(ROOM), done_tasks: 100 })
 }
 
-/// A submission with a script of a thousand bytes that begins like this, and no environment.
+/// A submission with a script of a thousand bytes that begins with this text, and no environment.
 fn with_script(house: &mut House, ask: Ask, text: &str) -> Command {
     match house.submission(ask) {
         Command::SubmitJob { request_key, owner, groups, operator, ask, .. } => {
@@ -45,7 +45,7 @@ fn with_script(house: &mut House, ask: Ask, text: &str) -> Command {
     }
 }
 
-/// The job that it becomes.
+/// Submits a job with this script.
 fn accept(house: &mut House, text: &str) -> JobId {
     let command = with_script(house, Ask::default(), text);
     match house.apply(command).as_slice() {
@@ -74,7 +74,7 @@ fn a_user_whose_texts_take_too_much_is_refused_until_some_are_done_and_others_ar
     let room = NoRoom::TooMuchText { held, more: Bytes(1000), limit };
     assert_eq!(refusal, Refusal::NoRoom(room));
     assert!(refusal.to_string().contains("cancel some"), "{refusal}");
-    // The same text takes nothing more; arguments are each job's own.
+    // The same text takes no more room, but arguments count for each job.
     accept(&mut house, "3");
     let args = vec!["x".repeat(300), "y".repeat(300)];
     let with_args = with_script(&mut house, Ask { args, ..Ask::default() }, "3");
@@ -90,7 +90,7 @@ fn a_user_whose_texts_take_too_much_is_refused_until_some_are_done_and_others_ar
 
 #[test]
 fn texts_go_with_the_last_living_job_but_for_the_latest() {
-    // A sixteenth for jobs that are over: two scripts.
+    // Finished jobs may use a sixteenth, which is two scripts.
     let mut house = house(UserBounds { text: Bytes(32_000), done_tasks: 100 });
     let jobs: Vec<JobId> = (0..30).map(|job| accept(&mut house, &job.to_string())).collect();
     let shares = accept(&mut house, "0");
@@ -153,11 +153,11 @@ fn finished_tasks_of_a_user_are_kept_up_to_their_number_the_latest_and_requests_
     house.apply(Command::ForgetDone);
     let latest: Vec<JobId> = done[7..].iter().map(|(job, _)| *job).collect();
     assert_eq!(kept(&house), latest);
-    // Accounting that lacks an end before this one must ask another controller.
+    // Accounting that misses an earlier end must ask another controller.
     let ended = |job| house.element(JobKey { job, index: Some(ArrayIndex(0)) }).done_at.unwrap();
     assert_eq!(house.state.remembered_since(), Time(ended(latest[0]).0 - 1000 + 1));
 
-    // A submission whose answer was lost is no second job, although the first is forgotten.
+    // A repeated submission creates no second job, even if the first one is forgotten.
     let (first, again) = done[0].clone();
     let [Event::JobSubmitted { job, repeated: true, .. }] = house.apply(again)[..] else {
         panic!("a second job")

@@ -1,4 +1,4 @@
-//! What users, nodes and the engine see.
+//! The state as users, nodes and the engine see it.
 
 use crate::house::{House, exited, name, running, share, tasks_of};
 use common::id::{JobKey, QueueName};
@@ -117,7 +117,7 @@ fn a_list_leaves_out_what_is_bulky_and_a_record_does_not() {
     assert_eq!((whole.len(), &whole[1].ask), (2, &kept));
 }
 
-/// What brief lists leave out of a job.
+/// The job as brief lists show it, without what they leave out.
 fn briefly(job: &JobView) -> JobView {
     let asked = &job.ask;
     let ask = Ask {

@@ -1,4 +1,4 @@
-//! Jobs that are made to yield: requeued with their place or over, and both stories say so.
+//! Preempted jobs: they are requeued in their place or end, and both stories record it.
 
 use crate::house::{House, OPERATOR, USER, attempt, end, exited, running, settings, share};
 use common::id::{AttemptId, JobKey};
@@ -10,7 +10,7 @@ use common::wire::node::Want;
 use state::ledger::StartRefusal;
 use state::{Command, Event, RoundPreempt, Target, view};
 
-/// Makes an attempt yield to a job.
+/// Preempts an attempt for a job.
 fn preempt(house: &mut House, id: AttemptId, by: JobKey, mode: VictimMode) -> Vec<Event> {
     let preempted = Preempted { by, why: PreemptReason::Reclaim };
     let preempts = vec![RoundPreempt { id, preempted, mode, to: Vec::new() }];
@@ -34,7 +34,7 @@ fn story(house: &House, key: JobKey) -> Vec<String> {
     jobs[0].story.iter().map(|line| line.text.clone()).collect()
 }
 
-/// A running victim and somebody who waits.
+/// A running victim and a waiting job.
 fn scene(house: &mut House, ask: Ask) -> (AttemptId, JobKey) {
     let victim = JobKey::single(house.submit(ask));
     let id = house.start(victim, vec![share("g1", 0, 8, &[])]);
@@ -70,7 +70,7 @@ fn a_victim_is_stopped_waits_again_with_its_place_and_both_stories_tell_it() {
     assert_eq!(house.element(id.key).attempt.0, 2);
 }
 
-/// Where queues share fairly, so many jobs may be moved in an hour.
+/// Turns on fair sharing with this number of moves per hour.
 fn with_moves(house: &mut House, per_hour: u32) {
     let mut settings = settings();
     settings.fair_sharing = true;
@@ -79,7 +79,7 @@ fn with_moves(house: &mut House, per_hour: u32) {
     house.apply(Command::Configure(settings));
 }
 
-/// What a round decides now; it is carried out.
+/// Runs a round, carries it out, and returns its decisions.
 fn round(house: &mut House) -> Vec<String> {
     let mut snapshot = state::snapshot::snapshot(&house.state);
     snapshot.settle(house.now);
@@ -104,7 +104,7 @@ fn with_gpus(gpus: u32) -> Ask {
     Ask { request: Request { gpus, ..Request::default() }, ..Ask::default() }
 }
 
-/// A job of 2 GPUs runs on each of the two nodes of 4.
+/// A job of 2 GPUs runs on each of two nodes with 4 GPUs.
 fn half_full(per_hour: u32, requeue: bool) -> (House, Vec<JobKey>) {
     let mut house = House::new();
     with_moves(&mut house, per_hour);
@@ -125,7 +125,7 @@ fn a_job_that_moves_has_its_place_kept_and_starts_there_whoever_leads() {
     house.submit(with_gpus(4));
     assert_eq!(round(&mut house), ["2 for 3 to [NodeName(\"g1\")]"]);
     assert_eq!(house.state.moves(), [house.now]);
-    // A snapshot made from nothing, as a new leader's, knows the place as well.
+    // A snapshot built from scratch, as by a new leader, knows the kept place too.
     house.submit(with_gpus(2));
     assert_eq!(round(&mut house), [""; 0], "job 4 would fit on g1");
     house.wait(20);

@@ -1,6 +1,6 @@
-//! Random histories: users, rounds (the engine's and nonsense), nodes that report in any order,
-//! twice, late or lies, losses, replaced machines, and controllers that crash between commands.
-//! After every command the judges look; after every history it is replayed.
+//! Random histories: users, rounds (the engine's and nonsense), nodes with reports that are out of
+//! order, repeated, late or false, lost and replaced nodes, and controllers that crash between
+//! commands. The judges check after every command, and every history is replayed.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod moves;
@@ -37,10 +37,10 @@ proptest! {
             world.play(step)?;
         }
         let bytes = to_bytes(&world.state).unwrap();
-        // What follows from the rest and is not stored is as it is when it is made from nothing.
+        // The derived indexes equal those of a state that was read back.
         prop_assert_eq!(&from_bytes(&bytes).unwrap(), &world.state);
 
-        // The same log gives the same bytes: from the start, and from a snapshot on the way.
+        // The same log gives the same bytes, from the start and from a snapshot on the way.
         let (before, after) = world.log.split_at(cut.index(world.log.len()));
         let half_way = replay(State::default(), before);
         let whole = replay(half_way.clone(), after);
@@ -53,7 +53,7 @@ proptest! {
 
 #[test]
 fn histories_reach_every_corner() {
-    // A property over histories that never get anywhere would hold for nothing.
+    // The property above would be worthless if the histories never reached most events.
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..800 {

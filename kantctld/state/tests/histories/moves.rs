@@ -1,60 +1,60 @@
-//! What can happen in a history, and how often. Never knows a state: the numbers choose among what
-//! there is when a move is played.
+//! The moves of a random history, and their frequencies. A move knows no state: its numbers select
+//! among what exists when it is played.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 const MOVES_MAX: usize = 80;
 
-/// One move. The numbers choose among what there is.
+/// One move. Its numbers select among what exists.
 #[derive(Debug, Clone)]
 pub enum Move {
     Submit(u8, u8),
-    /// A set of two or three components.
+    /// Submits a set of two or three components.
     SubmitSet(u8, u8, u8),
     SubmitAgain(u8),
     Cancel(u8, u8),
     Hold(u8, u8),
     Release(u8, u8),
     Requeue(u8, u8),
-    /// Some tasks of an array are steered at once.
+    /// One command to some tasks of an array.
     SteerTasks(u8, u8, u8),
     Suspend(u8, u8),
     ResumeJob(u8, u8),
-    /// A job that runs says that its work is saved; now and then one that does not.
+    /// A checkpoint of a running job; sometimes of another one.
     Checkpoint(u8, u8),
-    /// A job that runs is to be smaller, or for once larger.
+    /// Shrinks a running job; sometimes asks for a larger size.
     Resize(u8, u8, u8),
-    /// The engine decides, and it is enacted at once.
+    /// The engine decides, and the decisions are applied at once.
     Round,
-    /// The engine decides; something may come between.
+    /// The engine decides; other moves may come before the decisions are applied.
     Decide,
     EnactDecided,
-    /// A start nobody in their right mind would decide.
+    /// A start that no engine would decide.
     Nonsense(u8, u8, u8, u8),
-    /// A start that looks right, placed without the engine: with others or alone.
+    /// A plausible start that the engine did not place, in a group or alone.
     Place(u8, u8, u8),
-    /// A set that waits gets going on the first nodes that have room, now and then not all of it.
+    /// Starts a waiting set on the first nodes with room; sometimes only a part of it.
     PlaceSet(u8, u8),
-    /// Somebody is to yield to somebody.
+    /// Preempts one job for another.
     Preempt(u8, u8, u8),
-    /// A gang that is content with less gets going, and is to give nodes up.
+    /// Starts an elastic gang, and shrinks it by a round.
     Press(u8, u8, u8),
-    /// One that takes more gets going, and is given nodes.
+    /// Starts a growing job, and gives it more nodes.
     Swell(u8, u8, u8),
-    /// An operator books nodes, or somebody else tries.
+    /// An operator creates a reservation, or another user tries.
     Book(u8, u8, u8),
     Unbook(u8),
-    /// The leader looks for deadlines that are over; now and then it is wrong.
+    /// The leader ends jobs past their deadline; sometimes it is wrong.
     Deadlines(u8),
-    /// A share that lives goes on as it should.
+    /// A share makes its next step.
     Progress(u8, u8),
     /// Any report at all.
     Report(u8, u8, u8),
     Register(u8, u8),
     Silent(u8),
     Lost(u8),
-    /// The leader looks for attempts that never got off the ground.
+    /// The leader looks for overdue attempts.
     Overdue,
     Drain(u8),
     Resume(u8),

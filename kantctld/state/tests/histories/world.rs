@@ -1,5 +1,5 @@
-//! Turns abstract moves into commands that fit the state they meet, so that any list of moves is a
-//! history, and a shrunk one is too. Judges every answer.
+//! The player of random histories. It turns abstract moves into commands that fit the current
+//! state, so that any list of moves is a history, even a shrunk one. It judges every answer.
 
 mod arrays;
 mod judging;
@@ -27,32 +27,32 @@ use things::{actor, ask, invitation, node, pick, reservation_name, settings, ste
 pub struct World {
     pub state: State,
     pub log: Vec<Stamped<Command>>,
-    /// Every event, as text, if asked for.
+    /// Every event as text, if requested.
     pub seen: Option<BTreeSet<String>>,
     now: Time,
     judge: Judge,
     decided: Option<Command>,
-    /// The engine's snapshot, kept in step, and what it was not told yet.
+    /// The engine's snapshot, updated from events, and the events that it has not processed yet.
     keeper: Keeper,
     untold: Vec<Event>,
-    /// Acknowledged submissions by request, until that is forgotten.
+    /// Acknowledged submissions by request, until the request is forgotten.
     acknowledged: BTreeMap<(Uid, RequestKey), JobId>,
     forgotten: BTreeSet<JobId>,
     submissions: Vec<Command>,
     /// Every attempt that ever started.
     attempts: Vec<AttemptId>,
-    /// When each was given what while it ran.
+    /// The shares that were given to running attempts, with their times.
     grown: BTreeMap<(AttemptId, NodeName), (Time, Share)>,
-    /// When each was given what.
+    /// The allocations with which attempts started, with their times.
     given: BTreeMap<AttemptId, (Time, Arc<Allocation>)>,
     cpu_milliseconds: u64,
     gpu_milli_milliseconds: u64,
-    /// Buckets of usage that were added to, at most.
+    /// The maximum number of usage buckets that were added to.
     hours: u64,
 }
 
 impl World {
-    /// Three nodes, one queue.
+    /// A world with three nodes and one queue.
     pub fn new() -> Self {
         let state = State::default();
         let mut world = Self {
@@ -208,14 +208,15 @@ impl World {
     fn set_submission(&self, shape: u8, other: u8, user: u8) -> Command {
         let uid = Uid(1000 + u32::from(user % 2));
         let number = self.submissions.len();
-        // Arrays are refused: mostly there is none.
+        // Arrays in sets are refused, so most sets have none.
         let of = |shape: u8| match shape % 16 {
             4 | 5 | 15 if !user.is_multiple_of(8) => ask(shape.wrapping_add(3) & 0xf0, self.now),
             _ => ask(shape, self.now),
         };
         let mut asks = vec![of(shape), of(other)];
         asks.extend((user % 4 == 3).then(|| of(shape ^ other)));
-        // What is the set's is the first one's to say; now and then another says it, too.
+        // Options of the whole set belong to its first component; sometimes another one has them
+        // too.
         if !user.is_multiple_of(16) {
             let first = asks[0].clone();
             for ask in &mut asks[1..] {
@@ -241,7 +242,7 @@ impl World {
         which: u8,
         command: impl Fn(Target) -> Command,
     ) -> Result<(), TestCaseError> {
-        // Now and then a whole array, or a job that is not there.
+        // Sometimes a whole array, or a job that does not exist.
         let mut keys: Vec<JobKey> = self.state.jobs().map(|r| JobKey::single(r.id)).collect();
         for record in self.state.jobs() {
             keys.extend(record.set.map(|set| set.name()));
@@ -254,7 +255,7 @@ impl World {
         }
     }
 
-    /// Mostly an operator, and mostly a job in this phase.
+    /// Usually by an operator, and usually for a job in this phase.
     fn steer(
         &mut self,
         phase: Phase,

@@ -1,5 +1,5 @@
-//! What a batch of events came to, read from the state in one go, to be kept once the state is let
-//! go: whoever applies entries waits for the reading alone. Never changes a snapshot.
+//! The effects of a batch of events on a snapshot, read from the state in one go. Applying them
+//! needs no access to the state, so log entries wait only for the reading.
 
 use super::Keeper;
 use crate::dependency::{Judge, Verdict};
@@ -17,7 +17,7 @@ use engine::{Growing, NodeSnapshot, RunningJob, WaitingJob};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a batch of events is about.
+/// What a batch of events touches.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     pub policy: bool,
@@ -25,29 +25,30 @@ pub(super) struct Touched {
     pub moves: bool,
     pub nodes: BTreeSet<NodeName>,
     pub jobs: BTreeSet<JobKey>,
-    /// These ask for something else than before.
+    /// Jobs whose request changed.
     pub asking: BTreeSet<JobId>,
 }
 
-/// What is to be kept.
+/// Changes that are ready to be applied to a snapshot.
 #[derive(Debug, Default)]
 pub struct News {
     pub(super) policy: Option<Arc<Policy>>,
     pub(super) nodes: Vec<(NodeName, Option<NodeSnapshot>)>,
-    /// What was kept for a job as it was is not kept for what it asks now.
+    /// Waiting jobs whose request changed; what the snapshot holds of them is outdated.
     pub(super) asking: Vec<JobKey>,
     pub(super) jobs: Vec<JobNews>,
-    /// Of arrays that are met for the first time.
+    /// Requests of arrays that are new to the keeper.
     pub(super) requests: BTreeMap<JobId, Arc<Request>>,
-    /// Of these nothing lives any more.
+    /// Jobs without unfinished elements.
     pub(super) done: Vec<JobId>,
     pub(super) moves: Option<Vec<Time>>,
     pub(super) reservations: Option<Vec<Reservation>>,
 }
 
 impl News {
-    /// The same in parts, to be kept one after the other with looks at the snapshot between: jobs
-    /// that hold nothing, some at a time, and in the last part those that run.
+    /// Splits the news into parts that are applied in order, so that readers can use the snapshot
+    /// in between: first jobs without resources, at most `jobs_max` at a time, and in the last part
+    /// the running ones.
     #[must_use]
     pub fn in_parts(mut self, jobs_max: usize) -> Vec<Self> {
         if self.jobs.len() <= jobs_max {
@@ -70,16 +71,16 @@ impl News {
     }
 }
 
-/// What a job, or a task of an array, is now.
+/// The current state of a job or an array task.
 #[derive(Debug)]
 pub(super) struct JobNews {
     pub key: JobKey,
     pub is: Is,
-    /// `None`: it is forgotten.
+    /// `None` if the job is forgotten.
     pub aside: Option<Aside>,
 }
 
-/// As a round sees it.
+/// The job as a round sees it.
 #[derive(Debug)]
 pub(super) enum Is {
     Waiting(WaitingJob),
@@ -87,22 +88,22 @@ pub(super) enum Is {
     Gone,
 }
 
-/// What else a round asks of those that run.
+/// Further properties of a job that a round needs.
 #[derive(Debug, Default)]
 pub(super) struct Aside {
     pub moving: Option<Moving>,
     pub movable: Option<Arc<WaitingJob>>,
-    /// Does it take more nodes?
+    /// The possible growth of the job.
     pub growing: Option<Arc<Growing>>,
 }
 
-/// Reads what was touched.
+/// Reads from the state what was touched.
 pub(super) fn read(keeper: &Keeper, state: &State, mut touched: Touched) -> News {
     let mut news = News::default();
     if touched.policy {
         let policy = state.settings().map(|settings| settings.policy()).unwrap_or_default();
         news.policy = Some(Arc::new(policy));
-        // Who may be made to yield is the queue's and the QoS's to say.
+        // Queues and QoS decide which jobs are preemptible.
         touched.jobs.extend(keeper.snapshot.all_running().map(|job| job.key));
     }
     let node = |name: NodeName| {
@@ -131,7 +132,7 @@ struct Reader<'a> {
     keeper: &'a Keeper,
     state: &'a State,
     asking: &'a BTreeSet<JobId>,
-    /// Keys of one job follow each other.
+    /// The judge of the last job, since keys of one job follow each other.
     judge: Option<(JobId, Judge<'a>)>,
     requests: BTreeMap<JobId, Arc<Request>>,
 }
@@ -160,7 +161,7 @@ impl<'a> Reader<'a> {
         JobNews { key, is, aside: Some(Aside { moving, movable, growing }) }
     }
 
-    /// Does it take more nodes?
+    /// The possible growth of a running job.
     fn growing(&mut self, key: JobKey, record: &Record, element: &Element) -> Option<Arc<Growing>> {
         let asked = &record.spec.ask.request;
         let run = element.run.as_deref().filter(|run| {
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
         jobs::waiting(key, record, element, request, judge.of(key.index))
     }
 
-    /// The tasks of an array share one.
+    /// The request of a job, shared by the tasks of an array.
     fn request(&mut self, record: &Record) -> Arc<Request> {
         let ask = &record.spec.ask;
         let fresh = || Arc::new(ask.request.clone());
@@ -208,12 +209,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Does a job of this phase hold resources, as far as its nodes say so?
+/// Whether a job in this phase may hold resources.
 const fn is_live(phase: Phase) -> bool {
     !matches!(phase, Phase::Pending | Phase::Done)
 }
 
-/// About how many jobs and tasks are read for events: for some it takes a while.
+/// Estimates the number of jobs and tasks that are read for these events.
 pub(super) fn count(state: &State, events: &[Event]) -> usize {
     let tasks = |job: &JobId| state.job(*job).map_or(0, |record| record.elements.len());
     let of = |event: &Event| match event {
@@ -250,7 +251,7 @@ impl Touched {
             | Event::ReservationChanged { .. }
             | Event::ReservationDeleted { .. }
             | Event::ReservationExpired { .. } => self.reservations = true,
-            // Until its end, what a share does changes nothing of what it holds.
+            // Only the end of a share changes what its job holds.
             Event::StepReported { news, .. } if !matches!(news, ShareNews::Ended(..)) => {}
             Event::JobPreempts { why, .. } => self.moves |= *why == PreemptReason::Move,
             Event::JobStepsEnded { .. }
@@ -262,12 +263,12 @@ impl Touched {
             | Event::InvitationUsed { .. }
             | Event::SubmitRefused { .. }
             | Event::CommandRefused(_) => {}
-            // All that lives of it.
+            // All unfinished tasks share the request.
             Event::JobUpdated { key, .. } => {
                 self.jobs.extend(state.living.of(key.job));
                 self.asking.insert(key.job);
             }
-            // What is over is told by its own end.
+            // Finished jobs had an event of their own.
             Event::DependencyMoved { key } => match key.index {
                 Some(_) => self.jobs.extend([*key]),
                 None => self.jobs.extend(state.living.of(key.job)),

@@ -1,5 +1,4 @@
-//! What somebody whose job waits can do about it: a command, or a choice that is theirs. Never a
-//! command that would not help.
+//! Advice for the user of a waiting job: a command that helps, or a choice that the user has.
 
 use super::waiting::Waiting;
 use super::{awaited, bounded, change, deadline, held, length, less, outage, shared};
@@ -13,7 +12,7 @@ use engine::RunningJob;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Of a job that no round has looked at.
+/// For a job that no round has considered.
 const LATER: &str = "ask again in a few seconds; if nothing changes, `kantctl status` says how the \
                      controller is";
 
@@ -85,7 +84,7 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     }
 }
 
-/// As many tasks of its array run as may.
+/// For an array that runs as many tasks as its limit allows.
 fn array(waiting: &Waiting<'_>) -> String {
     let job = waiting.job.key.job;
     let limit = waiting.job.ask.array.as_ref().and_then(common::job::ArraySpec::limit);
@@ -96,7 +95,7 @@ fn array(waiting: &Waiting<'_>) -> String {
     )
 }
 
-/// Its reservation has not begun (`comes`), or is over.
+/// For a job whose reservation has not begun (`comes`), or has ended.
 fn closed(waiting: &Waiting<'_>, comes: bool) -> String {
     let without = change::to(waiting, "--reservation=none");
     match comes {
@@ -105,7 +104,7 @@ fn closed(waiting: &Waiting<'_>, comes: bool) -> String {
     }
 }
 
-/// Nodes are kept for a reservation, or held by one that has begun.
+/// For a job whose nodes are kept for a reservation or belong to one that has begun.
 fn reserved(waiting: &Waiting<'_>, name: &ReservationName, from: Time) -> String {
     let key = waiting.job.key;
     if from > waiting.now {
@@ -128,18 +127,18 @@ fn reserved(waiting: &Waiting<'_>, name: &ReservationName, from: Time) -> String
     }
 }
 
-/// Others were made to yield to it.
+/// For a job that other jobs are making room for.
 fn making_way(waiting: &Waiting<'_>) -> String {
     let grace = waiting.state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     let (clean, grace) = (cleaned_up(waiting), length::words(grace));
     format!("nothing: it starts as soon as {clean}; what runs there has {grace} to stop")
 }
 
-/// Which nodes have to be done with the jobs that make way for it.
+/// The nodes that still have to release the jobs that make room.
 fn cleaned_up(waiting: &Waiting<'_>) -> String {
     let key = Some(waiting.job.key);
     let victims = waiting.snapshot.all_running().filter(|job| job.yields_to == key);
-    // Who runs on with less leaves only its last nodes.
+    // A job that is only shrunk leaves only its last nodes.
     let leaves = |job: &'_ Arc<RunningJob>| -> Vec<NodeName> {
         let all = if job.ending { job.allocation.shares() } else { job.given_up() };
         all.iter().map(|share| share.node.clone()).collect()
@@ -152,7 +151,7 @@ fn cleaned_up(waiting: &Waiting<'_>) -> String {
     }
 }
 
-/// Something is kept for another job: what is over in time may pass.
+/// For a job behind one that nodes are kept for. It may start earlier if it ends in time.
 fn behind(waiting: &Waiting<'_>, next: common::id::JobKey) -> String {
     let key = waiting.job.key;
     let starts = engine::forecast(waiting.snapshot, waiting.now, next);
@@ -173,7 +172,7 @@ fn is_shorter(ask: &Ask, gap: Option<Span>) -> bool {
     ask.time_limit.is_none_or(|limit| gap.is_some_and(|gap| gap < limit))
 }
 
-/// Too little is free: less might fit.
+/// For a job that lacks free resources. A smaller one might fit.
 fn room(waiting: &Waiting<'_>, need: &Need, nearest: Option<&Nearest>, nodes_free: u32) -> String {
     let key = waiting.job.key;
     let smaller = match nearest {

@@ -1,10 +1,9 @@
-//! What to do about a job that waits for other jobs, or for what cannot come any more. Never a
-//! command that would not help.
+//! Advice for a job that waits for other jobs, or whose dependencies can no longer be satisfied.
 
 use super::waiting::Waiting;
 use common::reason::Awaited;
 
-/// They are not as far.
+/// For a job whose dependencies are not satisfied yet.
 pub(super) fn open(waiting: &Waiting<'_>, open: &[Awaited]) -> String {
     let key = waiting.job.key;
     let free = free(waiting);
@@ -25,7 +24,7 @@ pub(super) fn never(waiting: &Waiting<'_>, failed: &[Awaited]) -> String {
     format!("{again}{free}; or `kantctl cancel {key}`")
 }
 
-/// How it starts without them: what it asks for is changed for all tasks of an array at once.
+/// How it can start without them. The change applies to all tasks of an array.
 fn free(waiting: &Waiting<'_>) -> String {
     let job = waiting.job.key.job;
     format!("`kantctl update {job} --dependency=none` lets it start without")

@@ -1,33 +1,34 @@
-//! What to do about a quota or a limit that keeps a job from starting. Never looks at room.
+//! Advice for a job that a quota or a limit keeps from starting.
 
 use super::change;
 use super::waiting::Waiting;
 use common::reason::{Bound, Counted, QuotaBound, WaitReason, What};
 use common::resource::GpuRequest;
 
-/// A bound that a job ran into.
+/// A quota or limit that keeps a job from starting.
 struct Bounded<'a> {
     waiting: &'a Waiting<'a>,
     counted: &'a Counted,
-    /// No end of other jobs helps.
+    /// The job alone exceeds it, so no end of other jobs helps.
     is_for_ever: bool,
-    /// It is what others leave, not what jobs of its own have.
+    /// Other queues use up what could be lent, not the jobs under the same quota.
     is_lent: bool,
     of: String,
-    /// What shows who uses it up.
+    /// The command that shows which jobs use it up.
     look: String,
-    /// How it gets to where that does not hold, as what follows an "or".
+    /// How the job can avoid it, as a phrase after an "or".
     other: Option<String>,
 }
 
 impl Bounded<'_> {
-    /// By the option that could be given a smaller number.
+    /// Whether the request has a total of GPUs above this number, so that a smaller one can be
+    /// given.
     fn asks_for_more_than(&self, gpus: u64) -> bool {
         let asked = self.waiting.job.ask.request.gpus;
         matches!(asked, Some(GpuRequest::Total(all)) if u64::from(all.0) > gpus)
     }
 
-    /// Who asks for more than the bound allows waits for ever; others wait for jobs to end.
+    /// A job that alone exceeds the bound waits forever; otherwise it waits for other jobs to end.
     fn advice(&self) -> String {
         let (key, counted) = (self.waiting.job.key, self.counted);
         let other = self.other.as_ref().map(|other| format!(", or {other}")).unwrap_or_default();

@@ -1,5 +1,6 @@
-//! How a waiting job is changed, as a command: in its place where that is possible, else submitted
-//! again. Never names a queue that would not let the job in, or where it would not start sooner.
+//! How to change a waiting job, as a command: by an update where that is possible, otherwise by
+//! another submission. Other queues are suggested only if they admit the job and it would start
+//! earlier there.
 
 use super::waiting::Waiting;
 use common::job::{Ask, Phase};
@@ -7,10 +8,10 @@ use common::queue::Queue;
 use common::time::Time;
 use engine::WaitingJob;
 
-/// So many other queues are tried: each takes as long as `explain` does.
+/// The maximum number of other queues that are tried. Each takes as long as `explain` itself.
 const QUEUES_MAX: usize = 4;
 
-/// Gives the job these options of `kantctl submit` instead of what it has.
+/// Changes these options of `kantctl submit`.
 pub(super) fn to(waiting: &Waiting<'_>, options: &str) -> String {
     let key = waiting.job.key;
     match may_be_updated(waiting) {
@@ -19,14 +20,14 @@ pub(super) fn to(waiting: &Waiting<'_>, options: &str) -> String {
     }
 }
 
-/// The tasks of an array share what was asked for, and some may have started.
+/// The tasks of an array share one request, and some may have started.
 fn may_be_updated(waiting: &Waiting<'_>) -> bool {
     let record = waiting.state.job(waiting.job.key.job);
     record.is_some_and(|record| record.elements.values().all(|e| e.phase == Phase::Pending))
 }
 
-/// Moves it to another queue, as what follows an "or": to the one of those tried where it would
-/// start first, and sooner than where it is. `None`: it gains nothing, or none would have it.
+/// Moves the job to another queue, as a phrase after an "or": of the queues tried, the one with the
+/// earliest start, if that is earlier than in its own queue. `None` if no queue is better.
 pub(super) fn of_queue(waiting: &Waiting<'_>) -> Option<String> {
     let (state, snapshot) = (waiting.state, waiting.snapshot);
     let record = state.job(waiting.job.key.job)?;

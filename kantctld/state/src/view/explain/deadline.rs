@@ -1,11 +1,10 @@
-//! What to do about a job that its deadline may come before. Never says that it is lost while it
-//! may still start.
+//! Advice for a job that may miss its deadline.
 
 use super::waiting::Waiting;
 use super::{change, length};
 use common::time::Time;
 
-/// What makes it end in time, counted from when there is room.
+/// Changes that make it end in time, counted from the time when there is room.
 fn in_time(waiting: &Waiting<'_>, deadline: Time) -> String {
     let starts = waiting.without_deadline();
     let shorter = starts.and_then(|starts| match starts <= waiting.now {
@@ -14,7 +13,7 @@ fn in_time(waiting: &Waiting<'_>, deadline: Time) -> String {
     });
     let later = match starts.zip(waiting.job.ask.time_limit) {
         Some((starts, limit)) => {
-            // An hour more than it should take, in whole hours.
+            // One hour more than it should take, in whole hours.
             let hours = (starts + limit).since(waiting.now).seconds() / 3600 + 2;
             let change = change::to(waiting, &format!("--deadline=now+{hours}hours"));
             format!("give it a later deadline, like {change}")
@@ -30,7 +29,8 @@ fn in_time(waiting: &Waiting<'_>, deadline: Time) -> String {
     }
 }
 
-/// It still starts in time if others end early, unless it is for something else that it waits.
+/// For a job that can still start in time if other jobs end early, unless it waits for something
+/// else.
 pub(super) fn may_miss(waiting: &Waiting<'_>, deadline: Time) -> String {
     let hope = match waiting.waits_for_jobs() {
         true => "wait: it starts if jobs end early; else it",
@@ -42,7 +42,7 @@ pub(super) fn may_miss(waiting: &Waiting<'_>, deadline: Time) -> String {
     )
 }
 
-/// No end of other jobs helps any more.
+/// For a job that can no longer end by its deadline.
 pub(super) fn too_late(waiting: &Waiting<'_>, deadline: Time) -> String {
     format!(
         "as it is, it ends unstarted (state DEADLINE) at {deadline}. To run it after all: {}",

@@ -1,17 +1,16 @@
-//! Jobs that take a range of tasks: with how many one starts, and how many it has. Never says
-//! when; `start` does.
+//! Sentences on jobs with a range of tasks: how many tasks they start with, and how many they have.
 
 use common::hostlist::fold;
 use common::id::JobKey;
 use common::wire::api::JobView;
 
-/// Of a job that waits: with how many it starts. `None`: with all or none.
+/// For a waiting job: the number of tasks that it starts with. `None` if it has no range.
 pub(super) fn waiting(job: &JobView) -> Option<String> {
     let (most, least) = (job.ask.request.tasks, job.ask.request.tasks_min?);
     Some(format!("it starts with {least} to {most} tasks: as many as have room"))
 }
 
-/// Of a job that gave nodes up: which still end what they have of it, and for whom.
+/// For a job that gave up nodes: which still have to release it, and for which other job.
 pub(super) fn leaving(job: &JobView, gives_to: Option<JobKey>) -> Option<String> {
     let s = if job.leaving.len() == 1 { "s" } else { "" };
     let nodes = Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty())?;
@@ -19,14 +18,14 @@ pub(super) fn leaving(job: &JobView, gives_to: Option<JobKey>) -> Option<String>
     Some(format!("it was made smaller{whom}: {nodes} still end{s} what runs of it there"))
 }
 
-/// Of a job that is given nodes: which make ready for it.
+/// For a growing job: the nodes that prepare it.
 pub(super) fn joining(job: &JobView) -> Option<String> {
     let s = if job.joining.len() == 1 { "s" } else { "" };
     let nodes = Some(fold(&job.joining)).filter(|nodes| !nodes.is_empty())?;
     Some(format!("{nodes} join{s} it, and make{s} ready for it"))
 }
 
-/// Of a job that has nodes: how many of its tasks it has. `None`: all it asked for.
+/// For a running job: how many of its tasks it has. `None` if it has no range.
 pub(super) fn living(job: &JobView) -> Option<String> {
     let (most, least) = (job.ask.request.tasks, job.ask.request.tasks_min?);
     let has = job.allocation.as_ref()?.tasks();

@@ -1,12 +1,11 @@
-//! What to do about a job that is held, or that nothing can hold. Never a command that would not
-//! help.
+//! Advice for a job that is held, or that no node can hold.
 
 use super::waiting::Waiting;
 use super::{change, less};
 use common::reason::WaitReason;
 use common::resource::GpuRequest;
 
-/// Somebody holds it: who can let it go, and whether that would help.
+/// For a held job: who can release it, and whether that would help.
 pub(super) fn held(waiting: &Waiting<'_>) -> String {
     let key = waiting.job.key;
     if let Some(reason) = waiting.never() {
@@ -32,7 +31,7 @@ pub(super) fn held(waiting: &Waiting<'_>) -> String {
     }
 }
 
-/// It asks for more than there is: as much as there is, in the option that it used.
+/// For a job that asks for more than there is: the largest possible request, in the same option.
 pub(super) fn for_less(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let shows = "`kantctl nodes` shows what there is";
     let WaitReason::NeverFits { need, largest: Some(most), .. } = reason else {

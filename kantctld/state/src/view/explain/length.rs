@@ -1,4 +1,4 @@
-//! How long something takes, as people say it. Never more exact than anybody wants to know.
+//! Lengths of time as people write them, rounded.
 
 use common::time::Span;
 
@@ -24,15 +24,14 @@ fn with(large: String, small: u64, unit: &str) -> String {
     if small == 0 { large } else { format!("{large} {small} {unit}") }
 }
 
-/// A time limit, as `--time` takes it, that ends within the span if the job starts in the next
-/// minutes, a twentieth of the span and five at most: somebody has to read this and type it first.
-/// `None`: there is none.
+/// A time limit for `--time` that ends within the span, with a margin of a twentieth of the span,
+/// but 1 to 5 minutes: the user has to read and type it first. `None` if the span is too short.
 pub(super) fn limit_within(span: Span) -> Option<String> {
     let minutes = span.seconds() / 60;
     option(minutes.saturating_sub((minutes / 20).clamp(1, 5)))
 }
 
-/// The same of a start that is not now: nobody has to hurry, but it takes a moment.
+/// A time limit that ends within a span that begins later. It needs no margin for typing.
 pub(super) fn limit_until(span: Span) -> Option<String> {
     option(span.seconds().saturating_sub(1) / 60)
 }

@@ -1,11 +1,11 @@
-//! Fewer GPUs than a job asked for, or less of one: as many as there are, as `--gpus` takes them.
-//! Never says whether they are enough for it.
+//! A smaller request for GPUs: as many GPUs, or as much of one, as a node has free, in the notation
+//! of `--gpus`.
 
 use common::gpu_parts::GpuParts;
 use common::reason::{Nearest, Need};
 use common::unit::Gpus;
 
-/// What this node has of the GPUs that are needed; `None`: enough, or nothing that would help.
+/// The free GPUs of this node; `None` if they suffice, or if fewer would not help.
 pub(super) fn gpus(need: &Need, near: &Nearest) -> Option<String> {
     if near.gpus >= need.gpus {
         return None;
@@ -13,7 +13,7 @@ pub(super) fn gpus(need: &Need, near: &Nearest) -> Option<String> {
     let Some(part) = need.gpu_part else {
         return (near.gpus.0 > 0).then(|| near.gpus.to_string());
     };
-    // Less of a GPU does not help where the CPUs or the memory beside it are missing, too.
+    // A smaller part of a GPU does not help if CPUs or memory are missing too.
     if near.cpus < need.cpus || near.memory < need.memory {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Jobs that have nodes, and jobs that are over: what they do, what ends or ended them.
-//! Never speaks of jobs that wait.
+//! Sentences on jobs that have nodes and on finished jobs: what they do, and what ends or ended
+//! them.
 
 use super::{elastic, length, shared};
 use crate::job::Run;
@@ -14,7 +14,7 @@ use common::wire::api::JobView;
 use engine::Snapshot;
 use std::collections::BTreeSet;
 
-/// Why one job had to make way for another, as a clause.
+/// The reason why one job was preempted by another, as a clause.
 pub(super) fn why(state: &State, preempted: Preempted) -> String {
     let by = preempted.by;
     match preempted.why {
@@ -103,8 +103,8 @@ pub(super) fn living(
     (lines, advice)
 }
 
-/// Told to end, and killed a while later; of a node that is out of contact nobody knows whether it
-/// was told.
+/// A job that is being stopped: SIGTERM first, and SIGKILL after the grace period. Whether a node
+/// out of contact received the command is unknown.
 fn stopping(state: &State, run: Option<&Run>, nodes: &str) -> String {
     let Some((run, end)) = run.and_then(|run| Some((run, run.end.as_ref()?))) else {
         return format!("it is being stopped on {nodes}");
@@ -140,7 +140,7 @@ const fn is_start(what: &StoryEvent) -> bool {
     matches!(what, StoryEvent::Requeued { .. })
 }
 
-/// What ends a running job that does not end by itself.
+/// The time limit or deadline that ends a running job at the latest.
 fn ends(job: &JobView) -> Option<String> {
     let began = job.started_at.filter(|_| job.phase == Phase::Running)?;
     let limit = job.ask.time_limit.map(|limit| began + limit + job.suspended);
@@ -152,7 +152,7 @@ fn ends(job: &JobView) -> Option<String> {
     }
 }
 
-/// What it would lose, where it said when its work was saved.
+/// The work that a job with a checkpoint would lose.
 fn saved(job: &JobView, now: Time) -> Option<String> {
     let lives = matches!(job.phase, Phase::Starting | Phase::Running | Phase::Suspended);
     let at = job.checkpoint_at.filter(|_| lives)?;
@@ -163,7 +163,7 @@ fn saved(job: &JobView, now: Time) -> Option<String> {
     ))
 }
 
-/// How the script ended, for people who do not know Slurm's `code:signal`.
+/// How the script ended, for readers who do not know Slurm's `code:signal`.
 fn exited(exit: ExitStatus) -> String {
     let name = match exit.signal {
         None => return format!("its script exited with code {}", exit.code),
@@ -197,7 +197,7 @@ pub(super) fn over(job: &JobView) -> (Vec<String>, Option<String>) {
         Some(Outcome::DeadlineMissed) => {
             Some("submit it again with a later --deadline, or a shorter --time".to_owned())
         }
-        // What the node says ends with what to ask for.
+        // The node's message already contains the advice.
         Some(Outcome::OutOfMemory) if job.message.is_none() => {
             Some("submit it again with more --mem".to_owned())
         }

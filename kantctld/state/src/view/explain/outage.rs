@@ -1,5 +1,5 @@
-//! Nodes that could hold a job and are silent or drained: which, what is wrong with each, and what
-//! an operator can do. Never looks at what is free.
+//! Sentences on nodes that could hold a job but are silent or drained: what is wrong with each, and
+//! what an operator can do.
 
 use super::waiting::Waiting;
 use crate::node::NodeRecord;
@@ -9,10 +9,10 @@ use common::node::Contact;
 use common::reason::Need;
 use common::unit::GpuMilli;
 
-/// So many nodes are spoken of one by one.
+/// The maximum number of nodes that are described one by one.
 const TOLD_MAX: usize = 4;
 
-/// What is wrong with each of them; `None`: by now none of them is down or drained.
+/// What is wrong with each of the nodes; `None` if none of them is silent or drained any more.
 pub(super) fn told(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
     let nodes = nodes(waiting, need);
     let each = |node: &&NodeRecord| {
@@ -40,7 +40,7 @@ pub(super) fn told(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
     Some(format!("of the nodes that could hold it, {each}"))
 }
 
-/// What somebody can do: mostly to ask an operator.
+/// Advice: in most cases, what to ask an operator for.
 pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
     let nodes = nodes(waiting, need);
     let named = |is_it: &dyn Fn(&NodeRecord) -> bool| -> Vec<&NodeName> {
@@ -69,14 +69,14 @@ pub(super) fn advice(waiting: &Waiting<'_>, need: &Need) -> String {
     if asks.is_empty() {
         return "nothing: the node is back, and the next look at it comes soon".to_owned();
     }
-    // So many of them have to come back, for all that are up.
+    // The number of nodes that have to come back.
     let missing = (need.nodes.0 as usize).saturating_sub(up(waiting, need));
     let join = if missing >= nodes.len() { " and " } else { " or " };
     format!("ask an operator {}", asks.join(join))
 }
 
-/// What is wrong with all the nodes that it may use, where it named them; `None`: one is up, or it
-/// named none.
+/// What is wrong with all the nodes that the job named; `None` if one of them is up, or it named
+/// none.
 pub(super) fn all_it_may_use(waiting: &Waiting<'_>) -> Option<String> {
     let named = &waiting.job.ask.request.only_nodes;
     let is_up = |name: &NodeName| waiting.state.node(name).is_some_and(NodeRecord::is_usable);
@@ -86,17 +86,17 @@ pub(super) fn all_it_may_use(waiting: &Waiting<'_>) -> Option<String> {
     })
 }
 
-/// How many nodes that could hold a part of it are up.
+/// The number of usable nodes that could hold a part of the job.
 fn up(waiting: &Waiting<'_>, need: &Need) -> usize {
     able(waiting, need).filter(|node| node.is_usable()).count()
 }
 
-/// The nodes that could hold it if they were up, of those that are not.
+/// The unusable nodes that could hold a part of the job.
 fn nodes<'a>(waiting: &Waiting<'a>, need: &Need) -> Vec<&'a NodeRecord> {
     able(waiting, need).filter(|node| !node.is_usable()).collect()
 }
 
-/// The nodes that could hold a part of it if they were idle.
+/// The nodes that could hold a part of the job if they were idle.
 fn able<'a>(waiting: &Waiting<'a>, need: &Need) -> impl Iterator<Item = &'a NodeRecord> {
     let ask = &waiting.job.ask;
     let mut queue = ask.queue.as_ref().and_then(|name| waiting.state.queue(name));

@@ -1,12 +1,12 @@
-//! Why a job waits, as somebody reads it who asked about this one: who holds it, which of its
-//! amounts are defaults, what is wrong with which node. Never says when it starts; `start` does.
+//! The reason why a job waits, in more detail than in lists: who holds it, which of its amounts are
+//! defaults, and what is wrong with which node.
 
 use super::waiting::Waiting;
 use super::{length, outage};
 use crate::story::StoryEvent;
 use common::reason::{Need, WaitReason};
 
-/// The reason, without the time, which is said in its own line.
+/// The reason, without the expected start, which has a line of its own.
 pub(super) fn sentence(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let mut reason = reason.clone();
     match &mut reason {
@@ -42,7 +42,7 @@ pub(super) fn sentence(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     }
 }
 
-/// What it needs, with what was not asked for marked as such.
+/// What the job needs, with default amounts marked as such.
 fn said(waiting: &Waiting<'_>, need: &Need) -> String {
     let request = &waiting.job.ask.request;
     if request.memory.is_none() && !request.exclusive {

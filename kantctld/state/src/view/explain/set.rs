@@ -1,5 +1,5 @@
-//! Of a component of a set that waits: with whom it starts, and what it can be told to do, which no
-//! component is by itself. Never says why it waits.
+//! Sentences on a waiting component of a set: the components with which it starts, and the commands
+//! that apply to the whole set.
 
 use super::shared::is_fair;
 use crate::life::set::components;
@@ -10,7 +10,7 @@ use common::wire::api::JobView;
 use engine::Snapshot;
 use std::collections::BTreeSet;
 
-/// What is said of a job that waits, where it is a component of a set.
+/// The lines and the advice for a component of a set.
 pub(super) fn told(
     state: &State,
     job: &JobView,
@@ -41,7 +41,7 @@ pub(super) fn told(
     (lines, Some(advice))
 }
 
-/// Where queues share fairly: that its components are in several of them.
+/// With fair sharing, a note that the components are in several queues.
 fn apart(state: &State, job: &JobView, snapshot: &Snapshot) -> Option<String> {
     let components = components(state, job.key).into_iter();
     let waiting = components.filter_map(|key| snapshot.waiting(key));

@@ -1,5 +1,5 @@
-//! What queues that share have to do with a job: what its queue has borrowed, is due, and until
-//! when others leave it alone. Never what quotas forbid: that is a reason of its own.
+//! Sentences on fair sharing: what a job's queue has borrowed, its share, and until when other
+//! queues may not take it back.
 
 use super::length;
 use crate::remembered::State;
@@ -10,13 +10,13 @@ use common::wire::api::{ShareOf, ShareView};
 use engine::Snapshot;
 use engine::fair::{Prospect, gpus_of, prospect};
 
-/// Do queues share fairly here?
+/// Whether fair sharing is on.
 pub(super) fn is_fair(state: &State) -> bool {
     state.settings().is_some_and(|settings| settings.fair_sharing)
 }
 
-/// Of a job that runs: who may have it make way, from when on, and what to do about it. Nothing of
-/// one that nobody may ask.
+/// For a running job: which jobs may preempt it, from when on, and advice. Empty if it cannot be
+/// preempted.
 pub(super) fn running(
     state: &State,
     key: JobKey,
@@ -64,7 +64,7 @@ pub(super) fn running(
     (lines, is_borrowing.then_some(advice))
 }
 
-/// `queue a holds 4 GPUs more than it is owed, 2 of them lent by b: ...`
+/// For example `queue a has borrowed 4 GPUs, lent are 2 by b: ...`.
 fn borrows(view: &ShareView, of: &ShareOf) -> String {
     let lent: Vec<String> = of
         .from
@@ -84,7 +84,7 @@ fn borrows(view: &ShareView, of: &ShareOf) -> String {
     )
 }
 
-/// Of a job that waits for room: what its queue is due, where shares decide.
+/// For a job that waits for room: its queue's share, where shares decide.
 pub(super) fn waiting(
     state: &State,
     key: JobKey,
@@ -108,7 +108,7 @@ pub(super) fn waiting(
     })
 }
 
-/// Thousandths of GPUs as GPUs.
+/// Formats thousandths of GPUs as GPUs.
 fn gpus(milli: u64) -> String {
     match milli % 1000 {
         0 => (milli / 1000).to_string(),

@@ -1,5 +1,5 @@
-//! When a waiting job will start, in one sentence: at about which time, how long that is from now,
-//! and what may make it sooner. Never guesses: where nobody can say, that is said.
+//! The expected start of a waiting job in one sentence: the time, how long that is from now, and
+//! what may make it earlier. An unknown start is reported as unknown.
 
 use super::waiting::Waiting;
 use super::{length, outage};
@@ -8,7 +8,7 @@ use common::job::Phase;
 use common::reason::WaitReason;
 use common::time::Time;
 
-/// When it will start; `None`: the reason says it all.
+/// The expected start; `None` if the reason already answers that.
 pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String> {
     match reason {
         WaitReason::Held
@@ -60,7 +60,7 @@ pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String
     Some(format!("it is expected to start at about {at} (in {length}){sooner}"))
 }
 
-/// The time before which the reason does not let it start.
+/// The time before which the reason keeps the job from starting.
 const fn gate(reason: &WaitReason) -> Option<Time> {
     match reason {
         WaitReason::BeginTime { at } => Some(*at),
@@ -70,7 +70,7 @@ const fn gate(reason: &WaitReason) -> Option<Time> {
     }
 }
 
-/// So many jobs are named.
+/// The maximum number of jobs that are named.
 const NAMED_MAX: usize = 3;
 
 fn unknown(waiting: &Waiting<'_>) -> String {
@@ -78,7 +78,7 @@ fn unknown(waiting: &Waiting<'_>) -> String {
     let endless = running.filter(|job| job.ends_by.is_none() && !job.ending);
     let is_still =
         |key| waiting.state.element(key).is_some_and(|(_, found)| found.phase == Phase::Suspended);
-    // A suspended job has no end that anybody knows, though it may have a time limit.
+    // A suspended job has no known end, even with a time limit.
     let (still, endless): (Vec<JobKey>, Vec<JobKey>) =
         endless.map(|job| job.key).partition(|key| is_still(*key));
     let endless: Vec<String> = endless.iter().map(ToString::to_string).collect();

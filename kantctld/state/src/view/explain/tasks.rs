@@ -1,4 +1,4 @@
-//! What the tasks of an array do, in few lines. Never lists every task: there may be many.
+//! A summary of an array's tasks in few lines, since there may be many tasks.
 
 use crate::job::Record;
 use crate::view::Waits;
@@ -6,7 +6,8 @@ use common::id::JobKey;
 use common::job::Phase;
 use std::collections::BTreeMap;
 
-/// How many tasks wait, run and are over; for what those wait; and of which the rest tells.
+/// The numbers of tasks that wait, run and have ended, the reasons why they wait, and the task to
+/// which the rest of the explanation refers.
 pub(super) fn summary(record: &Record, waits: &Waits, first: JobKey) -> Vec<String> {
     let (mut pending, mut running, mut over) = (0_u32, 0_u32, 0_u32);
     let mut by_reason: BTreeMap<&str, u32> = BTreeMap::new();
@@ -46,7 +47,7 @@ pub(super) fn summary(record: &Record, waits: &Waits, first: JobKey) -> Vec<Stri
     lines
 }
 
-/// What those are that have this reason.
+/// A phrase for the tasks that have this reason.
 fn plain_words(code: &str) -> &'static str {
     match code {
         "JobHeldUser" => "held",

@@ -1,5 +1,5 @@
-//! A job that waits: what came before, the first thing in its way, its place, its priority, and
-//! when it will start. Never says what to do; `advice` does.
+//! Sentences on a waiting job: its past, the first reason why it waits, its place, its priority,
+//! and its expected start. Advice is in `advice`.
 
 use super::living::why;
 use super::{advice, elastic, length, sentence, shared, start};
@@ -13,14 +13,14 @@ use common::time::Time;
 use common::wire::api::JobView;
 use engine::{Forecast, Snapshot, WaitingJob};
 
-/// What is known of a waiting job.
+/// The facts about a waiting job.
 pub(super) struct Waiting<'a> {
     pub state: &'a State,
     pub job: &'a JobView,
     pub snapshot: &'a Snapshot,
     pub now: Time,
     pub forecast: Forecast,
-    /// The first thing in its way; what is for ever comes before all else.
+    /// The first reason why it waits. A reason that holds forever takes precedence.
     pub reason: Option<WaitReason>,
 }
 
@@ -42,13 +42,13 @@ impl<'a> Waiting<'a> {
         Self { state, job, snapshot, now, forecast, reason }
     }
 
-    /// When it starts, if anybody can say.
+    /// The expected start; `None` if it is unknown.
     pub const fn expected_at(&self) -> Option<Time> {
         if self.forecast.bounded { None } else { self.forecast.expected_at }
     }
 
-    /// The deadline that it will miss, unless something ends before its time limit. `None` too
-    /// where nobody knows when there will be room.
+    /// The deadline that it will miss unless jobs end before their time limits. `None` too if it is
+    /// unknown when there will be room.
     pub fn will_miss(&self) -> Option<Time> {
         let is_out = |reason: &WaitReason| {
             reason.is_for_ever()
@@ -66,7 +66,7 @@ impl<'a> Waiting<'a> {
         is_late.then_some(deadline)
     }
 
-    /// Is it the end of other jobs that it waits for?
+    /// Whether it waits for other jobs to end.
     pub const fn waits_for_jobs(&self) -> bool {
         matches!(
             self.reason,
@@ -80,7 +80,7 @@ impl<'a> Waiting<'a> {
         )
     }
 
-    /// Started later, it would run beyond its deadline.
+    /// The latest start with which it ends by its deadline.
     pub fn latest_start(&self) -> Option<Time> {
         let (deadline, limit) = (self.job.ask.deadline?, self.job.ask.time_limit?);
         deadline.0.checked_sub(limit.0).map(Time)
@@ -94,13 +94,13 @@ impl<'a> Waiting<'a> {
         Some(snapshot)
     }
 
-    /// When it would start if it had no deadline.
+    /// The expected start if it had no deadline.
     pub fn without_deadline(&self) -> Option<Time> {
         let forecast = engine::forecast(&self.undated()?, self.now, self.job.key);
         forecast.expected_at.filter(|_| !forecast.bounded)
     }
 
-    /// What else keeps it from starting now, were it not for its deadline.
+    /// What else keeps it from starting now, apart from its deadline.
     fn beside_deadline(&self) -> Option<String> {
         let mut snapshot = self.undated()?;
         snapshot.settle(self.now);
@@ -113,12 +113,13 @@ impl<'a> Waiting<'a> {
         Some(format!("without its deadline it would wait all the same: {reason}"))
     }
 
-    /// May only an operator let it go?
+    /// Whether only an operator can release it.
     pub fn is_held_by_operator(&self) -> bool {
         self.state.element(self.job.key).is_some_and(|(_, element)| element.held_by_operator)
     }
 
-    /// Why it could not run if it was let go: it is larger than what there is, or than a bound.
+    /// The reason why it could never run even if it was released: it exceeds the cluster or a
+    /// limit.
     pub fn never(&self) -> Option<WaitReason> {
         let ask = &self.job.ask;
         let queue = self.state.queue(ask.queue.as_ref()?)?;
@@ -165,7 +166,8 @@ impl<'a> Waiting<'a> {
         (lines, Some(advice::advice(self, reason)))
     }
 
-    /// When the job starts for which something is kept, and why this one cannot go before.
+    /// The expected start of the job for which nodes are kept, and why this one cannot start
+    /// before.
     fn kept_for(&self, next: JobKey) -> Option<String> {
         let starts = engine::forecast(self.snapshot, self.now, next);
         let at = starts.expected_at.filter(|at| !starts.bounded && *at > self.now)?;
@@ -183,7 +185,7 @@ impl<'a> Waiting<'a> {
         Some(format!("job {next} is expected to start at about {at} (in {length}){would}"))
     }
 
-    /// What it has been through.
+    /// Its last attempt, and the reason why that ended.
     fn past(&self) -> Option<String> {
         let (_, element) = self.state.element(self.job.key)?;
         if self.job.attempt == 0 {
@@ -215,8 +217,8 @@ impl<'a> Waiting<'a> {
         )
     }
 
-    /// Its place among those that may start as soon as there is room: held jobs and those whose
-    /// time has not come stand in no line.
+    /// Its place among the jobs that may start as soon as there is room. Held jobs and those whose
+    /// time has not come have no place.
     fn place(&self) -> Option<String> {
         let position = engine::position(self.snapshot, self.now, self.job.key)?;
         let now = self.now;
@@ -237,7 +239,7 @@ impl<'a> Waiting<'a> {
         })
     }
 
-    /// What its priority is made of, where jobs go by that.
+    /// The parts of its priority, in queues with multifactor priority.
     fn priority(&self) -> Option<String> {
         let queue = self.state.queue(self.job.ask.queue.as_ref()?)?;
         if queue.order != Order::Multifactor {

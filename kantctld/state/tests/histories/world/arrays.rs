@@ -1,4 +1,4 @@
-//! Parts of arrays, steered as the leader divides them, and as it never would.
+//! Commands to parts of arrays, divided like the leader does it, and otherwise.
 
 use super::World;
 use super::things::{actor, pick};
@@ -10,7 +10,7 @@ use state::job::{Element, Record};
 use state::{Command, SomeTasks, Steering};
 
 impl World {
-    /// Some tasks of an array, now and then of what is none.
+    /// A command to some tasks of an array; sometimes to a job that is no array.
     pub(super) fn steer_tasks(
         &mut self,
         which: u8,
@@ -22,7 +22,7 @@ impl World {
         let is_held: fn(&Element) -> bool = |task| task.held;
         let is_any: fn(&Element) -> bool = |_| true;
         let has = |is_meant| part < 160 && self.array(which, is_meant).is_some();
-        // Few arrays have such tasks.
+        // Few arrays have such tasks, so these come first.
         let how = match part % 8 {
             _ if has(is_suspended) => Steering::Resume,
             _ if has(is_running) => Steering::Suspend,
@@ -33,7 +33,7 @@ impl World {
             _ => Steering::Requeue,
         };
         let (is_meant, user) = match how {
-            // Only operators may.
+            // Only operators may do this.
             Steering::Suspend => (is_running, user & !3),
             Steering::Resume => (is_suspended, user & !3),
             Steering::Release => (is_held, user),
@@ -48,7 +48,7 @@ impl World {
         self.apply(Command::SteerTasks { actor: actor(user), tasks, how })
     }
 
-    /// An array with a task that is so.
+    /// An array with a task for which the predicate holds.
     fn array(&self, which: u8, is_so: fn(&Element) -> bool) -> Option<JobId> {
         let is_meant =
             |job: &&Record| job.spec.ask.array.is_some() && job.elements.values().any(is_so);

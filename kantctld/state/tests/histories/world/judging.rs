@@ -1,5 +1,5 @@
-//! Applies commands and judges every answer: the state's own judge, and what a client, a node and
-//! an accountant would notice. Never mends anything.
+//! Applies commands and judges every answer: by the state's own judge, and by what a client, a node
+//! and accounting would notice.
 
 use super::World;
 use common::id::{Attempt, AttemptId, JobKey, NodeName};
@@ -27,7 +27,7 @@ impl World {
 
     /// Applies a command and judges the answer.
     pub(super) fn apply(&mut self, command: Command) -> Result<(), TestCaseError> {
-        // Every seventh stamp is of a leader whose clock is behind.
+        // Every seventh stamp is from a leader whose clock is behind.
         let behind = Span::from_seconds(if self.log.len() % 7 == 6 { 100 } else { 0 });
         let stamped = Stamped { at: self.now - behind, command };
         let before = self.all_wishes();
@@ -38,7 +38,7 @@ impl World {
         self.remember(&stamped.command, &events)?;
         self.log.push(stamped);
         self.untold.extend(events);
-        // Now and then several answers at once, as a busy controller has them.
+        // Sometimes several answers are processed at once, as in a busy controller.
         if !self.log.len().is_multiple_of(3) {
             self.keep()?;
         }
@@ -47,7 +47,7 @@ impl World {
         self.check_usage()
     }
 
-    /// The kept snapshot is the one made from nothing.
+    /// Checks that the updated snapshot equals a new one.
     pub(super) fn keep(&mut self) -> Result<(), TestCaseError> {
         let told = std::mem::take(&mut self.untold);
         let mut by_parts = self.keeper.clone();
@@ -82,7 +82,7 @@ impl World {
                     let is_gone = *repeated && self.forgotten.contains(job);
                     prop_assert!(set.is_some() || is_gone);
                     prop_assert!(!repeated || events.len() == 1);
-                    // It is known by the first of them.
+                    // A set is known by its first job.
                     if is_gone || set.is_some_and(|set| set.first == *job) {
                         let request = (owner.uid, request_key.clone());
                         let before = self.acknowledged.insert(request, *job);
@@ -119,8 +119,8 @@ impl World {
         {
             seen.insert(format!("SteerTasks {how:?}"));
         }
-        // A request may be forgotten before its job; then its answer is given anew. That of a job
-        // that is forgotten goes with a later submission too.
+        // A request may be forgotten before its job, and is then accepted as a new one. The request
+        // of a forgotten job may also be dropped by a later submission.
         let (state, forgotten) = (&self.state, &self.forgotten);
         let forgets = matches!(command, Command::ForgetDone);
         self.acknowledged.retain(|(uid, key), job| {
@@ -129,13 +129,14 @@ impl World {
         Ok(())
     }
 
-    /// What each node is to run.
+    /// The desired state of each node.
     fn all_wishes(&self) -> BTreeMap<NodeName, Vec<DesiredStep>> {
         let names = self.state.nodes().map(|(name, _)| name);
         names.map(|name| (name.clone(), desired_for(&self.state, name))).collect()
     }
 
-    /// Whose wishes are others than before is named by an event: nobody else would tell it so.
+    /// Checks that events name every node whose desired state changed: otherwise it would not be
+    /// notified.
     fn check_touched(
         &self,
         before: &BTreeMap<NodeName, Vec<DesiredStep>>,
@@ -150,7 +151,7 @@ impl World {
         Ok(())
     }
 
-    /// Whatever was acknowledged is there, and is known by its request.
+    /// Every acknowledged submission exists, and its request is known.
     fn check_submissions(&self) -> Result<(), TestCaseError> {
         for ((uid, key), job) in &self.acknowledged {
             let is_there = self.state.job(*job).is_some() || self.forgotten.contains(job);
@@ -160,7 +161,7 @@ impl World {
         Ok(())
     }
 
-    /// No job is wanted in two attempts, by any two nodes.
+    /// No job is wanted in two attempts at the same time.
     fn check_single_attempts(&self) -> Result<(), TestCaseError> {
         let mut wanted: BTreeMap<JobKey, Attempt> = BTreeMap::new();
         for (name, _) in self.state.nodes() {
@@ -172,7 +173,7 @@ impl World {
         Ok(())
     }
 
-    /// Adds up what a share kept from others, in the plainest way.
+    /// Adds up what a share kept from others, in the simplest way.
     fn tally(&mut self, id: AttemptId, node: &NodeName) {
         let began = self.given.get(&id);
         let began = began.and_then(|(since, all)| Some((since, all.on(node)?)));
@@ -186,7 +187,7 @@ impl World {
         self.hours += milliseconds / 3_600_000 + 2;
     }
 
-    /// No history is as long as usage is kept, so all of it is there.
+    /// A history is shorter than the time for which usage is kept, so all usage is still there.
     fn check_usage(&self) -> Result<(), TestCaseError> {
         let all = || self.state.usage().iter().flat_map(|(_, hours)| hours.values());
         let cpu: u64 = all().map(|used| used.cpu_milliseconds).sum();

@@ -1,5 +1,4 @@
-//! What nodes say: how their shares go on, and their Hellos, true and false.
-//! Never starts anything.
+//! Messages of nodes: progress of their shares, and Hello messages, true and false.
 
 use super::World;
 use super::things::{inventory, node, pick, step_phase};
@@ -10,7 +9,7 @@ use state::Command;
 use state::job::SharePhase;
 
 impl World {
-    /// A share that lives takes its next step.
+    /// A share makes its next step.
     pub(super) fn progress(&mut self, which: u8, how: u8) -> Result<(), TestCaseError> {
         let ledger = self.state.ledger();
         let shares: Vec<(NodeName, AttemptId)> = ledger
@@ -30,7 +29,7 @@ impl World {
         self.apply(Command::ReportSteps { node, steps })
     }
 
-    /// A Hello: truthful, forgetful, lying, after a reboot, changed, or from another machine.
+    /// A Hello: true, incomplete, false, after a reboot, changed, or from another machine.
     pub(super) fn register(&mut self, which: u8, how: u8) -> Result<(), TestCaseError> {
         let name = node(which);
         let holders: Vec<AttemptId> = self.state.ledger().holders(&name).collect();

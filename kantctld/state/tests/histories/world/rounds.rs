@@ -1,5 +1,5 @@
-//! Rounds: the engine's, nonsense, and starts and preemptions that look right and are not the
-//! engine's. Never reports for a node.
+//! Rounds: the engine's own, nonsense, and plausible starts and preemptions that are not the
+//! engine's.
 
 use super::World;
 use super::things::step_phase;
@@ -31,7 +31,8 @@ impl World {
         Ok(())
     }
 
-    /// What was kept decides as what is made anew, and says the same of those that wait.
+    /// Checks that the updated snapshot and a new one lead to the same decisions and the same
+    /// reasons.
     fn same_round_from_nothing(&self, kept: &Snapshot, round: &Round) -> Result<(), TestCaseError> {
         let mut fresh = snapshot(&self.state);
         fresh.settle(self.now);
@@ -47,7 +48,7 @@ impl World {
         Ok(())
     }
 
-    /// Enacts what was decided, and keeps it: it may come again.
+    /// Applies the decisions and keeps them, so that they may be applied again.
     pub(super) fn enact(&mut self) -> Result<(), TestCaseError> {
         match self.decided.clone() {
             Some(command) => self.apply(command),
@@ -87,7 +88,7 @@ impl World {
         })
     }
 
-    /// Jobs are placed one beside the other by first fit, without a thought for order or policy.
+    /// Places several jobs side by side by first fit, regardless of order and policy.
     pub(super) fn place(&mut self, job: u8, at: u8, how: u8) -> Result<(), TestCaseError> {
         let waiting: Vec<JobKey> = self.in_phase(|phase| phase == Phase::Pending);
         let count = usize::from(how % 3) + 1;
@@ -110,7 +111,7 @@ impl World {
         })
     }
 
-    /// All components of a set that waits, one beside the other.
+    /// Places all components of a waiting set side by side.
     pub(super) fn place_set(&mut self, at: u8, how: u8) -> Result<(), TestCaseError> {
         let waiting = self.in_phase(|phase| phase == Phase::Pending);
         let sets = waiting.iter().filter_map(|key| self.state.job(key.job)?.set);
@@ -132,7 +133,7 @@ impl World {
         })
     }
 
-    /// A start on the first nodes from `at` on; with a mistake now and then.
+    /// A start on the first nodes from `at` on; sometimes with a mistake.
     fn first_fit(
         &self,
         key: JobKey,
@@ -142,7 +143,7 @@ impl World {
     ) -> Option<RoundStart> {
         let (record, element) = self.state.element(key)?;
         let request = &record.spec.ask.request;
-        // One that is content with less has its tasks on nodes of their own.
+        // An elastic job has its tasks on separate nodes.
         let many = request.tasks_min.map_or(1, |least| least.0 + 1);
         let nodes = request.nodes.map_or(many, |nodes| nodes.0);
         let tasks = if how % 8 < 6 { request.tasks } else { request.tasks_min.unwrap_or(Tasks(1)) };
@@ -182,7 +183,7 @@ impl World {
         Some(RoundStart { id, allocation, group: None })
     }
 
-    /// One that lives yields to one that waits; or anybody to anybody.
+    /// Preempts a running job for a waiting one, or any job for any other.
     pub(super) fn preempt(&mut self, victim: u8, by: u8, how: u8) -> Result<(), TestCaseError> {
         let any: Vec<JobKey> = self.state.live().collect();
         let (holding, waiting) = match how % 8 {
@@ -205,7 +206,7 @@ impl World {
         let mode = if how < 180 { VictimMode::Requeue } else { VictimMode::Cancel };
         let moves = preempted.why == PreemptReason::Move;
         let to = self.state.nodes().take(usize::from(moves)).map(|(name, _)| name.clone());
-        // All of it, or its last nodes.
+        // The whole job, or its last nodes.
         let keeps = Nodes(u32::from(how / 5 % 3));
         let shrinks = vec![RoundShrink { id, preempted, keeps }];
         let preempts = vec![RoundPreempt { id, preempted, mode, to: to.collect() }];
@@ -217,9 +218,9 @@ impl World {
         self.apply(Command::EnactRound { preempts, shrinks, starts: vec![], grows: vec![] })
     }
 
-    /// A gang that is content with less gets going, if it has room, and is to give nodes up.
+    /// Starts an elastic gang if there is room, and shrinks it.
     pub(super) fn press(&mut self, at: u8, by: u8, how: u8) -> Result<(), TestCaseError> {
-        // By its shape it asks for 2 to 4 tasks.
+        // This shape asks for 2 to 4 tasks.
         let asks = self.submission(12, how);
         self.submissions.push(asks.clone());
         self.apply(asks)?;
@@ -247,8 +248,7 @@ impl World {
         })
     }
 
-    /// One that takes more runs on one node, and is given others: as it should be, or with a
-    /// mistake.
+    /// Starts a growing job on one node and gives it more nodes, correctly or with a mistake.
     pub(super) fn swell(&mut self, at: u8, how: u8, more: u8) -> Result<(), TestCaseError> {
         let growers = self.in_phase(|phase| phase == Phase::Running);
         let grows = |key: &JobKey| {
@@ -260,7 +260,7 @@ impl World {
         let key = match known {
             Some(key) => key,
             None => {
-                // 12: two to four tasks; and it grows.
+                // Shape 12 asks for two to four tasks; this variant grows.
                 let asks = self.submission(28 + 32 * (how % 2), how);
                 self.submissions.push(asks.clone());
                 self.apply(asks)?;
@@ -291,7 +291,7 @@ impl World {
         let grows = vec![RoundGrow { id, shares: shares.collect() }];
         let (preempts, shrinks, starts) = (Vec::new(), Vec::new(), Vec::new());
         self.apply(Command::EnactRound { preempts, shrinks, starts, grows })?;
-        // What joins runs at once, now and then.
+        // Sometimes the joining nodes run it at once.
         for next in 1..=count {
             if how % 4 < 2 {
                 let steps = vec![StepStatus { id, phase: step_phase(1 + how % 2) }];
@@ -302,7 +302,8 @@ impl World {
         Ok(())
     }
 
-    /// So many tasks on this node, of one free CPU each; or what is not free.
+    /// A share of this number of tasks on this node with one free CPU each, or with CPUs that are
+    /// not free.
     fn free_share(&self, at: u8, tasks: Tasks, how: u8) -> Option<Share> {
         let name = node(at);
         let there = &self.state.node(&name)?.inventory;

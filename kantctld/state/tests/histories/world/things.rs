@@ -1,5 +1,4 @@
-//! What histories are made of: settings, nodes, people, jobs, and what nodes could say.
-//! Never plays anything.
+//! The material of histories: settings, nodes, users, jobs, and possible reports of nodes.
 
 use common::account::Account;
 use common::cpuset::CpuSet;
@@ -24,9 +23,9 @@ pub fn node(which: u8) -> NodeName {
     NodeName::new(NODES[usize::from(which) % NODES.len()]).unwrap()
 }
 
-/// Queue `main` is everybody's and shares GPUs; `more`, which comes and goes, is below `staff`, and
-/// that is for some. Bounds on what a user has remembered are the usual ones, or so tight that few
-/// jobs meet them.
+/// Queue `main` is open to all and shares GPUs. `more`, which comes and goes, is below `staff`,
+/// which is open to some users only. The limits of users are the defaults, or so tight that few
+/// jobs fit.
 pub fn settings(more_queues: bool, bounds: u8) -> Settings {
     let queue = |name: &str, default| Queue {
         default,
@@ -69,7 +68,7 @@ pub fn settings(more_queues: bool, bounds: u8) -> Settings {
 fn user_bounds(which: u8) -> UserBounds {
     match which % 3 {
         0 => UserBounds::default(),
-        // A sixteenth is for jobs that are done: two texts, or none.
+        // Finished jobs may use a sixteenth: two texts, or none.
         1 => UserBounds { text: Bytes(16 * 40), done_tasks: 8 },
         _ => UserBounds { text: Bytes(60), done_tasks: 3 },
     }
@@ -119,8 +118,8 @@ pub fn actor(user: u8) -> Actor {
     }
 }
 
-/// Shapes of jobs: plain, several nodes, GPUs, parts of them, arrays, whole nodes, held, no
-/// requeue, elastic, with deadlines, bookings and accounts, too large.
+/// Shapes of jobs: single, on several nodes, with GPUs, with parts of them, arrays, whole nodes,
+/// held, without requeue, elastic, with deadlines, reservations and accounts, and too large.
 pub fn ask(shape: u8, now: Time) -> Ask {
     let mut ask = Ask::default();
     let request = &mut ask.request;
@@ -145,12 +144,12 @@ pub fn ask(shape: u8, now: Time) -> Ask {
         }
         12 => {
             (request.tasks, request.tasks_min) = (Tasks(4), Some(Tasks(2)));
-            // Most take more while they run.
+            // Most of them grow.
             request.grow = !(shape / 16).is_multiple_of(4);
             ask.launch = if shape % 32 < 16 { Launch::PerNode } else { Launch::Once };
         }
         13 | 14 => {
-            // Some are asked for too late.
+            // Some come too late.
             ask.time_limit = Some(Span::from_minutes(5));
             ask.deadline = Some(now + Span::from_minutes(4 + u64::from(shape / 16)));
         }
@@ -167,7 +166,7 @@ pub fn ask(shape: u8, now: Time) -> Ask {
         ask.queue = QueueName::new("more").ok();
     }
     ask.dependency = match shape % 29 {
-        // Ids that may be given or not, over or not, arrays or not.
+        // The ids may be unknown or known, of finished jobs or not, of arrays or not.
         1 => "singleton".parse().ok(),
         2 => format!("after:{}", shape / 29).parse().ok(),
         3 => format!("afterany:{}:2", shape / 29).parse().ok(),
@@ -192,7 +191,7 @@ pub fn reservation_name(which: u8) -> ReservationName {
     ReservationName::new(format!("r{}", which % 3)).unwrap()
 }
 
-/// Any phase a node could name.
+/// Any phase that a node could report.
 pub fn step_phase(which: u8) -> StepPhase {
     let (cause, code) = match usize::from(which) % PHASES {
         0 => return StepPhase::Preparing,
@@ -217,7 +216,7 @@ pub fn step_phase(which: u8) -> StepPhase {
     }))
 }
 
-/// One of them, if there are any.
+/// One of the items, if there are any.
 pub fn pick<T: Clone>(from: &[T], which: u8) -> Option<T> {
     (!from.is_empty()).then(|| from[usize::from(which) % from.len()].clone())
 }
