@@ -7,9 +7,9 @@
 //! Knobs: `preemption.by_priority` and `preemption.preemptible` of a queue, `preemptible` of a QoS,
 //! `--preemptible` and `--no-preemptible` of a job.
 //!
-//! Example. Nodes a and b have 8 GPUs each; queue q preempts by priority. Job 1 of QoS low runs on
-//! a since minute 10, job 2 of QoS low on b since minute 20, both preemptible. At minute 30 job 3
-//! of QoS high asks for 8 GPUs: job 2 is stopped, which loses 10 minutes of 8 GPUs and not 20. If
+//! Example. Nodes a and b have 8 GPUs each; queue q preempts by priority. Job 1 of QoS low has run
+//! on a since minute 10, job 2 of QoS low on b since minute 20, both preemptible. At minute 30 job
+//! 3 of QoS high asks for 8 GPUs: job 2 is stopped, which loses 10 minutes of 8 GPUs and not 20. If
 //! job 3 had QoS low, it would wait.
 
 use super::{Asker, Tier};

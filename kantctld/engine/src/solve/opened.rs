@@ -8,9 +8,9 @@ use common::time::Time;
 use std::sync::Arc;
 
 /// The same cluster without bounds on moves: neither on their number per hour, nor on what a job
-/// loses. A job that is not preemptible, is protected, or has a deadline stays where it is.
-/// `again`: the running jobs as they would wait if they were stopped; `key`: the job that room is
-/// searched for, for which others move even if it is not preemptible itself.
+/// loses. A job that is not preemptible, is protected, or has a deadline or a reservation stays
+/// where it is. `again`: the running jobs as they would wait if they were stopped; `key`: the job
+/// that room is searched for, for which others move even if it is not preemptible itself.
 #[must_use]
 pub fn opened(
     snapshot: &Snapshot,
