@@ -23,8 +23,8 @@ use std::sync::Arc;
 const STARTS_MAX: u32 = 3;
 /// After this many refused places that others would have had to leave, too.
 const ROOMS_MAX: u32 = 2;
-/// At most this many pairs of job and node are checked before a plan. Beyond that, the plan's own
-/// counts apply.
+/// At most this many pairs of job class and node are checked before a plan. Beyond that, the plan's
+/// own counts apply.
 const LOOKS_MAX: usize = 1_000_000;
 
 /// The refusals so far in this round.
@@ -64,8 +64,9 @@ impl Bars {
         *self.rooms.entry(job).or_default() += 1;
     }
 
-    /// Notes that a job could not start on these nodes or anywhere else. Every node that seems free
-    /// to the plan becomes suspect, and after a second refusal the job avoids all of them.
+    /// Notes that a job could not start on these nodes or anywhere else. Nodes that seem free to
+    /// the plan and that the desk rejects become suspect. After a second refusal the job avoids all
+    /// nodes that seem free.
     pub fn no_start(
         &mut self,
         (desk, view): (&Desk<'_>, &View<'_>),
@@ -99,7 +100,7 @@ impl Bars {
             let mut nodes = self.nodes.get(&job.key).cloned().unwrap_or_default();
             let class = (*shape, desk.ends_by(job.time_limit));
             let looks = known.len().saturating_mul(self.suspects.len());
-            // A job is never excluded from nodes that are reserved for it.
+            // Suspects do not bar a job that has nodes reserved.
             let is_bound = looks < LOOKS_MAX && !desk.is_promised(job.key);
             if let Some(board) = board.as_ref().filter(|_| is_bound) {
                 let refused = || self.refused(desk, board, (*at, job, *shape));

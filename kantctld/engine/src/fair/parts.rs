@@ -110,7 +110,8 @@ fn sizes(world: &World, only: Option<&Vec<NodeAt>>) -> Vec<(u32, u32)> {
 }
 
 /// The number of nodes for a job that asks for whole nodes but for no number of them: as many as it
-/// needs of the largest. `None` for an elastic job, which is counted task by task.
+/// needs of the largest. `None` for an elastic job, which is counted task by task, or without
+/// nodes.
 fn fewest_nodes(demand: &Demand<'_>, whole: &[(u32, u32)]) -> Option<Nodes> {
     let request = demand.request;
     if whole.is_empty() || request.tasks_min.is_some() {
