@@ -157,9 +157,9 @@ fn one(board: &mut Board<'_>, task: TaskAt, nodes: &Tiers, may_start: bool) -> b
     true
 }
 
-/// The sets of nodes to try, best first: from the tightest level to the required one, the fullest
-/// first at each level; all nodes if no level is required. In a domain wider than the preferred
-/// level, the parts with most room come first.
+/// The sets of nodes to try, best first: from the preferred level (or the tightest) up to the
+/// required one, the fullest first at each level; last all nodes if no level is required. In a
+/// domain wider than the preferred level, the parts with most room come first.
 fn domains(
     board: &Board<'_>,
     job: JobAt,
