@@ -1,9 +1,9 @@
-//! The judge: is what a round came to allowed, and does it fit together? It goes by the snapshot's
-//! jobs, nodes and policy alone. Never shares code with what it judges, and never judges taste:
-//! any place that the request allows is right.
+//! The judge: a check that every decision of a round is allowed and that all of them fit together.
+//! It uses only the snapshot's jobs, nodes and policy, and shares no code with what it checks. It
+//! does not rate decisions: any place that the request allows is right.
 //!
-//! Where it cannot know better it believes the round: a promise may slip when it depends on
-//! something that the snapshot does not show.
+//! Where the snapshot is not enough to decide, the judge accepts the round: a promise may become
+//! later when it depends on something that the snapshot does not show.
 
 mod asked;
 mod bounds;
@@ -38,12 +38,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// One thing that is wrong with a round.
+/// One fault of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The job it is about.
     pub key: JobKey,
-    /// What is wrong, as the rest of a sentence that begins with the job.
+    /// The fault, as the rest of a sentence that begins with the job.
     pub message: String,
 }
 
@@ -53,7 +52,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// All that is wrong with a round; empty if nothing is. Takes as long as there are jobs.
+/// All faults of a round. The time it takes grows with the number of jobs.
 #[must_use]
 pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
     let mut judge = Judge::new(snapshot, now);
@@ -67,10 +66,10 @@ pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
     judge.violations
 }
 
-/// What is wrong with the decisions, each by itself and all together; not whether they are in
-/// order, nor what the others were told. Free where there are none; else it looks at the nodes they
-/// speak of. Who runs on those nodes it takes from the snapshot's index of nodes, and what all that
-/// runs holds from sums that the judge keeps; [`check`] relies on neither.
+/// The faults of the decisions, each by itself and all together, without their order and without
+/// the other jobs' wait reasons. Costs nothing without decisions; otherwise it looks only at nodes
+/// that they concern. It takes the jobs on those nodes from the snapshot's index, and what all
+/// running jobs hold from the judge's ledger; [`check`] relies on neither.
 #[must_use]
 pub fn check_decisions(snapshot: &Snapshot, now: Time, decisions: &[Decision]) -> Vec<Violation> {
     let mut judge = Judge::new(snapshot, now);
@@ -79,8 +78,8 @@ pub fn check_decisions(snapshot: &Snapshot, now: Time, decisions: &[Decision]) -
     judge.violations
 }
 
-/// What is wrong with moves that nobody decided yet: who moves, whether everybody has a place then,
-/// and whether the room is there that they move for.
+/// The faults of moves that are only proposed: which jobs move, whether all of them have a place,
+/// and whether there is room for the job that they move for.
 #[must_use]
 pub(crate) fn check_moves(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
     let mut judge = Judge::new(snapshot, now);
@@ -92,24 +91,23 @@ pub(crate) fn check_moves(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<
 struct Judge<'a> {
     snapshot: &'a Snapshot,
     now: Time,
-    /// Does it look at all nodes and all that runs, or at what decisions speak of?
+    /// Whether it looks at all nodes and running jobs, or only at those that decisions concern.
     sees_all: bool,
     queues: BTreeMap<&'a QueueName, &'a Queue>,
-    /// Zones that some queue keeps for its services.
+    /// Zones that some queue reserves for its services.
     zones: BTreeSet<&'a ZoneName>,
     started: BTreeSet<JobKey>,
-    /// Of those, who does after somebody has yielded.
+    /// Those of them that start after the first preemption.
     starts_behind: BTreeSet<JobKey>,
     granted: BTreeMap<JobKey, &'a Allocation>,
     arrays: BTreeMap<JobId, u32>,
-    /// What is left on the nodes met so far.
+    /// What is left on the nodes seen so far.
     left: BTreeMap<NodeName, Left>,
     bounds: Bounds<'a>,
-    /// Of a fair tree, what queues are due, once somebody asked.
+    /// What queues are entitled to under fair sharing, computed when first needed.
     dues: Option<fair::Dues>,
-    /// How many are moved.
+    /// The number of jobs moved.
     moved: u64,
-    /// The job being judged.
     key: JobKey,
     violations: Vec<Violation>,
 }
@@ -199,7 +197,7 @@ impl<'a> Judge<'a> {
         faults.into_iter().for_each(|fault| self.fault(fault));
     }
 
-    /// Takes what runs off the nodes that decisions speak of, and counts it for bounds.
+    /// Subtracts what running jobs hold from all nodes, and counts it for bounds.
     fn see_what_runs(&mut self) {
         for node in self.snapshot.nodes() {
             self.left.insert(node.name.clone(), Left::whole(node));
@@ -219,7 +217,7 @@ impl<'a> Judge<'a> {
         self.bounds.capacity(&capacity);
     }
 
-    /// The same, of the nodes and arrays of these decisions alone.
+    /// The same, only for the nodes and arrays of these decisions.
     fn see_what_they_speak_of(&mut self, decisions: &[Decision]) {
         self.bounds.go_by(&self.snapshot.ledger);
         for decision in decisions {
@@ -254,7 +252,7 @@ impl<'a> Judge<'a> {
         self.left.insert(name.clone(), left);
     }
 
-    /// Components of one job start together, or none.
+    /// All components of a job start together, or none.
     fn together(&mut self) {
         let groups: BTreeSet<JobKey> = self
             .started
@@ -276,7 +274,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Every job starts, or is told why it does not.
+    /// Every waiting job starts or has a wait reason, and none waits for itself.
     fn nobody_is_forgotten(&mut self, round: &Round) {
         let of = |job: &&Arc<WaitingJob>| {
             !self.started.contains(&job.key) && !round.waits.knows(self.snapshot, job.key)

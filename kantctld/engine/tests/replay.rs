@@ -1,7 +1,7 @@
-//! Replays the saved snapshots of tests/snapshots: each gives the round saved with it, and the
-//! judge has no complaint. Never makes a snapshot.
+//! Replay of the saved snapshots in tests/snapshots: each gives the round saved with it, and the
+//! judge finds no fault.
 //!
-//! After a wanted change of policy, `KANT_BLESS=1 cargo test -p engine --test replay` writes the
+//! After an intended change of policy, `KANT_BLESS=1 cargo test -p engine --test replay` writes the
 //! new rounds; read the difference before you commit it.
 
 use common::time::Time;
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Serialize, Deserialize)]
 struct Saved {
-    /// What this is, and what to see in it.
+    /// What this is, and what to look for.
     about: String,
     /// The time of the round.
     now: Time,
     snapshot: Snapshot,
-    /// What the round came to.
+    /// The expected round.
     round: Round,
 }
 
@@ -54,7 +54,7 @@ fn saved_snapshots_give_the_rounds_saved_with_them() {
     }
 }
 
-/// JSON with one line for each node, job and decision: short enough to read, long enough to diff.
+/// JSON with one line for each node, job and decision, so that differences are readable.
 fn layout(value: &Value, depth: usize) -> String {
     let indent = "  ".repeat(depth + 1);
     let lines: Vec<String> = match value {

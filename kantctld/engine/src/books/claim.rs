@@ -1,48 +1,48 @@
-//! What one job holds or asks for, as far as quotas and limits count it. Never says on which nodes.
+//! The claim of one job: what it holds or asks for, as far as quotas and limits count it. Nodes are
+//! not part of it.
 //!
-//! Source: Slurm, "Resource Limits": jobs, TRES and run-minutes are what limits count; Kant
-//! (arXiv 2510.01256), section 3.2.1: quota by type of GPU.
+//! Source: Slurm, "Resource Limits": jobs, TRES and run-minutes are what limits count; Kant (arXiv
+//! 2510.01256), section 3.2.1: quota by type of GPU.
 //! Reads: numbers it is given. Knobs: none.
 //!
-//! Names become numbers once, in [`super::Books::party`] and [`super::Books::kind`], so that a
-//! check compares no texts and allocates nothing.
+//! Names are turned into numbers once, in [`super::Books::party`] and [`super::Books::kind`], so
+//! that a check compares no strings and allocates nothing.
 //!
-//! Example, two nodes. Job 1 runs with 8 h100: its claim says 8 GPUs, and 8 of the kind h100.
-//! Job 2 waits for 8 GPUs, h100 or a100: until nodes are chosen, its claim says 8 GPUs and no kind.
-//! Job 3 has half an h100: it claims half a GPU and half an h100, not a whole one.
+//! Example, two nodes. Job 1 runs with 8 h100: its claim is 8 GPUs, and 8 of the kind h100. Job 2
+//! waits for 8 GPUs, h100 or a100: until nodes are chosen, its claim is 8 GPUs and no kind. Job 3
+//! has half an h100: it claims half a GPU and half an h100, not a whole one.
 
 use super::tree::QueueIndex;
 use common::id::Uid;
 use common::unit::{Bytes, Cpus, GpuMilli};
 
-/// An account's number in the books.
+/// The number of an account in the books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountIndex(pub usize);
 
-/// A QoS's place among the names of all QoS, in order.
+/// The index of a QoS in the sorted names of all QoS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QosIndex(pub usize);
 
-/// A kind's place among the kinds of GPU that quotas speak of, in order.
+/// The index of a kind in the sorted kinds of GPU that quotas name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KindIndex(pub usize);
 
-/// Whom a claim is counted for.
+/// The queue, user, account and QoS that a claim is counted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Party {
-    /// The queue; `None`: it is no longer configured, and bounds nobody.
+    /// `None`: the queue is no longer configured and has no bounds.
     pub queue: Option<QueueIndex>,
     pub user: Uid,
-    /// The account, where one was named.
+    /// The account, if one was given.
     pub account: Option<AccountIndex>,
-    /// The QoS; `None`: none was named, or it is no longer configured.
+    /// `None`: no QoS was given, or it is no longer configured.
     pub qos: Option<QosIndex>,
 }
 
 /// What one job holds or asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Whom it is counted for.
     pub who: Party,
     /// Running jobs: 1, or 0 for what a running job asks for in addition.
     pub jobs: u32,
@@ -66,8 +66,8 @@ impl Claim {
         }
     }
 
-    /// So much of GPUs more. The kind is `None` where no quota names it ([`super::Books::kind`])
-    /// and where it is open: bounds on GPUs of any kind count those, bounds on a kind do not.
+    /// Adds GPUs. The kind is `None` where no quota names it ([`super::Books::kind`]) and where it
+    /// is open: bounds on GPUs of any kind count those, bounds on a kind do not.
     pub fn add_gpus(&mut self, kind: Option<KindIndex>, amount: GpuMilli) {
         let amount = u64::from(amount.0);
         self.gpu_milli = self.gpu_milli.saturating_add(amount);
@@ -84,7 +84,7 @@ impl Claim {
         self.gpu_milli
     }
 
-    /// Thousandths of GPUs of each kind that a quota speaks of; none of them is zero.
+    /// Thousandths of GPUs of each kind that a quota names; none of them is zero.
     #[must_use]
     pub fn kinds(&self) -> &[(KindIndex, u64)] {
         &self.kinds

@@ -1,5 +1,5 @@
-//! The amounts that quotas speak of, side by side: GPUs of any kind, CPUs, memory, then GPUs of
-//! each kind that some quota names. Never adds anything up; `quota` does.
+//! The resources that quotas name, as columns: GPUs of any kind, CPUs, memory, then GPUs of each
+//! kind that some quota names. The sums are in `quota`.
 
 use super::claim::{Claim, KindIndex};
 use common::gpu::GpuKind;
@@ -7,7 +7,7 @@ use common::policy::{Amounts, Policy};
 use common::reason::{Counted, What};
 use common::unit::Gpus;
 
-/// One of the amounts.
+/// The index of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Column(pub usize);
 
@@ -18,17 +18,17 @@ pub(super) const CPUS: Column = Column(1);
 pub(super) const MEMORY: Column = Column(2);
 const KINDS_FROM: usize = 3;
 
-/// Which columns there are.
+/// The columns of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Columns {
     kinds: Vec<GpuKind>,
 }
 
-/// What bounds say of each column; `None`: nothing.
+/// The bound of each column; `None`: unbounded.
 pub(super) type Bounds = Vec<Option<u64>>;
 
 impl Columns {
-    /// Those that the quotas of a policy speak of.
+    /// The columns that the quotas of a policy name.
     pub fn new(policy: &Policy) -> Self {
         let quotas = policy.queues.iter().map(|queue| &queue.quota);
         let kinds = quotas.flat_map(|q| q.amounts.gpus.keys().chain(q.at_most.gpus.keys()));
@@ -42,7 +42,7 @@ impl Columns {
         KINDS_FROM + self.kinds.len()
     }
 
-    /// The number of a kind; `None`: no quota speaks of it.
+    /// The number of a kind; `None`: no quota names it.
     pub fn kind(&self, kind: &GpuKind) -> Option<KindIndex> {
         self.kinds.binary_search(kind).ok().map(KindIndex)
     }
@@ -60,8 +60,8 @@ impl Columns {
         .collect()
     }
 
-    /// What there is of everything, by column. A kind that is not named: there is none of it. GPUs
-    /// of any kind, where not said: those of all kinds.
+    /// The capacity by column. There is none of a kind that is not listed. If GPUs of any kind are
+    /// not given, they are the sum of all kinds.
     pub fn capacity(&self, amounts: &Amounts) -> Bounds {
         let mut bounds = self.bounds(amounts);
         let gpus: u64 = amounts.gpus.values().copied().map(milli).sum();
@@ -72,7 +72,7 @@ impl Columns {
         bounds
     }
 
-    /// The kind of all whole GPUs there are, where a quota speaks of it.
+    /// The kind of all whole GPUs, if they are all of one kind and a quota names it.
     pub fn only_kind(&self, capacity: &Amounts) -> Option<KindIndex> {
         let (mig, whole): (Vec<_>, Vec<_>) =
             capacity.gpus.iter().partition(|(kind, _)| kind.is_mig());
@@ -102,8 +102,8 @@ impl From<KindIndex> for Column {
     }
 }
 
-/// What a claim has of each column; no amount is zero. Kinds of GPU go first: a bound on a kind
-/// says more than one on all of them.
+/// The amounts of a claim by column; none is zero. Kinds of GPU come first: a bound on a kind is
+/// more specific than one on all of them.
 pub(super) fn amounts(claim: &Claim) -> impl Iterator<Item = (Column, u64)> + '_ {
     let kinds = claim.kinds().iter().map(|(kind, amount)| (Column::from(*kind), *amount));
     let others =

@@ -1,18 +1,18 @@
-//! With it, nobody has more at once than a limit allows: a queue with all below it, a user or an
-//! account in a queue, a QoS, a user in a QoS, an account, a user in an account.
+//! The limits on what may run at once: of a queue with its descendants, a user or an account in a
+//! queue, a QoS, a user in a QoS, an account, a user in an account.
 //!
 //! Source: Slurm, "Resource Limits" (GrpJobs, GrpTRES, GrpTRESRunMins, MaxJobsPerUser,
 //! MaxTRESPerUser of QoS and associations); KAI Scheduler, "Scheduling Queues": a limit holds for
-//! the queue and all above it.
+//! the queue and its ancestors.
 //! Reads: running and asked jobs, GPUs, CPUs, and time limits. Never: what is free, nor quotas.
 //! Knobs: `limits`, `limits_per_user`, `limits_per_account` of queues, QoS and accounts.
 //!
-//! A bound on what a job does not ask for does not stop it, though the bound be exceeded already
-//! (it may have been lowered). What has no bound is not counted.
+//! A bound on a resource that a job does not ask for does not stop it, even if the bound is already
+//! exceeded (it may have been lowered). Resources without a bound are not counted.
 //!
-//! Example, two nodes of 8 GPUs. In queue `q` a user may have 8 GPUs at once. User 7 has job 1
-//! with 6 GPUs running; their job 2 asks for 4 and waits: 10 would be more than 8. Job 3, of
-//! user 8, asks for 4 as well and may start.
+//! Example, two nodes of 8 GPUs. In queue `q` a user may have 8 GPUs at once. User 7 has job 1 with
+//! 6 GPUs running; their job 2 asks for 4 and waits: 10 would be more than 8. Job 3, of user 8,
+//! asks for 4 as well and may start.
 
 use super::claim::{AccountIndex, Claim, Party, QosIndex};
 use super::minutes::{Minutes, PER_MINUTE};
@@ -25,7 +25,7 @@ use common::time::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Whose jobs a limit counts.
+/// The jobs that a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Holder {
     Queue(QueueIndex),
@@ -38,7 +38,7 @@ enum Holder {
 }
 
 impl Holder {
-    /// Are jobs of this party among those it counts?
+    /// Whether jobs of this party are counted.
     fn counts(self, tree: &Tree, who: Party) -> bool {
         let is_below = |at: QueueIndex| who.queue.is_some_and(|own| tree.path(own).contains(&at));
         match self {
@@ -53,7 +53,7 @@ impl Holder {
     }
 }
 
-/// What a holder has at one time.
+/// What the counted jobs have at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Sum {
     jobs: u64,
@@ -68,7 +68,7 @@ impl Sum {
     }
 }
 
-/// All of a queue's limits, or a QoS's or an account's.
+/// All limits of a queue, a QoS or an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Rules {
     all: Limits,
@@ -76,14 +76,14 @@ struct Rules {
     per_account: Limits,
 }
 
-/// All limits, and what those they bound have.
+/// All limits, and the sums that they bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LimitBook {
     queues: Arc<Vec<Rules>>,
     qos: Arc<Vec<Rules>>,
     accounts: Arc<Vec<Rules>>,
     sums: BTreeMap<Holder, Sum>,
-    /// Those whose sums are kept, with their limits; `None`: everybody's.
+    /// The holders for which sums are kept, with their limits; `None`: all.
     only: Option<Vec<(Holder, Limits)>>,
 }
 
@@ -116,14 +116,14 @@ impl LimitBook {
         Self { queues, qos, accounts, sums: BTreeMap::new(), only: None }
     }
 
-    /// Limits that bound nobody in these queues.
+    /// The same queues without limits.
     pub fn of_nobody(&self) -> Self {
         let queues = Arc::new(vec![Rules::default(); self.queues.len()]);
         let (qos, accounts) = (Arc::default(), Arc::default());
         Self { queues, qos, accounts, sums: BTreeMap::new(), only: None }
     }
 
-    /// The same, kept for those alone who bound this party.
+    /// The same limits, with sums only for holders that count this party.
     pub fn of_party(&self, tree: &Tree, who: Party) -> Self {
         let (queues, qos, accounts) =
             (self.queues.clone(), self.qos.clone(), self.accounts.clone());
@@ -136,7 +136,7 @@ impl LimitBook {
         Self { queues, qos, accounts, sums, only: Some(only) }
     }
 
-    /// Counts a running job; its end is that of its time limit.
+    /// Adds a running job; it ends at its time limit.
     pub fn add(&mut self, tree: &Tree, claim: &Claim, ends_by: Option<Time>) {
         self.change(tree, claim.who, |sum, limits| {
             sum.jobs = sum.jobs.wrapping_add(u64::from(claim.jobs));
@@ -160,7 +160,7 @@ impl LimitBook {
         });
     }
 
-    /// Changes the sums of all that bound this party.
+    /// Changes the sums of all limits that count this party.
     fn change(&mut self, tree: &Tree, who: Party, change: impl Fn(&mut Sum, &Limits)) {
         let Self { queues, qos, accounts, sums, only } = self;
         let mut one = |holder: Holder, limits: &Limits| {
@@ -180,7 +180,7 @@ impl LimitBook {
         }
     }
 
-    /// The first limit that the job would exceed, were it started now for so long.
+    /// The first limit that the job would exceed if it started now with this time limit.
     pub fn check(
         &self,
         tree: &Tree,
@@ -202,7 +202,7 @@ impl LimitBook {
     }
 }
 
-/// Those whose limits bound this party, with the limits; those without any are left out.
+/// The holders that count this party, with their limits; those without any limit are left out.
 fn bounds<'a>(
     queues: &'a [Rules],
     qos: &'a [Rules],
@@ -261,7 +261,8 @@ fn exceeded(
     .or_else(|| minutes_exceeded(limits.gpu_minutes?, &sum.minutes, claim, time_limit, now))
 }
 
-/// Begun minutes count as whole ones in what is said, not in what is decided.
+/// The bound on GPU-minutes, if the job would exceed it. The numbers returned are rounded up to
+/// whole minutes; the decision is exact.
 fn minutes_exceeded(
     limit: u64,
     minutes: &Minutes,

@@ -1,19 +1,19 @@
-//! GPU-minutes that running jobs may still use by their time limits, at any time asked, without a
-//! walk over the jobs. Never counts a job without a time limit, nor one past its end.
+//! The GPU-minutes that running jobs may still use by their time limits, at any time, without a
+//! walk over the jobs. Jobs without a time limit and jobs past their end do not count.
 //!
 //! Source: man sacctmgr, GrpTRESRunMins.
 //! Reads: GPUs and ends. Knobs: none.
 //!
-//! The sum of `gpus x (end - now)` is `sum of gpus x end` less `now x sum of gpus`: two numbers do.
-//! Those past their end, which are few, would count below zero, and are put back to it.
+//! The sum of `gpus x (end - now)` is `sum of gpus x end` less `now x sum of gpus`, so two numbers
+//! are enough. The few jobs past their end would count below zero and are corrected to zero.
 //!
-//! Example, two nodes, at minute 10. Job 1 has 8 GPUs until minute 70: 480 to go. Job 2 has 4 until
-//! minute 40: 120 to go. Job 3 has 8 until minute 5 and is still being killed: none. In all 600.
+//! Example, two nodes, at minute 10. Job 1 has 8 GPUs until minute 70: 480 left. Job 2 has 4 until
+//! minute 40: 120 left. Job 3 has 8 until minute 5 and is still being killed: none. In all 600.
 
 use common::time::Time;
 use std::collections::BTreeMap;
 
-/// Thousandths of a GPU, for a millisecond: in a GPU-minute there are so many.
+/// The units (thousandths of a GPU times milliseconds) in a GPU-minute.
 pub(super) const PER_MINUTE: u128 = 1000 * 60_000;
 
 /// What running jobs may still use.
@@ -26,7 +26,7 @@ pub(super) struct Minutes {
 }
 
 impl Minutes {
-    /// These GPUs are in use until then.
+    /// Adds GPUs that are in use until `end`.
     pub fn add(&mut self, gpu_milli: u64, end: Time) {
         if gpu_milli > 0 {
             let at = self.by_end.entry(end).or_default();
@@ -53,7 +53,7 @@ impl Minutes {
         self.by_end.is_empty()
     }
 
-    /// What is to go at this time, in thousandths of a GPU for a millisecond.
+    /// What is left at this time, in thousandths of a GPU times milliseconds.
     pub fn left(&self, now: Time) -> u128 {
         let late = self.by_end.range(..now).map(|(end, gpus)| product(*gpus, Time(now.0 - end.0)));
         let late: u128 = late.sum();

@@ -1,5 +1,5 @@
-//! The books: what running jobs hold by queue, user, account and QoS, held against limits and
-//! quotas. Step 2 of admission as Kant does it: who may go, before where. Never knows a node.
+//! The books: what running jobs hold by queue, user, account and QoS, and the limits and quotas for
+//! it. Admission checks them before any node is considered, as in Kant.
 //!
 //! [`Books`] is kept from round to round: a start is one [`Books::add`], an end one
 //! [`Books::remove`], and both cost the depth of the queue tree, whatever the size of the cluster.
@@ -29,7 +29,7 @@ use names::Names;
 use quota::QuotaBook;
 use std::sync::Arc;
 
-/// What running jobs hold, and what they may.
+/// What running jobs hold, and the bounds.
 ///
 /// Parties, kinds and queue indices belong to the books that gave them, not to those of another
 /// policy.
@@ -42,7 +42,7 @@ pub struct Books {
     quotas: QuotaBook,
 }
 
-/// What a queue and all below it hold.
+/// What a queue with its descendants holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held {
     pub jobs: u64,
@@ -52,7 +52,7 @@ pub struct Held {
     pub memory_bytes: u64,
 }
 
-/// Those of a cluster without queues or nodes.
+/// The books of a cluster without queues or nodes.
 impl Default for Books {
     fn default() -> Self {
         Self::new(&Policy::default(), &Amounts::default())
@@ -60,9 +60,9 @@ impl Default for Books {
 }
 
 impl Books {
-    /// Empty books of this policy. `capacity` is what all nodes have that are up or in use; CPUs or
-    /// memory that it does not speak of are without bound, a kind of GPU that it does not name
-    /// does not exist.
+    /// Empty books of this policy. `capacity` is the capacity of all nodes that are up or in use.
+    /// CPUs and memory that it leaves out are unbounded; a kind of GPU that it leaves out does not
+    /// exist.
     #[must_use]
     pub fn new(policy: &Policy, capacity: &Amounts) -> Self {
         let tree = Arc::new(Tree::new(policy));
@@ -73,7 +73,7 @@ impl Books {
         Self { tree, columns, names, limits, quotas }
     }
 
-    /// The same for quotas alone: limits bound nobody in these, and are not counted.
+    /// The same quotas without limits.
     #[must_use]
     pub(crate) fn quotas_alone(&self) -> Self {
         let (tree, columns) = (self.tree.clone(), self.columns.clone());
@@ -81,8 +81,7 @@ impl Books {
         Self { tree, columns, names, limits: self.limits.of_nobody(), quotas }
     }
 
-    /// The same where only claims of this party will be checked against limits: what bounds others
-    /// alone is not counted.
+    /// The same books, where limits are kept only as far as they count this party.
     #[must_use]
     pub(crate) fn of_party(&self, who: Party) -> Self {
         let (tree, columns) = (self.tree.clone(), self.columns.clone());
@@ -91,7 +90,7 @@ impl Books {
         Self { tree, columns, names, limits, quotas }
     }
 
-    /// Nodes came or went: this is what there is now.
+    /// Sets the capacity after nodes were added or removed.
     pub fn set_capacity(&mut self, capacity: &Amounts) {
         self.quotas.set_capacity(&self.columns, capacity);
     }
@@ -101,7 +100,7 @@ impl Books {
         &self.tree
     }
 
-    /// Whom a job is counted for.
+    /// The party that a job is counted for.
     pub fn party(
         &mut self,
         queue: &QueueName,
@@ -115,7 +114,7 @@ impl Books {
         self.known_party(queue, user, account, qos)
     }
 
-    /// The same without learning a new account: one that nothing was counted for counts as none.
+    /// Like [`Self::party`], but adds no account: one without any claim so far counts as none.
     #[must_use]
     pub fn known_party(
         &self,
@@ -132,36 +131,35 @@ impl Books {
         }
     }
 
-    /// The number of a kind of GPU; `None`: no quota speaks of it.
+    /// The number of a kind of GPU; `None`: no quota names it.
     #[must_use]
     pub fn kind(&self, kind: &GpuKind) -> Option<KindIndex> {
         self.columns.kind(kind)
     }
 
-    /// The kind that any GPU asked for is of: all whole ones are of this one. `None`: there are
-    /// others, or no quota names it.
+    /// The kind of all whole GPUs in the cluster. `None`: there are several, or no quota names it.
     #[must_use]
     pub const fn only_kind(&self) -> Option<KindIndex> {
         self.quotas.only_kind()
     }
 
-    /// A job runs; `ends_by` is the end of its time limit.
+    /// Adds a running job; `ends_by` is the end of its time limit.
     pub fn add(&mut self, claim: &Claim, ends_by: Option<Time>) {
         self.limits.add(&self.tree, claim, ends_by);
         self.quotas.add(&self.tree, claim);
     }
 
-    /// Takes back one [`Self::add`] of the same claim and end, exactly.
+    /// Takes back one [`Self::add`] of exactly the same claim and end.
     pub fn remove(&mut self, claim: &Claim, ends_by: Option<Time>) {
         self.limits.remove(&self.tree, claim, ends_by);
         self.quotas.remove(&self.tree, claim);
     }
 
-    /// Would every limit hold, were the job started now for so long?
+    /// Checks whether every limit would hold if the job started now with this time limit.
     ///
     /// # Errors
-    /// [`WaitReason::LimitReached`] with the first that would not: those of its queue, of its user
-    /// and its account there, then of each queue above, of its QoS, and of its account.
+    /// [`WaitReason::LimitReached`] with the first limit that would not: those of its queue, of its
+    /// user and its account there, then of each ancestor, of its QoS, and of its account.
     pub fn check_limits(
         &self,
         claim: &Claim,
@@ -171,16 +169,16 @@ impl Books {
         self.limits.check(&self.tree, &self.names, claim, time_limit, now)
     }
 
-    /// May the job start by its queue's quota and those above?
+    /// Checks the quotas of the job's queue and its ancestors.
     ///
     /// # Errors
-    /// [`WaitReason::QuotaExceeded`] with the first that it may not exceed.
+    /// [`WaitReason::QuotaExceeded`] with the first quota that the job may not exceed.
     pub fn admit(&self, claim: &Claim) -> Result<Standing, WaitReason> {
         self.quotas.admit(&self.tree, &self.columns, claim)
     }
 
-    /// How a job that one queue's quota refuses stands to the quotas of the queues below that one.
-    /// Where its own queue refuses it, it would borrow.
+    /// The standing of a job that one queue's quota refuses, against the quotas below that queue. A
+    /// job that its own queue refuses would borrow.
     #[must_use]
     pub fn standing_below(&self, refused_by: &QueueName, claim: &Claim) -> Standing {
         let path = claim.who.queue.map(|queue| self.tree.path(queue)).unwrap_or_default();
@@ -192,26 +190,27 @@ impl Books {
         Standing::WithinQuota
     }
 
-    /// Has the queue, with all below it, more of something than its quota?
+    /// Whether the queue with its descendants holds more of something than its quota.
     #[must_use]
     pub fn is_over_quota(&self, queue: QueueIndex) -> bool {
         self.quotas.is_over(queue)
     }
 
-    /// With the job, are its queue and all above it within what their quotas say of what it asks?
+    /// Whether the job's queue and its ancestors, with the job, are within their quotas for what it
+    /// asks.
     #[must_use]
     pub fn is_within_quota_with(&self, claim: &Claim) -> bool {
         let path = claim.who.queue.map(|queue| self.tree.path(queue)).unwrap_or_default();
         !self.quotas.would_be_over(path, claim)
     }
 
-    /// May a waiting job have this running one make way, by quota? The victim is in the books.
+    /// Whether quotas allow a waiting job to preempt this running one. The victim is in the books.
     #[must_use]
     pub fn may_reclaim(&self, claimant: &Claim, victim: &Claim) -> bool {
         reclaim::may_reclaim(&self.quotas, &self.tree, claimant, victim)
     }
 
-    /// What a queue and all below it hold.
+    /// What a queue with its descendants holds.
     #[must_use]
     pub fn used(&self, queue: QueueIndex) -> Held {
         Held {

@@ -1,5 +1,5 @@
-//! Accounts and QoS by number. Never forgets an account: a limit for each account of a queue holds
-//! for accounts that the policy does not list, too.
+//! Accounts and QoS by number. Accounts are never forgotten: a limit for each account of a queue
+//! also applies to accounts that the policy does not list.
 
 use super::claim::{AccountIndex, QosIndex};
 use common::id::{AccountName, QosName};
@@ -15,7 +15,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those of a policy.
+    /// The names of a policy.
     pub fn new(policy: &Policy) -> Self {
         let mut qos: Vec<QosName> = policy.qos.iter().map(|qos| qos.name.clone()).collect();
         qos.sort_unstable();
@@ -27,7 +27,7 @@ impl Names {
         names
     }
 
-    /// The number of an account, a new one if need be.
+    /// The number of an account, assigned if it is new.
     pub fn learn(&mut self, account: &AccountName) -> AccountIndex {
         if let Some(index) = self.account(account) {
             return index;

@@ -1,26 +1,27 @@
-//! A queue gets what it is owed, borrows what others do not use, and leaves alone what is kept for
-//! isolated queues.
+//! The quotas of queues: a queue gets what it is guaranteed, borrows what others do not use, and
+//! cannot take what is reserved for isolated queues.
 //!
 //! Source: Kant (arXiv 2510.01256), section 3.2.1: quota by type of GPU, borrowing and isolation,
 //! checked before placement; KAI Scheduler, "Scheduling Queues": quota and limit hold for the queue
-//! and all above it. The rule for isolated queues is ours, because neither prints one.
-//! Reads: what running jobs hold, quotas, and what the cluster has. Never: what is free on which
+//! and its ancestors. The rule for isolated queues is ours, as neither source has one.
+//! Reads: what running jobs hold, quotas, and the cluster's capacity. Never: what is free on which
 //! node, nor order. Knobs: `quota` of a queue: mode, amounts, at_most.
 //!
 //! Each resource that a quota names is judged by itself; what no quota names is not bounded. For
-//! the job's queue and all above it:
+//! the job's queue and its ancestors:
 //! 1. An isolated queue never exceeds its quota, and no queue its `at_most`.
 //! 2. A job with which every queue that names the resource stays within its quota gets it, whatever
 //!    others have borrowed: preemption takes that back.
-//! 3. Any other may have what is not kept: of the cluster (or of the isolated queue it is below),
-//!    what is in use and what isolated queues there could still take by their quota come first.
+//! 3. Any other job may have what is not reserved: in the cluster (or in the isolated queue that it
+//!    is below), what is in use and what isolated queues there could still take by their quota
+//!    comes first.
 //!
-//! Above an isolated queue quotas do not say who borrows: its use is its own by right.
+//! Above an isolated queue, quotas do not decide what is borrowed: its use is guaranteed to it.
 //!
-//! Example, two nodes of 8 GPUs. Queue `a` has a quota of 4, queue `b` an isolated one of 8.
-//! Job 1 runs in `a` with 4 GPUs, within its quota. Job 2 of `a` asks for 4 and borrows them: 8 of
-//! 16 are in use then, and 8 are kept for `b`. Job 3 of `a` asks for 1 and waits, though
-//! half of the cluster is free: `a` may have 8, what it could borrow included.
+//! Example, two nodes of 8 GPUs. Queue `a` has a quota of 4, queue `b` an isolated one of 8. Job 1
+//! runs in `a` with 4 GPUs, within its quota. Job 2 of `a` asks for 4 and borrows them: 8 of 16 are
+//! in use then, and 8 are reserved for `b`. Job 3 of `a` asks for 1 and waits, though half of the
+//! cluster is free: `a` may have 8, including what it can borrow.
 
 mod hard;
 
@@ -33,12 +34,12 @@ use common::reason::{QuotaBound, WaitReason};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How a job stands to the quotas above it, were it started.
+/// The standing of a job against the quotas on its path, if it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    /// All queues that have a quota stay within it. So it is where none has one.
+    /// All queues that have a quota stay within it. Also where none has one.
     WithinQuota,
-    /// Some queue goes over its quota: what it gets may be taken back.
+    /// Some queue exceeds its quota, so the job may be preempted by reclaim.
     Borrowing,
 }
 
@@ -56,25 +57,25 @@ impl Rule {
     }
 }
 
-/// What somebody has to give to those without an isolated quota: the cluster, or an isolated queue
-/// to the queues below it.
+/// The pool that queues without an isolated quota share: the cluster, or the isolated queue that
+/// they are below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pool {
     Cluster,
     Queue(QueueIndex),
 }
 
-/// All quotas, and what the queues have.
+/// All quotas, and what the queues hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QuotaBook {
     pub rules: Arc<Vec<Rule>>,
     pub jobs: Vec<u64>,
     pub used: Vec<Vec<u64>>,
     capacity: Bounds,
-    /// The kind of all whole GPUs there are, where a quota speaks of it.
+    /// The kind of all whole GPUs, where a quota names it.
     only_kind: Option<KindIndex>,
     used_by_all: Vec<u64>,
-    /// What isolated queues right below this one (or deeper, with none between) may still take.
+    /// What isolated queues below each queue, with none between, may still take.
     kept_in: Vec<Vec<u64>>,
     kept_in_cluster: Vec<u64>,
 }
@@ -155,7 +156,7 @@ impl QuotaBook {
         owed.saturating_sub(self.used[queue.0][column.0])
     }
 
-    /// Where that is kept: in the next isolated queue above, or in the cluster.
+    /// The pool in which that is reserved: the next isolated ancestor, or the cluster.
     fn kept_around(&mut self, tree: &Tree, queue: QueueIndex, column: Column) -> &mut u64 {
         let mut above = tree.path(queue).iter().skip(1);
         match above.find(|at| self.rules[at.0].is_isolated_in(column)) {
@@ -199,7 +200,7 @@ impl QuotaBook {
         Ok(standing)
     }
 
-    /// How one resource of a job stands, from its queue up to the first isolated one.
+    /// The standing of one resource of a job, from its queue up to the first isolated one.
     fn view(&self, path: &[QueueIndex], column: Column, asked: u64) -> View {
         let mut view = View { names_it: None, is_over: false, pool: Pool::Cluster };
         for at in path {
@@ -215,7 +216,7 @@ impl QuotaBook {
         view
     }
 
-    /// What is left besides what is kept; `None`: nothing is kept, so free resources decide.
+    /// What may be borrowed from a pool. `None`: nothing is reserved, so free resources decide.
     fn left_to_borrow(&self, pool: Pool, column: Column) -> Option<u64> {
         let (size, used, kept) = match pool {
             Pool::Cluster => {
@@ -231,18 +232,18 @@ impl QuotaBook {
         (kept > 0).then_some(left)
     }
 
-    /// The kind of all whole GPUs there are, where a quota speaks of it.
+    /// The kind of all whole GPUs, where a quota names it.
     pub const fn only_kind(&self) -> Option<KindIndex> {
         self.only_kind
     }
 
-    /// Has the queue more of something than its quota says?
+    /// Whether the queue holds more of something than its quota.
     pub fn is_over(&self, queue: QueueIndex) -> bool {
         let owed = self.rules[queue.0].owed.iter().zip(&self.used[queue.0]);
         owed.into_iter().any(|(owed, used)| owed.is_some_and(|owed| *used > owed))
     }
 
-    /// With the job, is one of these queues over its quota in what the job asks for?
+    /// Whether one of these queues, with the job, exceeds its quota in what the job asks for.
     pub fn would_be_over(&self, queues: &[QueueIndex], claim: &Claim) -> bool {
         amounts(claim).any(|(column, asked)| {
             queues.iter().any(|at| {
@@ -252,12 +253,12 @@ impl QuotaBook {
         })
     }
 
-    /// Thousandths of GPUs, CPUs and bytes in use by a queue and all below it.
+    /// Thousandths of GPUs, CPUs or bytes in use by a queue with its descendants.
     pub fn used_of(&self, queue: QueueIndex, column: Column) -> u64 {
         self.used[queue.0][column.0]
     }
 
-    /// Does the queue's quota name GPUs, of some kind or of any?
+    /// Whether the queue's quota names GPUs, of some kind or of any.
     pub fn names_gpus(&self, queue: QueueIndex) -> bool {
         let rule = &self.rules[queue.0];
         let kinds = rule.owed.iter().skip(super::columns::MEMORY.0 + 1);
@@ -265,7 +266,7 @@ impl QuotaBook {
     }
 }
 
-/// How one resource of a job stands.
+/// The standing of one resource of a job.
 #[derive(Debug, Clone, Copy)]
 struct View {
     /// The lowest queue whose quota names it.
@@ -275,7 +276,7 @@ struct View {
 }
 
 impl View {
-    /// Some quota names it, and with the job none that does is exceeded.
+    /// Whether some quota names it, and the job exceeds none that does.
     const fn is_owed(&self) -> bool {
         self.names_it.is_some() && !self.is_over
     }

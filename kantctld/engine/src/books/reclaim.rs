@@ -1,26 +1,27 @@
-//! A queue that is owed something may take it back from one that has more than it is owed.
+//! The quota rule of reclaim: a queue may take back what it is guaranteed from one that has more
+//! than its own guarantee.
 //!
-//! Source: KAI Scheduler, proportion plugin: claimant and victim are compared right below the
-//! lowest queue above both; the claimant must be within its quota, the victim's side over its own.
-//! Ours: a queue that is owed nothing holds lent goods only, else a quota would be worth nothing
-//! beside a queue without one.
-//! Reads: quotas and what running jobs hold. Never: who is preemptible, for how long the victim
-//! has run, nor whether it stands where the claimant could go.
+//! Source: KAI Scheduler, proportion plugin: claimant and victim are compared at the children of
+//! their lowest common ancestor; the claimant must be within its quota, the victim's side above its
+//! own. Ours: everything that a queue without a quota holds is on loan, otherwise a quota would be
+//! worth nothing next to a queue without one.
+//! Reads: quotas and what running jobs hold. Never: which jobs are preemptible, for how long the
+//! victim has run, nor whether it is on a node that the claimant could use.
 //! Knobs: `quota` of a queue; `preemption.reclaim`, which the caller reads.
 //!
 //! The victim is still in the books, the claimant is not. One victim is judged at a time: take a
 //! chosen one out of the books before asking for the next.
 //!
 //! Example, two nodes of 8 GPUs. Queues `a` and `b` have a quota of 8 each; jobs 1 and 2 of `b` run
-//! with 8 GPUs each. Job 3 of `a` asks for 8: with it `a` is within its quota, and `b` is over its
-//! own, so job 1 or job 2 may have to yield. When one has, the other is `b`'s by right.
+//! with 8 GPUs each. Job 3 of `a` asks for 8: with it `a` is within its quota, and `b` is above its
+//! own, so job 1 or job 2 may be stopped. After one of them, `b` is within its quota.
 
 use super::claim::Claim;
 use super::columns::{CPUS, Column, GPUS, MEMORY};
 use super::quota::QuotaBook;
 use super::tree::{QueueIndex, Tree};
 
-/// May the claimant make the victim yield?
+/// Whether the claimant may preempt the victim.
 pub(super) fn may_reclaim(book: &QuotaBook, tree: &Tree, claimant: &Claim, victim: &Claim) -> bool {
     let (Some(own), Some(other)) = (claimant.who.queue, victim.who.queue) else { return false };
     let (own, other) = tree.apart(own, other);
@@ -37,16 +38,17 @@ pub(super) fn may_reclaim(book: &QuotaBook, tree: &Tree, claimant: &Claim, victi
         || of(MEMORY, claimant.memory.0, victim.memory.0)
 }
 
-/// Does a quota on the claimant's side speak of the GPUs it asks for?
+/// Whether a quota on the claimant's side names the GPUs that it asks for.
 fn gpus_owed(book: &QuotaBook, own: &[QueueIndex], claimant: &Claim) -> bool {
     let kinds = claimant.kinds().iter().map(|(kind, _)| Column::from(*kind));
     let mut asked = kinds.chain((claimant.gpu_milli() > 0).then_some(GPUS));
     asked.any(|column| own.iter().any(|at| book.rules[at.0].owed[column.0].is_some()))
 }
 
-/// Are GPUs of the victim that the claimant could use lent to it? The highest queue on its side
-/// whose quota names GPUs decides: by the kind if it names that, else by all kinds together. GPUs
-/// of a kind that it leaves out are not owed to it. Kinds that no quota names are not told apart.
+/// Whether GPUs of the victim that the claimant could use are on loan. The highest queue on its
+/// side whose quota names GPUs decides: by the kind if it names that, otherwise by all kinds
+/// together. It is not guaranteed GPUs of a kind that it leaves out. Kinds that no quota names are
+/// not distinguished.
 fn gpus_lent(book: &QuotaBook, side: &[QueueIndex], claimant: &Claim, victim: &Claim) -> bool {
     let wanted = |column: Column| {
         claimant.kinds().is_empty()
@@ -67,7 +69,8 @@ fn gpus_lent(book: &QuotaBook, side: &[QueueIndex], claimant: &Claim, victim: &C
     claimant.gpu_milli() > 0 && kinds.chain(others).any(|column| wanted(column) && lent(column))
 }
 
-/// Is this resource lent to the victim's side? The highest queue there whose quota names it says.
+/// Whether this resource is on loan to the victim's side. The highest queue there whose quota names
+/// it decides.
 fn is_lent(book: &QuotaBook, side: &[QueueIndex], column: Column) -> bool {
     let owed = |at: &QueueIndex| Some((*at, book.rules[at.0].owed[column.0]?));
     let judge = side.iter().rev().find_map(owed);

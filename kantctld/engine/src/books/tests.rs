@@ -1,4 +1,4 @@
-//! Small policies for the tests of the books, and what holds of any. Never a node.
+//! Small policies for the tests of the books, and tests of properties.
 
 use super::*;
 use common::policy::{Quota, QuotaMode};
@@ -38,7 +38,7 @@ pub(super) fn books(queues: Vec<Queue>, capacity: &Amounts) -> Books {
     Books::new(&Policy { queues, ..Policy::default() }, capacity)
 }
 
-/// A job of user 7 with so many GPUs of a kind, or of any.
+/// A job of user 7 with GPUs of a kind, or of any.
 pub(super) fn claim(books: &mut Books, queue: &str, of: Option<&str>, gpus: u32) -> Claim {
     let name = QueueName::new(queue).unwrap();
     let mut claim = Claim::new(books.party(&name, Uid(7), None, None));

@@ -1,21 +1,21 @@
-//! Queues by number, and who is above whom: a bound of a queue holds for all queues below it.
+//! The tree of queues, by number: a bound of a queue holds for all queues below it.
 //!
 //! Source: KAI Scheduler, "Scheduling Queues": a tree of any depth, checked up to the top; man
 //! slurm.conf has one level, partitions.
-//! Reads: the names and parents of queues. Never: who is in them. Knobs: `parent` of a queue.
+//! Reads: the names and parents of queues. Never: their jobs. Knobs: `parent` of a queue.
 //!
-//! The configuration refuses unknown parents and cycles. A queue that has one all the same stands
-//! at the top here, so that no walk upwards is endless.
+//! The configuration refuses unknown parents and cycles. Should a queue have one all the same, it
+//! is a top-level queue here, so that every walk upwards ends.
 //!
-//! Example, two nodes. Queue `lab` is at the top, `lab-dev` and `lab-run` are below it. Job 1 runs
+//! Example, two nodes. Queue `lab` is top-level, `lab-dev` and `lab-run` are below it. Job 1 runs
 //! in `lab-dev`, job 2 in `lab-run`, job 3 in `lab`: the bounds of `lab` count all three, those of
-//! `lab-dev` job 1 alone. What jobs 1 and 2 have in common is `lab`.
+//! `lab-dev` only job 1. The lowest common ancestor of jobs 1 and 2 is `lab`.
 
 use common::id::QueueName;
 use common::policy::Policy;
 use std::collections::BTreeMap;
 
-/// A queue's place among the names of all queues, in order.
+/// The index of a queue in the sorted names of all queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueIndex(pub usize);
 
@@ -23,7 +23,7 @@ pub struct QueueIndex(pub usize);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tree {
     names: Vec<QueueName>,
-    /// The queue itself, the one above it, and so on to the top.
+    /// For each queue: the queue, its parent, and so on to the top.
     paths: Vec<Vec<QueueIndex>>,
 }
 
@@ -48,55 +48,52 @@ impl Tree {
         self.names.len()
     }
 
-    /// Are there none?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// All queues, rising by name.
+    /// All queues, ascending by name.
     pub fn indices(&self) -> impl Iterator<Item = QueueIndex> + use<> {
         (0..self.names.len()).map(QueueIndex)
     }
 
-    /// The queue of this name; `None`: there is none.
     #[must_use]
     pub fn index(&self, name: &QueueName) -> Option<QueueIndex> {
         self.names.binary_search(name).ok().map(QueueIndex)
     }
 
-    /// The name of a queue of this tree.
     #[must_use]
     pub fn name(&self, queue: QueueIndex) -> &QueueName {
         &self.names[queue.0]
     }
 
-    /// The queue, the one above it, and so on to the top.
+    /// The queue, its parent, and so on to the top.
     #[must_use]
     pub fn path(&self, queue: QueueIndex) -> &[QueueIndex] {
         &self.paths[queue.0]
     }
 
-    /// The queue above it; `None`: it is at the top.
+    /// The parent; `None`: it is a top-level queue.
     #[must_use]
     pub fn parent(&self, queue: QueueIndex) -> Option<QueueIndex> {
         self.path(queue).get(1).copied()
     }
 
-    /// How many queues are above it.
+    /// The number of ancestors.
     #[must_use]
     pub fn depth(&self, queue: QueueIndex) -> usize {
         self.path(queue).len() - 1
     }
 
-    /// The lowest queue that both are or are below; `None`: they have different tops.
+    /// The lowest queue that is on both paths; `None`: they have different top-level queues.
     #[must_use]
     pub fn common_ancestor(&self, a: QueueIndex, b: QueueIndex) -> Option<QueueIndex> {
         let (below_a, _) = self.apart(a, b);
         self.path(a).get(below_a.len()).copied()
     }
 
-    /// The parts of both paths below what they have in common.
+    /// The parts of both paths below the lowest common ancestor.
     #[must_use]
     pub fn apart(&self, a: QueueIndex, b: QueueIndex) -> (&[QueueIndex], &[QueueIndex]) {
         let (a, b) = (self.path(a), self.path(b));
@@ -105,7 +102,8 @@ impl Tree {
     }
 }
 
-/// From a queue to the top. Every queue of a cycle is a top, and so is found by those below it.
+/// The path from a queue to the top. Every queue of a cycle is a top-level queue, so queues below a
+/// cycle end in it.
 fn path(parents: &[Option<QueueIndex>], queue: QueueIndex) -> Vec<QueueIndex> {
     let mut path = vec![queue];
     let mut at = queue;

@@ -1,5 +1,5 @@
-//! Does a job get what it asked for: all of it, whole cores, GPUs of its kinds, its memory, and
-//! nodes it may have? Never asks what is free.
+//! Checks that a job gets what it asked for: all of it, whole cores, GPUs of its kinds, its memory,
+//! and nodes that it may use. What is free is checked elsewhere.
 
 use super::Judge;
 use crate::snapshot::{NodeSnapshot, WaitingJob};
@@ -11,7 +11,7 @@ use common::resource::{Allocation, GpuRequest, MemoryRequest, Share};
 use common::unit::Cpus;
 
 impl Judge<'_> {
-    /// What must hold over all nodes of a job.
+    /// The conditions over all nodes of a job.
     pub(super) fn total(&mut self, job: &WaitingJob, allocation: &Allocation) {
         let (request, shares) = (&job.request, allocation.shares());
         let sum = |of: fn(&Share) -> usize| shares.iter().map(of).sum::<usize>();
@@ -38,7 +38,7 @@ impl Judge<'_> {
         }
     }
 
-    /// May it have this node?
+    /// Whether the job may use this node.
     pub(super) fn place(
         &mut self,
         job: &WaitingJob,
@@ -56,7 +56,7 @@ impl Judge<'_> {
         rule(most, "more tasks than it allows on a node");
     }
 
-    /// What speaks against this node for a job, whatever is free.
+    /// What rules this node out for the job, whatever is free.
     pub(super) fn forbids(
         &self,
         job: &WaitingJob,
@@ -89,7 +89,7 @@ impl Judge<'_> {
         against
     }
 
-    /// What must hold on each node of a job, whatever is free.
+    /// The conditions on each node of a job, whatever is free.
     pub(super) fn share(
         &mut self,
         job: &WaitingJob,
@@ -133,7 +133,7 @@ impl Judge<'_> {
             Some(MemoryRequest::PerNode(bytes)) if bytes.0 == 0 => has.memory.0.into(),
             Some(MemoryRequest::PerNode(bytes)) => bytes.0.into(),
             Some(MemoryRequest::PerCpu(bytes)) => product(bytes.0, asked),
-            // A job for whole nodes gets all GPUs, but memory only for those it asked for.
+            // A job for whole nodes gets all GPUs, but memory only for those that it asked for.
             Some(MemoryRequest::PerGpu(_)) if request.exclusive => share.memory.0.into(),
             Some(MemoryRequest::PerGpu(bytes)) => product(bytes.0, gpus as u64),
             None if request.exclusive => has.memory.0.into(),
@@ -144,7 +144,7 @@ impl Judge<'_> {
     }
 }
 
-/// GPUs on a node with so many tasks; `None`: they are given in all.
+/// The GPUs on a node with this many tasks; `None`: the job asks for a total.
 fn asked_gpus(job: &WaitingJob, tasks: u64) -> Option<u64> {
     match job.request.gpus {
         None => Some(0),

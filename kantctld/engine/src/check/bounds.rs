@@ -1,5 +1,5 @@
-//! Does anybody get more than limits and quotas allow? Counts what is held, not what was asked for.
-//! Never looks at a job that asks for nothing of what is bounded: it takes nothing.
+//! Checks limits and quotas, by what is held and not by what was asked for. A bound on resources
+//! that a job does not ask for does not apply to it.
 
 use super::ledger::Ledger;
 use super::left::Left;
@@ -14,30 +14,30 @@ use common::resource::{Allocation, Share};
 use common::time::Time;
 use std::collections::BTreeMap;
 
-/// All bounds, and what those they bound hold.
+/// All bounds, and what is held under each.
 pub(super) struct Bounds<'a> {
     policy: &'a Policy,
     now: Time,
-    /// What was held before, where that was not added up anew.
+    /// What was held before the round, where that was not summed again.
     before: Option<&'a Ledger>,
     held: BTreeMap<Who, Held>,
     capacity: Held,
 }
 
 impl<'a> Bounds<'a> {
-    /// Nobody holds anything yet.
+    /// The bounds of a policy, with nothing held.
     pub fn new(policy: &'a Policy, now: Time) -> Self {
         let (held, capacity) = (BTreeMap::new(), Held::default());
         Self { policy, now, before: None, held, capacity }
     }
 
-    /// What runs was added up before.
+    /// Uses the ledger for what runs already.
     pub fn go_by(&mut self, ledger: &'a Ledger) {
         self.capacity = ledger.capacity.clone();
         self.before = Some(ledger);
     }
 
-    /// What the nodes have that are not down.
+    /// Sums the capacity of nodes that are not down.
     pub fn capacity(&mut self, nodes: &[&NodeSnapshot]) {
         for node in nodes.iter().filter(|node| node.unusable != Some(crate::Unusable::Down)) {
             self.capacity.join(&Held::all_of(&node.inventory));
@@ -49,7 +49,7 @@ impl<'a> Bounds<'a> {
         self.add(&of_running(job), &held);
     }
 
-    /// A running job no longer counts with these of its shares; with all of them it is over.
+    /// Subtracts these shares of a running job; with all of them, the job itself.
     pub fn stop(&mut self, job: &RunningJob, shares: &[Share], nodes: &BTreeMap<NodeName, Left>) {
         let mut held = Held::of(shares, kind_on(nodes), to_go(job.ends_by, self.now));
         held.jobs = u64::from(shares.len() == job.allocation.shares().len());
@@ -64,7 +64,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// What somebody holds, to be changed.
+    /// The sum of one holder, for changes.
     fn sum_of(&mut self, who: Who) -> &mut Held {
         let (before, now) = (self.before, self.now);
         self.held.entry(who).or_insert_with_key(|who| {
@@ -72,13 +72,13 @@ impl<'a> Bounds<'a> {
         })
     }
 
-    /// How much of something somebody holds.
+    /// One amount of one holder.
     fn held(&self, who: &Who, of: impl Fn(&Held) -> u64) -> u64 {
         let before = || self.before.and_then(|ledger| ledger.amounts(who));
         self.held.get(who).or_else(before).map_or(0, of)
     }
 
-    /// A job starts. Says which bounds it breaks.
+    /// Adds a job that starts. Returns the bounds that it breaks.
     pub fn start(
         &mut self,
         job: &WaitingJob,
@@ -89,7 +89,8 @@ impl<'a> Bounds<'a> {
         self.takes(job, held)
     }
 
-    /// A job that runs, and would now as this one, gets more. Says which bounds that breaks.
+    /// Adds what a running job grows by. `job`: the running job as if it waited. Returns the bounds
+    /// that it breaks.
     pub fn grow(
         &mut self,
         job: &WaitingJob,
@@ -100,7 +101,7 @@ impl<'a> Bounds<'a> {
         self.takes(job, Held { jobs: 0, ..held })
     }
 
-    /// A job that is promised a start takes this. Says which bounds that breaks.
+    /// Adds what a job will hold that is promised a start. Returns the bounds that it breaks.
     pub fn promised(&mut self, job: &WaitingJob, held: &Held) -> Vec<String> {
         self.takes(job, held.clone())
     }
@@ -155,8 +156,8 @@ impl<'a> Bounds<'a> {
         faults
     }
 
-    /// Does a job that borrows, of queues of which none is isolated, leave less of the cluster than
-    /// isolated queues may still take?
+    /// Whether a borrowing job outside isolated queues leaves less of the cluster than isolated
+    /// queues may still take.
     fn takes_what_is_kept(&self, path: &[&Queue], column: &Column, asked: u64) -> bool {
         let names = |queue: &Queue| named(&queue.quota.amounts, column);
         let isolated =
@@ -185,18 +186,17 @@ impl<'a> Bounds<'a> {
         !is_owed && kept > 0 && used + asked + kept > self.capacity.get(column)
     }
 
-    /// What a queue and all below it hold.
+    /// What a queue with its descendants holds.
     pub fn quota_used(&self, queue: &Queue, column: &Column) -> u64 {
         self.held(&Who::Quota(queue.name.clone()), |held| held.get(column))
     }
 
-    /// The queue and those above it.
     pub fn path(&self, name: &QueueName) -> Vec<&'a Queue> {
         path(self.policy, name)
     }
 }
 
-/// The kind of a GPU of these nodes.
+/// The kind of a GPU on these nodes.
 pub(super) fn kind_on(
     nodes: &BTreeMap<NodeName, Left>,
 ) -> impl Fn(&NodeName, GpuIndex) -> Option<GpuKind> {

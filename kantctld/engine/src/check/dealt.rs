@@ -1,5 +1,6 @@
-//! How what there is is dealt out down the tree, for the judge: what is owed first, the rest by
-//! weight and past use. Whole numbers. Never by the code that it judges.
+//! The division of capacity down the tree of queues, computed for the judge: the guaranteed part
+//! first, the rest by weight and past use. It uses integers only, and no code of the fair shares
+//! that it verifies.
 
 use super::Judge;
 use super::dues::{ENDLESS, Milli, Sums, sum};
@@ -8,7 +9,8 @@ use common::queue::Queue;
 use std::collections::BTreeMap;
 
 impl Judge<'_> {
-    /// Deals so much out to the queues right below this one, and on downwards.
+    /// Divides a total among the children of a queue (`None`: the top-level queues), and on
+    /// downwards.
     pub(super) fn deal(&self, above: Option<&QueueName>, total: Milli, sums: &mut Sums) {
         let known = |name: &QueueName| self.queues.contains_key(name);
         let family: Vec<&Queue> = self
@@ -31,7 +33,7 @@ impl Judge<'_> {
         let cuts: Vec<Cuts> =
             levels.iter().rev().map(|level| sums.level(&family, *level, &mut left)).collect();
         for mut cuts in cuts {
-            // The larger part first, then the one that stands first.
+            // The larger part first, then the queue that is listed first.
             cuts.sort_by(|a, b| (b.0 * a.1).cmp(&(a.0 * b.1)).then(a.2.cmp(&b.2)));
             for (_, _, at) in cuts {
                 let takes = left.min(sums.of.unit()).min(sums.missing(family[at]));
@@ -45,7 +47,7 @@ impl Judge<'_> {
     }
 }
 
-/// What was cut off of whose part, as a fraction of a thousandth.
+/// Remainders and their queues: each a fraction (numerator, denominator) of a thousandth.
 type Cuts = Vec<(Milli, Milli, usize)>;
 
 impl Sums {
@@ -62,15 +64,15 @@ impl Sums {
         *left -= takes;
     }
 
-    /// With weights w that add up to W, strength k and past use u: w/W + k (w/W - u), 0 at least,
-    /// times 10^8 W.
+    /// With weights w of sum W, strength k and past use u: w/W + k (w/W - u), at least 0, times
+    /// 10^8 W.
     fn weight(&self, queue: &Queue, all: Milli) -> Milli {
         let (weight, k) = (Milli::from(queue.weight), self.strength);
         let used = sum(&self.used, queue);
         (weight * (100 + k) * 1_000_000).saturating_sub(k * used * all)
     }
 
-    /// Offers those of one priority parts of what is left, until nobody takes less than offered.
+    /// Offers the queues of one priority parts of what is left, until none takes less than offered.
     fn level(&mut self, family: &[&Queue], level: i32, left: &mut Milli) -> Cuts {
         let unit = self.of.unit();
         let mut cuts: BTreeMap<usize, (Milli, Milli)> = BTreeMap::new();

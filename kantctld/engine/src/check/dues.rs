@@ -1,5 +1,6 @@
-//! What queues that share fairly hold, want and are due of one resource. Worked out anew from jobs,
-//! quotas and weights, in whole numbers. Never by the code that it judges.
+//! What queues hold, want and are entitled to of one resource under fair sharing, computed for the
+//! judge from jobs, quotas and weights. It uses integers only, and no code of the fair shares that
+//! it verifies.
 
 use super::Judge;
 use crate::snapshot::{NodeSnapshot, WaitingJob};
@@ -16,7 +17,7 @@ pub(super) type Milli = u128;
 
 pub(super) const ENDLESS: Milli = Milli::MAX;
 
-/// What is judged. Memory is not: a request does not say how much it will be.
+/// The resources that are judged. Memory is not: a request does not determine how much it will be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     Gpus,
@@ -26,7 +27,7 @@ pub(super) enum Of {
 impl Of {
     pub const BOTH: [Self; 2] = [Self::Gpus, Self::Cpus];
 
-    /// The least that is handed out of a surplus.
+    /// The smallest part of a surplus that is handed out.
     pub const fn unit(self) -> Milli {
         match self {
             Self::Gpus => 1000,
@@ -34,7 +35,7 @@ impl Of {
         }
     }
 
-    /// What is named of it; `None`: nothing.
+    /// The amount that is named of it; `None`: none is.
     fn named(self, amounts: &Amounts) -> Option<Milli> {
         let kinds = || amounts.gpus.values().map(|gpus| Milli::from(gpus.0)).sum::<Milli>();
         let whole = match self {
@@ -47,12 +48,12 @@ impl Of {
         whole.map(|whole| whole * 1000)
     }
 
-    /// Does the quota of this queue say anything of it?
+    /// Whether the queue's quota names the resource.
     pub fn is_owed(self, queue: &Queue) -> bool {
         self.named(&queue.quota.amounts).is_some()
     }
 
-    /// Owed whatever others want: GPUs that are not named are not, CPUs are as many as it likes.
+    /// The guaranteed amount. GPUs that are not named are not guaranteed, CPUs are without bound.
     pub fn owed(self, queue: &Queue) -> Milli {
         let unnamed = if self == Self::Gpus { 0 } else { ENDLESS };
         self.named(&queue.quota.amounts).unwrap_or(unnamed)
@@ -67,29 +68,29 @@ impl Of {
     }
 }
 
-/// The sums of one resource, with those below each queue.
+/// The sums of one resource, each queue with its descendants.
 #[derive(Debug)]
 pub(super) struct Sums {
     pub of: Of,
     pub held: BTreeMap<QueueName, Milli>,
     pub wants: BTreeMap<QueueName, Milli>,
     pub due: BTreeMap<QueueName, Milli>,
-    /// Never more than this.
+    /// The most that each queue may hold.
     pub most: BTreeMap<QueueName, Milli>,
-    /// What they used lately, in millionths of all: taken as the round has it.
+    /// Past use, in millionths of all; taken from the round.
     pub used: BTreeMap<QueueName, Milli>,
-    /// How strongly that counts, in hundredths.
+    /// The strength of past use, in hundredths.
     pub strength: Milli,
 }
 
-/// So much of a queue.
+/// The sum of one queue.
 pub(super) fn sum(sums: &BTreeMap<QueueName, Milli>, queue: &Queue) -> Milli {
     sums.get(&queue.name).copied().unwrap_or_default()
 }
 
 impl Judge<'_> {
-    /// With all its tasks, or the fewest it is content with. Where GPUs are by the node and nobody
-    /// says how many nodes, each task may come to have its own.
+    /// What the job asks for with all its tasks, or with its minimum. If GPUs are asked for by the
+    /// node without a number of nodes, each task may get its own node.
     pub(super) fn asks(&self, of: Of, job: &WaitingJob, is_least: bool) -> Milli {
         let request = &job.request;
         let tasks = request.tasks_min.filter(|_| is_least).unwrap_or(request.tasks);
@@ -106,8 +107,8 @@ impl Judge<'_> {
         Milli::from(request.gpus_in_all(nodes, tasks).0)
     }
 
-    /// The components that ask together with this one; a job that is no component asks by itself.
-    /// None: those of several queues, and those of which one is not to start, have no share.
+    /// The components that ask together with this one; a job without components asks alone. Empty:
+    /// components in several queues, or of which one may not start, have no share.
     pub(super) fn asks_with<'j>(&'j self, job: &'j WaitingJob) -> Vec<&'j WaitingJob> {
         let Some(first) = job.together else { return vec![job] };
         let all: Vec<&WaitingJob> = self.snapshot.line.together(first).map(|one| &**one).collect();
@@ -116,8 +117,8 @@ impl Judge<'_> {
         if all.iter().all(may) { all } else { Vec::new() }
     }
 
-    /// Parts by memory: what they come to at most, on the smallest GPU that holds one of the nodes
-    /// that it may have, up or down.
+    /// Parts by memory: at most the part of the smallest sufficient GPU on the nodes that the job
+    /// may use, up or down.
     fn asks_parts(&self, job: &WaitingJob, parts: GpuParts) -> Milli {
         let queue = self.queues.get(&job.queue).copied();
         let may = |node: &NodeSnapshot| {
@@ -138,7 +139,8 @@ impl Judge<'_> {
         Milli::from(each.0) * Milli::from(parts.devices.0)
     }
 
-    /// Whole nodes: all GPUs of the smallest that are up, as often as the largest would be needed.
+    /// Whole nodes: all GPUs of the smallest nodes that are up, times the number needed of the
+    /// largest.
     fn asks_whole(&self, job: &WaitingJob, tasks: Tasks) -> Milli {
         let request: &Request = &job.request;
         let Some(queue) = self.queues.get(&job.queue).copied() else { return 0 };
@@ -166,7 +168,7 @@ impl Judge<'_> {
         let by_size =
             cpus.div_ceil(most(|one| one.0)).max(in_all(Nodes(1)).div_ceil(most(|one| one.1)));
         let by_task = Milli::from(tasks.0).div_ceil(per_node.max(1));
-        // An elastic one is counted task by task.
+        // An elastic job is counted task by task.
         let is_elastic = request.tasks_min.is_some();
         let fewest = if is_elastic { Milli::from(tasks.0) } else { by_size.max(by_task).max(1) };
         let nodes = request.nodes.map_or(fewest, |nodes| Milli::from(nodes.0));
@@ -175,7 +177,7 @@ impl Judge<'_> {
         nodes * suits.min().unwrap_or(each) * 1000
     }
 
-    /// No more than this, as a bound: one on some kinds of GPU leaves all of the others.
+    /// Amounts as a bound. One that names only some kinds of GPU allows all GPUs of the others.
     pub(super) fn bound(&self, of: Of, amounts: &Amounts) -> Milli {
         if of == Of::Cpus || amounts.gpus_any.is_some() || amounts.gpus.is_empty() {
             return of.named(amounts).unwrap_or(ENDLESS);
@@ -197,11 +199,11 @@ impl Judge<'_> {
         }
     }
 
-    /// As the snapshot has it, with what starts in this round before anybody yields.
+    /// The sums of the snapshot, with the jobs that start before any preemption of this round.
     pub(super) fn sums(&self, of: Of) -> Sums {
         let none = BTreeMap::new;
         let policy = self.snapshot.policy();
-        // What CPUs were used lately does not count.
+        // Past use of CPUs does not count.
         let used = Some(crate::fair::used_ppm(self.snapshot, self.now));
         let used = used.filter(|_| of == Of::Gpus).unwrap_or_default().into_iter().map(Milli::from);
         let mut sums = Sums {
@@ -224,7 +226,7 @@ impl Judge<'_> {
             self.add(&mut sums.held, &job.queue, of.held(job.staying()));
             self.add(&mut sums.wants, &job.queue, of.held(job.staying()));
         }
-        // Who goes on elsewhere has its place there.
+        // A job that is moved holds its new place.
         for job in self.snapshot.all_running().filter(|job| job.ending) {
             if let Some(again) = self.snapshot.goes_on(job.key, self.now) {
                 self.add(&mut sums.held, &job.queue, self.asks(of, again, true));
@@ -238,7 +240,7 @@ impl Judge<'_> {
             let is_kept = self.has_room_kept(job.key);
             let granted = self.granted.get(&job.key);
             if let Some(allocation) = granted.filter(|_| is_kept) {
-                // It started before anything was planned: that went by what it has.
+                // It started before the plan was made, which counted what the job got.
                 self.add(&mut sums.wants, &job.queue, of.held(allocation.shares()));
                 self.add(&mut sums.held, &job.queue, of.held(allocation.shares()));
                 continue;

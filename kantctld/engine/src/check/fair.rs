@@ -1,6 +1,6 @@
-//! May a job start, or be made to yield, where queues share fairly? By the sums of [`super::dues`].
-//! Never asks whether fewer would have done, nor judges memory: where a quota names it on the way,
-//! it believes that what is taken is owed in memory.
+//! Checks starts and preemptions under fair sharing, by the sums of [`super::dues`]. It does not
+//! check whether fewer victims would have been enough, nor memory: where a quota on the path names
+//! memory, the claim to it is taken as valid.
 
 use super::Judge;
 use super::dues::{Milli, Of, Sums, sum};
@@ -12,31 +12,31 @@ use common::resource::{Allocation, Share};
 use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What queues hold, want and are due, and for whom somebody yielded last.
+/// The sums of all queues, and the latest claim.
 #[derive(Debug, Default)]
 pub(super) struct Dues {
     sums: Vec<Sums>,
     claim: Option<Claim>,
-    /// What jobs that yield to nobody hold of GPUs.
+    /// The GPUs held by jobs that are not preemptible.
     firm: Option<BTreeMap<QueueName, Milli>>,
 }
 
-/// One job, and what has been taken for it.
+/// A job that others were preempted for, and what was taken for it.
 #[derive(Debug)]
 struct Claim {
     key: JobKey,
-    /// Of each of the sums.
+    /// What the job asks for, for each of the sums.
     asks: Vec<Milli>,
     is_reclaim: bool,
-    /// Queues that lost something, with those above them.
+    /// The queues that lost something, with their ancestors.
     losers: BTreeSet<QueueName>,
-    /// What the losers' jobs held of each of the sums.
+    /// What the victims held, for each of the sums.
     lost: Vec<Milli>,
 }
 
 impl<'a> Judge<'a> {
-    /// A job that yields to nobody starts within the quotas that name GPUs. One that room was kept
-    /// for was judged when others yielded to it.
+    /// A job that is not preemptible starts within the quotas that name GPUs. A job with reserved
+    /// room was judged when its victims were chosen.
     pub(super) fn starts_fairly(&mut self, job: &WaitingJob, allocation: &Allocation) {
         let is_fair = self.snapshot.policy().fair_sharing;
         let beside = self.asks_with(job);
@@ -51,7 +51,7 @@ impl<'a> Judge<'a> {
             says.unwrap_or(queue.preemption.preemptible)
         };
         let all_yield = beside.into_iter().all(yields);
-        // Which whole nodes it gets is not known before it has them.
+        // Which whole nodes it gets is not known in advance.
         let (asks, gets) = (self.asks(Of::Gpus, job, true), Of::Gpus.held(allocation.shares()));
         let gpus = if job.request.exclusive { asks.min(gets) } else { gets };
         if all_yield || gpus == 0 {
@@ -68,7 +68,7 @@ impl<'a> Judge<'a> {
         self.dues_mut().firm = Some(firm);
     }
 
-    /// Is room kept for it, which others leave or which it was moved to?
+    /// Whether room is reserved for the job, which victims leave or to which it was moved.
     pub(super) fn has_room_kept(&self, key: JobKey) -> bool {
         let promise = self.snapshot.promises().get(&key);
         promise.is_some_and(|kept| kept.yielded) || self.snapshot.is_moving(key, self.now)
@@ -86,8 +86,8 @@ impl<'a> Judge<'a> {
         firm
     }
 
-    /// A job yields these shares to one of another queue, or of higher priority, in a fair tree.
-    /// What it has beyond the fewest it is content with is never safe.
+    /// Checks that a job may give up these shares, to a job of another queue or of higher priority.
+    /// Shares beyond its minimum are never protected.
     pub(super) fn yields_fairly(
         &mut self,
         (victim, gives): (&RunningJob, &[Share]),
@@ -133,7 +133,7 @@ impl<'a> Judge<'a> {
         self.dues = Some(dues);
     }
 
-    /// Who starts after others have yielded counts from then on.
+    /// Jobs that start after a preemption count from here on.
     pub(super) fn starts_behind_claims(&mut self, key: JobKey) {
         let Some(mut dues) = self.dues.take() else { return };
         self.claim_is_met(&mut dues);
@@ -147,14 +147,14 @@ impl<'a> Judge<'a> {
         self.dues = Some(dues);
     }
 
-    /// All have yielded that do: the last claim is met.
+    /// Checks the last claim, once all preemptions are known.
     pub(super) fn all_have_yielded(&mut self) {
         if let Some(mut dues) = self.dues.take() {
             self.claim_is_met(&mut dues);
         }
     }
 
-    /// With what it asked for no side of the claimant is fuller than one beside it that lost.
+    /// After the claim, no side of the claimant is fuller than a sibling that lost.
     fn claim_is_met(&mut self, dues: &mut Dues) {
         let Some(claim) = dues.claim.take() else { return };
         let Some(by) = self.snapshot.waiting(claim.key) else { return };
@@ -190,7 +190,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// CPUs are only shared out where somebody names them.
+    /// CPUs are shared out only where a quota names them.
     fn is_judged(&self, of: Of) -> bool {
         of == Of::Gpus || self.snapshot.policy().queues.iter().any(|queue| of.is_owed(queue))
     }
@@ -229,7 +229,7 @@ impl<'a> Judge<'a> {
         self.expect(is_right, "yields what is its queue's by right");
     }
 
-    /// For how long it is safe from that job.
+    /// How long the victim is protected from that job.
     pub(super) fn safe_for(
         &self,
         victim: &RunningJob,

@@ -1,6 +1,6 @@
-//! May a running job have the nodes that a round gives it? It gets what it asked for, on nodes that
-//! are free and that it never had; within limits and quotas; and nobody who waits could use them.
-//! Never asks whether another job should have had them.
+//! Checks the nodes that a round gives to running jobs: the job gets what it asked for, on nodes
+//! that are free and that it never had, within limits and quotas, and no waiting job could use
+//! them. It does not check whether another job should have had them.
 
 use super::Judge;
 use super::order::has_no_room;
@@ -15,11 +15,11 @@ use common::time::{Span, Time};
 use common::unit::GpuMilli;
 use std::sync::Arc;
 
-/// Nobody is given nodes who is over so soon.
+/// A job that ends sooner than this does not grow.
 const LEFT_MS_MIN: u64 = 5 * 60_000;
 
 impl<'a> Judge<'a> {
-    /// What each of them gets, and by which rules.
+    /// Checks what each growing job gets.
     pub(super) fn grows(&mut self, decisions: &'a [Decision]) {
         let mut grown = std::collections::BTreeSet::new();
         for decision in decisions {
@@ -56,7 +56,7 @@ impl<'a> Judge<'a> {
         growing: &Growing,
         (shares, left): (&'a [Share], Option<Span>),
     ) {
-        // As if it began now, and ended when it does.
+        // As if the job began now, and ended when it does.
         let asked = WaitingJob { time_limit: left, ..growing.asked.clone() };
         let has = job.allocation.shares();
         self.expect(!shares.is_empty(), "grows by nothing");
@@ -86,7 +86,7 @@ impl<'a> Judge<'a> {
         faults.into_iter().for_each(|fault| self.fault(fault));
     }
 
-    /// Nobody who waits could use what others grow onto.
+    /// No waiting job could use the nodes that others grow onto.
     pub(super) fn growth_harms_nobody(&mut self, round: &'a Round) {
         let grows = round.decisions.iter().filter_map(|decision| match decision {
             Decision::Grow { key, shares, .. } => Some((*key, &shares[..])),
@@ -111,7 +111,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Does it wait for nothing but a place and what it may have?
+    /// Whether the job waits for nothing but a place and its bounds.
     fn may_go(&self, job: &WaitingJob) -> bool {
         !job.is_kept_back() && job.gate().is_none_or(|gate| gate <= self.now)
     }
@@ -152,7 +152,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Does it count for what the other waits for?
+    /// Whether the running job counts for the bound that the other job waits for.
     fn bounds_both(&self, job: &RunningJob, other: &WaitingJob, reason: &WaitReason) -> bool {
         let bound = match reason {
             WaitReason::LimitReached { bound, .. } => bound,
@@ -187,7 +187,7 @@ impl<'a> Judge<'a> {
             || own.qos.is_some() && own.qos == waits.qos
     }
 
-    /// Would this node, were it idle, surely hold some of the job?
+    /// Whether this node, if idle, would certainly hold a part of the job.
     fn could_use(&self, job: &WaitingJob, node: &NodeSnapshot) -> bool {
         let Some(queue) = self.queues.get(&job.queue).copied() else { return false };
         let (request, has) = (&job.request, &node.inventory);
@@ -208,7 +208,7 @@ impl<'a> Judge<'a> {
             (Some(GpuRequest::PerTask(count)), _) => u64::from(count.0) * tasks,
             (Some(GpuRequest::Parts(parts)), _) => u64::from(parts.devices.0),
             (Some(GpuRequest::Total(count)), Some(nodes)) => u64::from(count.0).div_ceil(nodes),
-            // On how many nodes depends on what there is.
+            // The number of nodes depends on the cluster.
             (Some(GpuRequest::Total(_)), None) => return false,
         };
         let cpus = tasks * u64::from(request.cpus_per_task.0);
@@ -219,7 +219,7 @@ impl<'a> Judge<'a> {
             Some(MemoryRequest::PerGpu(bytes)) => each(bytes.0, wanted),
             None => each(queue.memory_per_cpu.0, cpus),
         };
-        // Cores come whole.
+        // Cores are given whole.
         let cores = has.cores.iter().map(common::cpuset::CpuSet::len).max().unwrap_or(1);
         let needs = cpus.next_multiple_of(u64::from(cores.max(1)));
         let per_node = request.tasks_per_node.is_none_or(|most| tasks <= u64::from(most.0));

@@ -1,6 +1,6 @@
-//! The judge's own sums: what all that runs holds, by whom it is counted for, kept up to date as
-//! jobs start and end, so that a round is judged by what it changes. Never asks the books, whose
-//! word it would be to judge; [`super::check`] adds up anew, and tests hold one against the other.
+//! The judge's own sums of what running jobs hold, kept up to date as jobs start and end, so that
+//! judging a round costs as much as its changes. It does not use the engine's books, which it
+//! verifies; [`super::check`] sums again from scratch, and tests compare the two.
 
 use super::sums::{Column, Held, kind_in, to_go};
 use super::who::{Who, bound_anybody, counted_for, limits, of_running};
@@ -12,25 +12,25 @@ use common::policy::Policy;
 use common::time::Time;
 use std::collections::BTreeMap;
 
-/// What all that runs holds; empty where nobody is bounded.
+/// What running jobs hold; empty where no bound is set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ledger {
-    /// Without GPU-time, which passes.
+    /// Without GPU-time, which changes with time.
     held: BTreeMap<Who, Held>,
-    /// Thousandths of GPUs and ends of those who count for a bound on GPU-minutes.
+    /// Thousandths of GPUs and end of each job that counts for a bound on GPU-minutes.
     ends: BTreeMap<Who, BTreeMap<JobKey, (u64, Option<Time>)>>,
-    /// What the nodes have that are not down.
+    /// The capacity of nodes that are not down.
     pub(super) capacity: Held,
 }
 
 impl Ledger {
-    /// Adds up anew what the nodes have.
+    /// Sums the capacity of the nodes again.
     pub fn set_capacity(&mut self, floor: &Floor) {
         self.capacity = Held::default();
         let mut known = None;
         for (_, node) in floor.nodes().filter(|(_, node)| node.unusable != Some(Unusable::Down)) {
             let has = &node.class.inventory;
-            // Most nodes are as the one before.
+            // Most nodes have the same inventory as the one before.
             let all = match known.take() {
                 Some((same, all)) if std::sync::Arc::ptr_eq(same, has) => all,
                 _ => Held::all_of(has),
@@ -56,7 +56,7 @@ impl Ledger {
         }
     }
 
-    /// It no longer does; policy and nodes are those under which it did.
+    /// Removes a job that no longer runs. Policy and nodes must be those under which it was added.
     pub fn stop(&mut self, policy: &Policy, floor: &Floor, job: &RunningJob) {
         if !bound_anybody(policy) {
             return;
@@ -75,7 +75,7 @@ impl Ledger {
         }
     }
 
-    /// What somebody holds, but for GPU-time; `None`: nothing.
+    /// What a holder has, without GPU-time; `None`: nothing.
     pub(super) fn amounts(&self, who: &Who) -> Option<&Held> {
         self.held.get(who)
     }

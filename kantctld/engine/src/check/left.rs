@@ -1,4 +1,4 @@
-//! What the judge counts as left on a node. Never asks whom it goes to.
+//! What is left on a node, as the judge counts it.
 
 use super::Judge;
 use crate::snapshot::{NodeSnapshot, WaitingJob};
@@ -6,7 +6,6 @@ use common::id::GpuIndex;
 use common::resource::Share;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a node has left.
 pub(super) struct Left {
     pub node: NodeSnapshot,
     cpus: BTreeSet<u32>,
@@ -32,7 +31,7 @@ impl Left {
         }
     }
 
-    /// A job holds this already. What the node no longer has is not missed.
+    /// Subtracts what a job already holds. What the node no longer has is ignored.
     pub fn held(&mut self, share: &Share, whole_node: bool, group: Option<&str>) {
         for cpu in share.cpus.iter() {
             self.cpus.remove(&cpu);
@@ -55,7 +54,7 @@ impl Left {
         }
     }
 
-    /// Takes a share off. Says what of it is not there.
+    /// Subtracts a share. Returns what of it is not there.
     fn take(&mut self, job: &WaitingJob, share: &Share) -> Vec<String> {
         let mut faults = Vec::new();
         if self.closed {
@@ -95,7 +94,7 @@ impl Left {
 }
 
 impl Judge<'_> {
-    /// Takes a share off what is left.
+    /// Subtracts a share from what is left on its node.
     pub(super) fn take(&mut self, job: &WaitingJob, share: &Share) {
         let Some(left) = self.left.get_mut(&share.node) else { return };
         for fault in left.take(job, share) {

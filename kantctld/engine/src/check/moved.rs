@@ -1,5 +1,6 @@
-//! May those that are moved be moved, and has everybody a place then? By counts of its own. Never
-//! asks whether fewer would have done, nor which links or cores they get.
+//! Checks moves: that these jobs may be moved, and that all of them have a place afterwards, by
+//! counts of its own. It does not check whether fewer moves would have been enough, nor links and
+//! cores.
 
 use super::Judge;
 use super::dues::Of;
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const AN_HOUR: Span = Span::from_minutes(60);
 
-/// What is held or free: thousandths of GPUs, CPUs, bytes.
+/// An amount that is held or free: thousandths of GPUs, CPUs, bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     gpu_milli: i128,
@@ -49,7 +50,7 @@ impl Counts {
         }
     }
 
-    /// How many of these it holds.
+    /// How many such pieces fit into this amount.
     fn holds(self, piece: Self) -> i128 {
         let of = |has: i128, each: i128| if each > 0 { has.max(0) / each } else { i128::MAX };
         let by_gpu = of(self.gpu_milli, piece.gpu_milli);
@@ -64,7 +65,7 @@ impl Counts {
 }
 
 impl<'a> Judge<'a> {
-    /// One job is moved there for another.
+    /// Checks that a job may be moved there for another.
     pub(super) fn moves(&mut self, victim: &RunningJob, by: &WaitingJob, to: &[NodeName]) {
         let policy = self.snapshot.policy();
         let moves = policy.moves;
@@ -99,7 +100,7 @@ impl<'a> Judge<'a> {
         self.expect(is_within, "moves though the hour's moves are used up");
     }
 
-    /// Everybody who moves has a place when those are gone that go.
+    /// All moved jobs have a place once the jobs that leave are gone.
     pub(super) fn all_have_places(&mut self, decisions: &'a [Decision]) {
         let movers = movers(decisions);
         if movers.is_empty() {
@@ -114,7 +115,7 @@ impl<'a> Judge<'a> {
             let is_loose = self.is_loose(key);
             for (at, share) in job.allocation.shares().iter().enumerate() {
                 let wants = Counts::of(share);
-                // On fewer nodes what it asks for by the node is asked for as often less.
+                // On fewer nodes, what it asks for per node is needed fewer times.
                 let counted = if at < to.len() { wants } else { self.without_by_node(key, wants) };
                 all = all.plus(counted, -1);
                 let fits =
@@ -133,7 +134,7 @@ impl<'a> Judge<'a> {
         self.expect(Counts::default().is_within(all), "moves with others to one place");
     }
 
-    /// What of this is not asked for by the node.
+    /// What remains without the part that is asked for per node.
     fn without_by_node(&self, key: JobKey, wants: Counts) -> Counts {
         let Some(again) = self.snapshot.movable.get(&key) else { return wants };
         let request = &again.request;
@@ -147,8 +148,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// May its tasks be dealt out anew? Those that have their GPUs by the task, and no number of
-    /// nodes, need not stay together.
+    /// Whether its tasks may be spread differently over nodes: with GPUs per task and no number of
+    /// nodes, they need not stay together.
     fn is_loose(&self, key: JobKey) -> bool {
         let again = self.snapshot.movable.get(&key).map(|again| &again.request);
         again.is_some_and(|request| {
@@ -156,7 +157,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Others move only for a job that room is kept for, which is there beside their places.
+    /// Jobs move only for a job that has room reserved, next to their new places.
     pub(super) fn moves_make_room(&mut self, round: &'a Round) {
         let mut all: BTreeMap<JobKey, Vec<(JobKey, &[NodeName])>> = BTreeMap::new();
         for (key, by, to) in movers(&round.decisions) {
@@ -175,7 +176,7 @@ impl<'a> Judge<'a> {
             let free = free.values().fold(Counts::default(), |sum, node| sum.plus(*node, 1));
             let placed = movers.iter().filter_map(|(key, _)| self.snapshot.running(*key));
             let placed: i128 = placed.map(|job| sum(&job.allocation).gpu_milli).sum();
-            // What asks for GPUs by the node may need fewer than for a node each.
+            // A job that asks for GPUs by the node may need fewer than one node's for each task.
             let is_sure = by.request.nodes.is_some()
                 || by.request.tasks.0 == 1
                 || !matches!(by.request.gpus, Some(GpuRequest::PerNode(_)));
@@ -185,7 +186,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What these nodes have free when those are gone that are on their way out or made to go.
+    /// What is free on these nodes once the jobs that leave or are stopped are gone.
     fn free_later<'n>(
         &self,
         nodes: &BTreeSet<&'n NodeName>,
@@ -236,7 +237,7 @@ fn sum(allocation: &Allocation) -> Counts {
     allocation.shares().iter().fold(Counts::default(), |sum, share| sum.plus(Counts::of(share), 1))
 }
 
-/// Who moves, for whom, and where to.
+/// The moves: the job, the job that it moves for, and its new nodes.
 fn movers(decisions: &[Decision]) -> Vec<(JobKey, JobKey, &[NodeName])> {
     let mover = |decision| match decision {
         &Decision::Preempt { key, by, reason: PreemptReason::Move, ref to, .. } => {

@@ -1,4 +1,4 @@
-//! Are a job's nodes as near to each other as it insists? Never judges a mere wish.
+//! Checks that a job's nodes are as near to each other as it requires. Preferences are not checked.
 
 use super::Judge;
 use crate::snapshot::WaitingJob;
@@ -6,7 +6,7 @@ use common::id::SwitchName;
 use common::resource::{Allocation, Share};
 
 impl Judge<'_> {
-    /// All nodes, or those of each block, hang under one switch. A node is always near to itself.
+    /// All nodes, or those of each block, are below one switch. A single node always qualifies.
     pub(super) fn nearness(&mut self, job: &WaitingJob, allocation: &Allocation) {
         let Some(near) = job.request.near.filter(|near| near.required) else { return };
         let shares = allocation.shares();

@@ -1,5 +1,5 @@
-//! Whose turn is surely before whose, and strict FIFO: nobody starts behind an earlier job of such
-//! a queue that got no room. Never weighs factors: where an order is not plain, nothing is sure.
+//! Checks strict FIFO: in such a queue no job starts behind an earlier one that got no room. Only
+//! orders that are certain are checked; factors are never weighed.
 
 use super::Judge;
 use crate::round::Round;
@@ -12,11 +12,11 @@ use common::time::Time;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// A job's place among those of FIFO queues.
+/// A job's position among those of FIFO queues.
 type Place = (Reverse<i32>, Reverse<i32>, i32, Time, JobKey);
 
 impl Judge<'_> {
-    /// A job's place, if its queue is a FIFO.
+    /// A job's position, if its queue is a FIFO.
     pub(super) fn place_in_order(&self, job: &WaitingJob) -> Option<Place> {
         let queue = self.queues.get(&job.queue)?;
         if queue.order != Order::Fifo {
@@ -28,17 +28,17 @@ impl Judge<'_> {
         Some((Reverse(queue.priority), Reverse(qos), job.nice, since, job.key))
     }
 
-    /// In a strict queue only those may be passed that may not start, or never can.
+    /// In a strict queue, a job may be passed only if it may not start now, or never can.
     pub(super) fn strict_order(&mut self, round: &Round) {
         if self.snapshot.policy().fair_sharing {
-            // Whose turn it is follows from shares, which move with every start.
+            // Under fair sharing turns follow from shares, which change with every start.
             return;
         }
         let mut last: BTreeMap<&QueueName, Place> = BTreeMap::new();
         for key in &self.started {
             let Some(job) = self.snapshot.waiting(*key) else { continue };
             let Some(queue) = self.queues.get(&job.queue) else { continue };
-            // Others have yielded to it already.
+            // Others have been preempted for it already.
             if self.snapshot.promises().get(key).is_some_and(|promise| promise.yielded) {
                 continue;
             }
@@ -68,7 +68,7 @@ impl Judge<'_> {
     }
 }
 
-/// Would the job start, were there room?
+/// Whether the job would start if there were room.
 pub(super) const fn has_no_room(reason: &WaitReason) -> bool {
     matches!(
         reason,

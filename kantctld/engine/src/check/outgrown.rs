@@ -1,6 +1,6 @@
-//! Does what running jobs are given leave a promised job what limits and quotas allow it, when its
-//! time comes? All that a round gives counts together. Never blames a round for what it cannot
-//! surely add up: more than one promise, jobs on their way out, anything but whole GPUs.
+//! Checks that growth leaves a promised job what limits and quotas allow it when its time comes.
+//! All growth of a round counts together. Cases that cannot be summed with certainty pass: several
+//! promises, jobs that are leaving, anything but whole GPUs.
 
 use super::Judge;
 use super::bounds::Bounds;
@@ -12,7 +12,8 @@ use common::resource::GpuRequest;
 use common::time::Time;
 
 impl Judge<'_> {
-    /// The one job that is promised a start is within all bounds then, if it were without growth.
+    /// If exactly one job is promised a start, it is within all bounds then, provided that it would
+    /// be without growth.
     pub(super) fn growth_keeps_the_promise(&mut self, round: &Round) {
         let all = || round.decisions.iter();
         let grows = |decision: &Decision| matches!(decision, Decision::Grow { .. });
@@ -39,7 +40,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What is held then.
+    /// What is held at that time.
     fn bounds_at(&self, at: Time, decisions: &[Decision], grown: bool) -> Bounds<'_> {
         let mut bounds = Bounds::new(self.snapshot.policy(), at);
         let nodes: Vec<&NodeSnapshot> = self.left.values().map(|left| &left.node).collect();
@@ -69,7 +70,7 @@ impl Judge<'_> {
     }
 }
 
-/// What a job will surely hold, if that is known: whole GPUs, a certain number of them.
+/// What a job will certainly hold: a fixed number of whole GPUs. `None`: not known.
 fn wholly(job: &WaitingJob) -> Option<Held> {
     let request = &job.request;
     let gpus = match request.gpus.filter(|_| request.tasks_min.is_none())? {

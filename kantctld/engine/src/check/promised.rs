@@ -1,6 +1,6 @@
-//! Is what was promised kept? Never blames a round for what it could not know: jobs that came
-//! since or may now start and go before, nodes that are gone, jobs that run beyond their limits,
-//! bookings.
+//! Checks that promises are kept. Breaches by events that the round could not foresee pass: jobs
+//! that were submitted since or became eligible and go first, lost nodes, jobs that run beyond
+//! their limits, bookings.
 
 use super::Judge;
 use super::order::has_no_room;
@@ -11,7 +11,7 @@ use common::policy::{Behind, Order};
 use common::queue::Queue;
 
 impl Judge<'_> {
-    /// A job that was promised a start is promised none that is later, or starts.
+    /// A job that was promised a start starts, or is promised none that is later.
     pub(super) fn promises(&mut self, round: &Round) {
         let snapshot = self.snapshot;
         if snapshot.promises().is_empty() || !self.is_quiet() {
@@ -38,14 +38,15 @@ impl Judge<'_> {
                     "was promised a start by {}, and now by {}",
                     promise.at, new.at
                 )),
-                // What is kept for one queue is given up for another that is due it.
+                // What is reserved for one queue may be given up for another that is entitled to
+                // it.
                 None if snapshot.policy().fair_sharing => {}
                 None => self.fault(format!("was promised a start by {}, and now none", promise.at)),
             }
         }
     }
 
-    /// Does everything keep its time, and are there no bookings and no nodes out of use?
+    /// Whether all jobs keep to their times, and there are no bookings and no nodes out of use.
     fn is_quiet(&self) -> bool {
         self.snapshot.reservations().next().is_none()
             && self.snapshot.promises().values().all(|promise| promise.at >= self.now)
@@ -56,12 +57,12 @@ impl Judge<'_> {
                 .all(|job| job.may_be_asked() && job.ends_by.is_none_or(|ends| ends > self.now))
     }
 
-    /// Does its queue still make promises, on these nodes?
+    /// Whether the job's queue still makes promises, on these nodes.
     fn binds(&self, job: &WaitingJob, promise: &Promise) -> bool {
         let Some(queue) = self.queues.get(&job.queue) else { return false };
         let known: Vec<NodeName> =
             self.snapshot.nodes().into_iter().map(|node| node.name).collect();
-        // What is kept for one component of several is no promise of a start.
+        // A reservation for one component of several promises no start.
         job.together.is_none()
             && self.is_among_the_first(queue, job)
             && queue.behind == Behind::Backfill
@@ -71,8 +72,8 @@ impl Judge<'_> {
                 || promise.nodes.iter().all(|node| queue.nodes.contains(node)))
     }
 
-    /// Is it among the first of its queue that hold promises, as many as the queue makes by now? A
-    /// new policy may be content with fewer; the promises of those behind bind no more.
+    /// Whether the job is among the first of its queue that hold promises, as many as the queue
+    /// makes now. A new policy may make fewer; later promises then no longer bind.
     fn is_among_the_first(&self, queue: &Queue, job: &WaitingJob) -> bool {
         let own = self.place_in_order(job);
         let is_ahead = |key: &JobKey| {
@@ -84,7 +85,7 @@ impl Judge<'_> {
         queue.backfill.depth == 0 || ahead < queue.backfill.depth as usize
     }
 
-    /// Is there a job without certain nodes kept for it that is not surely behind this one?
+    /// Whether any job without reserved nodes could come before this one.
     fn somebody_may_go_before(&self, job: &WaitingJob) -> bool {
         let Some(own) = self.place_in_order(job) else { return true };
         self.snapshot.all_waiting().any(|other| {

@@ -1,5 +1,5 @@
-//! May a job start at all now: hold, begin, back-off, array, deadline, and what operators booked?
-//! Never looks at what is free.
+//! Checks whether a job may start at all now: hold, begin time, back-off, array, deadline, and
+//! operators' bookings.
 
 use super::Judge;
 use crate::snapshot::WaitingJob;
@@ -7,7 +7,7 @@ use common::reservation::Reservation;
 use common::time::Time;
 
 impl Judge<'_> {
-    /// Rules of the job alone.
+    /// The rules that depend on the job alone.
     pub(super) fn may_start(&mut self, job: &WaitingJob) {
         let now = self.now;
         self.expect(!job.held, "starts though held");
@@ -26,7 +26,7 @@ impl Judge<'_> {
         self.bookings(job);
     }
 
-    /// A job of a booking keeps to its time; everybody else keeps off.
+    /// A job in a booking keeps to its time.
     fn bookings(&mut self, job: &WaitingJob) {
         let ends = job.time_limit.map_or(Time(u64::MAX), |limit| self.now + limit);
         let Some(name) = &job.reservation else { return };
@@ -36,7 +36,7 @@ impl Judge<'_> {
         self.expect(holds, "starts outside of the time of its reservation");
     }
 
-    /// The same for its nodes.
+    /// A job in a booking keeps to its nodes; other jobs stay off booked nodes.
     pub(super) fn booked_nodes(&mut self, job: &WaitingJob, node: &common::id::NodeName) {
         let ends = job.time_limit.map_or(Time(u64::MAX), |limit| self.now + limit);
         let mut faults = Vec::new();

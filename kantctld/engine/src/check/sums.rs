@@ -1,4 +1,4 @@
-//! What jobs hold, in numbers that the judge adds up. Never asks for whom.
+//! What jobs hold, in sums of the judge.
 
 use common::cpuset::CpuSet;
 use common::gpu::GpuKind;
@@ -9,7 +9,7 @@ use common::resource::Share;
 use common::time::{Span, Time};
 use std::collections::BTreeMap;
 
-/// Something a quota may speak of.
+/// A resource that a quota may name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Column {
     Gpus,
@@ -23,12 +23,12 @@ pub(super) struct Held {
     pub jobs: u64,
     /// Thousandths of GPUs, CPUs, bytes.
     pub amounts: BTreeMap<Column, u64>,
-    /// Thousandths of GPUs times milliseconds to go.
+    /// Thousandths of GPUs, times the milliseconds left.
     pub gpu_time: u128,
 }
 
 impl Held {
-    /// One job, with these shares.
+    /// One job with these shares.
     pub fn of(
         shares: &[Share],
         kind: impl Fn(&NodeName, GpuIndex) -> Option<GpuKind>,
@@ -80,7 +80,7 @@ impl Held {
         }
     }
 
-    /// Takes it off again.
+    /// Subtracts what was added.
     pub fn leave(&mut self, other: &Self) {
         self.jobs = self.jobs.saturating_sub(other.jobs);
         self.gpu_time = self.gpu_time.saturating_sub(other.gpu_time);
@@ -92,12 +92,12 @@ impl Held {
     }
 }
 
-/// The kind of a node's GPU.
+/// The kind of a GPU of a node.
 pub(super) fn kind_in(has: &Inventory, index: GpuIndex) -> Option<GpuKind> {
     has.gpus.iter().find(|gpu| gpu.index == index).map(|gpu| gpu.kind.clone())
 }
 
-/// What a quota says of something.
+/// The amount of a resource in a quota.
 pub(super) fn named(amounts: &Amounts, column: &Column) -> Option<u64> {
     match column {
         Column::Gpus => amounts.gpus_any.map(|gpus| u64::from(gpus.0) * 1000),
@@ -107,7 +107,7 @@ pub(super) fn named(amounts: &Amounts, column: &Column) -> Option<u64> {
     }
 }
 
-/// How long a running job has to go by its limit; nothing is known of one without.
+/// The time left until a running job's time limit; `None`: it has none.
 pub(super) fn to_go(ends_by: Option<Time>, now: Time) -> Option<Span> {
     ends_by.map(|ends| ends.since(now))
 }

@@ -1,4 +1,4 @@
-//! What the judge objects to, one fault at a time.
+//! Tests of the judge, one fault at a time.
 
 mod bounds;
 mod fair;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const NOW: Time = Time(1_000_000);
 
-/// A share as a job of `tasks` tasks of one CPU and the queue's default memory gets it.
+/// The share of a job with `tasks` tasks of one CPU and the queue's default memory.
 fn share(node: &str, tasks: u32, cpus: &str) -> Share {
     Share {
         gpu_milli: None,
@@ -49,14 +49,14 @@ fn faults(snapshot: &Snapshot, decisions: &[Decision]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Spoils job 1.
+/// Changes job 1.
 fn spoil(snapshot: &mut Snapshot, change: impl Fn(&mut WaitingJob)) {
     let mut job = WaitingJob::clone(snapshot.waiting(key(1)).unwrap());
     change(&mut job);
     snapshot.set_waiting(job);
 }
 
-/// Changes what job 1 asks for.
+/// Changes the request of job 1.
 fn change(snapshot: &mut Snapshot, change: impl Fn(&mut Request)) {
     spoil(snapshot, |job| change(Arc::make_mut(&mut job.request)));
 }

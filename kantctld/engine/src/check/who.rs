@@ -1,4 +1,4 @@
-//! For whom the judge counts what a job holds, and what bounds them. Never says how much that is.
+//! The holders that the judge counts a job for, and their bounds.
 
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::{AccountName, QosName, QueueName, Uid};
@@ -6,7 +6,7 @@ use common::policy::{Limits, Policy};
 use common::queue::Queue;
 use std::fmt;
 
-/// Whose job it is.
+/// The owner of a job.
 pub(super) struct Party<'j> {
     pub queue: &'j QueueName,
     pub owner: Uid,
@@ -14,13 +14,13 @@ pub(super) struct Party<'j> {
     pub qos: Option<&'j QosName>,
 }
 
-/// For whom something is counted.
+/// A holder: a party with a bound.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
     Everybody,
-    /// A queue and all below it, against its quota.
+    /// A queue with its descendants, for its quota.
     Quota(QueueName),
-    /// The same, against its limits.
+    /// The same, for its limits.
     Queue(QueueName),
     UserInQueue(Uid, QueueName),
     AccountInQueue(AccountName, QueueName),
@@ -46,7 +46,7 @@ impl fmt::Display for Who {
     }
 }
 
-/// Is there any limit or quota at all?
+/// Whether any limit or quota is set.
 pub(super) fn bound_anybody(policy: &Policy) -> bool {
     let limits = |all: &[&Limits]| all.iter().any(|limits| !limits.is_empty());
     policy.queues.iter().any(|queue| {
@@ -57,7 +57,7 @@ pub(super) fn bound_anybody(policy: &Policy) -> bool {
         || policy.accounts.iter().any(|one| limits(&[&one.limits, &one.limits_per_user]))
 }
 
-/// The queue and those above it.
+/// The queue and its ancestors.
 pub(super) fn path<'a>(policy: &'a Policy, name: &QueueName) -> Vec<&'a Queue> {
     let find = |name: &QueueName| policy.queues.iter().find(|queue| queue.name == *name);
     let mut path: Vec<&Queue> = find(name).into_iter().collect();
@@ -70,7 +70,7 @@ pub(super) fn path<'a>(policy: &'a Policy, name: &QueueName) -> Vec<&'a Queue> {
     path
 }
 
-/// Who is limited, and how.
+/// The holders with limits that apply to this party, and the limits.
 pub(super) fn limits(policy: &Policy, party: &Party<'_>) -> Vec<(Who, Limits)> {
     let mut all = Vec::new();
     let user = party.owner;
@@ -94,7 +94,7 @@ pub(super) fn limits(policy: &Policy, party: &Party<'_>) -> Vec<(Who, Limits)> {
     all
 }
 
-/// All for whom a job of this party counts.
+/// All holders that a job of this party counts for.
 pub(super) fn counted_for(policy: &Policy, party: &Party<'_>) -> Vec<Who> {
     let limited = limits(policy, party).into_iter().map(|(who, _)| who);
     let quotas = path(policy, party.queue).into_iter().map(|queue| Who::Quota(queue.name.clone()));

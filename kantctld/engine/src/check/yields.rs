@@ -1,4 +1,5 @@
-//! May those that are made to yield be made to? Never asks whether fewer would have done.
+//! Checks that the victims of a round may be preempted. It does not check whether fewer would have
+//! been enough.
 
 use super::Judge;
 use super::sums::{Column, named};
@@ -65,7 +66,8 @@ impl<'a> Judge<'a> {
         self.all_have_places(decisions);
     }
 
-    /// What it lets go of: all it has, or its last nodes where it runs on without them.
+    /// The shares that a victim gives up: all, or those of its last nodes if it runs on without
+    /// them.
     fn gives(&mut self, victim: &'a RunningJob, decision: &Decision) -> &'a [Share] {
         let all = victim.allocation.shares();
         match decision {
@@ -120,7 +122,7 @@ impl<'a> Judge<'a> {
         self.expect(passed, "yields to a head that it did not pass");
     }
 
-    /// A lender within its quota takes back from somebody who has more than they are owed.
+    /// A lender within its quota reclaims from a queue above its own.
     fn reclaimed(&mut self, (victim, gives): (&RunningJob, &[Share]), by: &WaitingJob) {
         let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
         self.expect(may, "yields to a queue that takes nothing back");
@@ -144,7 +146,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Who starts after somebody has yielded: whether that was right went by shares without them.
+/// Jobs that start after the first preemption. Preemptions were decided by shares without them.
 fn behind_who_yields(decisions: &[Decision]) -> BTreeSet<JobKey> {
     let yields =
         |one: &&Decision| !matches!(one, Decision::Preempt { .. } | Decision::Shrink { .. });

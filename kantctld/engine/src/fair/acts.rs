@@ -1,22 +1,20 @@
-//! The steps of a fair round, and what it does with a task. Never why.
+//! The steps of a fair-sharing round and the actions it can take on a task.
 
 use super::world::{JobAt, NodeAt};
 use super::yielding::Why;
 
-/// A step of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// What has room starts.
     Allocate,
     Consolidate,
     Reclaim,
     Preempt,
-    /// Gangs short of tasks end.
+    /// Ends gangs that have been short of tasks for too long.
     Stale,
 }
 
 impl Step {
-    /// All, in the order in which they are taken.
+    /// All steps, in the order in which they are taken.
     pub const ALL: [Self; 5] =
         [Self::Allocate, Self::Consolidate, Self::Reclaim, Self::Preempt, Self::Stale];
 }
@@ -24,12 +22,12 @@ impl Step {
 /// What a round does with a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// It starts there, on these devices.
+    /// Starts the task on this node and these devices.
     Start(NodeAt, Vec<usize>),
-    /// It is promised this place: others are on their way out there.
+    /// Reserves this place; the tasks that occupy it are leaving.
     Reserve(NodeAt, Vec<usize>),
-    /// It is stopped, for this job.
+    /// Stops the task, to make room for this job.
     Evict(Option<JobAt>, Why),
-    /// It is stopped, and promised another place.
+    /// Stops the task and reserves another place for it.
     Move(NodeAt, Vec<usize>, Option<JobAt>, Why),
 }

@@ -1,12 +1,10 @@
-//! CPUs, memory and GPUs side by side, as fair shares count them. Never a kind of GPU: a tree that
-//! shares fairly counts all kinds together.
+//! Amounts of CPUs, memory and GPUs, as fair shares count them. All kinds of GPU count together.
 
 use serde::{Deserialize, Serialize};
 
 /// No bound: more than any cluster has.
 pub const UNLIMITED: i64 = i64::MAX;
 
-/// What a fair share is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
@@ -19,10 +17,11 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// All of them, in the order in which a refusal names the first that is exceeded.
+    /// All resources, in the order in which a refusal looks for the first that is exceeded.
     pub const ALL: [Self; 3] = [Self::Cpu, Self::Memory, Self::Gpu];
 
-    /// The least of it that is handed out of a surplus: a thousandth of a CPU, 10^6 bytes, a GPU.
+    /// The smallest part of a surplus that is handed out: a thousandth of a CPU, 10^6 bytes, one
+    /// GPU.
     #[must_use]
     pub const fn unit(self) -> i64 {
         match self {
@@ -33,7 +32,7 @@ impl Resource {
     }
 }
 
-/// So much of each resource.
+/// An amount of each resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Amount {
     /// Thousandths of a CPU.
@@ -45,11 +44,9 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// No bound on anything.
     pub const UNLIMITED: Self =
         Self { cpu_milli: UNLIMITED, memory_bytes: UNLIMITED, gpu_milli: UNLIMITED };
 
-    /// So much of one.
     #[must_use]
     pub const fn of(&self, resource: Resource) -> i64 {
         match resource {
@@ -67,7 +64,7 @@ impl Amount {
         }
     }
 
-    /// Both, resource by resource.
+    /// Combines two amounts, resource by resource.
     #[must_use]
     pub fn zip(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
         Self {
@@ -82,31 +79,31 @@ impl Amount {
         self.zip(other, i64::saturating_add)
     }
 
-    /// What is left without the other.
+    /// The difference; saturates instead of overflowing.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         self.zip(other, i64::saturating_sub)
     }
 
-    /// Of each resource the smaller.
+    /// The smaller amount of each resource.
     #[must_use]
     pub fn min(&self, other: &Self) -> Self {
         self.zip(other, i64::min)
     }
 
-    /// Of each resource the larger.
+    /// The larger amount of each resource.
     #[must_use]
     pub fn max(&self, other: &Self) -> Self {
         self.zip(other, i64::max)
     }
 
-    /// Is it no more than the other in every resource?
+    /// Whether this is at most the other amount in every resource.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
         self.first_above(other).is_none()
     }
 
-    /// The first resource of which it is more.
+    /// The first resource in which this exceeds the other amount.
     #[must_use]
     pub fn first_above(&self, other: &Self) -> Option<Resource> {
         Resource::ALL.into_iter().find(|resource| self.of(*resource) > other.of(*resource))

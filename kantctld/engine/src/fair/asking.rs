@@ -1,4 +1,5 @@
-//! Whom a job may ask to yield, by queue, priority and run time. Never whether that is enough.
+//! The rules on which running jobs a job may preempt, by queue, priority and run time. Whether
+//! preempting them makes enough room is decided elsewhere.
 //!
 //! Source: KAI Scheduler, reclaim, preempt and min-runtime filters.
 
@@ -12,7 +13,7 @@ use super::world::JobAt;
 use super::yielding::Why;
 use common::time::Span;
 
-/// Could jobs of that queue be asked, as shares stand?
+/// Whether jobs of the victim's queue could be reclaimed, as shares stand now.
 pub(super) fn may_lose_to(
     board: &Board<'_>,
     claimant: &Claimant,
@@ -22,7 +23,7 @@ pub(super) fn may_lose_to(
     why != Why::Reclaim || queue != claimant.queue && may_lose(&board.tree, claimant, queue)
 }
 
-/// May somebody be asked to yield to this job?
+/// Whether a running job may be preempted for this job.
 pub(super) fn asked(
     board: &Board<'_>,
     own: JobAt,
@@ -46,7 +47,7 @@ pub(super) fn asked(
         Why::Consolidate => return Asked::No,
         Why::Stale => return Asked::NobodyElse,
         Why::Preempt if victim.queue != by.queue || victim.priority >= by.priority => {
-            // Those that come after it have no lower priority.
+            // The jobs that come after it have the same priority or a higher one.
             return Asked::NobodyElse;
         }
         Why::Reclaim if !may_lose() => return Asked::NobodyElse,
@@ -56,7 +57,7 @@ pub(super) fn asked(
     if is_protected(board, own, why, other) && is_rigid() { Asked::No } else { Asked::Yes }
 }
 
-/// May anybody be asked of those of a queue that are not named, with that priority and higher ones?
+/// Whether any unnamed job of a queue, with this priority or a higher one, may be preempted.
 fn asked_unseen(
     board: &Board<'_>,
     own: JobAt,
@@ -74,7 +75,7 @@ fn asked_unseen(
     if may { Asked::Yes } else { Asked::NobodyElse }
 }
 
-/// Is a job still within its least run time?
+/// Whether a job is still within its minimum run time.
 pub(super) fn is_protected(board: &Board<'_>, own: JobAt, why: Why, victim: JobAt) -> bool {
     let (tree, settings) = (&board.tree, &board.world.settings);
     let path = |job: JobAt| tree.path(board.world.jobs[job.0].queue);

@@ -1,7 +1,8 @@
-//! One trial of a set of victims: they go, the job is placed, and they again where there is room.
-//! Kept where the reasons hold for all who lose their place. Never says whom to try.
+//! One trial of a set of victims: they leave, the job is placed, then the victims are placed again
+//! where there is room. The trial is kept if there is a valid reason for each victim that loses its
+//! place.
 //!
-//! Source: KAI Scheduler, job solver: who had to leave is placed again, and has only moved then.
+//! Source: KAI Scheduler, job solver: a victim that finds another place has only moved.
 
 use super::amount::Amount;
 use super::asking::is_protected;
@@ -16,8 +17,8 @@ use super::yielding::{Quest, Why};
 use std::collections::BTreeSet;
 
 impl Quest<'_, '_> {
-    /// Lets these go, places the job's tasks and again those who went. Keeps that if it is allowed;
-    /// `Some`: the bundles of those that really have to go or move.
+    /// Stops these tasks, then places the job's tasks and again those that were stopped. Keeps the
+    /// result if it is allowed, and returns the bundles of tasks that really have to leave or move.
     pub(super) fn attempt(
         &mut self,
         tasks: &[TaskAt],
@@ -36,7 +37,7 @@ impl Quest<'_, '_> {
         None
     }
 
-    /// In the order of turns: the job, which has to have a place, and those who went.
+    /// Places the job, which must get a place, and the stopped tasks, in queue order.
     fn place_all(&mut self, tasks: &[TaskAt], gone: &BTreeSet<TaskAt>) -> bool {
         let mut jobs: BTreeSet<JobAt> =
             gone.iter().map(|task| self.board.world.job_of[task.0]).collect();
@@ -71,8 +72,8 @@ impl Quest<'_, '_> {
         is_placed
     }
 
-    /// What those queues hold that a trial can change, as it is: of the tree there is too much to
-    /// keep all of it for each trial.
+    /// A copy of the accounts that a trial can change. Copying the whole tree for each trial would
+    /// cost too much.
     fn accounts(&self, gone: &BTreeSet<TaskAt>) -> Vec<(QueueAt, Account)> {
         let world = self.board.world;
         let jobs: BTreeSet<JobAt> = gone.iter().map(|task| world.job_of[task.0]).collect();
@@ -84,7 +85,8 @@ impl Quest<'_, '_> {
         queues.into_iter().map(|at| (at, tree.accounts[at.0].clone())).collect()
     }
 
-    /// Do the reasons hold for all that have lost their place? `before`: what queues held before.
+    /// Whether there is a valid reason for each task that has lost its place. `before`: the
+    /// accounts before the trial.
     fn is_allowed(
         &mut self,
         tasks: &[TaskAt],

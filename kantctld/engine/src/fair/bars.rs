@@ -1,9 +1,10 @@
-//! Where the desk refused what a plan believed, so that the next plan of the round is another.
-//! Never takes a job's turn away for one refusal: it may still have what others have to leave.
+//! The nodes where the desk refused what a plan assumed, so that the next plan of the round
+//! differs. One refusal does not end a job's turn: it may still get nodes that others have to
+//! leave.
 //!
-//! Source: ours. A plan counts CPUs, memory and devices, and not what is booked for later, whole
-//! cores, links, nor how many of a kind a node takes; free room that is no room for a job must not
-//! stand between it and what it is due.
+//! Source: ours. A plan counts CPUs, memory and devices. It does not count later bookings, whole
+//! cores, links, or limits on the number of a kind per node. Free capacity that a job cannot use
+//! must not keep it from what it is entitled to.
 
 use super::board::Board;
 use super::seat::look;
@@ -18,17 +19,18 @@ use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// So often the desk refuses a job's start before it is out of the round.
+/// After this many refused starts a job is out of the round.
 const STARTS_MAX: u32 = 3;
-/// And a room that others would have to leave.
+/// After this many refused places that others would have had to leave, too.
 const ROOMS_MAX: u32 = 2;
-/// So many jobs and nodes are looked at before a plan; the others go by what the plan counts.
+/// At most this many pairs of job class and node are checked before a plan. Beyond that, the plan's
+/// own counts apply.
 const LOOKS_MAX: usize = 1_000_000;
 
-/// What was refused so far.
+/// The refusals so far in this round.
 #[derive(Debug, Default)]
 pub(super) struct Bars {
-    /// Where a job was refused.
+    /// The nodes where each job was refused.
     nodes: BTreeMap<JobKey, BTreeSet<NodeIndex>>,
     /// Nodes where a job seemed to have room and had none.
     suspects: BTreeSet<NodeIndex>,
@@ -36,34 +38,35 @@ pub(super) struct Bars {
     rooms: BTreeMap<JobKey, u32>,
 }
 
-/// Jobs alike, as far as that counts for where they may go: shape, and when they end.
+/// The properties that decide where a job may go: its shape and when it ends.
 type Class = (ShapeIndex, Time);
 
 impl Bars {
-    /// Of nodes that are booked for later it is looked who may have them until then.
+    /// Nodes that are booked for later are checked for each job, as it may have them until then.
     pub fn with_suspects(suspects: Vec<NodeIndex>) -> Self {
         Self { suspects: suspects.into_iter().collect(), ..Self::default() }
     }
 
-    /// Was a job refused anything?
+    /// Whether the job was refused any node.
     pub fn has(&self, job: JobKey) -> bool {
         self.nodes.contains_key(&job)
     }
 
-    /// Does it no longer take part in this round?
+    /// Whether the job no longer takes part in this round.
     pub fn is_out(&self, job: JobKey) -> bool {
         let count = |counts: &BTreeMap<JobKey, u32>| counts.get(&job).copied().unwrap_or(0);
         count(&self.starts) >= STARTS_MAX || count(&self.rooms) >= ROOMS_MAX
     }
 
-    /// Others would have left these nodes for a job, and it would not have had room there.
+    /// Notes that the job would not have room on these nodes even after others have left them.
     pub fn no_room(&mut self, job: JobKey, nodes: &[NodeIndex]) {
         self.nodes.entry(job).or_default().extend(nodes);
         *self.rooms.entry(job).or_default() += 1;
     }
 
-    /// A job was to start on these nodes, and had no room there or anywhere: all that seems free to
-    /// the plan is suspect. A job that is refused once more keeps off all of it.
+    /// Notes that a job could not start on these nodes or anywhere else. Nodes that seem free to
+    /// the plan and that the desk rejects become suspect. After a second refusal the job avoids all
+    /// nodes that seem free.
     pub fn no_start(
         &mut self,
         (desk, view): (&Desk<'_>, &View<'_>),
@@ -88,7 +91,7 @@ impl Bars {
         }
     }
 
-    /// Keeps the jobs of a view off where they have no room, whatever the plan counts.
+    /// Excludes each job from the nodes where it has no room, whatever the plan counts.
     pub fn keep_off(&self, desk: &Desk<'_>, view: &mut View<'_>) {
         let mut known: BTreeMap<Class, BTreeSet<NodeIndex>> = BTreeMap::new();
         let mut lists: BTreeMap<JobAt, Vec<NodeAt>> = BTreeMap::new();
@@ -97,7 +100,7 @@ impl Bars {
             let mut nodes = self.nodes.get(&job.key).cloned().unwrap_or_default();
             let class = (*shape, desk.ends_by(job.time_limit));
             let looks = known.len().saturating_mul(self.suspects.len());
-            // What is kept for a job is no bar to it.
+            // Suspects do not bar a job that has nodes reserved.
             let is_bound = looks < LOOKS_MAX && !desk.is_promised(job.key);
             if let Some(board) = board.as_ref().filter(|_| is_bound) {
                 let refused = || self.refused(desk, board, (*at, job, *shape));
@@ -124,11 +127,11 @@ impl Bars {
             .filter(|(_, (job, _))| self.has(job.key))
             .map(|(at, _)| *at)
             .collect();
-        // What it may have is its own: nothing follows from others.
+        // Its nodes differ from those of jobs like it, so nothing follows from their failures.
         own.into_iter().for_each(|at| view.world.jobs[at.0].alike = None);
     }
 
-    /// Where a job seems to have room and has none.
+    /// The suspect nodes where a job seems to have room and has none.
     fn refused(
         &self,
         desk: &Desk<'_>,
@@ -142,7 +145,7 @@ impl Bars {
     }
 }
 
-/// Has the node room for the smallest part of a job, as a plan counts?
+/// Whether the node has room for the job's smallest task, as a plan counts.
 fn is_free(board: &Board<'_>, at: JobAt, node: NodeAt) -> bool {
     let last = board.world.jobs[at.0].tasks.last();
     last.and_then(|task| look(board, *task, node)).is_some_and(|found| found.is_now)

@@ -1,5 +1,5 @@
-//! Who sits where in a round: every change can be undone, and all sums follow from the seats. Never
-//! decides who sits where.
+//! The working state of a plan: the seat of each task, and all sums that follow from the seats.
+//! Every change can be undone.
 
 use super::amount::Amount;
 use super::counted::{amount, in_hundreds};
@@ -8,61 +8,60 @@ use super::tree::Tree;
 use super::world::{GpuAsk, NodeAt, Task, TaskAt, TaskState, World};
 use std::collections::BTreeMap;
 
-/// Where a task is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub node: NodeAt,
     pub devices: Vec<usize>,
-    /// Thousandths of each of them.
+    /// Thousandths of each device.
     pub milli: i64,
 }
 
-/// What a task is doing on the board.
+/// The state of a task on the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Waiting,
     Running,
-    /// By a decision of this round.
+    /// Started by a decision of this round.
     Started,
-    /// It gets its place when others are gone.
+    /// Has a place reserved, which it gets when others are gone.
     Promised,
     Leaving,
     Stuck,
-    /// Over, or not to start.
+    /// Ended, or not to start.
     Out,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seat {
     pub state: State,
-    /// Where it runs or will.
+    /// The place where it runs or will run.
     pub place: Option<Place>,
-    /// Where it has to leave.
+    /// The place that it has to leave.
     pub old: Option<Place>,
 }
 
-/// A point to go back to.
+/// A point to roll back to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark(usize);
 
 pub(super) struct Board<'a> {
     pub world: &'a World,
     pub tree: Tree,
-    /// What there is in all.
+    /// The total capacity of open nodes.
     pub total: Amount,
     pub nodes: Vec<NodeLoad>,
-    /// Of all nodes, thousandths of each.
+    /// The devices of all nodes, in thousandths of each device.
     pub(super) devices: Vec<Load>,
     pub spare: Amount,
     pub(super) has_spare: bool,
     pub seats: Vec<Seat>,
     log: Vec<(TaskAt, Seat)>,
-    /// Memory of the smallest and of the largest GPU.
+    /// The memory of the smallest and of the largest GPU.
     pub memory_mib: (u64, u64),
 }
 
 impl<'a> Board<'a> {
-    /// As the world is.
+    /// The board of a world before any decision.
     pub fn new(world: &'a World) -> Self {
         let known = || world.nodes.iter().filter(|node| node.gpus > 0);
         let memory = || known().filter_map(|node| node.gpu_memory_mib).map(in_hundreds);
@@ -88,7 +87,7 @@ impl<'a> Board<'a> {
         }
         board.lay_out();
         let mut shared = BTreeMap::new();
-        // Whose devices are known first, then parts: whole devices are what is left.
+        // Tasks with known devices first, then parts of GPUs. Whole devices take what is left.
         let turn = |task: &Task| match (&task.devices, &task.gpus) {
             (Some(_), _) => 0,
             (None, GpuAsk::Whole(_)) => 2,
@@ -125,7 +124,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Gives those their seats that places are kept for.
+    /// Seats the tasks that have a place reserved.
     fn keep_promises(&mut self) {
         for at in 0..self.world.tasks.len() {
             let task = &self.world.tasks[at];
@@ -139,7 +138,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Everyone's requests, and what everyone is due.
+    /// Adds up all requests and computes the fair shares.
     fn ask(&mut self) {
         for (at, seat) in self.seats.iter().enumerate() {
             let job = &self.world.jobs[self.world.job_of[at].0];
@@ -153,23 +152,23 @@ impl<'a> Board<'a> {
         self.tree.share_out(&self.total, self.world.settings.usage_strength);
     }
 
-    /// What it counts for on a node.
+    /// The amount that a task counts for on a node.
     pub fn amount_on(&self, task: TaskAt, node: NodeAt) -> Amount {
         let memory = self.world.nodes[node.0].gpu_memory_mib.map_or(100, in_hundreds);
         amount(&self.world.tasks[task.0], memory)
     }
 
-    /// What it counts for wherever it goes, at most: on the smallest GPUs.
+    /// The most that a task counts for on any node: on the smallest GPUs.
     pub fn at_most(&self, task: TaskAt) -> Amount {
         amount(&self.world.tasks[task.0], self.memory_mib.0)
     }
 
-    /// At least: on the largest.
+    /// The least that a task counts for on any node: on the largest GPUs.
     pub fn at_least(&self, task: TaskAt) -> Amount {
         amount(&self.world.tasks[task.0], self.memory_mib.1)
     }
 
-    /// Changes a seat; it can be undone.
+    /// Changes a seat, so that it can be undone.
     pub fn set(&mut self, task: TaskAt, seat: Seat) {
         let before = self.swap(task, seat);
         self.log.push((task, before));
@@ -203,7 +202,6 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Marks a point to go back to.
     pub fn mark(&self) -> Mark {
         Mark(self.log.len())
     }
@@ -216,7 +214,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Tasks that ran then, and do not now.
+    /// The tasks that ran at the mark and do not run now.
     pub fn left_since(&self, mark: Mark) -> Vec<TaskAt> {
         let changed = self.log[mark.0..].iter();
         let ran = changed.filter(|(_, before)| before.state == State::Running);
@@ -230,7 +228,7 @@ impl<'a> Board<'a> {
         let old = seat.place.clone().filter(|_| seat.state == State::Running);
         let seat = match (&seat.state, old) {
             (State::Running, old) => Seat { state: State::Leaving, place: None, old },
-            // What was promised or started in this round is only taken back.
+            // A place that was reserved or taken in this round is only given back.
             (State::Promised, _) if seat.old.is_some() => {
                 Seat { state: State::Leaving, place: None, old: seat.old.clone() }
             }

@@ -1,28 +1,28 @@
-//! Whether a queue, and all above it, may hold so much more: limits bind everybody, quotas what
-//! yields to nobody.
+//! The bounds of a queue and its ancestors: limits bind all jobs, quotas bind jobs that are not
+//! preemptible.
 //!
-//! Source: KAI Scheduler, capacity policy: only resources that are asked for are looked at; the
-//! first that is exceeded is named, CPU before memory before GPU.
-//! Reads: limits, quotas, what is held. Never: fair shares: borrowing is free.
+//! Source: KAI Scheduler, capacity policy: only requested resources are checked; the first that is
+//! exceeded is reported, CPU before memory before GPU.
+//! Reads: limits, quotas, what is held. Fair shares are not bounds: borrowing is free.
 //! Knobs: `quota` and `at_most` of queues.
 //!
 //! Example, two nodes of 8 GPUs. Queue `lab` has a limit of 12 GPUs and a quota of 4. Job 1, which
-//! may be preempted, runs with 8. Job 2, which may, asks for 6: over the limit. Job 3, which may
-//! not, asks for 4: within the quota.
+//! is preemptible, runs with 8. Job 2, which is preemptible, asks for 6: over the limit. Job 3,
+//! which is not, asks for 4: within the quota.
 
 use super::amount::{Amount, Resource};
 use super::tree::{QueueAt, Tree};
 
-/// What stands against it.
+/// The bound that is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
     /// This queue would hold more than its limit.
     Limit(QueueAt, Resource),
-    /// Jobs of this queue that yield to nobody would hold more than its quota.
+    /// Jobs of this queue that are not preemptible would hold more than its quota.
     Quota(QueueAt, Resource),
 }
 
-/// The first resource asked for of which this would be too much.
+/// The first requested resource that would exceed the bound.
 #[must_use]
 pub fn exceeded(held: &Amount, asked: &Amount, bound: &Amount) -> Option<Resource> {
     Resource::ALL.into_iter().find(|resource| {
@@ -31,10 +31,10 @@ pub fn exceeded(held: &Amount, asked: &Amount, bound: &Amount) -> Option<Resourc
     })
 }
 
-/// Is it within the limits of the queue and of all above it?
+/// Checks the limits of the queue and of its ancestors.
 ///
 /// # Errors
-/// The lowest queue that it is too much for.
+/// The lowest queue whose limit is exceeded.
 pub fn within_limits(tree: &Tree, at: QueueAt, asked: &Amount) -> Result<(), Excess> {
     for at in tree.path(at) {
         let held = &tree.accounts[at.0].allocated;
@@ -45,10 +45,10 @@ pub fn within_limits(tree: &Tree, at: QueueAt, asked: &Amount) -> Result<(), Exc
     Ok(())
 }
 
-/// Is it, as something that yields to nobody, within the quotas of the queue and of all above it?
+/// Checks the quotas of the queue and of its ancestors, for a job that is not preemptible.
 ///
 /// # Errors
-/// The lowest queue that it is too much for.
+/// The lowest queue whose quota is exceeded.
 pub fn within_quotas(tree: &Tree, at: QueueAt, asked: &Amount) -> Result<(), Excess> {
     for at in tree.path(at) {
         let firm = &tree.accounts[at.0].firm;
@@ -59,10 +59,10 @@ pub fn within_quotas(tree: &Tree, at: QueueAt, asked: &Amount) -> Result<(), Exc
     Ok(())
 }
 
-/// Both, as a job that may be preempted or not.
+/// Checks limits and, for a job that is not preemptible, quotas.
 ///
 /// # Errors
-/// What it would exceed.
+/// The first bound that is exceeded.
 pub fn within_bounds(
     tree: &Tree,
     at: QueueAt,

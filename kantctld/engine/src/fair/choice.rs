@@ -1,17 +1,18 @@
-//! Which of the nodes that have room a task gets. Never whether it starts.
+//! The choice of a node for a task, among those that have room.
 //!
-//! Source: KAI Scheduler, node order: one that shares a device already before one that is free now
-//! before one where others have to go; then what would waste GPUs last; then the fullest.
+//! Source: KAI Scheduler, node order: first a node where the task joins others on a shared device,
+//! then one that is free now, then one that others have to leave; nodes where it would waste GPUs
+//! come last; then the fullest.
 //!
 //! Example. Nodes a and b have 8 GPUs each; job 1 runs on a with 2, job 2 on b with 4. Job 3 asks
-//! for 2: both have room, b is fuller, so b.
+//! for 2: both nodes have room, b is fuller, so b.
 
 use super::board::{Board, State};
 use super::seat::{Found, glance, look};
 use super::world::{Affinity, GpuAsk, NodeAt, TaskAt};
 
-/// The best node of these for a task. `may_start`: else a place that is free now counts as little
-/// as one that has to come free.
+/// The best of these nodes for a task. Without `may_start`, a place that is free now counts no more
+/// than one that is about to become free.
 pub(super) fn choose(board: &Board<'_>, task: TaskAt, nodes: &[NodeAt]) -> Option<Found> {
     let taken = taken(board, task);
     let wants_gpus = !board.at_most(task).gpu_milli.eq(&0);
@@ -25,7 +26,8 @@ pub(super) fn choose(board: &Board<'_>, task: TaskAt, nodes: &[NodeAt]) -> Optio
             board.devices(node).iter().map(super::ground::Load::later).sum()
         }
     };
-    // Best first: joins others, free now, for CPU jobs a node without GPUs, the fullest, the name.
+    // Best first: joins a shared device, free now, a node without GPUs for a CPU job, fullest,
+    // name.
     let rank = |((is_now, joins), node): &((bool, bool), NodeAt)| {
         let wastes = !wants_gpus && board.world.nodes[node.0].gpus > 0;
         (!joins, !is_now, wastes, free(*node), *node)
@@ -36,7 +38,7 @@ pub(super) fn choose(board: &Board<'_>, task: TaskAt, nodes: &[NodeAt]) -> Optio
     look(board, task, best)
 }
 
-/// Where other tasks of its group sit, if no two of its job may share a node; rising.
+/// The nodes of the other tasks of its group, if no two of them may share a node; ascending.
 fn taken(board: &Board<'_>, task: TaskAt) -> Vec<NodeAt> {
     let job = &board.world.jobs[board.world.job_of[task.0].0];
     if !job.is_apart {
@@ -50,15 +52,15 @@ fn taken(board: &Board<'_>, task: TaskAt) -> Vec<NodeAt> {
     nodes
 }
 
-/// Do its affinities let it go there?
+/// Whether the task's affinities allow this node.
 fn is_allowed(board: &Board<'_>, task: TaskAt, node: NodeAt) -> bool {
     let asks = &board.world.tasks[task.0];
     asks.near.as_ref().is_none_or(|near| meets(board, task, near, node))
         && asks.apart.as_ref().is_none_or(|apart| !meets(board, task, apart, node))
 }
 
-/// Is another task with these labels in the same domain? A first one may go anywhere, if it has
-/// the labels itself and nobody else is there that has.
+/// Whether another task with these labels is in the same domain. The first such task may go
+/// anywhere, if it has the labels itself and no other task has them.
 fn meets(board: &Board<'_>, task: TaskAt, affinity: &Affinity, node: NodeAt) -> bool {
     let has = |at: usize| {
         let labels = &board.world.tasks[at].labels;

@@ -1,15 +1,15 @@
-//! What a task counts for in shares. Never where it goes.
+//! The amount that a task counts for in fair shares.
 
 use super::amount::Amount;
 use super::world::{GpuAsk, Task};
 
-/// As KAI counts device memory.
+/// Device memory in steps of 100 MiB, as KAI counts it.
 pub(super) const fn in_hundreds(mib: u64) -> u64 {
     let whole = mib / 100 * 100;
     if whole == 0 { 100 } else { whole }
 }
 
-/// Thousandths of a device that this much of its memory is, in hundredths, rounded up.
+/// The part of a device that this much of its memory is: thousandths, rounded up to hundredths.
 pub(super) fn part_of(mib: u64, of_mib: u64) -> i64 {
     i64::try_from((mib * 100).div_ceil(of_mib.max(1)) * 10).unwrap_or(i64::MAX)
 }
@@ -27,8 +27,8 @@ pub(super) fn amount(task: &Task, memory_mib: u64) -> Amount {
     Amount { cpu_milli: task.cpu_milli, memory_bytes: task.memory_bytes, gpu_milli }
 }
 
-/// Thousandths of each device, and of how many, on a node with such GPUs; `None`: it cannot be had
-/// there.
+/// The thousandths of each device, and the number of devices, on a node with such GPUs. `None`: the
+/// node cannot provide them.
 pub(super) fn part_on(task: &Task, memory_mib: Option<u64>) -> Option<(i64, usize)> {
     match &task.gpus {
         GpuAsk::None | GpuAsk::Slices(_) => Some((0, 0)),

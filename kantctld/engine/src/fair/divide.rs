@@ -1,45 +1,46 @@
-//! Divides one resource among sibling queues: what each is owed first, then the surplus.
+//! The division of one resource among sibling queues: first the guaranteed part, then the surplus.
 //!
 //! Source: KAI Scheduler, proportion plugin (docs "Fairness"): guarantee; surplus by priority, then
-//! by weight in rounds; whole units, the largest cut first. Time-based fair share: past use
-//! lowers the weight of the surplus alone.
+//! by weight in rounds; whole units, the largest remainder first. Time-based fair share: past use
+//! lowers only the weight in the surplus.
 //! Reads: quotas, limits, weights, priorities, requests and past use of siblings. Never: what they
 //! hold now, nor any other resource.
 //! Knobs: `quota`, `at_most`, `weight` and `priority` of a queue; `usage_strength` (k) of the tree.
 //!
 //! Example, two nodes of 8 GPUs. Queues a, b and c have a quota of 4 each and weights 2, 1 and 1.
-//! Jobs 1, 2 and 3, one of each, ask for 16, 16 and 2. Owed are 4, 4 and 2; of the surplus of 6
-//! a is offered 4 and b 2: a has 8, b 6, c 2.
+//! Jobs 1, 2 and 3, one of each, ask for 16, 16 and 2. Guaranteed are 4, 4 and 2; of the surplus of
+//! 6 a is offered 4 and b 2: a has 8, b 6, c 2.
 
-/// One of the queues that divide a resource. Amounts in units of the resource's base
+/// The terms of one queue in the division. Amounts are in base units of the resource
 /// ([`super::Resource`]).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
-    /// Owed; [`super::UNLIMITED`]: all there is.
+    /// The guaranteed amount; [`super::UNLIMITED`]: all there is.
     pub quota: i64,
-    /// It can use no more.
+    /// The most that the queue may hold.
     pub limit: i64,
-    /// Its part of the surplus against its siblings'; zero: none.
+    /// Its part of the surplus, relative to its siblings; zero: none.
     pub weight: f64,
-    /// What jobs below it hold and wait for.
+    /// What its jobs hold and wait for.
     pub request: i64,
-    /// What it has used, against what there was: 0 to 1.
+    /// Its past use, relative to the past capacity: 0 to 1.
     pub usage: f64,
-    /// Of the surplus, a higher priority takes first.
+    /// Queues of a higher priority get surplus first.
     pub priority: i64,
-    /// Of equal cuts the older has the odd unit: the place among its siblings by age and name.
+    /// Rank among its siblings by age and name. Of two equal remainders the older queue gets the
+    /// odd unit.
     pub seniority: usize,
 }
 
 impl Share {
-    /// It takes no more than this.
+    /// The most that the queue can take.
     fn wants(&self) -> i64 {
         self.request.min(self.limit)
     }
 }
 
-/// Divides so much; what each one gets, and what is left. What is owed may be more than there is:
-/// then nothing is left.
+/// Divides a total. Returns what each queue gets and what is left. If the guaranteed parts exceed
+/// the total, nothing is left.
 #[must_use]
 pub fn divide(total: i64, k: f64, unit: i64, shares: &[Share]) -> (Vec<i64>, i64) {
     let mut given: Vec<i64> = shares
@@ -53,7 +54,7 @@ pub fn divide(total: i64, k: f64, unit: i64, shares: &[Share]) -> (Vec<i64>, i64
     (given, left)
 }
 
-/// Divides a surplus among those who have been given what they are owed; returns what is left.
+/// Divides the surplus among queues that already have their guaranteed part. Returns what is left.
 #[must_use]
 pub fn divide_surplus(surplus: i64, k: f64, unit: i64, shares: &[Share], given: &mut [i64]) -> i64 {
     let mut levels: Vec<i64> = shares.iter().map(|share| share.priority).collect();
@@ -68,7 +69,7 @@ pub fn divide_surplus(surplus: i64, k: f64, unit: i64, shares: &[Share], given: 
         while left > 0 && one_round(&mut left, (k, unit), shares, &members, given, &mut cuts) {}
         all_cuts.push(by_size(&cuts, shares));
     }
-    // What was cut off, one unit each.
+    // One unit for each remainder, the largest first.
     for at in all_cuts.into_iter().flatten() {
         let more = unit.min(left).min(shares[at].wants() - given[at]).max(0);
         given[at] += more;
@@ -77,8 +78,8 @@ pub fn divide_surplus(surplus: i64, k: f64, unit: i64, shares: &[Share], given: 
     left
 }
 
-/// Offers everyone on a level a part of what is left. Says whether somebody took less, so that
-/// there is more for the others.
+/// Offers each queue of one priority a part of what is left. Returns whether a queue took less than
+/// it was offered, so that there is more for the others.
 fn one_round(
     left: &mut i64,
     (k, unit): (f64, i64),
@@ -125,14 +126,14 @@ fn one_round(
     is_less && *left > 0
 }
 
-/// Two amounts this near are one: sums of parts differ in their last bits.
+/// Amounts closer than this are equal: sums of parts differ in their last bits.
 const NEAR: f64 = 1e-9;
 
-/// Those of whom something was cut off, the largest cut first.
+/// The queues with a remainder, the largest first.
 fn by_size(cuts: &[Option<f64>], shares: &[Share]) -> Vec<usize> {
     let mut cut: Vec<(usize, f64)> =
         cuts.iter().enumerate().filter_map(|(at, cut)| Some((at, (*cut)?))).collect();
-    // Compared on a grid, so that the order is one: what is nearly equal goes by age.
+    // Rounded to a grid to get a total order: nearly equal remainders go by age.
     let grid = |size: f64| (size / NEAR).round() as i64;
     cut.sort_by_key(|(at, size)| (std::cmp::Reverse(grid(*size)), shares[*at].seniority));
     cut.into_iter().filter(|(_, size)| *size > NEAR).map(|(at, _)| at).collect()

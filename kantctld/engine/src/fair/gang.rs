@@ -1,29 +1,28 @@
-//! What of a job starts together, and what of it may go: the least of every group, then one task or
-//! one whole group at a time. Never where.
+//! The units in which a job starts and loses tasks: the minimum of every group first, then one task
+//! or one whole group at a time.
 //!
-//! Source: KAI Scheduler, "Gang, elastic, subgroups": the fewest-served group grows first; surplus
-//! tasks go first, then surplus groups, then the whole job.
+//! Source: KAI Scheduler, "Gang, elastic, subgroups": the least-served group grows first; surplus
+//! tasks leave first, then surplus groups, then the whole job.
 //!
 //! Example, two nodes of 8 GPUs. Job 1 needs 2 of its 4 tasks, with a GPU each: two start together,
-//! then the third, then the fourth. Job 2 takes one back: the fourth goes. Job 3 takes three: the
-//! fourth, the third, and then both others.
+//! then the third, then the fourth. Job 2 takes one GPU back: the fourth task leaves. Job 3 takes
+//! three: the fourth, the third, and then both others leave.
 
 use super::board::{Board, State};
 use super::world::{GroupAt, Job, JobAt, Least, TaskAt};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// How a job stands against what it needs; the smaller goes first.
+/// What a job has, compared with its minimum. The smaller value goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
     Below,
-    /// It has just that.
     At,
     Above,
 }
 
 impl Standing {
-    /// Of a job of one group.
+    /// The standing of a job with one group.
     pub fn of(has: usize, least: usize) -> Self {
         match has.cmp(&least) {
             Ordering::Less => Self::Below,
@@ -33,13 +32,13 @@ impl Standing {
     }
 }
 
-/// A job with what of it is there.
+/// A job and those of its tasks that are active.
 pub(super) struct Gang<'b, 'a> {
     board: &'b Board<'a>,
     job: &'a Job,
-    /// Tasks that are to be taken for gone.
+    /// Tasks that are treated as gone.
     without: &'b BTreeSet<TaskAt>,
-    /// Tasks that may be placed though they are on their way out: those of this trial.
+    /// Tasks stopped in this trial, which may be placed although they are leaving.
     again: &'b BTreeSet<TaskAt>,
 }
 
@@ -50,12 +49,12 @@ impl<'b, 'a> Gang<'b, 'a> {
         Self { board, job: &board.world.jobs[job.0], without: &NONE, again: &NONE }
     }
 
-    /// As it is when these are gone.
+    /// The same job, with these tasks treated as gone.
     pub fn without(self, without: &'b BTreeSet<TaskAt>) -> Self {
         Self { without, ..self }
     }
 
-    /// These were made to leave in this trial: they may be placed once more.
+    /// The same job, where these tasks, stopped in this trial, may be placed again.
     pub fn again(self, again: &'b BTreeSet<TaskAt>) -> Self {
         Self { again, ..self }
     }
@@ -92,7 +91,7 @@ impl<'b, 'a> Gang<'b, 'a> {
         groups.filter(is_below).map(|(at, _)| GroupAt(at)).collect()
     }
 
-    /// How many of what it needs a group has, and how many it needs.
+    /// How much of its minimum a group has, and the minimum.
     fn served(&self, group: GroupAt) -> (usize, usize) {
         match self.job.groups[group.0].least {
             Least::Tasks(least) => {
@@ -111,12 +110,12 @@ impl<'b, 'a> Gang<'b, 'a> {
         has >= least
     }
 
-    /// Has the job what it needs?
+    /// Whether the job has its minimum.
     pub fn is_whole(&self) -> bool {
         self.has_least(GroupAt(0))
     }
 
-    /// Tasks that are there.
+    /// Tasks that have a place.
     pub fn active(&self) -> Vec<TaskAt> {
         self.job.tasks.iter().copied().filter(|task| self.is_active(*task)).collect()
     }
@@ -133,7 +132,7 @@ impl<'b, 'a> Gang<'b, 'a> {
         if any_more { Standing::Above } else { Standing::At }
     }
 
-    /// What starts together next; empty: nothing is left, or not enough of it.
+    /// The tasks that start together next. Empty: no tasks are left, or too few.
     pub fn next(&self) -> Vec<TaskAt> {
         self.next_of(GroupAt(0)).unwrap_or_default()
     }
@@ -157,7 +156,7 @@ impl<'b, 'a> Gang<'b, 'a> {
         below.into_iter().find_map(|one| self.next_of(one))
     }
 
-    /// The fewest-served first, then the name.
+    /// Least served first, then by name.
     fn by_served(&self, a: GroupAt, b: GroupAt) -> Ordering {
         let (left, right) = (self.served(a), self.served(b));
         let lacks = |(has, least): (usize, usize)| has >= least;
@@ -168,7 +167,7 @@ impl<'b, 'a> Gang<'b, 'a> {
             .then_with(|| name(a).cmp(name(b)))
     }
 
-    /// What goes first, and whether there is more after that.
+    /// The tasks that leave first, and whether more can leave after them.
     pub fn first_to_go(&self) -> (Vec<TaskAt>, bool) {
         if let Some(task) = self.surplus_task(GroupAt(0)) {
             return (vec![task], true);
@@ -213,7 +212,7 @@ impl<'b, 'a> Gang<'b, 'a> {
     fn path(&self, group: GroupAt) -> Vec<GroupAt> {
         let mut path = vec![group];
         let mut at = group;
-        // Every group stands behind the one above it, so this ends.
+        // Each group's parent precedes it, so this ends.
         while let Some(above) = self.job.groups[at.0].parent.filter(|above| above.0 < at.0) {
             path.push(above);
             at = above;
@@ -221,13 +220,13 @@ impl<'b, 'a> Gang<'b, 'a> {
         path
     }
 
-    /// Of these tasks those below a group.
+    /// Those of these tasks that belong to a group or to a group below it.
     pub fn of_group(&self, tasks: &[TaskAt], group: GroupAt) -> Vec<TaskAt> {
         let is_in = |task: &&TaskAt| self.path(self.leaf_of(**task)).contains(&group);
         tasks.iter().filter(is_in).copied().collect()
     }
 
-    /// The groups right below, in the order in which their tasks stand here.
+    /// The child groups of these tasks, in the order in which the tasks are listed.
     pub fn groups_of(&self, tasks: &[TaskAt], group: GroupAt) -> Vec<GroupAt> {
         let below = self.below(group);
         let mut found = Vec::new();
@@ -242,8 +241,7 @@ impl<'b, 'a> Gang<'b, 'a> {
         found
     }
 
-    /// Does a leaf group, as it stands on the board, wait for something that is only promised to
-    /// it though it lacks what it needs now?
+    /// Whether a leaf group lacks some of its minimum now and has a place reserved for it.
     pub fn waits_for_promised(&self) -> bool {
         let leaves = self.job.groups.iter().enumerate();
         leaves.into_iter().any(|(at, group)| {

@@ -1,11 +1,12 @@
-//! Places the tasks of a job that start together: all of them, or none. Never makes anybody leave.
+//! The placement of tasks that start together: all of them, or none. It uses free capacity and
+//! stops no other task.
 //!
-//! Source: KAI Scheduler, allocate and topology: the tightest level that does comes first, at one
-//! level the fullest domain that holds the job; what runs already pins it.
+//! Source: KAI Scheduler, allocate and topology: the tightest sufficient level comes first; at one
+//! level, the fullest domain that holds the job; running tasks pin the domain.
 //!
 //! Example. Racks r1 (nodes a, b) and r2 (nodes c, d), 8 GPUs a node. Job 1 runs on a. Job 2, two
-//! tasks of 8 GPUs, needs one rack: r1 is fuller and does not hold it, so it starts on c and d.
-//! Job 3, two tasks of 4, starts on b, in the fullest rack that holds it.
+//! tasks of 8 GPUs, needs one rack: r1 is fuller and does not hold it, so it starts on c and d. Job
+//! 3, two tasks of 4, starts on b, in the fullest rack that holds it.
 
 use super::amount::Amount;
 use super::board::{Board, Place, Seat, State};
@@ -17,18 +18,18 @@ use super::world::{GroupAt, JobAt, Least, Nearness, NodeAt, TaskAt};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Nodes, those that come first in front.
+/// Sets of nodes, the most preferred first.
 type Tiers = Vec<Vec<NodeAt>>;
 
 /// Why a job was not placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failed {
-    /// A limit or a quota.
+    /// A limit or a quota would be exceeded.
     Bound(Excess),
     Room,
 }
 
-/// Places these tasks of a job. `may_start`: else all of it is promised.
+/// Places these tasks of a job. Without `may_start`, all places are only reserved.
 pub(super) fn place(
     board: &mut Board<'_>,
     job: JobAt,
@@ -36,7 +37,7 @@ pub(super) fn place(
     may_start: bool,
 ) -> Result<(), Failed> {
     let known = &board.world.jobs[job.0];
-    // As little as it can be: on the largest GPUs. What it gets is counted again.
+    // The least it can count for: on the largest GPUs. The actual places are counted afterwards.
     let least = sum(tasks.iter().map(|task| board.at_least(*task)));
     bounded(board, job, &least).map_err(Failed::Bound)?;
     let mark = board.mark();
@@ -57,12 +58,12 @@ pub(super) fn place(
     Ok(())
 }
 
-/// Do the tasks count for more than was counted before they had places?
+/// Whether the placed tasks count for more than was assumed before they had places.
 fn least_differs(board: &Board<'_>, tasks: &[TaskAt], least: &Amount) -> bool {
     sum(tasks.iter().map(|task| super::line::held(board, *task))) != *least
 }
 
-/// Is a queue, as it stands, over what it may hold?
+/// The bound that a queue or an ancestor exceeds as it stands, if there is one.
 fn within(board: &Board<'_>, queue: super::tree::QueueAt, is_preemptible: bool) -> Option<Excess> {
     board.tree.path(queue).iter().find_map(|at| {
         let (account, terms) = (&board.tree.accounts[at.0], &board.tree.terms[at.0]);
@@ -72,14 +73,16 @@ fn within(board: &Board<'_>, queue: super::tree::QueueAt, is_preemptible: bool) 
     })
 }
 
-/// Would the job with this be within all limits and, where it yields to nobody, quotas?
+/// Whether the job, with this amount, stays within limits and, if it is not preemptible, within
+/// quotas.
 pub(super) fn bounded(board: &Board<'_>, job: JobAt, asks: &Amount) -> Result<(), Excess> {
     let known = &board.world.jobs[job.0];
     within_limits(&board.tree, known.queue, asks)?;
     if known.is_preemptible { Ok(()) } else { within_quotas(&board.tree, known.queue, asks) }
 }
 
-/// What has started of the job in this round only gets its place when the rest has one.
+/// Turns the job's starts of this round into reservations: they take effect once all tasks have a
+/// place.
 fn promise_all(board: &mut Board<'_>, job: JobAt) {
     for task in board.world.jobs[job.0].tasks.clone() {
         let seat = &board.seats[task.0];
@@ -130,7 +133,7 @@ fn below(
     parts.into_iter().all(|(one, tasks)| in_group(board, job, one, &tasks, nodes, may_start))
 }
 
-/// Places one task. Who had to leave and gets its own place back stays.
+/// Places one task. A stopped task that gets its own place back keeps running there.
 fn one(board: &mut Board<'_>, task: TaskAt, nodes: &Tiers, may_start: bool) -> bool {
     let found = nodes.iter().find_map(|tier| choose(board, task, tier));
     let Some(found) = found else { return false };
@@ -154,9 +157,9 @@ fn one(board: &mut Board<'_>, task: TaskAt, nodes: &Tiers, may_start: bool) -> b
     true
 }
 
-/// The sets of nodes to try, best first: levels from the tightest to the one required, at each
-/// the fullest first; and all nodes where nothing is required. In one that is wider than what is
-/// preferred, the parts with most room come first.
+/// The sets of nodes to try, best first: from the preferred level (or the tightest) up to the
+/// required one, the fullest first at each level; last all nodes if no level is required. In a
+/// domain wider than the preferred level, the parts with most room come first.
 fn domains(
     board: &Board<'_>,
     job: JobAt,
@@ -209,7 +212,7 @@ fn in_parts(board: &Board<'_>, levels: &[String], domain: &[NodeAt]) -> Tiers {
     parts
 }
 
-/// Nodes by the labels of these levels; those that lack one are left out.
+/// The nodes grouped by their labels at these levels. Nodes that lack one are left out.
 fn named(board: &Board<'_>, levels: &[String], nodes: &[NodeAt]) -> Tiers {
     let mut by_name: BTreeMap<Vec<&str>, Vec<NodeAt>> = BTreeMap::new();
     for node in nodes {
@@ -223,7 +226,7 @@ fn named(board: &Board<'_>, levels: &[String], nodes: &[NodeAt]) -> Tiers {
     by_name.into_values().collect()
 }
 
-/// GPUs, else CPUs, that come free in a domain.
+/// The GPUs and CPUs of a domain that are or become free.
 fn free(board: &Board<'_>, domain: &[NodeAt]) -> (i64, i64) {
     domain.iter().fold((0, 0), |(gpus, cpus), node| {
         let devices: i64 = board.devices(*node).iter().map(super::ground::Load::later).sum();

@@ -1,4 +1,4 @@
-//! The ground of a board: what of each node is held, goes, is promised and is left. Never who.
+//! The load of each node on a board: what is held, leaving, reserved and free.
 
 use super::amount::Amount;
 use super::board::{Board, Place};
@@ -8,7 +8,8 @@ use super::unseen::Rest;
 use super::world::{GpuAsk, NodeAt, TaskAt};
 use std::collections::BTreeMap;
 
-/// How much of something is held, of that will be let go, and beside that is promised.
+/// Capacity, and how much of it is held, of that is about to be released, and is reserved in
+/// addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Load {
     pub room: i64,
@@ -22,32 +23,32 @@ impl Load {
         Self { room, held: 0, leaving: 0, promised: 0 }
     }
 
-    /// Free when all are gone that go, and all have come that are promised.
+    /// Free once everything that leaves has left and everything reserved has started.
     pub const fn later(&self) -> i64 {
         self.room - self.held + self.leaving - self.promised
     }
 
-    /// Free now, and promised to nobody.
+    /// Free now and not reserved.
     pub fn now(&self) -> i64 {
         (self.room - self.held).min(self.later())
     }
 }
 
-/// A node as it is on the board.
+/// The load of one node.
 #[derive(Debug, Clone)]
 pub(super) struct NodeLoad {
     pub cpu: Load,
     pub memory: Load,
     pub tasks: Load,
     pub slices: BTreeMap<String, Load>,
-    /// Its devices among those of all.
+    /// The range of its devices in the list of all devices.
     devices: (usize, usize),
-    /// What is free of it when all are gone that go: no more than this of GPUs in all.
+    /// Free once everything that leaves has left: an upper bound, with GPUs summed over devices.
     pub spare: Amount,
 }
 
 impl Board<'_> {
-    /// The nodes, with what those hold on them whom the world does not name.
+    /// Sets up the nodes, with what running jobs hold that the world does not name.
     pub(super) fn lay_out(&mut self) {
         let unseen = &self.world.unseen;
         self.nodes.reserve(self.world.nodes.len());
@@ -78,7 +79,7 @@ impl Board<'_> {
         }
     }
 
-    /// Once all have their seats: what is spare, which is kept up to date from then on.
+    /// Computes the spare capacity once all tasks are seated; it is kept up to date from then on.
     pub(super) fn count_spare(&mut self) {
         for node in &mut self.nodes {
             node.spare = node.free(&self.devices[node.devices.0..node.devices.1]);
@@ -87,13 +88,13 @@ impl Board<'_> {
         self.has_spare = true;
     }
 
-    /// The devices of a node, thousandths of each.
+    /// The devices of a node, in thousandths of each.
     pub fn devices(&self, node: NodeAt) -> &[Load] {
         let (from, to) = self.nodes[node.0].devices;
         &self.devices[from..to]
     }
 
-    /// What a task holds at a place changes.
+    /// Applies a change to what a task holds at a place.
     pub(super) fn load(&mut self, task: TaskAt, place: &Place, change: impl Fn(&mut Load, i64)) {
         let asks = &self.world.tasks[task.0];
         let node = &mut self.nodes[place.node.0];
@@ -120,7 +121,7 @@ impl Board<'_> {
 }
 
 impl NodeLoad {
-    /// Free when all are gone that go; of what is over, nothing.
+    /// Free once everything that leaves has left; zero where a resource is overcommitted.
     fn free(&self, devices: &[Load]) -> Amount {
         let devices: i64 = devices.iter().map(|device| device.later().max(0)).sum();
         let slices = self.slices.iter();

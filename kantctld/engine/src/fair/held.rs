@@ -1,5 +1,5 @@
-//! What jobs hold, as a plan counts it: share by share, and how much of it they need. Never what
-//! they ask for.
+//! What jobs hold, as a plan counts it: one task per node share, and how many of them the job
+//! needs.
 
 use super::view::{View, amount, may_be_preempted, priority};
 use super::world::{GpuAsk, Job, NodeAt, Task, TaskState};
@@ -10,13 +10,13 @@ use common::policy::{Policy, YieldsFirst};
 use common::resource::{Allocation, Share};
 
 impl<'a> View<'a> {
-    /// A job that holds something.
+    /// Adds a running job.
     pub(super) fn runs(&mut self, desk: &Desk<'a>, job: &RunningJob) {
         let queue = desk.queues.get(&job.queue);
         let state = match (job.ending, queue) {
             (true, _) => TaskState::Leaving,
             (false, Some(_)) => TaskState::Running,
-            // Its queue is gone: it is in nobody's share, and holds what it holds.
+            // Its queue no longer exists: it belongs to no queue's share and still holds its nodes.
             (false, None) => TaskState::Stuck,
         };
         let mut tasks = seated(&desk.snapshot.floor, &job.allocation, state);
@@ -40,7 +40,7 @@ impl<'a> View<'a> {
         self.running.insert(at, job.key);
     }
 
-    /// A job that starts in this round, before anything is planned.
+    /// Adds a job that starts in this round before the plan is made.
     pub(super) fn starts(&mut self, desk: &Desk<'a>, job: &WaitingJob, allocation: &Allocation) {
         let Some(queue) = desk.queues.get(&job.queue) else { return };
         let tasks = seated(&desk.snapshot.floor, allocation, TaskState::Running);
@@ -50,8 +50,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// How many of its tasks a running job needs of so many that are on nodes which are known. If they
-/// are not all, it needs all of them, but for those it gives up.
+/// The number of tasks that a running job needs, of those on known nodes. If some of its nodes are
+/// unknown it needs all of them, except those that it is giving up.
 pub(super) fn least_of(job: &RunningJob, tasks: usize) -> usize {
     let is_known = tasks == job.allocation.shares().len();
     let least = job.nodes_min.filter(|_| is_known).map(|least| least.0 as usize);
@@ -63,7 +63,7 @@ fn seated(floor: &Floor, allocation: &Allocation, state: TaskState) -> Vec<Task>
     tasks.map(|task| Task { state, ..task }).collect()
 }
 
-/// What a job holds on one node; `None`: the node is not known.
+/// What a job holds on one node, as a task. `None`: the node is not known.
 pub(super) fn task_of(floor: &Floor, share: &Share) -> Option<Task> {
     let at = floor.find(&share.node)?;
     let class = &floor.node(at).class;
@@ -84,7 +84,7 @@ pub(super) fn task_of(floor: &Floor, share: &Share) -> Option<Task> {
     })
 }
 
-/// Of two alike, the one for which this is later yields first.
+/// Tie-break between equally ranked jobs: the later value is preempted first.
 pub(super) fn unsaved_since(policy: &Policy, job: &RunningJob) -> i64 {
     let since = match policy.yields_first {
         YieldsFirst::SubmittedLast => {

@@ -1,13 +1,13 @@
-//! Nodes kept for later: the first job of a queue that finds no room has certain nodes from a
-//! certain time on, so that smaller ones of its own queue do not pass it for ever. Never while
-//! another queue waits in vain for what it is due.
+//! Nodes reserved for a future time: the first job of a queue that finds no room gets certain nodes
+//! from a certain time on, so that smaller jobs of its own queue do not delay it for ever. It gets
+//! none while another queue waits for its fair share.
 //!
-//! Source: ours, by the time limits of what runs; KAI Scheduler knows none, and lets a large gang
-//! wait until enough happens to be free. Reads: time limits, shares. Knobs: none.
+//! Source: ours, by the time limits of running jobs; KAI Scheduler has no such rule, and a large
+//! gang waits until enough happens to be free. Reads: time limits, shares. Knobs: none.
 //!
-//! Example, two nodes of 8 GPUs, one queue. Job 1 runs on the first with 8, for an hour more. Job
-//! 2 asks for both nodes: they are kept for it in an hour. Job 3 asks for 4 GPUs for two hours, and
-//! waits; job 4 asks for 4 for half an hour, and starts on the second.
+//! Example, two nodes of 8 GPUs, one queue. Job 1 runs on the first with 8, for an hour more. Job 2
+//! asks for both nodes: they are reserved for it in an hour. Job 3 asks for 4 GPUs for two hours,
+//! and waits; job 4 asks for 4 for half an hour, and starts on the second.
 
 use super::amount::Amount;
 use super::bars::Bars;
@@ -24,8 +24,8 @@ use common::id::JobKey;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Keeps nodes for the first of each queue that lacks room, and gives up what may not be kept any
-/// longer. `books`: what queues hold with what this round decides.
+/// Reserves nodes for the first job of each queue that lacks room, and drops reservations that may
+/// not be kept any longer. `books`: what queues hold after this round's decisions.
 pub(super) fn keep<'a>(
     desk: &mut Desk<'a>,
     view: &View<'a>,
@@ -74,7 +74,7 @@ pub(super) fn keep<'a>(
     }
     for (queue, at) in firsts {
         let asks = least_of(&view.world, &view.world.jobs[at.0]);
-        // A queue has room for it when its own jobs end.
+        // The queue is entitled to this capacity once its own jobs end.
         let is_within = asks.is_within(&books.accounts[queue.0].fair);
         let (waiting, shape) = view.waiting[&at];
         let may = is_within && !has_one.contains(&queue) && !others_are_due(queue);
@@ -84,7 +84,7 @@ pub(super) fn keep<'a>(
     }
 }
 
-/// As in [`super::line`]: the smaller has its turn first.
+/// Order of jobs, as in [`super::line`]: the smaller goes first.
 fn turn(job: &Job) -> (Reverse<i64>, i64, &str) {
     let priority = job.turn.map_or(job.priority, i64::saturating_neg);
     (Reverse(priority), job.submitted, &job.name)

@@ -1,35 +1,36 @@
-//! Whose idle quota a queue holds that has more than its own. GPUs bear no names, so this is how
-//! it is counted, for those who ask. Never decides anything: reclaim has its own conditions.
+//! Which queue lends what another borrows. GPUs are not assigned to queues, so this is an
+//! accounting convention for display; reclaim has its own conditions.
 //!
-//! Among queues side by side (below the same queue with a quota, or at the top) those above their
-//! quota are counted, the oldest first, against what nobody is owed, then against what the others
-//! are owed and do not use, the oldest first, then against what the queue above them has borrowed.
+//! Among sibling queues (children of the same queue with a quota, or top-level queues) what those
+//! above their quota hold, the oldest first, is counted against capacity that no quota guarantees,
+//! then against what the others are guaranteed and do not use, the oldest first, then against what
+//! the parent has borrowed.
 //!
-//! Example, two nodes of 8 GPUs, all owed to somebody: 8 to queue a, 4 to b, 4 to c. Jobs 1 and 2
-//! of a hold 12, job 3 of b holds 2: a has borrowed 4, of which b lends 2 and c 2.
+//! Example, two nodes of 8 GPUs, all guaranteed: 8 to queue a, 4 to b, 4 to c. Jobs 1 and 2 of a
+//! hold 12, job 3 of b holds 2: a has borrowed 4, of which b lends 2 and c 2.
 
-/// What a queue, with all below it, has of one resource.
+/// What a queue with its descendants has of one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stand {
-    /// The queue above it: one that stands before it in the list.
+    /// The parent, which precedes the queue in the list.
     pub above: Option<usize>,
-    /// `None`: nothing is said, and nothing is borrowed.
+    /// `None`: the queue has no quota for it and borrows none.
     pub quota: Option<u64>,
     pub held: u64,
-    /// May others have what it does not use?
+    /// Whether others may use what it leaves idle.
     pub lends: bool,
 }
 
-/// What it has of others, and others of it.
+/// What a queue has borrowed and lent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Debt {
     pub borrowed: u64,
-    /// From whom; `None`: nobody is owed it.
+    /// The lenders; `None`: capacity that no quota guarantees.
     pub from: Vec<(Option<usize>, u64)>,
     pub lent: u64,
 }
 
-/// Of all queues, each behind the one above it.
+/// The debts of all queues. Each queue follows its parent in the list.
 pub(super) fn debts(capacity: u64, stands: &[Stand]) -> Vec<Debt> {
     let mut debts = vec![Debt::default(); stands.len()];
     let owners = (0..stands.len()).filter(|at| stands[*at].quota.is_some());
@@ -39,7 +40,7 @@ pub(super) fn debts(capacity: u64, stands: &[Stand]) -> Vec<Debt> {
     debts
 }
 
-/// The nearest queue above that has a quota.
+/// The nearest ancestor that has a quota.
 fn owner(stands: &[Stand], at: usize) -> Option<usize> {
     let above = std::iter::successors(stands[at].above, |at| stands[*at].above);
     above.take(stands.len()).find(|at| stands[*at].quota.is_some())
@@ -71,7 +72,7 @@ fn settle(above: Option<usize>, capacity: u64, stands: &[Stand], debts: &mut [De
             if takes > 0 {
                 from.push((*source, takes));
             }
-            // What the queue above has borrowed was counted there.
+            // What the parent has borrowed was counted for the parent.
             if let Some(lender) = source.filter(|one| place < own && Some(*one) != above) {
                 debts[lender].lent += takes;
             }
@@ -106,7 +107,6 @@ mod tests {
 
     #[test]
     fn below_a_queue_its_own_quota_its_other_queues_and_its_lenders_are_counted_in_turn() {
-        // `lab` holds 10 of 8 and has 2 from `ops`; `lab-a` holds 9 of 3, `lab-b` 1 of 3.
         let tree = [stand(None, 8, 10), stand(Some(0), 3, 9), stand(Some(0), 3, 1)];
         let debts = debts(12, &[&tree[..], &[stand(None, 4, 0)]].concat());
         assert_eq!(debts[0].from, [(Some(3), 2)]);

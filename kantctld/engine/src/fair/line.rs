@@ -1,6 +1,6 @@
-//! Whose turn it is: queues level by level, and the jobs of a queue. Never what becomes of a turn.
+//! The order of turns: queue by queue down the tree, then the jobs of a queue.
 //!
-//! Source: KAI Scheduler, job order: priority; below what it needs, at it, above it; submission;
+//! Source: KAI Scheduler, job order: priority; below the minimum, at it, above it; submission;
 //! name. Victims are taken in the reverse order.
 
 use super::amount::Amount;
@@ -12,26 +12,26 @@ use super::world::{JobAt, TaskAt};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A job's place in its queue.
+/// A job's position in its queue.
 type Place = (Reverse<i64>, Standing, i64, String, JobAt);
 
-/// Jobs that have a turn.
+/// The jobs that are still to have a turn.
 #[derive(Clone, Default)]
 pub(super) struct Line {
     jobs: BTreeMap<QueueAt, BTreeSet<Place>>,
-    /// Of each queue, and of the top, those right below where somebody has a turn.
+    /// For each queue, and for the top (`None`), its children that have a job in line.
     open: BTreeMap<Option<QueueAt>, BTreeSet<QueueAt>>,
-    /// The best below each of them, and how often what queues hold had changed then.
+    /// The best job below each of them, and the tree's change count when it was found.
     best: BTreeMap<Option<QueueAt>, (u64, Found)>,
-    /// What the next turn of a job asks for.
+    /// What each job asks for in its next turn.
     asks: BTreeMap<JobAt, Amount>,
-    /// Tasks that left in this trial and may be placed once more.
+    /// Tasks stopped in this trial, which may be placed again.
     again: BTreeSet<TaskAt>,
-    /// How often two queues were compared.
+    /// How many times two queues were compared.
     compared: u64,
 }
 
-/// A job, and its queue.
+/// A job and its queue.
 type Found = (JobAt, QueueAt);
 
 impl Line {
@@ -39,7 +39,7 @@ impl Line {
         Self::with_again(board, jobs, BTreeSet::new())
     }
 
-    /// Those who wait, and those who had to leave in this trial.
+    /// The waiting jobs, and those with tasks that were stopped in this trial.
     pub fn with_again(
         board: &Board<'_>,
         jobs: impl IntoIterator<Item = JobAt>,
@@ -50,16 +50,16 @@ impl Line {
         line
     }
 
-    /// How often two queues were compared so far.
+    /// How many times two queues have been compared so far.
     pub const fn compared(&self) -> u64 {
         self.compared
     }
 
-    /// A job has a turn, or another one.
+    /// Puts a job in line for its first or next turn.
     pub fn push(&mut self, board: &Board<'_>, job: JobAt) {
         let known = &board.world.jobs[job.0];
         let gang = Gang::of(board, job).again(&self.again);
-        // Beside those who had to leave, all go by priority.
+        // With stopped tasks in line, all jobs go by priority.
         let turn = known.turn.filter(|_| self.again.is_empty());
         let priority = turn.map_or(known.priority, i64::saturating_neg);
         let place = (Reverse(priority), gang.standing(), known.submitted, known.name.clone(), job);
@@ -78,12 +78,12 @@ impl Line {
         Some(job)
     }
 
-    /// Those who had no turn, in no order that means anything.
+    /// The jobs that had no turn, in unspecified order.
     pub fn left(&self) -> impl Iterator<Item = JobAt> + '_ {
         self.jobs.values().flatten().map(|place| place.4)
     }
 
-    /// Jobs came or went: who is best is looked for anew on the way up.
+    /// Drops the cached best job of the queue's ancestors after jobs were added or removed.
     fn has_changed(&mut self, board: &Board<'_>, queue: QueueAt) {
         let path = board.tree.path(queue);
         for (at, above) in path.iter().zip(path[1..].iter().copied().map(Some).chain([None])) {
@@ -92,13 +92,13 @@ impl Line {
             let beside = self.open.entry(above).or_default();
             let is_other = if is_open { beside.insert(*at) } else { beside.remove(at) };
             if self.best.remove(&above).is_none() && !is_other {
-                // Nor is it known above.
+                // Its ancestors have no cached job either.
                 break;
             }
         }
     }
 
-    /// The best job below a queue, and its queue. It stays the best as long as nothing below
+    /// The best job below a queue, and its queue. It stays the best until something below the queue
     /// changes.
     fn best(&mut self, board: &Board<'_>, at: Option<QueueAt>) -> Option<Found> {
         let changed = board.tree.changed(at);
@@ -135,19 +135,18 @@ impl Line {
 
 static NOTHING: Amount = Amount { cpu_milli: 0, memory_bytes: 0, gpu_milli: 0 };
 
-/// What a task that has a place, or had one, counts for.
+/// What a task counts for at its place, or at the place it had.
 pub(super) fn held(board: &Board<'_>, task: TaskAt) -> Amount {
     let seat = &board.seats[task.0];
     let place = seat.place.as_ref().or(seat.old.as_ref());
     place.map_or_else(|| board.at_most(task), |place| board.amount_on(task, place.node))
 }
 
-/// All of them together.
 pub(super) fn sum(amounts: impl Iterator<Item = Amount>) -> Amount {
     amounts.fold(Amount::default(), |sum, one| sum.plus(&one))
 }
 
-/// Jobs of which something could start.
+/// Jobs of which some tasks could start.
 pub(super) fn startable(board: &Board<'_>) -> Vec<JobAt> {
     let jobs = (0..board.world.jobs.len()).map(JobAt);
     let may = |job: &JobAt| board.world.jobs[job.0].may_start;

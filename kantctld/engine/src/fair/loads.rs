@@ -1,31 +1,30 @@
-//! What is held on each node, and on each device of it, in sums. Never by whom, and never what
-//! there is.
+//! What is held on each node and on each of its devices, in sums.
 
 use super::counted::part_on;
 use super::world::{NodeAt, Task};
 use std::collections::BTreeMap;
 
-/// What is held on one node, beside devices.
+/// What is held on one node, apart from devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Held {
     pub cpu_milli: i64,
     pub memory_bytes: i64,
-    /// Of its places for tasks.
+    /// Task slots.
     pub slots: i64,
 }
 
-/// What is held on all nodes; empty: nothing.
+/// What is held on all nodes. Empty: nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Loads {
     nodes: Vec<Held>,
-    /// Where the devices of each node begin.
+    /// The index of each node's first device.
     from: Vec<usize>,
     /// Thousandths of each device, node by node.
     devices: Vec<i64>,
 }
 
 impl Loads {
-    /// Nothing is held, on nodes of so many devices each.
+    /// No load, on nodes with these numbers of devices.
     pub(super) fn none(devices: impl Iterator<Item = u32>) -> Self {
         let mut loads = Self::default();
         for count in devices {
@@ -36,8 +35,7 @@ impl Loads {
         loads
     }
 
-    /// A task that has its place holds it, or (-1) lets go of it. Nodes and devices that are not
-    /// known here are left out.
+    /// Adds what a task holds (`sign` 1) or removes it (-1). Unknown nodes and devices are ignored.
     pub(super) fn change(&mut self, task: &Task, sign: i64) {
         let Some(at) = task.node.map(|node| node.0) else { return };
         let Some((node, from)) = self.nodes.get_mut(at).zip(self.from.get(at)) else { return };
@@ -57,7 +55,7 @@ impl Loads {
         self.nodes.get(node).copied().unwrap_or_default()
     }
 
-    /// Thousandths that are held of its devices; none: of no device anything.
+    /// The thousandths held of each of a node's devices. Empty: the node is not known.
     pub(super) fn devices_on(&self, node: usize) -> &[i64] {
         let Some(from) = self.from.get(node) else { return &[] };
         let to = self.from.get(node + 1).copied().unwrap_or(self.devices.len());
@@ -65,12 +63,12 @@ impl Loads {
     }
 }
 
-/// What some hold, on the nodes where they hold anything.
+/// What some jobs hold, for the nodes where they hold something.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Spots(BTreeMap<NodeAt, (Held, Vec<i64>)>);
 
 impl Spots {
-    /// As of [`Loads`], on a node of so many devices.
+    /// Like [`Loads::change`], on a node with `count` devices.
     pub fn change(&mut self, task: &Task, sign: i64, count: usize) {
         let Some(node) = task.node else { return };
         let known = self.0.entry(node).or_insert_with(|| (Held::default(), vec![0; count]));

@@ -1,11 +1,11 @@
-//! Fair sharing between teams: what every queue is due, and a round of five steps that gives it
-//! to them. Never looks at a clock, and never at anything but the [`World`] it is handed.
+//! Fair sharing between teams: the fair share of each queue, and the five steps of a round that
+//! enforces it. A plan depends only on the [`World`] it gets; it reads no clock.
 //!
-//! 1. Allocate     what has room starts, or is promised what is on its way out
-//! 2. Consolidate  running jobs move so that one that waits has room, if everybody has a place
-//! 3. Reclaim      jobs of queues above their share yield to queues below it
-//! 4. Preempt      jobs yield to a job of their queue with a higher priority
-//! 5. Stale        gangs that are short of tasks for too long are ended
+//! 1. Allocate: a job starts where there is room, or gets a place reserved that others are leaving.
+//! 2. Consolidate: running jobs move to make room for a waiting one, if all of them get a place.
+//! 3. Reclaim: jobs of queues above their share are stopped for queues below theirs.
+//! 4. Preempt: jobs are stopped for a job of higher priority in their queue.
+//! 5. Stale: gangs that have been short of tasks for too long are ended.
 //!
 //! Source: KAI Scheduler's documentation and behaviour, clean-room.
 

@@ -1,7 +1,7 @@
-//! Who moves so that another has room: who may, who does by a plan, and who is on the way there.
-//! Never looks for places; the plan and the desk do.
+//! Jobs that move so that another has room: which may move, which a plan moves, and which are about
+//! to start again at their new place.
 //!
-//! Source: KAI Scheduler, consolidation: running pods move if everybody has a place afterwards.
+//! Source: KAI Scheduler, consolidation: running pods move if all of them have a place afterwards.
 //! Reads: the budget of moves, what a job would lose, how long it has run. Knobs: `[moves]`,
 //! `runtime_min`.
 //!
@@ -19,22 +19,23 @@ use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// May a running job be moved, and is it no longer safe from everybody?
+/// Whether a running job may be moved and is past its `runtime_min`.
 pub(crate) fn may_move(desk: &Desk<'_>, job: &RunningJob) -> bool {
-    // Who could give nodes up is not stopped for it: it would come back with the fewest.
+    // A job that can give up nodes is not stopped for a move: it would restart with its minimum.
     if job.nodes_min.is_some() || desk.snapshot.may_move(job, desk.now).is_none() {
         return false;
     }
     let path = std::iter::successors(desk.queues.get(&job.queue), |queue| {
         desk.queues.get(queue.parent.as_ref()?)
     });
-    // A cycle is refused where policies are read.
+    // Policies with a cycle of queues are refused; the bound only makes the walk finite.
     let mut safe = path.take(desk.queues.len()).map(|queue| queue.preemption.runtime_min);
     let least = safe.find(|least| *least > Span::default()).unwrap_or_default();
     desk.now.since(job.started_at) >= least
 }
 
-/// Who moves for whom, and where to: a whole job, with those of its tasks that could stay.
+/// The jobs that move for each job, and their new nodes. A job moves as a whole, with those of its
+/// tasks that could stay.
 pub(super) fn movers<'a>(
     desk: &Desk<'a>,
     view: &View<'a>,
@@ -61,7 +62,7 @@ pub(super) fn movers<'a>(
 }
 
 impl<'a> View<'a> {
-    /// A job that was stopped to go on elsewhere: its place is taken.
+    /// Adds a job that was stopped to be moved: its new place is taken.
     pub(super) fn goes_on(&mut self, desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>) {
         let Some(queue) = desk.queues.get(&job.queue) else { return };
         let shape = desk.shape_for(queue, job);
@@ -80,7 +81,7 @@ impl<'a> View<'a> {
 }
 
 impl Board<'_> {
-    /// Was anything of a job given another place in this round?
+    /// Whether any task of a job was given another place in this round.
     pub fn has_moved(&self, job: JobAt) -> bool {
         let seats = self.world.jobs[job.0].tasks.iter().map(|task| &self.seats[task.0]);
         seats.into_iter().any(|seat| seat.state == State::Promised && seat.old.is_some())
@@ -88,7 +89,7 @@ impl Board<'_> {
 }
 
 impl Quest<'_, '_> {
-    /// How many jobs these are of that lose their place.
+    /// The number of jobs in these bundles that lose their place.
     pub(super) fn jobs_of(&self, bundles: &[Vec<TaskAt>]) -> u32 {
         let moved = |task: &&TaskAt| self.board.seats[task.0].state != State::Running;
         let tasks = bundles.iter().flatten().filter(moved);

@@ -1,8 +1,8 @@
-//! Who runs where queues share fairly, kept up to date as jobs start and end: what the jobs of each
-//! queue hold, who of them yields first, and what is held on each node. So a plan need not read all
-//! that runs. Never who waits, and never who yields to whom.
+//! An index of running jobs under fair sharing, kept up to date as jobs start and end: what each
+//! queue holds, its preemptible jobs in preemption order, and what is held on each node. A plan
+//! need not read all running jobs.
 //!
-//! Source: ours; it gives the same sums, and the same order, as reading all that run.
+//! Source: ours; it gives the same sums and the same order as reading all running jobs.
 
 use super::amount::Amount;
 use super::counted::amount;
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A running job's place in its queue, as in [`super::victims`]: who stands last yields first.
+/// A running job's position in its queue, as in [`super::victims`]: the last is preempted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     priority: Reverse<i64>,
@@ -32,32 +32,32 @@ pub(crate) struct Place {
     key: JobKey,
 }
 
-/// What one running job was counted for.
+/// What was counted for one running job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     held: Amount,
-    /// `None`: there is nothing to ask it for.
+    /// `None`: it has nothing to give up.
     place: Option<Place>,
 }
 
-/// Those of one queue that are not on their way out, in whole or in part.
+/// The jobs of one queue of which no part is leaving.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     jobs: usize,
     pub(super) held: Amount,
-    /// That part of it that is held by jobs that yield to nobody.
+    /// The part of it that jobs hold which are not preemptible.
     pub(super) firm: Amount,
-    /// Those that yield, and when they started.
+    /// The preemptible jobs, and when they started.
     yielding: BTreeMap<Place, Time>,
     spots: Arc<Spots>,
-    /// When those that yield started, and how many did then.
+    /// The start times of preemptible jobs, with their number.
     starts: BTreeMap<Time, u32>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Muster {
     rows: BTreeMap<QueueName, Row>,
-    /// With those that are on their way out.
+    /// Includes jobs that are leaving.
     loads: Loads,
 }
 
@@ -68,7 +68,7 @@ impl Muster {
         Self { rows: BTreeMap::new(), loads }
     }
 
-    /// A job runs. `None`: queues do not share fairly.
+    /// Adds a running job. `None`: fair sharing is off.
     pub fn add(&mut self, policy: &Policy, floor: &Floor, job: &RunningJob) -> Option<Member> {
         if !policy.fair_sharing {
             return None;
@@ -93,7 +93,7 @@ impl Muster {
         Some(member)
     }
 
-    /// It no longer does. `member`: what it was counted for.
+    /// Removes a job that no longer runs. `member`: what was counted for it.
     pub fn remove(&mut self, floor: &Floor, job: &RunningJob, member: &Member) {
         let tasks = tasks_of(floor, job);
         tasks.iter().for_each(|task| self.loads.change(task, -1));
@@ -151,12 +151,12 @@ impl Row {
         }
     }
 
-    /// What those hold that yield, node by node.
+    /// What the preemptible jobs hold, node by node.
     pub(super) const fn spots(&self) -> &Arc<Spots> {
         &self.spots
     }
 
-    /// Those that yield, who yields first first, and when each started.
+    /// The preemptible jobs, in preemption order, and when each started.
     pub(super) fn yielding(&self) -> impl Iterator<Item = (&Place, Time)> {
         self.yielding.iter().rev().map(|(place, started)| (place, *started))
     }
@@ -165,7 +165,7 @@ impl Row {
         self.yielding.len()
     }
 
-    /// When the next of those that yield has run for so long.
+    /// When the next preemptible job will have run for this long.
     pub(super) fn next_to_run_for(&self, least: Span, now: Time) -> Option<Time> {
         let oldest = now.0.checked_sub(least.0).map(Time);
         let from = oldest.map_or(Bound::Unbounded, Bound::Excluded);
@@ -183,12 +183,12 @@ impl Place {
         self.priority.0
     }
 
-    /// Does it run on with less?
+    /// Whether the job runs on with less.
     pub(super) fn has_more(&self) -> bool {
         self.standing == Standing::Above
     }
 
-    /// As one of those that a world does not name.
+    /// As the next candidate of a queue among those that a world does not name.
     pub(super) fn unseen(&self) -> Next {
         Next {
             priority: self.priority.0,

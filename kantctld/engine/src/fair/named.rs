@@ -1,22 +1,21 @@
-//! Who was named as a victim for one job so far, by node: what they leave on one node counts
-//! together. Never says whether it is enough.
+//! The victims named so far for one job, by node: what they release on one node counts together.
 
 use super::board::Board;
 use super::world::{JobAt, NodeAt, TaskAt};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Those who were named as victims, by node.
+/// Named victims, by node.
 #[derive(Default)]
 pub(super) struct Named {
     bundles: Vec<Vec<TaskAt>>,
     by_node: BTreeMap<NodeAt, Vec<usize>>,
-    /// Where jobs lose their last tasks first: what was named of each, and whose each bundle is.
+    /// Where jobs lose their last tasks first: the bundles of each job, and the job of each bundle.
     by_job: BTreeMap<JobAt, Vec<usize>>,
     jobs: Vec<JobAt>,
 }
 
 impl Named {
-    /// One more; the sets of nodes that are worth a trial with it.
+    /// Adds a bundle. Returns the sets of nodes that are worth a trial with it.
     pub fn add(&mut self, board: &Board<'_>, bundle: Vec<TaskAt>) -> Vec<BTreeSet<NodeAt>> {
         let place = |task: &TaskAt| board.seats[task.0].place.as_ref().map(|place| place.node);
         let nodes: BTreeSet<NodeAt> = bundle.iter().filter_map(place).collect();
@@ -37,8 +36,8 @@ impl Named {
         sets
     }
 
-    /// All that hold something there, as they were named; where the last tasks go first, with what
-    /// was named of their jobs before.
+    /// All bundles that hold something on these nodes, in the order in which they were named. Where
+    /// the last tasks of a job leave first, with the bundles named before of the same job.
     pub fn on(&self, nodes: &BTreeSet<NodeAt>) -> impl Iterator<Item = Vec<TaskAt>> {
         let there = nodes.iter().filter_map(|node| self.by_node.get(node)).flatten();
         let mut there: BTreeSet<usize> = there.copied().collect();

@@ -1,37 +1,36 @@
-//! Which of two sibling queues goes first.
+//! The order of two sibling queues.
 //!
 //! Source: KAI Scheduler, proportion plugin, queue order: the first difference decides.
-//! Reads: what the queues hold, are owed and are due, and what their next jobs ask for. Never:
-//! where those would go.
+//! Reads: what the queues hold, their quotas and fair shares, and what their next jobs ask for.
+//! Never: where those jobs would go.
 //! Knobs: `quota`, `priority`, `weight` of queues.
 //!
-//! 1. Who is not above its fair share in every resource.
-//! 2. Who stays within its quota with its next job.
+//! 1. The queue that is not above its fair share in every resource.
+//! 2. The queue that stays within its quota with its next job.
 //! 3. The higher priority.
-//! 4. Who uses nothing of which its share is zero.
+//! 4. The queue that uses nothing of which its share is zero.
 //! 5. The smaller dominant share with the job.
 //! 6. The smaller dominant share without it.
 //! 7. The smaller allowance.
-//! 8. The older.
+//! 8. The older queue.
 //!
-//! Example, two nodes of 8 GPUs. Queues a and b are owed 8 each. Job 1 of a runs with 8. Jobs 2 of
-//! a and 3 of b ask for 4: with its job a would borrow, b would not, so job 3 goes first.
+//! Example, two nodes of 8 GPUs. Queues a and b have a quota of 8 each. Job 1 of a runs with 8.
+//! Jobs 2 of a and 3 of b ask for 4: with its job a would borrow, b would not, so job 3 goes first.
 
 use super::amount::{Amount, Resource, UNLIMITED};
 use super::tree::{QueueAt, Tree};
 use std::cmp::Ordering;
 
-/// A queue with what its next job asks for, and what it has lost already in this count.
+/// A queue, what its next job asks for, and what its named victims hold.
 #[derive(Debug, Clone, Copy)]
 pub struct Next<'a> {
     pub queue: QueueAt,
-    /// What its next job asks for.
     pub asks: &'a Amount,
-    /// What victims that were named already hold of it.
+    /// What its victims named so far hold; counted as lost.
     pub lost: &'a Amount,
 }
 
-/// Which goes first. `total`: what there is in all.
+/// Which queue goes first. `total`: the capacity of the cluster.
 #[must_use]
 pub fn first(tree: &Tree, total: &Amount, a: &Next<'_>, b: &Next<'_>) -> Ordering {
     let standing = |next: &Next<'_>| Standing::of(tree, total, next);
@@ -77,7 +76,7 @@ impl Standing {
     }
 }
 
-/// The largest part of its allowance that is held, of any resource.
+/// The dominant share: the largest ratio of held to allowance over all resources.
 fn dominant(held: &Amount, allowance: &Amount, total: &Amount) -> f64 {
     let part = |resource: Resource| {
         let held = held.of(resource) as f64;

@@ -1,4 +1,4 @@
-//! What a queue's settings mean where queues share fairly. Never what it holds.
+//! The meaning of a queue's settings under fair sharing.
 
 use super::amount::{Amount, UNLIMITED};
 use super::runtime::Protection;
@@ -11,20 +11,20 @@ use common::queue::Queue;
 use common::time::Span;
 use std::collections::BTreeMap;
 
-/// The queues of a policy on these nodes, with nothing held and nothing asked for.
+/// The queues of a policy on these nodes, without any holdings or requests.
 pub(crate) fn tree(policy: &Policy, floor: &Floor) -> Tree {
     Tree::new(terms(&policy.queues, &kinds(floor)))
 }
 
-/// What a queue's settings mean here. GPUs that a quota does not name are not owed, and are shared
-/// as surplus; CPUs and memory that it does not name are not shared out at all. What binds jobs
-/// that yield to nobody is a quota that names the resource. `gpus`: what there is.
+/// The terms of all queues. GPUs that a quota does not name are not guaranteed and are shared as
+/// surplus; CPUs and memory that it does not name are not shared out at all. Jobs that are not
+/// preemptible are bound by a quota where it names the resource. `gpus`: the GPUs of the cluster.
 pub(super) fn terms(queues: &[Queue], gpus: &Kinds) -> Vec<Terms> {
     let places = places(queues);
     queues.iter().enumerate().map(|(at, queue)| of_queue(at, queue, &places, gpus)).collect()
 }
 
-/// Where each queue is among all.
+/// The index of each queue.
 fn places(queues: &[Queue]) -> BTreeMap<&QueueName, QueueAt> {
     queues.iter().enumerate().rev().map(|(at, queue)| (&queue.name, QueueAt(at))).collect()
 }
@@ -60,10 +60,10 @@ fn of_queue(
     }
 }
 
-/// How many GPUs of each kind there are.
+/// The number of GPUs of each kind.
 pub(super) type Kinds = BTreeMap<GpuKind, i64>;
 
-/// GPUs by kind, on nodes that are up or not.
+/// GPUs by kind, on nodes that are up or down.
 fn kinds(floor: &Floor) -> Kinds {
     let mut kinds = Kinds::new();
     for (class, nodes) in floor.class_sizes() {
@@ -75,8 +75,8 @@ fn kinds(floor: &Floor) -> Kinds {
     kinds
 }
 
-/// As a bound: one on some kinds of GPU leaves all of the others. What each kind is held to, the
-/// books know where a job starts.
+/// Amounts as a bound. One that names only some kinds of GPU allows all GPUs of the others; the
+/// bound of each kind is checked by the books when a job starts.
 fn bound(of: &Amounts, gpus: &Kinds) -> Amount {
     let mut bound = amounts(of, UNLIMITED);
     if of.gpus_any.is_none() && !of.gpus.is_empty() {

@@ -1,5 +1,5 @@
-//! What a waiting job asks for, as a plan counts it: node by node or task by task, and where. Never
-//! what is free.
+//! The tasks of a waiting job, as a plan counts them: one per node or one per task, with the nodes
+//! that they may use.
 
 use super::view::{SLOTS, View, amount};
 use super::world::{GpuAsk, GroupAt, Node, NodeAt, Task, World};
@@ -13,7 +13,8 @@ use common::unit::{GpuMilli, Nodes, Tasks};
 use std::sync::Arc;
 
 impl<'a> View<'a> {
-    /// What a waiting job asks for, node by node or task by task, and how much of it is the least.
+    /// The tasks of a waiting job, one per node or one per task, and how many of them are its
+    /// minimum.
     pub(super) fn parts(
         &mut self,
         desk: &Desk<'a>,
@@ -56,7 +57,7 @@ impl<'a> View<'a> {
         match many {
             Some(many) => {
                 let tasks: Vec<Task> = demand.even_parts(many).into_iter().map(task).collect();
-                // With one task on each node, the fewest tasks are the fewest nodes.
+                // With one task on each node, the minimum of tasks is the minimum of nodes.
                 let is_range = request.nodes.is_none() && request.tasks_per_node == Some(Tasks(1));
                 let fewest = request.tasks_min.filter(|_| is_range).map(|least| least.0 as usize);
                 let least = fewest.unwrap_or(tasks.len());
@@ -71,7 +72,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The nodes that jobs of a shape may have; `None`: all.
+    /// The nodes that jobs of a shape may use; `None`: all.
     fn nodes_for(&mut self, desk: &Desk<'a>, index: ShapeIndex) -> Option<Arc<Vec<NodeAt>>> {
         let room = desk.shapes.room_of(index);
         if let Some(known) = self.lists.get(&room) {
@@ -100,7 +101,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// CPUs and GPUs of the nodes that are up, of these.
+/// The CPUs and GPUs of those nodes that are up.
 fn sizes(world: &World, only: Option<&Vec<NodeAt>>) -> Vec<(u32, u32)> {
     let may = |at: &NodeAt| only.is_none_or(|only| only.binary_search(at).is_ok());
     let nodes = (0..world.nodes.len()).map(NodeAt).filter(may).map(|at| &world.nodes[at.0]);
@@ -108,8 +109,9 @@ fn sizes(world: &World, only: Option<&Vec<NodeAt>>) -> Vec<(u32, u32)> {
     nodes.filter(|node| !node.is_closed).map(|node| (cpus(node), node.gpus)).collect()
 }
 
-/// Who asks for whole nodes, and not how many, needs no fewer than of the largest. An elastic job
-/// is counted task by task.
+/// The number of nodes for a job that asks for whole nodes but for no number of them: as many as it
+/// needs of the largest. `None` for an elastic job, which is counted task by task, or without
+/// nodes.
 fn fewest_nodes(demand: &Demand<'_>, whole: &[(u32, u32)]) -> Option<Nodes> {
     let request = demand.request;
     if whole.is_empty() || request.tasks_min.is_some() {

@@ -1,15 +1,15 @@
-//! What queues used lately, older use counted less, against what there was. Never lowers what a
-//! queue is owed: only its part of the rest, in [`super::divide`].
+//! The past use of queues relative to past capacity, where older use counts less. It lowers only a
+//! queue's part of the surplus, never its guaranteed part ([`super::divide`]).
 //!
 //! Source: KAI Scheduler, time-based fair share: sum of allocated x 0.5^(age / half-life), over the
-//! same sum of capacity. Ours is counted by the hour, for GPUs, and against what the cluster has
-//! now, since the first hour that is known (14 days at most).
-//! Reads: GPU time by queue and hour; the cluster's GPUs. Never: what runs, which is in the use of
-//! this hour. Knobs: `past_use_percent`, `half_life_hours`.
+//! same sum of capacity. Ours is counted by the hour, for GPUs, and against the cluster's present
+//! capacity, since the first hour that is known (at most 14 days).
+//! Reads: GPU time by queue and hour; the cluster's GPUs. Never: running jobs, which are part of
+//! the current hour's use. Knobs: `past_use_percent`, `half_life_hours`.
 //!
 //! Example, two nodes of 8 GPUs, half-life an hour. Job 1 of queue a held 16 GPUs for the first
-//! hour, job 2 of b 8 for the second; then job 3 of c comes. Used are 8 of 24 GPU-hours by a (16,
-//! faded by half) and 8 by b: a third each.
+//! hour, job 2 of b 8 for the second; then job 3 of c is submitted. Used are 8 of 24 GPU-hours by a
+//! (16, decayed by half) and 8 by b: a third each.
 
 use crate::order::fair_share::Bucket;
 use crate::snapshot::Snapshot;
@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// All of something, in millionths.
+/// The whole, in millionths.
 const ALL: f64 = 1e6;
 
-/// GPU time that the jobs of a queue used; queues below it have their own.
+/// The GPU time that the jobs of a queue used, without its descendants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueUse {
     pub queue: QueueName,
@@ -31,14 +31,14 @@ pub struct QueueUse {
 }
 
 impl Snapshot {
-    /// What queues have used, for fair shares.
+    /// Sets the past use of queues, for fair shares.
     pub fn set_queue_use(&mut self, used: Vec<QueueUse>) {
         self.queue_use = used;
     }
 }
 
-/// Of each queue of the policy, with all below it, in millionths of what there was; all together
-/// those at the top used no more than all. Empty where past use does not count.
+/// The past use of each queue of the policy with its descendants, in millionths of the capacity.
+/// Top-level queues together use at most all of it. Empty where past use does not count.
 pub(crate) fn used_ppm(snapshot: &Snapshot, now: Time) -> Vec<u64> {
     let policy = &snapshot.policy;
     if !policy.fair_sharing || policy.factors.past_use_percent == 0 {
@@ -54,7 +54,7 @@ pub(crate) fn used_ppm(snapshot: &Snapshot, now: Time) -> Vec<u64> {
     let gpus = snapshot.capacity.gpus_any.map_or(0.0, |gpus| f64::from(gpus.0));
     let there: f64 = (first..=hour_now).map(|hour| length(hour) as f64 * weight(hour)).sum();
     let faded: f64 = known().map(|bucket| bucket.gpu_ms as f64 * weight(bucket.hour)).sum();
-    // Nodes may have been more than they are.
+    // The cluster may have had more nodes than now.
     let all = (there * gpus).max(faded);
     let tree = &snapshot.queues;
     let mut sums = vec![0.0; queues.len()];
@@ -95,7 +95,7 @@ mod tests {
         let mut world = world(100);
         world.snapshot.set_queue_use(vec![used("a", 9, 16), used("b", 10, 8)]);
         world.snapshot.settle(world.minute(0));
-        // At the end of the second hour.
+        // The end of the second hour.
         let now = Time(11 * HOUR_MS - 1);
         assert_eq!(used_ppm(&world.snapshot, now), [333_333, 333_333, 0]);
     }
@@ -110,7 +110,7 @@ mod tests {
         assert!(used_ppm(&world.snapshot, Time(10 * HOUR_MS)).is_empty());
     }
 
-    /// Queue a used everything since the last hour; jobs of a and b both ask for all there is.
+    /// Queue a used everything since the last hour; jobs of a and b each ask for the whole cluster.
     #[test]
     fn who_used_much_is_due_less_of_the_rest() {
         for (percent, due) in [(0, [8_000, 8_000]), (100, [0, 16_000]), (20, [6_000, 10_000])] {

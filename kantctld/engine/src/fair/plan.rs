@@ -1,8 +1,8 @@
-//! One fair round, step by step. The first file to read of fair sharing after its head.
+//! The plan of one fair-sharing round, step by step. After the module's head, start reading here.
 //!
-//! Example, two nodes of 8 GPUs; queues a and b are due 8 each. Jobs 1 and 2 of b run with 8 each.
-//! Job 3 of a asks for 8. Allocate finds no room; consolidate moves nobody, for nobody has
-//! another place; reclaim makes job 2, the younger, leave, and promises job 3 its node.
+//! Example, two nodes of 8 GPUs; queues a and b have a fair share of 8 each. Jobs 1 and 2 of b run
+//! with 8 each. Job 3 of a asks for 8. Allocate finds no room; consolidate moves no job, as there
+//! is no other place; reclaim stops job 2, the younger, and reserves its node for job 3.
 
 mod result;
 
@@ -23,7 +23,7 @@ use common::time::Span;
 pub use result::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Works out a round of these steps.
+/// Plans a round with these steps.
 #[must_use]
 pub fn plan(world: &World, steps: &[Step]) -> Plan {
     let mut round = Round {
@@ -55,13 +55,13 @@ pub fn plan(world: &World, steps: &[Step]) -> Plan {
     round.finish()
 }
 
-/// What tells jobs apart that ask for places: queue, what they ask for, priority, and whether they
-/// may be preempted.
+/// Jobs for which this is equal succeed or fail together: queue, class of request, priority, and
+/// whether they are preemptible.
 type Alike = (QueueAt, u64, i64, bool);
 
 struct Round<'a> {
     board: Board<'a>,
-    /// Who had to leave, for whom.
+    /// For which job, and in which step, each task had to leave.
     reasons: BTreeMap<TaskAt, (Option<JobAt>, Why)>,
     refused: BTreeMap<JobAt, Option<Excess>>,
     turns: Vec<JobAt>,
@@ -81,7 +81,7 @@ impl Round<'_> {
         let mut asked = Asked::default();
         jobs.iter().for_each(|job| asked.waits(&self.board, *job));
         let mut line = Line::new(&self.board, jobs);
-        // Room only goes in this step: once nobody may find any, turns no longer matter.
+        // This step only uses up room: once no job can find any, turns no longer matter.
         while asked.is_any_open() {
             let Some(job) = line.pop(&self.board) else { break };
             let tasks = Gang::of(&self.board, job).next();
@@ -116,13 +116,14 @@ impl Round<'_> {
         self.compared += line.compared();
     }
 
-    /// What bounds say comes first, as it does where a place is looked for.
+    /// Notes why a job was not placed. Bounds are checked before room, as in [`place`].
     fn has_no_room(&mut self, job: JobAt, tasks: &[TaskAt]) {
         let asks = sum(tasks.iter().map(|task| self.board.at_least(*task)));
         self.refused.insert(job, bounded(&self.board, job, &asks).err());
     }
 
-    /// Whom it is like in all that counts here; `None`: nobody, or a part of it has a place.
+    /// The class of a job whose members all succeed or fail in this step. `None`: the job is in no
+    /// class, or some of its tasks have a place.
     fn alike(&self, job: JobAt) -> Option<Alike> {
         let known = &self.board.world.jobs[job.0];
         let is_new = || Gang::of(&self.board, job).active().is_empty();
@@ -130,7 +131,7 @@ impl Round<'_> {
         Some((known.queue, alike, known.priority, known.is_preemptible))
     }
 
-    /// Those first whom no earlier round has looked at.
+    /// Lets waiting jobs preempt or move others; jobs that no earlier round has tried go first.
     fn others_yield(&mut self, why: Why) {
         let mut lists = Lists::new(&self.board);
         self.trials_left = self.board.world.settings.trials_max;
@@ -142,13 +143,13 @@ impl Round<'_> {
         self.is_short |= lists.is_short();
     }
 
-    /// Says whether all of them had their turn.
+    /// Tries each of these jobs. Returns whether all had their turn.
     fn all_ask(&mut self, why: Why, lists: &mut Lists, jobs: Vec<JobAt>) -> bool {
         if !jobs.iter().any(|job| self.may_ask(*job, why)) {
             return true;
         }
         let mut line = Line::new(&self.board, jobs);
-        // Nobody makes room for those, as everybody stands.
+        // Classes of jobs for which no victims make room on the present board.
         let mut in_vain = BTreeSet::new();
         while let Some(job) = line.pop(&self.board) {
             let alike = self.alike(job);
@@ -186,7 +187,7 @@ impl Round<'_> {
         true
     }
 
-    /// May the job ask others to yield at all, for this reason?
+    /// Whether the job may ask others to yield at all in this step.
     fn may_ask(&self, job: JobAt, why: Why) -> bool {
         let known = &self.board.world.jobs[job.0];
         let gang = Gang::of(&self.board, job);
@@ -279,7 +280,7 @@ impl Round<'_> {
     }
 }
 
-/// What every queue has and is due, without a round.
+/// The account of every queue before any decision: what it holds and its fair share.
 #[must_use]
 pub fn accounts(world: &World) -> Vec<(QueueAt, Account)> {
     let board = Board::new(world);

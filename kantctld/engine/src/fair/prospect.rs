@@ -1,8 +1,8 @@
-//! What a running job has to expect of other queues: whether its queue has borrowed what it runs
-//! on, and until when it is left alone. For those who ask. Never decides anything.
+//! The outlook of a job under fair sharing, for display: whether its queue has borrowed what it
+//! runs on, and until when it is protected from other queues.
 //!
-//! Source: KAI Scheduler, minruntime plugin, as [`super::runtime`] has it: how long a job is safe
-//! depends on how near the queue is that asks.
+//! Source: KAI Scheduler, minruntime plugin, as in [`super::runtime`]: how long a job is protected
+//! depends on where the claiming queue is in the tree.
 
 use super::owed::{Kinds, terms};
 use super::runtime::{Method, always_min, reclaim_min};
@@ -15,18 +15,17 @@ use common::time::{Span, Time};
 use common::wire::api::ShareView;
 use std::collections::BTreeMap;
 
-/// How a job and its queue stand.
+/// The outlook of a job, and the shares of its queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prospect {
-    /// Its queue and all above it, with GPUs first.
+    /// Its queue and that queue's ancestors, with GPUs first.
     pub queues: Vec<ShareView>,
-    /// No other queue may have it make way before this. `None`: it is not left alone for a while,
-    /// or no longer.
+    /// No other queue may preempt it before this time. `None`: it is not protected, or no longer.
     pub safe_until: Option<Time>,
 }
 
-/// Of a job that runs or waits, as a round at `now` would find it; a job that is not known, or
-/// whose queue is not configured, has none. Costs as much as [`standings`].
+/// The outlook of a running or waiting job, as a round at `now` would compute it. `None` for an
+/// unknown job, or one whose queue is not configured. Costs as much as [`standings`].
 ///
 /// ```
 /// use common::{id::JobKey, id::JobId, time::Time};
@@ -50,10 +49,10 @@ pub fn prospect(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Prospect>
     Some(Prospect { queues, safe_until })
 }
 
-/// For how long the queues of a snapshot leave each other's jobs alone.
+/// How long each queue protects its jobs from other queues.
 pub(super) struct Protections<'a> {
     tree: Tree,
-    /// From the nearest queue that could ask to the furthest.
+    /// One time span for each level, from the nearest queues that could reclaim to the furthest.
     spans: BTreeMap<&'a QueueName, (QueueAt, Vec<Span>)>,
 }
 
@@ -61,14 +60,14 @@ impl<'a> Protections<'a> {
     pub fn of(snapshot: &'a Snapshot) -> Self {
         let queues = &snapshot.policy.queues;
         let all = queues.iter().enumerate();
-        // Bounds are nothing here.
+        // Bounds do not matter here.
         let none = Kinds::new();
         let tree = Tree::new(terms(queues, &none));
         let spans = all.map(|(at, queue)| (&queue.name, (QueueAt(at), spans(&tree, QueueAt(at)))));
         Self { spans: spans.collect(), tree }
     }
 
-    /// When other queues, near and far, may have a job make way.
+    /// When the job's protection from other queues ends, for each level of the tree.
     pub fn ends(&self, job: &RunningJob) -> impl Iterator<Item = Time> {
         let spans = self.spans.get(&job.queue).map_or(&[][..], |(_, spans)| spans);
         let started = job.started_at;
@@ -76,11 +75,11 @@ impl<'a> Protections<'a> {
     }
 }
 
-/// For how long its jobs are left alone by other queues, from the nearest that could ask.
+/// How long the queue's jobs are protected from other queues, from the nearest that could reclaim.
 pub(super) fn spans(tree: &Tree, at: QueueAt) -> Vec<Span> {
     let path = tree.path(at);
     let says = |at: QueueAt| tree.terms[at.0].protection;
-    // A queue beside one of them is asked about with what is above both.
+    // A sibling of one of these queues is subject to the settings of that queue.
     let beside = |place: &usize| tree.below(path.get(place + 1).copied()).len() > 1;
     let always = always_min(path, says);
     let least = |place: usize| {
@@ -90,7 +89,8 @@ pub(super) fn spans(tree: &Tree, at: QueueAt) -> Vec<Span> {
     (0..path.len()).filter(beside).map(least).collect()
 }
 
-/// GPUs of a queue: of all kinds or, where kinds are told apart, of the first that it borrows.
+/// The GPUs of a queue: of all kinds or, where kinds are listed separately, of the first kind that
+/// it borrows.
 #[must_use]
 pub fn gpus_of(view: &ShareView) -> Option<&common::wire::api::ShareOf> {
     let gpus = || view.of.iter().filter(|of| of.what == What::Gpus);
@@ -121,7 +121,8 @@ mod tests {
         world.submit(of(1, gpu_request(2), "x", "low")).submit(of(2, gpu_request(2), "y", "low"));
         world.submit(of(3, gpu_request(2), "ops", "low"));
         assert_eq!(world.round().len(), 3);
-        // Of x other queues of the lab ask after 30 minutes, `ops` after the 10 that the lab says.
+        // Other queues of the lab may preempt x after 30 minutes, `ops` after the 10 that the lab
+        // sets.
         let told = |job| prospect(&world.snapshot, world.minute(5), key(job)).unwrap();
         assert_eq!(told(1).safe_until, Some(world.minute(10)));
         assert_eq!(told(2).safe_until, Some(world.minute(10)));

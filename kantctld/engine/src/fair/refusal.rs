@@ -1,5 +1,4 @@
-//! What stands in a fair round against a job, as a reason that its user reads. Never for want of
-//! room.
+//! The reason why a bound keeps a job from starting in a fair-sharing round, as shown to its user.
 
 use super::amount::{Amount, Resource};
 use super::bars::Bars;
@@ -16,8 +15,8 @@ use common::id::{JobKey, QueueName};
 use common::reason::{Counted, QuotaBound, WaitReason, What};
 use common::time::Time;
 
-/// The quota that a waiting job which yields to nobody would exceed, with the fewest tasks it runs
-/// with, whatever is free. `None`: none, or queues do not share fairly. The snapshot is settled.
+/// The quota that a waiting job which is not preemptible would exceed with its minimum of tasks,
+/// whatever is free. `None`: it exceeds none, or fair sharing is off. The snapshot must be settled.
 #[must_use]
 pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<WaitReason> {
     if !snapshot.policy.fair_sharing {
@@ -31,7 +30,7 @@ pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<WaitRea
     view_of(&view.world, &board.tree.accounts, *at, excess)
 }
 
-/// A limit or a quota that is exceeded, with its numbers.
+/// An exceeded limit or quota, with its numbers.
 pub(super) fn view_of(
     world: &World,
     accounts: &[Account],

@@ -1,8 +1,8 @@
-//! How many tasks that ask for the same would have a place if some had to leave, by adding up node
-//! by node. Never less than it turns out to be: where it is too few, nothing needs to be tried.
+//! An upper bound on how many equal tasks would have a place if some others left, summed node by
+//! node. Where the bound is too low, no trial is needed.
 //!
-//! Source: ours. A search for victims tries many sets that free a bit of a node here and there; to
-//! add up what those nodes would hold costs a thousandth of trying.
+//! Source: ours. A search for victims tries many sets that free a little of a node here and there;
+//! to sum what those nodes would hold costs a thousandth of a trial.
 
 use super::board::{Board, Seat, State};
 use super::gang::Gang;
@@ -12,19 +12,20 @@ use super::world::{GpuAsk, JobAt, NodeAt, Task, TaskAt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What the nodes have room for as the board stood, and where others could make more.
+/// How many of the tasks each node has room for on the initial board, as a base for trials.
 pub(super) struct Rooms {
     /// One of the tasks; the others ask for the same.
     like: TaskAt,
-    /// No two may share a node.
+    /// Whether no two of them may share a node.
     is_apart: bool,
-    /// How many each node would take as it is.
+    /// How many each node has room for as it is.
     by_node: Vec<usize>,
     all: usize,
 }
 
 impl Rooms {
-    /// For these tasks of a job; `None`: they differ, or ask for what is not added up here.
+    /// The room for these tasks of a job. `None`: the tasks differ, or ask for something that is
+    /// not summed here.
     pub fn of(board: &Board<'_>, job: JobAt, tasks: &[TaskAt]) -> Option<Self> {
         let known = &board.world.tasks;
         let first = &known[tasks.first()?.0];
@@ -41,7 +42,7 @@ impl Rooms {
         if !is_plain || !tasks.iter().all(is_like) {
             return None;
         }
-        // Those of different groups may share a node.
+        // Tasks of different groups may share a node.
         let is_one = tasks.iter().all(|task| known[task.0].group == first.group);
         let is_apart = is_one && board.world.jobs[job.0].is_apart;
         let mut rooms = Self { like: tasks[0], is_apart, by_node: Vec::new(), all: 0 };
@@ -52,7 +53,8 @@ impl Rooms {
         Some(rooms)
     }
 
-    /// For how many there would be room at most if these left, who are where they were.
+    /// An upper bound on how many tasks have room once these tasks have left the places that they
+    /// had.
     pub fn without<'t>(&self, board: &Board<'_>, gone: impl Iterator<Item = &'t TaskAt>) -> usize {
         let mut nodes: BTreeMap<NodeAt, (NodeLoad, Vec<Load>)> = BTreeMap::new();
         for task in gone {
@@ -75,8 +77,9 @@ impl Rooms {
         self.all + nodes.iter().map(more).sum::<usize>()
     }
 
-    /// Would there be no room for so many even if all yielded of these queues who ever do, named or
-    /// not, and whoever has its place promised? `false` as well where all are named.
+    /// Whether there would be room for fewer than `many` tasks even if all preemptible jobs of
+    /// these queues left, named or not, and all reservations were dropped. `false` also where all
+    /// jobs are named.
     pub fn are_too_few(
         &self,
         board: &Board<'_>,
@@ -139,8 +142,8 @@ impl Rooms {
     }
 }
 
-/// What tasks of one kind that start together ask of nodes: who asks for the same has room, or has
-/// none.
+/// What a set of tasks that start together asks of nodes. Either all jobs with equal requests have
+/// room or none has.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Room<'a> {
     many: usize,
@@ -149,13 +152,13 @@ pub(super) struct Room<'a> {
     memory_bytes: i64,
     slots: i64,
     is_apart: bool,
-    /// Lists of nodes, by where they are kept.
+    /// Lists of nodes, compared by address.
     only_nodes: Option<*const Vec<NodeAt>>,
     not_nodes: Option<*const Vec<NodeAt>>,
 }
 
-/// For these tasks of a job of which nothing has a place; `None`: what they ask for is more than
-/// that, or they differ.
+/// The request of these tasks of a job, of which none has a place. `None`: the tasks differ, or ask
+/// for more than this describes.
 pub(super) fn room_for<'a>(board: &Board<'a>, job: JobAt, tasks: &[TaskAt]) -> Option<Room<'a>> {
     let (known, world) = (&board.world.jobs[job.0], board.world);
     let first = &world.tasks[tasks.first()?.0];
@@ -178,18 +181,18 @@ pub(super) fn room_for<'a>(board: &Board<'a>, job: JobAt, tasks: &[TaskAt]) -> O
     may.then_some(wanted)
 }
 
-/// What jobs that have not had their turn ask for, and what nobody has room for.
+/// The requests of jobs that have not had their turn, and those for which there is no room.
 #[derive(Default)]
 pub(super) struct Asked<'a> {
-    /// How many of them ask for the same.
+    /// The number of jobs with each request.
     many: BTreeMap<Room<'a>, usize>,
-    /// How many of them may find room.
+    /// The number of jobs that may still find room.
     open: usize,
     none: BTreeSet<Room<'a>>,
 }
 
 impl<'a> Asked<'a> {
-    /// A job has a turn, or another one.
+    /// Adds a job that is waiting for its first or next turn.
     pub fn waits(&mut self, board: &Board<'a>, job: JobAt) {
         let tasks = Gang::of(board, job).next();
         let room = room_for(board, job, &tasks);
@@ -199,7 +202,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// It has it now.
+    /// Removes a job whose turn it is.
     pub fn has_turn(&mut self, room: Option<&Room<'a>>) {
         self.open -= usize::from(!self.has_none(room));
         if let Some(many) = room.and_then(|room| self.many.get_mut(room)) {
@@ -207,7 +210,8 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// There is none for those who ask for this; `None`: the next may ask for something else.
+    /// Notes that there is no room for this request. `None`: the request is not comparable with
+    /// others.
     pub fn found_none(&mut self, room: Option<Room<'a>>) {
         if let Some(room) = room {
             self.open -= self.many.get(&room).copied().unwrap_or(0);
@@ -219,7 +223,7 @@ impl<'a> Asked<'a> {
         room.is_some_and(|room| self.none.contains(room))
     }
 
-    /// Is there anybody who may find room?
+    /// Whether any job may still find room.
     pub const fn is_any_open(&self) -> bool {
         self.open > 0
     }
@@ -240,7 +244,7 @@ mod tests {
     use crate::fair::world::{Node, Task, TaskState, World};
 
     /// Two nodes of 8 GPUs. Job 0 holds 2 of the first, job 1 holds 7 of the second; job 2 asks for
-    /// three times 4.
+    /// three tasks of 4.
     fn world() -> World {
         let node = Node { gpus: 8, cpu_milli: 8000, tasks_max: 9, ..Node::default() };
         let task = |gpus, node: Option<usize>| Task {

@@ -1,8 +1,8 @@
-//! A round for queues that share fairly: the plan of [`super::plan`], carried out as far as it
-//! holds in every detail. Never changes the plan: what does not hold is left out, and the plan is
-//! made anew without it.
+//! A round under fair sharing: makes a plan ([`super::plan`]) and carries it out as far as the desk
+//! accepts it. What the desk refuses is barred, and the plan is made again without it.
 //!
-//! Not in it: another place for who yields, but within the budget of moves.
+//! A victim is not offered another place in the same round, except by a move within the budget of
+//! moves.
 
 use super::amount::Amount;
 use super::bars::Bars;
@@ -28,24 +28,24 @@ use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A plan is made so often in one round before what does not hold of it is left to the next.
+/// At most this many plans per round; what the desk still refuses is left to the next round.
 const PLANS_MAX: usize = 8;
 
-/// Where past use counts, shares change so slowly that a look so often is enough.
+/// Where past use counts, shares change slowly, so a new round at this interval is enough.
 const FADES_EVERY: Span = Span::from_minutes(10);
 
 const STEPS: [Step; 3] = [Step::Allocate, Step::Reclaim, Step::Preempt];
-/// The same while somebody may be moved.
+/// The steps where jobs may be moved.
 const WITH_MOVES: [Step; 4] = [Step::Allocate, Step::Consolidate, Step::Reclaim, Step::Preempt];
 
 pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
     seeing(snapshot, now, Sight::first())
 }
 
-/// Decides a round that begins with so few in sight: that changes nothing but how long it takes.
+/// Decides a round that begins with this sight. The sight changes only how long the round takes.
 fn seeing(snapshot: &Snapshot, now: Time, mut sight: Sight) -> Round {
     if snapshot.all_waiting().next().is_none() {
-        // Nobody asks for anything: what runs need not be looked at.
+        // No job waits, so running jobs need not be read.
         let mut desk = Desk::new(snapshot, now);
         desk.grow();
         return desk.finish();
@@ -63,7 +63,7 @@ fn seeing(snapshot: &Snapshot, now: Time, mut sight: Sight) -> Round {
             sight = sight.wider(snapshot.all_running().len(), view.world.tasks.len());
             continue;
         }
-        // In the last plan as well: they are still tried elsewhere, and hear what is against them.
+        // Also done for the last plan: its jobs are still tried elsewhere and get their refusals.
         let failed = carry_out(&mut desk, &view, &plan, bars);
         plans += 1;
         if failed.is_empty() || plans >= PLANS_MAX {
@@ -72,9 +72,8 @@ fn seeing(snapshot: &Snapshot, now: Time, mut sight: Sight) -> Round {
     }
 }
 
-/// Does what the plan says, in its order. Notes where it does not hold: who was to start and
-/// cannot, and the first that others cannot make room for (those behind it may count on them).
-/// Says for whom.
+/// Carries out the plan in its order. Notes as failed each job that cannot start, and the first job
+/// for which the victims do not make room (those after it may depend on its victims).
 fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut Bars) -> Vec<JobAt> {
     let victims = victims(desk, view, plan);
     let movers = movers(desk, view, plan);
@@ -101,7 +100,8 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
         if nodes.is_empty() {
             continue;
         }
-        // What starts before it counts: an array or a user may have as many as it may.
+        // Jobs started before this one count, as an array or a user may have a limit on running
+        // jobs.
         if let Err(Refused::Job(reason) | Refused::Class(reason)) =
             desk.may_start_at_all(job, *shape)
         {
@@ -111,7 +111,7 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
         }
         let all_start = acts.iter().all(|act| matches!(act, Act::Start(..)));
         if all_start {
-            // What the plan did not give an elastic job is another's, or more than a quota allows.
+            // What the plan did not give to an elastic job belongs to another, or exceeds a quota.
             let most = u32::try_from(acts.len()).map(Tasks).ok();
             let most = most.filter(|_| view.is_by_task(*at));
             if desk.start_there(job, *shape, (&nodes, most)).is_err() {
@@ -121,7 +121,7 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
             }
             continue;
         }
-        // What counts as more than it may need could start beside all.
+        // The plan may count more than the job needs, so it may start without any victims.
         if view.may_need_less(*at) && desk.start_anywhere(job, *shape, None).is_ok() {
             continue;
         }
@@ -138,9 +138,9 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
     failed
 }
 
-/// Who yields to whom: a whole job, or its last nodes where it runs on without them. In the plan's
-/// order: a queue that is above its share for the first of them may not be for the last. What the
-/// plan takes of one job for several goes with the first of them.
+/// The victims for each job: a whole job, or its last nodes where it runs on without them. The
+/// plan's order matters: a queue may be above its share for the first claim and not for the last.
+/// If the plan takes nodes of one job for several claims, all of them go with the first.
 fn victims<'a>(desk: &Desk<'a>, view: &View<'a>, plan: &Plan) -> BTreeMap<JobAt, Vec<Victim<'a>>> {
     let mut victims: BTreeMap<JobAt, Vec<Victim<'a>>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -160,20 +160,21 @@ fn victims<'a>(desk: &Desk<'a>, view: &View<'a>, plan: &Plan) -> BTreeMap<JobAt,
     victims
 }
 
-/// With how many of its first nodes a victim runs on; `None`: not at all.
+/// The number of its first nodes with which a victim runs on. `None`: it is stopped as a whole.
 fn keeps(view: &View<'_>, plan: &Plan, (at, job): (JobAt, &RunningJob)) -> Option<Nodes> {
     let least = job.nodes_min?;
     let tasks = &view.world.jobs[at.0].tasks;
     let goes = |task: &TaskAt| plan.acts.contains_key(task);
     let keeps = tasks.iter().position(goes)?;
-    // The last go first, so what stays is what stood in front.
+    // The last tasks leave first, so those that stay must be the first.
     let is_tail = tasks[keeps..].iter().all(goes);
     let keeps = Nodes(u32::try_from(keeps).ok()?);
     let is_known = tasks.len() == job.allocation.shares().len();
     (is_tail && is_known && keeps >= least).then_some(keeps)
 }
 
-/// Tells the others why they wait. `failed`: for whom the plan does not hold.
+/// Records why the other jobs wait, and finishes the round. `failed`: jobs for which the plan did
+/// not hold.
 fn finish<'a>(
     mut desk: Desk<'a>,
     view: View<'a>,
@@ -209,10 +210,10 @@ fn finish<'a>(
         desk.look_again(desk.snapshot.more_moves_at(desk.now));
     }
     if desk.snapshot.policy.factors.past_use_percent > 0 && view.somebody_waits() {
-        // What was used fades, and with it shares, though nothing happens.
+        // Past use decays and changes shares even if nothing happens.
         desk.look_again(Some(desk.now + FADES_EVERY));
     }
-    // The next round goes on behind those who had their turn, until all had.
+    // The next round continues after the jobs that had their turn, until all had one.
     let mut tried = BTreeSet::new();
     if plan.is_unfinished {
         desk.look_again(Some(desk.now));
@@ -225,15 +226,15 @@ fn finish<'a>(
     round
 }
 
-/// What a plan cannot count (cores, links, zones, parts of unequal size, limits by kind) is tried
-/// as it is, one job a round: with what that holds, the next plan is another.
+/// Starts one job per round that the plan found no room for. A plan does not count cores, links,
+/// zones, uneven task sizes and limits by kind, so the desk tries; the next plan then includes it.
 fn start_one<'a>(desk: &mut Desk<'a>, view: &View<'a>, (plan, books): (&Plan, &Tree), bars: &Bars) {
-    // Shapes without room, for jobs that end then or later.
+    // Shapes for which there was no room, for jobs that end at this time or later.
     let mut no_room: BTreeMap<ShapeIndex, Time> = BTreeMap::new();
     for (at, (job, shape)) in &view.waiting {
         let is_for_desk = matches!(plan.refused.get(at), Some(None | Some(Excess::Limit(..))));
         let has_no_place = is_for_desk || bars.has(job.key);
-        // Who others yield to waits for them.
+        // A job that has victims waits for them.
         let awaits = !desk.room_kept_for(job.key).is_empty();
         let ends = desk.ends_by(job.time_limit);
         let is_known = no_room.get(shape).is_some_and(|from| ends >= *from);
@@ -260,11 +261,11 @@ fn start_one<'a>(desk: &mut Desk<'a>, view: &View<'a>, (plan, books): (&Plan, &T
     }
 }
 
-/// With how many tasks a job, if it yields to nobody, is within the quotas of its queue and of all
-/// above it.
+/// The most tasks with which a job that is not preemptible stays within the quotas of its queue and
+/// of that queue's ancestors. For a preemptible job, all its tasks.
 ///
 /// # Errors
-/// What it would exceed with the fewest.
+/// The quota that it would exceed with its minimum.
 pub(super) fn within_firm(books: &Tree, world: &World, at: JobAt) -> Result<Tasks, Excess> {
     let job = &world.jobs[at.0];
     let least = job.groups.first().map_or(0, |group| match group.least {

@@ -1,9 +1,9 @@
-//! Whether a node has room for a task, now or when others are gone, and on which devices. Never
-//! compares nodes; [`super::choice`] does.
+//! The fit of a task on one node: whether it has room now or once others are gone, and on which
+//! devices. Nodes are compared in [`super::choice`].
 //!
 //! Source: KAI Scheduler, GPU sharing: a part goes to a device that is shared already, the fullest
-//! first, then to one that is free; all its devices are of one node. Whole devices, parts and
-//! slices keep to nodes that are cut for them.
+//! first, then to one that is free; all its devices are on one node. Whole devices, parts and
+//! slices go only to nodes that are cut for them.
 
 use super::amount::Amount;
 use super::board::{Board, Place};
@@ -20,7 +20,7 @@ const WHOLE: i64 = 1000;
 pub(super) struct Found {
     pub place: Place,
     pub is_now: bool,
-    /// It joins others on a device.
+    /// Whether it shares a device with other tasks.
     pub joins: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn slice_gpus(profile: &str) -> i64 {
     digits.parse::<i64>().unwrap_or(1) * WHOLE
 }
 
-/// Where a task that runs already sits: on its named devices, or on the first that are free.
+/// The place of a task that already runs: on its named devices, or on the first that are free.
 pub(super) fn found(
     board: &Board<'_>,
     task: &Task,
@@ -71,12 +71,13 @@ pub(super) fn found(
     Place { node, devices: places, milli }
 }
 
-/// Thousandths of each device, and of how many, on this node; `None`: it cannot be had there.
+/// The thousandths of each device and the number of devices on this node. `None`: the node cannot
+/// provide them.
 fn part(board: &Board<'_>, task: &Task, node: NodeAt) -> Option<(i64, usize)> {
     part_on(task, board.world.nodes[node.0].gpu_memory_mib)
 }
 
-/// May the task go to this node at all?
+/// Whether the task may go to this node at all.
 fn is_for(node: &Node, task: &Task) -> bool {
     match (&task.gpus, node.cut) {
         (GpuAsk::None | GpuAsk::Whole(0), _) | (_, Cut::Whole) => {
@@ -87,7 +88,8 @@ fn is_for(node: &Node, task: &Task) -> bool {
     }
 }
 
-/// Has the node room for the task? `None`: not even when all are gone that go.
+/// The place for the task on the node. `None`: there is none even once everything that leaves is
+/// gone.
 pub(super) fn look(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<Found> {
     let (is_now, (milli, count)) = beside_devices(board, at, node)?;
     let (devices, all_now, joins) = devices(board.devices(node), milli, count)?;
@@ -95,7 +97,8 @@ pub(super) fn look(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<Found>
     Some(Found { place, is_now: is_now && all_now, joins })
 }
 
-/// The same without the devices: whether there is room now, and whether it joins others.
+/// Like [`look`], without choosing devices: whether there is room now, and whether the task would
+/// share a device.
 pub(super) fn glance(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<(bool, bool)> {
     let (is_now, (milli, count)) = beside_devices(board, at, node)?;
     let mut fits = [[0, 0], [0, 0]];
@@ -108,17 +111,17 @@ pub(super) fn glance(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<(boo
         return Some((is_now, false));
     }
     let all_now = now >= count;
-    // Those that are free now come first, and of these, as of the others, those that are shared.
+    // Devices that are free now come first; among equals, those that are shared.
     let is_joined = fits[1][1] > 0 || !all_now && fits[0][1] > 0;
     (now + later >= count).then_some((is_now && all_now, milli < WHOLE && is_joined))
 }
 
-/// Whether it is free now, and of how many devices what it needs, if there is room in all but
-/// devices.
+/// Checks everything except devices. Returns whether there is room now, the thousandths of each
+/// device and the number of devices.
 fn beside_devices(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<(bool, (i64, usize))> {
     let task = &board.world.tasks[at.0];
     let load = &board.nodes[node.0];
-    // Most nodes are full, and looked at no further.
+    // Most nodes are full and are rejected early.
     let asks = match &task.gpus {
         GpuAsk::Whole(gpus) => i64::from(*gpus) * WHOLE,
         GpuAsk::Part { milli, devices } => milli.saturating_mul(i64::from(*devices)),
@@ -158,7 +161,7 @@ fn beside_devices(board: &Board<'_>, at: TaskAt, node: NodeAt) -> Option<(bool, 
     Some((is_now, part(board, task, node)?))
 }
 
-/// The devices that a task would get: now if it can be.
+/// The devices that the task would get, preferring those that are free now.
 fn devices(loads: &[Load], milli: i64, count: usize) -> Option<(Vec<usize>, bool, bool)> {
     if count == 0 {
         return Some((Vec::new(), true, false));
@@ -186,7 +189,8 @@ mod tests {
     use crate::fair::tree::Tree;
     use crate::fair::world::{TaskState, World};
 
-    /// Every device of three is free, or held or about to be left, half or whole.
+    /// Every combination of three devices, each of which is free, held or being left, half or
+    /// whole.
     fn worlds() -> impl Iterator<Item = World> {
         (0..125).map(|of| {
             let node = Node { gpus: 3, cpu_milli: 9000, tasks_max: 9, ..Node::default() };

@@ -1,13 +1,13 @@
-//! Components of one job (a set) in a fair round: one job of the plan with a group for each of
-//! them, so that others yield to all of it or to none. Never places a component without the others.
+//! The components of one job (a set) in a fair-sharing round: one job of the plan with a group for
+//! each component, so that others yield to all of it or to none of it.
 //!
-//! Source: KAI Scheduler, subgroups: a job is served once each of its groups has its least.
-//! Only components of one queue ask together; those of several have no queue whose share they
-//! could take, and are tried after all others. Nobody is moved for a set.
+//! Source: KAI Scheduler, subgroups: a job is served once each of its groups has its minimum.
+//! Only components of one queue ask together. Components of several queues have no queue whose
+//! share they could claim, and are tried after all other jobs. No job is moved for a set.
 //!
-//! Example, three nodes of 8 GPUs; queues a and b are due 12 each. Jobs 1, 2 and 3 of b run with 8
-//! each. Job 4 of a has two components, 4 of 8 GPUs and 5 of 4: jobs 3 and 2 yield, their nodes are
-//! kept for 4 and 5, and both start once both nodes are free.
+//! Example, three nodes of 8 GPUs; queues a and b have a fair share of 12 each. Jobs 1, 2 and 3 of
+//! b run with 8 each. Job 4 of a has two components, 4 of 8 GPUs and 5 of 4: jobs 3 and 2 are
+//! stopped, their nodes are reserved for 4 and 5, and both start once both nodes are free.
 
 use super::amount::Amount;
 use super::bars::Bars;
@@ -30,18 +30,18 @@ use std::sync::Arc;
 
 /// A set that asks as one job.
 pub(super) struct Set<'a> {
-    /// What its components start together with: the first of them, which may be gone.
+    /// The key of its first component, which may no longer exist.
     pub first: JobKey,
-    /// All of them, each with its group.
+    /// All components, each with its group.
     components: Vec<(&'a Arc<WaitingJob>, ShapeIndex, GroupAt)>,
 }
 
-/// Sets by their place in the world.
+/// The sets of a world, by job.
 pub(super) type Sets<'a> = BTreeMap<JobAt, Set<'a>>;
 
 impl<'a> View<'a> {
-    /// The components that start together with this one. Those that are not asked for as one are
-    /// left out.
+    /// Adds the components that start together with this one as one job. A set that cannot ask as
+    /// one is left out.
     pub(super) fn wait_together(&mut self, desk: &mut Desk<'a>, first: JobKey, is_barred: bool) {
         let components: Vec<&Arc<WaitingJob>> = desk.snapshot.line.together(first).collect();
         let Some(queue) = one_queue(desk, &components) else { return };
@@ -69,7 +69,7 @@ impl<'a> View<'a> {
             let group = GroupAt(job.groups.len());
             own.iter_mut().for_each(|task| task.group = Some(group));
             let kept = desk.seats_kept_for(one.key);
-            // Room is kept for it: it waits for those on their way out, and for nobody else.
+            // With room reserved, the job waits only for the tasks that are leaving it.
             job.may_start &= kept.is_empty();
             for (task, node) in own.iter_mut().zip(kept) {
                 (task.state, task.node) = (TaskState::Promised, Some(NodeAt(node.at())));
@@ -84,12 +84,13 @@ impl<'a> View<'a> {
     }
 }
 
-/// May no two of its tasks share a node?
+/// Whether no two of the job's tasks may share a node.
 pub(super) fn is_apart(job: &WaitingJob) -> bool {
     job.request.nodes.is_some() || job.request.tasks_per_node == Some(Tasks(1))
 }
 
-/// The queue of all of them; `None`: they are in several, in none, or one of them is not to start.
+/// The queue of all components. `None`: they are in several queues or in none, or one of them may
+/// not start.
 fn one_queue<'a>(desk: &Desk<'a>, components: &[&Arc<WaitingJob>]) -> Option<&'a Queue> {
     let first = components.first()?;
     let is_ready = |one: &&Arc<WaitingJob>| desk.snapshot.class_of(one.key).is_some();
@@ -99,7 +100,8 @@ fn one_queue<'a>(desk: &Desk<'a>, components: &[&Arc<WaitingJob>]) -> Option<&'a
 }
 
 impl<'a> Set<'a> {
-    /// Does what a plan says of it. Says whether that held, and notes it where it did not.
+    /// Carries out the plan for this set. Returns whether the desk accepted it, and bars the nodes
+    /// if not.
     pub fn carry_out(
         &self,
         (desk, view): (&mut Desk<'a>, &View<'a>),
@@ -125,7 +127,7 @@ impl<'a> Set<'a> {
         is_done
     }
 
-    /// Where each component goes, and with how many tasks at most.
+    /// The nodes of each component, and its maximum of tasks.
     fn places(&self, view: &View<'_>, plan: &Plan, at: JobAt) -> Vec<Component<'a>> {
         let place = |(job, shape, group): &(&'a Arc<WaitingJob>, ShapeIndex, GroupAt)| {
             let tasks = &view.world.jobs[at.0].tasks;
@@ -146,7 +148,7 @@ impl<'a> Set<'a> {
         self.components.iter().map(place).collect()
     }
 
-    /// What it holds at least, once it has started.
+    /// The least that the set holds once it has started.
     fn least(&self, world: &World, at: JobAt) -> Amount {
         let job = &world.jobs[at.0];
         let of = |(_, _, group): &(_, _, GroupAt)| {
@@ -157,7 +159,7 @@ impl<'a> Set<'a> {
         sum(self.components.iter().map(of))
     }
 
-    /// What it would exceed if it started; it yields to nobody.
+    /// The quota that the set would exceed if it started; it is not preemptible.
     pub fn excess(&self, books: &Tree, world: &World, at: JobAt) -> Option<Excess> {
         let job = &world.jobs[at.0];
         let asks = self.least(world, at);
@@ -169,8 +171,8 @@ impl<'a> Set<'a> {
     }
 }
 
-/// Tries the components of jobs that the plan found no room for where they really are: links, zones
-/// and other queues are no part of a plan. What a quota forbids is not tried.
+/// Tries to start sets that the plan found no room for: a plan covers no links, zones or sets in
+/// several queues. A set that a quota forbids is not tried.
 pub(super) fn try_the_rest<'a>(
     desk: &mut Desk<'a>,
     view: &View<'a>,
@@ -205,7 +207,7 @@ pub(super) fn try_the_rest<'a>(
     }
 }
 
-/// Do its components start in this round?
+/// Whether the set's components start in this round.
 fn has_started(desk: &Desk<'_>, first: JobKey) -> bool {
     desk.snapshot.line.together(first).next().is_some_and(|one| desk.starts(one.key))
 }

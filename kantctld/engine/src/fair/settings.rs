@@ -1,34 +1,33 @@
-//! What holds for all queues of a fair round. Never a queue's own terms.
+//! The settings of a fair-sharing round that apply to all queues.
 
 use super::world::Grace;
 use common::time::Span;
 
-/// What holds for all queues.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How strongly past use counts against surplus (k).
+    /// How strongly past use lowers a queue's part of the surplus (k).
     pub usage_strength: f64,
-    /// By how much a claimant's side may be fuller than a sibling's; at least 1.
+    /// How much fuller than a sibling the claimant's side may be; a factor of at least 1.
     pub slack: f64,
-    /// Which queues say how long jobs are safe from reclaim.
+    /// Which queues set the protection from reclaim.
     pub method: super::runtime::Method,
-    /// Safe from its own queue, where no queue says.
+    /// Protection from its own queue, where no queue sets it.
     pub preempt_min: Span,
-    /// Safe from others, where no queue says.
+    /// Protection from other queues, where no queue sets it.
     pub reclaim_min: Span,
-    /// May somebody who yields be promised another place in the same round?
+    /// Whether a victim may get another place in the same round.
     pub may_move: bool,
-    /// So many jobs are moved so that others have room, at most.
+    /// At most this many jobs are moved to make room for others.
     pub moves_max: u32,
-    /// Does who was given another place in a round keep that?
+    /// Whether a job that was given another place in a round keeps it.
     pub moves_once: bool,
-    /// Do others yield for more than the least of a job?
+    /// Whether others yield for more than the minimum of a job.
     pub may_grow: bool,
-    /// Does a job that loses some of its tasks lose the last ones, whichever would do?
+    /// Whether a job that loses some of its tasks loses the last ones, even if others would do.
     pub last_first: bool,
-    /// Gangs short of tasks are ended after this.
+    /// After this time, gangs short of tasks are ended.
     pub stale_grace: Grace,
-    /// So many searches for who has to yield in each step of a round.
+    /// At most this many searches for victims in each step of a round.
     pub trials_max: u32,
 }
 

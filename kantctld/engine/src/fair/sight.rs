@@ -1,12 +1,12 @@
-//! Whom of those who run a view names: who is on the way out, and of each queue those who would
-//! yield first. Of all others it says what they hold. Never changes what a plan comes to: one that
-//! has to know more of them says so, and is made anew.
+//! The running jobs that a view names: those that are leaving, and of each queue those that would
+//! be preempted first. Of all others it has only sums. The result does not depend on it: a plan
+//! that needs to know more of them reports that and is made again.
 //!
-//! Source: ours. Nearly always a few of those who yield first are enough; to read all that run
-//! takes a hundred times as long.
+//! Source: ours. A few candidates are nearly always enough; to read all running jobs takes a
+//! hundred times as long.
 //!
-//! Example: ten jobs of queue a run, job 11 of b waits and is owed room. Of a the last two are
-//! named; if neither of them is enough for job 11, the plan is made again with all ten.
+//! Example: ten jobs of queue a run, job 11 of b waits and is entitled to room. Of a the last two
+//! are named; if neither of them is enough for job 11, the plan is made again with all ten.
 
 use super::muster::{Muster, Place, Row};
 use super::prospect::spans;
@@ -22,29 +22,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const FIRST: usize = 64;
-/// Where it is not, so many times as many.
+/// The factor by which a sight that was too narrow grows.
 const MORE: usize = 16;
 
-/// How many who may be asked to yield are named of each queue.
+/// How many preemption candidates of each queue are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight {
-    /// All, and everybody else who runs.
+    /// All of them, and all other running jobs.
     All,
     First(usize),
 }
 
 impl Sight {
-    /// What a round begins with.
+    /// The sight at the start of a round.
     pub const fn first() -> Self {
         Self::First(FIRST)
     }
 
-    /// For what does not depend on who yields: what queues hold and are due, and what is free.
+    /// For results that do not depend on victims: what queues hold, their fair shares, and what is
+    /// free.
     pub const fn sums() -> Self {
         Self::First(0)
     }
 
-    /// Where that was too few, of so many who run and for so many tasks that ask.
+    /// The next wider sight, for this number of running jobs and of tasks that ask.
     pub fn wider(self, running: usize, asking: usize) -> Self {
         match self {
             // To name a quarter of them costs little less than to name all.
@@ -56,8 +57,8 @@ impl Sight {
     }
 }
 
-/// Those of the running who are named, by key, and what all others hold, with those who are named:
-/// a view takes off what these hold as it names them.
+/// The named running jobs, by key, and what all running jobs of each queue hold. A view subtracts
+/// the holdings of the named jobs as it adds them.
 pub(super) fn seen<'a>(
     desk: &Desk<'a>,
     tree: &Tree,
@@ -87,14 +88,14 @@ pub(super) fn seen<'a>(
         unseen.queues[at.0] = named(row, most, &safe, &mut keys);
     }
     if is_any_gone {
-        // Whose queue is gone is in nobody's sum.
+        // Jobs whose queue no longer exists are in no queue's sum.
         let is_gone = |job: &&Arc<RunningJob>| tree.find(job.queue.as_str()).is_none();
         keys.extend(snapshot.all_running().filter(is_gone).map(|job| job.key));
     }
     (keys.iter().filter_map(|key| snapshot.running(*key)).collect(), unseen)
 }
 
-/// Names the first of a queue that somebody might ask; what there is of the others, and of these.
+/// Names the first candidates of a queue, and returns what all of its jobs hold.
 fn named(row: &Row, most: usize, safe: &Safe, keys: &mut BTreeSet<JobKey>) -> Rest {
     let mut asked = row.yielding().filter(|(place, started)| !safe.is(place, *started));
     let before = keys.len();
@@ -109,7 +110,7 @@ fn named(row: &Row, most: usize, safe: &Safe, keys: &mut BTreeSet<JobKey>) -> Re
     }
 }
 
-/// The highest priority that waits in each queue whose jobs yield to higher ones.
+/// The highest priority that waits in each queue whose jobs preempt by priority.
 fn asking<'a>(desk: &Desk<'a>) -> BTreeMap<&'a QueueName, i64> {
     let snapshot = desk.snapshot;
     let mut highest = BTreeMap::new();
@@ -124,16 +125,16 @@ fn asking<'a>(desk: &Desk<'a>) -> BTreeMap<&'a QueueName, i64> {
     highest
 }
 
-/// Which jobs of a queue nobody may ask, whoever waits.
+/// Decides which jobs of a queue no waiting job may preempt.
 struct Safe {
     now: Time,
-    /// Safe from everybody for so long.
+    /// Protection from all jobs.
     always: Span,
-    /// From other queues; `None`: there are none that could ask.
+    /// Protection from other queues; `None`: no other queue could reclaim.
     from_others: Option<Span>,
-    /// Its own queue asks those below this.
+    /// The queue's own jobs preempt those of a priority below this.
     below: Option<i64>,
-    /// Others could be moved instead, and that is not asked here.
+    /// Whether jobs may be moved in this round. Then only protection from all jobs counts.
     may_move: bool,
 }
 
@@ -149,7 +150,7 @@ impl Safe {
         }
     }
 
-    /// Who runs on with less may be asked for what it has beyond that.
+    /// A job that runs on with less may always be asked for what it has beyond that.
     fn is(&self, place: &Place, started: Time) -> bool {
         let ran = self.now.since(started);
         let is_asked_inside = || self.below.is_some_and(|below| place.priority() < below);

@@ -1,6 +1,6 @@
-//! How queues stand: what each is owed, holds, waits for and is due, and who borrows from whom.
-//! For those who ask: shares are those of the next round, by the code that decides it. Never
-//! decides anything.
+//! The standing of queues, for display: what each is guaranteed, holds, waits for and is entitled
+//! to, and what it borrows from which queue. Shares are those of the next round, computed by the
+//! same code.
 
 use super::amount::{Resource, UNLIMITED};
 use super::bars::Bars;
@@ -30,9 +30,9 @@ struct Column<'a> {
     kind: Option<&'a GpuKind>,
 }
 
-/// All queues, each behind the one above it, as a round at `now` would find them. Where queues do
-/// not share fairly, what each is due is not said. Of a snapshot that is not settled, a copy is.
-/// Costs as much as a plan of a fair round.
+/// The standing of all queues, as a round at `now` would compute it. Each queue follows its parent.
+/// Fair shares are left out where fair sharing is off. If the snapshot is not settled, a settled
+/// copy is used. Costs as much as a plan of a fair-sharing round.
 ///
 /// ```
 /// let nobody = engine::fair::standings(&engine::Snapshot::default(), common::time::Time(0));
@@ -47,7 +47,7 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
     }
     let policy = &snapshot.policy;
     let queues = &policy.queues;
-    // Who is above whom: bounds are the view's.
+    // Only parents matter here; the bounds are those of the view.
     let none = Kinds::new();
     let tree = Tree::new(terms(queues, &none));
     let mut desk = Desk::new(snapshot, now);
@@ -94,7 +94,7 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
 }
 
 impl Column<'_> {
-    /// What shares are worked out of; `None`: of all kinds of GPU together.
+    /// The resource whose shares apply; `None` for a single kind of GPU.
     const fn resource(&self) -> Option<Resource> {
         match (self.what, self.kind) {
             (What::Gpus, None) => Some(Resource::Gpu),
@@ -127,7 +127,8 @@ impl Column<'_> {
     }
 }
 
-/// GPUs, unless all of them are of kinds that quotas name; then what some quota names.
+/// The resources to show: GPUs, unless all of them are of kinds that quotas name; then what some
+/// quota names.
 fn columns<'a>(policy: &'a Policy, capacity: &Amounts) -> Vec<Column<'a>> {
     let said =
         || policy.queues.iter().flat_map(|queue| [&queue.quota.amounts, &queue.quota.at_most]);
@@ -191,7 +192,7 @@ fn tally(desk: &mut Desk<'_>, tree: &Tree, columns: &[Column<'_>], all: &mut [Ve
     }
 }
 
-/// What a fair round counts, in its place.
+/// Replaces these amounts by those of a fair-sharing round.
 fn shared(board: &Board<'_>, columns: &[Column<'_>], all: &mut [Vec<ShareOf>]) {
     for (at, shares) in all.iter_mut().enumerate() {
         let (terms, account) = (&board.tree.terms[at], &board.tree.accounts[at]);
@@ -208,7 +209,7 @@ fn shared(board: &Board<'_>, columns: &[Column<'_>], all: &mut [Vec<ShareOf>]) {
     }
 }
 
-/// Each queue behind the one above it, the older before the younger.
+/// All queues, each after its parent, older before younger.
 fn in_order(tree: &Tree) -> Vec<QueueAt> {
     let family = |above: Option<QueueAt>| {
         let mut family = tree.below(above).to_vec();

@@ -1,13 +1,14 @@
-//! Whether a queue may take back from others what a job of it needs.
+//! The conditions on which a queue may reclaim from others what a job of it needs.
 //!
-//! Source: KAI Scheduler, reclaim ("reclaimable"): conditions where claimant and victim stand side
-//! by side, and saturation on every level above the claimant.
-//! Reads: what queues hold, are owed and are due. Never: who runs where, nor for how long.
+//! Source: KAI Scheduler, reclaim ("reclaimable"): conditions where the paths of claimant and
+//! victim part, and saturation on every level above the claimant.
+//! Reads: what queues hold, their quotas and fair shares. Never: which jobs run where, nor for how
+//! long.
 //! Knobs: `quota`, `at_most`, `weight` of queues.
 //!
-//! Example, two nodes of 8 GPUs. Queues a and b are due 8 each; jobs 1 and 2 of b run with 8 each.
-//! Job 3 of a asks for 8: a is not above its share with it, b is above its own, so job 2 yields.
-//! Then b holds what it is due, and job 1 stays.
+//! Example, two nodes of 8 GPUs. Queues a and b have a fair share of 8 each; jobs 1 and 2 of b run
+//! with 8 each. Job 3 of a asks for 8: a is not above its share with it, b is above its own, so job
+//! 2 is stopped. Then b holds its share, and job 1 stays.
 
 use super::amount::{Amount, Resource, UNLIMITED};
 use super::bounds::within_quotas;
@@ -17,14 +18,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy)]
 pub struct Claimant {
     pub queue: QueueAt,
-    /// What it asks for.
+    /// What the job asks for.
     pub asks: Amount,
-    /// May it be preempted itself?
+    /// Whether the job is preemptible itself.
     pub is_preemptible: bool,
 }
 
-/// May it try at all? With it its queue holds no more than it is due; one that yields to nobody
-/// stays within quota.
+/// Whether the claimant may try at all: with the job its queue holds at most its fair share and, if
+/// the job is not preemptible, at most its quota.
 #[must_use]
 pub fn may_try(tree: &Tree, claimant: &Claimant) -> bool {
     let account = &tree.accounts[claimant.queue.0];
@@ -33,8 +34,9 @@ pub fn may_try(tree: &Tree, claimant: &Claimant) -> bool {
         && (claimant.is_preemptible || is_within(&account.firm, &tree.terms[claimant.queue.0].firm))
 }
 
-/// Could jobs of that queue be victims? A cheap look before anything is tried: it holds more than
-/// its allowance, or the claimant's side stays within quota and there is something to move.
+/// Whether jobs of that queue could be victims; a cheap check before any trial. It holds more than
+/// its allowance, or the claimant's side stays within its quota and the victim's side is above its
+/// own.
 #[must_use]
 pub fn may_lose(tree: &Tree, claimant: &Claimant, victim: QueueAt) -> bool {
     let Some((own, other)) = tree.side_by_side(claimant.queue, victim) else { return false };
@@ -43,14 +45,14 @@ pub fn may_lose(tree: &Tree, claimant: &Claimant, victim: QueueAt) -> bool {
     is_over || stays_in_quota(tree, own, &claimant.asks) && is_owed_any(tree, own, &claimant.asks)
 }
 
-/// Is it more than the bound of anything that is asked for?
+/// Whether a requested resource exceeds its bound.
 fn exceeded_of(held: &Amount, bound: &Amount, asks: &Amount) -> bool {
     let is_asked = |resource: &Resource| asks.of(*resource) > 0;
     Resource::ALL.into_iter().filter(is_asked).any(|one| held.of(one) > bound.of(one))
 }
 
-/// Does the quota of that queue name anything that is asked for? What it does not name is nobody's
-/// by right.
+/// Whether the queue's quota names a requested resource. No queue is guaranteed what its quota does
+/// not name.
 fn is_owed_any(tree: &Tree, own: QueueAt, asks: &Amount) -> bool {
     let quota = &tree.terms[own.0].quota;
     let is_named = |one: &Resource| asks.of(*one) > 0 && quota.of(*one) < UNLIMITED;
@@ -61,8 +63,8 @@ fn stays_in_quota(tree: &Tree, own: QueueAt, asks: &Amount) -> bool {
     tree.accounts[own.0].allocated.plus(asks).is_within(&tree.terms[own.0].quota)
 }
 
-/// May it take these, one after the other? `slack`: at least 1; by how much the claimant's side may
-/// be fuller than a sibling's.
+/// Whether the claimant may take these victims, one after the other. `slack`: a factor of at least
+/// 1, by which the claimant's side may be fuller than a sibling's.
 #[must_use]
 pub fn may_take(
     tree: &Tree,
@@ -94,7 +96,8 @@ pub fn may_take(
     !is_firm && is_no_fuller(tree, claimant, &held, &involved, slack)
 }
 
-/// Is the other side above its quota in something that is asked for and that the own quota names?
+/// Whether the other side is above its quota in a requested resource that the claimant's quota
+/// names.
 fn is_above_quota(
     tree: &Tree,
     (own, other): (QueueAt, QueueAt),
@@ -110,8 +113,8 @@ fn asked_for(amount: &Amount) -> BTreeSet<Resource> {
     Resource::ALL.into_iter().filter(|resource| amount.of(*resource) > 0).collect()
 }
 
-/// On every level above the claimant: is its side not above its share, or less full than each
-/// sibling that loses something?
+/// On every level above the claimant: whether its side is within its share, or less full than each
+/// sibling that loses something.
 fn is_no_fuller(
     tree: &Tree,
     claimant: &Claimant,
@@ -139,7 +142,7 @@ fn is_no_fuller(
     true
 }
 
-/// Held against due; 0 of 0 is empty.
+/// The ratio of held to fair share; 0 of 0 is empty.
 fn fullness(held: i64, due: i64) -> f64 {
     match (held, due) {
         (0, 0) => 0.0,

@@ -1,13 +1,13 @@
-//! Queues that share fairly: who is above whom, what each holds, asks for and is due. Never a job.
+//! The tree of queues under fair sharing, with what each holds, asks for and is entitled to.
 //!
-//! Source: KAI Scheduler, "Scheduling Queues" and "Fairness": top level first; what a queue is due
-//! is what its children divide.
+//! Source: KAI Scheduler, "Scheduling Queues" and "Fairness": top level first; a queue's fair share
+//! is divided among its children.
 //! Reads: the terms of queues, what jobs hold and ask for. Never: where.
 //! Knobs: `parent`, `quota`, `at_most`, `weight`, `priority` of queues; `usage_strength`.
 //!
-//! Example, two nodes of 8 GPUs. Queue `lab` (weight 3) and `ops` (weight 1) are tops, `lab-a` and
-//! `lab-b` below `lab`, quotas are zero. Jobs 1, 2 and 3 of `lab-a`, `lab-b` and `ops` ask for
-//! 16 GPUs each: `lab` is due 12, `ops` 4, and `lab-a` and `lab-b` 6 each.
+//! Example, two nodes of 8 GPUs. Queues `lab` (weight 3) and `ops` (weight 1) are top-level,
+//! `lab-a` and `lab-b` below `lab`, quotas are zero. Jobs 1, 2 and 3 of `lab-a`, `lab-b` and `ops`
+//! ask for 16 GPUs each: `lab` gets 12, `ops` 4, and `lab-a` and `lab-b` 6 each.
 
 use super::amount::{Amount, Resource};
 use super::divide::{Share, divide};
@@ -15,50 +15,47 @@ use super::runtime::Protection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A queue's place among those of its tree.
+/// The index of a queue in its tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueAt(pub usize);
 
-/// What an operator says about a queue.
+/// The configuration of a queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     pub name: String,
-    /// The queue above it.
     pub parent: Option<QueueAt>,
-    /// Of the surplus, a higher priority takes first.
+    /// Queues of a higher priority get surplus first.
     pub priority: i64,
-    /// Of two equal queues the older (smaller) goes first, then the name.
+    /// Of two equal queues the older (smaller) goes first, then by name.
     pub created: u64,
-    /// Owed, whoever else wants it.
+    /// The guaranteed amount.
     pub quota: Amount,
-    /// Never more than this.
+    /// The most that the queue may hold.
     pub limit: Amount,
-    /// Jobs that yield to nobody never hold more than this: its quota, where that says anything.
+    /// The most that its jobs may hold which are not preemptible: its quota, where that names the
+    /// resource.
     pub firm: Amount,
     /// Its part of the surplus, for CPU, memory and GPU.
     pub weight: [f64; 3],
-    /// For how long its jobs are left alone.
     pub protection: Protection,
 }
 
-/// What a queue and those below it hold, ask for and are due.
+/// What a queue with its descendants holds, asks for and is entitled to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Account {
     pub allocated: Amount,
-    /// That part of it that is held by jobs that yield to nobody.
+    /// The part of it that jobs hold which are not preemptible.
     pub firm: Amount,
     /// Held and asked for.
     pub request: Amount,
-    /// Due: the fair share.
+    /// The fair share.
     pub fair: Amount,
-    /// Used in the past, against what there was: 0 to 1, for CPU, memory and GPU.
+    /// Past use relative to past capacity: 0 to 1, for CPU, memory and GPU.
     pub usage: [f64; 3],
 }
 
-/// A tree of queues.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
-    /// What is said about each.
     pub terms: Arc<Vec<Terms>>,
     pub accounts: Vec<Account>,
     paths: Arc<Vec<Vec<QueueAt>>>,
@@ -66,15 +63,16 @@ pub struct Tree {
     tops: Arc<Vec<QueueAt>>,
     /// The first queue of each name.
     places: Arc<BTreeMap<String, QueueAt>>,
-    /// Place among its siblings by age and name.
+    /// Rank among its siblings by age and name.
     seniority: Arc<Vec<usize>>,
-    /// How often anything that is held changed, and of each queue when it last did.
+    /// A count of changes to what is held, and its value at each queue's last change.
     changes: u64,
     changed: Vec<u64>,
 }
 
 impl Tree {
-    /// Of these queues. A queue above that is not there, or is below it, makes it a top.
+    /// The tree of these queues. A queue whose parent is missing or below it becomes a top-level
+    /// queue.
     #[must_use]
     pub fn new(terms: Vec<Terms>) -> Self {
         let paths: Vec<Vec<QueueAt>> = (0..terms.len()).map(|at| path(&terms, at)).collect();
@@ -108,31 +106,30 @@ impl Tree {
         }
     }
 
-    /// The queue of this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<QueueAt> {
         self.places.get(name).copied()
     }
 
-    /// The queue itself, the one above it, and so on to the top.
+    /// The queue, its parent, and so on to the top.
     #[must_use]
     pub fn path(&self, at: QueueAt) -> &[QueueAt] {
         &self.paths[at.0]
     }
 
-    /// The queues right below; `None`: those at the top.
+    /// The children of a queue; `None`: the top-level queues.
     #[must_use]
     pub fn below(&self, at: Option<QueueAt>) -> &[QueueAt] {
         at.map_or(&self.tops, |at| &self.below[at.0])
     }
 
-    /// Its place among its siblings by age and name.
+    /// Rank among its siblings by age and name.
     #[must_use]
     pub fn seniority(&self, at: QueueAt) -> usize {
         self.seniority[at.0]
     }
 
-    /// Of two queues the ones that stand side by side: right below what both have in common.
+    /// The two siblings on the paths of both queues: children of their lowest common ancestor.
     #[must_use]
     pub fn side_by_side(&self, a: QueueAt, b: QueueAt) -> Option<(QueueAt, QueueAt)> {
         let (a, b) = (self.path(a), self.path(b));
@@ -140,12 +137,13 @@ impl Tree {
         Some((*a.get(a.len().checked_sub(both + 1)?)?, *b.get(b.len().checked_sub(both + 1)?)?))
     }
 
-    /// Of a queue when it, or one below it, last came to hold more or less; `None`: of all.
+    /// The change count when the queue or a descendant last held more or less; `None`: of all
+    /// queues.
     pub(super) fn changed(&self, at: Option<QueueAt>) -> u64 {
         at.map_or(self.changes, |at| self.changed[at.0])
     }
 
-    /// It, and all above it, hold this much more (or less).
+    /// Adds an amount to what the queue and its ancestors hold, or subtracts it.
     pub fn charge(&mut self, at: QueueAt, amount: &Amount, is_firm: bool, is_more: bool) {
         self.changes += 1;
         for at in &self.paths[at.0] {
@@ -161,15 +159,14 @@ impl Tree {
         }
     }
 
-    /// Puts these in the place of what queues have, and what they had in theirs. Twice, it changes
-    /// nothing.
+    /// Swaps these accounts with those of the tree. Called twice, it restores both.
     pub(super) fn exchange(&mut self, accounts: &mut [(QueueAt, Account)]) {
         for (at, account) in accounts {
             std::mem::swap(&mut self.accounts[at.0], account);
         }
     }
 
-    /// It, and all above it, ask for this much more.
+    /// Adds an amount to what the queue and its ancestors ask for.
     pub fn ask(&mut self, at: QueueAt, amount: &Amount) {
         for at in &self.paths[at.0] {
             let account = &mut self.accounts[at.0];
@@ -177,7 +174,7 @@ impl Tree {
         }
     }
 
-    /// Works out what everyone is due of so much. `k`: how strongly past use counts.
+    /// Computes all fair shares of this total. `k`: how strongly past use counts.
     pub fn share_out(&mut self, total: &Amount, k: f64) {
         for resource in Resource::ALL {
             let mut open = vec![(None, total.of(resource))];
@@ -188,7 +185,8 @@ impl Tree {
                 let (given, _) = divide(total, k, resource.unit(), &shares);
                 for (at, given) in family.into_iter().zip(given) {
                     let account = &mut self.accounts[at.0];
-                    // Where no job asks, no queue below is due anything, nor was before.
+                    // Where no job asks now and none did before, the shares of all descendants stay
+                    // zero.
                     let is_idle = [&account.request, &account.fair]
                         .into_iter()
                         .all(|amount| amount.of(resource) == 0);
@@ -214,8 +212,8 @@ impl Tree {
         }
     }
 
-    /// What it may hold before it holds what others are due: the larger of quota and fair share,
-    /// within its limit.
+    /// What the queue may hold without holding what others are entitled to: the larger of quota and
+    /// fair share, within its limit.
     #[must_use]
     pub fn allowance(&self, at: QueueAt) -> Amount {
         let terms = &self.terms[at.0];
@@ -223,11 +221,10 @@ impl Tree {
     }
 }
 
-/// From a queue to the top. In a cycle every queue is a top.
+/// The path from a queue to the top. In a cycle every queue is a top-level queue.
 fn path(terms: &[Terms], at: usize) -> Vec<QueueAt> {
     let above = |at: QueueAt| terms[at.0].parent.filter(|above| above.0 < terms.len());
-    // A way up that is longer than there are queues is in a cycle, and never comes back to one
-    // that is not in it.
+    // A walk upwards that is longer than the number of queues has entered a cycle and stays in it.
     let is_in_cycle = |from: QueueAt| {
         let up = std::iter::successors(above(from), |at| above(*at));
         up.take(terms.len()).any(|at| at == from)

@@ -1,5 +1,5 @@
-//! Whose turn is before whose inside a queue that orders its jobs by more than priority and
-//! submission. Never between queues: shares decide that.
+//! The order of jobs inside a queue that sorts them by more than priority and submission. The order
+//! of queues is decided by shares.
 //!
 //! Source: man slurm.conf, PriorityType priority/multifactor; `order::multifactor` has the figures.
 //! Reads: what `order` reads. Knobs: `order` of a queue, `[priority]`.
@@ -17,7 +17,7 @@ use common::time::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The turns of jobs that wait in such queues, from 0.
+/// The positions of the jobs that wait in such queues, from 0.
 pub(super) fn turns(snapshot: &Snapshot, now: Time) -> BTreeMap<JobKey, i64> {
     let policy = &snapshot.policy;
     let queues: BTreeMap<_, &Queue> = policy

@@ -1,5 +1,5 @@
-//! Running jobs that a world does not name: what they hold, in sums, and where they would stand
-//! among those who yield. Never who they are.
+//! The running jobs that a world does not name: sums of what they hold, and the position of the
+//! next candidate of each queue.
 
 use super::amount::Amount;
 use super::counted::amount;
@@ -11,30 +11,30 @@ use super::world::{JobAt, World};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// What runs and is not named; nothing, unless a world says so.
+/// All running jobs that are not named; none by default.
 #[derive(Debug, Clone, Default)]
 pub struct Unseen {
     pub(super) loads: Loads,
     pub(super) queues: Vec<Rest>,
-    /// May any of them be moved so that another has room?
+    /// Whether any of them may be moved to make room for another.
     pub(super) may_move: bool,
 }
 
-/// Those of one queue.
+/// The unnamed jobs of one queue.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rest {
     pub held: Amount,
-    /// That part of it that is held by jobs that yield to nobody.
+    /// The part of it that jobs hold which are not preemptible.
     pub firm: Amount,
-    /// Is any of them one that yields?
+    /// Whether any of them is preemptible.
     pub yields: bool,
-    /// What all of the queue that yield held as the round began, named or not.
+    /// What all preemptible jobs of the queue held at the start of the round, named or not.
     pub spots: Arc<Spots>,
-    /// Who of them yields first, of those that somebody might ask in this round.
+    /// The one that would be preempted first, of those that some job might preempt in this round.
     pub next: Option<Next>,
 }
 
-/// Where a job stands among those who yield.
+/// The position of a job among preemption candidates.
 #[derive(Debug, Clone)]
 pub(super) struct Next {
     pub priority: i64,
@@ -50,27 +50,27 @@ impl Next {
 }
 
 impl Unseen {
-    /// Who of a queue would be asked next.
+    /// The unnamed job of a queue that would be asked next.
     pub(super) fn next(&self, queue: QueueAt) -> Option<&Next> {
         self.queues.get(queue.0)?.next.as_ref()
     }
 
-    /// Is any of a queue one that yields?
+    /// Whether any unnamed job of a queue is preemptible.
     pub(super) fn yields(&self, queue: QueueAt) -> bool {
         self.queues.get(queue.0).is_some_and(|rest| rest.yields)
     }
 }
 
 impl World {
-    /// A running job is named, and no longer one of the unseen. `is_in_sum`: it was counted for
-    /// its queue, not only where it is.
+    /// Removes a running job that is now named from the sums. `is_in_sum`: it was also counted in
+    /// its queue's sum, not only in the node loads.
     pub(super) fn sees(&mut self, at: JobAt, is_in_sum: bool) {
         let job = &self.jobs[at.0];
         let tasks = || job.tasks.iter().map(|task| &self.tasks[task.0]);
         tasks().for_each(|task| self.unseen.loads.change(task, -1));
         let rest = self.unseen.queues.get_mut(job.queue.0).filter(|_| is_in_sum);
         let Some(rest) = rest else { return };
-        // Who is in the sum and is named is one that yields.
+        // A named job that is in the sum is preemptible.
         for held in tasks().map(|task| amount(task, 0)) {
             rest.held = rest.held.minus(&held);
         }

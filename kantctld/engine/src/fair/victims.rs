@@ -1,5 +1,5 @@
-//! Who could be asked to yield, who yields first first. Worked out once for a step of a round; each
-//! job that asks walks along it from the end. Never says whether that is enough.
+//! The preemption candidates of one step, in preemption order. The lists are made once per step;
+//! each job that asks walks along them from the end.
 //!
 //! Source: KAI Scheduler: the reverse of the order in which jobs have their turns.
 
@@ -14,25 +14,25 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A job's place in its queue, as in [`super::line`].
+/// A job's position in its queue, as in [`super::line`].
 type Place<'n> = (Reverse<i64>, Standing, i64, &'n str, JobAt);
 
-/// Without where the world has it.
+/// The same without the job's index.
 pub(super) type Rank<'n> = (Reverse<i64>, Standing, i64, &'n str);
 
 pub(super) struct Lists {
-    /// Preemptible jobs that hold something, by queue, who yields first last. Only those that come
-    /// before all who are unseen and might be asked.
+    /// Preemptible jobs that hold something, by queue; the last is preempted first. Only jobs that
+    /// come before every unnamed candidate are listed.
     jobs: Vec<Vec<(JobAt, Standing)>>,
-    /// Queues of which somebody could, unseen or not.
+    /// Queues with a candidate, named or not.
     any: Vec<QueueAt>,
-    /// Is there anybody to ask, or unseen, in each queue or below it?
+    /// For each queue, whether it or a descendant has a candidate, named or not.
     is_any_below: Vec<bool>,
-    /// Would somebody unseen have had to be asked? What was found then is nothing.
+    /// Whether an unnamed job would have had to be considered; then the result is void.
     is_short: Cell<bool>,
 }
 
-/// Is there anything of it to take?
+/// Whether the job has any task to give up.
 pub(super) fn holds(board: &Board<'_>, job: JobAt) -> bool {
     let is_there =
         |task: &TaskAt| matches!(board.seats[task.0].state, State::Running | State::Promised);
@@ -45,7 +45,7 @@ fn place<'n>(board: &Board<'n>, job: JobAt, standing: Standing) -> Place<'n> {
 }
 
 impl Lists {
-    /// As the board is.
+    /// The lists for the present board.
     pub fn new(board: &Board<'_>) -> Self {
         let mut jobs: Vec<Vec<(JobAt, Standing)>> = vec![Vec::new(); board.tree.accounts.len()];
         let queues = (0..jobs.len()).map(QueueAt);
@@ -73,12 +73,13 @@ impl Lists {
         Self { jobs, any, is_any_below, is_short: Cell::new(false) }
     }
 
-    /// Would somebody who is not named in the world have had to be asked?
+    /// Whether an unnamed job would have had to be considered.
     pub const fn is_short(&self) -> bool {
         self.is_short.get()
     }
 
-    /// Leaves out who is at the end and on its way out, for good: each walk would pass it.
+    /// Drops the jobs at the end of each list that are already leaving, so that no walk visits
+    /// them.
     pub fn shorten(&mut self, board: &Board<'_>) {
         let goes = |task: &TaskAt| board.seats[task.0].state == State::Leaving;
         for list in &mut self.jobs {
@@ -87,7 +88,7 @@ impl Lists {
         }
     }
 
-    /// What queues hold of whom somebody could be asked, at most.
+    /// An upper bound on what the candidates in these queues hold.
     pub fn at_most(&self, board: &Board<'_>, may: impl Fn(QueueAt) -> bool) -> Amount {
         let queues = self.any.iter().copied();
         sum(queues.filter(|at| may(*at)).map(|at| {
@@ -97,52 +98,51 @@ impl Lists {
     }
 }
 
-/// Does who stands at this place yield before who has that rank?
+/// Whether the job at this position is preempted before the one with that rank.
 fn is_before(place: &Place<'_>, other: &Rank<'_>) -> bool {
     (place.0, place.1, place.2, place.3) > *other
 }
 
-/// Who might be asked.
+/// A preemption candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
     Job(JobAt),
-    /// Somebody of this queue and priority or a higher one whom the world does not name.
+    /// Any unnamed job of this queue, with this priority or a higher one.
     Unseen(QueueAt, i64),
 }
 
-/// What may be said of a job that is next.
+/// Whether the next candidate may be preempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// It may be asked.
     Yes,
     No,
-    /// Nor may any of its queue that comes after it.
+    /// Neither it nor any later candidate of its queue.
     NobodyElse,
 }
 
-/// A job, and its queue.
+/// A job and its queue.
 type Found = (JobAt, QueueAt);
 
-/// One walk along the lists. The board is the same at each step of it.
+/// One walk along the lists, on an unchanging board.
 pub(super) struct Walk<'l, 'n, F> {
     lists: &'l Lists,
-    /// How many of each list are left; of others all are.
+    /// How many of each list are left. A queue without an entry has all of its list left.
     left: BTreeMap<QueueAt, usize>,
-    /// Queues of which nobody else may be asked, unseen or not.
+    /// Queues without further candidates, named or not.
     is_done: BTreeSet<QueueAt>,
-    /// Jobs of which more can be taken, or that stand elsewhere than they did.
+    /// Jobs that have more to give, or whose position has changed.
     back: BTreeMap<QueueAt, BTreeSet<Place<'n>>>,
     taken: BTreeSet<TaskAt>,
-    /// What queues have lost of it.
+    /// What each queue has lost to `taken`.
     lost: BTreeMap<QueueAt, Amount>,
-    /// The best below each queue since something of it went last.
+    /// The best candidate below each queue, cached until the queue or a descendant loses something.
     best: BTreeMap<Option<QueueAt>, Option<Found>>,
     asked: F,
     known: BTreeMap<JobAt, Asked>,
 }
 
 impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
-    /// From the end; `taken` are gone already.
+    /// Starts at the end of the lists; the tasks in `taken` count as gone.
     pub fn new(board: &Board<'n>, lists: &'l Lists, taken: BTreeSet<TaskAt>, asked: F) -> Self {
         let mut walk = Self {
             left: BTreeMap::new(),
@@ -160,7 +160,7 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
         walk
     }
 
-    /// Their queues have lost these.
+    /// Counts these tasks as lost by their queues.
     fn lose<'t>(&mut self, board: &Board<'n>, tasks: impl IntoIterator<Item = &'t TaskAt>) {
         for task in tasks {
             let lost = held(board, *task);
@@ -171,7 +171,7 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
         }
     }
 
-    /// What yields next: what of which job.
+    /// The tasks that are preempted next: some or all tasks of one job.
     pub fn next(&mut self, board: &Board<'n>) -> Option<Vec<TaskAt>> {
         loop {
             let (job, queue) = self.best(board, None)?;
@@ -198,7 +198,7 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
         }
     }
 
-    /// How many of a queue's list are left.
+    /// How many jobs of a queue's list are left.
     fn left(&self, queue: QueueAt) -> usize {
         self.left.get(&queue).copied().unwrap_or(self.lists.jobs[queue.0].len())
     }
@@ -212,7 +212,7 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
         self.back.entry(queue).or_default().insert(place(board, job, standing));
     }
 
-    /// The last job of a queue that may be asked.
+    /// The last job of a queue that may be preempted.
     fn own(&mut self, board: &Board<'n>, queue: QueueAt) -> Option<JobAt> {
         while let Some(at) = self.left(queue).checked_sub(1) {
             let (job, standing) = self.lists.jobs[queue.0][at];
@@ -244,7 +244,8 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
         self.seen(board, queue).then(|| self.last_back(queue).map(|back| back.4))?
     }
 
-    /// Is who comes next in a queue whose list is at its end named in the world?
+    /// Whether no unnamed job of a queue whose list is used up is the next candidate. If one is,
+    /// marks the lists as short.
     fn seen(&mut self, board: &Board<'n>, queue: QueueAt) -> bool {
         let unseen = board.world.unseen.next(queue).filter(|_| !self.is_done.contains(&queue));
         let Some(unseen) = unseen else { return true };
@@ -261,7 +262,7 @@ impl<'l, 'n, F: Fn(&Board<'n>, Who) -> Asked> Walk<'l, 'n, F> {
         asked != Asked::Yes
     }
 
-    /// The best job below a queue, and its queue.
+    /// The best candidate below a queue, and its queue.
     fn best(&mut self, board: &Board<'n>, at: Option<QueueAt>) -> Option<Found> {
         if let Some(known) = self.best.get(&at) {
             return *known;

@@ -1,5 +1,5 @@
-//! A snapshot as a fair round sees it. Never decides anything, and never hides a job: what may not
-//! start still asks.
+//! A snapshot as a fair-sharing round sees it. All waiting jobs are in it: those that may not start
+//! still count as requests.
 
 use super::amount::UNLIMITED;
 use super::bars::Bars;
@@ -24,30 +24,30 @@ use common::time::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Of a node that jobs may have whole: more tasks than ever run there.
+/// Task slots of a node that jobs may use whole: more tasks than ever run there.
 pub(super) const SLOTS: i64 = 1 << 32;
 
-/// The world, and what its places are called in the snapshot.
+/// The world, and the jobs of the snapshot that its indices stand for.
 pub(crate) struct View<'a> {
     pub world: World,
-    /// Waiting jobs that may start, by their place.
+    /// Waiting jobs that may start, by index.
     pub waiting: BTreeMap<JobAt, (&'a Arc<WaitingJob>, ShapeIndex)>,
     /// Waiting jobs of several components.
     pub(super) sets: Sets<'a>,
-    /// Running jobs, by their place.
+    /// Running jobs, by index.
     pub running: BTreeMap<JobAt, JobKey>,
-    /// Why others do not start, whatever is free.
+    /// Why other jobs do not start, whatever is free.
     pub refused: Vec<(JobKey, WaitReason)>,
-    /// Lists of nodes by where jobs look for room.
+    /// The nodes of each room in which jobs look for a place.
     pub(super) lists: BTreeMap<RoomIndex, Option<Arc<Vec<NodeAt>>>>,
-    /// Numbers for jobs of one shape that end at the same time.
+    /// A number for each shape and end time: jobs with the same number are interchangeable.
     alike: BTreeMap<(ShapeIndex, Time), u64>,
-    /// The turns of jobs in queues whose order is more than priority and submission.
+    /// The turns of jobs in queues that sort by more than priority and submission.
     pub(super) turns: BTreeMap<JobKey, i64>,
 }
 
 impl<'a> View<'a> {
-    /// Of the snapshot on a desk, without what was refused before in this round.
+    /// The view of a desk's snapshot. `bars`: what was refused before in this round.
     pub fn of(desk: &mut Desk<'a>, bars: &Bars, sight: Sight) -> Self {
         let snapshot = desk.snapshot;
         let world = World {
@@ -92,7 +92,7 @@ impl<'a> View<'a> {
             if let Some(allocation) = started.get(&job.key) {
                 view.starts(desk, job, allocation);
             } else if let Some(first) = job.together {
-                // Once, for the first of them that is left.
+                // A set is added once, at its first remaining component.
                 if snapshot.line.together(first).next().is_some_and(|one| one.key == job.key) {
                     view.wait_together(desk, first, bars.is_out(first));
                 }
@@ -104,23 +104,23 @@ impl<'a> View<'a> {
         view
     }
 
-    /// The nodes of a plan, as the floor calls them.
+    /// The node index of the floor for a node of the plan.
     pub const fn node(at: NodeAt) -> NodeIndex {
         NodeIndex(at.0 as u32)
     }
 
-    /// Does anybody wait that may start?
+    /// Whether any job waits that may start.
     pub fn somebody_waits(&self) -> bool {
         !self.waiting.is_empty() || !self.sets.is_empty()
     }
 
-    /// The job, or the first component of the set, that waits.
+    /// The waiting job, or the first component of the waiting set.
     pub fn asker(&self, at: JobAt) -> Option<JobKey> {
         let set = || self.sets.get(&at).map(|set| set.first);
         self.waiting.get(&at).map(|(job, _)| job.key).or_else(set)
     }
 
-    /// Does it ask for GPUs by the node, and may all its tasks come to share one?
+    /// Whether the job asks for GPUs by the node and all of its tasks could share one.
     pub fn may_need_less(&self, at: JobAt) -> bool {
         let is_coarse = |job: &WaitingJob| {
             let by_node = matches!(job.request.gpus, Some(GpuRequest::PerNode(_)));
@@ -129,7 +129,7 @@ impl<'a> View<'a> {
         self.waiting.get(&at).is_some_and(|(job, _)| is_coarse(job))
     }
 
-    /// Is what a waiting job asks for counted task by task, not node by node?
+    /// Whether a waiting job is counted task by task, not node by node.
     pub fn is_by_task(&self, at: JobAt) -> bool {
         let tasks = self.world.jobs[at.0].tasks.len();
         self.waiting.get(&at).is_some_and(|(job, _)| is_by_task(job, tasks))
@@ -169,7 +169,7 @@ impl<'a> View<'a> {
         };
         let mut tasks = tasks;
         if !promised.is_empty() {
-            // Room is kept for it: it waits for those on their way out, and for nobody else.
+            // With room reserved, the job waits only for the tasks that are leaving it.
             known.may_start = false;
             for (task, node) in tasks.iter_mut().zip(&promised) {
                 (task.state, task.node) = (TaskState::Promised, Some(NodeAt(node.at())));
@@ -223,12 +223,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// Is what it asks for counted task by task, if it is counted as so many tasks?
+/// Whether a job that is counted as this many tasks is counted task by task.
 pub(super) fn is_by_task(job: &WaitingJob, tasks: usize) -> bool {
     job.request.tasks.0 as usize == tasks
 }
 
-/// What a job is called: names stand in the order of keys.
+/// The name of a job; names sort in the order of keys.
 pub(super) fn name_of(key: JobKey) -> String {
     format!("{:010} {:010?}", key.job.0, key.index.map(|index| index.0))
 }

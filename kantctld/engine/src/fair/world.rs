@@ -1,4 +1,5 @@
-//! What a fair round sees, as plain lists. Never changes while it is worked out; the board does.
+//! The input of a fair-sharing plan, as plain lists. It is constant while the plan is made; changes
+//! go to the board.
 
 pub use super::settings::Settings;
 use super::tree::{QueueAt, Tree};
@@ -7,72 +8,70 @@ use common::time::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A node's place in the list.
+/// The index of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeAt(pub usize);
 
-/// A job's place in the list.
+/// The index of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobAt(pub usize);
 
-/// A task's place in the list of all tasks.
+/// The index of a task in the list of all tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskAt(pub usize);
 
-/// A group's place in its job's list.
+/// The index of a group in its job's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupAt(pub usize);
 
 /// How a node's GPUs are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cut {
-    /// Not at all: whole GPUs and parts that jobs agree on.
+    /// Not cut: whole GPUs and parts that jobs agree on.
     #[default]
     Whole,
-    /// All in one profile, which counts as a GPU: whole GPUs alone.
+    /// All in one profile, whose slices count as GPUs: whole GPUs only.
     Single,
-    /// In profiles that jobs name: nothing else.
+    /// In profiles that jobs ask for by name, and nothing else.
     Mixed,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Node {
-    /// Its name, for who reads it; a plan does not.
+    /// The node's name, for display only.
     pub name: String,
     pub gpus: u32,
-    /// Of each device; `None`: not known, so that nobody may ask for it here.
+    /// The memory of each device. `None`: unknown; then no job may ask for it here.
     pub gpu_memory_mib: Option<u64>,
     /// Thousandths of a CPU.
     pub cpu_milli: i64,
     /// Bytes.
     pub memory_bytes: i64,
-    /// So many tasks at once.
+    /// The most tasks at once.
     pub tasks_max: i64,
-    /// What topologies and affinities name.
+    /// The labels that topologies and affinities refer to.
     pub labels: BTreeMap<String, String>,
-    /// How its GPUs are cut.
     pub cut: Cut,
-    /// Of each profile, so many.
+    /// The number of slices of each profile.
     pub slices: BTreeMap<String, i64>,
-    /// Nothing new starts there, and it is nobody's share.
+    /// No task starts there, and its capacity belongs to no share.
     pub is_closed: bool,
 }
 
 /// The GPUs that a task asks for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum GpuAsk {
-    /// None.
     #[default]
     None,
     Whole(u32),
-    /// So many thousandths of each of so many devices.
+    /// The same fraction of each of N devices.
     Part {
         /// Thousandths of a device.
         milli: i64,
         /// Devices of one node.
         devices: u32,
     },
-    /// So much memory of each of so many devices.
+    /// The same amount of memory of each of N devices.
     Memory {
         mib: u64,
         /// Devices of one node.
@@ -81,32 +80,29 @@ pub enum GpuAsk {
     Slices(BTreeMap<String, i64>),
 }
 
-/// What a task is doing.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TaskState {
     #[default]
     Waiting,
     Gated,
-    /// It holds its place.
     Running,
-    /// It does not start yet, and its place is kept for it: others are on their way out there.
+    /// It does not start yet; its place is reserved, and other tasks are leaving it.
     Promised,
-    /// It is on its way out: what it holds may be promised.
+    /// It is leaving, and what it holds may be reserved for others.
     Leaving,
-    /// It is on its way out and does not get there: nothing of it may be promised.
+    /// It is leaving but stuck: nothing that it holds may be reserved.
     Stuck,
-    /// It is over, and failed.
     Failed,
-    /// It is over, and did what it was to do.
     Succeeded,
 }
 
-/// Tasks, by labels, that a task is to be near to or away from.
+/// The tasks, by labels, that a task must be near to or apart from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Affinity {
-    /// The label of nodes that says what is near; `None`: the node itself.
+    /// The node label that defines the domain; `None`: the node itself.
     pub level: Option<String>,
-    /// Tasks that have all of these.
+    /// Tasks that have all of these labels.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -118,59 +114,58 @@ pub struct Task {
     /// Bytes.
     pub memory_bytes: i64,
     pub gpus: GpuAsk,
-    /// What it is doing.
     pub state: TaskState,
     pub node: Option<NodeAt>,
-    /// On which shared devices of it: equal names are one device.
+    /// The names of shared devices of its node that it uses. Equal names are one device.
     pub device_names: Vec<String>,
-    /// On which devices of it, where that is known.
+    /// The devices of its node that it uses, where known.
     pub devices: Option<Vec<usize>>,
-    /// Its group: a leaf of its job's.
+    /// Its group, a leaf among its job's groups.
     pub group: Option<GroupAt>,
-    /// Only there, rising; `None`: anywhere.
+    /// The only nodes that it may use, ascending; `None`: any.
     pub only_nodes: Option<Arc<Vec<NodeAt>>>,
-    /// Not there, rising; `None`: anywhere.
+    /// Nodes that it must not use, ascending; `None`: none.
     pub not_nodes: Option<Arc<Vec<NodeAt>>>,
-    /// What others' affinities name.
+    /// The labels that affinities of other tasks refer to.
     pub labels: BTreeMap<String, String>,
-    /// Where it has to be near tasks.
+    /// Tasks that it must be near to.
     pub near: Option<Affinity>,
-    /// Where it must not be.
+    /// Tasks that it must be apart from.
     pub apart: Option<Affinity>,
-    /// How many of a node's places for tasks it takes; 0 is one, too.
+    /// The number of task slots that it takes on a node; 0 counts as one.
     pub slots: i64,
-    /// Of its job's tasks the higher is placed first and let go last.
+    /// Among its job's tasks, a higher order is placed first and stopped last.
     pub order: i64,
 }
 
-/// How near tasks are to each other.
+/// How near tasks must be to each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nearness {
-    /// Which list of levels.
+    /// The index of the list of levels.
     pub topology: usize,
-    /// All in one domain of this level (its place, widest first).
+    /// All in one domain of this level (its index in the list, widest first).
     pub required: Option<usize>,
-    /// If it can be, in one of this.
+    /// If possible, all in one domain of this level.
     pub preferred: Option<usize>,
 }
 
-/// What a group needs to run at all.
+/// The minimum of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Least {
-    /// So many of its tasks.
+    /// This many of its tasks.
     Tasks(usize),
-    /// So many of the groups below it, each with what that needs.
+    /// This many of its child groups, each with its own minimum.
     Groups(usize),
 }
 
-/// Tasks, or groups, that start together.
+/// Tasks, or groups of tasks, that start together.
 #[derive(Debug, Clone)]
 pub struct Group {
     pub name: String,
-    /// The group above it; `None`: it is the job.
+    /// The parent group; `None`: this is the job.
     pub parent: Option<GroupAt>,
     pub least: Least,
-    /// How near its tasks are.
+    /// How near its tasks must be.
     pub near: Option<Nearness>,
 }
 
@@ -178,51 +173,51 @@ pub struct Group {
 pub struct Job {
     pub name: String,
     pub queue: QueueAt,
-    /// Inside its queue a higher priority goes first.
+    /// A higher priority goes first inside the queue.
     pub priority: i64,
-    /// May it be made to yield, and may it borrow?
+    /// Whether the job may be preempted; only then may it borrow.
     pub is_preemptible: bool,
     pub submitted: i64,
-    /// How long it runs; `None`: it does not, or nobody knows.
+    /// How long it has run; `None`: it does not run, or its start is unknown.
     pub runs_for: Option<Span>,
-    /// How long it has been below what it needs.
+    /// How long it has been below its minimum.
     pub stale_for: Option<Span>,
-    /// It is left alone that long then; `None`: as [`Settings`] says.
+    /// How long it may stay below its minimum; `None`: as set in [`Settings`].
     pub stale_grace: Option<Grace>,
-    /// Others yield to it once it has waited that long.
+    /// Others yield to it only after it has waited this long.
     pub patience: Span,
     /// How long it has waited.
     pub waited: Span,
-    /// May it start at all now? It asks in any case.
+    /// Whether it may start now. Its request counts in any case.
     pub may_start: bool,
-    /// May it take back from other queues?
+    /// Whether it may reclaim from other queues.
     pub may_reclaim: bool,
-    /// May it take from lower priorities of its queue?
+    /// Whether it may preempt lower priorities of its queue.
     pub may_preempt: bool,
-    /// May others be moved to make room for it?
+    /// Whether other jobs may be moved to make room for it.
     pub may_move_others: bool,
-    /// No two of its tasks share a node.
+    /// Whether no two of its tasks may share a node.
     pub is_apart: bool,
-    /// Jobs of one queue with the same number ask for the same, and may have the same nodes.
+    /// Jobs of one queue with the same number have equal requests and may use the same nodes.
     pub alike: Option<u64>,
-    /// The smaller has its turn first, before any priority; `None`: it goes by that.
+    /// Its turn in the queue: the smaller goes first, whatever the priority. `None`: by priority.
     pub turn: Option<i64>,
-    /// Did an earlier round that ran out of searches look in vain for others to yield to it?
+    /// Whether an earlier round that ran out of searches found no victims for it.
     pub was_tried: bool,
-    /// Nobody asks it to yield in this round.
+    /// It may not be stopped in this round.
     pub stays: bool,
-    /// What it did since would be lost: of those alike the last yields first. `None`: who was
-    /// submitted last.
+    /// The start or last checkpoint: work since then would be lost. Of equally ranked jobs, the one
+    /// with the latest time is stopped first. `None`: the one that was submitted last.
     pub unsaved_since: Option<i64>,
-    /// May it be moved so that another has room, though nobody is owed it?
+    /// Whether it may be moved to make room, although no queue reclaims its place.
     pub may_move: bool,
-    /// What it consists of: the job first, each group behind the one above it.
+    /// Its groups: first the job itself, and each group after its parent.
     pub groups: Vec<Group>,
     pub tasks: Vec<TaskAt>,
 }
 
 impl Job {
-    /// Of two alike, the one for which this is later yields first.
+    /// Tie-break between equally ranked jobs: the later value is preempted first.
     pub(super) fn loses_since(&self) -> i64 {
         self.unsaved_since.unwrap_or(self.submitted)
     }
@@ -232,7 +227,7 @@ impl Job {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grace {
     For(Span),
-    /// As long as it likes.
+    /// Without end.
     Ever,
 }
 
@@ -240,19 +235,18 @@ pub enum Grace {
 pub struct World {
     /// Nodes that jobs may start on.
     pub nodes: Vec<Node>,
-    /// Of nothing that is held or asked for.
+    /// The queues, without any holdings or requests.
     pub queues: Tree,
-    /// Past use of each queue, for CPU, memory and GPU, 0 to 1; empty: none.
+    /// The past use of each queue, for CPU, memory and GPU, 0 to 1; empty: none.
     pub usage: Vec<[f64; 3]>,
     pub jobs: Vec<Job>,
-    /// The tasks of all of them.
+    /// The tasks of all jobs.
     pub tasks: Vec<Task>,
-    /// Of each task, its job.
+    /// The job of each task.
     pub job_of: Vec<JobAt>,
-    /// What runs beside them.
+    /// Running jobs that are not listed.
     pub unseen: Unseen,
     /// Lists of node labels, widest first.
     pub topologies: Vec<Vec<String>>,
-    /// What holds for all.
     pub settings: Settings,
 }

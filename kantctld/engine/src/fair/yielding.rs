@@ -1,14 +1,15 @@
-//! Who yields to a job that has no room: as few as make room, and each for a reason that holds on
-//! every level of the tree. Never lets anybody go in vain: it is tried, and kept or undone.
+//! The search for victims that make room for one job: as few as possible, each with a reason that
+//! holds on every level of the tree. No task is stopped without effect: each set is tried, then
+//! kept or rolled back.
 //!
 //! Source: KAI Scheduler, job solver: victims are named one after the other, the most over-served
-//! first; after each it is tried whether what they leave on one node is enough; who had to leave is
-//! placed again where there is room, and has only moved then.
-//! Reads: shares, priorities, run times, what is free. Never: who asked first.
+//! first; after each it is tried whether what they release on one node is enough; a victim that
+//! finds another place has only moved.
+//! Reads: shares, priorities, run times, what is free. Never: which job asked first.
 //! Knobs: `runtime_min`, `reclaim_runtime_min` of queues.
 //!
-//! Example, two nodes of 8 GPUs. Queues a and b are due 8 each; jobs 1 and 2 of b run with 8 each,
-//! 2 is younger. Job 3 of a asks for 4: 2 leaves, and 3 is promised its node.
+//! Example, two nodes of 8 GPUs. Queues a and b have a fair share of 8 each; jobs 1 and 2 of b run
+//! with 8 each, 2 is younger. Job 3 of a asks for 4: 2 is stopped, and its node is reserved for 3.
 
 use super::amount::Amount;
 use super::asking::{asked, may_lose_to};
@@ -27,9 +28,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// They move, and everybody has a place.
+    /// They move, and all jobs concerned have a place.
     Consolidate,
-    /// Another queue is due what they hold.
+    /// Another queue is entitled to what they hold.
     Reclaim,
     /// A job of their queue has a higher priority.
     Preempt,
@@ -37,36 +38,36 @@ pub enum Why {
     Stale,
 }
 
-/// A try to find room for one job.
+/// A search for room for one job.
 pub(super) struct Quest<'q, 'a> {
     pub board: &'q mut Board<'a>,
     pub job: JobAt,
     pub why: Why,
-    /// Who could yield at all in this step.
+    /// The candidates of this step.
     pub lists: &'q Lists,
-    /// Searches that may still be made in this round.
+    /// Searches left in this step.
     pub trials_left: &'q mut u32,
-    /// Jobs that may still be moved in this round.
+    /// Moves left in this round.
     pub moves_left: &'q mut u32,
 }
 
-/// After so many searches in vain it is looked whether all of them together would do.
+/// After this many failed trials, checks whether all candidates together would make room.
 const TRIALS_BEFORE_PROOF: u32 = 16;
-/// So many sets of victims are tried before it is added up what they would leave.
+/// From this trial on, the room that a set of victims leaves is summed before the set is tried.
 const TRIALS_BEFORE_SUM: u32 = 3;
 
-/// What is known of a quest as a whole.
+/// What is known of a search as a whole.
 #[derive(Default)]
 struct Proof {
-    /// Would all of them together do? They would.
+    /// All candidates together would make room.
     is_made: bool,
-    /// What there is room for as the board stood at its start; the inner `None`: not added up.
+    /// The room on the board at the start of the search; the inner `None`: it cannot be summed.
     rooms: Option<Option<Rooms>>,
 }
 
 impl<'a> Quest<'_, 'a> {
-    /// Finds room for the job, makes whoever has to go leave, and promises it its place. `Some`:
-    /// who goes, in the order in which the reasons for it hold.
+    /// Finds room for the job, stops its victims and reserves its place. Returns the victims, in
+    /// the order in which their reasons hold.
     pub fn go(mut self) -> Option<Vec<TaskAt>> {
         let wanted = Gang::of(self.board, self.job).next();
         if wanted.is_empty() || !self.could_suffice(&wanted) {
@@ -95,7 +96,7 @@ impl<'a> Quest<'_, 'a> {
         Claimant { queue: own.queue, asks, is_preemptible: own.is_preemptible }
     }
 
-    /// Would there be enough in all if everybody went who may be asked? Else nothing is tried.
+    /// Whether there would be enough in total if every candidate left. If not, nothing is tried.
     fn could_suffice(&self, wanted: &[TaskAt]) -> bool {
         let board = &*self.board;
         let asks = sum(wanted.iter().map(|task| board.at_least(*task)));
@@ -108,8 +109,8 @@ impl<'a> Quest<'_, 'a> {
         asks.is_within(&board.spare.plus(&freed))
     }
 
-    /// Room for the first so many of these tasks: the bundles of victims with which there is, those
-    /// known first.
+    /// The bundles of victims that make room for the first `many` of these tasks, starting with
+    /// those already known.
     fn enough_for(
         &mut self,
         wanted: &[TaskAt],
@@ -177,7 +178,7 @@ impl<'a> Quest<'_, 'a> {
         None
     }
 
-    /// Could there be room if these left? Added up from the third trial on.
+    /// Whether there could be room if these left. Before the third trial this is not computed.
     fn could_do(
         &self,
         (wanted, many): (&[TaskAt], usize),
@@ -192,7 +193,8 @@ impl<'a> Quest<'_, 'a> {
         rooms.as_ref().is_none_or(|rooms| rooms.without(self.board, gone()) >= many)
     }
 
-    /// Would there be a place if everybody went who may be asked? If not, no set of them makes one.
+    /// Whether the job would have a place if every candidate left. If not, no set of victims makes
+    /// room.
     fn would_all_do<F: Fn(&Board<'a>, Who) -> Asked>(
         &mut self,
         tasks: &[TaskAt],

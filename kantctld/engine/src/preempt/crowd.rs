@@ -1,10 +1,10 @@
-//! Who runs and may be asked to yield, alike jobs together, kept up to date as jobs start and end.
-//! Of alike jobs who would lose less is who started later, or saved its work later, whatever the
-//! time is; so they stand in the order in which they would be asked, and whoever asks merges a few
-//! rows. Who has saved its work has a row of its own: there the order is not that of the starts,
-//! from which the least run time counts. Never says who yields to whom.
+//! An index of running jobs that may be preempted, grouped by class and kept up to date as jobs
+//! start and end. Within a class, the job with the latest start or checkpoint would lose least
+//! work, whatever the time is. So each row is in preemption order, and a waiting job merges a few
+//! rows. Jobs with a checkpoint have rows of their own: their order is not that of the starts, by
+//! which the minimum run time counts.
 //!
-//! Source: ours; it gives the same candidates as asking and sorting all that run.
+//! Source: ours; it gives the same candidates as filtering and sorting all running jobs.
 
 use super::Tier;
 use crate::books::{Claim, KindIndex, QueueIndex};
@@ -24,24 +24,25 @@ pub(crate) struct Member {
     pub hold: Arc<Hold>,
 }
 
-/// Who would lose least first, of those who started last.
+/// Position in a row: latest start or checkpoint first, then latest start.
 type Place = (Reverse<Time>, Reverse<Time>, Reverse<JobKey>);
 
-/// Jobs that stand in an order that does not change with time.
+/// The class of a row. The order inside a row does not change with time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowKey {
     pub tier: Tier,
     pub preemptible: bool,
     gpu_milli: u64,
-    /// It saved its work since it started. Who holds no GPU loses none, whatever it saved.
+    /// Whether it saved a checkpoint since its start. A job without GPUs loses no GPU time, so this
+    /// is never set for it.
     has_saved: bool,
 }
 
-/// Those jobs, who would lose least first.
+/// The jobs of a row, those that would lose least first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
     members: BTreeMap<Place, Member>,
-    /// They do not stand in the order of their starts.
+    /// Whether the order differs from that of the starts.
     has_saved: bool,
 }
 
@@ -50,17 +51,17 @@ impl Row {
         self.members.values()
     }
 
-    /// Those that have run for so long.
+    /// The jobs that have run for at least this long.
     pub fn ran_for(&self, now: Time, least: Span) -> impl Iterator<Item = &Member> {
         let latest = now.0.checked_sub(least.0).map(Time);
-        // Where they stand by their starts nobody is looked at who has not.
+        // In a row that is ordered by start, the others need not be visited.
         let from = latest.filter(|_| !self.has_saved);
         let from = from.map_or(Bound::Unbounded, |latest| Bound::Included(first_of(latest)));
         let ran = move |member: &&Member| latest.is_some_and(|at| member.job.started_at <= at);
         self.members.range((from, Bound::Unbounded)).map(|(_, member)| member).filter(ran)
     }
 
-    /// Of those that have not, and that `may`, who will have first.
+    /// Of the jobs that have run for less and that `may` accepts, the one that reaches it first.
     pub fn safe<'a>(
         &'a self,
         now: Time,
@@ -78,22 +79,22 @@ impl Row {
     }
 }
 
-/// Before all that started then or earlier, and saved nothing.
+/// Precedes all jobs without a checkpoint that started then or earlier.
 const fn first_of(started_at: Time) -> Place {
     (Reverse(started_at), Reverse(started_at), Reverse(LAST))
 }
 
-/// After all other keys.
+/// Follows all other keys.
 const LAST: JobKey = JobKey { job: JobId(u32::MAX), index: Some(ArrayIndex(u32::MAX)) };
 
-/// Queue by name and in the books; kinds of GPUs; others, CPUs, memory: is there any?
+/// Queue by name and in the books; kinds of GPUs; whether it holds other GPUs, CPUs, memory.
 type Key = (QueueName, Option<QueueIndex>, Vec<KindIndex>, [bool; 3]);
 
-/// Jobs of one queue that hold something of the same resources.
+/// Jobs of one queue that hold some of the same resources.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     pub queue: QueueName,
-    /// What one of them holds: which resources, not how much, decides about taking back.
+    /// What one of them holds. Reclaim depends only on which resources these are, not on amounts.
     pub claim: Claim,
     rows: BTreeMap<RowKey, Row>,
 }
@@ -104,12 +105,12 @@ impl Group {
     }
 }
 
-/// All that run and are not on their way out, in whole or in part.
+/// All running jobs of which no part is leaving.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Crowd(BTreeMap<Key, Group>);
 
 impl Crowd {
-    /// Could anybody ask anybody under this policy?
+    /// Whether any job could be preempted under this policy.
     pub fn is_wanted(policy: &Policy) -> bool {
         let asks = |queue: &Queue| {
             let preemption = &queue.preemption;
@@ -134,7 +135,7 @@ impl Crowd {
         row.members.insert(place(job, has_saved), member);
     }
 
-    /// It no longer does; under the policy under which it was added.
+    /// Removes a job that no longer runs, under the policy under which it was added.
     pub fn remove(&mut self, policy: &Policy, job: &RunningJob, hold: &Hold) {
         let key = key(job, &hold.claim);
         let Some(group) = self.0.get_mut(&key) else { return };

@@ -1,32 +1,33 @@
-//! When the first job of a queue has waited too long, preemptible jobs that passed it yield.
+//! Preemption by head timeout: when the first job of a queue has waited too long, preemptible jobs
+//! that passed it are stopped.
 //!
-//! Source: reference definition of Kant's backfill, ours where the paper (arXiv 2510.01256) is
-//! silent: evict only preemptible jobs, fewest GPU-seconds lost first; they keep their place.
-//! Reads: when jobs were submitted and started, priority of QoS and nice. Never: asks a job that
-//! goes before the first one anyway, or that ran when it came.
+//! Source: reference definition of Kant's backfill, ours where the paper (arXiv 2510.01256) gives
+//! no rule: evict only preemptible jobs, fewest GPU-seconds lost first; they keep their place.
+//! Reads: when jobs were submitted and started, priority of QoS and nice. Exempt are jobs that go
+//! before the first one anyway, and those that ran when it was submitted.
 //! Knobs: `backfill.head_timeout` of a queue.
 //!
 //! Example. Nodes a and b have 8 GPUs each, a is in use; the head timeout is 30 minutes. Job 1 asks
-//! for both nodes at minute 0. Jobs 2 and 3, both preemptible, come later and pass it on b, with 4
-//! GPUs each. At minute 20 a comes free, and job 1 still waits. At minute 30 both yield, job 3
-//! first, which would lose less.
+//! for both nodes at minute 0. Jobs 2 and 3, both preemptible, are submitted later and pass it on
+//! b, with 4 GPUs each. At minute 20 a becomes free, and job 1 still waits. At minute 30 both are
+//! stopped, job 3 first, which loses less.
 
 use super::{Asker, Tier};
 use crate::snapshot::RunningJob;
 use common::time::Time;
 
-/// When the job may ask because it has waited too long; `None`: never.
+/// When the job's head timeout expires; `None`: never.
 pub(super) fn strike(asker: &Asker<'_>) -> Option<Time> {
     let timeout = asker.queue.backfill.head_timeout.filter(|_| asker.is_head)?;
     Some(asker.job.since() + timeout)
 }
 
-/// Has the job waited too long?
+/// Whether the job's head timeout has expired.
 pub(super) fn has_struck(asker: &Asker<'_>, now: Time) -> bool {
     strike(asker).is_some_and(|strike| strike <= now)
 }
 
-/// May the job ask this one, which passed it?
+/// Whether this job passed the waiting one and may be preempted for it.
 pub(super) fn yields(asker: &Asker<'_>, now: Time, job: &RunningJob, tier: Tier) -> bool {
     let since = asker.job.since();
     has_struck(asker, now)

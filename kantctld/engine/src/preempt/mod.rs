@@ -1,16 +1,17 @@
-//! Step 6: who yields to a job that may start and has no room (or no quota). Never starts that
-//! job: it starts when the others are gone, and until then what they leave is kept for it
-//! (`desk::yielding`).
+//! Step 6: preemption for a job that may start and has no room (or no quota). The job does not
+//! start in this round: it starts when its victims are gone, and until then what they release is
+//! reserved for it (`desk::yielding`).
 //!
-//! A job asks when it has its turn, so what it takes is seen by those behind it. Each rule says
-//! whom it may ask, [`victims`] who of them has to go. Components of a job that start together ask
-//! nobody: which of them lacks room depends on where the others would go. An elastic job asks for
-//! the fewest tasks it runs with.
+//! A job preempts when it has its turn, so later jobs see what it takes. Each rule decides which
+//! jobs it may preempt; [`victims`] chooses among them. Components of a job that start together
+//! preempt no others: which of them lacks room depends on where the others would go. An elastic job
+//! asks for its minimum of tasks.
 //!
-//! Nobody is asked twice: not who is on the way out, nor by a job that some already yield to. Who
-//! yields by priority or by head timeout stands strictly behind the job in an order that does not
-//! change with time, and who yields by reclaim hands over what the other is owed; so victims that
-//! are queued again never ask it back, and a history without arrivals comes to rest.
+//! No job is preempted twice: jobs that are leaving are no candidates, and a job that has victims
+//! chooses no more. A victim by priority or head timeout comes strictly after the job in an order
+//! that does not change with time, and a victim by reclaim gives back what the other queue is
+//! guaranteed. So requeued victims never preempt in return, and without new jobs the preemptions
+//! end.
 
 mod crowd;
 pub(crate) mod head_timeout;
@@ -43,10 +44,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// So many placements may be tried in one round to find victims, over all jobs that ask.
+/// At most this many trial placements per round to find victims, over all jobs.
 pub(crate) const TRIALS_MAX: u32 = 1_000;
 
-/// So many for one job.
+/// At most this many for one job.
 pub(crate) const TRIALS_MAX_EACH: u32 = 250;
 
 /// A job's priority without its age: the smaller goes first.
@@ -68,50 +69,50 @@ impl Tier {
     }
 }
 
-/// A job that asks others to yield.
+/// A waiting job that may preempt others.
 pub(crate) struct Asker<'a> {
     pub job: &'a Arc<WaitingJob>,
     pub queue: &'a Queue,
     pub index: ShapeIndex,
-    /// What it asks for, with the fewest tasks.
+    /// Its request, with the minimum of tasks.
     pub shape: Shape<'a>,
     pub tier: Tier,
     pub standing: Standing,
-    /// Is it the first of its queue without room?
+    /// Whether it is the first of its queue without room.
     pub is_head: bool,
-    /// It lacks quota, so nodes that it could not use matter, too.
+    /// Whether it lacks quota. Then candidates on nodes that it could not use matter, too.
     pub lacks_quota: bool,
 }
 
-/// Rule, tier, what is lost, when it started, which job.
+/// Rule, tier, what is lost, start, key.
 type Place = (u8, Option<Reverse<Tier>>, u128, Reverse<Time>, Reverse<JobKey>);
 
-/// A running job that may be made to yield.
+/// A running job that may be preempted.
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate<'a> {
     pub job: &'a Arc<RunningJob>,
     pub claim: &'a Claim,
     pub reason: PreemptReason,
-    /// Where it holds something, and how many GPUs there.
+    /// The nodes where it holds something, and its number of GPUs there.
     pub nodes: &'a [(NodeIndex, u32)],
-    /// Thousandths of GPUs times milliseconds since it started or saved its work: it would lose
-    /// that.
+    /// What it would lose: thousandths of GPUs times milliseconds since its start or last
+    /// checkpoint.
     lost: u128,
     tier: Tier,
-    /// On so many of its first nodes it runs on; `None`: all of it goes. Claim and nodes are those
-    /// that it gives up.
+    /// The number of its first nodes on which it runs on; `None`: it is stopped. Claim and nodes
+    /// are those that it gives up.
     pub keeps: Option<Nodes>,
     /// The most that it could give up and run on.
     surplus: Option<&'a GivenUp>,
 }
 
 impl<'a> Candidate<'a> {
-    /// The same, but it runs on, with as little as it is content with.
+    /// The same job, giving up all that it can while it runs on.
     fn smallest(self) -> Option<Self> {
         self.surplus.map(|part| self.keeping(part))
     }
 
-    /// The same, but it gives up only this.
+    /// The same job, giving up only this.
     fn keeping<'b>(self, part: &'b GivenUp) -> Candidate<'b>
     where
         'a: 'b,
@@ -120,30 +121,30 @@ impl<'a> Candidate<'a> {
         Candidate { keeps, claim, nodes, ..self }
     }
 
-    /// The smaller yields first.
+    /// Preemption order: the smaller goes first.
     fn order(&self) -> Place {
         let rule = match self.reason {
             PreemptReason::Reclaim => 0,
             PreemptReason::Priority => 1,
             PreemptReason::HeadTimeout => 2,
-            // Nobody is asked to: where queues share fairly a plan moves them.
+            // Not used here: moves are planned by fair sharing.
             PreemptReason::Move => 3,
         };
-        // Among those that passed the head only the loss counts.
+        // Among jobs that passed the head only the loss counts.
         let tier = (self.reason != PreemptReason::HeadTimeout).then_some(Reverse(self.tier));
         (rule, tier, self.lost, Reverse(self.job.started_at), Reverse(self.job.key))
     }
 }
 
-/// What is known in a round about asking.
+/// The state of preemption in one round.
 pub(crate) struct Asks<'a> {
     pub trials_left: u32,
-    /// Who was made to yield in this round.
+    /// The victims chosen in this round.
     pub chosen: BTreeSet<JobKey>,
-    /// Whom jobs may ask, as far as somebody asked.
+    /// The candidates of each class of waiting jobs that asked.
     rosters: Rosters<'a>,
-    /// The shortest time limit with which a job like this found nobody: no longer one will. 0 where
-    /// the limit does not matter.
+    /// The shortest time limit with which a job of this class found no victims: with this limit or
+    /// a longer one, none will. 0 where the limit does not matter.
     refused: BTreeMap<Alike, Span>,
 }
 
@@ -154,11 +155,11 @@ impl Default for Asks<'_> {
     }
 }
 
-/// What jobs have in common that find the same; the last: does it lack quota?
+/// The class of jobs that find the same victims; the last field: whether it lacks quota.
 type Alike = (ShapeIndex, Tier, Standing, Option<ReservationName>, bool);
 
-/// May this job ask anybody at all, by what is configured and what is known of jobs like it? Notes
-/// when it may for having waited too long.
+/// Whether the job may preempt at all, by configuration and by results for its class. Schedules a
+/// round for when its head timeout expires.
 pub(crate) fn may_ask(desk: &mut Desk<'_>, asker: &Asker<'_>) -> bool {
     if asker.job.together.is_some() {
         return false;
@@ -182,8 +183,8 @@ fn alike(asker: &Asker<'_>) -> Alike {
     (asker.index, asker.tier, asker.standing, reservation, asker.lacks_quota)
 }
 
-/// Who yields to this job, and where it goes then. `None`: nobody, because nobody may be asked,
-/// or it would not be enough.
+/// The victims for this job, and where it goes then. `None`: there are no candidates, or they are
+/// not enough.
 pub(crate) fn choose<'a>(desk: &mut Desk<'a>, asker: &Asker<'a>) -> Option<victims::Chosen<'a>> {
     let owed = Owed::new(asker, desk);
     let (books, roster) = Rosters::of(desk, asker, &owed);

@@ -1,21 +1,21 @@
-//! A job of higher priority makes preemptible jobs of lower priority in its queue yield.
+//! Preemption by priority: a job stops preemptible jobs of lower priority in its queue.
 //!
 //! Source: man slurm.conf, PreemptType=preempt/qos and PreemptMode; Kueue, "Preemption",
 //! withinClusterQueue: LowerPriority.
-//! Reads: priority of QoS, then nice; who is preemptible. Never: when a job was submitted, its
-//! age, size or fair share: what changes with time must not turn jobs around.
-//! Knobs: `preemption.by_priority` and `preemption.preemptible` of a queue, `preemptible` of a
-//! QoS, `--preemptible` and `--no-preemptible` of a job.
+//! Reads: priority of QoS, then nice; which jobs are preemptible. Never: submission time, age, size
+//! or fair share: a priority that changes with time could let two jobs preempt each other in turn.
+//! Knobs: `preemption.by_priority` and `preemption.preemptible` of a queue, `preemptible` of a QoS,
+//! `--preemptible` and `--no-preemptible` of a job.
 //!
-//! Example. Nodes a and b have 8 GPUs each; queue q preempts by priority. Job 1 of QoS low runs on
-//! a since minute 10, job 2 of QoS low on b since minute 20, both preemptible. At minute 30 job 3
-//! of QoS high asks for 8 GPUs: job 2 yields, which loses 10 minutes of 8 GPUs and not 20. Were
-//! job 3 of QoS low, it would wait.
+//! Example. Nodes a and b have 8 GPUs each; queue q preempts by priority. Job 1 of QoS low has run
+//! on a since minute 10, job 2 of QoS low on b since minute 20, both preemptible. At minute 30 job
+//! 3 of QoS high asks for 8 GPUs: job 2 is stopped, which loses 10 minutes of 8 GPUs and not 20. If
+//! job 3 had QoS low, it would wait.
 
 use super::{Asker, Tier};
 use crate::snapshot::RunningJob;
 
-/// May the job ask this one?
+/// Whether the waiting job may preempt this one.
 pub(super) fn yields(asker: &Asker<'_>, job: &RunningJob, tier: Tier) -> bool {
     asker.queue.preemption.by_priority
         && job.preemptible

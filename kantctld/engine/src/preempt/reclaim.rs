@@ -1,17 +1,17 @@
-//! A queue takes back what others borrowed of it.
+//! Reclaim: a queue takes back what others have borrowed from it.
 //!
 //! Source: Kueue, "Preemption", reclaimWithinCohort; KAI Scheduler, action reclaim. Ours: what is
-//! borrowed is always lent on recall, whether or not the job that has it calls itself preemptible.
-//! Reads: quotas and what is held (`books::reclaim` says what may be taken back). Never: takes
-//! anything for a job that would borrow itself.
+//! borrowed is always lent on recall, whether or not the job that holds it is preemptible.
+//! Reads: quotas and what is held (`books::reclaim` decides what may be taken back). Never for a
+//! job that would borrow itself.
 //! Knobs: `quota` of a queue; `preemption.reclaim` of the queue that takes back.
 //!
-//! A job that leaves open which kind of GPU it gets is owed each kind it accepts; what it gets in
-//! the end must be owed to it, too.
+//! A job that accepts several kinds of GPU has a claim for each of them; what it gets in the end
+//! must be guaranteed to it, too.
 //!
 //! Example. Nodes a and b have 8 GPUs each; queues x and y have a quota of 8 GPUs each. Jobs 1 and
-//! 2 of y run on a and b, job 2 started later. Job 3 of x asks for 4 GPUs: job 2 yields, for it has
-//! lost less. Then y holds what it is owed, and x gets no more at its cost.
+//! 2 of y run on a and b, job 2 started later. Job 3 of x asks for 4 GPUs: job 2 is stopped, as it
+//! loses less. Then y holds its quota, and x reclaims no more from it.
 
 use super::{Asker, Crowd};
 use crate::books::{Books, Claim, KindIndex, Standing};
@@ -20,7 +20,7 @@ use crate::snapshot::Queues;
 use common::id::QueueName;
 use common::unit::{GpuMilli, Nodes};
 
-/// May a job of this queue take anything back at all?
+/// Whether a job of this queue may reclaim at all.
 pub(super) fn may_ask(asker: &Asker<'_>, books: &Books, queues: &Queues<'_>) -> bool {
     let tree = books.tree();
     let has_quota =
@@ -32,19 +32,20 @@ pub(super) fn may_ask(asker: &Asker<'_>, books: &Books, queues: &Queues<'_>) -> 
             .is_some_and(|queue| tree.path(queue).iter().any(|above| has_quota(tree.name(*above))))
 }
 
-/// Who holds what a job is owed, if it is met in one way. Jobs for which this is the same may take
-/// back from the same, one after the other: how much they ask for decides at first alone.
+/// The holders of what a job is guaranteed, for one way to meet its request. Jobs for which this is
+/// equal may reclaim from the same jobs, one after the other: the amount matters only for the
+/// first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Lent {
-    /// The kinds of GPUs it asks for.
+    /// The kinds of GPUs that it asks for.
     kinds: Vec<KindIndex>,
-    /// Does it ask for GPUs, CPUs, memory?
+    /// Whether it asks for GPUs, CPUs, memory.
     asks: [bool; 3],
-    /// Which groups of running jobs, in their order, hold some of it that is not their own?
+    /// Whether each group of running jobs, in their order, holds some of it on loan.
     pub groups: Vec<bool>,
 }
 
-/// What a job is owed, in each way it could be met.
+/// What a job is guaranteed, for each way to meet its request.
 pub(crate) struct Owed {
     claims: Vec<Claim>,
 }
@@ -80,7 +81,7 @@ impl Owed {
         Self { claims }
     }
 
-    /// What running jobs hold of what it is owed, in each way.
+    /// The running jobs that hold what it is guaranteed, for each way.
     pub(super) fn lent(&self, books: &Books, crowd: &Crowd) -> Vec<Lent> {
         let lent = |claim: &Claim| Lent {
             kinds: claim.kinds().iter().map(|(kind, _)| *kind).collect(),
@@ -90,7 +91,7 @@ impl Owed {
         self.claims.iter().map(lent).collect()
     }
 
-    /// May the job ask one that holds this much, as the books stand?
+    /// Whether the job may preempt one that holds this much, as the books stand.
     pub(super) fn may_reclaim(&self, books: &Books, victim: &Claim) -> bool {
         self.claims.iter().any(|claim| books.may_reclaim(claim, victim))
     }
@@ -106,7 +107,7 @@ mod tests {
     use common::unit::Gpus;
     use std::collections::BTreeMap;
 
-    /// Jobs 1 and 2 of queue y hold all.
+    /// Jobs 1 and 2 of queue y hold all nodes.
     fn world(queues: Vec<Queue>) -> World {
         let mut world = World::new(vec![gpu_node("a", 8), gpu_node("b", 8)], queues);
         for job in [1, 2] {

@@ -1,6 +1,6 @@
-//! Where a job would go if certain others were gone. Never says who they are; `victims` does.
+//! The place for a job if certain others were gone. Which others is decided in `victims`.
 //!
-//! Source: ours; a place that hurts nobody's reservation, within quotas, and breaks no pledge.
+//! Source: ours; a place that delays no reservation, is within quotas, and breaks no pledge.
 
 use super::{Asker, Candidate};
 use crate::books::{Books, Claim};
@@ -15,7 +15,7 @@ use common::policy::Placement;
 use common::unit::Cpus;
 use std::sync::Arc;
 
-/// Where a job goes when they are gone.
+/// The place of a job once its victims are gone.
 #[derive(Debug, Clone)]
 pub(crate) struct Room {
     pub layout: Layout,
@@ -25,19 +25,20 @@ pub(crate) struct Room {
 pub(super) struct Search<'s, 'a> {
     pub desk: &'s mut Desk<'a>,
     pub asker: &'s Asker<'a>,
-    /// Where it may go, in this order, and how it is placed there.
+    /// The sides where it may go, in order, and the placement on each.
     pub sides: Vec<(Side, Placement)>,
-    /// What is held of quotas without those on their way out.
+    /// The quotas without jobs that are leaving.
     pub quotas: Books,
     pub trials_left: u32,
-    /// There is room when those are gone who go anyway.
+    /// Whether there is room once the jobs that leave anyway are gone.
     pub needs_nobody: bool,
-    /// Nodes that shadows looked at on trial.
+    /// The nodes that shadows looked at during trials.
     pub looked: Vec<NodeIndex>,
 }
 
 impl<'a> Search<'_, 'a> {
-    /// Where the job goes if these are gone; `None`: nowhere, or there were too many trials.
+    /// The place for the job if these are gone. `None`: there is none, or there were too many
+    /// trials.
     pub fn room(&mut self, victims: &[Candidate<'_>]) -> Option<Room> {
         let checkpoint = self.desk.trial.checkpoint();
         self.desk.let_all_go();
@@ -55,7 +56,7 @@ impl<'a> Search<'_, 'a> {
         self.desk.look(&looked, NEVER);
     }
 
-    /// Where the job goes as the trial is now, with these gone.
+    /// The place for the job in the current trial, with these gone.
     pub fn room_now(&mut self, victims: &[Candidate<'_>]) -> Option<Room> {
         if self.trials_left == 0 || self.desk.asks.trials_left == 0 {
             return None;
@@ -75,7 +76,7 @@ impl<'a> Search<'_, 'a> {
         may_have.then_some(Room { layout, claim })
     }
 
-    /// A place that hurts nobody's reservation, as the trial is now.
+    /// A place that delays no reservation, in the current trial.
     fn place(&mut self) -> Option<(Layout, Placed)> {
         let (job, shape) = (self.asker.job, &self.asker.shape);
         for side in self.sides.clone() {
@@ -93,7 +94,7 @@ impl<'a> Search<'_, 'a> {
         None
     }
 
-    /// The nodes that those count on who would be delayed; empty: nobody would be.
+    /// The nodes that delayed reservations depend on; empty: none would be delayed.
     fn hurt(&mut self, placed: &Placed) -> Vec<bool> {
         if self.desk.shadows.is_empty() {
             return Vec::new();

@@ -1,6 +1,6 @@
-//! Whom jobs may ask to yield, who yields first first. Jobs of one queue and priority that are owed
-//! alike may ask the same, so a list is made once for all of them, and with it what all on it hold.
-//! Never says whether that is enough; `suffice` does.
+//! Lists of preemption candidates, in preemption order. Jobs of one queue and priority with equal
+//! claims have the same candidates, so a list is made once for all of them, with the sum of what
+//! the candidates hold. Whether that is enough is decided in `suffice`.
 //!
 //! Source: ours.
 
@@ -18,28 +18,28 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::rc::Rc;
 
-/// So many running jobs are looked at for one job; the best ones.
+/// At most this many running jobs are considered for one job; the first in preemption order.
 const CANDIDATES_MAX: usize = 2_048;
 
-/// Whom a job may ask.
+/// The candidates for one class of waiting jobs.
 pub(super) struct Roster<'a> {
-    /// One after the other: who borrowed only as long as there is more to be taken back.
+    /// In order. Jobs that borrowed are included only while there is more to be reclaimed.
     pub victims: Vec<Candidate<'a>>,
-    /// The same if all who can run on with less do; none where nobody can.
+    /// The same list if all that can run on with less do so; empty if none can.
     pub smaller: Vec<Candidate<'a>>,
-    /// When the next that still has its least run time may be asked.
+    /// When the next job that is within its minimum run time may be preempted.
     pub safe_until: Option<Time>,
-    /// The quotas when all of them are gone, of either list.
+    /// The quotas once all of them are gone, for each of the lists.
     pub quotas: Vec<Books>,
-    /// What comes free of nodes then.
+    /// What becomes free on nodes then.
     pub freed: Freed,
 }
 
-/// What decides whom a job may ask: queue, priority, what is owed to it, and which nodes it could
-/// have; `None`: where they hold it does not matter.
+/// What the candidates depend on: queue, priority, claims, and the nodes that the job could use;
+/// `None`: it does not matter which nodes they hold.
 type Key<'a> = (&'a QueueName, Tier, Vec<Lent>, Option<Nodes>);
 
-/// Which nodes a job could have.
+/// The nodes that a job could use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Nodes {
     /// All that are up.
@@ -48,7 +48,7 @@ enum Nodes {
     Of(ShapeIndex),
 }
 
-/// What there will be when all are gone that are on their way out.
+/// What there is once all jobs that are leaving are gone.
 pub(super) struct ToCome {
     /// Quotas, and what is held of them; no limits.
     pub quotas: Books,
@@ -56,7 +56,7 @@ pub(super) struct ToCome {
     gpus: Vec<u32>,
 }
 
-/// The lists of a round, as long as nothing starts or yields.
+/// The lists of a round, valid until a job starts or is preempted.
 #[derive(Default)]
 pub(super) struct Rosters<'a> {
     made_at: Version,
@@ -65,7 +65,7 @@ pub(super) struct Rosters<'a> {
 }
 
 impl<'a> Rosters<'a> {
-    /// What there will be anyway, and whom the job may ask beside.
+    /// What becomes free anyway, and the candidates for the job.
     pub fn of(desk: &mut Desk<'a>, asker: &Asker<'a>, owed: &Owed) -> (Rc<ToCome>, Rc<Roster<'a>>) {
         let version = desk.version();
         if desk.asks.rosters.made_at != version {
@@ -104,12 +104,13 @@ impl ToCome {
     }
 }
 
-/// A list in the making.
+/// A list that is being made.
 struct Listing<'s, 'a> {
     desk: &'s Desk<'a>,
     asker: &'s Asker<'a>,
     nodes: Option<Nodes>,
-    /// Has it waited too long? Then members of a row may be asked for different reasons.
+    /// Whether the head timeout has expired. Then members of a row may be preempted for different
+    /// reasons.
     has_struck: bool,
 }
 
@@ -125,7 +126,7 @@ impl<'s, 'a> Listing<'s, 'a> {
         let mut freed = Freed::of(&to_come.gpus, &victims);
         if !smaller.is_empty() {
             let (less, rest) = may_be_asked(smaller, to_come, owed);
-            // More of them may be asked, each for less.
+            // More jobs may be asked for a part than may be stopped.
             let named: BTreeSet<JobKey> = victims.iter().map(|victim| victim.job.key).collect();
             let beside = less.iter().filter(|one| !named.contains(&one.job.key)).copied();
             let all: Vec<Candidate<'a>> = victims.iter().copied().chain(beside).collect();
@@ -135,8 +136,7 @@ impl<'s, 'a> Listing<'s, 'a> {
         Roster { victims, smaller, safe_until, quotas, freed }
     }
 
-    /// Whom the job may ask, who yields first first; and when the next that still has its least run
-    /// time may be asked.
+    /// The candidates in order, and when the next job within its minimum run time becomes one.
     fn candidates(&self, lent: &[Lent]) -> (Vec<Candidate<'a>>, Option<Time>) {
         let mut rows = Vec::new();
         let mut safe_until: Option<Time> = None;
@@ -165,8 +165,8 @@ impl<'s, 'a> Listing<'s, 'a> {
         (merged(rows), safe_until)
     }
 
-    /// For what reasons members of a row may be asked, each by itself: one for all, unless the job
-    /// has waited too long, which those must have passed.
+    /// The reasons for which members of a row may be preempted: the same for all, unless the head
+    /// timeout has expired, as that applies only to members that passed the job.
     fn reasons(&self, (key, row): (&RowKey, &'a Row), is_lent: bool) -> Vec<PreemptReason> {
         if self.has_struck {
             return vec![
@@ -197,7 +197,7 @@ impl<'s, 'a> Listing<'s, 'a> {
         Candidate { job, claim, reason, nodes, lost, tier, keeps: None, surplus }
     }
 
-    /// Does it hold anything where the job could go?
+    /// Whether it holds something on a node that the job could use.
     fn is_in_the_way(&self, member: &Member) -> bool {
         let floor = &self.desk.snapshot.floor;
         let mut nodes = member.hold.nodes.iter().map(|(at, _)| *at);
@@ -212,7 +212,8 @@ impl<'s, 'a> Listing<'s, 'a> {
     }
 }
 
-/// Those of them who hold what is owed as those before them are gone, and the quotas then.
+/// Those candidates that still hold what is guaranteed to the job once the earlier ones are gone,
+/// and the quotas then.
 fn may_be_asked<'a>(
     mut candidates: Vec<Candidate<'a>>,
     to_come: &ToCome,
@@ -230,7 +231,7 @@ fn may_be_asked<'a>(
     (candidates, quotas)
 }
 
-/// The first of all rows, each of which is in order.
+/// Merges rows that are each in order.
 fn merged<'a>(mut rows: Vec<impl Iterator<Item = Candidate<'a>>>) -> Vec<Candidate<'a>> {
     let mut firsts: Vec<Option<Candidate<'a>>> = rows.iter_mut().map(Iterator::next).collect();
     let place = |(at, first): (usize, &Option<Candidate<'a>>)| {

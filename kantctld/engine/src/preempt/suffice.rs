@@ -1,10 +1,10 @@
-//! Whether a search for victims could find any: by whole GPUs alone, counted once for all that may
-//! ask the same, less those of nodes that are kept for others. Never says no where all of them
-//! together would make room.
+//! A quick test whether a search for victims could succeed: by whole GPUs alone, counted once for
+//! all jobs with the same candidates, less nodes that are reserved for others. It never rules out a
+//! search that all candidates together would satisfy.
 //!
 //! Source: ours; a necessary condition of what the search itself demands of each node.
 //!
-//! Most jobs that ask want whole nodes, and most of what may be asked for lies scattered.
+//! Most jobs that preempt want whole nodes, and most candidates' GPUs are scattered over nodes.
 
 use super::{Asker, Candidate};
 use crate::desk::Desk;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// No node has more GPUs than this.
 const GPUS_MAX: usize = 128;
 
-/// How many whole GPUs each node has once those are gone that are on their way out.
+/// The whole GPUs of each node once jobs that are leaving are gone.
 pub(super) fn gpus_to_come(desk: &Desk<'_>) -> Vec<u32> {
     let floor = desk.trial.floor;
     let mut gpus: Vec<u32> =
@@ -35,30 +35,30 @@ pub(super) fn gpus_to_come(desk: &Desk<'_>) -> Vec<u32> {
     gpus
 }
 
-/// Of a job with the whole node all GPUs come free.
+/// A job that has the whole node frees all GPUs.
 fn add(gpus: &mut u32, count: u32, whole_nodes: bool) {
     *gpus = if whole_nodes { u32::MAX } else { gpus.saturating_add(count) };
 }
 
 /// What nodes have once certain jobs are gone.
 pub(super) struct Freed {
-    /// GPUs of each that nobody else is on, MIG devices too: no fewer than any job finds there.
+    /// The unshared GPUs of each node, MIG devices too: at least as many as any job finds there.
     gpus: Vec<u32>,
-    /// How many have so many, or more.
+    /// The number of nodes with at least this many GPUs.
     nodes: [u32; GPUS_MAX + 1],
 }
 
-/// Could there be enough?
+/// Whether the candidates could be enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Could {
     Yes,
-    /// Not for a job that ends then.
+    /// Not for a job with this end or a later one.
     NotSoLong,
     No,
 }
 
 impl Freed {
-    /// Once these are gone, too.
+    /// The GPUs once these are gone as well.
     pub fn of(gpus_to_come: &[u32], victims: &[Candidate<'_>]) -> Self {
         let mut gpus = gpus_to_come.to_vec();
         for victim in victims {
@@ -76,7 +76,7 @@ impl Freed {
         Self { gpus, nodes }
     }
 
-    /// Would enough nodes have the GPUs? Says yes where it does not know.
+    /// Whether enough nodes would have the GPUs. Unknown counts as yes.
     pub fn could_suffice(&self, desk: &Desk<'_>, asker: &Asker<'_>) -> Could {
         let shape = &asker.shape;
         let Some(nodes) = shape.nodes().filter(|nodes| nodes.0 > 0) else { return Could::Yes };
@@ -92,9 +92,9 @@ impl Freed {
         if left < nodes.0 as usize { Could::NotSoLong } else { Could::Yes }
     }
 
-    /// How many of the nodes with enough GPUs no part of the job can be on, whoever goes, at least:
-    /// operators booked them for others, or those that were promised a start before its end cannot
-    /// spare them, and no node is large enough for both.
+    /// A lower bound on the nodes with enough GPUs that no part of the job can use, whatever is
+    /// stopped: booked for others, or needed for starts promised before its end and not large
+    /// enough for both.
     fn kept_for_others(&self, desk: &Desk<'_>, asker: &Asker<'_>, part: Part) -> usize {
         let has_enough = |at: &NodeIndex| self.gpus[at.at()] >= part.gpus.0;
         let mut kept: BTreeSet<NodeIndex> = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Small clusters on which jobs yield. Never more than one thing happens at a time.
+//! Tests of preemption on small clusters.
 
 mod histories;
 mod room;
@@ -18,7 +18,7 @@ use common::unit::{Gpus, Nodes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A cluster over time; jobs that yielded wait again.
+/// A cluster over time. Stopped jobs wait again.
 pub(crate) struct World {
     pub snapshot: Snapshot,
     pub now: Time,
@@ -34,7 +34,7 @@ fn qos(name: &str, priority: i32) -> Qos {
     serde_json::from_value(serde_json::json!({ "name": name, "priority": priority })).unwrap()
 }
 
-/// A queue in which higher priority makes jobs yield, all of them preemptible.
+/// A queue that preempts by priority, of preemptible jobs.
 pub(crate) fn queue(name: &str) -> Queue {
     let mut queue = Queue { default: name == "q", ..crate::testing::queue(name) };
     queue.preemption.by_priority = true;
@@ -42,13 +42,13 @@ pub(crate) fn queue(name: &str) -> Queue {
     queue
 }
 
-/// A queue that is owed so many GPUs of any kind; its jobs are not preemptible.
+/// A queue with a quota of GPUs of any kind; its jobs are not preemptible.
 pub(crate) fn owed(name: &str, gpus: u32) -> Queue {
     let amounts = Amounts { gpus_any: Some(Gpus(gpus)), ..Amounts::default() };
     Queue { quota: Quota { amounts, ..Quota::default() }, ..crate::testing::queue(name) }
 }
 
-/// One that neither lends nor borrows, but preempts by priority.
+/// A queue that neither lends nor borrows, and preempts by priority.
 pub(crate) fn isolated(name: &str, gpus: u32) -> Queue {
     let mut queue = Queue { quota: owed(name, gpus).quota, ..queue(name) };
     queue.quota.mode = QuotaMode::Isolated;
@@ -79,7 +79,7 @@ impl World {
         Self { snapshot, now: start, start, asked, had, round }
     }
 
-    /// It is that minute now.
+    /// Sets the time, in minutes.
     pub fn at(&mut self, minute: u64) -> &mut Self {
         self.now = self.start + Span::from_minutes(minute);
         self
@@ -89,7 +89,7 @@ impl World {
         self.start + Span::from_minutes(minute)
     }
 
-    /// A job is submitted now.
+    /// Submits a job now.
     pub fn submit(&mut self, job: WaitingJob) -> &mut Self {
         let job = WaitingJob { submitted_at: self.now, ..job };
         self.asked.insert(job.key, job.clone());
@@ -97,7 +97,7 @@ impl World {
         self
     }
 
-    /// What a round comes to, which then is so: `3 on b` starts, `2 for 3` yields.
+    /// Runs a round and enacts it: `3 on b` is a start, `2 for 3` a preemption.
     pub fn round(&mut self) -> Vec<String> {
         self.snapshot.settle(self.now);
         self.round = schedule(&self.snapshot, self.now);
@@ -149,14 +149,14 @@ impl World {
         self.snapshot.set_running(job);
     }
 
-    /// The same of one that grows, and goes on to.
+    /// Changes a running job that may grow, and may go on growing.
     pub fn change_growing(&mut self, job: u32, change: impl FnOnce(&mut RunningJob)) {
         let growing = self.snapshot.growing(key(job)).cloned();
         self.change(key(job), change);
         self.snapshot.set_growing(key(job), growing);
     }
 
-    /// A job that yielded is gone, and waits again.
+    /// A stopped job is gone, and waits again.
     pub fn gone(&mut self, job: u32) -> &mut Self {
         let asked = self.asked.get_mut(&key(job)).unwrap();
         asked.attempt = Attempt(asked.attempt.0 + 1);
@@ -165,7 +165,7 @@ impl World {
         self
     }
 
-    /// What a job gave up is gone.
+    /// The nodes that a job gave up are free.
     pub fn shrunk(&mut self, job: u32) -> &mut Self {
         let running = self.snapshot.running(key(job)).unwrap();
         let stays = running.staying().len();
@@ -180,7 +180,7 @@ impl World {
         self
     }
 
-    /// A job is over.
+    /// A job ends.
     pub fn over(&mut self, job: u32) -> &mut Self {
         self.snapshot.remove_job(key(job));
         self

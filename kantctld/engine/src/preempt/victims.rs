@@ -1,26 +1,27 @@
-//! Who of those that may be asked has to go: enough, and nobody in vain. All or nothing.
+//! The choice of victims among the candidates: enough of them and none without need, or none at
+//! all.
 //!
 //! Source: Kueue, "Preemption": candidates in order until the job fits, then the list backwards,
-//! leaving out whoever proves unnecessary.
-//! Reads: what is free when all are gone that are on their way out, reservations and promises to
-//! those before the job, quotas. Never: lets somebody go if the job still did not fit.
+//! dropping each that proves unnecessary.
+//! Reads: what is free once jobs that are leaving are gone, reservations and promises to earlier
+//! jobs, quotas. No job is stopped if the waiting one still did not fit.
 //! Knobs: none; `TRIALS_MAX_EACH` bounds the search.
 //!
-//! Nobody yields to a job that would borrow: with it, and without them, its queue and all above it
-//! are within their quotas. Else what one takes by priority another queue takes back, and so on for
-//! ever (Kueue allows it only where borrowWithinCohort is asked for).
+//! No job is preempted for one that would borrow: with the job and without its victims, its queue
+//! and that queue's ancestors are within their quotas. Otherwise one queue would take by priority
+//! what another reclaims, and so on for ever (Kueue allows it only with borrowWithinCohort).
 //!
-//! Order: who borrowed, then lowest priority, then fewest GPU-seconds lost (since it started, or
-//! said that its work is saved), then started last.
-//! Who can run on with less (`--nodes=1-4`) gives up its last nodes: that is tried before anybody
-//! is stopped, then together with stopping others, and last is stopped who could have stayed so.
-//! Leaving out is exact for up to 64 victims as long as trials last; of more, they are left out in
-//! bundles first.
+//! Order: jobs that borrowed, then lowest priority, then fewest GPU-seconds lost (since the start
+//! or last checkpoint), then latest start.
+//! A job that can run on with less (`--nodes=1-4`) gives up its last nodes: first that alone is
+//! tried, then together with stopping others; an elastic job is stopped as a whole last.
+//! Dropping is exact for up to 64 victims while trials last; larger sets are dropped in bundles
+//! first.
 //!
 //! Example. Nodes a and b have 8 GPUs each. Job 1 holds 2 GPUs of a and job 2 holds 8 of b, both
 //! preemptible; other jobs hold the rest of a and are not. Job 3 needs 8 GPUs. Job 1 is first in
 //! the order and does not make room; with job 2 there is room on b, and without job 1, too: only
-//! job 2 yields.
+//! job 2 is stopped.
 
 use super::room::{Room, Search};
 use super::roster::{Roster, ToCome};
@@ -36,7 +37,7 @@ use common::job::PreemptReason;
 use common::policy::Placement;
 use common::time::Span;
 
-/// Up to so many victims are left out one by one.
+/// At most this many victims are dropped one by one.
 const ONE_BY_ONE_MAX: usize = 64;
 
 pub(crate) struct Chosen<'a> {
@@ -47,7 +48,7 @@ pub(crate) struct Chosen<'a> {
 /// Chooses the victims.
 ///
 /// # Errors
-/// No job like it with this time limit or a longer one finds any; 0 where the limit does not
+/// No job of its class with this time limit or a longer one finds any; 0 where the limit does not
 /// matter.
 pub(super) fn choose<'a>(
     desk: &mut Desk<'a>,
@@ -63,7 +64,7 @@ pub(super) fn choose<'a>(
     }
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
     let party = desk.books.party(&job.queue, job.owner, account, qos);
-    // Wherever it goes, it will hold this at least.
+    // Wherever it goes, it will hold at least this.
     let asked = crate::claims::of_asking(&asker.shape, party, &desk.books);
     if !roster.quotas.iter().any(|quotas| quotas.is_within_quota_with(&asked)) {
         return Err(Span(0));
@@ -80,7 +81,7 @@ pub(super) fn choose<'a>(
     let needs_nobody = false;
     let mut search = Search { desk, asker, sides, quotas, trials_left, needs_nobody, looked };
     let chosen = search.least_harm(roster).ok_or(limit);
-    // Who starts next asks the shadows whether that hurts a promise.
+    // The next job to start asks the shadows whether it delays a promise.
     debug_assert!(
         before.is_none_or(|before| search.desk.changed_truly(&before)),
         "a search for victims of job {} left its trials in the shadows",
@@ -90,8 +91,8 @@ pub(super) fn choose<'a>(
 }
 
 impl<'a> Search<'_, 'a> {
-    /// Those who can run on with less give that up; if that is not enough, others go, and those who
-    /// can stay with less.
+    /// First asks elastic jobs to give up nodes. If that is not enough, stops others, and shrinks
+    /// those that can run on with less.
     fn least_harm(&mut self, roster: &Roster<'a>) -> Option<Chosen<'a>> {
         let runs_on = |one: &&Candidate<'a>| one.keeps.is_some();
         let elastic: Vec<Candidate<'a>> = roster.smaller.iter().filter(runs_on).copied().collect();
@@ -107,14 +108,14 @@ impl<'a> Search<'_, 'a> {
         None
     }
 
-    /// Each of them goes on with as much as the others leave it, who yields last first.
+    /// Lets each victim keep as much as the others leave it, from the last in preemption order.
     fn keep_more(&mut self, mut chosen: Chosen<'a>) -> Chosen<'a> {
         let mut parts: Vec<Option<GivenUp>> = chosen.victims.iter().map(|_| None).collect();
         for at in (0..chosen.victims.len()).rev() {
             let victim = chosen.victims[at];
             let Some(most) = victim.surplus else { continue };
             let all = victim.job.allocation.shares().len();
-            // It runs on with the one, and there is no room if it keeps the other.
+            // With `enough` kept there is room, with `more` there is none: search between them.
             let (mut enough, mut more) = (most.keeps.0 as usize, all);
             if victim.keeps.is_none() && !self.is_enough(&mut chosen, &mut parts, (at, enough)) {
                 continue;
@@ -133,7 +134,7 @@ impl<'a> Search<'_, 'a> {
         chosen
     }
 
-    /// Is there room if one of them keeps so many nodes? Then it does.
+    /// Whether there is room if one of them keeps this many nodes. If so, it keeps them.
     fn is_enough(
         &mut self,
         chosen: &mut Chosen<'a>,
@@ -155,7 +156,7 @@ impl<'a> Search<'_, 'a> {
         parts[at].as_ref().is_some_and(|part| part.keeps.0 as usize == keeps)
     }
 
-    /// As few of them as make room.
+    /// A minimal set of these that makes room.
     fn enough(&mut self, victims: &[Candidate<'a>]) -> Option<Chosen<'a>> {
         let (first, mut room) = self.first_enough(victims)?;
         let mut victims = victims[..first].to_vec();
@@ -163,8 +164,8 @@ impl<'a> Search<'_, 'a> {
         self.is_allowed(&victims, &room).then_some(Chosen { victims, room })
     }
 
-    /// How many of the first have to go until there is room, and where. `None`: there is none, or
-    /// there is when those are gone who go anyway.
+    /// The number of first candidates that have to leave until there is room, and the place.
+    /// `None`: there is none, or the jobs that are leaving anyway make enough room.
     fn first_enough(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Room)> {
         let checkpoint = self.desk.trial.checkpoint();
         let found = self.first_promising(victims);
@@ -188,8 +189,9 @@ impl<'a> Search<'_, 'a> {
         Some((high, room))
     }
 
-    /// Lets one after the other go, on trial, until as many nodes as the job needs hold a part of
-    /// it: how many went, and where it goes then if nothing else stands in the way. `None`: never.
+    /// Stops one after the other, on trial, until as many nodes as the job needs hold a part of it.
+    /// Returns how many were stopped, and the place if nothing else prevents it. `None`: never
+    /// enough.
     fn first_promising(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Option<Room>)> {
         self.desk.let_all_go();
         let Some(need) = self.asker.shape.nodes() else { return Some((0, self.room_now(&[]))) };
@@ -212,7 +214,7 @@ impl<'a> Search<'_, 'a> {
         None
     }
 
-    /// On each side, how many nodes hold a part of the job.
+    /// The number of nodes on each side that hold a part of the job.
     fn holding(&self, part: Part) -> Vec<u32> {
         let count = |side: &(Side, Placement)| {
             let hall = self.desk.hall_of(self.asker.job, &self.asker.shape, *side, &[]);
@@ -221,7 +223,7 @@ impl<'a> Search<'_, 'a> {
         self.sides.iter().map(count).collect()
     }
 
-    /// On each side, does this node?
+    /// Whether this node holds a part, on each side.
     fn holds(&self, at: NodeIndex, part: Part) -> Vec<bool> {
         let holds = |side: &(Side, Placement)| {
             let hall = self.desk.hall_of(self.asker.job, &self.asker.shape, *side, &[]);
@@ -230,7 +232,7 @@ impl<'a> Search<'_, 'a> {
         self.sides.iter().map(holds).collect()
     }
 
-    /// Leaves out whoever proves unnecessary, from the back.
+    /// Drops each victim that proves unnecessary, from the back.
     fn leave_out(&mut self, victims: &mut Vec<Candidate<'a>>, room: &mut Room) {
         let at: Vec<NodeIndex> = room.layout.iter().map(|(at, _)| *at).collect();
         let is_there =
@@ -259,7 +261,7 @@ impl<'a> Search<'_, 'a> {
         }
     }
 
-    /// Is what is taken back owed, now that it is known what the job would get?
+    /// Whether what is reclaimed is guaranteed to the job, now that its place is known.
     fn is_allowed(&self, victims: &[Candidate<'_>], room: &Room) -> bool {
         let mut quotas = self.quotas.clone();
         victims.iter().all(|victim| {

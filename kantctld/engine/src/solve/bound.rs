@@ -1,6 +1,7 @@
-//! Counting pieces. A node with room for c of something holds at most c / s pieces of size s, and
-//! what takes a there takes up at least a / s of them, both rounded down: sums of such over nodes
-//! rule out what no order of trying would find. Never says that something fits.
+//! An upper bound by counting pieces. A node with room for c of something holds at most c / s
+//! pieces of size s, and a request for a takes up at least a / s of them, both rounded down. Sums
+//! over nodes rule out what no order of placements could achieve. A count never proves that
+//! something fits.
 //!
 //! Example, three nodes of 8 GPUs with a job of 5 on each, all free to move, and a job of 5 waits:
 //! 24 GPUs, and 20 are needed; but in pieces of 5 there is room for 3, and 4 are needed. What is
@@ -12,20 +13,20 @@ use super::{Count, Counted};
 use common::resource::Share;
 use std::collections::BTreeSet;
 
-/// So many sizes of GPU requests are counted in, the largest.
+/// At most this many sizes of GPU requests are counted, the largest.
 const SIZES_MAX: usize = 8;
 
-/// What is counted, in pieces of which size, and on which nodes.
+/// A resource, the size of its pieces, and the nodes that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Measure {
     of: usize,
     size: i64,
-    /// On the nodes that suit the waiting job alone.
+    /// Whether only nodes that suit the waiting job are counted.
     suiting: bool,
 }
 
 impl Measure {
-    /// What is worth counting, the plainest first.
+    /// The measures worth counting, the simplest first.
     pub fn all(model: &Model) -> Vec<Self> {
         let sizes = |of: usize, jobs: &[Job], least: i64| {
             let asked = jobs.iter().flat_map(|job| &job.parts.each).map(|part| part[of]);
@@ -52,7 +53,7 @@ impl Measure {
         !self.suiting || model.jobs[0].suits[kind]
     }
 
-    /// Pieces on a node.
+    /// The pieces on a node.
     pub fn room(&self, model: &Model, node: &Node) -> i64 {
         if node.is_closed || !self.counts(model, node.kind) {
             return 0;
@@ -60,8 +61,8 @@ impl Measure {
         node.free[self.of].max(0) / self.size
     }
 
-    /// Pieces that the parts of a job take up wherever on these nodes they are; nothing, if they
-    /// may be elsewhere.
+    /// The pieces that the parts of a job take up, wherever on these nodes they are; 0 if they may
+    /// be on other nodes.
     pub fn of_parts(&self, model: &Model, owner: Owner) -> i64 {
         let parts = &model.jobs[owner].parts.each;
         if self.may_be_elsewhere(model, owner) {
@@ -71,7 +72,7 @@ impl Measure {
         }
     }
 
-    /// Of one part; see [`Self::may_be_elsewhere`].
+    /// The pieces of one part; see [`Self::may_be_elsewhere`].
     pub fn of(&self, part: &[i64; 4]) -> i64 {
         part[self.of] / self.size
     }
@@ -81,16 +82,16 @@ impl Measure {
         suits.iter().enumerate().any(|(kind, suits)| *suits && !self.counts(model, kind))
     }
 
-    /// Pieces that come free at most if a job is lifted, less those it needs then.
+    /// The most pieces that become free if a job is lifted, less those that it needs then.
     pub fn gain(&self, model: &Model, owner: Owner) -> i64 {
         let held = model.jobs[owner].held.iter();
         let held = held.filter(|(place, _)| self.counts(model, model.nodes[*place].kind));
-        // A share of a GPU may be all that keeps it from being free.
+        // A share of a GPU may be all that keeps that GPU from being free.
         let free: i64 = held.map(|(_, share)| -(-self.holds(share)).div_euclid(self.size)).sum();
         free - self.of_parts(model, owner)
     }
 
-    /// What a share keeps from others at most.
+    /// The most that a share keeps from others.
     fn holds(&self, share: &Share) -> i64 {
         let gpus = i64::try_from(share.gpus.len()).unwrap_or(0);
         match self.of {
@@ -101,7 +102,7 @@ impl Measure {
         }
     }
 
-    /// Pieces that a job takes up where it is, at least.
+    /// The least pieces that a job takes up where it is.
     fn of_held(&self, model: &Model, owner: Owner) -> i64 {
         let job = &model.jobs[owner];
         let held = job.held.iter();
@@ -122,7 +123,7 @@ impl Measure {
     }
 }
 
-/// The first count by which not everybody has room, whoever moves.
+/// The first count that leaves some job without room, whatever moves.
 pub(super) fn ruled_out(model: &Model, lifted: &[Node]) -> Option<Count> {
     let measures = Measure::all(model);
     measures.into_iter().find_map(|measure| {

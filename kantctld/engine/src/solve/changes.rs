@@ -1,5 +1,5 @@
-//! What a search changes and takes back: who looks for a place, who was lifted, and what nodes look
-//! like, counted as it goes. Never chooses.
+//! The changes that a search makes and undoes: the parts that look for a place, the jobs lifted,
+//! and the looks and counts of nodes.
 
 use super::item::Amounts;
 use super::model::{Node, Owner};
@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 impl Search<'_, '_> {
-    /// Lifts these, and puts a part there. Answers what to undo.
+    /// Lifts these jobs and puts a part there. Returns what to undo.
     pub(super) fn put(
         &mut self,
         owner: Owner,
@@ -75,7 +75,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// A node is like this now. Answers how it was.
+    /// Replaces a node. Returns what it was.
     fn set(&mut self, place: usize, node: Node) -> Node {
         let before = std::mem::replace(&mut self.nodes[place], node);
         for (measure, room, ..) in &mut self.measures {
@@ -98,7 +98,7 @@ impl Search<'_, '_> {
         before
     }
 
-    /// The number of what a node looks like.
+    /// The number of a node's look.
     pub(super) fn look(&mut self, place: usize) -> u32 {
         let node = &self.nodes[place];
         let present = node.present.iter().map(|owner| self.model.jobs[*owner].kind).collect();

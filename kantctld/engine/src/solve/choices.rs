@@ -1,4 +1,4 @@
-//! Where one part may go, and who is lifted for it. Never puts it there.
+//! The choices for one part: where it may go, and which jobs are lifted for it.
 
 use super::item::Amounts;
 use super::model::{Node, Owner};
@@ -6,8 +6,8 @@ use super::search::Search;
 use std::collections::BTreeSet;
 
 impl Search<'_, '_> {
-    /// Where a part may go, and who is lifted for it: those first for whom fewest move, then who
-    /// loses least, then the fullest node. Says as well whether more moves would allow more.
+    /// The places for a part, with the jobs lifted for it: fewest moves first, then least work
+    /// lost, then the fullest node. Also returns whether more moves would allow more choices.
     pub(super) fn choices(
         &mut self,
         owner: Owner,
@@ -37,8 +37,8 @@ impl Search<'_, '_> {
         (choices, with_more)
     }
 
-    /// The smallest sets of jobs on a node without which it holds the part, no larger than `left`.
-    /// Says whether there may be larger ones.
+    /// The smallest sets of at most `left` jobs on a node without which it holds the part. Also
+    /// returns whether there may be larger ones.
     fn sets(
         &mut self,
         (owner, part, place): (Owner, &Amounts, usize),
@@ -66,13 +66,13 @@ impl Search<'_, '_> {
         }
         let present = self.nodes[place].present.clone();
         if chosen.len() >= left as usize {
-            // Only if that would bring anything.
+            // Only if more would help.
             return holds(&present);
         }
         let mut with_more = false;
         for at in from..present.len() {
             let kind = |at: usize| self.model.jobs[present[at]].kind;
-            // Of jobs that can stand in for each other, the first go first.
+            // Of interchangeable jobs, the first are lifted first.
             let is_passed = at > from && kind(at) == kind(at - 1);
             if is_passed {
                 continue;
@@ -84,7 +84,7 @@ impl Search<'_, '_> {
         with_more
     }
 
-    /// A node without these.
+    /// The node without these jobs.
     fn without(&self, place: usize, gone: &[Owner]) -> Node {
         let mut node = self.nodes[place].clone();
         for owner in gone {

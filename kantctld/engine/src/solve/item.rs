@@ -1,26 +1,26 @@
-//! What the parts of a job take at the very least, on whatever node. Never more than they really
-//! do: what does not fit by these does not fit.
+//! The least that the parts of a job take on any node. They really take at least this, so what does
+//! not fit by these amounts does not fit.
 
 use crate::fit::demand::{Demand, Part};
 use crate::shape::Shape;
 use common::unit::{Bytes, Tasks};
 
-/// Thousandths of GPUs, the same of wholly free ones, CPUs, bytes.
+/// Thousandths of GPUs, thousandths of wholly free GPUs, CPUs, bytes.
 pub(super) const GPU_MILLI: usize = 0;
 pub(super) const WHOLE_GPUS: usize = 1;
 pub(super) const CPUS: usize = 2;
 pub(super) const MEMORY: usize = 3;
 
-/// How much of each.
+/// The amount of each.
 pub(super) type Amounts = [i64; 4];
 
 /// What jobs of one shape ask for, part by part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Parts {
     pub each: Vec<Amounts>,
-    /// So many of them on one node, at most.
+    /// The most parts on one node.
     pub per_node: u32,
-    /// Each has its node for itself.
+    /// Whether each part has its node to itself.
     pub whole_node: bool,
 }
 
@@ -36,14 +36,14 @@ impl Parts {
             each.sort_unstable_by(|a, b| b.cmp(a));
             return Self { each, per_node: 1, whole_node };
         }
-        // Tasks that share a node share what is asked for by the node: only the first is counted
-        // with that.
+        // Tasks on one node share what is asked for by the node, so only the first is counted with
+        // it.
         let one = least(demand, demand.part(Tasks(1)));
         let two = least(demand, demand.part(Tasks(2)));
         let more = std::array::from_fn(|of| (two[of] - one[of]).clamp(0, one[of]));
         let tasks = demand.tasks.0.max(1) as usize;
         let each = std::iter::once(one).chain(std::iter::repeat_n(more, tasks - 1)).collect();
-        // Whole nodes are shared by tasks of the same job.
+        // Tasks of the same job share whole nodes.
         let per_node = request.tasks_per_node.map_or(u32::MAX, |most| most.0.max(1));
         Self { each, per_node, whole_node: whole_node && tasks == 1 }
     }

@@ -1,22 +1,21 @@
-//! Would a waiting job have room if others moved? An exact search where the greedy one of the
-//! rounds ([`crate::fair`]) found nothing: which running jobs would have to move, and where to, or
-//! that no moves make room, or that the search was given up. A question only: nobody moves by it.
-//! Slow: never part of a round.
+//! An exact search for moves that make room for a waiting job, where the greedy one of the rounds
+//! ([`crate::fair`]) found none: which running jobs would have to move, and where to, or a proof
+//! that no moves make room, or that the search was given up. It answers a question and moves
+//! nothing. It is slow, and never part of a round.
 //!
-//! Three steps. [`bound`] counts: if the nodes have too few free pieces of a size even with
-//! everybody lifted who may move, nothing helps. [`search`] looks for the fewest moves (none, one,
-//! two ...) in counts of GPUs, CPUs and memory by node, which ask for less than real places do: so
-//! if counts have no room, nothing has. [`trial`] tries what counts allow as a round would, with
-//! cores, links, bookings and limits, and holds it against the judge; only what both accept is an
-//! answer.
+//! Three steps. [`bound`] counts: if the nodes have too few free pieces of a size even with every
+//! movable job lifted, nothing helps. [`search`] looks for the fewest moves (none, one, two ...) in
+//! counts of GPUs, CPUs and memory by node, which demand less than real places do: if counts have
+//! no room, there is none. [`trial`] tries what counts allow as a round would, with cores, links,
+//! bookings and limits, and has the judge check it; only what both accept is an answer.
 //!
 //! Source: ours, branch and bound. The question is that of constraint-based packing of pods (arXiv
 //! 2511.08373), which hands it to a general solver.
 //! Reads: what a round reads, and [`Effort`]. Not the budget of moves: see [`opened`].
 //!
 //! Example, three nodes of 8 GPUs with 3, 5 and 8 in use by jobs of 3, 5 and 2 + 6. A job of 8
-//! waits: the job of 3 has room beside that of 5. One move; so would the other way round be, but
-//! that one has used more.
+//! waits: the job of 3 has room next to that of 5. One move; the reverse would be one move as well,
+//! but that job has used more.
 
 mod bound;
 mod changes;
@@ -35,39 +34,39 @@ use common::time::Time;
 pub use opened::opened;
 use search::{Found, Search};
 
-/// The most parts that a search takes up at once: it goes one step deeper for each.
+/// The most parts in a search, which goes one step deeper for each.
 const PARTS_MAX: usize = 256;
 
-/// How long a search goes on.
+/// The effort limits of a search.
 pub struct Effort<'a> {
-    /// So many places are looked at, at most.
+    /// The most places to look at.
     pub trials: u64,
-    /// Asked now and then: is it to stop?
+    /// Called now and then; `true` stops the search.
     pub is_stopped: &'a dyn Fn() -> bool,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Solution {
     pub verdict: Verdict,
-    /// How many places were looked at.
+    /// The number of places looked at.
     pub trials: u64,
-    /// How many running jobs may be moved.
+    /// The number of running jobs that may be moved.
     pub movable: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// If these move, the job has room; everybody has a place.
+    /// With these moves the job has room, and all jobs have a place.
     Moves {
-        /// Who, in the order in which places were found. Empty: there is room without.
+        /// In the order in which places were found. Empty: there is room without moves.
         moves: Vec<Move>,
-        /// The nodes the job has then.
+        /// The nodes that the job gets then.
         room: Vec<NodeName>,
-        /// Fewer would not do, which is proved.
+        /// Whether it is proved that fewer moves are not enough.
         fewest: bool,
     },
-    /// No moves make room: proved.
+    /// It is proved that no moves make room.
     Impossible(Impossible),
     /// Neither was found out.
     GaveUp(GaveUp),
@@ -78,37 +77,37 @@ pub enum Verdict {
 pub struct Move {
     pub key: JobKey,
     pub from: Vec<NodeName>,
-    /// Where it would go on.
+    /// The nodes where it would go on.
     pub to: Vec<NodeName>,
-    /// What it has used since it started, or said that its work is saved, which is lost unless it
-    /// saved it all the same: minutes of one GPU.
+    /// The work that would be lost, since its start or last checkpoint, in minutes of one GPU.
     pub lost_gpu_minutes: u64,
 }
 
 /// Why no moves make room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Impossible {
-    /// It may not start, whatever is free; `None`: it is held, or its time has not come.
+    /// The job may not start, whatever is free; `None`: it is held, or its begin time is in the
+    /// future.
     MayNotStart(Option<WaitReason>),
-    /// It would not fit if nothing ran.
+    /// It would not fit on an idle cluster.
     NeverFits(WaitReason),
-    /// With all lifted who may move, there are too few pieces of a size for them and the job.
+    /// With every movable job lifted, there are too few pieces of a size for them and the job.
     Counts(Count),
-    /// All ways to move were gone through.
+    /// All possible moves were searched.
     Exhausted,
 }
 
-/// A count that rules it out.
+/// The count that proves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
     pub of: Counted,
-    /// In pieces of this size: thousandths of GPUs, CPUs, bytes.
+    /// The size of the pieces: thousandths of GPUs, CPUs, bytes.
     pub size: u64,
-    /// So many have room, with all lifted who may move.
+    /// The number of pieces with room, with every movable job lifted.
     pub room: u64,
-    /// So many need it.
+    /// The number of pieces needed.
     pub needed: u64,
-    /// Of the nodes that suit the job alone, or of all?
+    /// Whether only nodes that suit the job are counted.
     pub suiting: bool,
 }
 
@@ -126,24 +125,23 @@ pub enum Counted {
 /// Why a search ended without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GaveUp {
-    /// The places to look at were used up.
+    /// The limit on places to look at was reached.
     Effort,
-    /// It was told to stop.
+    /// It was stopped.
     Stopped,
-    /// Counts allow so many arrangements; none of them held with cores, links, bookings and limits.
+    /// Counts allow arrangements, but none of them held with cores, links, bookings and limits.
     InDetail {
-        /// How many were tried.
+        /// The number of arrangements tried.
         arrangements: u64,
     },
-    /// It has more parts than a search takes up.
+    /// The job has more parts than a search supports.
     Parts { parts: usize },
     /// It is a component of a larger job, which starts as a whole.
     Component,
 }
 
-/// What is known without a search of a job that yields to nobody, and is more than its queue's
-/// quota allows. To be asked of the snapshot as it is: in one that is [`opened`] everybody may
-/// yield.
+/// The answer, without a search, for a job that is not preemptible and exceeds its queue's quota.
+/// Ask this of the original snapshot: in an [`opened`] one the job counts as preemptible.
 #[must_use]
 pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Solution> {
     let reason = crate::fair::over_quota(snapshot, now, key)?;
@@ -151,9 +149,8 @@ pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Solutio
     Some(Solution { verdict, trials: 0, movable: 0 })
 }
 
-/// Which running jobs would have to move for a waiting job to have room. The snapshot is
-/// [`opened`]: in one that is not, nobody may move beyond the budget of the hour. `None`: no such
-/// job waits.
+/// The running jobs that would have to move for a waiting job to have room. The snapshot must be
+/// [`opened`]; otherwise no job may move beyond the budget of the hour. `None`: no such job waits.
 #[must_use]
 pub fn solve(snapshot: &Snapshot, now: Time, key: JobKey, effort: &Effort<'_>) -> Option<Solution> {
     let job = snapshot.waiting(key)?;

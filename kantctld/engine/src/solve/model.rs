@@ -1,6 +1,5 @@
-//! A cluster in counts: what each node has left beside jobs that stay, who there may move, and what
-//! the parts of each job take. Asks for less than real places do, never for more. Never decides who
-//! moves.
+//! The cluster in counts: what each node has left apart from jobs that stay, the movable jobs
+//! there, and what the parts of each job take. Counts never demand more than real places do.
 
 use super::item::{Amounts, CPUS, GPU_MILLI, MEMORY, Parts, WHOLE_GPUS};
 use crate::desk::Desk;
@@ -14,25 +13,25 @@ use common::resource::{GpuRequest, Share};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A job that looks for a place: 0 is the one that waits, then come those that may move.
+/// The index of a job that looks for a place: 0 is the waiting one, then come the movable ones.
 pub(super) type Owner = usize;
 
 /// A node that jobs may start on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node {
     pub at: NodeIndex,
-    /// Nodes of one kind suit the same jobs, and have the same equipment.
+    /// Nodes of one kind suit the same jobs and have the same equipment.
     pub kind: usize,
     pub free: Amounts,
-    /// Thousandths of each GPU that those there hold.
+    /// Thousandths in use of each GPU.
     used: Vec<i64>,
-    /// How many jobs there stay.
+    /// The number of jobs there that stay.
     pub fixed: u32,
-    /// Who there may move, with whole nodes or not, the cheapest of each type first.
+    /// The movable jobs there, including those with whole nodes, the cheapest of each type first.
     pub present: Vec<Owner>,
-    /// Who has a place there: which type of job, and how many of its parts.
+    /// The jobs placed there: the type of job, and the number of its parts.
     pub placed: BTreeMap<usize, u32>,
-    /// Somebody has a place there who has the node alone.
+    /// Whether a job placed there has the node to itself.
     pub is_closed: bool,
 }
 
@@ -41,31 +40,30 @@ pub(super) struct Node {
 pub(super) struct Job {
     pub key: JobKey,
     pub parts: Parts,
-    /// By the kind of node: does it suit?
+    /// Whether each kind of node suits it.
     pub suits: Vec<bool>,
-    /// What it holds, by place among the model's nodes.
+    /// What it holds, by index of the model's nodes.
     pub held: Vec<(usize, Share)>,
     pub has_whole_nodes: bool,
-    /// Jobs of one type can stand in for each other.
+    /// Jobs of one type are interchangeable.
     pub kind: usize,
     /// What it would lose, in minutes of one GPU.
     pub lost_gpu_minutes: u64,
 }
 
-/// A cluster in counts.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub nodes: Vec<Node>,
     pub jobs: Vec<Job>,
-    /// Who may move: all but the first of `jobs`.
+    /// The movable jobs: all but the first of `jobs`.
     pub movers: Vec<JobKey>,
 }
 
-/// What makes jobs stand in for each other: what they ask for, and hold.
+/// The properties that make jobs interchangeable: what they ask for, and what they hold.
 type Type = (ShapeIndex, bool, Vec<(usize, u32, u64)>, Option<JobKey>);
 
 impl Model {
-    /// The cluster beside this waiting job. Who is on the way out is gone already.
+    /// The model for this waiting job. Jobs that are leaving count as gone.
     pub fn of<'a>(desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>, shape: ShapeIndex) -> Self {
         let snapshot = desk.snapshot;
         let mut movers: Vec<(&'a Arc<RunningJob>, ShapeIndex, u64)> = Vec::new();
@@ -100,7 +98,7 @@ impl Model {
             let shares = running.allocation.shares();
             let held: Vec<(usize, Share)> = shares.iter().filter_map(of).collect();
             let parts = Parts::of(desk.shapes.get(*shape));
-            // Who holds several nodes, or parts of GPUs, is like nobody else.
+            // A job on several nodes or with parts of GPUs is interchangeable with no other.
             let is_plain = shares.len() == 1 && parts.each.len() == 1;
             let is_plain = is_plain && shares.iter().all(|share| share.gpu_milli.is_none());
             let size = |share: &Share| (share.gpus.len(), share.cpus.len(), share.memory.0);
@@ -122,7 +120,7 @@ impl Model {
         Self { nodes, jobs, movers: movers.iter().map(|(running, ..)| running.key).collect() }
     }
 
-    /// The nodes as they would be with all lifted who may move.
+    /// The nodes with every movable job lifted.
     pub fn all_lifted(&self, floor: &Floor) -> Vec<Node> {
         let mut nodes = self.nodes.clone();
         for (owner, job) in self.jobs.iter().enumerate() {
@@ -135,7 +133,7 @@ impl Model {
     }
 }
 
-/// Notes who is where, and takes what they hold off the nodes.
+/// Registers which jobs are on each node, and subtracts what they hold.
 fn seat(desk: &Desk<'_>, nodes: &mut [Node], jobs: &[Job]) {
     let floor = &desk.snapshot.floor;
     let owners: BTreeMap<JobKey, Owner> =
@@ -151,7 +149,7 @@ fn seat(desk: &Desk<'_>, nodes: &mut [Node], jobs: &[Job]) {
             }
             node.hold(floor.node(node.at), holder);
         }
-        // Those before others in `jobs` lose less.
+        // In `jobs`, those that lose less come first.
         node.present.sort_unstable_by_key(|owner| (jobs[*owner].kind, *owner));
         node.is_closed = floor.node(node.at).holders.iter().any(|holder| {
             let stays = !owners.contains_key(&holder.key);
@@ -160,7 +158,7 @@ fn seat(desk: &Desk<'_>, nodes: &mut [Node], jobs: &[Job]) {
     }
 }
 
-/// What a job has used since it started, or saved its work, in minutes of one GPU.
+/// What a job has used since its start or last checkpoint, in minutes of one GPU.
 pub(super) fn lost_gpu_minutes(job: &RunningJob, desk: &Desk<'_>) -> u64 {
     let shares = job.allocation.shares().iter();
     let milli: u64 = shares.map(|share| u64::try_from(milli(share)).unwrap_or(0)).sum();
@@ -172,7 +170,7 @@ fn milli(share: &Share) -> i64 {
     each * i64::try_from(share.gpus.len()).unwrap_or(0)
 }
 
-/// The nodes that jobs may start on, idle, and which kinds of them suit each shape.
+/// The nodes that jobs may start on, as if idle, and which kinds of them suit each shape.
 fn nodes(desk: &Desk<'_>, shapes: &[ShapeIndex]) -> (Vec<Node>, BTreeMap<ShapeIndex, Vec<bool>>) {
     let floor = &desk.snapshot.floor;
     let mut asked: Vec<ShapeIndex> = shapes.to_vec();
@@ -227,7 +225,7 @@ impl Node {
         self.change(node, &holder.share, 1);
     }
 
-    /// A job is lifted from here.
+    /// Lifts a job from this node.
     pub fn lift(&mut self, node: &FloorNode, owner: Owner, share: &Share) {
         self.present.retain(|other| *other != owner);
         self.change(node, share, -1);
@@ -246,7 +244,7 @@ impl Node {
         self.free[MEMORY] -= times * i64::try_from(share.memory.0).unwrap_or(0);
     }
 
-    /// May a part of this job be put here, with who there is?
+    /// Whether a part of this job may be put here with the jobs that are present.
     pub fn holds(&self, jobs: &[Job], owner: Owner, part: &Amounts) -> bool {
         let job = &jobs[owner];
         let has_one_alone = self.present.iter().any(|other| jobs[*other].has_whole_nodes);
@@ -257,7 +255,7 @@ impl Node {
         !is_taken && !is_full && part.iter().zip(&self.free).all(|(part, free)| part <= free)
     }
 
-    /// Puts a part there.
+    /// Puts a part here.
     pub fn put(&mut self, jobs: &[Job], owner: Owner, part: &Amounts) {
         let job = &jobs[owner];
         self.free.iter_mut().zip(part).for_each(|(free, part)| *free -= part);
@@ -266,7 +264,7 @@ impl Node {
     }
 }
 
-/// Jobs of one part need not be told apart once they are placed.
+/// Jobs of one part need not be distinguished once they are placed.
 pub(super) fn tag(job: &Job, owner: Owner) -> usize {
     if job.parts.each.len() == 1 { usize::MAX } else { owner }
 }

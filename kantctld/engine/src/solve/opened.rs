@@ -1,5 +1,5 @@
-//! A copy of a snapshot in which running jobs may be moved whatever the budget of moves says. Never
-//! handed to a round.
+//! A copy of a snapshot in which running jobs may be moved regardless of the budget of moves. It is
+//! for questions only, not for a round.
 
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::JobKey;
@@ -7,10 +7,10 @@ use common::policy::Moves;
 use common::time::Time;
 use std::sync::Arc;
 
-/// The same cluster with no bound on moves: neither on how many there are in an hour, nor on what
-/// a job loses. Who may not yield, is safe for a while, or has something to meet stays where it is.
-/// `again`: how running jobs would wait if they were stopped; `key`: the job that room is looked
-/// for, for which others move even if it yields to nobody itself.
+/// The same cluster without bounds on moves: neither on their number per hour, nor on what a job
+/// loses. A job that is not preemptible, is protected, or has a deadline or a reservation stays
+/// where it is. `again`: the running jobs as they would wait if they were stopped; `key`: the job
+/// that room is searched for, for which others move even if it is not preemptible itself.
 #[must_use]
 pub fn opened(
     snapshot: &Snapshot,

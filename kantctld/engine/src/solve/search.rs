@@ -1,11 +1,10 @@
 //! The search for the fewest moves: parts that look for a place are put somewhere one by one, the
-//! largest first, and who is in the way there is lifted and looks for a place as well. With no
-//! moves at all, then with one, then with two: the first that is found is the least. Never looks
-//! at more than counts.
+//! largest first; a job that is in the way there is lifted and looks for a place as well. It tries
+//! no moves, then one, then two, so the first result has the fewest. It uses counts only.
 //!
-//! What is not tried twice: nodes that look the same, jobs that can stand in for each other, and
-//! states that were come to before in another order. What is not tried at all: what pieces rule
-//! out ([`super::bound`]), and lifting somebody where the others would have done.
+//! It does not try equivalent things twice: nodes that look the same, interchangeable jobs, and
+//! states that were reached before in another order. It skips what pieces rule out
+//! ([`super::bound`]), and lifting a job where the others would have been enough.
 
 use super::bound::Measure;
 use super::item::Amounts;
@@ -16,18 +15,18 @@ use common::id::NodeName;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One look whether to stop for so many places.
+/// Checks once per this many places whether to stop.
 const STOP_EVERY: u64 = 256;
-/// Trying in detail costs as much as looking at so many places.
+/// The cost of a trial in detail, in places looked at.
 const DETAIL_TRIALS: u64 = 100;
-/// So many states are remembered.
+/// The most states remembered.
 const KNOWN_MAX: usize = 200_000;
 
-/// Where everybody would be: by owner, the waiting job first.
+/// The places of all jobs: by owner, the waiting job first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found {
     pub room: Vec<NodeIndex>,
-    /// Who moves, and their nodes.
+    /// The jobs that move, and their nodes.
     pub movers: Vec<(common::id::JobKey, Vec<NodeIndex>)>,
 }
 
@@ -38,12 +37,12 @@ pub(super) struct Proved {
     pub room: Vec<NodeName>,
 }
 
-/// What a step came to.
+/// The result of a step.
 enum Step {
     Found(Proved),
-    /// The effort is used up, or it is to stop.
+    /// The effort is used up, or the search was stopped.
     Over,
-    /// There is nothing down there, or not with so few moves.
+    /// There is nothing below this state, or not with this number of moves.
     Nothing {
         with_more: bool,
     },
@@ -55,7 +54,8 @@ pub(super) type Pending = (Reverse<Amounts>, usize, Owner, usize);
 /// What a node looks like.
 pub(super) type Look = (usize, Amounts, bool, bool, Vec<usize>, Vec<(usize, u32)>);
 
-/// What changed since the start, whoever did it: looks before and after, and who looks for a place.
+/// The changes since the start, in any order: looks before and after, and the parts that look for a
+/// place.
 pub(super) type State = (Vec<(u32, u32)>, Vec<(usize, usize)>);
 
 pub(super) struct Search<'m, 'e> {
@@ -65,30 +65,30 @@ pub(super) struct Search<'m, 'e> {
     pub(super) try_out: &'e mut dyn FnMut(&Found) -> Option<Proved>,
     pub(super) nodes: Vec<Node>,
     pub(super) pending: BTreeSet<Pending>,
-    /// By owner, the nodes its parts were put on.
+    /// The nodes of each owner's parts.
     pub(super) seats: BTreeMap<Owner, Vec<usize>>,
     /// In the order in which they were lifted.
     pub(super) lifted: Vec<Owner>,
-    /// Looks, by number, and the nodes that have them.
+    /// Numbers of looks.
     pub(super) looks: BTreeMap<Look, u32>,
     pub(super) look_of: Vec<u32>,
     pub(super) by_look: BTreeMap<u32, BTreeSet<usize>>,
-    /// What nodes that are not as they were looked like.
+    /// The original looks of nodes that have changed.
     pub(super) changed: BTreeMap<usize, u32>,
-    /// States with nothing below them, and with how many moves at most.
+    /// States with nothing below them, and the number of moves for which that holds.
     pub(super) known: BTreeMap<State, (u32, bool)>,
-    /// What is counted: pieces free, pieces looked for, and the most that a move brings.
+    /// Pieces free, pieces needed, and the most that one move gains, for each measure.
     pub(super) measures: Vec<(Measure, i64, i64, i64)>,
-    /// How many arrangements counts allowed that did not hold.
+    /// The number of arrangements that counts allowed and that did not hold.
     pub(super) in_vain: u64,
     /// The most parts that looked for a place at once, if those were too many.
     pub(super) parts_most: usize,
     pub(super) is_stopped: bool,
     pub(super) is_over: bool,
     pub(super) trials: u64,
-    /// At so many trials it is asked next whether to stop.
+    /// The number of trials at which to check next whether to stop.
     pub(super) asked_at: u64,
-    /// What did not hold in detail.
+    /// Arrangements that did not hold in detail.
     pub(super) tried: BTreeSet<Found>,
 }
 
@@ -156,7 +156,7 @@ impl<'m, 'e> Search<'m, 'e> {
         }
     }
 
-    /// Finds a place for all that look for one, with so many more moves at most.
+    /// Finds a place for all parts that look for one, with at most `left` more moves.
     fn step(&mut self, left: u32) -> Step {
         let Some(next) = self.pending.first().copied() else { return self.try_in_detail() };
         let parts = self.pending.len() + self.seats.values().map(Vec::len).sum::<usize>();
@@ -177,7 +177,7 @@ impl<'m, 'e> Search<'m, 'e> {
         let (Reverse(part), _, owner, _) = next;
         let (choices, mut with_more) = self.choices(owner, &part, left);
         if self.is_over {
-            // Not all of them, maybe.
+            // The choices may be incomplete.
             return Step::Over;
         }
         for (lift, place) in choices {
@@ -200,7 +200,7 @@ impl<'m, 'e> Search<'m, 'e> {
         Step::Nothing { with_more }
     }
 
-    /// Looks at one more place, unless the effort is used up.
+    /// Counts one more place. Returns whether the effort is used up.
     pub(super) fn is_over(&mut self) -> bool {
         if self.trials >= self.asked_at {
             self.asked_at = self.trials + STOP_EVERY;
@@ -213,7 +213,7 @@ impl<'m, 'e> Search<'m, 'e> {
         self.is_over
     }
 
-    /// Everybody has a place by the counts.
+    /// Tries the arrangement in detail, as all parts have a place by the counts.
     fn try_in_detail(&mut self) -> Step {
         let at = |place: &usize| self.model.nodes[*place].at;
         let nodes = |owner: &Owner| -> Vec<NodeIndex> {
@@ -223,11 +223,12 @@ impl<'m, 'e> Search<'m, 'e> {
         };
         let movers = self.lifted.iter().map(|owner| (self.model.jobs[*owner].key, nodes(owner)));
         let found = Found { room: nodes(&0), movers: movers.collect() };
-        // With more moves the same would be tried again, and does not hold then either.
+        // With more moves the same arrangement would come up again, and it would not hold then
+        // either.
         if !self.tried.insert(found.clone()) {
             return Step::Nothing { with_more: false };
         }
-        // That takes a while: it is asked before each whether that is still wanted.
+        // A trial takes a while: check first whether to stop.
         self.asked_at = self.trials;
         if self.is_over() {
             return Step::Over;
@@ -240,7 +241,7 @@ impl<'m, 'e> Search<'m, 'e> {
         Step::Nothing { with_more: false }
     }
 
-    /// Is there less room than is looked for, in pieces? Says whether more moves would help.
+    /// Whether fewer pieces are free than needed. If so, returns whether more moves would help.
     fn lacks_pieces(&self, left: u32) -> Option<bool> {
         let mut lacks = None;
         for (_, room, needed, gain) in &self.measures {

@@ -1,5 +1,5 @@
-//! The search on small clusters: what it finds, what it proves, and that it agrees with somebody
-//! who tries everything.
+//! Tests of the search on small clusters: what it finds, what it proves, and that it agrees with a
+//! brute-force search.
 
 use super::{Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, opened, solve};
 use crate::preempt::tests::{of, on_nodes, queue};
@@ -16,14 +16,14 @@ mod everything;
 
 const NOW: Time = Time(36_000_000);
 
-/// A cluster in which nobody is moved by rounds.
+/// A cluster in which rounds move no jobs.
 struct House {
     snapshot: Snapshot,
     again: BTreeMap<JobKey, WaitingJob>,
 }
 
 impl House {
-    /// Nodes a, b, c ... with so many GPUs each.
+    /// Nodes a, b, c ... with these numbers of GPUs.
     fn new(gpus: &[u16]) -> Self {
         let names = ["a", "b", "c", "d", "e", "f"];
         let nodes = names.iter().zip(gpus).map(|(name, gpus)| gpu_node(name, *gpus)).collect();
@@ -32,7 +32,7 @@ impl House {
         Self { snapshot, again: BTreeMap::new() }
     }
 
-    /// A job runs on these nodes, with so many GPUs on each; for so many minutes now.
+    /// Runs a job on these nodes, with this number of GPUs on each.
     fn runs(&mut self, job: u32, on: &[&str], gpus: u32) -> &mut Self {
         let nodes = u32::try_from(on.len()).unwrap();
         self.runs_as(of(job, on_nodes(nodes, gpus), "q", "low"), on, gpus)
@@ -60,7 +60,7 @@ impl House {
         self
     }
 
-    /// The same, and it yields to nobody.
+    /// The same, not preemptible.
     fn stays(&mut self, job: u32, on: &[&str], gpus: u32) -> &mut Self {
         let nodes = u32::try_from(on.len()).unwrap();
         let job = of(job, on_nodes(nodes, gpus), "q", "low");
@@ -83,7 +83,7 @@ impl House {
     }
 }
 
-/// `1 a-b` for each move, and whether fewer would do.
+/// `1 a-b` for each move, and whether it is proved that fewer are not enough.
 fn moves(solution: &Solution) -> (Vec<String>, bool) {
     let Verdict::Moves { moves, fewest, .. } = &solution.verdict else { panic!("{solution:?}") };
     let told = |one: &Move| {
@@ -149,7 +149,7 @@ fn pieces_rule_out_what_sums_do_not() {
 
 #[test]
 fn what_no_count_rules_out_is_gone_through_to_the_end() {
-    // Two nodes of 7: beside 5 there is room for 2, and not for 3 + 3 + 3 on the other.
+    // Two nodes of 7: next to 5 there is room for 2, and not for 3 + 3 + 3 on the other.
     let mut house = House::new(&[7, 7]);
     house.runs(1, &["a"], 3).runs(2, &["a"], 3).runs(3, &["b"], 3);
     let solution = house.ask(gpu_request(5));
@@ -271,7 +271,7 @@ fn whoever_asks_may_end_the_search_before_anything_is_tried_in_detail() {
     let mut house = House::new(&[8, 8]);
     house.runs(1, &["a"], 4).runs(2, &["b"], 4);
     let asked = std::cell::Cell::new(0);
-    // It wants no more once it was asked twice.
+    // Stops at the second call.
     let is_stopped = || {
         asked.set(asked.get() + 1);
         asked.get() > 1

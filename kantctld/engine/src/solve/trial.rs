@@ -1,5 +1,5 @@
-//! Tries in every detail what counts allow, as a round would, and has the judge look at it. Never
-//! believes the counts.
+//! A trial in every detail of an arrangement that counts allow, made as a round would make it and
+//! checked by the judge.
 
 use super::Move;
 use super::model::lost_gpu_minutes;
@@ -15,7 +15,7 @@ use common::queue::Queue;
 use common::time::Time;
 use std::sync::Arc;
 
-/// Has everybody a place? `None`: not there, or the judge finds fault with it.
+/// Places all jobs. `None`: one of them has no place, or the judge finds a fault.
 pub(super) fn try_out(
     snapshot: &Snapshot,
     now: Time,
@@ -24,7 +24,7 @@ pub(super) fn try_out(
 ) -> Option<Proved> {
     let mut desk = Desk::new(snapshot, now);
     desk.stand_by_promises();
-    // The same queue and job, as this desk has them.
+    // The same queue and job, as this desk knows them.
     let queue = desk.queues.get(&queue.name)?;
     let job = snapshot.waiting(job.key)?;
     let shape = desk.shape_for(queue, job);

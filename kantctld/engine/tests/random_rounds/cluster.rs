@@ -1,5 +1,4 @@
-//! Small clusters by chance: nodes of several sizes and kinds, and where they stand. Never a large
-//! one.
+//! Small random clusters: nodes of several sizes and kinds, and their topology.
 
 use super::draw::Draw;
 use common::cpuset::CpuSet;
@@ -77,8 +76,8 @@ pub fn node(draw: &mut Draw, number: u32) -> NodeSnapshot {
 /// The kind of MIG devices in a cut cluster.
 pub const MIG: &str = "h100-1g.10gb";
 
-/// The same node with some of its GPUs cut (MIG): by its number all, all but one, or all but two.
-/// Of every fourth none is.
+/// The same node with some of its GPUs cut (MIG). Its number decides: all, all but one, or all but
+/// two; of every fourth node none.
 pub fn cut(node: NodeSnapshot) -> NodeSnapshot {
     let number: u16 = node.name.as_str()[1..].parse().unwrap();
     if number % 4 == 3 {
@@ -106,7 +105,7 @@ pub fn nodes(draw: &mut Draw) -> Vec<NodeSnapshot> {
     nodes
 }
 
-/// Where they stand: known for most of them, in half of all clusters.
+/// The topology: known for most nodes, in half of all clusters.
 pub fn topology(draw: &mut Draw, nodes: u32) -> Topology {
     let mut topology = Topology::default();
     if draw.once_in(2) {
@@ -131,10 +130,10 @@ pub fn topology(draw: &mut Draw, nodes: u32) -> Topology {
     topology
 }
 
-/// A kind that is rare.
+/// A rare kind.
 pub const THIRD: &str = "t4";
 
-/// The same node, every third with some GPUs of a rare kind: by its number the last, or the last
+/// The same node. On every third, some GPUs are of a rare kind: by its number the last, or the last
 /// two.
 pub fn third(node: NodeSnapshot) -> NodeSnapshot {
     let number: usize = node.name.as_str()[1..].parse().unwrap();

@@ -1,5 +1,4 @@
-//! Numbers by chance, the same for the same seed. Never the same for two seeds, nor good for
-//! secrets.
+//! Pseudo-random numbers, the same for the same seed.
 
 /// D. Knuth's linear congruential generator (MMIX), its upper half.
 #[derive(Debug, Clone)]
@@ -30,7 +29,7 @@ impl Draw {
         from + self.below(to - from + 1)
     }
 
-    /// True once in so many times.
+    /// True with a chance of one in `times`.
     pub fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
@@ -39,7 +38,7 @@ impl Draw {
         of[self.below(u32::try_from(of.len()).unwrap()) as usize].clone()
     }
 
-    /// Something once in so many times, else nothing.
+    /// A value with a chance of one in `times`, else `None`.
     pub fn maybe<T>(&mut self, times: u32, of: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.once_in(times) { Some(of(self)) } else { None }
     }

@@ -1,4 +1,5 @@
-//! Jobs by chance, such as a submission lets pass. Never looks at the cluster, so some never fit.
+//! Random jobs that a submission would accept. They do not depend on the cluster, so some never
+//! fit.
 
 use super::cluster::name;
 use super::draw::Draw;

@@ -1,6 +1,6 @@
-//! Random clusters, policies and jobs, run as little histories before the judge: what is started
-//! may be started, what is promised is kept, nobody is forgotten, and when no new jobs come
-//! everybody has their turn. Never flaky: a seed gives the same history on any machine.
+//! Random clusters, policies and jobs, run as short histories under the judge: starts are allowed,
+//! promises are kept, no job is forgotten, and once no new jobs are submitted every job has its
+//! turn. A seed gives the same history on any machine.
 //!
 //! `KANT_SEED=N cargo test -p engine --test random_rounds` replays one history alone;
 //! `KANT_ROUNDS=N` runs more rounds than usual, `KANT_HISTORIES=N` more histories of fair trees.
@@ -22,13 +22,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use world::World;
 
-/// So many rounds at least.
+/// The minimum of rounds.
 const ROUNDS: u64 = 100_000;
 
-/// Nothing is kept for longer than so many rounds in which nothing happens.
+/// A reservation is dropped within this many rounds in which nothing happens.
 const PATIENCE: u32 = 100;
 
-/// A history must come to rest within so many rounds once no new jobs come.
+/// A history must come to rest within this many rounds once no new jobs are submitted.
 const REST_MAX: u32 = 600;
 
 #[test]
@@ -41,7 +41,7 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
     let mut seed = only.unwrap_or(1);
     while rounds < wanted {
         let mut world = World::new(seed);
-        // In every other one jobs grow, in every third they save their work.
+        // Jobs grow in every other history, and save checkpoints in every third.
         world.grows = seed.is_multiple_of(2);
         if seed % 5 == 1 {
             world = world.with_third();
@@ -73,12 +73,12 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
     assert!(only.is_some() || wanted < ROUNDS || shrunk > 0, "nobody gave nodes up");
     assert!(only.is_some() || wanted < ROUNDS || grown > 0, "nobody grew");
     assert!(only.is_some() || wanted < ROUNDS || saves > 0, "nobody saved its work");
-    // Too few rounds need not come to every reason.
+    // With too few rounds, some reasons may not occur.
     let is_all = only.is_some() || wanted < ROUNDS || preempts.iter().all(|count| *count > 0);
     assert!(is_all, "nobody yielded for one of the reasons: {preempts:?}");
 }
 
-/// Seeds beyond the usual that went wrong once, and what did.
+/// Further seeds that once failed, and why.
 const ONCE_WRONG: [(u64, &str); 3] = [
     (7210, "a job told to wait for another's promise was not looked at when that was dropped"),
     (
@@ -95,7 +95,7 @@ fn histories_that_went_wrong_once_go_right() {
     }
 }
 
-/// So many histories of clusters whose GPUs are cut; in every third queues share fairly.
+/// Histories of clusters with cut GPUs; every third uses fair sharing.
 const CUT_HISTORIES: u64 = 1_500;
 
 #[test]
@@ -118,10 +118,10 @@ fn the_judge_is_content_where_gpus_are_cut_into_mig_devices() {
     assert!(starts > 0, "nothing started");
 }
 
-/// So many histories of trees that share fairly.
+/// Histories of trees under fair sharing.
 const FAIR_HISTORIES: u64 = 3_000;
 
-/// Beyond those, histories that went wrong once, and what did.
+/// Further histories that once failed, and why.
 const ONCE_UNFAIR: [(u64, &str); 8] = [
     (3391, "components that started in the room kept for them started once more"),
     (5407, "GPUs by the node, and no number of nodes, were counted once by the judge"),
@@ -174,12 +174,12 @@ fn fair_histories_that_went_wrong_once_go_right() {
     }
 }
 
-/// One history, to its end.
+/// Runs one history to its end.
 fn history(seed: u64) -> Result<World, String> {
     to_its_end(World::new(seed))
 }
 
-/// One of a tree that shares fairly.
+/// Runs one history of a tree under fair sharing.
 fn fair_history(seed: u64, grows: bool, saves: bool) -> Result<World, String> {
     let mut world = World::new(seed);
     if seed % 5 == 1 {
@@ -204,7 +204,7 @@ fn to_its_end(mut world: World) -> Result<World, String> {
     Ok(world)
 }
 
-/// A history in which jobs come, and things happen.
+/// Lets jobs arrive, run and end, with unplanned events.
 fn live(world: &mut World) -> Result<(), String> {
     let count = world.draw.within(1, 8);
     world.arrive(count);
@@ -228,7 +228,7 @@ fn live(world: &mut World) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs until nothing runs and nothing starts any more. Says why whoever is left waits.
+/// Runs until no job runs or starts any more. Returns why each remaining job waits.
 fn come_to_rest(world: &mut World) -> Result<Vec<(JobKey, WaitReason)>, String> {
     let mut last = Round::default();
     let mut quiet = 0;
@@ -238,7 +238,7 @@ fn come_to_rest(world: &mut World) -> Result<Vec<(JobKey, WaitReason)>, String> 
         let is_done = round.decisions.is_empty() && round.next_look != Some(world.now);
         let is_quiet = event.is_none() && world.is_idle() && is_done;
         quiet = if is_quiet { quiet + 1 } else { 0 };
-        // Something may be kept still for a job that may not have it any more.
+        // A reservation may remain for a job that may no longer have it.
         let is_kept = !world.snapshot.promises().is_empty() && quiet < PATIENCE;
         if quiet >= 2 && !is_kept {
             world.show(&round);
@@ -256,7 +256,8 @@ fn come_to_rest(world: &mut World) -> Result<Vec<(JobKey, WaitReason)>, String> 
     Err(format!("no rest after {REST_MAX} rounds; {} wait", left.join(" ")))
 }
 
-/// On an idle cluster nobody waits for room who could have it, but behind one who cannot.
+/// On an idle cluster no job waits for room that it could have, except behind one that cannot
+/// start.
 fn blamed_on_bounds(world: &World, stuck: &[(JobKey, WaitReason)]) -> Result<(), String> {
     let policy = policies::unbounded(&world.policy);
     let waiting: Vec<Arc<WaitingJob>> = world.snapshot.all_waiting().cloned().collect();
@@ -287,7 +288,7 @@ fn blamed_on_bounds(world: &World, stuck: &[(JobKey, WaitReason)]) -> Result<(),
     Ok(())
 }
 
-/// Without bounds, whoever could start on an idle cluster has run in the end.
+/// Without bounds, every job that could start on an idle cluster has run in the end.
 fn everybody_runs(world: &mut World) -> Result<(), String> {
     let policy = policies::unbounded(&world.policy);
     world.set_policy(policy.clone());
@@ -307,7 +308,7 @@ fn everybody_runs(world: &mut World) -> Result<(), String> {
     }
 }
 
-/// Would this job start, with its other components, were it the only one?
+/// Whether this job, with its other components, would start if it were the only one.
 fn starts_alone(
     world: &World,
     policy: &Policy,
@@ -328,13 +329,13 @@ fn starts_alone(
     let starts = !schedule(&alone, now).decisions.is_empty();
     let fgd = policy.queues.iter().any(|q| q.name == job.queue && q.placement == Placement::Fgd);
     if fgd && job.together.is_some() {
-        // Where FGD puts the first component depends on who else waits, and the rest on that.
+        // Where FGD puts the first component depends on other waiting jobs, and the rest on that.
         return Ok(false);
     }
     let queue = policy.queues.iter().find(|queue| queue.name == job.queue);
     let queue = queue.ok_or("a job of no queue")?;
     let fits = could_ever_fit(&alone, queue, &job.request, job.service).is_ok();
-    // A service may have its zone or what is outside of all, but not some of each.
+    // A service may use its zone or everything outside all zones, but not some of each.
     let zones = job.service && queue.zone.is_some();
     let is_plain = job.together.is_none() && job.request.near.is_none() && !zones;
     if starts && !fits {

@@ -1,5 +1,5 @@
-//! Policies by chance: every kind of order, backfill and placement, queue trees, quotas, limits,
-//! QoS, accounts, preemption. Never one that the configuration would refuse.
+//! Random policies that the configuration would accept: every kind of order, backfill and
+//! placement, queue trees, quotas, limits, QoS, accounts, preemption.
 
 use super::cluster::name;
 use super::draw::Draw;
@@ -139,7 +139,7 @@ fn amounts(draw: &mut Draw) -> Amounts {
     amounts
 }
 
-/// The same without bounds.
+/// The same policy without bounds.
 pub fn unbounded(policy: &Policy) -> Policy {
     let mut policy = policy.clone();
     for queue in &mut policy.queues {

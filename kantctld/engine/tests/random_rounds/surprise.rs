@@ -1,5 +1,5 @@
-//! What nobody planned: nodes go down, jobs are cancelled or fail to launch, operators book nodes
-//! and change the policy. Never the end of a job; `world` ends them.
+//! Unplanned events: nodes go down, jobs are cancelled or fail to launch, operators book nodes and
+//! change the policy. Jobs are ended in `world`.
 
 use super::world::World;
 use super::{cluster, policies};
@@ -13,7 +13,7 @@ use engine::{RunningJob, Unusable, WaitingJob};
 use std::sync::Arc;
 
 impl World {
-    /// Something happens that nobody planned.
+    /// One unplanned event.
     pub fn surprise(&mut self) {
         match self.draw.below(12) {
             0 | 1 => {
@@ -44,7 +44,7 @@ impl World {
                 }
             }
             7 => {
-                // A job that does not get off the ground.
+                // A job fails to launch.
                 let keys: Vec<JobKey> = self.real.keys().copied().collect();
                 if !keys.is_empty() {
                     self.fail_to_launch(keys);
@@ -61,7 +61,7 @@ impl World {
         }
     }
 
-    /// Some of those that run say that their work so far is saved.
+    /// Some of the running jobs save a checkpoint.
     pub fn save(&mut self) {
         let Some(mut draw) = self.saver.clone() else { return };
         let saved = self.snapshot.all_running().filter(|_| draw.once_in(4));
@@ -113,7 +113,8 @@ impl World {
         held.into_iter().for_each(|job| self.snapshot.set_waiting(job));
     }
 
-    /// Queues that share fairly go on to, with weights of this history.
+    /// Sets a policy. If the history uses fair sharing, the policy does too, with the history's
+    /// weights.
     pub fn set_policy(&mut self, mut policy: Policy) {
         if let Some(seed) = self.fair {
             policy.fair_sharing = true;
@@ -151,7 +152,7 @@ impl World {
         self.snapshot.set_reservations(self.bookings.clone());
     }
 
-    /// Bookings that are over are forgotten.
+    /// Removes bookings that have ended.
     pub fn tidy(&mut self) {
         let before = self.bookings.len();
         self.bookings.retain(|booking| booking.to > self.now);
@@ -160,7 +161,7 @@ impl World {
         }
     }
 
-    /// All nodes are up.
+    /// Brings all nodes up.
     pub fn mend(&mut self) {
         for node in &mut self.nodes {
             if node.unusable.take().is_some() {

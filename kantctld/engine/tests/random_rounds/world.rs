@@ -1,5 +1,6 @@
-//! A little history: rounds are judged and enacted, time passes, jobs come and end, nodes and
-//! bookings come and go. Never asks the engine whether it did right; the judge and the tests do.
+//! A short history: rounds are judged and enacted, time passes, jobs arrive and end, nodes and
+//! bookings appear and disappear. Whether the engine is right is decided by the judge and the
+//! tests.
 
 use super::draw::Draw;
 use super::{cluster, jobs, policies};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 pub const START: Time = Time(1_700_000_000_000);
 
-/// A running job, and how it will go on.
+/// A running job, and when it will end.
 #[derive(Debug, Clone)]
 pub struct Real {
     pub job: WaitingJob,
@@ -33,7 +34,7 @@ pub struct World {
     pub now: Time,
     pub snapshot: Snapshot,
     pub policy: Policy,
-    /// Do queues share fairly? Of this number follow their weights.
+    /// Set under fair sharing: the number from which the queues' weights follow.
     pub fair: Option<u32>,
     pub nodes: Vec<NodeSnapshot>,
     pub bookings: Vec<Reservation>,
@@ -44,26 +45,26 @@ pub struct World {
     pub starts: u32,
     /// By reason: priority, reclaim, head timeout.
     pub preempts: [u32; 3],
-    /// Of those, so many for the components of a job.
+    /// How many of them were for components of a job.
     pub for_sets: u32,
-    /// Jobs that gave some of their nodes up, and those that do, until when.
+    /// The number of jobs that gave up nodes, and those that are giving them up, until when.
     pub shrunk: u32,
     pub shrinking: BTreeMap<JobKey, Time>,
-    /// Do some jobs take more while they run? Those that were given more, and the nodes that jobs
-    /// gave up.
+    /// Whether some jobs grow while they run, how many did, and the nodes that jobs gave up.
     pub grows: bool,
     pub grown: u32,
     pub had: BTreeMap<JobKey, BTreeSet<NodeName>>,
-    /// Running jobs save their work, by draws of their own, so that all else stays by chance as it
-    /// is; and how often they did.
+    /// Draws for checkpoints of running jobs, apart from the other draws so that those do not
+    /// change; and how many were saved.
     pub saver: Option<Draw>,
     pub saves: u32,
     pub saved_moves: u32,
-    /// Are GPUs cut (MIG)? Half of those who would name a kind name that of MIG devices.
+    /// Whether GPUs are cut (MIG). Then half of the jobs that would name a kind name that of MIG
+    /// devices.
     pub is_cut: bool,
-    /// Is there a rare kind of GPU, which those name who would name the other?
+    /// Whether there is a rare kind of GPU, which jobs name in place of the other.
     pub has_third: bool,
-    /// Jobs that moved, and when lately.
+    /// The number of moves, and the times of recent ones.
     pub moves: u32,
     pub moved_at: Vec<Time>,
 }
@@ -78,7 +79,7 @@ impl World {
         let mut snapshot = Snapshot::default();
         snapshot.set_policy(Arc::new(policy.clone()));
         nodes.iter().for_each(|node| snapshot.set_node(node));
-        // Some go through their line in small steps.
+        // Some search their line in small steps.
         if draw.once_in(4) {
             snapshot.set_trials_max(draw.within(1, 5));
         }
@@ -128,7 +129,7 @@ impl World {
         self
     }
 
-    /// The same with jobs that save their work.
+    /// The same with jobs that save checkpoints.
     pub fn saving(mut self, seed: u64) -> Self {
         self.saver = Some(Draw::new(seed + 1_000_000));
         self
@@ -149,7 +150,7 @@ impl World {
                 let names_one = job.request.gpu_kind.as_ref().is_some_and(|kind| kind.0 == "a100");
                 let has_choice = !job.request.gpu_kinds_or.is_empty();
                 if self.is_cut && has_choice && !names_one {
-                    // Whole ones or MIG devices.
+                    // Whole GPUs or MIG devices.
                     Arc::make_mut(&mut job.request).gpu_kinds_or =
                         vec![GpuKind(cluster::MIG.to_owned())];
                 }
@@ -167,10 +168,10 @@ impl World {
         }
     }
 
-    /// A round, judged and enacted. Says how many decisions it took.
+    /// Runs a round, judges it and enacts it.
     ///
     /// # Errors
-    /// What the judge says.
+    /// The faults that the judge found.
     pub fn round(&mut self) -> Result<Round, String> {
         self.rounds += 1;
         self.snapshot.settle(self.now);
@@ -196,7 +197,7 @@ impl World {
         Ok(round)
     }
 
-    /// When one history is replayed, what went wrong is shown in full.
+    /// Prints a faulty round in full when a single history is replayed.
     pub fn show(&self, round: &Round) {
         if std::env::var_os("KANT_SEED").is_some() {
             println!("{}", serde_json::to_string(&self.snapshot).unwrap_or_default());
@@ -204,7 +205,7 @@ impl World {
         }
     }
 
-    /// The judge is awake: a start that is spoilt is found.
+    /// Checks that the judge notices a start that is made wrong.
     fn a_spoilt_round_is_noticed(&mut self, round: &Round) -> Result<(), String> {
         let mut spoilt = round.clone();
         let Some(Decision::Start { key, allocation, .. }) = spoilt.decisions.last_mut() else {
@@ -212,7 +213,7 @@ impl World {
         };
         let key = *key;
         let mut shares: Vec<Share> = allocation.clone().into();
-        // An elastic job may well have one more, and does not where that is another queue's.
+        // An elastic job may have one more; it has not if another queue is entitled to it.
         let all = self.snapshot.waiting(key).map_or(Tasks(1), |job| job.request.tasks);
         match self.draw.below(5) {
             0 => shares[0].tasks += all,
@@ -229,7 +230,7 @@ impl World {
         if found { Ok(()) } else { Err(format!("the judge overlooks {spoilt:?}")) }
     }
 
-    /// A snapshot kept up to date decides as one made anew.
+    /// Checks that a snapshot kept up to date decides like one made from scratch.
     fn is_the_same_when_read_again(&self, round: &Round) -> Result<(), String> {
         let text = serde_json::to_string(&self.snapshot).map_err(|error| error.to_string())?;
         let read: Snapshot = serde_json::from_str(&text).map_err(|error| error.to_string())?;
@@ -315,7 +316,7 @@ impl World {
         }
     }
 
-    /// A running job is as this says, and could still be moved.
+    /// Registers how a running job would wait again if it were moved.
     pub fn set_again(&mut self, running: RunningJob) {
         let (key, attempt) = (running.key, Attempt(running.attempt.0 + 1));
         let again = WaitingJob { attempt, ..self.real[&key].job.clone() };
@@ -363,7 +364,7 @@ impl World {
         self.real.insert(key, Real { job, ends_at });
     }
 
-    /// Time passes; jobs whose time is up are over, or wait again.
+    /// Advances the time. Jobs that have reached their end are done, or wait again.
     pub fn pass(&mut self, until: Time) {
         self.now = until.max(self.now);
         let over: Vec<JobKey> = self
@@ -405,7 +406,7 @@ impl World {
         }
     }
 
-    /// When something is next known to happen.
+    /// The time of the next known event.
     pub fn next_event(&self) -> Option<Time> {
         let ends = self.real.values().map(|real| real.ends_at);
         let gates = self.snapshot.all_waiting().filter(|job| !job.held);

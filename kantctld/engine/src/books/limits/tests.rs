@@ -1,4 +1,4 @@
-//! Limits of everybody they can be set for. Never quotas.
+//! Tests of the limits of each kind of holder.
 
 use crate::books::tests::{books, claim, isolated, queue, run};
 use crate::books::{Books, Claim};
@@ -23,7 +23,7 @@ fn name(text: &str) -> QueueName {
     QueueName::new(text).unwrap()
 }
 
-/// A job with so many GPUs.
+/// A job with this number of GPUs.
 fn job(books: &mut Books, queue: &str, user: u32, gpus: u32) -> Claim {
     let mut claim = Claim::new(books.party(&name(queue), Uid(user), None, None));
     claim.add_gpus(None, GpuMilli::WHOLE.times(gpus));

@@ -1,8 +1,8 @@
-//! The bounds that no idle resource moves: the quota of an isolated queue, and how far a queue may
-//! go by borrowing. Never looks at what others leave.
+//! The hard bounds of quotas, which idle resources do not raise: the quota of an isolated queue,
+//! and the most that a queue may borrow.
 //!
-//! Source: Kant (arXiv 2510.01256), section 3.2.1, isolation; KAI Scheduler, "Scheduling Queues":
-//! a limit holds for the queue and all above it.
+//! Source: Kant (arXiv 2510.01256), section 3.2.1, isolation; KAI Scheduler, "Scheduling Queues": a
+//! limit holds for the queue and its ancestors.
 //! Reads: quotas and what queues have. Knobs: `quota` of a queue: mode, amounts, at_most.
 //!
 //! Example, two nodes of 8 GPUs. Queue `a` has a quota of 4 and may go to 6. Job 1 runs there with
@@ -14,8 +14,8 @@ use super::QuotaBook;
 use common::reason::QuotaBound;
 
 impl QuotaBook {
-    /// The first queue whose isolated quota or `at_most` the job would exceed; before all, one that
-    /// it would exceed alone: nothing that ends helps it.
+    /// The first queue whose isolated quota or `at_most` the job would exceed. A bound that the job
+    /// alone exceeds comes first, as no job's end helps it.
     pub(super) fn hard_bound(
         &self,
         path: &[QueueIndex],

@@ -1,4 +1,4 @@
-//! Quotas of trees of queues. Never limits.
+//! Tests of quotas in trees of queues.
 
 use super::Standing::{self, Borrowing, WithinQuota};
 use crate::books::Books;
@@ -8,7 +8,7 @@ use common::policy::{Amounts, Quota};
 use common::reason::{Counted, QuotaBound, WaitReason, What};
 use common::unit::{Bytes, Cpus};
 
-/// The standing, or the queue, whether it is isolated, and limit, used and asked in whole GPUs.
+/// The standing, or the refusing queue, whether it is isolated, and limit, used and asked in GPUs.
 type Answer<'a> = Result<Standing, (&'a str, bool, [u64; 3])>;
 
 fn ask(books: &mut Books, queue: &str, of: Option<&str>, gpus: u32, expected: Answer<'_>) {

@@ -1,11 +1,11 @@
-//! Who may take GPUs back from whom. Never on which nodes.
+//! Tests of which queue may reclaim GPUs from which.
 
 use crate::books::Books;
 use crate::books::tests::{any, books, claim, isolated, of_kinds, queue, run, shared};
 use common::policy::{Amounts, Quota};
 use common::unit::Cpus;
 
-/// May a job of the first queue have a job with so many GPUs of the second make way?
+/// Whether a job of the first queue may preempt one of the second, each with this number of GPUs.
 fn may(books: &mut Books, claimant: (&str, u32), victim: (&str, u32)) -> bool {
     let claimant = claim(books, claimant.0, None, claimant.1);
     let victim = claim(books, victim.0, None, victim.1);

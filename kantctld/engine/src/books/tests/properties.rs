@@ -1,5 +1,5 @@
-//! What holds of the books of any policy and any jobs. Never asks the books to judge themselves:
-//! all is counted again.
+//! Property tests of the books, for any policy and any jobs. The expected values are counted here
+//! again, without the books.
 
 use super::*;
 use common::policy::Limits;
@@ -32,7 +32,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     })
 }
 
-/// Any tree of six queues, each below one of those before it.
+/// Any tree of six queues, each at the top or below an earlier one.
 fn queues() -> impl Strategy<Value = Vec<Queue>> {
     let one =
         (0..=255_u8, proptest::bool::ANY, amounts(), amounts(), [limits(), limits(), limits()]);
@@ -160,7 +160,8 @@ proptest! {
     }
 }
 
-/// Counts everything again, without the books: are a limit and a hard quota broken?
+/// Counts everything again, without the books. Returns whether a limit and whether a hard quota is
+/// exceeded.
 fn broken(queues: &[Queue], running: &[Job], job: &Job) -> (bool, bool) {
     let position = |name: &QueueName| queues.iter().position(|queue| queue.name == *name);
     let path = |job: &Job| {

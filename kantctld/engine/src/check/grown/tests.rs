@@ -1,4 +1,4 @@
-//! What the judge says of jobs that grow, one fault at a time.
+//! Tests of the judge on jobs that grow, one fault at a time.
 
 use crate::Decision;
 use crate::check::{check, check_decisions};
@@ -162,7 +162,7 @@ fn what_a_job_grows_by_counts_for_limits_but_as_no_job() {
     assert!(says.contains("is more than the limits"), "{says}");
 }
 
-/// What is said of a round in which job 9 grows onto b and job 1 waits for this reason.
+/// The judge's report on a round in which job 9 grows onto b and job 1 waits for this reason.
 fn beside(
     change: impl Fn(&mut WaitingJob),
     reason: WaitReason,

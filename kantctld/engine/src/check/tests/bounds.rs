@@ -1,4 +1,4 @@
-//! Bounds and bookings.
+//! Tests of the judge on bounds and bookings.
 
 use super::*;
 use crate::testing::{booking, queue};

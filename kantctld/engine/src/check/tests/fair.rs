@@ -1,5 +1,5 @@
-//! Where queues share fairly: who may be made to yield, and who may start. Every fault is one of a
-//! round that would be right without it.
+//! Tests of the judge under fair sharing: preemptions and starts. Each case is a correct round with
+//! one fault.
 
 use super::Judge;
 use crate::check::check_decisions;
@@ -13,14 +13,14 @@ use common::resource::Request;
 use common::time::Span;
 use common::unit::Cpus;
 
-/// As many nodes of 8 GPUs as there are names, and queues that share them.
+/// Nodes of 8 GPUs with these names, and queues that share them.
 fn fair(nodes: &[&str], queues: Vec<Queue>) -> World {
     let mut world = World::new(nodes.iter().map(|node| gpu_node(node, 8)).collect(), queues);
     change_policy(&mut world.snapshot, |policy| policy.fair_sharing = true);
     world
 }
 
-/// These jobs run: number, queue, GPUs.
+/// Runs these jobs: number, queue, GPUs.
 fn with_running(mut world: World, jobs: &[(u32, &str, u32)]) -> World {
     for (job, queue, gpus) in jobs {
         world.submit(of(*job, gpu_request(*gpus), queue, "low"));
@@ -37,7 +37,7 @@ fn borrowed(change: impl Fn(&mut Queue)) -> World {
     with_running(fair(&["a", "b"], queues), &[(1, "b", 8), (2, "b", 8)])
 }
 
-/// What the judge says when these yield to job 3.
+/// The judge's report when these jobs are preempted for job 3.
 fn judged(world: &World, victims: &[u32]) -> String {
     let decisions: Vec<Decision> = victims
         .iter()
@@ -112,7 +112,7 @@ fn nor_from_its_own_queue_nor_from_one_that_yields_to_nobody() {
     assert_eq!(judged(&world, &[2]), "job 2 yields though it is not preemptible");
 }
 
-/// Both queues are preemptible and owed so much.
+/// Both queues are preemptible and have these quotas.
 fn quotas(a: u32, b: u32) -> World {
     let mut queues = vec![owed("a", a), owed("b", b)];
     queues.iter_mut().for_each(|queue| queue.preemption.preemptible = true);
@@ -144,7 +144,7 @@ fn who_asks_for_no_gpus_takes_none() {
     let mut world = borrowed(|_| ());
     world.submit(third(request(1, 1)));
     assert_eq!(judged(&world, &[2]), "job 2 yields what is its queue's by right");
-    // But for what a quota names, a CPU.
+    // Unless a quota names the CPU that it asks for.
     change_policy(&mut world.snapshot, |policy| {
         policy.queues.iter_mut().for_each(|queue| queue.quota.amounts.cpus = Some(Cpus(1)));
     });

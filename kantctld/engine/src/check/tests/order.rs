@@ -1,4 +1,4 @@
-//! Order, promises, and that nobody is forgotten.
+//! Tests of the judge on order and promises, and that each waiting job has a reason.
 
 use super::*;
 use common::policy::Behind;
@@ -16,7 +16,7 @@ fn no_room() -> WaitReason {
     WaitReason::Resources { need, nodes_free: Nodes(0), nearest: None, expected_at: None }
 }
 
-/// A round that starts job 2 and tells job 1 this.
+/// A round that starts job 2 and leaves job 1 waiting for this reason.
 fn passed(reason: WaitReason) -> Round {
     let mut round =
         Round { decisions: vec![start(2, vec![share("a", 2, "0-1")])], ..Round::default() };
@@ -54,7 +54,7 @@ fn everybody_starts_or_is_told_why_not() {
     assert_eq!(all_faults(&snapshot, &round), "");
 }
 
-/// A promise at this time.
+/// A promise for this time.
 fn promise(at: Time) -> BTreeMap<JobKey, crate::Promise> {
     let text = format!("{{\"at\":{},\"nodes\":[\"a\"]}}", at.0);
     BTreeMap::from([(key(1), serde_json::from_str(&text).unwrap())])

@@ -1,4 +1,4 @@
-//! Who may be made to yield.
+//! Tests of the judge on preemption.
 
 use super::*;
 use crate::RunningJob;
@@ -7,7 +7,8 @@ use common::policy::VictimMode;
 use common::queue::Queue;
 use common::time::Span;
 
-/// Job 9 runs on a with all CPUs since the beginning, nice and preemptible; job 1 may ask.
+/// Job 9 runs on a with all CPUs since time 0, with a nice value and preemptible; job 1 may
+/// preempt.
 fn snapshot_with(change: impl Fn(&mut RunningJob), queue: impl Fn(&mut Queue)) -> Snapshot {
     let mut snapshot = cluster();
     run(&mut snapshot, 9, share("a", 4, "0-3"), None);
@@ -88,7 +89,7 @@ fn a_head_takes_from_those_who_passed_it_after_its_time() {
         let snapshot = snapshot_with(change, timeout(seconds));
         faults(&snapshot, &[preempt(PreemptReason::HeadTimeout)])
     };
-    // Job 1 waits since second 1, and it is second 1000.
+    // Job 1 has waited since second 1, and it is second 1000.
     let after = |job: &mut RunningJob| job.started_at = Time(2_000);
     assert_eq!(judged(&after, 999), "");
     let early = judged(&after, 1_000);
@@ -96,7 +97,7 @@ fn a_head_takes_from_those_who_passed_it_after_its_time() {
     assert_eq!(judged(&|_| (), 999), "job 9 yields to a head that it did not pass");
 }
 
-/// Job 9 runs on a and b with all CPUs, and is content with one of them; job 1 may ask.
+/// Job 9 runs on a and b with all CPUs, and can run on with one of them; job 1 may preempt.
 fn elastic(change: impl Fn(&mut RunningJob), queue: impl Fn(&mut Queue)) -> Snapshot {
     let both = vec![share("a", 4, "0-3"), share("b", 4, "0-3")];
     let change = |job: &mut RunningJob| {

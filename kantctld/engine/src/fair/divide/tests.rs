@@ -1,4 +1,4 @@
-//! The example, and what holds of any division. Never a tree.
+//! The example of the head, and property tests of any division.
 
 use super::*;
 use proptest::prelude::*;
@@ -76,7 +76,7 @@ proptest! {
         let mut heavier = shares;
         heavier[0].weight += f64::from(more);
         let (after, _) = divide(total * GPU, 0.0, GPU, &heavier);
-        // Cutting to whole units may move the odd one.
+        // Rounding to whole units may move one unit.
         prop_assert!(after[0] + GPU > before[0], "{:?} {:?}", before, after);
     }
 }

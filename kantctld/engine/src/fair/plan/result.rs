@@ -3,31 +3,30 @@
 use super::{Account, Act, Excess, JobAt, NodeAt, TaskAt};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a round decides.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// What becomes of tasks; of those that are not named nothing does.
+    /// What is done with each task; the other tasks stay as they are.
     pub acts: BTreeMap<TaskAt, Act>,
     /// Why jobs with waiting tasks were not placed when free room was handed out.
     pub refused: BTreeMap<JobAt, Option<Excess>>,
-    /// Jobs that start or are promised a place, in the order in which that was decided.
+    /// Jobs that start or get a place reserved, in the order of these decisions.
     pub turns: Vec<JobAt>,
-    /// Who had to leave for others, in the order in which the reasons for it hold: each is looked
-    /// at as if those before it were gone.
+    /// The tasks that have to leave for others, in the order in which the reasons hold: each reason
+    /// assumes that those before it are gone.
     pub gone: Vec<TaskAt>,
-    /// Jobs for which nobody can yield, or nobody was found before the searches ran out.
+    /// Jobs for which no victims make room, or none were found before the searches ran out.
     pub in_vain: BTreeSet<JobAt>,
-    /// Did the searches run out before all had their turn that had none in earlier rounds? Then
-    /// the next round is to know who had ([`super::world::Job::was_tried`]).
+    /// Whether the searches ran out before every job that no earlier round had tried had its turn.
+    /// Then the next round must know which jobs had theirs ([`super::world::Job::was_tried`]).
     pub is_unfinished: bool,
-    /// Did they run out at all?
+    /// Whether the searches ran out at all.
     pub ran_out: bool,
-    /// Would jobs have had to be asked that the world does not name? Then nothing of it holds.
+    /// Whether the plan needed a running job that the world does not name. Then the plan is void.
     pub is_short: bool,
-    /// Where every task that runs or starts is, and on which devices.
+    /// The node and devices of every task that runs or starts.
     pub seated: BTreeMap<TaskAt, (NodeAt, Vec<usize>)>,
-    /// What every queue has, with what this round decides.
+    /// The account of every queue after this round's decisions.
     pub accounts: Vec<Account>,
-    /// How often two queues were compared to hand out free room: what that cost.
+    /// How many times two queues were compared to hand out free room: a measure of the cost.
     pub compared: u64,
 }

@@ -1,4 +1,5 @@
-//! How far the searches of a round reach. Never which victims are right: the cases say that.
+//! Tests of how far the searches of a round reach. The choice of victims is tested by the KAI
+//! cases.
 
 use super::*;
 use crate::fair::runtime::Protection;
@@ -21,7 +22,7 @@ pub(in crate::fair) fn queue(name: &str) -> Terms {
     }
 }
 
-/// A job of so many GPUs on each of these nodes or, if there are none, on any one.
+/// A job with this number of GPUs on each of these nodes or, if there are none, on any one.
 fn add(world: &mut World, queue: usize, gpus: u32, on: &[usize], is_preemptible: bool) -> JobAt {
     let places: Vec<Option<NodeAt>> =
         if on.is_empty() { vec![None] } else { on.iter().map(|at| Some(NodeAt(*at))).collect() };
@@ -73,8 +74,9 @@ pub(in crate::fair) fn push(
     at
 }
 
-/// On 40 nodes of 8 GPUs jobs of queue b, which borrows, hold 4 on each of so many, and 4 beside
-/// them yield to nobody: who asks for 8 on one node never has room.
+/// Forty nodes of 8 GPUs, in groups of `nodes_each`. On each group, a job of queue b, which
+/// borrows, holds 4 GPUs per node, and a job that is not preemptible holds the other 4. A job that
+/// asks for 8 GPUs on one node never has room.
 fn world(nodes_each: usize, trials_max: u32) -> World {
     let node = |at: usize| Node {
         name: format!("n{at:02}"),
@@ -106,7 +108,7 @@ fn has_room(world: &World, job: JobAt) -> Plan {
 
 #[test]
 fn it_is_proved_that_nobody_makes_room_where_victims_are_on_two_nodes_as_well() {
-    // Sixty searches for the first, were all of them made.
+    // The first job would need sixty searches if all were made.
     let mut world = world(2, 30);
     add(&mut world, 0, 8, &[], true);
     let small = add(&mut world, 0, 1, &[], true);
@@ -138,8 +140,8 @@ fn who_is_behind_those_that_use_up_all_searches_has_its_turn_in_a_later_round() 
     assert!(!has_room(&world, small).is_unfinished, "all had their turn");
 }
 
-/// On one node of 6 GPUs each of queues a, the older, and b holds 3; c has a quota of 2: each of
-/// the three is due 2.
+/// On one node of 6 GPUs, queue a, the older, and b hold 3 each; c has a quota of 2: the fair share
+/// of each is 2.
 fn two_over_their_due() -> World {
     let node =
         Node { name: "n".to_owned(), gpus: 6, cpu_milli: 1000, tasks_max: 100, ..Node::default() };
@@ -153,7 +155,7 @@ fn two_over_their_due() -> World {
     world
 }
 
-/// What each of these queues holds when others have yielded to a job of queue c.
+/// What each of these queues holds after others were preempted for a job of queue c.
 fn left_after(world: &World, queues: [usize; 2]) -> [i64; 2] {
     let plan = plan(world, &[Step::Allocate, Step::Reclaim]);
     assert!(!plan.gone.is_empty(), "{:?}", plan.in_vain);
@@ -173,7 +175,7 @@ fn a_gang_takes_one_from_each_of_two_queues_that_hold_one_more_than_their_due() 
 }
 
 proptest! {
-    /// Where queues are of one priority and every job holds one GPU. Priority goes before shares.
+    /// All queues have one priority and every job holds one GPU, as priority goes before shares.
     #[test]
     fn no_queue_ends_below_its_due_while_another_keeps_more_than_its_due(
         quotas in prop::collection::vec(0..4i64, 4),
@@ -240,8 +242,8 @@ fn queues_are_compared_on_the_way_to_a_job_and_not_all_of_them_for_each() {
         let world = deep(levels);
         let plan = plan(&world, &[Step::Allocate]);
         assert_eq!(plan.turns.len(), world.jobs.len().min(320), "of 40 nodes of 8 GPUs");
-        // To begin with each queue once; then those beside its queue and above, when a job starts
-        // and when nothing more is left of it.
+        // Each queue once at the start; then its siblings and ancestors, when a job starts and when
+        // no more of it is left.
         let once = world.queues.terms.len();
         let most = once + 2 * world.jobs.len() * 3 * levels as usize;
         assert!(plan.compared <= most as u64, "{} comparisons, {most} at most", plan.compared);

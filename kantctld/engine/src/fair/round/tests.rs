@@ -1,4 +1,4 @@
-//! Small clusters whose queues share fairly, over time. Never more than one thing at a time.
+//! Small clusters under fair sharing, over time. Each test is about one thing.
 
 mod claims;
 mod counted;
@@ -26,7 +26,7 @@ fn fair(queues: Vec<Queue>) -> World {
     world
 }
 
-/// Jobs 1 and 2 of queue b hold everything.
+/// Jobs 1 and 2 of queue b hold both nodes.
 fn borrowed(mut world: World) -> World {
     for job in [1, 2] {
         world.at(u64::from(job)).submit(of(job, gpu_request(8), "b", "low"));
@@ -105,7 +105,7 @@ fn two_queues_that_both_want_everything_come_to_rest() {
     assert_eq!(queues.iter().filter(|queue| *queue == "a").count(), 1, "{queues:?}");
 }
 
-/// Numbers that look drawn; the same for the same seed.
+/// Pseudo-random numbers, the same for the same seed.
 struct Draw(u64);
 
 impl Draw {
@@ -116,7 +116,7 @@ impl Draw {
     }
 }
 
-/// Up to three queues at the top and three below one of them, with quotas and weights.
+/// Up to three top-level queues and three below one of them, with quotas and weights.
 fn any_queues(draw: &mut Draw) -> Vec<Queue> {
     let mut queues: Vec<Queue> = Vec::new();
     for (at, name) in ["a", "b", "c", "d", "e", "f"].into_iter().enumerate() {
@@ -145,7 +145,7 @@ fn where_nobody_comes_and_nobody_ends_nothing_starts_or_yields_after_a_while() {
             world.at(u64::from(job)).submit(of(job, gpu_request(gpus), name, "low"));
             yielded += world.round().iter().filter(|told| told.contains("for")).count();
         }
-        // Each round half an hour later: nobody stays safe. Who yields is gone at once.
+        // Each round is half an hour later, so no job stays protected. Victims are gone at once.
         let mut still = 0;
         for round in 1..=60 {
             let ending: Vec<_> = world.snapshot.ending.keys().map(|key| key.job.0).collect();

@@ -1,4 +1,4 @@
-//! What is said about queues of two nodes of 8 GPUs. Never changes anything.
+//! Tests of the standing of queues on two nodes of 8 GPUs.
 
 use super::*;
 use crate::preempt::tests::{World, of, queue};
@@ -11,12 +11,12 @@ fn world(queues: Vec<Queue>, is_fair: bool) -> World {
     world
 }
 
-/// Its jobs may be made to yield.
+/// A queue with this quota, of preemptible jobs.
 fn owed(name: &str, gpus: u32) -> Queue {
     Queue { quota: crate::preempt::tests::owed(name, gpus).quota, ..queue(name) }
 }
 
-/// GPUs of each queue: owed, held, waited for, due, lent; and from whom it borrows.
+/// GPUs of each queue: guaranteed, held, waited for, fair share, lent; and its lenders.
 fn gpus(world: &World) -> Vec<String> {
     let all = standings(&world.snapshot, world.minute(100));
     let said = |view: &ShareView| {
@@ -47,8 +47,8 @@ fn shares_are_those_that_a_round_goes_by() {
     world.submit(of(1, gpu_request(8), "a", "low")).submit(of(2, gpu_request(4), "c", "low"));
     assert_eq!(world.round().len(), 2);
     world.submit(of(3, gpu_request(8), "b", "low"));
-    // Owed are 6 of what a holds and 6 of what b waits for; of 4 that nobody is owed a has 2, and
-    // of the other 2 (one each) b and c.
+    // Guaranteed are 6 of what a holds and 6 of what b waits for; of the 4 that no quota guarantees
+    // a has 2, and of the other 2 b and c one each.
     assert_eq!(gpus(&world), ["a 6 8 0 8 0 rest:2", "b 6 0 8 7 2", "c 0 4 0 1 0 rest:2 b:2"]);
 }
 

@@ -1,4 +1,4 @@
-//! The example, and what holds on any tree. Never a node.
+//! The example of the head, and property tests of any tree.
 
 use super::*;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn a_cycle_and_a_queue_above_that_is_not_there_make_tops() {
     assert_eq!(tree.below(None), [QueueAt(0), QueueAt(1), QueueAt(2)]);
 }
 
-/// Trees in which no family is owed more than the queue above it.
+/// Trees in which the quotas of siblings never exceed that of their parent.
 fn any_tree() -> impl Strategy<Value = (Vec<Terms>, Vec<i64>)> {
     let one = (0..4usize, 0..8i64, 0..4u32, 0..20i64, 0..2i64);
     proptest::collection::vec(one, 2..12).prop_map(|all| {
@@ -67,7 +67,7 @@ fn any_tree() -> impl Strategy<Value = (Vec<Terms>, Vec<i64>)> {
     })
 }
 
-/// Worked out: only queues without others below them ask. `k`: how strongly past use counts.
+/// The shared-out tree, where only leaf queues ask. `k`: how strongly past use counts.
 fn shared_out(
     terms: Vec<Terms>,
     (requests, used): (&[i64], &[f64]),
@@ -108,7 +108,7 @@ proptest! {
                 let family = tree.below(above);
                 let wanted: i64 = family.iter().map(|at| wants(&tree, *at)).sum();
                 let given: i64 = family.iter().map(|at| tree.accounts[at.0].fair.gpu_milli).sum();
-                // With k below all weights over past use nobody's part is nothing.
+                // With k smaller than all weights over past use, every queue keeps a part.
                 let is_all = given == there.min(wanted);
                 prop_assert!(is_all || k > 0.0, "{above:?}: {given} of {there}, {wanted} wanted");
                 prop_assert!(given <= there.min(wanted), "{above:?}: {given} of {there}");
@@ -129,7 +129,7 @@ proptest! {
         heavier[whom].weight = heavier[whom].weight.map(|weight| weight + f64::from(more));
         let after = shared_out(heavier, (&requests, &[]), total, 0.0);
         let due = |tree: &Tree| tree.accounts[whom].fair.gpu_milli;
-        // Cutting to whole units may move the odd one.
+        // Rounding to whole units may move one unit.
         prop_assert!(due(&after) + 1000 > due(&before), "{} {}", due(&before), due(&after));
     }
 

@@ -1,5 +1,5 @@
-//! Random histories: nobody yields in vain, and everything comes to rest. Never checks a place;
-//! the judge does.
+//! Random histories: no job is preempted without need, and preemptions end. Places are checked by
+//! the judge.
 
 use super::{World, high, low, of, owed, queue};
 use crate::Decision;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One job: GPUs, queue, QoS, minutes.
 type Ask = (u32, bool, bool, u64);
 
-/// Two queues that are owed so many GPUs each.
+/// Two queues with these quotas of GPUs.
 fn queues(owes: [u32; 2], behind: Behind, order: Order) -> Vec<Queue> {
     let mut first = Queue { quota: owed("q", owes[0]).quota, behind, order, ..queue("q") };
     first.backfill.head_timeout = Some(Span::from_minutes(10));
@@ -34,8 +34,8 @@ fn submit(world: &mut World, number: u32, (gpus, is_y, is_high, minutes): Ask) {
     world.submit(job);
 }
 
-/// Lets victims go in some order, one a round, until nobody yields; says how many rounds that took
-/// at most.
+/// Ends victims in some order, one per round, until none are left. Fails if that takes too many
+/// rounds.
 fn settle(world: &mut World, minute: &mut u64) -> Result<(), TestCaseError> {
     let mut yielded: BTreeMap<JobKey, u32> = BTreeMap::new();
     for _ in 0..400 {
@@ -113,7 +113,7 @@ proptest! {
         let ending: Vec<JobKey> = world.snapshot.ending.keys().copied().collect();
         prop_assert_eq!(victims, ending.len());
         for spared in &ending {
-            // Were this one to stay, it would not start.
+            // If this one stayed, the job would not start.
             let mut fewer = world.snapshot.clone();
             ending.iter().filter(|key| *key != spared).for_each(|key| fewer.remove_job(*key));
             fewer.settle(world.now);

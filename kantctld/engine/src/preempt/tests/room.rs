@@ -1,4 +1,4 @@
-//! What is kept for a job until those are gone who yield to it. Never who they are.
+//! Tests of the room reserved for a job until its victims are gone.
 
 use super::{World, high, isolated, low, of, on_nodes, owed, queue, with_request};
 use crate::snapshot::WaitingJob;
@@ -22,7 +22,7 @@ fn it_starts_when_the_last_one_is_gone_and_small_jobs_do_not_take_what_comes_fre
     world.at(5).submit(high(9, 6));
     assert_eq!(world.round(), ["4 for 9", "3 for 9", "2 for 9"]);
     assert_eq!(world.reason(9), "3 jobs are making room for it, including 4");
-    // Small ones are hungry, one of them short.
+    // Small jobs compete for it, one of them short.
     world.at(6).submit(WaitingJob { time_limit: Some(Span::from_minutes(1)), ..low(10, 1) });
     world.submit(low(11, 2));
     assert_eq!(world.round(), [""; 0], "nobody is asked twice, nothing is free");
@@ -53,7 +53,7 @@ fn what_is_kept_for_an_isolated_queue_is_kept_until_its_job_starts() {
     let mut world = World::new(nodes, vec![queue("q"), isolated("iso", 4)]);
     world.submit(low(1, 4));
     assert_eq!(world.round(), ["1 on a"]);
-    // It may go to that node only; the other four GPUs are what its queue is owed.
+    // It may only go to that node; the other four GPUs are its queue's quota.
     let mut request = gpu_request(4);
     request.only_nodes.push(common::id::NodeName::new("a").unwrap());
     world.at(5).submit(of(2, request, "iso", "low"));
@@ -192,8 +192,8 @@ fn nobody_before_it_is_delayed() {
     world.submit(WaitingJob { preemptible: Some(false), time_limit: hour, ..low(1, 8) });
     world.submit(WaitingJob { time_limit: hour, ..low(2, 8) });
     world.round();
-    // The first asks for both nodes in an hour; nothing helps it sooner. The second would take
-    // one of them for two hours.
+    // The first asks for both nodes in an hour; nothing helps it sooner. The second would take one
+    // of them for two hours.
     world.at(5).submit(with_request(high(3, 8), on_nodes(2, 8)));
     world.at(6).submit(high(4, 8));
     assert_eq!(world.round(), [""; 0]);
@@ -222,7 +222,7 @@ fn in_a_strict_queue_the_first_job_never_waits_for_itself() {
     let firm = WaitingJob { preemptible: Some(false), ..low(1, 4) };
     world.submit(firm).submit(low(2, 4));
     world.round();
-    // Job 3 has room when jobs 1 and 2 are gone; others like it are shorter.
+    // Job 3 has room when jobs 1 and 2 are gone; other jobs of its class are shorter.
     world.at(5).submit(high(3, 8));
     let short = |job| WaitingJob { time_limit: Some(Span::from_minutes(5)), ..high(job, 8) };
     world.submit(short(4)).submit(short(5));

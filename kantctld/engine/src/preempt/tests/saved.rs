@@ -1,5 +1,5 @@
-//! Jobs that said that their work is saved: they lose what they did since then, and nothing else is
-//! otherwise with them.
+//! Tests of jobs with a checkpoint: they lose what they did since then, and otherwise behave like
+//! others.
 
 use super::{World, high, low, of, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request, key, share};
@@ -11,7 +11,7 @@ use common::time::{Span, Time};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// Job 1 runs on a since minute 0, job 2 on b since minute 10, and it is minute 30.
+/// Job 1 has run on a since minute 0, job 2 on b since minute 10, and it is minute 30.
 fn world(runtime_min: u64) -> World {
     let mut queue = queue("q");
     queue.preemption.runtime_min = Span::from_minutes(runtime_min);
@@ -70,7 +70,8 @@ fn the_least_run_time_counts_from_the_start_all_the_same() {
     assert_eq!(over.submit(high(3, 8)).round(), ["1 for 3"], "it ran for 30 minutes");
 }
 
-/// Each of jobs 1 and 2 holds half of a node since minute 0, and queue a's job 3 needs a whole one.
+/// Jobs 1 and 2 have each held half of a node since minute 0, and queue a's job 3 needs a whole
+/// one.
 fn crumbled(minute: u64) -> World {
     let nodes = vec![gpu_node("a", 8), gpu_node("b", 8)];
     let mut world = World::new(nodes, vec![queue("a"), queue("b")]);
@@ -114,7 +115,7 @@ fn who_saved_its_work_moves_where_it_would_have_had_too_much_to_lose() {
     assert_eq!(world.round(), ["1 for 3 to a"]);
 }
 
-/// So many jobs of one GPU, or of none, that started and saved their work at times by no rule.
+/// Jobs of one GPU, or of none, with irregular start and checkpoint times.
 fn many(jobs: u32) -> Snapshot {
     let nodes = (0..4).map(|node| gpu_node(&format!("n{node}"), 16)).collect();
     let mut snapshot = crate::testing::with_queues(nodes, vec![queue("q")]);

@@ -1,11 +1,11 @@
-//! Jobs that are content with less give up their last nodes instead of being stopped.
+//! Tests of elastic jobs that give up their last nodes instead of being stopped.
 
 use super::*;
 use crate::testing::gpu_node;
 use common::resource::GpuRequest;
 use common::unit::{Cpus, Tasks};
 
-/// One task of 8 GPUs on each of these nodes, at least so many.
+/// One task of 8 GPUs on each of `most` nodes, with a minimum of `least`.
 fn elastic(job: u32, least: u32, most: u32) -> WaitingJob {
     let request = Request {
         tasks: Tasks(most),

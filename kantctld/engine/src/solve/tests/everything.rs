@@ -1,5 +1,5 @@
-//! Somebody who tries everything: each job that may move on each set of nodes. Knows nothing of how
-//! the search goes about it.
+//! A brute-force search: each movable job on each set of nodes. It shares no code with the real
+//! search.
 
 use super::{House, moves};
 use crate::preempt::tests::on_nodes;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
-/// A job that runs: on which nodes, with how many GPUs on each, and whether it may move.
+/// A running job: its nodes, the GPUs on each, and whether it may move.
 #[derive(Debug, Clone)]
 struct Job {
     on: Vec<usize>,
@@ -53,7 +53,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// All sets of so many nodes.
+/// All sets of this many nodes.
 fn sets(nodes: usize, many: usize) -> Vec<Vec<usize>> {
     match many {
         1 => (0..nodes).map(|at| vec![at]).collect(),
@@ -61,7 +61,7 @@ fn sets(nodes: usize, many: usize) -> Vec<Vec<usize>> {
     }
 }
 
-/// The fewest that have to move; `None`: no moves do.
+/// The fewest jobs that have to move; `None`: no moves make room.
 fn fewest(case: &Case, at: usize, free: &[i64], moved: usize, best: &mut Option<usize>) {
     if best.is_some_and(|best| moved >= best) {
         return;
@@ -85,7 +85,7 @@ fn fewest(case: &Case, at: usize, free: &[i64], moved: usize, best: &mut Option<
     }
 }
 
-/// What counts and the search must agree with.
+/// Checks that bound and search agree with it.
 fn agrees(case: &Case) -> Result<(), TestCaseError> {
     let mut house = House::new(&case.nodes);
     for (number, job) in (1..).zip(&case.jobs) {

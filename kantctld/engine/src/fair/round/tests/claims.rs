@@ -1,4 +1,4 @@
-//! Who may claim what of whom. Never what has room.
+//! Tests of which queue may reclaim what from which.
 
 use super::{borrowed, fair, queue, world};
 use crate::preempt::tests::{World, of, owed};
@@ -26,7 +26,7 @@ fn a_job_without_gpus_takes_none_from_those_who_have_their_share() {
     let mut world = full(vec![queue("a"), queue("b")]);
     world.submit(of(3, request(1, 1), "a", "low"));
     assert_eq!(world.round(), [""; 0], "CPUs are nobody's share");
-    // Nor where a borrows, and b is above what it is due.
+    // Nor where a borrows, and b is above its fair share.
     world.submit(of(4, Request { cpus_per_task: Cpus(16), ..gpu_request(8) }, "a", "low"));
     assert_eq!(world.round(), ["2 for 4"]);
 }
@@ -66,7 +66,7 @@ fn a_job_for_whole_nodes_that_yields_to_nobody_is_within_the_quota() {
     assert!(world.reason(1).contains('4'), "{}", world.reason(1));
 }
 
-/// Tops `lab` and `ops`; `lab-a` below `lab`.
+/// Top-level queues `lab` and `ops`; `lab-a` below `lab`.
 fn departments(change: impl Fn(&mut Queue)) -> World {
     let mut below = queue("lab-a");
     below.parent = Some(queue("lab").name);

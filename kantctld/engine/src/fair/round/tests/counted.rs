@@ -1,4 +1,4 @@
-//! What is counted how: kinds of GPU, arrays, coarse requests, and turns. Never who is due what.
+//! Tests of how requests are counted: kinds of GPU, arrays, coarse requests, and turns.
 
 use super::{fair, owed, queue};
 use crate::preempt::tests::{World, of};
@@ -29,7 +29,7 @@ fn fair_on(nodes: Vec<NodeSnapshot>, queues: Vec<Queue>) -> World {
     world
 }
 
-/// A queue whose jobs yield to nobody, with a quota.
+/// A queue with a quota, of jobs that are not preemptible.
 fn with_quota(quota: Amounts, at_most: Amounts) -> Queue {
     let mut queue = owed("a", 0);
     (queue.quota.amounts, queue.quota.at_most) = (quota, at_most);

@@ -1,4 +1,4 @@
-//! Nodes kept for later for the first of a queue. Never more than a handful of jobs at a time.
+//! Tests of nodes reserved for a future time for the first job of a queue.
 
 use super::{World, fair, queue};
 use crate::preempt::tests::{of, on_nodes};
@@ -6,7 +6,7 @@ use crate::snapshot::WaitingJob;
 use crate::testing::{gpu_request, key};
 use common::time::Span;
 
-/// A job of so many GPUs on one node, for so many minutes.
+/// A job with this number of GPUs on one node, and this time limit in minutes.
 fn lasting(job: u32, gpus: u32, queue: &str, minutes: u64) -> WaitingJob {
     let limit = Some(Span::from_minutes(minutes));
     WaitingJob { time_limit: limit, ..of(job, gpu_request(gpus), queue, "low") }
@@ -32,7 +32,8 @@ fn the_example() {
     assert_eq!(world.at(60).over(1).round(), ["2 on a b"]);
 }
 
-/// Whenever a job of 4 GPUs ends the next one comes; each runs an hour, and they end in turn.
+/// Whenever a job of 4 GPUs ends, the next one is submitted; each runs an hour, and their ends are
+/// staggered.
 #[test]
 fn a_stream_of_small_jobs_does_not_keep_a_large_one_waiting() {
     let mut world = fair(vec![queue("q")]);

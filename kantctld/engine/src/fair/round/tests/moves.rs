@@ -1,4 +1,4 @@
-//! Jobs that move so that others have room. Never without a place for everybody.
+//! Tests of jobs that move so that others have room.
 
 use super::fair;
 use crate::preempt::tests::{World, of, on_nodes, queue};
@@ -7,12 +7,12 @@ use crate::{check, schedule};
 use common::policy::Moves;
 use common::time::{Span, Time};
 
-/// Two nodes of 8 GPUs, so many moves an hour, and a job of 5 GPUs on each.
+/// Two nodes of 8 GPUs, a budget of `per_hour` moves, and a job of `gpus` GPUs on each node.
 fn crumbled(per_hour: u32, gpus: u32) -> World {
     let mut world = fair(vec![queue("a"), queue("b")]);
     let moves = Moves { per_hour, lost_gpu_minutes_max: 60 };
     change_policy(&mut world.snapshot, |policy| policy.moves = moves);
-    // So that they do not share a node: it is let go of again.
+    // Job 9 keeps them from sharing a node; it ends afterwards.
     world.submit(of(9, gpu_request(8), "b", "low"));
     assert_eq!(world.round(), ["9 on a"]);
     world.submit(of(1, gpu_request(gpus), "b", "low"));
@@ -31,7 +31,7 @@ fn the_example() {
     world.submit(of(3, gpu_request(8), "a", "low"));
     assert_eq!(world.round(), ["1 for 3 to a"]);
     assert!(world.reason(3).contains("job 1"), "{}", world.reason(3));
-    // Until it is gone nobody has either place.
+    // Until the moving job is gone, no job has either place.
     world.submit(of(4, gpu_request(4), "a", "low"));
     assert_eq!(world.at(3).round(), [""; 0]);
     assert_eq!(world.at(4).gone(1).round(), ["3 on b", "1 on a"]);
@@ -55,7 +55,7 @@ fn nor_where_not_everybody_has_a_place() {
 #[test]
 fn nor_who_has_much_to_lose() {
     let mut world = crumbled(10, 4);
-    // 4 GPUs for 16 minutes are 64.
+    // 4 GPUs for 16 minutes are 64 GPU-minutes.
     world.at(16).submit(of(3, gpu_request(8), "a", "low"));
     assert_eq!(world.round(), [""; 0]);
 }
@@ -109,7 +109,7 @@ fn a_place_is_not_kept_for_ever() {
     let mut world = crumbled(10, 4);
     world.submit(of(3, gpu_request(8), "a", "low"));
     assert_eq!(world.round(), ["1 for 3 to a"]);
-    // It does not get out of the way.
+    // The moved job does not make room for it.
     world.submit(of(4, gpu_request(4), "a", "low"));
     assert_eq!(world.at(16).round(), [""; 0]);
     assert_eq!(world.at(18).round(), ["4 on a"]);
@@ -125,7 +125,7 @@ fn a_gang_moves_whole() {
     });
     world.submit(of(1, on_nodes(2, 4), "b", "low"));
     assert_eq!(world.round(), ["1 on a b"]);
-    // Others hold the other halves for as long as job 2, which stays, finds a node of its own.
+    // Others hold the other halves until job 2, which stays, has found a node of its own.
     for (job, node) in [(11, "a"), (12, "b"), (2, "c")] {
         let job_of = of(job, gpu_request(4), "b", "low");
         world.submit(crate::WaitingJob { preemptible: Some(job != 2), ..job_of });

@@ -1,5 +1,4 @@
-//! What a plan believes and the desk refuses. Never more than one node or job of that kind, but
-//! where many of them are the point.
+//! Tests of plans that the desk refuses. Most use one such node or job.
 
 use super::{fair, owed, queue};
 use crate::preempt::tests::{World, of};
@@ -11,8 +10,7 @@ use common::resource::{GpuRequest, Request};
 use common::time::Span;
 use common::unit::{Gpus, Tasks};
 
-/// So many nodes that jobs 1, 2 and so on of b hold, and others that are idle and booked three
-/// hours on.
+/// Nodes that jobs 1, 2 and so on of b hold, and idle ones that are booked in three hours.
 fn booked(held: u16, idle: u16) -> World {
     let idle: Vec<String> = (0..idle).map(|at| format!("idle{at}")).collect();
     let mut nodes: Vec<_> = (1..=held).map(|at| gpu_node(&format!("held{at:02}"), 8)).collect();
@@ -36,7 +34,7 @@ fn booked(held: u16, idle: u16) -> World {
     world
 }
 
-/// Longer than until the booking.
+/// A job with a time limit beyond the booking.
 fn long(job: u32, gpus: u32) -> WaitingJob {
     let limit = Span::from_minutes(1440 - u64::from(job));
     WaitingJob { time_limit: Some(limit), ..of(job, gpu_request(gpus), "a", "low") }
@@ -53,7 +51,7 @@ fn a_queue_takes_back_what_it_is_due_though_a_node_is_idle_that_is_booked() {
 fn so_it_does_where_more_jobs_are_in_vain_than_plans_are_made() {
     let mut world = booked(30, 9);
     (101..128).for_each(|job| _ = world.submit(long(job, 8)));
-    // Of 312 GPUs each is due 156: b gives back until it no longer holds more.
+    // The fair share of each is 156 of 312 GPUs: b gives back until it no longer holds more.
     assert_eq!(world.round().len(), 11);
 }
 

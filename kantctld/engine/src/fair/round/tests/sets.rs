@@ -1,4 +1,4 @@
-//! Others yield to all components of a job, or to none. Never what a plan refuses single jobs for.
+//! Tests of preemption for all components of a job, or for none.
 
 use super::queue;
 use crate::preempt::tests::{World, of, owed};
@@ -6,7 +6,7 @@ use crate::snapshot::WaitingJob;
 use crate::testing::{change_policy, gpu_node, gpu_request, key};
 use common::queue::Queue;
 
-/// So many nodes of 8 GPUs that jobs 1, 2 and so on of b hold.
+/// Nodes of 8 GPUs that jobs 1, 2 and so on of b hold.
 fn full(nodes: u32, queues: Vec<Queue>) -> World {
     let all = (1..=nodes).map(|node| gpu_node(&format!("n{node}"), 8)).collect();
     let mut world = World::new(all, queues);
@@ -23,7 +23,7 @@ fn two() -> Vec<Queue> {
     vec![queue("a"), queue("b")]
 }
 
-/// Components from job 4 on, that ask for so many GPUs each.
+/// Components from job 4 on that ask for these numbers of GPUs.
 fn set(world: &mut World, queue: &str, qos: &str, gpus: &[u32]) {
     for (job, gpus) in (4..).zip(gpus) {
         let one = of(job, gpu_request(*gpus), queue, qos);
@@ -58,10 +58,10 @@ fn nobody_takes_what_is_kept_for_components_meanwhile() {
 #[test]
 fn nobody_yields_to_components_of_which_one_would_still_lack_room() {
     let mut world = full(3, two());
-    // Due 12 each: with 16 the queue would be above its share.
+    // The fair shares are 12 each: with 16 the queue would be above its share.
     set(&mut world, "a", "low", &[8, 8]);
     assert_eq!(world.round(), [""; 0]);
-    // Nor where others hold for sure what the second one needs.
+    // Nor where jobs that are not preemptible hold what the second one needs.
     let mut world = full(2, vec![owed("a", 16), queue("b")]);
     change_policy(&mut world.snapshot, |policy| {
         policy.queues[1].preemption.preemptible = false;
@@ -87,7 +87,7 @@ fn in_a_queue_lower_priorities_yield_to_all_components() {
     let mut world = full(3, vec![queue("b")]);
     set(&mut world, "b", "high", &[8, 4]);
     assert_eq!(world.round(), ["3 for 4", "2 for 4"]);
-    // The lowest of them counts.
+    // The lowest priority of the components counts.
     let mut world = full(3, vec![queue("b")]);
     set(&mut world, "b", "high", &[8, 4]);
     let last = WaitingJob { together: Some(key(4)), ..of(5, gpu_request(4), "b", "low") };

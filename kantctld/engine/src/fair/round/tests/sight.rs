@@ -1,5 +1,5 @@
-//! However few of those who run are in sight at first, a round is the same, and what is kept of
-//! all that run is what one finds who reads them. Never which round is right: others ask that.
+//! Tests that a round does not depend on how many running jobs are in sight at first, and that the
+//! index kept of all running jobs equals one made from scratch.
 
 use super::{Draw, World, any_queues, fair, of, owed};
 use crate::Snapshot;
@@ -32,7 +32,7 @@ fn elastic() -> Request {
     }
 }
 
-/// One, two, half or all GPUs of a node, a part of one, two nodes, or content with fewer.
+/// One, two, half or all GPUs of a node, a part of one, two nodes, or an elastic request.
 fn any_request(draw: &mut Draw) -> Request {
     match draw.below(10) {
         0..=3 => gpu_request(1),
@@ -71,7 +71,7 @@ fn any_world(draw: &mut Draw) -> World {
     world
 }
 
-/// Something other than jobs changes.
+/// Changes something other than jobs.
 fn surprise(world: &mut World, draw: &mut Draw) {
     let snapshot = &mut world.snapshot;
     match draw.below(6) {
@@ -86,15 +86,15 @@ fn surprise(world: &mut World, draw: &mut Draw) {
         2 => change_policy(snapshot, |policy| policy.fair_sharing = !policy.fair_sharing),
         3 => snapshot.remove_node(&name("b")),
         4 => snapshot.set_node(&gpu_node("b", 8)),
-        // A queue is gone, those of it run on.
+        // A queue is removed, and its jobs run on.
         _ => change_policy(snapshot, |policy| {
             policy.queues.retain(|queue| queue.name.as_str() != "f");
         }),
     }
 }
 
-/// Would a plan with so few in sight be enough, though it does not see all? And does it make
-/// somebody yield?
+/// Whether a plan with this sight leaves running jobs unnamed, whether it is short, and whether it
+/// is complete and stops a job.
 fn one_plan(snapshot: &Snapshot, now: Time, sight: Sight) -> (bool, bool, bool) {
     let mut desk = Desk::new(snapshot, now);
     desk.stand_by_promises();
@@ -106,7 +106,7 @@ fn one_plan(snapshot: &Snapshot, now: Time, sight: Sight) -> (bool, bool, bool) 
     (hides, plan.is_short, yields && !plan.is_short)
 }
 
-/// What is kept is what is found by one who reads all anew.
+/// Checks that the index kept up to date equals one made from scratch.
 fn is_kept_up(snapshot: &Snapshot, now: Time) {
     let text = serde_json::to_string(snapshot).unwrap();
     let mut anew: Snapshot = serde_json::from_str(&text).unwrap();
@@ -116,7 +116,7 @@ fn is_kept_up(snapshot: &Snapshot, now: Time) {
 
 #[test]
 fn a_round_is_the_same_however_few_are_in_sight_at_first() {
-    // Plans that hid somebody and made others yield, and those that had to see more.
+    // Plans that left jobs unnamed and stopped others, and plans that needed a wider sight.
     let (mut enough, mut short) = (0, 0);
     for seed in 0..120 {
         let mut draw = Draw(seed);
@@ -151,7 +151,7 @@ fn a_round_is_the_same_however_few_are_in_sight_at_first() {
     assert!(enough > 300 && short > 300, "{enough} enough, {short} short: this says nothing");
 }
 
-/// Who is on the way out is gone, now and then, and some are over.
+/// Now and then, jobs that are leaving are gone, and some end.
 fn go_on(world: &mut World, draw: &mut Draw) {
     let ending: Vec<u32> = world.snapshot.ending.keys().map(|key| key.job.0).collect();
     for job in ending {
@@ -173,11 +173,11 @@ fn go_on(world: &mut World, draw: &mut Draw) {
     }
 }
 
-/// Four nodes of 8 GPUs with a job on each GPU, nearly all of one queue: of each node the first
-/// yields to nobody in every other world, and of the others one of so many.
+/// Four nodes of 8 GPUs with a job on each GPU, nearly all of one queue. In every other world the
+/// first job of each node is not preemptible, and of the other jobs one in `firm`.
 fn full(draw: &mut Draw, firm: u64) -> World {
     let mut queues = any_queues(draw);
-    // So that jobs which yield to nobody may start.
+    // So that jobs that are not preemptible may start.
     queues.iter_mut().for_each(|queue| queue.quota = owed("b", 8).quota);
     let mut world = fair(queues);
     ["c", "d"].into_iter().for_each(|node| world.snapshot.set_node(&gpu_node(node, 8)));
@@ -193,7 +193,7 @@ fn full(draw: &mut Draw, firm: u64) -> World {
     world
 }
 
-/// Many searches in vain, after which it is added up whether all together would do.
+/// Many failed searches, after which the room that all candidates together would leave is summed.
 #[test]
 fn gangs_that_find_no_place_are_the_same_however_few_are_in_sight() {
     let mut known = 0;
@@ -246,7 +246,8 @@ fn that_a_gang_has_no_place_is_known_without_seeing_all() {
     assert_eq!(world.round(), [""; 0]);
 }
 
-/// The first of the queue gives up what it has beyond its least. As it stands then it is the last.
+/// The first of the queue gives up what it has beyond its minimum. As it stands then it is the
+/// last.
 #[test]
 fn who_gave_nodes_up_is_asked_again_behind_those_out_of_sight() {
     let mut world = super::world(|_| {});
@@ -264,7 +265,7 @@ fn who_gave_nodes_up_is_asked_again_behind_those_out_of_sight() {
     assert_eq!(world.round(), ["1 keeps 1 for 5", "2 for 5"]);
 }
 
-/// Who was in sight yields to another queue; a job of its own is to find the next.
+/// The job in sight is preempted for another queue; a job of its own queue must find the next.
 #[test]
 fn a_queue_of_which_nobody_in_sight_is_left_has_others() {
     let mut world = super::world(|_| {});
@@ -280,7 +281,7 @@ fn a_queue_of_which_nobody_in_sight_is_left_has_others() {
     assert_eq!(world.round(), ["16 for 17", "15 for 18"]);
 }
 
-/// Of many jobs that are safe none is in sight: those behind them are.
+/// Of many protected jobs none is in sight, but the jobs behind them are.
 #[test]
 fn who_is_safe_from_everybody_does_not_stand_before_others() {
     let mut world = super::world(|queue| {
@@ -298,7 +299,7 @@ fn who_is_safe_from_everybody_does_not_stand_before_others() {
     assert_eq!(world.round(), ["4 for 17"]);
 }
 
-/// Numbers of GPUs that change on a node that stays the same otherwise.
+/// The GPU numbers of a node change, and nothing else does.
 #[test]
 fn a_node_whose_gpus_get_other_numbers_is_counted_anew() {
     let mut world = fair(any_queues(&mut Draw(1)));
