@@ -1,18 +1,18 @@
-//! One scheduling round, in numbered steps. The first file to read in this crate.
+//! One scheduling round, in numbered steps. Read this file first.
 //!
-//! 1. Order    who is considered first                      `order`, `queue_up`
-//! 2. Admit    who may start at all now                     `admit`, `books`
-//! 3. Fit      which nodes hold all of the job              `fit`
-//! 4. Score    which of them is best, which GPUs, CPUs      `score`, `place`
-//! 5. Backfill who may pass those without room              `backfill`, `desk::reserve`
-//! 6. Preempt  who yields to those that may ask for it      `preempt`
-//! 7. Grow     who gets what is to spare beside what it has  `desk::growing`
-//! 8. Reasons  why each other job waits                     `waits`
+//! 1. Order     in which jobs are considered                    `order`, `queue_up`
+//! 2. Admit     jobs that may start at all now                  `admit`, `books`
+//! 3. Fit       nodes that hold the whole job                   `fit`
+//! 4. Score     the best of them, with their GPUs and CPUs      `score`, `place`
+//! 5. Backfill  later jobs past jobs that have no room          `backfill`, `desk::reserve`
+//! 6. Preempt   running jobs for jobs that may preempt them     `preempt`
+//! 7. Grow      elastic jobs onto nodes that no job waits for   `desk::growing`
+//! 8. Reasons   for which each other job waits                  `waits`
 //!
-//! Where queues share fairly (`fair_sharing`), `fair::round` takes the place of 1, 5 and 6.
+//! With fair sharing (`fair_sharing`), `fair::round` replaces steps 1, 5 and 6.
 //!
-//! A round never takes longer than its bounds allow; they count trials, not seconds, so that a
-//! saved snapshot gives the same round on any machine.
+//! A round's work is bounded. The bounds count trials, not seconds, so a saved snapshot gives the
+//! same round on any machine.
 
 use crate::decision::Decision;
 use crate::desk::Desk;
