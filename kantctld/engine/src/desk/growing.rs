@@ -16,7 +16,7 @@
 //! others.
 //!
 //! Example, two nodes of 8 GPUs. Job 1 asked for 1 to 2 nodes and runs on a; b is free: job 1 gets
-//! b. If job 2 were waiting for a node, b would be left to it.
+//! b. If job 2 were waiting for two nodes, b would be left to it.
 
 mod finding;
 mod kept;
