@@ -134,7 +134,7 @@ fn rows(outcome: &Outcome) -> Vec<Row> {
     with_gpus.chunks(per_row).map(join).collect()
 }
 
-/// Cuts the common beginning of names that are too long.
+/// Cuts the beginning of names that are too long.
 fn short(name: &str) -> String {
     let count = name.chars().count();
     if count <= 11 {
