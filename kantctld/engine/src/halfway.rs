@@ -8,8 +8,8 @@
 //!
 //! As long as nothing is freed, a job that found no room finds none, and is not searched for again.
 //! Once something is freed, all results are outdated. If only what was kept for a job was freed,
-//! they are outdated a moment later, because a round may drop and renew the same promise again and
-//! again. Half of a round's searches go to jobs with outdated results, whose turn comes first, and
+//! they are outdated a moment later, because the next round may renew the promise that this one
+//! drops. Half of a round's searches go to jobs with outdated results, whose turn comes first, and
 //! half to jobs not searched for yet, so the end of the queue is reached however often something is
 //! freed.
 //!

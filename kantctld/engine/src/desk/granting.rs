@@ -169,7 +169,7 @@ impl<'a> Desk<'a> {
         taken
     }
 
-    /// The same, without keeping anything for the job itself.
+    /// The same, after the job's own bookings were removed.
     fn takes_for(
         &mut self,
         job: &'a Arc<WaitingJob>,

@@ -50,7 +50,7 @@ pub(crate) use together::Component;
 use yielding::Awaiting;
 pub(crate) use yielding::Version;
 
-/// How much later jobs that found no room are considered again after a promise was dropped.
+/// The delay of the next round after a promise was dropped, for jobs that found no room before.
 const DROPPED_LOOK: Span = Span::from_seconds(1);
 
 /// A job that has no room.
@@ -62,7 +62,8 @@ pub(crate) struct NoRoom<'a> {
     pub standing: Standing,
 }
 
-/// Shadows, how many jobs had started and shadows been cast, and the nodes that those count on.
+/// Certain shadows, the numbers of decisions and of all shadows at that time, and the nodes that
+/// those shadows count on.
 type Avoided = (Vec<usize>, (usize, usize), Rc<Vec<bool>>);
 
 /// The working state of a round.

@@ -96,8 +96,8 @@ impl<'a> Desk<'a> {
         true
     }
 
-    /// A place for the job and for each moved job when the victims are gone. `None`: one of them
-    /// has none, or would not be admitted.
+    /// A place for the job and for each moved job once the jobs that leave are gone. `None`: one of
+    /// them has none, or would not be admitted.
     fn find_for_all(
         &mut self,
         (job, index): (&'a Arc<WaitingJob>, ShapeIndex),

@@ -105,8 +105,9 @@ impl<'a> Desk<'a> {
         Ok((claim, placed.allocation().map_err(refused)?))
     }
 
-    /// Whether the claim is within quotas, both with and without what victims still hold. What is
-    /// kept for victims' isolated queues is kept until they start.
+    /// Whether the claim is within quotas, both with and without what is reserved for preemptors
+    /// that wait for their victims. What is kept for a preemptor's isolated queue is kept until it
+    /// starts.
     pub(super) fn admit_beside(&mut self, claim: &Claim) -> Result<(), WaitReason> {
         self.books.admit(claim)?;
         if self.awaiting.is_empty() {

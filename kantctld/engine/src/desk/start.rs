@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) enum Obstacle {
     /// Too little is free.
     NoRoom,
-    /// Enough is free, but kept: for this job, or for a reservation or several jobs.
+    /// Enough is free, but kept for the given job or (`None`) for a reservation or several jobs.
     Kept(Option<JobKey>),
     /// A quota or a limit refuses what it would get on these nodes.
     Refused(Box<WaitReason>, Vec<NodeIndex>),

@@ -19,8 +19,8 @@
 //!
 //! Example, two nodes of 8 GPUs; weights age 1000 over 100 hours, size 100, QoS 500. Job 1 waits
 //! for 10 hours and asks for 8 GPUs: 100 + 50. Job 2 waits for an hour and asks for 4, with the
-//! highest QoS: 10 + 25 + 500. Job 3 waits for 20 hours and asks for 2, with `--nice=100`: 200 + 13
-//! - 100. The order is 2, 1, 3.
+//! highest QoS: 10 + 25 + 500. Job 3 waits for 20 hours and asks for 2, with `--nice=100`:
+//! 200 + 13 - 100. The order is 2, 1, 3.
 
 use super::fair_share::FairShare;
 use super::{Facts, Rank};

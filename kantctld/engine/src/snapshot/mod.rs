@@ -100,7 +100,7 @@ pub struct Snapshot {
     is_capacity_old: bool,
     /// What jobs typically ask for, if that was set.
     pub(crate) typical: Option<Arc<Yardsticks>>,
-    /// Where resources were freed since all promised jobs were last checked against them.
+    /// Where resources were freed since all jobs were last checked against them.
     pub(crate) freed: Freed,
     pub(crate) full: Full,
     /// Nodes on which resources were freed since `full` was found.

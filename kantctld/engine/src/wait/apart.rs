@@ -55,8 +55,9 @@ pub(crate) fn could_be_near(floor: &Floor, shape: &Shape<'_>) -> Result<(), Wait
 }
 
 impl Sight<'_> {
-    /// The nodes under switches that have enough nodes for the job, up or down; all nodes if one
-    /// switch has enough that are up. `None`: the job does not require one switch.
+    /// Of the switches with enough nodes for the job, up or down, the nodes of the one with the
+    /// fewest that are down. `None`: the job does not require one switch, or a switch has enough
+    /// nodes that are up.
     pub(super) fn near_enough(&self, part: Part, need: Nodes) -> Option<BTreeSet<NodeIndex>> {
         let floor = self.hall.floor();
         let (level, _) = one_switch_of(floor, self.shape)?;

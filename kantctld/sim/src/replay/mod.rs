@@ -1,12 +1,12 @@
 //! Replays a trace: virtual time, the real engine and state, and jobs that run as long as they did
 //! originally. No clock is read here: a caller that wants the scheduler's CPU time supplies one.
 //!
-//! Source: the rules of trace-driven schedulers since A. Mu'alem and D. Feitelson, IEEE TPDS 12(6),
-//! 2001. At each point of time at which something happens, all jobs end that do so, then all arrive
-//! that do so, then the scheduler runs. Starts take no time. A job ends after its run time or its
-//! walltime, whichever is shorter. The scheduler knows the requested walltime (without one: twice
-//! the run time), or on request the run time itself. A preempted job waits again at once, in its
-//! old place, and starts over: its work is lost.
+//! Source: the rules of trace-driven schedulers, since A. Mu'alem and D. Feitelson, IEEE TPDS
+//! 12(6), 2001. At each event time, first all ends are processed, then all arrivals, then the
+//! scheduler runs. Starts take no time. A job ends after its run time or its walltime, whichever
+//! is shorter. The scheduler knows the requested walltime (without one: twice the run time), or on
+//! request the run time itself. A preempted job waits again at once, in its old place, and starts
+//! over: its work is lost.
 //!
 //! Example, nodes a and b of one GPU, EASY. Job 1 arrives at 0 s with one node for 100 s, job 2 at
 //! 10 s with two for 10 s, job 3 at 20 s with one for 50 s. Job 1 starts at 0, job 3 at 20 on b,
