@@ -1,5 +1,5 @@
-//! What jobs count for in the books: running ones by what they hold, waiting ones by what they ask
-//! for. Never decides whether that is too much; `books` does.
+//! Claims of jobs in the books: running jobs by what they hold, waiting jobs by what they ask for.
+//! `books` decides whether a claim is admitted.
 
 use crate::books::{Books, Claim, Party};
 use crate::fit::demand::Demand;
@@ -9,7 +9,7 @@ use crate::snapshot::{RunningJob, WaitingJob};
 use common::resource::{GpuRequest, Share};
 use common::unit::{Bytes, Cpus, GpuMilli, Nodes};
 
-/// What a running job holds. GPUs of nodes that are not known count as of no kind.
+/// What a running job holds. GPUs of unknown nodes count as of no kind.
 pub(crate) fn of_running(job: &RunningJob, floor: &Floor, books: &mut Books) -> Claim {
     let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
     let mut claim = Claim::new(party);
@@ -19,8 +19,8 @@ pub(crate) fn of_running(job: &RunningJob, floor: &Floor, books: &mut Books) -> 
     claim
 }
 
-/// What some of the shares of a running job count for, as so many jobs: none where it goes on
-/// without them.
+/// The claim of some shares of a running job, counted as `jobs` jobs: 0 if the job runs on without
+/// them.
 pub(crate) fn of_part(
     job: &RunningJob,
     (jobs, shares): (u32, &[Share]),
@@ -34,7 +34,7 @@ pub(crate) fn of_part(
     claim
 }
 
-/// What a job that was given these shares holds.
+/// The claim of a job with these shares.
 pub(crate) fn of_start<'a>(
     job: &WaitingJob,
     shares: impl Iterator<Item = &'a Share>,
@@ -58,15 +58,15 @@ fn add_share(claim: &mut Claim, share: &Share, floor: &Floor, books: &Books) {
     }
 }
 
-/// What a waiting job of this shape asks for, before it is known where it goes; an elastic one at
-/// least.
+/// What a waiting job of this shape asks for before its nodes are known; an elastic job with its
+/// minimum.
 pub(crate) fn of_asking(shape: &Shape<'_>, party: Party, books: &Books) -> Claim {
     let fewest = shape.fewest();
     of_waiting(&fewest.demand, fewest.nodes().unwrap_or(Nodes(1)), party, books)
 }
 
-/// What a waiting job asks for, before it is known where it goes. `nodes` is how many it will be
-/// on. A job for whole nodes asks at least for what it names.
+/// What a waiting job asks for on `nodes` nodes, before those are known. A job for whole nodes asks
+/// at least for what it names.
 pub(crate) fn of_waiting(demand: &Demand<'_>, nodes: Nodes, party: Party, books: &Books) -> Claim {
     let request = demand.request;
     let mut claim = Claim::new(party);
@@ -86,7 +86,7 @@ pub(crate) fn of_waiting(demand: &Demand<'_>, nodes: Nodes, party: Party, books:
     claim
 }
 
-/// GPUs asked for in all, in thousandths; of parts by memory what they come to at most.
+/// All GPUs that the job asks for, in thousandths. Shares by memory count at their maximum.
 pub(crate) fn gpus(demand: &Demand<'_>, nodes: Nodes) -> GpuMilli {
     let whole = |gpus: u32| GpuMilli::WHOLE.times(gpus);
     if let Some(parts) = demand.parts {

@@ -1,5 +1,4 @@
-//! What a round decides. Never carried out here: the state checks each decision again and may
-//! refuse it.
+//! The decisions of a round. The state checks each again and may refuse it.
 
 use common::id::{Attempt, JobKey, NodeName};
 use common::job::PreemptReason;
@@ -8,8 +7,7 @@ use common::resource::{Allocation, Share};
 use common::unit::Nodes;
 use serde::{Deserialize, Serialize};
 
-/// One decision of a round. Who matches on it outside of this crate says what to do about a kind it
-/// does not know.
+/// One decision of a round. Code outside of this crate must handle kinds that it does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -17,47 +15,43 @@ pub enum Decision {
     /// Start this job now, with this allocation.
     Start {
         key: JobKey,
-        /// The attempt that starts.
         attempt: Attempt,
         /// All it gets, on all its nodes.
         allocation: Allocation,
-        /// Of a job of several components, the first of them: all start, or none.
+        /// For a component of a set, the first component: all start, or none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         group: Option<JobKey>,
     },
-    /// Make this running job yield.
+    /// Preempt this running job.
     Preempt {
         key: JobKey,
-        /// The attempt that runs.
         attempt: Attempt,
-        /// The job it yields to.
+        /// The preemptor.
         by: JobKey,
-        /// Why it may be made to.
+        /// Why it may be preempted.
         reason: PreemptReason,
-        /// What becomes of it.
+        /// What happens to it then.
         mode: VictimMode,
-        /// Where a place is kept for it, if it moves.
+        /// The place that is kept for it, if it is moved.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         to: Vec<NodeName>,
     },
-    /// Have this running job give up its last nodes, and run on.
+    /// Shrink this running job: it gives up its last nodes and runs on.
     Shrink {
         key: JobKey,
-        /// The attempt that runs.
         attempt: Attempt,
-        /// So many of its first nodes it keeps.
+        /// How many of its first nodes it keeps.
         keeps: Nodes,
-        /// The job it yields to.
+        /// The preemptor.
         by: JobKey,
-        /// Why it may be made to.
+        /// Why it may be shrunk.
         reason: PreemptReason,
     },
     /// Give this running job more nodes.
     Grow {
         key: JobKey,
-        /// The attempt that runs.
         attempt: Attempt,
-        /// What it gets in addition, each on a node that this attempt never had.
+        /// What it gets in addition. Each share is on a node that this attempt never had.
         shares: Vec<Share>,
     },
 }

@@ -1,5 +1,5 @@
-//! Which nodes have the features that jobs ask for, worked out once a round for each constraint.
-//! Never says what is free.
+//! Which nodes satisfy the feature constraints of jobs, computed once per round for each
+//! constraint.
 
 use crate::floor::Floor;
 use common::job::Constraint;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 pub(crate) struct Featured<'a>(BTreeMap<&'a Constraint, Rc<[bool]>>);
 
 impl<'a> Featured<'a> {
-    /// By place on the floor, the nodes that hold it.
+    /// Whether each node, by position, satisfies the constraint.
     pub fn of(&mut self, floor: &Floor, constraint: &'a Constraint) -> Rc<[bool]> {
         self.0.entry(constraint).or_insert_with(|| nodes_with(floor, constraint)).clone()
     }

@@ -1,8 +1,9 @@
-//! When a waiting job will start, if nothing else comes and every job uses all of its time limit:
-//! rounds are played in virtual time until it does. Never run in a round: only when somebody asks.
+//! Forecasts of when a waiting job starts if no other job is submitted and every job uses all of
+//! its time limit: rounds are simulated in virtual time until it does. Computed on request only,
+//! not in rounds.
 //!
-//! Who is made to yield is gone at once and does not come back, but for those that go on elsewhere:
-//! of others a snapshot does not know what they would ask for again.
+//! A preempted job is gone at once and does not come back, unless it is moved: a snapshot does not
+//! record what other victims would ask for again.
 
 use crate::decision::Decision;
 use crate::round::{Round, schedule};
@@ -13,27 +14,28 @@ use common::policy::MOVE_KEPT;
 use common::time::Time;
 use common::unit::Nodes;
 
-/// So many rounds are played at most.
+/// The most rounds to simulate.
 const ROUNDS_MAX: u32 = 500;
 
-/// So many turns of jobs or of classes of alike jobs are played at most, over all rounds.
+/// The most turns of jobs or classes of equivalent jobs to simulate, over all rounds.
 const TURNS_MAX: usize = 500_000;
 
 /// When a job will start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Forecast {
-    /// Then, at the latest; `None`: never, as things are, or nobody can say.
+    /// The latest start. `None`: never, as things are, or unknown.
     pub expected_at: Option<Time>,
-    /// On these nodes, if nothing comes between; empty: nobody can say.
+    /// The nodes, if nothing intervenes. Empty: unknown.
     pub nodes: Vec<NodeName>,
-    /// So many other waiting jobs start before it.
+    /// How many other waiting jobs start before it.
     pub after: u32,
-    /// The end was not played: it will not start before `expected_at`, and nobody can say when.
+    /// The simulation was cut off: the job does not start before `expected_at`, and no better
+    /// answer is known.
     pub bounded: bool,
 }
 
-/// When this job will start. One that was promised a start is told that, unless a job whose begin
-/// time comes first might go before it: the promise is kept if jobs of no higher priority come.
+/// When this job will start. For a promised job this is the promise, unless a job whose begin time
+/// comes first might go before it: the promise is only kept against jobs of no higher priority.
 #[must_use]
 pub fn forecast(snapshot: &Snapshot, now: Time, key: JobKey) -> Forecast {
     let mut snapshot = snapshot.clone();
@@ -42,23 +44,23 @@ pub fn forecast(snapshot: &Snapshot, now: Time, key: JobKey) -> Forecast {
     after_round(snapshot, now, key, round)
 }
 
-/// The same, of a settled snapshot for which a round was played already.
+/// The same, for a settled snapshot whose round is known.
 pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Round) -> Forecast {
     let Some(job) = snapshot.waiting(key).filter(|job| !job.is_kept_back()) else {
         return Forecast::default();
     };
-    // A promise is none against higher priority, which one whose time comes before that may have;
-    // and nobody starts too late for the own deadline.
+    // A job of higher priority whose begin time comes first may take the place. A job never starts
+    // too late for its deadline.
     let next_gate = snapshot.line.next_gate();
     let in_time = |at: Time| {
         let ends = at + job.time_limit.unwrap_or_default();
         job.deadline.is_none_or(|deadline| ends <= deadline)
     };
-    // Several jobs that may start anywhere were each promised that without the others.
+    // Promises on no certain nodes do not take each other into account.
     let anywhere = round.promises.values().filter(|promise| promise.nodes.is_empty()).count();
     let promised = round.promises.get(&key);
     let promised = promised.filter(|promise| anywhere <= 1 || !promise.nodes.is_empty());
-    // Where shares are fair, others may have to make way before.
+    // With fair sharing, other jobs may be preempted for it before.
     let is_last_word = |promise: &&Promise| promise.yielded || !snapshot.policy.fair_sharing;
     let holds = |at: Time| in_time(at) && next_gate.is_none_or(|gate| gate >= at);
     if let Some(promise) = promised.filter(is_last_word).filter(|promise| holds(promise.at)) {
@@ -68,8 +70,8 @@ pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Rou
     Play { snapshot, at: now, upto: None, after: 0 }.until(key, round)
 }
 
-/// Where it starts then, of one that was promised a start wherever there is room: nobody chose the
-/// nodes yet, so the rounds until then are played. Empty: they come to another end.
+/// The nodes at its start, for a job that is promised a start wherever there is room: its nodes are
+/// not chosen yet, so the rounds until then are simulated. Empty: the simulation ends differently.
 pub(crate) fn nodes_then(
     snapshot: Snapshot,
     now: Time,
@@ -86,7 +88,7 @@ pub(crate) fn nodes_then(
 struct Play {
     snapshot: Snapshot,
     at: Time,
-    /// What comes later is of no interest; `None`: all of it is.
+    /// Where the simulation may stop. `None`: it has no end time.
     upto: Option<Time>,
     after: u32,
 }
@@ -126,7 +128,7 @@ impl Play {
         Forecast { expected_at, nodes: Vec::new(), after: self.after, bounded }
     }
 
-    /// What a round decided comes to pass. Says whether somebody yielded.
+    /// Carries out a round's decisions. Returns whether any job was preempted.
     fn enact(&mut self, round: &Round) -> bool {
         self.snapshot.set_promises(round.promises.clone());
         self.snapshot.set_halfway(round.halfway.clone());
@@ -157,13 +159,13 @@ impl Play {
         yielded
     }
 
-    /// Time goes on to the next end, or to when another round could come to something. Says whether
-    /// there is such a time.
+    /// Advances to the next end of a job, or to the time when another round could decide something.
+    /// Returns whether there is such a time.
     fn pass(&mut self, next_look: Option<Time>) -> bool {
         let at = self.at;
         let giving_up: Vec<JobKey> = self.snapshot.giving_up.keys().copied().collect();
         if !giving_up.is_empty() {
-            // That takes no longer than to stop a job, which takes no time here.
+            // Shrinking takes no longer than stopping a job, which takes no time here.
             for key in giving_up {
                 let stays = self.snapshot.running(key).map_or(0, |job| job.staying().len());
                 self.snapshot.shrink(key, Nodes(u32::try_from(stays).unwrap_or(u32::MAX)));
@@ -185,7 +187,7 @@ impl Play {
         true
     }
 
-    /// A job is gone: for good, as far as anybody can tell, or to go on elsewhere.
+    /// Removes a job, for good or to start again elsewhere.
     fn leave(&mut self, key: JobKey, moving: Option<Moving>) {
         let again = self.snapshot.movable.get(&key).cloned();
         self.snapshot.remove_job(key);
@@ -196,7 +198,7 @@ impl Play {
     }
 }
 
-/// Where a round starts a job; `None`: it does not.
+/// The nodes on which a round starts a job. `None`: it does not.
 pub(crate) fn starts_on(decisions: &[Decision], key: JobKey) -> Option<Vec<NodeName>> {
     decisions.iter().find_map(|decision| match decision {
         Decision::Start { key: started, allocation, .. } if *started == key => {
@@ -214,7 +216,7 @@ const fn started(decision: &Decision) -> Option<JobKey> {
     }
 }
 
-/// When a running job ends at the latest: one that should be over, or is on its way out, now.
+/// The latest end of a running job. For one that is ending or past its limit: now.
 fn ends(job: &RunningJob, now: Time) -> Option<Time> {
     if job.ending { Some(now) } else { job.ends_by.map(|end| end.max(now)) }
 }

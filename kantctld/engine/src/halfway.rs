@@ -1,20 +1,22 @@
-//! What a round that ran out of searches hands to the next one, so that this goes on from there:
-//! who was searched for in vain, and what they were told. Never says who goes first.
+//! What a round that ran out of searches passes to the next one, so that it continues there: which
+//! jobs were searched for without success, and their reasons.
 //!
 //! Source: man slurm.conf, SchedulerParameters bf_continue and bf_max_job_test: a backfill cycle
-//! that is cut short goes on where it stopped.
-//! Reads: what came free since. Knobs: none; `TRIALS_MAX` bounds a round.
+//! that is cut short continues where it stopped.
+//! Reads: what was freed since.
+//! Knobs: none; `TRIALS_MAX` bounds a round.
 //!
-//! As long as nothing comes free, who found no room finds none, and is not searched for again.
-//! When something did, all of that is old; what was kept for a job and is no more, only a moment
-//! later, for a round may drop what it promises again in the next. Half of a round's searches go to
-//! those with old answers, whose turn comes first, and the rest to those whom nobody has looked at,
-//! so that the end of the line is reached however often something comes free.
+//! As long as nothing is freed, a job that found no room finds none, and is not searched for again.
+//! Once something is freed, all results are outdated. If only what was kept for a job was freed,
+//! they are outdated a moment later, because the next round may renew the promise that this one
+//! drops. Half of a round's searches go to jobs with outdated results, whose turn comes first, and
+//! half to jobs not searched for yet, so the end of the queue is reached however often something is
+//! freed.
 //!
 //! Example, two nodes in use, and a bound of two searches. Jobs 1, 2 and 3 ask for different
-//! things.
-//! The first round searches for 1 and 2 and looks again at once; the second for 3. After that
-//! nobody looks until something changes. Another job comes: only that is searched for.
+//! things. The first round searches for 1 and 2 and schedules another round at once; the second
+//! searches for 3. After that, no round runs until something changes. When another job is
+//! submitted, only that one is searched for.
 
 use crate::snapshot::Snapshot;
 use common::id::JobKey;
@@ -28,30 +30,32 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Halfway {
     pub(crate) at: Time,
     pub(crate) jobs: BTreeMap<JobKey, Searched>,
-    /// Something came free since, and not only what was kept for a job.
+    /// Whether something was freed since, other than what was kept for a job.
     #[serde(default)]
     pub(crate) is_freed: bool,
-    /// What was kept for a job that waits came free in that instant: a look is due after it.
+    /// Whether what was kept for a waiting job was freed at that time. Another round is due after
+    /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_dropped: bool,
-    /// Where queues share fairly: for whom it was looked who could yield, and nobody was found.
+    /// With fair sharing: jobs for which victims were searched without success.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) tried: BTreeSet<JobKey>,
 }
 
-/// What became of a search.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Searched {
     /// No job of its shape that ends then or later fits.
     pub no_fit_from: Option<Time>,
-    /// It lacked room; else something spoke against it or another component of its job.
+    /// Whether it lacked room. Otherwise something else refused it or another component of its set.
     pub lacks_room: bool,
-    /// Something came free since.
+    /// Whether something was freed since.
     pub is_old: bool,
-    /// It is the first of its queue for want of quota: it is searched for again, at no cost.
+    /// Whether it is the first of its queue for lack of quota. Then it is searched for again, at no
+    /// cost.
     #[serde(default)]
     pub is_first: bool,
-    /// What it was told.
+    /// Its wait reason.
     pub reason: WaitReason,
 }
 
@@ -60,9 +64,9 @@ pub(crate) struct Searched {
 pub(crate) enum Step<'a> {
     /// Search for a place.
     Search,
-    /// Nothing has changed since that was done.
+    /// Repeat this result, since nothing has changed.
     Repeat(&'a Searched),
-    /// This round has searched enough.
+    /// Wait for the next round, since this one has made all its searches.
     Later,
 }
 
@@ -72,7 +76,7 @@ impl Halfway {
         self.jobs.is_empty()
     }
 
-    /// Has something come free, or may something else be used, since then?
+    /// Whether something was freed or became usable since then.
     pub(crate) fn is_old(&self, snapshot: &Snapshot, now: Time) -> bool {
         let is_past = |time: Time| self.at < time && time <= now;
         let mut promises = snapshot.promises.values();

@@ -1,5 +1,5 @@
-//! All waiting jobs in the order in which a round considers them: for lists and for "number 7 of
-//! those that wait". Never decides anything; a round makes its own order as it goes.
+//! All waiting jobs in the order in which a round considers them, for lists and for positions in
+//! the queue. A round computes its own order step by step.
 
 use crate::queue_up::{Next, Queueing};
 use crate::snapshot::Snapshot;
@@ -8,9 +8,9 @@ use common::time::Time;
 use std::collections::BTreeSet;
 
 /// Every waiting job: first those that may start, in the order in which a round at `now` considers
-/// them, then those that are held or whose time has not come, by key. Takes as long as there are
-/// waiting jobs: ask when somebody looks, not in each round. Of a snapshot that is not settled, a
-/// copy is.
+/// them, then held jobs and jobs before their begin time, by key. The cost grows with the number of
+/// waiting jobs, so call it on request, not in each round. An unsettled snapshot is copied and
+/// settled.
 #[must_use]
 pub fn in_order(snapshot: &Snapshot, now: Time) -> Vec<JobKey> {
     if !snapshot.is_settled(now) {

@@ -1,8 +1,9 @@
-//! `schedule(&Snapshot, now) -> Round`: which waiting jobs start now, where, on which CPUs and
-//! GPUs, who yields to whom, and why each other job waits. [`round`] is the first file to read.
+//! The scheduling engine: `schedule(&Snapshot, now) -> Round` decides which waiting jobs start now,
+//! on which nodes, CPUs and GPUs, which jobs are preempted for others, and why each other job
+//! waits. Read [`round`] first.
 //!
-//! This crate never reads a clock, draws a random number, does IO, or remembers anything from one
-//! round to the next but what it is handed again: the same snapshot and time give the same round,
+//! This crate reads no clock, draws no random numbers, does no IO, and keeps no state between
+//! rounds other than what the caller passes back. The same snapshot and time give the same round,
 //! bit for bit.
 
 mod admit;

@@ -1,17 +1,18 @@
-//! The five metrics of Kant (GAR, SOR, GFR, JWTD, JTTED) and what hygiene demands beside them, each
-//! a formula over plain numbers, used by `kantctl metrics`, the API and the simulator alike. Never
-//! decides anything; never a percentage: a ratio is from 0 to 1, `None` of nothing.
+//! The five metrics of Kant (GAR, SOR, GFR, JWTD, JTTED), and what tracking fragmentation needs in
+//! addition. Each is a formula over plain numbers, used by `kantctl metrics`, the API and the
+//! simulator. A ratio is from 0 to 1, not a percentage; `None` if there is nothing to measure.
 //!
 //! Source: Kant (arXiv 2510.01256) names the five and prints no formula; these are the usual ones.
 //! FR: VMR2L (EuroSys'25). FGD's ratio, [`fgd`]: Q. Weng et al. (USENIX ATC'23).
-//! Reads: what is in use and free, who waited how long, where jobs went. Knobs: none.
+//! Reads: what is in use and free, how long jobs waited, where jobs went.
+//! Knobs: none.
 //!
 //! Example. Node a has 8 GPUs, all in use by job 1; node b has 8, of which job 2 has 2; node c is
-//! down and counts for nothing. GAR is 10 of 16, 0.625. GFR is 1 broken node of 2, 0.5, and of the
-//! 2 in use too. FR_8 is 1: none of the 6 free GPUs is of use to a job of 8. Job 1 held its GPUs
+//! down and does not count. GAR is 10 of 16, 0.625. GFR is 1 broken node of 2, 0.5, and also 1 of
+//! the 2 nodes in use. FR_8 is 1: a job of 8 can use none of the 6 free GPUs. Job 1 held its GPUs
 //! for all of an hour, job 2 for half of it, job 3 waited: SOR over that hour is 9 GPU-hours of 16.
-//! Had job 2 come on two nodes under two leafs, it would be stretched by 2 and 2, and its training
-//! estimated at 1.15 times the ideal.
+//! Had job 2 been placed on two nodes under two leafs, it would be stretched by 2 and 2, and its
+//! training time estimated at 1.15 times the ideal.
 
 mod cluster;
 mod job_waits;
@@ -29,25 +30,26 @@ use common::time::Span;
 use common::unit::{GpuMilli, Gpus, Nodes};
 use std::ops::AddAssign;
 
-/// How much longer training takes, of the ideal time, for each time as many nodes as needed. An
-/// assumption of ours, no measurement: replace it by your own before you lean on [`time_ratio`].
+/// The additional training time, as a fraction of the ideal, for each additional multiple of the
+/// fewest nodes needed. This is our assumption, not a measurement: replace it with your own value
+/// before you rely on [`time_ratio`].
 pub const ALPHA: f64 = 0.10;
 
-/// The same for each time as many leaf groups as needed.
+/// The same for each additional multiple of the fewest leaf groups needed.
 pub const BETA: f64 = 0.05;
 
-/// GPU allocation ratio: GPUs in use, of all there are.
+/// GPU allocation rate: GPUs in use, of all GPUs.
 #[must_use]
 pub fn gar(used: GpuMilli, all: GpuMilli) -> Option<f64> {
     ratio(f64::from(used.0), f64::from(all.0))
 }
 
-/// Thousandths of GPUs, times milliseconds: exact however long a window is.
+/// Thousandths of GPUs times milliseconds: exact for any length of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct GpuTime(pub u128);
 
 impl GpuTime {
-    /// So much of GPUs for so long.
+    /// `gpus` for `span`.
     #[must_use]
     pub fn of(gpus: GpuMilli, span: Span) -> Self {
         Self(u128::from(gpus.0) * u128::from(span.0))
@@ -60,28 +62,28 @@ impl AddAssign for GpuTime {
     }
 }
 
-/// Scheduling occupancy rate: GPU-time held, of GPU-time there was in the window.
+/// Scheduling occupancy rate: GPU time held, of all GPU time in the window.
 #[must_use]
-#[allow(clippy::cast_precision_loss)] // 53 bits are more than anybody reads
+#[allow(clippy::cast_precision_loss)] // 53 bits are more precision than is shown
 pub fn sor(held: GpuTime, there_was: GpuTime) -> Option<f64> {
     ratio(held.0 as f64, there_was.0 as f64)
 }
 
-/// Is a node neither wholly free nor wholly in use, by its GPUs?
+/// Whether a node's GPUs are neither wholly free nor wholly in use.
 #[must_use]
 pub const fn is_broken(used: GpuMilli, all: GpuMilli) -> bool {
     used.0 > 0 && used.0 < all.0
 }
 
-/// GPU node fragmentation ratio: broken nodes, of the nodes with GPUs. The variant that a small
-/// load does not flatter: of the nodes with any GPU in use.
+/// GPU fragmentation rate: broken nodes, of the nodes with GPUs. In the variant that a low load
+/// does not flatter: of the nodes with any GPU in use.
 #[must_use]
 pub fn gfr(broken: Nodes, of: Nodes) -> Option<f64> {
     ratio(f64::from(broken.0), f64::from(of.0))
 }
 
-/// Free thousandths of GPUs of one node that jobs which need so many whole GPUs of a node cannot
-/// have, however many of them come.
+/// Free thousandths of GPUs of one node that jobs cannot use which need `needed` whole GPUs of a
+/// node, however many such jobs there are.
 #[must_use]
 pub const fn useless_to(needed: Gpus, free: GpuMilli, wholly_free: Gpus) -> GpuMilli {
     let jobs = match wholly_free.0.checked_div(needed.0) {
@@ -91,23 +93,24 @@ pub const fn useless_to(needed: Gpus, free: GpuMilli, wholly_free: Gpus) -> GpuM
     free.saturating_sub(GpuMilli::WHOLE.times(jobs * needed.0))
 }
 
-/// `FR_g`: free GPUs that jobs of g GPUs cannot have ([`useless_to`], summed), of the free ones.
-/// Where none is free none is useless.
+/// `FR_g`: free GPUs that jobs of g GPUs cannot use ([`useless_to`], summed), of the free GPUs. If
+/// no GPU is free, it is 0.
 #[must_use]
 pub fn fr(useless: GpuMilli, free: GpuMilli) -> f64 {
     ratio(f64::from(useless.0), f64::from(free.0)).unwrap_or(0.0)
 }
 
-/// JWTD's quantiles: the smallest of these sorted values that at least so many percent of them do
-/// not exceed. Nearest rank: always a value that somebody had.
+/// JWTD's quantiles: the smallest of the sorted values that is at least as large as `percent`
+/// percent of them. Nearest rank: the result is always one of the values.
 #[must_use]
 pub fn nearest_rank<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
 }
 
-/// JTTED, raw: nodes used, of the fewest with as many GPUs, at so many GPUs a node. At least 1 for
-/// a job that has what it asked for; `None` for one of a GPU or less, which has no choice.
+/// JTTED, raw: nodes used, relative to the fewest that have as many GPUs, at `gpus_per_node` GPUs a
+/// node. At least 1 for a job that has what it asked for. `None` for a job of at most one GPU,
+/// which has no choice.
 #[must_use]
 pub fn dev_node(used: Nodes, gpus: GpuMilli, gpus_per_node: Gpus) -> Option<f64> {
     let fewest = gpus.0.div_ceil(1000).checked_div(gpus_per_node.0)?;
@@ -115,17 +118,17 @@ pub fn dev_node(used: Nodes, gpus: GpuMilli, gpus_per_node: Gpus) -> Option<f64>
     (gpus > GpuMilli::WHOLE).then(|| f64::from(used.0) / f64::from(fewest))
 }
 
-/// JTTED, raw: leaf groups used, of the fewest with as many GPUs. `None` for a job of a GPU or
-/// less, and where all groups together have too few.
+/// JTTED, raw: leaf groups used, relative to the fewest that have as many GPUs. `None` for a job of
+/// at most one GPU, and where all groups together have too few.
 #[must_use]
 pub fn dev_group(used: u32, gpus: GpuMilli, sizes: &LeafSizes) -> Option<f64> {
     let fewest = sizes.fewest(gpus)?;
     (gpus > GpuMilli::WHOLE).then(|| f64::from(used) / f64::from(fewest))
 }
 
-/// JTTED: estimated training time where the job was put, of the time on as few nodes and groups as
-/// may be, with [`ALPHA`] and [`BETA`]. An estimate, never a measurement. Without leaf groups only
-/// nodes count.
+/// JTTED: estimated training time where the job was placed, relative to the time on as few nodes
+/// and groups as possible, with [`ALPHA`] and [`BETA`]. This is an estimate, not a measurement.
+/// Without leaf groups only nodes count.
 #[must_use]
 pub fn time_ratio(dev_node: f64, dev_group: Option<f64>) -> f64 {
     let groups = dev_group.unwrap_or(1.0);

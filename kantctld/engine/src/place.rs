@@ -1,5 +1,5 @@
-//! Steps 3 and 4 put together: nodes for a job, and on each of them its CPUs, memory and GPUs.
-//! Never gives anything away; the round does, through `trial`.
+//! Steps 3 and 4 combined: nodes for a job, and on each of them its CPUs, memory and GPUs. Nothing
+//! is taken here; the round does that through `trial`.
 
 use crate::fit::cpus;
 use crate::fit::demand::Part;
@@ -21,7 +21,7 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// As an allocation.
+    /// Converts the placement to an allocation.
     ///
     /// # Errors
     /// None for a placement that [`place`] made: it names at least one node, and none twice.
@@ -30,12 +30,12 @@ impl Placed {
     }
 }
 
-/// Finds a place; `None`: there is none.
+/// Finds a place for the job. `None`: there is none.
 pub(crate) fn place(hall: &Hall<'_>) -> Option<Placed> {
     Some(filled_in(hall, lay_out(hall)?))
 }
 
-/// A layout down to the CPU and the GPU.
+/// Chooses CPUs and GPUs for each node of a layout.
 pub(crate) fn filled_in(hall: &Hall<'_>, layout: Layout) -> Placed {
     Placed { shares: layout.into_iter().map(|(at, part)| (at, share(hall, at, part))).collect() }
 }
@@ -71,7 +71,8 @@ fn share(hall: &Hall<'_>, at: NodeIndex, part: Part) -> Share {
     Share { node: name, tasks: part.tasks, cpus, memory: takes.memory, gpus, gpu_milli }
 }
 
-/// The best linked GPUs, all of one kind where several are accepted and one kind has enough.
+/// Chooses the best linked GPUs. Where several kinds are accepted, all are of one kind if a single
+/// kind has enough.
 fn choose(free: u128, count: Gpus, class: &Class) -> Vec<GpuIndex> {
     let kinds = class.kinds().iter().map(|(_, mask)| mask & free);
     let of_one_kind = kinds.filter(|mask| mask.count_ones() >= count.0);

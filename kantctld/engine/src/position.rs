@@ -1,5 +1,5 @@
-//! How many go before a waiting job: for somebody who asks about this one. Never asked in a round;
-//! [`crate::in_order`] lists all.
+//! The position of a waiting job in the queue, computed on request. [`crate::in_order`] lists all
+//! jobs.
 
 use crate::order::fair_share::FairShare;
 use crate::order::multifactor::Multifactor;
@@ -11,9 +11,9 @@ use common::id::JobKey;
 use common::queue::Queue;
 use common::time::Time;
 
-/// A waiting job's place, from 1: those that may start in the order in which a round at `now`
-/// considers them, behind them those that are held or whose time has not come, by key. `None`: it
-/// does not wait. Costs as much as there are jobs before it.
+/// A waiting job's position, from 1: jobs that may start in the order in which a round at `now`
+/// considers them, then held jobs and jobs before their begin time, by key. `None`: it does not
+/// wait. The cost grows with the number of jobs before it.
 #[must_use]
 pub fn position(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<u32> {
     if !snapshot.is_settled(now) {
@@ -51,7 +51,7 @@ fn facts_of<'a>(snapshot: &'a Snapshot, job: &'a WaitingJob) -> Option<Facts<'a>
     Some(facts(queue, job, qos))
 }
 
-/// The place of a job that has these facts, but for its number and since when it waits.
+/// The rank of a job with these facts, except for its number and since when it waits.
 fn place(
     multifactor: &Multifactor<'_>,
     alike: Option<&Facts<'_>>,

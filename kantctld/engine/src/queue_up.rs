@@ -1,5 +1,5 @@
-//! Step 1 at work: whose turn is next. Kinds of jobs queue up by their first one; who is told that
-//! nobody of a class or kind can start lets all of it go. Never looks at what is free.
+//! Step 1 in progress: which job has the next turn. Kinds of jobs are ordered by their first job.
+//! If no job of a class or kind can start, the whole class or kind is skipped.
 
 use crate::line::{ClassId, Kind, KindId, Line};
 use crate::order::length::{Length, length};
@@ -23,16 +23,16 @@ pub(crate) struct Turn<'a> {
     cursor: usize,
 }
 
-/// What others learn from a turn.
+/// What follows for other jobs from a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The next of its class has its turn when it comes.
+    /// The next job of its class has its turn when it comes.
     MayTry,
-    /// Nobody of its class can start in this round.
+    /// No job of its class can start in this round.
     ClassIsDone,
-    /// Nobody who asks for the same can.
+    /// No job that asks for the same can.
     KindIsDone,
-    /// Of those who ask for the same only jobs with a time limit below this can.
+    /// Of the jobs that ask for the same, only those with a shorter time limit can.
     Shorter(Span),
 }
 
@@ -47,7 +47,7 @@ struct Opened<'a> {
     rest: Jobs<'a>,
 }
 
-/// One kind and how far it is.
+/// The progress within one kind.
 struct Cursor<'a> {
     id: KindId,
     kind: &'a Kind,
@@ -55,15 +55,15 @@ struct Cursor<'a> {
     /// Classes that had no turn yet, by the ranks of their first jobs.
     heads: Peekable<Box<dyn Iterator<Item = (Rank, ClassId)> + 'a>>,
     opened: Vec<Opened<'a>>,
-    /// Opened classes by the ranks of their next jobs.
+    /// Opened classes, by the ranks of their next jobs.
     by_rank: BinaryHeap<Reverse<(Rank, usize)>>,
     /// The class whose job has its turn.
     current: Option<(ClassId, Jobs<'a>)>,
-    /// Those short enough to have a chance, by rank, and how short that is.
+    /// The jobs short enough to have a chance, by rank, and the limit below which they are.
     shorter: Option<(Span, Peekable<std::vec::IntoIter<Ranked<'a>>>)>,
-    /// All jobs, the shortest first, once the queue has come to that.
+    /// All jobs, shortest first, once the queue considers them by length.
     by_length: Option<ByLength<'a>>,
-    /// Only the shortest of them so far.
+    /// Whether only the shortest of them was taken so far.
     is_probe: bool,
 }
 
@@ -105,15 +105,15 @@ pub(crate) struct Queueing<'a> {
     ranker: Ranker<'a>,
     cursors: Vec<Cursor<'a>>,
     heap: BinaryHeap<Reverse<(Rank, usize)>>,
-    /// Queues whose reservations are made: the rest of their jobs go by length.
+    /// Queues that have made their promises: the rest of their jobs are tried by length.
     by_length: BTreeSet<&'a QueueName>,
-    /// Kinds of those, shortest first among jobs of equal priority.
+    /// Kinds of those queues, shortest first among jobs of equal priority.
     short: BinaryHeap<Reverse<(Length, usize)>>,
     had_turn: BTreeSet<JobKey>,
 }
 
 impl<'a> Queueing<'a> {
-    /// Of a settled snapshot.
+    /// From a settled snapshot.
     pub fn new(snapshot: &'a Snapshot, now: Time) -> Self {
         let policy = &snapshot.policy;
         let queues = Queues::new(policy, &snapshot.places);
@@ -149,7 +149,7 @@ impl<'a> Queueing<'a> {
         queueing
     }
 
-    /// Whose turn it is; `None`: everybody had one.
+    /// The next turn. `None`: all jobs had one.
     pub fn next(&mut self) -> Option<Turn<'a>> {
         while let Some(Reverse((_, at))) = self.heap.pop() {
             let cursor = &mut self.cursors[at];
@@ -170,10 +170,10 @@ impl<'a> Queueing<'a> {
         None
     }
 
-    /// From now on the jobs of this kind that had no turn go by their length.
+    /// From now on, considers the remaining jobs of this kind by length.
     fn go_by_length(&mut self, at: usize) {
-        // The shortest of all is asked first: where it has no chance nobody has, and the others
-        // need not be sorted.
+        // The shortest job is tried first: if it has no chance, none has, and the others need not
+        // be sorted.
         if let Some(shortest) = self.shortest(at) {
             self.cursors[at].by_length = Some(vec![shortest].into_iter().peekable());
             self.cursors[at].is_probe = true;
@@ -183,7 +183,7 @@ impl<'a> Queueing<'a> {
         }
     }
 
-    /// The shortest job of a kind, if all of them have one priority and it had no turn yet.
+    /// The shortest job of a kind, if all of its jobs have one priority and it had no turn yet.
     fn shortest(&self, at: usize) -> Option<(ClassId, &'a Arc<WaitingJob>)> {
         let kind = self.cursors[at].kind;
         let class = kind.classes().next().filter(|_| kind.has_one_tier())?;
@@ -209,7 +209,7 @@ impl<'a> Queueing<'a> {
         }
     }
 
-    /// What became of a turn. `is_done`: the queue has made all its reservations.
+    /// Reports the result of a turn. `is_done`: the queue has made all its promises.
     pub fn tell(&mut self, turn: &Turn<'a>, next: Next, is_done: bool) {
         let at = turn.cursor;
         let cursor = &mut self.cursors[at];
@@ -228,7 +228,7 @@ impl<'a> Queueing<'a> {
         if cursor.by_length.is_some() {
             let is_too_long = matches!(next, Next::Shorter(below) if length(turn.job) >= below);
             if is_too_long && cursor.kind.has_one_tier() {
-                // All that are left are as long or longer.
+                // All remaining jobs are as long or longer.
                 return;
             }
             if std::mem::take(&mut cursor.is_probe) {
@@ -261,7 +261,7 @@ impl<'a> Queueing<'a> {
 }
 
 impl<'a> Queueing<'a> {
-    /// From now on only jobs of this kind that are short enough have a turn, behind this one.
+    /// From now on, only jobs of this kind that are short enough have a turn, after this one.
     fn keep_shorter(&mut self, at: usize, last: &WaitingJob, below: Span) {
         let cursor = &mut self.cursors[at];
         if let Some((known, _)) = &mut cursor.shorter {

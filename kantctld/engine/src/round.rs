@@ -1,18 +1,18 @@
-//! One scheduling round, in numbered steps. The first file to read in this crate.
+//! One scheduling round, in numbered steps. Read this file first.
 //!
-//! 1. Order    who is considered first                      `order`, `queue_up`
-//! 2. Admit    who may start at all now                     `admit`, `books`
-//! 3. Fit      which nodes hold all of the job              `fit`
-//! 4. Score    which of them is best, which GPUs, CPUs      `score`, `place`
-//! 5. Backfill who may pass those without room              `backfill`, `desk::reserve`
-//! 6. Preempt  who yields to those that may ask for it      `preempt`
-//! 7. Grow     who gets what is to spare beside what it has  `desk::growing`
-//! 8. Reasons  why each other job waits                     `waits`
+//! 1. Order     in which jobs are considered                    `order`, `queue_up`
+//! 2. Admit     jobs that may start at all now                  `admit`, `books`
+//! 3. Fit       nodes that hold the whole job                   `fit`
+//! 4. Score     the best of them, with their GPUs and CPUs      `score`, `place`
+//! 5. Backfill  later jobs past jobs that have no room          `backfill`, `desk::reserve`
+//! 6. Preempt   running jobs for jobs that may preempt them     `preempt`
+//! 7. Grow      elastic jobs onto nodes that no job waits for   `desk::growing`
+//! 8. Reasons   for which each other job waits                  `waits`
 //!
-//! Where queues share fairly (`fair_sharing`), `fair::round` takes the place of 1, 5 and 6.
+//! With fair sharing (`fair_sharing`), `fair::round` replaces steps 1, 5 and 6.
 //!
-//! A round never takes longer than its bounds allow; they count trials, not seconds, so that a
-//! saved snapshot gives the same round on any machine.
+//! A round's work is bounded. The bounds count trials, not seconds, so a saved snapshot gives the
+//! same round on any machine.
 
 use crate::decision::Decision;
 use crate::desk::Desk;
@@ -25,34 +25,35 @@ use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// So many searches for a place in one round, unless the snapshot says otherwise; jobs after that
-/// are looked at in the next. Jobs that are known not to fit, because one like them did not, cost
-/// none.
+/// The most searches for a place in one round, unless the snapshot sets another bound. The
+/// remaining jobs are considered in the next round. A job of a shape that is already known not to
+/// fit costs no search.
 pub(crate) const TRIALS_MAX: u32 = 20_000;
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Round {
-    /// What to do, in this order. Together they fit: the judge (`check`) has no complaint.
+    /// What to do, in this order. All decisions fit together: the judge (`check`) accepts them.
     pub decisions: Vec<Decision>,
-    /// What jobs that still wait are promised; the next round is to be handed this.
+    /// Promises to jobs that still wait. The caller passes them to the next round.
     pub promises: BTreeMap<JobKey, Promise>,
-    /// How far it came, if it ran out of searches; the next round is to be handed this.
+    /// Where this round stopped if it ran out of searches. The caller passes it to the next round.
     #[serde(default, skip_serializing_if = "Halfway::is_empty")]
     pub halfway: Halfway,
-    /// What found no room; the next round is to be handed this.
+    /// Which kinds of jobs found no room. The caller passes it to the next round.
     #[serde(skip)]
     pub full: Full,
-    /// How often nodes were searched for that hold a job.
+    /// How many searches for nodes this round made.
     #[serde(skip)]
     pub searches: Cost,
-    /// Why the others wait.
+    /// Why the other jobs wait.
     pub waits: Waits,
-    /// As long as nothing changes, no round before this comes to anything else. `None`: none ever.
+    /// If nothing changes, no round before this time decides anything else. `None`: no later round
+    /// does.
     pub next_look: Option<Time>,
 }
 
-/// What a round cost. Rounds that come to the same are equal, whatever they cost.
+/// The cost of a round. All costs compare as equal, so that rounds with equal results are equal.
 #[derive(Debug, Clone, Copy, Eq, Default)]
 pub struct Cost(pub u64);
 
@@ -80,7 +81,7 @@ fn round(snapshot: &Snapshot, now: Time) -> Round {
     let mut desk = Desk::new(snapshot, now);
     // 1. Order.
     let mut queueing = Queueing::new(snapshot, now);
-    // 2 to 6, job by job: what one takes, the next does not see.
+    // 2 to 6, job by job: what one job takes is not free for the next.
     while let Some(turn) = queueing.next() {
         let verdict = desk.consider(&turn);
         queueing.tell(&turn, verdict, desk.queue_is_done(&turn.job.queue));

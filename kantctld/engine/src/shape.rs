@@ -1,5 +1,5 @@
 //! What jobs of one queue that ask for the same have in common: what they need, and which nodes
-//! they may have. Worked out once a round. Never says what is free.
+//! they may use. Computed once per round.
 
 use crate::features::nodes_with;
 use crate::fit::demand::{Demand, Part};
@@ -29,18 +29,19 @@ pub(crate) struct Shape<'a> {
     pub service: bool,
     /// What jobs of this cluster typically ask for.
     pub typical: Arc<Yardsticks>,
-    /// The nodes its queue names.
+    /// The nodes that its queue names.
     of_queue: Option<&'a [bool]>,
     only: Option<BTreeSet<NodeIndex>>,
     not: BTreeSet<NodeIndex>,
-    /// The nodes that have the features it asks for; `None`: it asks for none.
+    /// The nodes with the features it asks for. `None`: it asks for none.
     featured: Option<Rc<[bool]>>,
-    /// Zones that are kept for services.
+    /// Whether zones are kept for services.
     has_zones: bool,
-    /// How many nodes a job with GPUs in all, and no number of nodes, is spread over.
+    /// The number of nodes over which a job with a total of GPUs, and no number of nodes, is
+    /// spread.
     spread: Nodes,
-    /// The earliest end of a job of this shape that did not fit. Free resources only shrink in a
-    /// round and a later end sees no more of them, so no job that ends then or later fits either.
+    /// The earliest end of a job of this shape that did not fit. What is free only shrinks in a
+    /// round, and a later end has no more of it, so no job that ends then or later fits either.
     no_fit_from: Option<Time>,
 }
 
@@ -92,7 +93,7 @@ impl<'a> Shape<'a> {
         shape
     }
 
-    /// May a job of this shape have this node, up or down, used or not?
+    /// Whether a job of this shape may use this node, up or down, in use or not.
     pub fn allows(&self, at: NodeIndex) -> bool {
         self.of_queue.is_none_or(|named| named[at.at()])
             && self.only.as_ref().is_none_or(|only| only.contains(&at))
@@ -100,13 +101,13 @@ impl<'a> Shape<'a> {
             && self.featured.as_ref().is_none_or(|featured| featured[at.at()])
     }
 
-    /// May it have every node that is up?
+    /// Whether it may use every node that is up.
     pub fn may_have_all(&self) -> bool {
         let by_name = self.of_queue.is_none() && self.only.is_none() && self.not.is_empty();
         by_name && self.featured.is_none() && !self.has_zones
     }
 
-    /// Is a node on this side of the zones?
+    /// Whether a node is on this side of the zones.
     pub fn is_on_side(&self, floor: &Floor, at: NodeIndex, side: Side) -> bool {
         if !self.has_zones {
             return side == Side::Outside;
@@ -117,7 +118,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The sides to look at, in this order, and how to place there (E-Spread).
+    /// The sides to try, in this order, and the placement on each (E-Spread).
     pub fn sides(&self) -> Vec<(Side, Placement)> {
         let placement = self.queue.placement;
         if placement != Placement::ESpread {
@@ -136,7 +137,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// On how many nodes it goes; `None`: as few as hold its tasks.
+    /// The number of nodes it is placed on. `None`: as few as hold its tasks.
     pub fn nodes(&self) -> Option<Nodes> {
         let request = self.demand.request;
         request.nodes.or_else(|| self.demand.gpus_total().map(|_| self.spread)).or_else(|| {
@@ -145,7 +146,7 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// The same with the fewest tasks that an elastic job runs with.
+    /// The same shape with the fewest tasks with which an elastic job runs.
     pub fn fewest(&self) -> Cow<'_, Self> {
         match self.demand.request.tasks_min {
             None => Cow::Borrowed(self),
@@ -156,8 +157,8 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The fewest nodes that are up and could hold the GPUs evenly were they idle; if those cannot,
-    /// of all nodes; if none can, as many as the GPUs need, for the sentence that says so.
+    /// The fewest nodes that are up and, if idle, could hold the GPUs evenly; if those cannot, of
+    /// all nodes; if none can, as many as the GPUs need, for the reason that is shown.
     fn spread_over(&self, floor: &Floor, gpus: Gpus) -> Nodes {
         let all = self.sizes(floor);
         if floor.unusable_count() > 0 {
@@ -179,20 +180,20 @@ impl<'a> Shape<'a> {
             .map_or(Nodes(first.min(most)), Nodes)
     }
 
-    /// Could so many idle nodes of these sizes hold all parts?
+    /// Whether this many idle nodes of these classes could hold all parts.
     pub fn could_hold(&self, sizes: &[(Arc<Class>, u32)], nodes: Nodes) -> bool {
         let count = |part: Part| -> u32 {
             sizes.iter().filter(|(class, _)| self.fits_idle(class, part)).map(|(_, n)| n).sum()
         };
         let all = nodes.0.max(1);
         let gpus = self.demand.gpus_total().map_or(0, |gpus| gpus.0 % all);
-        // Parts shrink after these ranks: whoever holds one holds each later one.
+        // Parts shrink after these ranks: a node that holds one holds each later one.
         let ends = [self.demand.tasks.0 % all, gpus, nodes.0];
         let part = |rank| self.demand.even_part(nodes, rank);
         ends.into_iter().filter(|end| *end > 0).all(|end| count(part(end - 1)) >= end)
     }
 
-    /// How many nodes of each class it may have, up or down.
+    /// How many nodes of each class it may use, up or down.
     pub fn sizes(&self, floor: &Floor) -> Vec<(Arc<Class>, u32)> {
         if self.may_have_all() {
             return floor.class_sizes().to_vec();
@@ -200,12 +201,12 @@ impl<'a> Shape<'a> {
         self.sizes_of(floor, |_| true)
     }
 
-    /// Is it a node for this shape, up or down, large enough or not?
+    /// Whether it may use the node, up or down, large enough or not.
     pub fn may_have(&self, floor: &Floor, at: NodeIndex) -> bool {
         self.allows(at) && self.sides().iter().any(|(side, _)| self.is_on_side(floor, at, *side))
     }
 
-    /// The same of certain nodes.
+    /// The same for certain nodes.
     fn sizes_of(
         &self,
         floor: &Floor,
@@ -219,40 +220,40 @@ impl<'a> Shape<'a> {
         sizes.into_values().collect()
     }
 
-    /// Would an idle node of this class hold the part?
+    /// Whether an idle node of this class would hold the part.
     pub fn fits_idle(&self, class: &Class, part: Part) -> bool {
         let request = self.demand.request;
         request.tasks_per_node.is_none_or(|most| part.tasks <= most)
             && Free::whole(class).holds(class, request, self.demand.takes(part, class))
     }
 
-    /// Is it known that no job of this shape that ends then fits?
+    /// Whether a job of this shape that ends then is known not to fit.
     pub fn cannot_fit(&self, ends: Time) -> bool {
         self.no_fit_from.is_some_and(|from| ends >= from)
     }
 
-    /// No job of this shape that ends then or later fits; `None`: nothing is known.
+    /// The end from which on no job of this shape fits. `None`: none is known.
     pub const fn no_fit_from(&self) -> Option<Time> {
         self.no_fit_from
     }
 
-    /// Only jobs with a time limit below this may still fit; `None`: nothing is known.
+    /// The time limit below which jobs may still fit. `None`: none is known.
     pub fn fits_below(&self, now: Time) -> Option<Span> {
         self.no_fit_from.map(|from| from.since(now))
     }
 
-    /// A job of this shape that ends then did not fit.
+    /// Notes that a job of this shape that ends then did not fit.
     pub fn did_not_fit(&mut self, ends: Time) {
         self.no_fit_from = Some(self.no_fit_from.map_or(ends, |from| from.min(ends)));
     }
 
-    /// Something came free: what did not fit may fit now.
+    /// Forgets what did not fit, since something was freed.
     pub fn forget(&mut self) {
         self.no_fit_from = None;
     }
 }
 
-/// Are zones kept for services?
+/// Whether zones are kept for services.
 pub(crate) fn has_zones(policy: &Policy) -> bool {
     policy.queues.iter().any(|queue| queue.zone.is_some())
 }

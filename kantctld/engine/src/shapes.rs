@@ -1,5 +1,4 @@
-//! The shapes that a round meets: jobs of one queue that ask for the same share one. Never says
-//! what a shape is; `shape` does.
+//! The shapes met in a round. Jobs of one queue that ask for the same share one.
 
 use crate::features::Featured;
 use crate::floor::Floor;
@@ -14,21 +13,22 @@ use common::unit::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where a shape is in [`Shapes`].
+/// The index of a shape in [`Shapes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ShapeIndex(usize);
 
-/// What tells shapes apart: queue, request, whether it is a service, and the booking it runs in.
+/// What distinguishes shapes: queue, request, whether it is a service, and the reservation.
 type Asks<'a> = (&'a QueueName, &'a Request, bool, Option<&'a ReservationName>);
 
-/// Shapes of the same room: jobs of any of them have a place, or none of them has.
+/// Shapes that need the same room: either jobs of each of them have a place, or none has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RoomIndex(usize);
 
-/// What tells rooms apart: what asks do, and of a queue only where its jobs look for a place.
+/// What distinguishes rooms: the same as for shapes, but only those properties of the queue that
+/// affect where its jobs are placed.
 type Room<'a> = (Looks<'a>, &'a Request, bool, Option<&'a ReservationName>);
 
-/// The queue, if it names nodes; how it places, its zone, and its memory for each CPU.
+/// The queue, if it names nodes; its placement, zone, and memory per CPU.
 type Looks<'a> = (Option<&'a QueueName>, Placement, Option<&'a ZoneName>, ZoneOverflow, Bytes);
 
 /// The shapes met in a round.
@@ -44,7 +44,7 @@ pub(crate) struct Shapes<'a> {
 }
 
 impl<'a> Shapes<'a> {
-    /// None yet. `typical` is what FGD measures fragmentation against.
+    /// No shapes yet. `typical` is what FGD measures fragmentation against.
     pub fn new(typical: Arc<Yardsticks>) -> Self {
         Self { typical, ..Self::default() }
     }

@@ -1,5 +1,5 @@
-//! Where a waiting job's priority comes from, for `kantctl priority`. Never decides anything; a
-//! round computes the same for itself.
+//! The factors of waiting jobs' priorities, for `kantctl priority`. A round computes the same for
+//! itself.
 
 use crate::order::fair_share::FairShare;
 use crate::order::multifactor::{FactorSheet, Multifactor};
@@ -9,8 +9,8 @@ use common::id::JobKey;
 use common::time::Time;
 
 /// The factors of each of these jobs that waits in a configured queue, as a round at `now` weighs
-/// them; of jobs in FIFO queues, as they would be weighed. Of a snapshot that is not settled, a
-/// copy is.
+/// them. Jobs in FIFO queues get the factors they would have. An unsettled snapshot is copied and
+/// settled.
 #[must_use]
 pub fn sheets(snapshot: &Snapshot, now: Time, keys: &[JobKey]) -> Vec<(JobKey, FactorSheet)> {
     if !snapshot.is_settled(now) {

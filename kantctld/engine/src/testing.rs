@@ -1,4 +1,4 @@
-//! Small nodes, jobs and clusters for the tests of this crate. Never compiled into the program.
+//! Small nodes, jobs and clusters for the tests of this crate.
 
 mod rounds;
 
@@ -27,7 +27,8 @@ pub(crate) fn key(job: u32) -> JobKey {
     JobKey::single(JobId(job))
 }
 
-/// A node of 64 GiB with these cores, NUMA nodes and NUMA node of each GPU; GPUs linked as said.
+/// A node of 64 GiB with these cores and NUMA nodes, and the NUMA node of each GPU; `path` gives
+/// the links between GPUs.
 fn node(
     text: &str,
     cores: Vec<CpuSet>,
@@ -79,20 +80,20 @@ fn single_threads(cpus: u32) -> Vec<CpuSet> {
     (0..cpus).map(|cpu| CpuSet::from_iter([cpu])).collect()
 }
 
-/// So many cores of one thread.
+/// `cpus` cores of one thread.
 pub(crate) fn cpu_node(text: &str, cpus: u32) -> NodeSnapshot {
     let all = CpuSet::first(cpus).to_string();
     node(text, single_threads(cpus), &[&all], &[], |_, _| GpuPath::Sys)
 }
 
-/// So many cores of two threads: CPU i and CPU i + cores.
+/// `cores` cores of two threads: CPU i and CPU i + cores.
 pub(crate) fn smt_node(text: &str, cores: u32) -> NodeSnapshot {
     let all = CpuSet::first(cores * 2).to_string();
     let cores = (0..cores).map(|cpu| CpuSet::from_iter([cpu, cpu + cores])).collect();
     node(text, cores, &[&all], &[], |_, _| GpuPath::Sys)
 }
 
-/// 16 CPUs on two NUMA nodes, GPUs half on each, every two with 18 NVLinks.
+/// 16 CPUs on two NUMA nodes, half of the GPUs on each, every two GPUs with 18 NVLinks.
 pub(crate) fn gpu_node(text: &str, gpus: u16) -> NodeSnapshot {
     let numa: Vec<u16> = (0..gpus).map(|i| u16::from(i >= gpus.div_ceil(2))).collect();
     node(text, single_threads(16), &["0-7", "8-15"], &numa, |_, _| GpuPath::NvLink(18))
@@ -103,7 +104,7 @@ pub(crate) fn numa_node(text: &str) -> NodeSnapshot {
     node(text, single_threads(8), &["0-3", "4-7"], &[0, 1], |_, _| GpuPath::Sys)
 }
 
-/// GPUs on these NUMA nodes, linked as said.
+/// GPUs on these NUMA nodes, with the given links.
 pub(crate) fn linked_node(
     gpu_numa: &[u16],
     path: impl Fn(usize, usize) -> GpuPath,
@@ -111,8 +112,8 @@ pub(crate) fn linked_node(
     node("n", single_threads(16), &["0-7", "8-15"], gpu_numa, path)
 }
 
-/// Four GPUs, two NVLinks between 2 and 3 and between 0 and 1, of which GPU 1 is gone; the rest
-/// keep their numbers, in an order of their own.
+/// Four GPUs, two NVLinks between 2 and 3 and between 0 and 1. GPU 1 is gone; the rest keep their
+/// numbers, in an order of their own.
 pub(crate) fn node_without_gpu_1(text: &str) -> NodeSnapshot {
     let path = |a: usize, b: usize| {
         if a / 2 == b / 2 { GpuPath::NvLink(2) } else { GpuPath::Sys }
@@ -163,7 +164,7 @@ pub(crate) fn change_policy(snapshot: &mut Snapshot, change: impl FnOnce(&mut Po
     snapshot.set_policy(Arc::new(policy));
 }
 
-/// All queues place like this.
+/// Sets the placement of all queues.
 pub(crate) fn with_placement(snapshot: &mut Snapshot, placement: Placement) {
     change_policy(snapshot, |policy| {
         policy.queues.iter_mut().for_each(|queue| queue.placement = placement);
@@ -182,7 +183,7 @@ pub(crate) fn with_leafs(snapshot: &mut Snapshot, leafs: &[(&str, &str)]) {
     });
 }
 
-/// A zone of these nodes, kept for the services of all queues, which spread there.
+/// A zone of these nodes for the services of all queues, which are spread there.
 pub(crate) fn with_zone(snapshot: &mut Snapshot, zone: &str, nodes: &[&str]) {
     let zone = ZoneName::new(zone).unwrap();
     change_policy(snapshot, |policy| {
@@ -195,7 +196,7 @@ pub(crate) fn with_zone(snapshot: &mut Snapshot, zone: &str, nodes: &[&str]) {
     });
 }
 
-/// Lets a job without end hold the first so many GPUs, and as many CPUs, of a node.
+/// Starts a job without an end on the first `count` GPUs of a node, and as many CPUs.
 pub(crate) fn use_gpus(snapshot: &mut Snapshot, node: &str, count: u16) {
     let cpus = if count == 0 { String::new() } else { format!("0-{}", count - 1) };
     let share = Share { gpus: (0..count).map(GpuIndex).collect(), ..share(node, &cpus) };
@@ -203,7 +204,7 @@ pub(crate) fn use_gpus(snapshot: &mut Snapshot, node: &str, count: u16) {
     run(snapshot, job, share, None);
 }
 
-/// Lets a job without end hold so much of the first GPU of a node.
+/// Starts a job without an end on `milli` thousandths of the first GPU of a node.
 pub(crate) fn use_share(snapshot: &mut Snapshot, node: &str, milli: u32) {
     let gpus = vec![GpuIndex(0)];
     let share = Share { gpus, gpu_milli: Some(GpuMilli(milli)), ..share(node, "0") };
@@ -215,7 +216,7 @@ pub(crate) fn request(tasks: u32, cpus_per_task: u32) -> Request {
     Request { tasks: Tasks(tasks), cpus_per_task: Cpus(cpus_per_task), ..Request::default() }
 }
 
-/// One task, one CPU, so many GPUs on one node.
+/// One task, one CPU, this many GPUs on one node.
 pub(crate) fn gpu_request(gpus: u32) -> Request {
     Request { gpus: Some(GpuRequest::PerNode(Gpus(gpus))), ..Request::default() }
 }
@@ -228,7 +229,7 @@ pub(crate) fn share_request(milli: u32) -> Request {
     }
 }
 
-/// A job of queue `q`, submitted at second `job`, limited to so many minutes.
+/// A job of queue `q`, submitted at second `job`, with a limit of `minutes`.
 pub(crate) fn waiting(job: u32, request: Request, minutes: u64) -> WaitingJob {
     WaitingJob {
         key: key(job),
@@ -254,12 +255,12 @@ pub(crate) fn waiting(job: u32, request: Request, minutes: u64) -> WaitingJob {
     }
 }
 
-/// Lets a running job hold this share of the snapshot's node until a time.
+/// Starts a job with this share of the snapshot's node until a time.
 pub(crate) fn run(snapshot: &mut Snapshot, job: u32, share: Share, ends_by: Option<Time>) {
     run_on_all(snapshot, job, Allocation::new(vec![share]).unwrap(), ends_by);
 }
 
-/// Lets a running job hold this allocation until a time.
+/// Starts a job with this allocation until a time.
 pub(crate) fn run_on_all(
     snapshot: &mut Snapshot,
     job: u32,

@@ -1,8 +1,7 @@
-//! Whether the components of a set could ever start together, for refusing the set when it is
-//! submitted. Never looks at what is free, nor at when the set may begin.
+//! Whether the components of a set could ever start together, for refusing the set at submission.
 //!
-//! Example. One node of 8 GPUs. Components of 5 and 3 GPUs could start together, of 5 and 4 could
-//! not, though each of the two could by itself.
+//! Example. One node of 8 GPUs. Components of 5 and 3 GPUs could start together. Components of 5
+//! and 4 could not, though each could by itself.
 
 use crate::decision::Decision;
 use crate::round::schedule;
@@ -13,11 +12,11 @@ use common::reason::WaitReason;
 use common::time::Time;
 use std::sync::Arc;
 
-/// Would all of them start in one round if nothing else ran or waited and all nodes were up? Their
-/// keys do not matter. With no nodes at all, nothing is known and nothing is refused.
+/// Whether all components would start in one round if no other job ran or waited and all nodes were
+/// up. Their keys do not matter. With no nodes at all, nothing is known and nothing is refused.
 ///
 /// # Errors
-/// The place of a component, and why it would wait.
+/// The index of a component, and why it would wait.
 pub fn could_ever_start_together(
     snapshot: &Snapshot,
     components: Vec<WaitingJob>,
@@ -39,7 +38,7 @@ pub fn could_ever_start_together(
         idle.set_waiting(WaitingJob {
             key,
             together: Some(first),
-            // When and in which booking is another question.
+            // Begin times and reservations are checked elsewhere.
             begin_at: None,
             not_before: None,
             deadline: None,

@@ -1,6 +1,6 @@
-//! Try, and undo: what is free while a round works, with checkpoints. Never decides what to try.
+//! What is free while a round works, with checkpoints and rollback.
 //!
-//! Only nodes that a round touches are copied; everything else is read where it lies.
+//! Only nodes that a round changes are copied; everything else is read from the floor.
 
 use crate::floor::bundle::BundleIndex;
 use crate::floor::free::Free;
@@ -21,36 +21,36 @@ struct Changed {
     version: u64,
 }
 
-/// What is free, and how to go back.
+/// What is free, and how to roll back.
 #[derive(Debug, Clone)]
 pub(crate) struct Trial<'a> {
     pub floor: &'a Floor,
-    /// For each node 0, or one more than its place in `changed`.
+    /// For each node: 0, or one more than its index in `changed`.
     place: Vec<u32>,
     changed: Vec<Changed>,
-    /// Which nodes those are.
+    /// The changed nodes.
     changed_nodes: Vec<NodeIndex>,
-    /// The sums of each group; `None`: a node changed since they were added up.
+    /// The sums of each group. `None`: a node changed since they were computed.
     sums: Vec<Cell<Option<Sums>>>,
-    /// The same of each bundle of groups.
+    /// The same for each bundle of groups.
     bundle_sums: Vec<Cell<Option<Sums>>>,
     /// What each changed node was before, oldest first.
     undo: Vec<(NodeIndex, Changed)>,
-    /// How many nodes were asked when they will have room.
+    /// How many times a node was asked when it will have room.
     pub asked: Cell<u64>,
-    /// How often nodes were searched for that hold a job.
+    /// How many searches for nodes were made.
     pub searched: Cell<u64>,
-    /// Counts changes, so that others can tell whether what they know is still so.
+    /// Counts changes, so that callers can detect whether cached results are still valid.
     pub version: u64,
 }
 
-/// A point to go back to. Checkpoints nest: the last one set is the first one settled.
+/// A point to roll back to. Checkpoints nest: the last one set is settled first.
 #[derive(Debug)]
 #[must_use = "a checkpoint is kept or rolled back"]
 pub(crate) struct Checkpoint(usize);
 
 impl<'a> Trial<'a> {
-    /// Begins with the floor as it is.
+    /// Starts from the floor as it is.
     pub fn of(floor: &'a Floor) -> Self {
         Self {
             floor,
@@ -75,12 +75,12 @@ impl<'a> Trial<'a> {
         self.own(at).map_or_else(|| &self.floor.node(at).free, |own| &own.free)
     }
 
-    /// Who holds something there, soonest end first.
+    /// The holders of a node, soonest end first.
     pub fn holders(&self, at: NodeIndex) -> &[Arc<Holder>] {
         self.own(at).map_or_else(|| &self.floor.node(at).holders[..], |own| &own.holders)
     }
 
-    /// Nodes by when the first that holds something there ends at the latest, soonest first.
+    /// Nodes by the earliest end, at the latest, of a job there, soonest first.
     pub fn by_end(&self) -> impl Iterator<Item = (Time, NodeIndex)> + '_ {
         let mut own: Vec<(Time, NodeIndex)> = self
             .changed_nodes
@@ -101,12 +101,12 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// Another number whenever a node changes.
+    /// The version of a node. It changes whenever the node does.
     pub fn version_of(&self, at: NodeIndex) -> u64 {
         self.own(at).map_or(0, |own| own.version)
     }
 
-    /// How many jobs of a group run there.
+    /// How many jobs of this group run there.
     pub fn of_group(&self, at: NodeIndex, group: &str) -> u32 {
         let same = self.holders(at).iter().filter(|holder| holder.group.as_deref() == Some(group));
         u32::try_from(same.count()).unwrap_or(u32::MAX)
@@ -178,7 +178,7 @@ impl<'a> Trial<'a> {
         });
     }
 
-    /// A job lets go of what it holds on a node.
+    /// A job frees what it holds on a node.
     pub fn give_back(&mut self, at: NodeIndex, key: JobKey) {
         let class = self.floor.node(at).class.clone();
         self.change(at, |node| {
@@ -189,7 +189,7 @@ impl<'a> Trial<'a> {
         });
     }
 
-    /// Marks a point to go back to.
+    /// Marks a point to roll back to.
     pub const fn checkpoint(&self) -> Checkpoint {
         Checkpoint(self.undo.len())
     }
@@ -203,7 +203,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Lets what was done since the checkpoint stand. An outer checkpoint can still undo it.
+    /// Keeps what was done since the checkpoint. An outer checkpoint can still undo it.
     pub fn keep(&mut self, checkpoint: Checkpoint) {
         debug_assert!(self.undo.len() >= checkpoint.0, "settled out of order");
     }

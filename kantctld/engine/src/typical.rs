@@ -1,5 +1,5 @@
-//! What jobs of this cluster typically ask for on one node: what fragmentation is measured against.
-//! Never a promise to anybody.
+//! What jobs of this cluster typically ask for on one node, against which fragmentation is
+//! measured.
 //!
 //! Source: Q. Weng et al., "Beware of Fragmentation" (USENIX ATC'23), section 3: the shapes that
 //! make up 95 % of the jobs.
@@ -10,7 +10,7 @@ use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::unit::{Bytes, Cpus};
 use std::collections::BTreeMap;
 
-/// Shapes are taken, most frequent first, until they make up this part of all jobs.
+/// Shapes are taken, most frequent first, until they make up this fraction of all jobs.
 const PART: f64 = 0.95;
 
 /// One shape of request, on one node.
@@ -20,7 +20,7 @@ pub struct Typical {
     pub memory: Bytes,
     pub gpus: u32,
     pub milli: u16,
-    /// The kinds it accepts; `None`: any whole GPUs.
+    /// The kinds it accepts. `None`: any whole GPUs.
     pub kinds: Option<Vec<GpuKind>>,
     /// How many jobs ask for it.
     pub jobs: u32,
@@ -37,8 +37,8 @@ impl Typical {
 
 type Shape = (Cpus, Bytes, u32, u16, Option<Vec<GpuKind>>);
 
-/// The shapes that make up most of these requests. Requests of several nodes count as one node's
-/// part.
+/// The shapes that make up most of these requests. A request for several nodes counts as the part
+/// of one node.
 pub fn typical<'a>(requests: impl Iterator<Item = (&'a Request, usize)>) -> Vec<Typical> {
     let mut counts: BTreeMap<Shape, usize> = BTreeMap::new();
     for (request, count) in requests {
@@ -76,7 +76,7 @@ fn shape(request: &Request) -> Shape {
         Some(GpuRequest::PerNode(gpus)) => (gpus.0, 1000),
         Some(GpuRequest::PerTask(gpus)) => (gpus.times(tasks).0, 1000),
         Some(GpuRequest::Total(gpus)) => (gpus.0.div_ceil(nodes), 1000),
-        // By memory: what it comes to, the GPU says; as if half.
+        // The fraction of a share by memory depends on the GPU; half is assumed.
         Some(GpuRequest::Parts(GpuParts { devices, each })) => match each {
             PartSize::Milli(part) => (devices.0, u16::try_from(part.0).unwrap_or(1000)),
             PartSize::Memory(_) => (devices.0, 500),

@@ -1,4 +1,4 @@
-//! Step 7: why a job that may start does not, in numbers. Never changes what was decided.
+//! Step 8: why a job that may start does not, in numbers.
 
 mod apart;
 mod kept;
@@ -24,7 +24,7 @@ pub(crate) use apart::could_be_near;
 use nearest::Has;
 use promised::undated;
 
-/// Puts in words what was noted.
+/// Turns the notes of a round into reasons.
 pub(crate) fn explain(mut waits: Waits, desk: &Desk<'_>) -> Waits {
     let notes = std::mem::take(&mut waits.notes);
     let mut known: BTreeMap<(ShapeIndex, bool), WaitReason> = BTreeMap::new();
@@ -52,7 +52,7 @@ pub(crate) fn explain(mut waits: Waits, desk: &Desk<'_>) -> Waits {
         let line = &desk.snapshot.line;
         let class = line.kind_of(id).and_then(|kind| line.class(kind.classes().next()?));
         if let Some(first) = class.and_then(|class| class.jobs().next()) {
-            // What one of them was promised, the others were not.
+            // The promise of one of them does not hold for the others.
             let told = reason(first.key, shape, kept);
             if desk.promises.contains_key(&first.key) {
                 waits.tell(first.key, told.clone());
@@ -63,7 +63,7 @@ pub(crate) fn explain(mut waits: Waits, desk: &Desk<'_>) -> Waits {
     waits
 }
 
-/// What a reason is made from.
+/// What a reason is computed from.
 struct Sight<'a> {
     hall: Hall<'a>,
     shape: &'a Shape<'a>,
@@ -83,7 +83,7 @@ impl<'a> Sight<'a> {
         if let Err(reason) = could_fit(self.hall.floor(), self.shape, &sizes) {
             return reason;
         }
-        // An elastic job lacks what it needs at least.
+        // An elastic job lacks what its minimum needs.
         let (need, part) = need(&self.shape.fewest(), &sizes);
         if let Some(reason) = self.unavailable(&need, part) {
             return reason;
@@ -108,13 +108,13 @@ impl<'a> Sight<'a> {
         }
     }
 
-    /// Are too many of the nodes down or drained?
+    /// Whether too many of the nodes are down or drained.
     fn unavailable(&self, need: &Need, part: Part) -> Option<WaitReason> {
         let floor = self.hall.floor();
         if floor.unusable_count() == 0 {
             return None;
         }
-        // Of nodes that are to be near each other, those that could be.
+        // If nodes must be near each other, those that could be.
         let beside = self.near_enough(part, need.nodes);
         let mine = |at: NodeIndex| {
             let class = &floor.node(at).class;
@@ -130,7 +130,7 @@ impl<'a> Sight<'a> {
         Some(WaitReason::NodesUnavailable { need, unavailable: count(down.len()), example })
     }
 
-    /// Would it fit, were nothing reserved by an operator?
+    /// Whether it would fit if no operator had reserved anything.
     fn reserved(&self, need: &Need, part: Part) -> Option<WaitReason> {
         if self.desk.snapshot.reservations.is_empty() {
             return None;
@@ -169,10 +169,10 @@ impl<'a> Sight<'a> {
     }
 }
 
-/// Could these nodes hold a job of this shape if all were up and idle?
+/// Whether these nodes could hold a job of this shape if all were up and idle.
 ///
 /// # Errors
-/// [`WaitReason::NeverFits`], in numbers; [`WaitReason::NoNodes`] where there are none.
+/// [`WaitReason::NeverFits`], in numbers; [`WaitReason::NoNodes`] if there are none.
 pub(crate) fn could_fit(
     floor: &Floor,
     shape: &Shape<'_>,
@@ -216,7 +216,7 @@ pub(crate) fn could_fit(
     Err(WaitReason::NeverFits { nodes_fit: Nodes(holding(part)), largest, need })
 }
 
-/// What is needed on one node, and on how many.
+/// What is needed on one node, and on how many nodes.
 fn need(shape: &Shape<'_>, sizes: &[(Arc<Class>, u32)]) -> (Need, Part) {
     let request = shape.demand.request;
     let nodes = shape.nodes().unwrap_or_else(|| match request.tasks_per_node {

@@ -1,4 +1,4 @@
-//! Why jobs wait, by class where alike ones wait for the same reason. Never decides anything.
+//! Why jobs wait, by class if equivalent jobs wait for the same reason.
 
 use crate::line::{ClassId, KindId};
 use crate::shape::ShapeIndex;
@@ -9,10 +9,10 @@ use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why jobs wait, as the last round saw it.
+/// Why jobs wait, as of the last round.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Waits {
-    /// When the round was: what time eases is told as it was then.
+    /// The time of the round, to which reasons that depend on time refer.
     #[serde(default)]
     at: Time,
     by_job: BTreeMap<JobKey, WaitReason>,
@@ -22,7 +22,7 @@ pub struct Waits {
     pub(crate) notes: Notes,
 }
 
-/// What was noted on the way, to be put in words at the end of a round.
+/// Notes of a round, turned into reasons at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Notes {
     pub by_job: BTreeMap<JobKey, (ShapeIndex, Option<JobKey>)>,
@@ -31,13 +31,13 @@ pub(crate) struct Notes {
 }
 
 impl Waits {
-    /// Of a round at this time that has said nothing yet.
+    /// For a round at this time, still empty.
     pub(crate) fn new(at: Time) -> Self {
         Self { at, ..Self::default() }
     }
 
-    /// Why this job waits; `None`: it does not, or came after the round. A held job and one whose
-    /// time has not come say so whatever the round was.
+    /// Why this job waits. `None`: it does not, or came after the round. Held jobs and jobs before
+    /// their begin time have those reasons in any case.
     #[must_use]
     pub fn of(&self, snapshot: &Snapshot, key: JobKey) -> Option<WaitReason> {
         let job = snapshot.waiting(key)?;
@@ -60,14 +60,13 @@ impl Waits {
         if let Some(reason) = self.by_class.get(&class.0) {
             return Some(reason.clone());
         }
-        // Of the others of its kind it is known that they have no room; what else speaks against
-        // this one goes first.
+        // The other jobs of its kind have no room; a reason of this job's own takes precedence.
         let kind = snapshot.line.class(class)?.kind;
         let reason = self.by_kind.get(&kind.0)?;
         Some(crate::desk::not_admitted(snapshot, job, self.at).unwrap_or_else(|| reason.clone()))
     }
 
-    /// Would [`Self::of`] say anything?
+    /// Whether [`Self::of`] would return a reason.
     pub(crate) fn knows(&self, snapshot: &Snapshot, key: JobKey) -> bool {
         let Some(job) = snapshot.waiting(key) else { return false };
         job.is_kept_back()
@@ -99,19 +98,19 @@ impl Waits {
         self.notes.by_kind.insert(kind, (shape, kept_for));
     }
 
-    /// The job waits for what an earlier round said.
+    /// The job waits for the reason of an earlier round.
     pub(crate) fn repeat(&mut self, key: JobKey, reason: WaitReason) {
         self.notes.by_job.remove(&key);
         self.by_job.insert(key, reason);
     }
 
-    /// The same for all of its kind.
+    /// The same for all jobs of its kind.
     pub(crate) fn repeat_kind(&mut self, kind: KindId, reason: WaitReason) {
         self.notes.by_kind.remove(&kind);
         self.by_kind.insert(kind.0, reason);
     }
 
-    /// What was said of a job, or of those like it.
+    /// The reason that is known of a job, or of its class or kind.
     pub(crate) fn said(&self, snapshot: &Snapshot, key: JobKey) -> Option<&WaitReason> {
         let class = snapshot.class_of(key)?;
         let own = self.by_job.get(&key).or_else(|| self.by_class.get(&class.0));
@@ -122,14 +121,14 @@ impl Waits {
         self.notes.started.insert(key);
     }
 
-    /// They do not, after all.
+    /// Reverts starts that did not happen after all.
     pub(crate) fn forget_starts(&mut self, keys: impl Iterator<Item = JobKey>) {
         for key in keys {
             self.notes.started.remove(&key);
         }
     }
 
-    /// Is it already settled what becomes of this job?
+    /// Whether this job is already decided on.
     pub(crate) fn is_told(&self, key: JobKey) -> bool {
         self.notes.started.contains(&key)
             || self.by_job.contains_key(&key)

@@ -1,13 +1,14 @@
-//! When a waiting job would start, as it is or with a changed request: the round itself, run on a
-//! copy, then [`crate::forecast`]. Never a promise: arrivals of higher priority change it, and jobs
-//! that end early.
+//! When a waiting job would start, as it is or with a changed request: a round is run on a copy,
+//! then [`crate::forecast`]. The answer is no promise: new jobs of higher priority change it, and
+//! jobs that end early.
 //!
 //! Source: ours; Slurm's `sbatch --test-only` answers the same question for a new job.
-//! Reads: everything a round reads. Knobs: none.
+//! Reads: everything a round reads.
+//! Knobs: none.
 //!
 //! Example. Nodes a and b have 8 GPUs each. Job 1 holds all of a until 60 minutes from now, job 2
-//! 4 GPUs of b without end. Job 3 asks for 8 GPUs: it starts in 60 minutes, on a. If it asked for
-//! 4, it would start now, on b.
+//! holds 4 GPUs of b without an end. Job 3 asks for 8 GPUs: it starts in 60 minutes, on a. If it
+//! asked for 4, it would start now, on b.
 
 use crate::forecast::{after_round, nodes_then, starts_on};
 use crate::round::schedule;
@@ -19,13 +20,13 @@ use common::time::Time;
 /// When a job would start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outlook {
-    /// Now, on these nodes.
+    /// It starts now, on these nodes.
     pub starts_on: Option<Vec<NodeName>>,
-    /// Later, if every job keeps its time limit; `None`: now, or nobody can say.
+    /// When it starts if every job keeps its time limit. `None`: now, or unknown.
     pub expected_at: Option<Time>,
-    /// Then on these nodes, if nothing comes between; empty: nobody can say.
+    /// The nodes then, if nothing intervenes. Empty: unknown.
     pub expected_on: Vec<NodeName>,
-    /// Nobody can say when: only that it is not before `expected_at`.
+    /// The forecast was cut off: only a lower bound, `expected_at`, is known.
     pub bounded: bool,
     pub reason: Option<WaitReason>,
 }
@@ -37,8 +38,8 @@ pub fn outlook(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Outlook> {
     Some(look(snapshot.clone(), now, key))
 }
 
-/// When a job would start if this was what it asked for. A promise to the job as it was does not
-/// hold for another request; promises to others do.
+/// When a job would start with this request. The job's own promise does not hold for another
+/// request; promises to other jobs do.
 #[must_use]
 pub fn what_if(snapshot: &Snapshot, now: Time, changed: WaitingJob) -> Outlook {
     let (mut copy, key) = (snapshot.clone(), changed.key);
@@ -124,7 +125,7 @@ mod tests {
         let last = outlook(&snapshot, NOW, key(5)).unwrap();
         assert_eq!(last.expected_at, in_minutes(60 + 30 + 20));
         assert_eq!(last.expected_on, [name("a")]);
-        // Shorter does not help it; smaller does.
+        // A shorter limit does not help; a smaller request does.
         let short = what_if(&snapshot, NOW, waiting(5, gpu_request(8), 1));
         assert_eq!(short.expected_at, in_minutes(60 + 30 + 20));
         let small = what_if(&snapshot, NOW, waiting(5, gpu_request(4), 10));

@@ -1,5 +1,5 @@
-//! Whether a job could ever run here, by the nodes and by what quotas and limits allow, for
-//! refusing it when it is submitted. Never looks at what is free.
+//! Whether a job could ever run on these nodes and within quotas and limits, for refusing it at
+//! submission.
 
 use crate::books::{Books, Claim};
 use crate::claims::of_asking;
@@ -13,8 +13,8 @@ use common::time::Time;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Could the nodes hold this request if all were up and idle? With no nodes at all, nothing is
-/// known and nothing is refused.
+/// Whether the nodes could hold this request if all were up and idle. With no nodes at all, nothing
+/// is known and nothing is refused.
 ///
 /// # Errors
 /// [`WaitReason::NeverFits`], in numbers.
@@ -33,8 +33,8 @@ pub fn could_ever_fit(
     could_fit(floor, &shape, &shape.sizes(floor))
 }
 
-/// Could nodes near enough to each other hold this request if all were up and idle? Asked of what
-/// [`could_ever_fit`], and where the network is described.
+/// Whether nodes near enough to each other could hold this request if all were up and idle. For
+/// requests that [`could_ever_fit`] accepts, and where the network is described.
 ///
 /// # Errors
 /// [`WaitReason::NeverNear`], in numbers.
@@ -50,7 +50,7 @@ pub fn could_ever_be_near(
     could_be_near(floor, &shape)
 }
 
-/// The snapshot with its nodes in groups, which one that no round has looked at yet has not.
+/// The snapshot with its nodes in groups. Before the first round they are not.
 pub(crate) fn laid_out(snapshot: &Snapshot) -> Cow<'_, Snapshot> {
     if snapshot.floor.is_laid_out() {
         return Cow::Borrowed(snapshot);
@@ -61,11 +61,12 @@ pub(crate) fn laid_out(snapshot: &Snapshot) -> Cow<'_, Snapshot> {
 }
 
 impl Snapshot {
-    /// Would quotas and limits let this job start if nothing else ran and all nodes were up? With
-    /// no nodes at all, what a queue may borrow is not known, and nothing is refused for that.
+    /// Whether quotas and limits would let this job start if nothing else ran and all nodes were
+    /// up. With no nodes at all, what a queue may borrow is not known, and nothing is refused for
+    /// that.
     ///
     /// # Errors
-    /// The [`WaitReason`], which is for ever ([`WaitReason::is_for_ever`]), in numbers.
+    /// The [`WaitReason`], which holds for ever ([`WaitReason::is_for_ever`]), in numbers.
     pub fn could_ever_be_admitted(&self, job: &WaitingJob) -> Result<(), WaitReason> {
         let Some(queue) = self.policy.queues.iter().find(|queue| queue.name == job.queue) else {
             return Ok(());
@@ -76,7 +77,7 @@ impl Snapshot {
         let books = snapshot.books_alone.clone();
         let refused = refused_alone(books, [(job, &shape, None)].into_iter());
         let refused = refused.map(|reason| match reason {
-            // More than that nobody will ever lend it.
+            // No queue can ever lend more than that.
             WaitReason::QuotaExceeded { queue, bound: QuotaBound::Lent { owed }, counted }
                 if floor.len() > 0 =>
             {
@@ -87,14 +88,14 @@ impl Snapshot {
         refused.filter(WaitReason::is_for_ever).map_or(Ok(()), Err)
     }
 
-    /// The books if nothing ran.
+    /// The books as if nothing ran.
     pub(crate) fn empty_books(&self) -> Books {
         Books::new(&self.policy, &self.capacity)
     }
 }
 
-/// Why quotas and limits, as they are, keep these jobs from starting together even if nothing else
-/// runs, by empty books. With each goes what it would hold, if that is known.
+/// Why quotas and limits keep these jobs from starting together even if nothing else runs. `books`
+/// are empty books. Each job may come with its claim, if that is known.
 pub(crate) fn refused_alone<'j, 's: 'j>(
     mut books: Books,
     jobs: impl Iterator<Item = (&'j WaitingJob, &'j Shape<'s>, Option<&'j Claim>)>,

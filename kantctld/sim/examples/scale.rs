@@ -1,6 +1,5 @@
-//! How long replays of large made-up inputs take. Usage: `cargo run --profile measure -p sim
-//! --example scale -- mixed 20000 10000 | queues 4 6 | easy 30000 5832`. Never a test: it prints
-//! times.
+//! The time that replays of large generated inputs take. Usage: `cargo run --profile measure -p sim
+//! --example scale -- mixed 20000 10000 | queues 4 6 | easy 30000 5832`. It prints times.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout)] // it measures
 
 #[path = "../tests/scale/inputs.rs"]

@@ -1,11 +1,11 @@
-//! A controller's own record as a trace: what ran there can be replayed under another policy.
-//! Never more than the state still keeps, and never what did not run: a job that was cancelled
-//! while it waited has no run time to replay.
+//! A controller's record of its jobs, exported as a trace that can be replayed under another
+//! policy. The export has what the state still keeps. Jobs that were cancelled while they waited
+//! are left out, since they have no run time.
 //!
-//! Of a job that was started several times the last attempt counts; of one that runs, the time it
-//! ran so far. Nodes hold equal parts of a job in a trace: where they did not in life, each is
-//! counted as the largest. A wish to start later, to be near oneself or to wait for others has no
-//! column; the job is replayed without it.
+//! Of a job that was started several times, the last attempt counts. Of a running job, the time it
+//! ran so far counts. In a trace, all nodes hold equal parts of a job; where they did not, each
+//! counts as the largest. Begin times, nearness and dependencies have no column; the job is
+//! replayed without them.
 
 use crate::trace::{CpuMilli, Job, Node};
 use common::id::{JobKey, NodeName};
@@ -19,12 +19,12 @@ use state::job::{Element, Record};
 use state::node::NodeRecord;
 use std::collections::BTreeMap;
 
-/// What ran, ready for a job file.
+/// Jobs that ran, ready for a job file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Export {
-    /// By submission, numbered from 1; each one's own key is its constraint `job`.
+    /// By submission, numbered from 1. Each job's own key is its constraint `job`.
     pub jobs: Vec<Job>,
-    /// So many jobs and array tasks wait, or ended without having run.
+    /// The number of jobs and array tasks that wait, or ended without having run.
     pub left_out: u32,
 }
 
@@ -50,7 +50,7 @@ pub fn jobs(state: &State, since: Time, now: Time) -> Export {
     Export { jobs: jobs.collect(), left_out }
 }
 
-/// Where a job ran, and how long.
+/// Where a job ran, and for how long.
 struct Attempt<'a> {
     on: &'a Allocation,
     ran: Span,
@@ -110,19 +110,19 @@ fn models(request: &Request) -> Vec<String> {
     request.gpu_kind.iter().chain(&request.gpu_kinds_or).map(|kind| kind.0.clone()).collect()
 }
 
-/// Milliseconds as a trace has them; those of a thousand years are exact.
+/// Milliseconds as seconds, as a trace has them; exact for a thousand years.
 #[allow(clippy::cast_precision_loss)]
 fn seconds(span: Span) -> f64 {
     span.0 as f64 / 1000.0
 }
 
-/// Rounded down, of jobs and nodes alike: what fitted in life fits in the trace.
+/// Rounded down for both jobs and nodes: what fitted on the cluster fits in the trace.
 const fn mebibytes(bytes: Bytes) -> u64 {
     bytes.0 >> 20
 }
 
-/// All nodes the state knows, up or not, and where the settings say they stand. One with GPUs of
-/// several kinds is shown with its first one's.
+/// All nodes of the state, up or not, with their configured places in the network. A node with GPUs
+/// of several kinds is shown with the kind of its first one.
 #[must_use]
 pub fn nodes(state: &State) -> Vec<Node> {
     let topology = state.settings().map(|settings| &settings.topology.0);

@@ -1,10 +1,10 @@
-//! How a simulated job behaves once it runs. Never asked before it runs, as in life.
+//! How a simulated job behaves once it runs. The scheduler does not know it.
 
 use common::id::NodeName;
 use common::job::EndCause;
 use common::time::Span;
 
-/// How long everything takes that is not the job itself.
+/// How long a step takes to prepare before its processes run.
 pub const PREPARE: Span = Span::from_seconds(1);
 
 /// How long a stopped step takes to end.
@@ -13,15 +13,15 @@ pub const STOP: Span = Span::from_seconds(2);
 /// What the processes of a job do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Behaviour {
-    /// They run so long.
+    /// How long they run.
     pub run: Span,
-    /// And exit with this code.
+    /// Their exit code.
     pub exit_code: u8,
-    /// Or end for this cause, if not by themselves.
+    /// The cause of their end, if they do not end by themselves.
     pub cause: EndCause,
-    /// On this node they never start.
+    /// The node on which they fail to start.
     pub fails_on: Option<NodeName>,
-    /// This node is too sick to start them.
+    /// The node that has a fault and cannot start them.
     pub fault_on: Option<NodeName>,
 }
 

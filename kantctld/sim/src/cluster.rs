@@ -1,6 +1,6 @@
-//! The cluster: state, engine and machines, and the order in which things happen between them.
-//! At each instant: machines first, in the order of their names; then what they report; then, if
-//! anything changed, a round. Messages take no time. Never lets an instant pass unjudged.
+//! The cluster: state, engine and machines, and the order of events between them. At each instant
+//! the machines act first, by name; then their reports are applied; then, if anything changed, a
+//! round runs. Messages take no time. The judges check every instant.
 
 mod time;
 
@@ -18,20 +18,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A round runs at least this often while jobs wait.
 pub const ROUND_PERIOD: Span = Span::from_seconds(10);
 
-/// Steps without time passing after which a history is taken to hang.
+/// Steps without progress of time after which a history counts as hanging.
 const INSTANT_STEPS_MAX: u32 = 10_000;
 
-/// A history that must not be.
+/// A history that must not happen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
-    /// A judge found fault.
+    /// A judge found a fault.
     #[error("at {at}: {wrong}", wrong = .wrong.join("; "))]
     Judged {
         at: Time,
-        /// Everything that is wrong.
+        /// All faults that were found.
         wrong: Vec<String>,
     },
-    /// Time does not get on.
+    /// Time does not advance.
     #[error("at {0}: the cluster goes round and round without time passing")]
     Hangs(Time),
 }
@@ -46,12 +46,12 @@ pub struct Cluster {
     machines: BTreeMap<NodeName, Machine>,
     behaviours: BTreeMap<JobId, Behaviour>,
     waits: Waits,
-    /// What each machine said last of each step; only changes are reported.
+    /// What each machine last reported of each step; only changes are reported.
     reported: BTreeMap<NodeName, Vec<common::wire::node::StepStatus>>,
     node_lost_after: Span,
     round_due: bool,
-    /// Since the last round a job began to run, or was given another time limit while it runs, and
-    /// so ends later than promises counted on.
+    /// Whether, since the last round, a job began to run or got another time limit while it runs,
+    /// and so ends later than promises expected.
     ends_moved: bool,
     last_round: Time,
     told: Vec<(Time, Event)>,
@@ -61,7 +61,7 @@ impl Cluster {
     /// A cluster without nodes, at time zero.
     ///
     /// # Errors
-    /// A judge found fault.
+    /// A judge found a fault.
     pub fn new(settings: Settings, node_lost_after: Span) -> Result<Self, SimError> {
         let state = State::default();
         let mut cluster = Self {
@@ -88,19 +88,19 @@ impl Cluster {
         self.now
     }
 
-    /// What the controller remembers.
+    /// The controller's state.
     #[must_use]
     pub const fn state(&self) -> &State {
         &self.state
     }
 
-    /// What the engine sees.
+    /// The engine's snapshot.
     #[must_use]
     pub const fn snapshot(&self) -> &engine::Snapshot {
         self.keeper.snapshot()
     }
 
-    /// What the last round said of the jobs that wait.
+    /// The reasons of waiting jobs, from the last round.
     #[must_use]
     pub const fn waits(&self) -> &Waits {
         &self.waits
@@ -111,40 +111,40 @@ impl Cluster {
         self.machines.get(name)
     }
 
-    /// Everything that happened since this was asked last.
+    /// All events since the last call.
     pub fn take_told(&mut self) -> Vec<(Time, Event)> {
         std::mem::take(&mut self.told)
     }
 
-    /// Says how the processes of a job will behave. Before it starts, to have an effect.
+    /// Sets how the processes of a job will behave. It must be set before the job starts.
     pub fn set_behaviour(&mut self, job: JobId, behaviour: Behaviour) {
         self.behaviours.insert(job, behaviour);
     }
 
-    /// Carries a command out now, and lets everybody react who would do so at once.
+    /// Applies a command now, and everything that follows from it at once.
     ///
     /// # Errors
-    /// A judge found fault.
+    /// A judge found a fault.
     pub fn command(&mut self, command: Command) -> Result<Vec<Event>, SimError> {
         let events = self.apply(command)?;
         self.react()?;
         Ok(events)
     }
 
-    /// Adds a machine, or another one of the same name in its place, and connects it.
+    /// Adds a machine, or replaces one of the same name, and connects it.
     ///
     /// # Errors
-    /// A judge found fault.
+    /// A judge found a fault.
     pub fn add_machine(&mut self, machine: Machine) -> Result<(), SimError> {
         let name = machine.name.clone();
         self.machines.insert(name.clone(), machine);
         self.connect(&name)
     }
 
-    /// Connects a machine: its Hello tells everything.
+    /// Connects a machine. Its Hello reports everything it holds.
     ///
     /// # Errors
-    /// A judge found fault.
+    /// A judge found a fault.
     pub fn connect(&mut self, name: &NodeName) -> Result<(), SimError> {
         let Some(machine) = self.machines.get_mut(name) else { return Ok(()) };
         machine.connected = true;
@@ -161,10 +161,10 @@ impl Cluster {
         self.command(hello).map(|_| ())
     }
 
-    /// Cuts a machine off. What runs there runs on.
+    /// Disconnects a machine. What runs there runs on.
     ///
     /// # Errors
-    /// A judge found fault.
+    /// A judge found a fault.
     pub fn cut_off(&mut self, name: &NodeName) -> Result<(), SimError> {
         if let Some(machine) = self.machines.get_mut(name) {
             machine.connected = false;
@@ -175,7 +175,7 @@ impl Cluster {
     /// A machine loses power, and comes back at once with nothing.
     ///
     /// # Errors
-    /// A judge found fault.
+    /// A judge found a fault.
     pub fn reboot(&mut self, name: &NodeName) -> Result<(), SimError> {
         self.cut_off(name)?;
         if let Some(machine) = self.machines.get_mut(name) {
@@ -184,7 +184,7 @@ impl Cluster {
         self.connect(name)
     }
 
-    /// Reports, then rounds, until nobody has anything to say at this instant.
+    /// Applies reports and runs rounds until nothing more happens at this instant.
     fn react(&mut self) -> Result<(), SimError> {
         for _ in 0..INSTANT_STEPS_MAX {
             if self.report()? {
@@ -198,7 +198,7 @@ impl Cluster {
         Err(SimError::Hangs(self.now))
     }
 
-    /// Connected machines look at what is desired and say what changed. Did any?
+    /// Connected machines report what changed. Returns whether anything did.
     fn report(&mut self) -> Result<bool, SimError> {
         let mut any = false;
         let names: Vec<NodeName> = self.machines.keys().cloned().collect();
@@ -216,7 +216,7 @@ impl Cluster {
         Ok(any)
     }
 
-    /// Tells a machine what is desired of it.
+    /// Sends a machine its desired state.
     fn tell(&mut self, name: &NodeName) {
         let Some(machine) = self.machines.get_mut(name).filter(|machine| machine.connected) else {
             return;
@@ -248,7 +248,7 @@ impl Cluster {
         let Some(command) = enactment(&round.decisions) else { return Ok(()) };
         let events = self.apply(command)?;
         let refused = |event: &&Event| matches!(event, Event::RoundEntryRefused { .. });
-        // Nothing comes between a round and its enactment here.
+        // Nothing can come between a round and its decisions here, so no decision may be refused.
         self.judged(events.iter().filter(refused).map(ToString::to_string).collect())
     }
 
@@ -270,8 +270,8 @@ impl Cluster {
         Ok(events)
     }
 
-    /// No job runs twice at once where the controller has a say, and nobody runs what is not
-    /// desired.
+    /// Checks that no job runs twice at once on connected nodes, and that no machine runs what is
+    /// not desired.
     fn check_machines(&self) -> Result<(), SimError> {
         let mut wrong = Vec::new();
         let mut running: BTreeMap<JobKey, BTreeSet<AttemptId>> = BTreeMap::new();

@@ -1,13 +1,13 @@
-//! Fills an empty cluster job by job, none of which ever ends: how much of the GPUs can be given
-//! away before what is left is useless. Never draws a number: who arrives and which node comes
-//! first is handed in.
+//! Fills an empty cluster job by job, none of which ever ends: how much of the GPUs can be
+//! allocated before the rest is unusable. The caller chooses the order of jobs and nodes; nothing
+//! is random here.
 //!
 //! Source: Q. Weng et al., "Beware of Fragmentation" (USENIX ATC'23), section 6.2: jobs arrive one
 //! by one; one that finds no place is dropped and not tried again.
 //!
-//! Example. Nodes a and b of one GPU; jobs 1, 2 and 3 want 0.6, 1 and 0.4 of one. Job 1 gets a, job
-//! 2 gets b, job 3 gets the rest of a: allocated is 1. Had job 3 come before job 2 and gone to b,
-//! job 2 would be dropped, and allocated 0.5.
+//! Example. Nodes a and b of one GPU; jobs 1, 2 and 3 ask for 0.6, 1 and 0.4 of one. Job 1 gets a,
+//! job 2 gets b, job 3 gets the rest of a: 1 is allocated. Had job 3 come before job 2 and gone to
+//! b, job 2 would be dropped, and 0.5 allocated.
 
 use crate::replay::rename::renamed;
 use crate::replay::{Cluster, ReplayError, ask};
@@ -24,25 +24,25 @@ use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Filling<'a> {
-    /// The trace; its jobs are what may arrive, its times do not matter.
+    /// The jobs of a trace that may arrive. Their times do not matter.
     pub jobs: &'a [Job],
     pub nodes: &'a [Node],
-    /// How nodes are chosen: the placement of its default queue.
+    /// How nodes are chosen: the placement of the default queue.
     pub policy: &'a Policy,
-    /// Who arrives, by place in `jobs`; the same may come often.
+    /// The jobs that arrive, by index in `jobs`; a job may arrive several times.
     pub arrivals: &'a [u32],
-    /// The nodes in the order in which ties are broken, by place in `nodes`.
+    /// The nodes in the order that breaks ties, by index in `nodes`.
     pub order: &'a [u32],
 }
 
-/// What a filling came to.
+/// The result of a filling.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Filled {
     /// Thousandths of GPUs that arrived.
     pub arrived_gpu_milli: u64,
     /// Thousandths of GPUs that found a place.
     pub allocated_gpu_milli: u64,
-    /// Thousandths of GPUs there are.
+    /// Thousandths of GPUs in all.
     pub gpu_milli: u64,
     /// Jobs that found a place.
     pub placed: u32,
@@ -105,7 +105,7 @@ pub fn fill(filling: &Filling<'_>) -> Result<Filled, ReplayError> {
     Ok(filled)
 }
 
-/// Equal requests are one.
+/// Equal requests share one object.
 fn requests(jobs: &[Job], cluster: &Cluster) -> Vec<Arc<Request>> {
     let mut known: BTreeMap<Request, Arc<Request>> = BTreeMap::new();
     let mut shared = |job: &Job| {
@@ -149,7 +149,7 @@ fn waiting(key: JobKey, queue: &QueueName, request: &Arc<Request>) -> WaitingJob
     }
 }
 
-/// The only job that waits, as it runs; `None`: it found no place.
+/// Starts the only waiting job. `None`: it found no place.
 fn started(snapshot: &mut Snapshot, key: JobKey, queue: &QueueName) -> Option<RunningJob> {
     snapshot.settle(Time(0));
     let round = engine::schedule(snapshot, Time(0));

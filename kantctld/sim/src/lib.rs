@@ -1,8 +1,9 @@
-//! A whole cluster in virtual time: the real `engine` and the real `state`, with machines that
-//! behave as they are told. One scenario is one history, the same on every run.
+//! A whole cluster in virtual time: the real `engine` and the real `state`, with simulated
+//! machines. One scenario is one history, the same on every run.
 //!
-//! Never sleeps, reads a clock or does IO: time passes when it is told to. After every command the
-//! judges of both crates look, and a third one here watches that no job runs twice at once.
+//! This crate never sleeps, reads a clock or does IO: the caller advances time. After every command
+//! the judges of both crates check the result, and a third one here checks that no job runs twice
+//! at once.
 
 pub mod accounting;
 pub mod behaviour;

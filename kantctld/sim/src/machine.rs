@@ -1,6 +1,6 @@
-//! A simulated node: has what its inventory says, does what is desired of it, and takes its time.
-//! It fences: a step whose CPUs or GPUs an ending step still uses has to wait.
-//! Never knows more than a node is told; never decides what should run.
+//! A simulated node: it has what its inventory lists, runs what is desired of it, and takes its
+//! time. A step whose CPUs or GPUs are still used by an ending step waits. A machine knows only
+//! what a real node is sent.
 
 use crate::behaviour::{Behaviour, PREPARE, STOP};
 use common::id::{AttemptId, NodeName};
@@ -11,7 +11,7 @@ use common::time::{Span, Time};
 use common::wire::node::{DesiredStep, LaunchOrder, StepPhase, StepStatus, Want};
 use std::collections::BTreeMap;
 
-/// What a machine is told about a step when it begins.
+/// What a machine receives about a step that begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// As a node would get it.
@@ -24,9 +24,9 @@ pub struct Order {
 pub struct Machine {
     pub name: NodeName,
     pub inventory: Inventory,
-    /// Does the controller hear from it?
+    /// Whether the controller is connected to it.
     pub connected: bool,
-    /// How often it booted.
+    /// How many times it booted.
     pub boots: u32,
     steps: BTreeMap<AttemptId, Step>,
 }
@@ -45,9 +45,9 @@ struct Step {
 enum Stage {
     Preparing(Time),
     Ready,
-    /// Since, and until when if it ends by itself, and how.
+    /// Since when it runs and, if it ends by itself, when and how it ends.
     Running(Time, Option<(Time, EndCause)>),
-    /// Since when it ran, and until then.
+    /// Since when it ran, if it did, and when it will have stopped.
     Stopping(Option<Time>, Time),
     Ended(StepEnd),
 }
@@ -89,7 +89,8 @@ impl Machine {
         self.steps.values().filter_map(at).min()
     }
 
-    /// Takes the full desired state. What is not in it is killed, or forgotten once it has ended.
+    /// Takes the full desired state. A step that is not in it is killed or, once it has ended,
+    /// forgotten.
     pub fn desire(
         &mut self,
         now: Time,
@@ -121,7 +122,7 @@ impl Machine {
         }
     }
 
-    /// Lets time pass: what was due happens.
+    /// Advances time: what was due happens.
     pub fn tick(&mut self, now: Time) {
         for step in self.steps.values_mut() {
             step.tick(now, &self.name);
@@ -129,7 +130,7 @@ impl Machine {
         }
     }
 
-    /// Does a step that has not ended use any of this?
+    /// Whether a step that has not ended uses any of this.
     fn is_fenced(&self, share: &Share) -> bool {
         self.steps.values().any(|step| {
             let alive = !matches!(step.stage, Stage::Ended(_));
@@ -178,7 +179,7 @@ impl Step {
         }
     }
 
-    /// When and how its processes end by themselves; never, where there are none.
+    /// When and how its processes end by themselves. `None`: it has none.
     fn runs_until(&self, now: Time) -> Option<(Time, EndCause)> {
         if !self.has_process {
             return None;

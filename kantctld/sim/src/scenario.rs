@@ -1,4 +1,4 @@
-//! Scenarios: a cluster's history as text, each line of input followed by what came of it.
+//! Scenarios: a cluster's history as text, with each line of input followed by its output.
 //!
 //! ```text
 //! # Two jobs on one node.
@@ -8,16 +8,17 @@
 //! | 00:00 job 1: attempt 1 started on g1
 //! ```
 //!
-//! Lines that begin with `|` are output: skipped when read, written anew when played. So a file is
-//! its own golden copy, and a change of behaviour reads as a change of the story.
+//! Lines that begin with `|` are output: they are skipped when a scenario is read, and written
+//! again when it is played. So a file is its own golden copy, and a change of behaviour is a
+//! readable diff.
 //!
-//! | line | what |
+//! | line | meaning |
 //! |---|---|
 //! | `cluster lost-after=60s grace=30s kept=1h` | settings; before everything else |
 //! | `queue NAME [default] [priority=N] [nodes=g[1-2]] [max=1h] [limit=10m] [mem-per-cpu=1G]` | |
 //! | ` ... [parent=] [order=] [behind=] [depth=] [head-timeout=] [placement=] [share-gpus]` | |
 //! | ` ... [quota=[KIND:]N] [quota-mode=isolated] [at-most=[KIND:]N] [user-gpus=] [user-jobs=]` | |
-//! | ` ... [by-priority] [no-reclaim] [preemptible] [victims=cancel] [min-run=]` | who yields |
+//! | ` ... [by-priority] [no-reclaim] [preemptible] [victims=cancel] [min-run=]` | preemption |
 //! | `qos NAME [priority=] [preemptible] [user-jobs=] [gpus=]`, `account NAME [shares=]` | |
 //! | `leaf NAME g[1-2] [spine=]`, `factors age= size= queue= qos= fair-share=` | |
 //! | `node g[1-4] cpus=8 [mem=64G] [gpus=4[:kind]] [threads=2]` | machines, connected at once |
@@ -25,17 +26,17 @@
 //! | ` ... [time=] [tasks-per-node=]` | |
 //! | ` ... [array=] [only=g1] [not=g1] [queue=] [user=] [nice=] [hold] [begin=]` | |
 //! | ` ... [launch=per-node] [exclusive] [no-requeue] [qos=] [account=] [deadline=] [near=]` | |
-//! | ` ... : [nodes=] ...` | a component more: a set |
+//! | ` ... : [nodes=] ...` | another component of a set |
 //! | ` ... [reservation=] [preemptible] [dependency=] [run=5m] [exit=1] [oom] [fails-on=]` | |
 //! | `cancel`, `hold`, `release`, `requeue`, `update`, `resize` `LABEL[_INDEX] [as=USER]` | |
-//! | `checkpoint LABEL[_INDEX] [as=USER]` | its work is saved |
+//! | `checkpoint LABEL[_INDEX] [as=USER]` | notes a checkpoint |
 //! | `drain NODE REASON`, `resume NODE` | |
-//! | `reserve NAME nodes=g1 from=1h to=2h [maintenance]`, `unreserve NAME` | bookings |
+//! | `reserve NAME nodes=g1 from=1h to=2h [maintenance]`, `unreserve NAME` | reservations |
 //! | `cut NODE`, `return NODE`, `reboot NODE` | the network, the power |
 //! | `at 5m`, `wait 30s`, `finish` | time |
-//! | `queue`, `nodes`, `share`, `show LABEL`, `explain LABEL`, `solve LABEL` | what users see |
+//! | `queue`, `nodes`, `share`, `show LABEL`, `explain LABEL`, `solve LABEL` | users' views |
 //!
-//! Never touches a file: text in, text out.
+//! Scenarios are text in, text out; the caller reads and writes the files.
 
 mod ask;
 mod booking;
@@ -54,24 +55,24 @@ use state::{Actor, Command, Target};
 use std::collections::BTreeMap;
 use words::Words;
 
-/// A scenario ends here at the latest: `finish` with a job that never ends would not.
+/// The end of every scenario at the latest, for `finish` with a job that never ends.
 const END: Span = Span::from_minutes(60 * 24 * 30);
 
 /// A scenario that cannot be played.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
-    /// A line that makes no sense.
+    /// An invalid line.
     #[error("line {line}: {message}")]
     Line {
-        /// Which, from 1.
+        /// Its number, from 1.
         line: usize,
         /// What is wrong with it.
         message: String,
     },
-    /// A line after which a judge found fault.
+    /// A line after which a judge found a fault.
     #[error("line {line}: {source}")]
     Fault {
-        /// Which, from 1.
+        /// Its number, from 1.
         line: usize,
         #[source]
         source: SimError,
@@ -96,10 +97,10 @@ impl From<SimError> for Failed {
     }
 }
 
-/// Plays a scenario. The answer is the scenario with the output of every line after it.
+/// Plays a scenario. Returns the scenario with the output after every line.
 ///
 /// # Errors
-/// A line makes no sense, or a judge found fault.
+/// A line is invalid, or a judge found a fault.
 pub fn play(text: &str) -> Result<String, ScenarioError> {
     let mut stage = Stage::default();
     let mut played = String::new();
@@ -118,7 +119,7 @@ pub fn play(text: &str) -> Result<String, ScenarioError> {
     Ok(played)
 }
 
-/// Where a scenario stands.
+/// The state of a scenario in progress.
 #[derive(Default)]
 struct Stage {
     config: Config,
@@ -127,7 +128,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Plays one line; answers with its output.
+    /// Plays one line and returns its output.
     fn line(&mut self, line: &str) -> Result<Vec<String>, Failed> {
         let mut words = Words::new(line);
         let Some(verb) = words.verb() else { return Ok(Vec::new()) };
@@ -178,7 +179,7 @@ impl Stage {
         })
     }
 
-    /// Does something. Answers with what there is to say beyond events.
+    /// Carries out an action. Returns its output other than events.
     fn act(&mut self, verb: &str, words: &mut Words) -> Result<Option<String>, Failed> {
         match verb {
             "node" => self.add_nodes(words)?,

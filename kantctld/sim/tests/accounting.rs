@@ -1,5 +1,5 @@
-//! What ran on a cluster, exported and replayed. Never only that it is read: with the policy of the
-//! cluster every job starts and ends as it did in life.
+//! The jobs of a cluster, exported and replayed: with the cluster's policy, every job starts and
+//! ends as it did originally.
 #![allow(clippy::unwrap_used)]
 
 use common::cpuset::CpuSet;
@@ -98,10 +98,10 @@ impl House {
         Self { cluster, requests: 0 }
     }
 
-    /// A job that runs so many minutes and asked for so many.
+    /// Submits a job that runs for `run` minutes with a limit of `limit` minutes.
     fn submit(&mut self, request: Request, (run, limit): (u64, u64)) -> JobId {
         self.requests += 1;
-        // Known before it starts: ids count from 1.
+        // The id is known before it starts: ids count from 1.
         let run = Span::from_minutes(run);
         let behaviour = Behaviour { run, ..Behaviour::default() };
         self.cluster.set_behaviour(JobId(self.requests), behaviour);
@@ -145,7 +145,7 @@ fn gpus(nodes: u32, each: u32) -> Request {
     }
 }
 
-/// A day in a small house: jobs that start at once, one that waits, one that passes it.
+/// A day on a small cluster: jobs that start at once, one that waits, one that passes it.
 fn a_day() -> House {
     let mut house = House::new();
     house.at_minute(10);
@@ -170,12 +170,12 @@ fn what_ran_is_exported_with_what_it_held_and_whose_it_was() {
     assert_eq!((export.jobs.len(), export.left_out), (4, 0));
     let text = write_jobs(&export.jobs);
     let lines: Vec<&str> = text.lines().skip(1).collect();
-    // A gang's nodes take two seconds to let go after the first has ended; making ready is no part.
+    // A gang's nodes are freed two seconds after the first has ended. Preparation does not count.
     let gang = "2,60,1802,2400,2,8,4,1000,,8,8192,ada,train,,,completed,job=2";
     assert_eq!(lines[1], gang);
     let share = "3,120,1200,1500,1,1,1,500,,1,2861,ada,train,,,completed,job=3";
     assert_eq!(lines[2], share);
-    // Memory of the whole node, rounded down as the node's own is.
+    // Memory of the whole node, rounded down like the node's own.
     let whole = "4,180,300,600,1,4,4,1000,h100,16,65536,ada,train,,,completed,job=4";
     assert_eq!(lines[3], whole);
     let nodes = write_nodes(&accounting::nodes(house.cluster.state()));
@@ -211,8 +211,8 @@ fn what_is_exported_replays_as_it_ran() {
         let element = &state.job(JobId(number)).unwrap().elements[&None];
         assert_eq!(element.outcome, Some(Outcome::Completed));
         let run = element.run.as_ref().unwrap();
-        // The trace begins with the first submission, ten minutes in; what the machines take to
-        // make ready is no part of it.
+        // The trace begins with the first submission, ten minutes in. The machines' preparation
+        // does not count.
         let in_life = run.allocated_at.0 - 600_000;
         let replayed_at = replayed.start.unwrap().0;
         assert!(in_life.abs_diff(replayed_at) <= 5_000, "{number}: {in_life}, {replayed_at}");

@@ -1,4 +1,4 @@
-//! What the player of cases makes of cases of our own. Never those of tests/kai; `kai` has them.
+//! The player of cases, tested on cases of our own. The test `kai` plays those of tests/kai.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn a_device_that_a_running_and_a_leaving_task_share_is_counted_once() {
     };
     assert_eq!(of_node(1, 0), Verdict::Pass, "one is idle, and none comes free");
     assert!(matches!(of_node(0, 1), Verdict::Fail(_)));
-    // On devices of their own, each counts.
+    // On different devices, each counts.
     let apart = [half("running", "a"), half("releasing", "b")];
     let gpus = json!({"nodes": {"n": {"idle_gpus": 0, "releasing_gpus": 1}}});
     assert_eq!(verdict(&case(&apart, &gpus)), Verdict::Pass);
@@ -64,7 +64,7 @@ fn a_task_that_may_only_go_to_a_node_that_does_not_exist_waits() {
     assert_eq!(verdict(&waits), Verdict::Pass);
     let starts = case(&[task(json!(["nosuch", "n"]))], &fate("binding", "started"));
     assert_eq!(verdict(&starts), Verdict::Pass);
-    // Where it is said to run there, nothing can be played.
+    // A case in which it runs there cannot be played.
     let mut runs = half("running", "a");
     runs["node"] = json!("nosuch");
     let refused = verdict(&case(&[runs], &fate("running", "kept")));
@@ -91,7 +91,7 @@ fn a_quota_bounds_no_job_that_may_be_preempted() {
     let quota = "request_within_non_preemptible_quota";
     assert_eq!(of(quota, false, false), Verdict::Pass);
     assert_eq!(of(quota, true, true), Verdict::Pass);
-    // A limit bounds both.
+    // A limit applies to both.
     for preemptible in [false, true] {
         assert_eq!(of("request_within_limit", preemptible, true), Verdict::Pass);
     }

@@ -1,6 +1,6 @@
-//! Conservative backfill against a second program that was written from its rules alone. Never
-//! shares code with the engine: a profile of free nodes over time, as bits, and one pass over the
-//! waiting jobs at each event.
+//! Conservative backfill, compared with a second program that was written from its rules alone. It
+//! shares no code with the engine: a profile of free nodes over time, as bits, and one pass over
+//! the waiting jobs at each event.
 //!
 //! Source: A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001, with promises on certain nodes that
 //! only ever move to an earlier time, or to earlier nodes at the same time, in the queue's order.
@@ -23,7 +23,7 @@ struct Asked {
     nodes: u32,
 }
 
-/// Which nodes are free from a time on; the last for ever.
+/// The nodes that are free from each time on; the last entry holds for ever.
 struct Profile(Vec<(u64, u32)>);
 
 impl Profile {
@@ -47,7 +47,7 @@ impl Profile {
         self.0.drain(..first);
     }
 
-    /// The first time with enough nodes for so long, and the first of them.
+    /// The first time with enough nodes for `limit`, and the first of those nodes.
     fn earliest(&self, nodes: u32, limit: u64) -> (u64, u32) {
         let found = (0..self.0.len()).find_map(|first| {
             let from = self.0[first].0;
@@ -116,7 +116,7 @@ fn traced(jobs: &[Asked]) -> (Vec<Job>, Vec<Node>) {
 fn job() -> impl Strategy<Value = Asked> {
     let size = prop_oneof![3 => 1..4_u32, 1 => 4..NODES + 1];
     (0..40_u64, 1..200_u64, 0..3_u64, size).prop_map(|(submit, run, slack, nodes)| {
-        // Some end when they said, most before.
+        // Some end at their limits, most before.
         Asked { submit, run, limit: run + run * slack, nodes }
     })
 }

@@ -1,12 +1,12 @@
-//! Every case of tests/kai comes out as the list beside it says, so that none is lost unseen.
-//! Never passes when a case that passed fails, nor when one passes that is listed as failing.
+//! Every case of tests/kai has the outcome in the list next to it. The test fails when a case that
+//! passed fails, and when a case passes that is listed as failing.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use sim::cases::{Verdict, run};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// One line a case that does not pass; those that pass are counted.
+/// One line per case that does not pass, and the number of those that do.
 fn listed() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kai");
     let mut files: Vec<_> = std::fs::read_dir(&folder)

@@ -1,6 +1,6 @@
-//! Random lives of a small cluster: jobs of all kinds, machines that are cut off, come back and
-//! lose power, users who cancel and requeue. The judges look after every step; and in the end,
-//! once every machine is back, every job is over: none is forgotten, none hangs.
+//! Random histories of a small cluster: jobs of all kinds, machines that are disconnected, come
+//! back and lose power, users who cancel and requeue. The judges check every step. In the end, once
+//! every machine is back, every job has ended: none is forgotten, none hangs.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ node g[1-2] cpus=8 gpus=4
 node g3 cpus=4 threads=2
 ";
 
-/// The line these numbers stand for. `jobs` counts the jobs so far.
+/// The line that these numbers stand for. `jobs` counts the jobs so far.
 fn line((what, a, b): Line, jobs: &mut usize) -> Option<String> {
     let node = 1 + a % 3;
     let job = (*jobs > 0).then(|| usize::from(b) % *jobs);
@@ -57,15 +57,15 @@ fn scenario(lines: &[Line]) -> String {
             text.push('\n');
         }
     }
-    // In the end all is well, and what waits gets its turn.
+    // In the end all machines are back, and waiting jobs get their turn.
     text.push_str("return g1\nreturn g2\nreturn g3\nresume g1\nresume g2\nresume g3\n");
-    // Some may have lost so many nodes that they are held.
+    // Some jobs may have lost so many nodes that they are held.
     (0..jobs).for_each(|job| text.push_str(&format!("release j{job}\n")));
     text.push_str("finish\nqueue\n");
     text
 }
 
-/// The jobs of the last `queue` of a played scenario that are not over.
+/// The jobs of the last `queue` of a played scenario that have not ended.
 fn not_over(played: &str) -> Vec<&str> {
     let queue = played.rsplit("queue\n").next().unwrap_or_default();
     let code = |line: &str| line.split_whitespace().nth(3).unwrap_or_default().to_owned();

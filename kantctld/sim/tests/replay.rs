@@ -1,4 +1,4 @@
-//! A replay of small real traces. Never stops at a mean: every start is compared.
+//! Replays of small real traces. Every start is compared.
 #![allow(clippy::unwrap_used)]
 
 use sim::replay::{Named, Plan, Unwatched, replay};
@@ -16,7 +16,7 @@ fn played(named: Named, jobs: &[Job], nodes: &[Node], estimates: Estimates) -> O
     replay(&plan, &mut Unwatched).unwrap()
 }
 
-/// Jobs that start at another millisecond than Batsim had them start.
+/// Jobs whose starts, in milliseconds, differ from Batsim's.
 fn different_from_batsim(named: Named, key: &str) -> Vec<u64> {
     let jobs = read_jobs("batsim-medium", BATSIM_JOBS).unwrap();
     let nodes = read_nodes("batsim-medium", BATSIM_NODES).unwrap();
@@ -50,7 +50,7 @@ fn conservative_backfill_starts_all_801_jobs_when_batsim_does() {
     assert_eq!(different_from_batsim(Named::Conservative, "ref_start_conservative"), [0; 0]);
 }
 
-/// What a run came to, without what the machine's speed changes.
+/// The result of a run, without what depends on the machine's speed.
 fn document(outcome: &Outcome) -> serde_json::Value {
     let mut json: serde_json::Value =
         serde_json::from_str(&Summary::of(outcome).to_json()).unwrap();
@@ -86,7 +86,7 @@ fn every_policy_comes_to_the_same_on_the_itp_window_as_it_did() {
 #[test]
 fn who_foresees_run_times_fills_a_gap_that_the_request_does_not_fit() {
     let head = "job_id,submit_s,runtime_s,walltime_request_s,nodes,gpus_per_node";
-    // Job 3 asks for longer than job 1 has left, and is over before that.
+    // Job 3 asks for longer than job 1 has left, and ends before that.
     let rows = "1,0,100,100,1,1\n2,10,10,10,2,1\n3,20,50,200,1,1\n";
     let jobs = read_jobs("jobs", format!("{head}\n{rows}").as_bytes()).unwrap();
     let nodes = read_nodes("nodes", b"name,gpus\nb,1\na,1\n").unwrap();
@@ -111,7 +111,7 @@ fn a_job_too_large_for_the_cluster_is_named_and_the_others_run() {
 #[test]
 fn jobs_without_length_memory_or_limit_follow_the_convention_of_the_traces() {
     let head = "job_id,submit_s,runtime_s,walltime_request_s,nodes,gpus_per_node,cpus,mem_mib";
-    // Job 1 takes all memory; 2 and 3 ask for none; 4 has no length and waits for a CPU; 5 asks
+    // Job 1 takes all memory; 2 and 3 ask for none; 4 has no run time and waits for a CPU; 5 asks
     // for no time limit; 6 asks for more memory than there is.
     let rows = "1,0,100,100,1,0,1,1000\n2,0,50,50,1,0,1,\n3,0,60,60,1,0,1,0\n4,1,0,,1,0,1,0\n\
                 5,51,20,0,1,0,1,\n6,60,20,,1,0,1,1001\n";
@@ -129,7 +129,7 @@ fn jobs_without_length_memory_or_limit_follow_the_convention_of_the_traces() {
         assert_eq!(times[4].2 - times[4].1, 20_000, "{}", named.name());
         assert_eq!(outcome.never_fit, [6], "{}", named.name());
     }
-    // Nodes that record no memory have as much as jobs ask for.
+    // Nodes without recorded memory have as much as jobs ask for.
     let nodes = read_nodes("nodes", b"name,gpus,cpus,mem_mib\na,0,3,0\n").unwrap();
     let outcome = played(Named::Fifo, &jobs, &nodes, Estimates::Exact);
     assert_eq!((outcome.jobs.len(), outcome.never_fit.len()), (6, 0));

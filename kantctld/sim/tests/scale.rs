@@ -9,7 +9,7 @@ use inputs::{Input, easy, mixed, queues};
 use sim::replay::{Plan, Unwatched, replay};
 use sim::trace::Estimates;
 
-/// How often rounds search for nodes, for each job.
+/// The number of searches for nodes per job.
 fn searches_per_job(input: &Input) -> u64 {
     let Input { name, jobs, nodes, policy } = input;
     let estimates = Estimates::Request;
@@ -27,7 +27,7 @@ fn of_hundreds_of_leaf_queues_few_are_searched_for_in_a_round() {
     assert!(searches <= 40, "{searches} searches for each job");
 }
 
-/// What had no room is not tried again before something came free where it may run.
+/// A job without room is not tried again before something is freed where it may run.
 #[test]
 fn on_mixed_nodes_a_round_does_not_retry_what_the_last_one_found_full() {
     let searches = searches_per_job(&mixed(800, 400));

@@ -1,6 +1,5 @@
-//! Plays every scenario of tests/scenarios and of its explain/ and compares what comes out with
-//! what is written there.
-//! `UPDATE_GOLDEN=1 cargo test -p sim` writes it anew.
+//! Plays every scenario of tests/scenarios and tests/scenarios/explain, and compares the output
+//! with the file. `UPDATE_GOLDEN=1 cargo test -p sim` rewrites the files.
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! A replay through the state: what is charged, refused and made to yield there. Never only a mean:
-//! where both stages must agree, every start is compared.
+//! A replay through the state: what is charged, refused and preempted there. Where both stages must
+//! agree, every start is compared.
 #![allow(clippy::unwrap_used)]
 
 use common::account::Account;
@@ -73,7 +73,7 @@ fn account(text: &str, members: Access) -> Account {
     Account { name: name(text), shares: 1, access: members, limits, limits_per_user: limits }
 }
 
-/// One queue in order of fair share alone, for two accounts with one share each.
+/// One queue ordered by fair share only, for two accounts with one share each.
 fn by_fair_share() -> Policy {
     let queue = QueueName::new("main").unwrap();
     let order = Order::Multifactor;

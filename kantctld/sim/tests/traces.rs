@@ -1,4 +1,4 @@
-//! The small traces in tests/traces are what their README says. Never replays them.
+//! The small traces in tests/traces are as their README describes them.
 
 use common::time::Time;
 use common::unit::Gpus;

@@ -1,6 +1,6 @@
-//! `cargo xtask bench share`: how long a fair round takes on the workloads that KAI Scheduler
-//! publishes (500 nodes of 8 GPUs), and on one of 10,000 nodes: whole rounds, as a controller runs
-//! them, for jobs that name their kind of GPU. Never a test: it prints times.
+//! `cargo xtask bench share`: the time of a fair round on the workloads that KAI Scheduler
+//! publishes (500 nodes of 8 GPUs), and on one of 10,000 nodes. It measures whole rounds, as a
+//! controller runs them, for jobs that name their kind of GPU.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // it measures
 
 mod moves;
@@ -75,7 +75,7 @@ fn queue(name: &str, quota: u32) -> Queue {
     queue
 }
 
-/// So many nodes, and two queues that are owed this.
+/// A number of nodes, and two queues with these quotas.
 struct World {
     snapshot: Snapshot,
     jobs: u32,
@@ -94,7 +94,7 @@ impl World {
         Self { snapshot, jobs: 0 }
     }
 
-    /// A job of so many GPUs on each of so many nodes waits.
+    /// Adds a waiting job with `gpus` GPUs on each of `nodes` nodes.
     fn add(&mut self, queue: &str, nodes: u32, gpus: u32, preemptible: bool) -> JobKey {
         self.jobs += 1;
         let key = JobKey::single(JobId(self.jobs));
@@ -130,7 +130,7 @@ impl World {
         key
     }
 
-    /// A job of one GPU runs on each GPU there is.
+    /// Fills each GPU with a running job of one GPU.
     fn fill(&mut self, nodes: usize, keeps_one_a_node: bool) {
         for at in 0..nodes * usize::from(GPUS) {
             let gpu = u16::try_from(at % usize::from(GPUS)).expect("less than 8");
@@ -159,7 +159,7 @@ fn workloads() -> Vec<(&'static str, Snapshot)> {
     let mut large = World::new(10_000, [40_000, 40_000]);
     large.fill(10_000, false);
     large.add("second", 1, 1, true);
-    // One of each node's jobs yields to nobody, so that no node can be emptied.
+    // One job of each node is not preemptible, so no node can be emptied.
     let mut gang = World::new(500, [2000, 2000]);
     gang.fill(500, true);
     gang.add("second", 10, 8, true);
@@ -172,18 +172,18 @@ fn workloads() -> Vec<(&'static str, Snapshot)> {
     named.into_iter().map(|(name, world)| (name, world.snapshot)).collect()
 }
 
-/// CPU time of this thread: what else runs on the machine is not in it.
+/// CPU time of this thread, so that other load on the machine does not count.
 fn used_ms() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let used = text.split_whitespace().next().and_then(|number| number.parse::<f64>().ok());
     used.expect("Linux says how long a thread has run") / 1e6
 }
 
-/// The clock may move in steps of some milliseconds: what is short is run until it has taken so
-/// long, and divided.
+/// The clock may advance in steps of some milliseconds. A short run is repeated for at least this
+/// long, and the time is divided.
 const LEAST_MS: f64 = 100.0;
 
-/// The median of up to five, and the last result.
+/// The median of up to five runs, and the last result.
 fn measured<T>(mut run: impl FnMut() -> T) -> (f64, T) {
     let mut times: Vec<f64> = Vec::new();
     loop {
@@ -197,7 +197,7 @@ fn measured<T>(mut run: impl FnMut() -> T) -> (f64, T) {
             }
         };
         times.push(used / count);
-        // What takes long is not asked for again and again.
+        // Long runs are not repeated as often.
         if times.len() == 5 || times.iter().sum::<f64>() > 10_000.0 {
             times.sort_by(f64::total_cmp);
             return (times[times.len() / 2], result);
@@ -208,7 +208,7 @@ fn measured<T>(mut run: impl FnMut() -> T) -> (f64, T) {
 fn main() {
     println!("| workload | CPU time, median of up to 5 (ms) | jobs stopped or moved | for |");
     println!("|---|---:|---:|---:|");
-    // `--only TEXT`: those that have it in their name.
+    // `--only TEXT`: only the workloads whose names contain the text.
     let only = std::env::args().skip_while(|one| one != "--only").nth(1).unwrap_or_default();
     for (name, mut snapshot) in workloads().into_iter().filter(|(name, _)| name.contains(&only)) {
         snapshot.settle(NOW);

@@ -1,5 +1,5 @@
-//! A plan in which running jobs move to make room for gangs. No controller asks for moves, so this
-//! is the plan alone, on a world made for it. Never part of a round.
+//! A plan in which running jobs move to make room for gangs. Only the plan is measured, on a world
+//! made for it, without a whole round.
 
 use engine::fair::runtime::Protection;
 use engine::fair::tree::{QueueAt, Terms, Tree};
@@ -24,7 +24,7 @@ fn queue(name: &str, quota: i64, created: u64) -> Terms {
     }
 }
 
-/// Two queues, the second of which is owed so many GPUs.
+/// Two queues; the second has a quota of this many GPUs.
 fn world(nodes: usize, second: i64) -> World {
     let node = |at: usize| Node {
         name: format!("n{at:05}"),
@@ -42,7 +42,7 @@ fn world(nodes: usize, second: i64) -> World {
     }
 }
 
-/// A job of so many tasks with so many GPUs each; where they run, if they do.
+/// A job of `tasks` tasks with `gpus` GPUs each, and the nodes it runs on, if it runs.
 fn add(world: &mut World, queue: usize, tasks: usize, gpus: u32, on: Option<usize>) {
     let job = JobAt(world.jobs.len());
     let from = world.tasks.len();
@@ -100,12 +100,12 @@ pub fn for_gangs() -> World {
     world
 }
 
-/// Makes room by moves alone.
+/// Makes room by moves only.
 pub fn planned(world: &World) -> Plan {
     plan(world, &[Step::Allocate, Step::Consolidate])
 }
 
-/// How many jobs move, and how many gangs have room then.
+/// The number of jobs that move, and the number of gangs that have room then.
 pub fn counts(plan: &Plan) -> (usize, usize) {
     let count = |is: fn(&Act) -> bool| plan.acts.values().filter(|act| is(act)).count();
     let rooms = count(|act| matches!(act, Act::Reserve(..)));

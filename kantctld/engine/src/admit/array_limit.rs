@@ -1,18 +1,18 @@
-//! An array runs at most as many tasks at once as it was told.
+//! The limit of an array on how many of its tasks run at once.
 //!
 //! Source: man sbatch, `--array=...%N`.
-//! Reads: how many tasks of the array run, and the array's bound. Never: other arrays.
+//! Reads: how many tasks of the array run, and the array's limit.
 //! Knobs: `%N` of an array.
 //!
-//! Example, two nodes that nobody uses. Tasks 1_0, 1_1 and 1_2 of `--array=0-2%2` wait: 1_0 and 1_1
-//! start, 1_2 waits until one of them is over.
+//! Example, two idle nodes. Tasks 1_0, 1_1 and 1_2 of `--array=0-2%2` wait: 1_0 and 1_1 start, 1_2
+//! waits until one of them ends.
 
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::JobId;
 use common::reason::WaitReason;
 use std::collections::BTreeMap;
 
-/// How many tasks of each array run, those started in this round included.
+/// How many tasks of each array run, including those started in this round.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrays {
     running: BTreeMap<JobId, u32>,

@@ -1,13 +1,13 @@
-//! A job that would not be over by its deadline does not start.
+//! Deadlines: a job does not start if its time limit would end it after its deadline.
 //!
 //! Source: man sbatch, `--deadline`.
-//! Reads: the job's deadline and time limit, and the time. Never: other jobs. A job without a time
-//! limit may start before its deadline; it is ended by it.
+//! Reads: the job's deadline and time limit, and the time. A job without a time limit may start
+//! before its deadline, which then ends it.
 //! Knobs: `--deadline` of a job.
 //!
-//! Example, two nodes that nobody uses, at 12:00. Job 1 may run for an hour and has a deadline at
-//! 13:00: it starts. Job 2 may run for two: it waits, and will be over as DeadlineMissed. Job 3 has
-//! no deadline and starts.
+//! Example, two idle nodes, at 12:00. Job 1 may run for an hour and has a deadline at 13:00: it
+//! starts. Job 2 may run for two hours and has the same deadline: it waits, and will end as
+//! DeadlineMissed. Job 3 has no deadline and starts.
 
 use crate::snapshot::WaitingJob;
 use common::reason::WaitReason;

@@ -1,7 +1,6 @@
-//! Step 2: which jobs may start at all now, whatever is free. One rule a file, asked in the order
-//! below; the first that says no gives the reason. Quotas and limits are `books`. Held jobs and
-//! those whose time has not come never get here: they are parked (`line`). Never looks at free
-//! resources.
+//! Step 2: which jobs may start at all now, whatever is free. One rule per file, checked in the
+//! order below; the first that refuses gives the reason. Quotas and limits are in `books`. Held
+//! jobs and jobs before their begin time are parked in `line` and do not reach this step.
 
 mod array_limit;
 mod deadline;
@@ -13,10 +12,10 @@ use crate::desk::Refused;
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::time::Time;
 
-/// May this job start now?
+/// Whether the job may start now.
 ///
 /// # Errors
-/// Why not.
+/// Why it may not.
 pub(crate) fn admit(
     job: &WaitingJob,
     snapshot: &Snapshot,

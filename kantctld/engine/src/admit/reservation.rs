@@ -1,13 +1,14 @@
-//! A job of a reservation starts while that lasts. Which nodes it keeps to is `backfill::bookings`.
+//! Jobs of a reservation start only while it lasts. `backfill::bookings` keeps them to its nodes.
 //!
 //! Source: man sbatch, `--reservation`; man scontrol, RESERVATIONS.
-//! Reads: the reservation the job names, and who may use it: it may be another one of that name by
-//! now, or one for maintenance. Never: groups of users, which are known when a job comes.
+//! Reads: the reservation that the job names, and who may use it. The reservation may have been
+//! replaced since by another of that name, or by one for maintenance. Groups of users are checked
+//! at submission only.
 //! Knobs: `--reservation` of a job.
 //!
 //! Example. Nodes a and b; a is reserved as r from 12:00 to 14:00. At 11:00 job 1 of r waits for
-//! noon, job 2 (two hours) starts on b since it would reach into r on a, job 3 (half an hour) on b
-//! too.
+//! noon. Job 2 (two hours) starts on b, since on a it would run into r. Job 3 (half an hour) starts
+//! on b, too.
 
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::reason::WaitReason;
@@ -25,7 +26,7 @@ pub(crate) fn check(job: &WaitingJob, snapshot: &Snapshot, now: Time) -> Result<
     }
 }
 
-/// Is it for this job, as far as its user and its account say?
+/// Whether the job's user or account may use the reservation.
 fn may_use(job: &WaitingJob, booked: &Reservation) -> bool {
     let by_group = !booked.access.groups.is_empty();
     !booked.maintenance && (by_group || booked.access.allows(job.owner, &[], job.account.as_ref()))

@@ -1,5 +1,5 @@
-//! The earliest time for a job of segments: blocks of nodes, each under one switch. Never spreads a
-//! block over switches, nor counts a node that could hold the smallest part alone.
+//! The earliest start of a job with segments: blocks of nodes, each under one switch. Every node
+//! must hold the largest part.
 //!
 //! Source: man sbatch, `--segment`.
 
@@ -12,17 +12,18 @@ use common::time::{Span, Time};
 use common::topology::Level;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a job wants its blocks.
+/// The blocks that a job asks for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Blocks {
     pub level: Level,
-    /// Nodes of a block; the last may be smaller.
+    /// Nodes per block; the last block may be smaller.
     pub size: usize,
     pub count: usize,
 }
 
 impl Blocks {
-    /// Of a job that insists on them. One that would rather have them near goes anywhere.
+    /// For a job that requires blocks. `None`: a job that only prefers near nodes, or needs no more
+    /// than one block.
     pub fn of(hall: &Hall<'_>, count: usize) -> Option<Self> {
         let request = hall.shape.demand.request;
         let size = (request.segment?.0 as usize).max(1);
@@ -34,8 +35,8 @@ impl Blocks {
         (size < count).then_some(Self { level, size, count })
     }
 
-    /// The first time, not before `after` nor after `by`, at which there are all blocks of nodes
-    /// with room for the part.
+    /// The first time, from `after` to `by`, at which there are enough blocks of nodes with room
+    /// for the part.
     pub fn first(
         self,
         hall: &Hall<'_>,

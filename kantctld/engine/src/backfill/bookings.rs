@@ -1,5 +1,4 @@
-//! What is kept for somebody on certain nodes at certain times: reservations of operators, and
-//! promises to jobs. Never decides what to keep.
+//! What is kept on certain nodes at certain times: operators' reservations, and promises to jobs.
 //!
 //! Source: man scontrol, RESERVATIONS; conservative backfill: A. Mu'alem and D. Feitelson, IEEE
 //! TPDS 12(6), 2001.
@@ -16,15 +15,15 @@ use common::unit::GpuMilli;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Whom something is kept for.
+/// For which job or reservation something is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum For {
     Job(JobKey),
-    /// Whoever may use this booking; the whole node.
+    /// For all jobs that may use this reservation: the whole node.
     Reservation(ReservationName),
 }
 
-/// Something kept on one node.
+/// Resources kept on one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Booking {
     pub from: Time,
@@ -33,16 +32,16 @@ pub(crate) struct Booking {
     pub whom: For,
 }
 
-/// All that is kept.
+/// All bookings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bookings {
     by_node: Vec<Vec<Booking>>,
     count: usize,
-    /// How many begin or are over at each time.
+    /// How many bookings begin or end at each time.
     edges: BTreeMap<Time, u32>,
-    /// How many are of operators on each node.
+    /// How many operators' reservations are on each node.
     reserved: BTreeMap<NodeIndex, u32>,
-    /// What nodes will have free, as far as somebody asked.
+    /// What nodes will have free, computed on demand.
     lines: RefCell<Vec<Slot>>,
 }
 
@@ -51,13 +50,13 @@ pub(crate) struct Bookings {
 enum Slot {
     #[default]
     Unknown,
-    /// Counts do not say all there, since this change of the trial.
+    /// The node has no timeline, at this version of the trial.
     None(u64),
     Line(Timeline),
 }
 
 impl Bookings {
-    /// The operators' reservations that are not over.
+    /// The operators' reservations that have not ended.
     pub fn of<'r>(
         floor: &Floor,
         reservations: impl Iterator<Item = &'r Reservation>,
@@ -94,7 +93,7 @@ impl Bookings {
         self.by_node[at.at()].push(booking);
     }
 
-    /// Keeps nothing for this job any more.
+    /// Removes all bookings of this job on these nodes.
     pub fn drop_job(&mut self, key: JobKey, nodes: impl Iterator<Item = NodeIndex>) {
         for at in nodes {
             while let Some(place) =
@@ -134,22 +133,23 @@ impl Bookings {
         nodes.filter(|(_, on)| !on.is_empty()).map(|(at, _)| at)
     }
 
-    /// The nodes that operators booked.
+    /// The nodes with operators' reservations.
     pub fn reserved(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         self.reserved.keys().copied()
     }
 
-    /// The last time before `ends` at which anything booked begins or is over.
+    /// The last time before `ends` at which a booking begins or ends.
     pub fn last_before(&self, ends: Time) -> Option<Time> {
         self.edges.range(..ends).next_back().map(|(edge, _)| *edge)
     }
 
-    /// Is nothing kept anywhere?
+    /// Whether nothing is kept anywhere.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Asks what a node will have free, if counts say all there and no operator booked it.
+    /// Queries the node's timeline. `None`: it has none, an operator reserved it, or the job needs
+    /// more than a timeline shows.
     pub(super) fn ask<T>(
         &self,
         hall: &Hall<'_>,
@@ -181,7 +181,7 @@ impl Bookings {
         }
     }
 
-    /// What is free on a node at a time, beside what is kept for jobs then.
+    /// What is free on a node at a time, without what is kept for jobs then.
     pub fn tally(&self, trial: &Trial<'_>, at: NodeIndex, time: Time, now: Time) -> Tally {
         let class = &trial.floor.node(at).class;
         let mut tally = Tally::of(trial.free(at));
@@ -199,7 +199,7 @@ impl Bookings {
         tally
     }
 
-    /// The reservation that first keeps a job off a node, were it to run from now to its end.
+    /// The first reservation that keeps a job off a node if it ran from now until its end.
     pub fn reservation_in_the_way(
         &self,
         hall: &Hall<'_>,

@@ -1,8 +1,8 @@
-//! The earliest time at which a job will have room, by the time limits of the jobs that hold it up
-//! and what is kept for others. Never counts on a job without a time limit to end.
+//! The earliest time at which a job will have room, from the time limits of running jobs and from
+//! what is kept for others. A job without a time limit never ends.
 //!
-//! Source: man slurm.conf, SchedulerType=sched/backfill: time limits, not past behaviour, say when
-//! a job ends.
+//! Source: man slurm.conf, SchedulerType=sched/backfill: the time limit, not past behaviour,
+//! determines when a job ends.
 
 use crate::backfill::blocks::Blocks;
 use crate::backfill::filled::filled;
@@ -22,18 +22,18 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Earliest {
     pub at: Time,
-    /// The nodes that have room then and go on to have it, in their order: at least enough.
+    /// The nodes that have room from then on, in order. There are at least enough.
     pub nodes: Vec<NodeIndex>,
 }
 
-/// Parts of one size, and how many nodes must hold that or more.
+/// Parts of one size, and how many nodes must hold that part or a larger one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
     pub part: Part,
     pub need: u32,
 }
 
-/// The different parts of a job on so many nodes, largest first.
+/// The different parts of a job on this many nodes, largest first.
 pub(crate) fn sizes(hall: &Hall<'_>, nodes: Nodes) -> Vec<Size> {
     let parts = hall.shape.demand.even_parts(nodes);
     let mut need = 0;
@@ -45,8 +45,8 @@ pub(crate) fn sizes(hall: &Hall<'_>, nodes: Nodes) -> Vec<Size> {
     sizes
 }
 
-/// The earliest time, not before `after`, for a job that runs for `length` at most; `None`: never,
-/// as things are, or with `by` not by then.
+/// The earliest time, not before `after`, at which a job that runs for at most `length` has room.
+/// `None`: never, or not until `by` if that is given.
 pub(crate) fn earliest(
     hall: &Hall<'_>,
     length: Option<Span>,
@@ -96,8 +96,8 @@ fn on_nodes(
     found.min_by_key(|earliest| earliest.at)
 }
 
-/// The same for nodes that are as good as each other, of which some are booked: those that are not
-/// say by when there are enough, and the others are asked until then.
+/// The earliest time on equivalent nodes, some of which are booked. Nodes without bookings give an
+/// upper bound, and booked nodes are searched up to that time.
 fn beside_bookings(
     hall: &Hall<'_>,
     size: Size,
@@ -126,8 +126,8 @@ fn beside_bookings(
     sweep.find(&[size])
 }
 
-/// The same for nodes that are as good as each other and not booked: what is free on each only
-/// grows, so the time is that of the last of the first so many nodes.
+/// The earliest time on equivalent nodes without bookings. What is free on each only grows, so the
+/// time is that of the last of the first N nodes.
 fn first_to_end(
     hall: &Hall<'_>,
     size: Size,
@@ -141,8 +141,8 @@ fn first_to_end(
     Some(Earliest { at, nodes })
 }
 
-/// When nodes that are not booked are ready, and by when there are enough of them; `None`: never. A
-/// node whose jobs all end later than that need not be looked at, and is left out.
+/// When nodes without bookings are ready, and by when there are enough of them. `None`: never. A
+/// node whose jobs all end later than that is skipped.
 fn first_ready(
     hall: &Hall<'_>,
     size: Size,
@@ -175,7 +175,8 @@ fn first_ready(
         is_full[group.0 as usize] = false;
         hall.nodes_of(group).iter().for_each(|at| look(*at, &mut soonest));
     }
-    // In the others nothing is ready before anything ends: those that end first come first.
+    // On the other nodes nothing is ready before a job ends, so visit them in the order of their
+    // first ends.
     for (ends, at) in hall.trial.by_end() {
         if ends == NEVER || by(&soonest).is_some_and(|by| ends > by) {
             break;
@@ -189,20 +190,20 @@ fn first_ready(
     (ready_at, enough)
 }
 
-/// Is the node in a full group, and will none of its jobs end by then?
+/// Whether the node is in a full group, and none of its jobs ends by then.
 fn is_late(hall: &Hall<'_>, at: NodeIndex, least: Option<Takes>, by: Option<Time>) -> bool {
     let (Some(least), Some(by)) = (least, by) else { return false };
     let first = hall.trial.holders(at).first().map_or(NEVER, |first| first.until);
     first > by && hall.rules_out(hall.floor().node(at).group, least)
 }
 
-/// When a job will be gone. One that should be over by now is soon, but is there still.
+/// When a job will be gone. A job past its time limit is gone soon, but not yet.
 pub(super) fn gone_at(holder: &Holder, now: Time) -> Time {
     holder.until.max(now + Span(1))
 }
 
-/// The start times at which a node has room for a part for so long, as intervals, both ends
-/// included. With `by`, only such as begin by then.
+/// The start times at which a node has room for a part for `length`, as intervals with both ends
+/// included. With `by`, only intervals that begin by then.
 pub(super) fn ready(
     hall: &Hall<'_>,
     at: NodeIndex,
@@ -223,7 +224,7 @@ pub(super) fn ready(
     let class = &hall.floor().node(at).class;
     let holders = hall.trial.holders(at);
     if hall.bookings.on(at).is_empty() && hall.reservation.is_none() {
-        // What is free only grows. Most nodes are full, and most of those for too long.
+        // What is free only grows. Most nodes are full, and most of those until after `by`.
         let has_room = || hall.trial.free(at).holds(class, request, takes);
         if holders.first().is_none_or(|first| is_late(first.until)) && !has_room() {
             return;
@@ -256,7 +257,7 @@ pub(super) fn ready(
     });
 }
 
-/// Does the bound on jobs of its group on one node leave room for another one at that time?
+/// Whether the limit on jobs of its group per node leaves room for another one at that time.
 pub(super) fn group_allows(hall: &Hall<'_>, at: NodeIndex, time: Time) -> bool {
     hall.shape.demand.request.per_node_max.is_none() || {
         let holders = hall.trial.holders(at);
@@ -265,7 +266,7 @@ pub(super) fn group_allows(hall: &Hall<'_>, at: NodeIndex, time: Time) -> bool {
     }
 }
 
-/// The same of those that are left.
+/// The same, for the holders that are left then.
 fn group_has_room(hall: &Hall<'_>, left: &[Arc<Holder>]) -> bool {
     hall.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
         let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));

@@ -1,5 +1,5 @@
-//! The earliest time for a job that takes as few nodes as hold its tasks. Never asks a node at the
-//! times of another where anything is booked: what all have is added up over time.
+//! The earliest start of a job that takes as few nodes as hold its tasks. Each node is asked at its
+//! own times only, and the room of all nodes is added up over time.
 //!
 //! Source: the sweep line of computational geometry, over time.
 
@@ -12,15 +12,15 @@ use common::time::{Span, Time};
 use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// For a job that takes as few nodes as hold its tasks: the earliest end after which they do, under
-/// one switch where it insists.
+/// For a job that takes as few nodes as hold its tasks: the earliest time at which nodes hold them,
+/// under one switch if the job requires that.
 pub(super) fn filled(hall: &Hall<'_>, length: Span, after: Time) -> Option<Earliest> {
     let near = hall.shape.demand.request.near.filter(|near| near.required);
     let mut by_switch: BTreeMap<(Option<SwitchIndex>, Option<NodeIndex>), Vec<NodeIndex>> =
         BTreeMap::new();
     for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
         let switch = near.map(|near| hall.floor().switches().of(near.level, at));
-        // A node of no known switch is near to itself.
+        // A node without a known switch is near to itself only.
         let alone = (switch == Some(None)).then_some(at);
         by_switch.entry((switch.flatten(), alone)).or_default().push(at);
     }
@@ -49,11 +49,12 @@ fn filled_from(
                 left == Tasks::ZERO
             })
         };
-        // The more has ended, the more is free: search for the first time that is enough.
+        // The more jobs have ended, the more is free: binary search for the first time that is
+        // enough.
         let first = times.partition_point(|time| !enough(*time));
         *times.get(first)?
     } else {
-        // Each node is asked at its own times only, and what they have is added up over time.
+        // Ask each node at its own times only, and add up the room of all nodes over time.
         let mut changes: Vec<(Time, NodeIndex, Tasks)> = Vec::new();
         for at in allowed.iter().copied() {
             let mut known = Tasks::ZERO;
@@ -83,7 +84,7 @@ fn filled_from(
     Some(Earliest { at, nodes })
 }
 
-/// The most tasks that a node holds from then on, for so long.
+/// The most tasks that a node holds from `time` on, for `length`.
 fn room_from(hall: &Hall<'_>, at: NodeIndex, time: Time, length: Span) -> Tasks {
     let demand = &hall.shape.demand;
     crate::fit::room::most_tasks(demand.tasks, |tasks| {
@@ -94,8 +95,8 @@ fn room_from(hall: &Hall<'_>, at: NodeIndex, time: Time, length: Span) -> Tasks 
     })
 }
 
-/// The times, from `after` on, at which it may change how much a node holds for so long: a job
-/// ends, or anything booked begins, is over, or comes too near.
+/// The times, from `after` on, at which the room of a node for `length` may change: a job ends, or
+/// a booking begins, ends, or comes too near.
 fn changes_at(hall: &Hall<'_>, at: NodeIndex, length: Span, after: Time) -> BTreeSet<Time> {
     let ends = hall.trial.holders(at).iter().map(|holder| gone_at(holder, hall.now));
     let edges = hall.bookings.on(at).iter().flat_map(|booked| {

@@ -1,19 +1,20 @@
-//! Where something came free that plans had counted as in use. A job whose plan cannot come sooner
-//! by what is free there need not be planned anew. Never forgets a node before everybody was asked.
+//! Where resources were freed that plans had counted as in use. A job whose plan cannot improve
+//! with what is free there need not be planned again. A node is forgotten only after all jobs were
+//! checked.
 //!
-//! Source: ours; "compression" of A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001, asks every
-//! job anew.
+//! Source: ours; "compression" of A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001, plans every
+//! job again.
 
 use crate::floor::NodeIndex;
 use std::collections::BTreeMap;
 
-/// Nodes on which something came free.
+/// Nodes on which resources were freed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Freed {
-    /// Anywhere, as far as is known.
+    /// Possibly on all nodes.
     #[default]
     Everywhere,
-    /// How often on each.
+    /// How often on each node.
     On(BTreeMap<NodeIndex, u32>),
 }
 
@@ -22,7 +23,7 @@ impl Freed {
         Self::On(BTreeMap::new())
     }
 
-    /// Something came free there.
+    /// Notes that resources were freed on this node.
     pub fn add(&mut self, at: NodeIndex) {
         if let Self::On(nodes) = self {
             *nodes.entry(at).or_default() += 1;

@@ -1,9 +1,9 @@
-//! Step 5: how later jobs may pass earlier ones without delaying them. Never starts a job itself.
+//! Step 5: how later jobs may pass earlier ones without delaying them.
 //!
-//! One shape for all: a job without room gets the earliest time at which it will have some
-//! (`earliest`), by the time limits of those before it. With a depth of 1 that is EASY, with a
-//! depth of 0 (all) conservative backfill. What is kept for it is either certain nodes
-//! (`bookings`) or enough of them, whichever (`shadow`).
+//! Every variant works the same way: a job without room is promised the earliest time at which it
+//! will have room (`earliest`), by the time limits of the jobs before it. A depth of 1 is EASY, a
+//! depth of 0 (all jobs) is conservative backfill. The promise keeps either certain nodes
+//! (`bookings`) or a number of suitable ones (`shadow`).
 
 pub(crate) mod blocks;
 pub(crate) mod bookings;

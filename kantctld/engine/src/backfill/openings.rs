@@ -1,6 +1,7 @@
-//! When a node has room for a part of a job beside what is kept there. Never keeps anything.
+//! When a node has room for a part of a job, with what is kept there.
 //!
-//! Source: man scontrol, RESERVATIONS: a job of a reservation keeps to its nodes and its time.
+//! Source: man scontrol, RESERVATIONS: a job of a reservation is restricted to its nodes and its
+//! time.
 
 use crate::backfill::bookings::{Booking, Bookings, For};
 use crate::backfill::earliest::{gone_at, group_allows};
@@ -14,7 +15,7 @@ use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus};
 
 impl Bookings {
-    /// Does a job that takes this much of a node now leave what is kept there?
+    /// Whether a job that takes this much of a node now leaves room for what is kept there.
     pub fn leave_room(&self, hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> bool {
         if self.is_empty() && hall.reservation.is_none() {
             return true;
@@ -22,7 +23,7 @@ impl Bookings {
         self.is_free_from(hall, at, takes, hall.now, hall.ends)
     }
 
-    /// Could a job hold this much of a node from `from` to `to`, beside what is kept there?
+    /// Whether a job could hold this much of a node from `from` to `to`, with what is kept there.
     pub fn is_free_from(
         &self,
         hall: &Hall<'_>,
@@ -48,14 +49,14 @@ impl Bookings {
         is_open(from) && begins.filter(|time| from < *time && *time < to).all(is_open)
     }
 
-    /// Could a job hold this much of a node at this moment? Only whether that changes at a moment
-    /// at which a job ends, or at which anything booked begins or is over, need be asked.
+    /// Whether a job could hold this much of a node at this moment. The answer only changes when a
+    /// job ends, or when a booking begins or ends.
     fn is_open(&self, hall: &Hall<'_>, at: NodeIndex, takes: Takes, time: Time) -> bool {
         let booked = |booked: &Booking| booked.from <= time && time < booked.to;
         let mut is_own = hall.reservation.is_none();
         for booking in self.on(at).iter().filter(|booking| booked(booking)) {
             match &booking.whom {
-                // A job of a reservation keeps to its nodes and its time.
+                // A job of a reservation is restricted to its nodes and its time.
                 For::Reservation(name) if hall.reservation == Some(name) => is_own = true,
                 For::Reservation(_) => return false,
                 For::Job(_) => {}
@@ -71,7 +72,7 @@ impl Bookings {
             )
     }
 
-    /// The same as [`Self::starts`], as if nothing were kept there for this job.
+    /// Like [`Self::starts`], as if nothing were kept there for this job.
     pub fn starts_without(
         &self,
         hall: &Hall<'_>,
@@ -89,13 +90,13 @@ impl Bookings {
             line.starts(takes, length, by, &mut add);
         };
         if has_kind(hall, at, takes) && self.ask(hall, at, without).is_none() {
-            // A slow node: that it may help is never wrong to say.
+            // A node without a timeline: it is safe to assume that it may help.
             add(hall.now, NEVER);
         }
     }
 
-    /// The start times at which a node has room for so long, as intervals, both ends included,
-    /// rising; those that begin later than `by` are left out. Stops when `add` says no.
+    /// The start times at which a node has room for `length`, as ascending intervals with both ends
+    /// included. Intervals that begin after `by` are left out. Stops when `add` returns false.
     pub fn starts(
         &self,
         hall: &Hall<'_>,
@@ -127,7 +128,7 @@ impl Bookings {
     }
 }
 
-/// Has a node any GPU that the job accepts, and one large enough for a part of it, if it wants one?
+/// Whether a node has GPUs that the job accepts and, for shares, one that is large enough.
 fn has_kind(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> bool {
     let class = &hall.floor().node(at).class;
     let wants = takes.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;

@@ -1,19 +1,18 @@
-//! The first job of a queue that has no room casts a shadow: the time at which it will. Later jobs
-//! pass only if it still will then. Which nodes it gets does not matter, as long as enough remain.
+//! Shadows: the promised start of the first job of a queue that has no room. Later jobs may pass
+//! only if the job still has room at that time. Its nodes do not matter, as long as enough remain.
 //!
 //! Source: D. Lifka, "The ANL/IBM SP scheduling system" (1995), known as EASY; man slurm.conf,
 //! SchedulerType=sched/backfill.
-//! Reads: time limits of running, starting and waiting jobs. Never: preempts, or looks at how long
-//! jobs really run.
+//! Reads: time limits of running, starting and waiting jobs. Not how long jobs really run.
 //! Knobs: `backfill_reservation` of a queue (`pinned` keeps certain nodes: `bookings`).
 //!
 //! A later job may start if its time limit ends it before the shadow time, or if enough nodes still
-//! have room at that time with it there. A job without a time limit never ends; if a shadow depends
-//! on one, nobody knows its time, and nothing is kept.
+//! have room at that time while it runs. A job without a time limit never ends; if a shadow depends
+//! on such a job, its time is unknown and nothing is kept.
 //!
-//! Example. Nodes a and b of 4 CPUs; a is in use for 60 minutes more. Job 1 asks for both nodes
-//! and gets a shadow in 60 minutes. Job 2 asks for a node for 30 minutes: it starts on b. Job 3,
-//! had it come before job 2, asks for a node for 90 minutes: it waits, it would delay job 1.
+//! Example. Nodes a and b of 4 CPUs; a is in use for 60 minutes more. Job 1 asks for both nodes and
+//! gets a shadow in 60 minutes. Job 2 asks for a node for 30 minutes: it starts on b. Job 3, had it
+//! come before job 2, asks for a node for 90 minutes: it waits, since it would delay job 1.
 
 use crate::backfill::blocks::Blocks;
 use crate::backfill::earliest::{Earliest, Size, sizes};
@@ -26,7 +25,7 @@ use common::id::JobKey;
 use common::time::Time;
 use std::collections::BTreeMap;
 
-/// What one job counts on.
+/// What one promised job counts on.
 #[derive(Debug, Clone)]
 pub(crate) struct Shadow {
     pub key: JobKey,
@@ -37,14 +36,15 @@ pub(crate) struct Shadow {
     sizes: Vec<Size>,
     /// For each size, the nodes that will have room for it, by position.
     ready: Vec<Vec<bool>>,
-    /// For each size, how many those are under each switch; under one for all where it does not
-    /// matter.
+    /// For each size, the number of such nodes under each switch. One entry for all nodes if
+    /// switches do not matter.
     counts: Vec<BTreeMap<Option<SwitchIndex>, u32>>,
 }
 
 impl Shadow {
-    /// The shadow of a job that will have room then. `None` for a job that takes as few nodes as
-    /// hold its tasks, or blocks of nodes: which they are is not fixed, so nothing can be counted.
+    /// The shadow of a job that will have room at the time found. `None` for a job that takes as
+    /// few nodes as hold its tasks, or blocks of nodes: its nodes are not fixed, so they cannot be
+    /// counted.
     pub fn cast(hall: &Hall<'_>, key: JobKey, shape: ShapeIndex, found: &Earliest) -> Option<Self> {
         let nodes = hall.shape.nodes()?;
         if Blocks::of(hall, nodes.0 as usize).is_some() {
@@ -67,7 +67,7 @@ impl Shadow {
         Some(shadow)
     }
 
-    /// Looks again at what a node will have.
+    /// Checks again what a node will have.
     pub fn look(&mut self, hall: &Hall<'_>, at: NodeIndex) {
         let near = hall.shape.demand.request.near.filter(|near| near.required);
         let switch = near.and_then(|near| hall.floor().switches().of(near.level, at));
@@ -82,7 +82,7 @@ impl Shadow {
         }
     }
 
-    /// Will the job still have room?
+    /// Whether the job will still have room.
     pub fn stands(&self) -> bool {
         let switches = self.counts.first().into_iter().flat_map(BTreeMap::keys);
         let enough = |switch: &Option<SwitchIndex>| {
@@ -92,8 +92,8 @@ impl Shadow {
         switches.into_iter().any(enough)
     }
 
-    /// The part that it wants of each node, and how many of those it counts on it could spare;
-    /// `None`: it is not that simple.
+    /// The part that it needs of each node, and how many nodes it can spare. `None`: it needs
+    /// different parts, or nodes under one switch.
     pub fn part_and_spare(&self) -> Option<(Part, usize)> {
         let ([size], [counts]) = (&self.sizes[..], &self.counts[..]) else { return None };
         let (1, Some(count)) = (counts.len(), counts.values().next()) else { return None };
@@ -106,7 +106,7 @@ impl Shadow {
         ready.filter(|(_, ready)| **ready).map(|(at, _)| at)
     }
 
-    /// Does it count on this node?
+    /// Whether it counts on this node.
     pub fn counts_on(&self, at: NodeIndex) -> bool {
         self.ready.last().is_some_and(|ready| ready[at.at()])
     }

@@ -1,5 +1,5 @@
-//! The first time at which enough nodes are ready at once. Never asks a node when that is;
-//! `earliest` does.
+//! The first time at which enough nodes are ready at once. `earliest` supplies when each node is
+//! ready.
 //!
 //! Source: the sweep line of computational geometry, over time.
 
@@ -44,7 +44,7 @@ impl Sweep {
         None
     }
 
-    /// The nodes that are ready for the smallest part at a time, in their order.
+    /// The nodes that are ready for the smallest part at a time, in order.
     fn ready_at(&self, time: Time, smallest: usize) -> Vec<NodeIndex> {
         let mut nodes: BTreeMap<NodeIndex, i32> = BTreeMap::new();
         for (at, leaves, size, node) in &self.edges {

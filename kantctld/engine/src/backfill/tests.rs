@@ -1,4 +1,4 @@
-//! Start times against brute force: every minute is asked. Never knows how openings are found.
+//! Start times compared with a brute-force search that asks every minute.
 
 use crate::backfill::bookings::{Booking, For};
 use crate::backfill::earliest::earliest;
@@ -23,7 +23,7 @@ fn minute(minutes: u64) -> Time {
     NOW + Span::from_minutes(minutes)
 }
 
-/// Thousandths of one GPU; 2000 are two whole ones.
+/// Thousandths of one GPU; 2000 are two whole GPUs.
 fn asks(milli: u32) -> Request {
     if milli > 1000 { gpu_request(2) } else { share_request(milli) }
 }
@@ -102,7 +102,7 @@ fn nodes_that_end_late_are_not_asked_when_they_have_room() {
         let mut cluster = snapshot(names.iter().map(|name| gpu_node(name, 1)).collect());
         for (job, name) in (1..).zip(&names) {
             let share = Share { gpus: vec![GpuIndex(0)], ..share(name, "0") };
-            // The later a node's name, the sooner it ends.
+            // The later a node's name, the sooner its job ends.
             let end = minute(1 + count - u64::from(job));
             run(&mut cluster, job, share, Some(end));
         }

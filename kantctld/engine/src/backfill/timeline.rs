@@ -1,9 +1,9 @@
 //! What one node will have free from now on, as steps in time: running jobs end by their limits,
-//! and what is kept for waiting jobs begins and is over. Never knows operators' reservations.
+//! and what is kept for waiting jobs begins and ends. Operators' reservations are not included.
 //!
 //! Source: ours; the availability profile of conservative backfill (A. Mu'alem and D. Feitelson,
-//! IEEE TPDS 12(6), 2001), one for each node. Only for nodes on which counts say all: GPUs of one
-//! kind, none of them used in part, nobody who should be over by now.
+//! IEEE TPDS 12(6), 2001), one for each node. Only for nodes on which counts suffice: GPUs of one
+//! kind, none of them shared, and no job past its time limit.
 
 use crate::backfill::bookings::{Booking, For};
 use crate::floor::NodeIndex;
@@ -13,7 +13,7 @@ use crate::trial::Trial;
 use common::time::{Span, Time};
 use common::unit::GpuMilli;
 
-/// What is free from a time on. Below zero where more is kept than there will be.
+/// What is free from a time on. Negative if more is kept than there will be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Step {
     from: Time,
@@ -22,7 +22,7 @@ struct Step {
     gpus: i32,
     /// Running jobs and bookings.
     holders: i32,
-    /// Those that have the node whole.
+    /// Those that have the whole node.
     closers: i32,
 }
 
@@ -44,7 +44,7 @@ impl Step {
     }
 }
 
-/// What a part takes, as steps count it.
+/// What a part takes, in the terms of a step.
 #[derive(Debug, Clone, Copy)]
 struct Need {
     memory: i64,
@@ -55,10 +55,10 @@ struct Need {
 
 impl Need {
     fn of(takes: Takes) -> Self {
-        // A share takes a whole GPU where none is used in part.
+        // A share takes a whole GPU where no GPU is shared.
         let gpus = takes.gpus.0.max(takes.shared.0);
         Self {
-            // Nothing has less than nothing: who asks for none finds room where too much is kept.
+            // A part that asks for no memory fits even where more is kept than there will be.
             memory: if takes.memory.0 == 0 { i64::MIN } else { memory(takes.memory.0) },
             cpus: if takes.cpus.0 == 0 { i32::MIN } else { count(takes.cpus.0) },
             gpus: if gpus == 0 { i32::MIN } else { count(gpus) },
@@ -70,15 +70,15 @@ impl Need {
 /// What a node will have free.
 #[derive(Debug, Clone)]
 pub(super) struct Timeline {
-    /// Rising in time; the first is now. Each differs from the one before.
+    /// In ascending time; the first step is now. Each step differs from the one before.
     steps: Vec<Step>,
-    /// The trial's change of the node that this is made from.
+    /// The trial's version of the node from which this was computed.
     pub version: u64,
     pub now: Time,
 }
 
 impl Timeline {
-    /// Of a node beside these bookings; `None`: counts do not say all there.
+    /// The timeline of a node with these bookings. `None`: counts do not suffice there.
     pub fn of(trial: &Trial<'_>, at: NodeIndex, on: &[Booking], now: Time) -> Option<Self> {
         let class = &trial.floor.node(at).class;
         let free = trial.free(at);
@@ -126,12 +126,12 @@ impl Timeline {
         Some(line)
     }
 
-    /// Something more is kept.
+    /// Adds a booking.
     pub fn add(&mut self, booking: &Booking) {
         self.change(booking, 1);
     }
 
-    /// Something is kept no more.
+    /// Removes a booking.
     pub fn remove(&mut self, booking: &Booking) {
         self.change(booking, -1);
     }
@@ -159,7 +159,7 @@ impl Timeline {
         }
     }
 
-    /// The step that begins then, made if there is none.
+    /// The step that begins at this time; added if there is none.
     fn step_at(&mut self, time: Time) -> usize {
         match self.steps.binary_search_by_key(&time, |step| step.from) {
             Ok(at) => at,
@@ -171,17 +171,17 @@ impl Timeline {
         }
     }
 
-    /// Would a part have room all the time from `from` to `to`?
+    /// Whether a part has room all the time from `from` to `to`.
     pub fn is_free(&self, takes: Takes, from: Time, to: Time) -> bool {
         let need = Need::of(takes);
         let first = self.steps.partition_point(|step| step.from <= from).saturating_sub(1);
         let during = self.steps[first..].iter().take_while(|step| step.from < to);
-        // Even for no time at all there must be room at its beginning.
+        // Even for a length of zero there must be room at the beginning.
         self.steps[first].holds(need) && during.into_iter().all(|step| step.holds(need))
     }
 
-    /// The start times at which a part has room for so long, as intervals, both ends included,
-    /// rising; those that begin later than `by` are left out. Stops when `add` says no.
+    /// The start times at which a part has room for `length`, as ascending intervals with both ends
+    /// included. Intervals that begin after `by` are left out. Stops when `add` returns false.
     pub fn starts(
         &self,
         takes: Takes,
@@ -200,7 +200,7 @@ impl Timeline {
     }
 }
 
-/// Steps of time at which there is room or not, told in their order, as intervals of start times.
+/// Turns steps of time with or without room, in their order, into intervals of start times.
 #[derive(Debug)]
 pub(super) struct Runs {
     length: Span,
@@ -209,12 +209,12 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// For a job of that length that starts by then.
+    /// For a job of this length that starts by this time.
     pub const fn new(length: Span, by: Time) -> Self {
         Self { length, by, open: None }
     }
 
-    /// The next step. Says whether another one is wanted.
+    /// Adds the next step. Returns whether another one is wanted.
     pub fn step(
         &mut self,
         from: Time,
@@ -236,7 +236,7 @@ impl Runs {
         }
     }
 
-    /// There are no more steps.
+    /// Ends the steps.
     pub fn end(self, mut add: impl FnMut(Time, Time) -> bool) {
         if let Some(open) = self.open {
             add(open, NEVER);

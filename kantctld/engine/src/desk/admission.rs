@@ -1,5 +1,4 @@
-//! Step 2: who may start at all now: the static rules, limits and quota. Never looks at what is
-//! free.
+//! Step 2: which jobs may start at all now, by the static rules, limits and quotas.
 
 use super::Desk;
 use crate::admit;
@@ -23,15 +22,15 @@ impl Desk<'_> {
         let party = self.books.party(&job.queue, job.owner, account, qos);
         let claim = of_asking(self.shapes.get(shape), party, &self.books);
         if let Err(reason) = self.books.check_limits(&claim, job.time_limit, self.now) {
-            // A shorter job of its class may be within a bound on GPU-minutes.
+            // A shorter job of its class may be within a limit on GPU-minutes.
             let is_own = self.eases_with_time(&reason);
             return Err(if is_own { Refused::Job(reason) } else { Refused::Class(reason) });
         }
         self.books.admit(&claim).map_err(Refused::Class)
     }
 
-    /// Is this a bound on GPU-minutes? As time goes by the job may be within it: a look is due
-    /// then.
+    /// Whether this is a limit on GPU-minutes. The job may be within it as time passes, so another
+    /// round is scheduled for then.
     pub(super) fn eases_with_time(&mut self, reason: &WaitReason) -> bool {
         let eases = matches!(reason, WaitReason::LimitReached { counted, .. }
             if counted.what == What::GpuMinutes);
@@ -42,8 +41,8 @@ impl Desk<'_> {
     }
 }
 
-/// Why a job is not admitted by limits or quota at this time, beside the jobs that run; `None`: it
-/// is.
+/// Why limits or quotas do not admit a job at this time, given the running jobs. `None`: it is
+/// admitted.
 pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob, now: Time) -> Option<WaitReason> {
     if !snapshot.has_bounds {
         return None;
@@ -60,7 +59,7 @@ pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob, now: Time) -> 
         .err()
 }
 
-/// Why a job is not admitted: for a reason of its own, or of all of its class.
+/// Why a job is not admitted: for a reason of its own, or one that applies to all of its class.
 pub(crate) enum Refused {
     Job(WaitReason),
     Class(WaitReason),

@@ -1,4 +1,4 @@
-//! Going on where an earlier round ran out of searches. Never searches itself.
+//! The continuation of an earlier round that ran out of searches.
 
 use super::{Desk, NoRoom};
 use crate::decision::Decision;
@@ -13,17 +13,17 @@ use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Searches of this round and of earlier ones, and how many more there may be.
+/// The results of searches in this and earlier rounds, and how many more this round may make.
 pub(crate) struct Searches {
     left: u32,
-    /// Of these, so many are for jobs that nobody has looked at.
+    /// How many of `left` are reserved for jobs that no round has searched for yet.
     for_new: u32,
-    /// Is what earlier rounds found old?
+    /// Whether the results of earlier rounds are outdated.
     is_old: bool,
-    /// Of jobs that had their turn and still wait: what is known of their shape, whether they
-    /// lacked room, and whether that is old.
+    /// For jobs that had their turn and still wait: from which end on their shape does not fit,
+    /// whether they lacked room, and whether that is outdated.
     found: BTreeMap<JobKey, (Option<Time>, bool, bool)>,
-    /// Those of them that are first of their queues for want of quota.
+    /// Those of these jobs that are the first of their queues for lack of quota.
     firsts: BTreeSet<JobKey>,
     ran_out: bool,
     repeated: bool,
@@ -44,34 +44,34 @@ impl Searches {
         }
     }
 
-    /// One more was made.
+    /// Counts one search.
     pub fn count(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// The job keeps others waiting for what its queue lacks.
+    /// Notes that the job keeps others waiting for what its queue lacks.
     pub fn is_first(&mut self, key: JobKey) {
         self.firsts.insert(key);
     }
 
-    /// Is the next round to know what was found?
+    /// Whether the next round needs the results.
     pub const fn are_told(&self) -> bool {
         self.ran_out || self.repeated
     }
 
-    /// It was in vain.
+    /// Notes a search without success.
     pub fn in_vain(&mut self, key: JobKey, no_fit_from: Option<Time>, lacks_room: bool) {
         self.found.insert(key, (no_fit_from, lacks_room, false));
     }
 }
 
 impl<'a> Desk<'a> {
-    /// Did an earlier round find that this job keeps others waiting for what its queue lacks?
+    /// Whether an earlier round found that this job keeps others waiting for what its queue lacks.
     pub(super) fn was_first(&self, key: JobKey) -> bool {
         self.snapshot.halfway.jobs.get(&key).is_some_and(|known| known.is_first)
     }
 
-    /// Is this job searched for now? `is_due`: it was promised a start by now.
+    /// What to do about this job now. `is_due`: its promised start has come.
     pub(super) fn step(&mut self, key: JobKey, is_due: bool) -> Step<'a> {
         let known = self.snapshot.halfway.jobs.get(&key).filter(|_| !is_due);
         let searches = &mut self.searches;
@@ -92,7 +92,7 @@ impl<'a> Desk<'a> {
         Step::Search
     }
 
-    /// What an earlier round came to, once more.
+    /// Repeats the result of an earlier round.
     pub(super) fn repeat(
         &mut self,
         turn: &Turn<'a>,
@@ -126,7 +126,8 @@ impl<'a> Desk<'a> {
         next
     }
 
-    /// The same for all components of a job. Says whether all of them were searched for.
+    /// Repeats the results for all components of a set. Returns whether all of them were searched
+    /// for.
     pub(super) fn repeat_together(&mut self, components: &[&'a Arc<WaitingJob>]) -> bool {
         let halfway = &self.snapshot.halfway;
         let found = |job: &&'a Arc<WaitingJob>| Some((*job, halfway.jobs.get(&job.key)?));
@@ -154,7 +155,7 @@ impl<'a> Desk<'a> {
         self.shapes.of(&self.snapshot.floor, &self.snapshot.policy, queue, job)
     }
 
-    /// What the next round is to be handed, once reasons are in words.
+    /// What to pass to the next round, after the reasons were made.
     pub(super) fn halfway(&self, waits: &crate::waits::Waits) -> Halfway {
         let searches = &self.searches;
         if !searches.are_told() {
@@ -172,7 +173,7 @@ impl<'a> Desk<'a> {
         Halfway { at: self.now, jobs: jobs.collect(), is_freed: false, is_dropped, tried }
     }
 
-    /// Is anything no longer kept for a job that goes on to wait?
+    /// Whether a promise was dropped whose job still waits.
     fn has_dropped(&self) -> bool {
         let starts = |key: JobKey| {
             let is_it = |one: &Decision| matches!(one, Decision::Start { key: k, .. } if *k == key);
@@ -182,7 +183,7 @@ impl<'a> Desk<'a> {
         gone.into_iter().any(|key| self.snapshot.waiting(*key).is_some() && !starts(*key))
     }
 
-    /// Was there more to search for than a round may?
+    /// Whether there was more to search for than a round may.
     pub(super) const fn ran_out(&self) -> bool {
         self.searches.ran_out
     }

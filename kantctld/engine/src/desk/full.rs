@@ -1,5 +1,5 @@
-//! What the last round found full, held against what came free since. Never counts what is kept for
-//! others: that only takes room away.
+//! Kinds of jobs that the last round found full, compared with what was freed since. What is kept
+//! for others does not matter here: it only reduces the room.
 
 use super::Desk;
 use crate::backfill::bookings::Bookings;
@@ -9,7 +9,7 @@ use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::WaitingJob;
 
 impl Desk<'_> {
-    /// Is it known from the last round that a job of this kind has no room?
+    /// Whether a job of this kind is known from the last round to have no room.
     pub(super) fn is_still_full(&self, kind: KindId, job: &WaitingJob, index: ShapeIndex) -> bool {
         let shape = self.shapes.get(index);
         let snapshot = self.snapshot;
@@ -25,15 +25,15 @@ impl Desk<'_> {
         })
     }
 
-    /// A job of this kind had no room, and would have none if nothing were kept for others.
+    /// Notes that a job of this kind has no room, even without what is kept for others.
     pub(super) fn is_full(&mut self, kind: KindId, job: &WaitingJob, index: ShapeIndex) {
         if self.counts_nodes(job, self.shapes.get(index)) {
             self.kinds_full.0.insert(kind);
         }
     }
 
-    /// Has it room wherever enough nodes have room for one and the same part, and does nobody hold
-    /// any but those who run?
+    /// Whether the job fits exactly if enough nodes hold one and the same part, and nothing is kept
+    /// for it or for jobs that wait for victims.
     fn counts_nodes(&self, job: &WaitingJob, shape: &Shape<'_>) -> bool {
         let request = &job.request;
         let is_even = shape.nodes().is_some_and(|nodes| {

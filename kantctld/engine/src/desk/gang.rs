@@ -1,11 +1,11 @@
-//! Jobs of several components: all of them start in one round, or none. Never starts a part.
+//! Sets: all components of a job start in one round, or none.
 //!
 //! Source: Slurm, "Heterogeneous Job Support": all components are started at the same time.
 //!
-//! One that is held, or whose time has not come, keeps the others waiting.
+//! A component that is held, or whose begin time has not come, keeps the others waiting.
 //!
 //! Example. Nodes a (GPUs) and b (CPUs). Job 1 has two components: 1 asks for a GPU, 2 for 4 CPUs
-//! without any; both start. Were b in use, neither would.
+//! without a GPU; both start. If b were in use, neither would.
 
 use super::Desk;
 use super::reserve::{ADMITTED_MAX, Own};
@@ -27,13 +27,13 @@ use std::sync::Arc;
 /// One component, and its shape.
 type Part<'a> = (&'a Arc<WaitingJob>, ShapeIndex);
 
-/// Which component did not start, its shape if its queue is there, and why.
+/// The component that did not start, its shape if its queue exists, and why.
 pub(super) type Failed<'a> = (&'a Arc<WaitingJob>, Option<ShapeIndex>, Obstacle);
 
 impl<'a> Desk<'a> {
-    /// Starts all components, or none; every one of them has had its turn afterwards.
-    /// `is_known`: as far as this one goes, nothing has changed since that was tried.
-    /// `with_fewest`: elastic ones with no more tasks than they need.
+    /// Starts all components, or none. All of them have had their turn afterwards. `is_known`:
+    /// nothing that matters to this component has changed since the last attempt. `with_fewest`:
+    /// elastic components get only their minimum of tasks.
     pub(super) fn start_together(
         &mut self,
         first: JobKey,
@@ -51,7 +51,7 @@ impl<'a> Desk<'a> {
             return Next::MayTry;
         }
         if components.iter().any(|one| self.awaiting.contains_key(&one.key)) {
-            // Others make room for them: whether they fit by now was tried before all turns.
+            // Other jobs make room for them. Whether they fit by now was tried before all turns.
             self.have_no_room(&components);
             return Next::MayTry;
         }
@@ -64,11 +64,11 @@ impl<'a> Desk<'a> {
         Next::MayTry
     }
 
-    /// Starts all of them, each off the nodes behind its fence and with no more tasks than that; or
-    /// none.
+    /// Starts all components, or none. Each avoids the nodes behind its fence, and has at most the
+    /// given number of tasks.
     ///
     /// # Errors
-    /// Which of them could not, and why.
+    /// The component that could not start, and why.
     pub(super) fn start_all(
         &mut self,
         components: &[&'a Arc<WaitingJob>],
@@ -85,7 +85,7 @@ impl<'a> Desk<'a> {
         for (component, place) in components.iter().copied().zip(places) {
             if let Err(failed) = self.start_component(component, place) {
                 let (shape, obstacle) = *failed;
-                // What the others got is what they would have to be within their bounds with.
+                // Note what the components before it got: their limits are checked against that.
                 let got = components.iter().zip(&self.started[started..]);
                 for (other, (claim, _)) in got {
                     self.priced.entry(other.key).or_insert_with(|| claim.clone());
@@ -94,7 +94,7 @@ impl<'a> Desk<'a> {
                 (self.books, self.arrays, self.pledges) = (books, arrays, pledges);
                 self.started.truncate(started);
                 let undone = self.decisions.split_off(decided);
-                // Shadows had looked at the nodes as they were with the others there.
+                // Shadows were updated with the components in place; update them again.
                 self.look(&self.nodes_of(&undone), NEVER);
                 self.waits.forget_starts(components.iter().map(|component| component.key));
                 kept.into_iter().for_each(|kept| self.keep_once_more(kept));
@@ -105,7 +105,7 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// All of them hear that there is no room.
+    /// Notes for all components that there is no room.
     fn have_no_room(&mut self, components: &[&'a Arc<WaitingJob>]) {
         for component in components.iter().copied() {
             let Some(queue) = self.queues.get(&component.queue) else { continue };
@@ -114,7 +114,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Where one of them could never have room, all hear of it, and keep nobody waiting.
+    /// If one component could never have room, sets the reason of all and returns true. They keep
+    /// no other job waiting.
     fn tell_if_never(&mut self, components: &[&'a Arc<WaitingJob>]) -> bool {
         for component in components.iter().copied() {
             let Some(queue) = self.queues.get(&component.queue) else { continue };
@@ -199,13 +200,13 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What was promised to a job, and booked for it.
+    /// A job's promise and bookings.
     fn kept_for(&self, key: JobKey) -> Option<(JobKey, Promise, Option<Own>)> {
         let promise = self.promises.get(&key)?.clone();
         Some((key, promise, self.own(key)))
     }
 
-    /// The same again, if it was taken off since.
+    /// Restores a promise and its bookings if they were removed since.
     fn keep_once_more(&mut self, (key, promise, own): (JobKey, Promise, Option<Own>)) {
         if self.promises.contains_key(&key) {
             return;
@@ -216,7 +217,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Keeps room for all components at one time, where the queue of the one that had none does.
+    /// Keeps room for all components at one time, if the queue of the component without room keeps
+    /// any.
     pub(super) fn reserve_together(
         &mut self,
         queue: &'a Queue,
@@ -235,8 +237,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Keeps certain nodes for all of them from the first time at which all have room; not later
-    /// than was promised. Says whether anything is kept now.
+    /// Keeps certain nodes for all components from the first time at which all have room, but not
+    /// later than was promised. Returns whether anything is kept now.
     fn keep_together(&mut self, parts: &[Part<'a>]) -> bool {
         let kept: Vec<_> = parts.iter().filter_map(|(one, _)| self.kept_for(one.key)).collect();
         let by = kept.first().map(|(_, promise, _)| promise.at).filter(|at| {
@@ -246,7 +248,7 @@ impl<'a> Desk<'a> {
             return true;
         }
         if !kept.is_empty() {
-            // What was kept may be free now, for jobs that did not fit before.
+            // What was kept may be free now for jobs that did not fit before.
             self.shapes.forget();
         }
         self.keep_no_more(parts);
@@ -271,10 +273,10 @@ impl<'a> Desk<'a> {
         false
     }
 
-    /// Keeps nodes for all of them at that time.
+    /// Keeps nodes for all components at that time.
     ///
     /// # Errors
-    /// The first time at which the one has room that has none then; `None`: nobody knows any.
+    /// The first time at which the component without room has room. `None`: none is known.
     fn keep_all_at(
         &mut self,
         parts: &[Part<'a>],

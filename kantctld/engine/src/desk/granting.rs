@@ -1,8 +1,8 @@
-//! Carries out what a fair round decided, if it holds in every detail: starts, and rooms for which
-//! others yield. Never chooses who; `fair` does.
+//! Carries out the decisions of a fair round if they hold in every detail: starts, and rooms for
+//! which other jobs are preempted. `fair` chooses the jobs.
 //!
-//! A fair round counts CPUs, memory and devices; here the real place is looked for, with cores,
-//! links, bookings, limits and what is kept for others. What does not hold is not done.
+//! A fair round counts CPUs, memory and devices. The exact place is found here, with cores, links,
+//! bookings, limits and what is kept for others. A decision that does not hold is dropped.
 
 use super::leaving::Victim;
 use super::start::Obstacle;
@@ -20,12 +20,12 @@ use common::unit::Tasks;
 use std::sync::Arc;
 
 impl<'a> Desk<'a> {
-    /// What it asks for.
+    /// The shape of a job.
     pub(crate) fn shape_for(&mut self, queue: &'a Queue, job: &'a Arc<WaitingJob>) -> ShapeIndex {
         self.shape_of(queue, job)
     }
 
-    /// May it start at all now, whatever is free?
+    /// Whether the job may start at all now, whatever is free.
     pub(crate) fn may_start_at_all(
         &mut self,
         job: &WaitingJob,
@@ -38,17 +38,17 @@ impl<'a> Desk<'a> {
         admitted
     }
 
-    /// The nodes that are kept for a job until others are gone; empty: none are.
+    /// The nodes that are kept for a job until its victims are gone. Empty: none are.
     pub(crate) fn room_kept_for(&self, key: JobKey) -> &[NodeIndex] {
         self.awaiting.get(&key).map_or(&[], |awaiting| &awaiting.nodes)
     }
 
-    /// The same, part by part or task by task.
+    /// The same nodes, one for each part or each task.
     pub(crate) fn seats_kept_for(&self, key: JobKey) -> &[NodeIndex] {
         self.awaiting.get(&key).map_or(&[], |awaiting| &awaiting.seats)
     }
 
-    /// Has this node room now for the smallest part of the job?
+    /// Whether this node has room now for the smallest part of the job.
     pub(crate) fn would_hold(&self, job: &WaitingJob, index: ShapeIndex, at: NodeIndex) -> bool {
         let shape = self.shapes.get(index);
         let demand = &shape.demand;
@@ -60,11 +60,11 @@ impl<'a> Desk<'a> {
         shape.sides().into_iter().any(holds)
     }
 
-    /// Starts a job on these nodes or, where what it asks for beside room speaks against them,
-    /// elsewhere. `most`: with no more tasks than this.
+    /// Starts a job on these nodes, or elsewhere if requirements other than room exclude them.
+    /// `most`: the most tasks it gets.
     ///
     /// # Errors
-    /// It did not start; the reason, where that is not want of room.
+    /// It did not start; the reason, unless that is a lack of room.
     pub(crate) fn start_there(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -81,10 +81,10 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Starts a job wherever it has room. `most`: with no more tasks than this.
+    /// Starts a job wherever it has room. `most`: the most tasks it gets.
     ///
     /// # Errors
-    /// It did not start; the reason, where that is not want of room.
+    /// It did not start; the reason, unless that is a lack of room.
     pub(crate) fn start_anywhere(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -112,18 +112,18 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What earlier rounds promised stands, whoever has a turn before those who hold it.
+    /// Keeps the promises of earlier rounds, even against jobs whose turn comes first.
     pub(crate) fn stand_by_promises(&mut self) {
         self.unmet.clear();
     }
 
-    /// Are nodes kept for a job, for later?
+    /// Whether nodes are kept for a job for later.
     pub(crate) fn is_promised(&self, key: JobKey) -> bool {
         let promise = self.promises.get(&key);
         promise.is_some_and(|promise| !promise.nodes.is_empty() && !promise.yielded)
     }
 
-    /// Keeps nodes for a job that has no room, from when it will have some.
+    /// Keeps nodes for a job without room, from the time when it will have some.
     pub(crate) fn keep_for_later(&mut self, job: &'a Arc<WaitingJob>, shape: ShapeIndex) {
         let found = self.earliest_admitted(job, shape, (self.now, None));
         if let Some(found) = found.filter(|(earliest, _)| earliest.at > self.now) {
@@ -133,26 +133,26 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What was kept for a job is free for others.
+    /// Frees what was kept for a job.
     pub(crate) fn give_up(&mut self, key: JobKey) {
         self.unbook(key);
         self.promises.remove(&key);
     }
 
-    /// Nodes of which something is kept for later.
+    /// Nodes on which something is kept for later.
     pub(crate) fn booked_nodes(&self) -> Vec<NodeIndex> {
         let nodes = self.trial.floor.nodes().map(|(at, _)| at);
         nodes.filter(|at| !self.bookings.on(*at).is_empty()).collect()
     }
 
-    /// All components of a job, or none of them. `with_fewest`: elastic ones with no more tasks
-    /// than they need.
+    /// Starts all components of a set, or none. `with_fewest`: elastic components get only their
+    /// minimum of tasks.
     pub(crate) fn start_components(&mut self, first: JobKey, with_fewest: bool) {
         _ = self.start_together(first, (false, with_fewest));
     }
 
-    /// Makes these yield, and keeps the room for the job. Nobody yields if it would not have room
-    /// then, or would not be admitted. Says whether they do.
+    /// Preempts these jobs, and keeps the room for the job. None is preempted if the job would have
+    /// no room then, or would not be admitted. Returns whether they are preempted.
     pub(crate) fn take_for(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -169,7 +169,7 @@ impl<'a> Desk<'a> {
         taken
     }
 
-    /// The same, with nothing kept for the job itself.
+    /// The same, after the job's own bookings were removed.
     fn takes_for(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -178,7 +178,7 @@ impl<'a> Desk<'a> {
         nodes: &[NodeIndex],
     ) -> bool {
         let checkpoint = self.trial.checkpoint();
-        // No other node is looked at, so it does not matter who leaves those.
+        // Only these nodes are considered, so it does not matter which jobs leave them.
         self.clear(nodes, victims);
         let fence = self.fence(nodes);
         let found = self.find(job, shape, &fence);
@@ -214,7 +214,7 @@ impl<'a> Desk<'a> {
         })
     }
 
-    /// A job that may start and has no room.
+    /// Notes a job that may start and has no room.
     pub(crate) fn has_no_room(&mut self, job: &WaitingJob, shape: ShapeIndex) {
         match self.never_fits(shape) {
             Some(never) => self.waits.tell(job.key, never),
@@ -222,7 +222,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A job that does not start, whatever is free.
+    /// Notes a job that does not start, whatever is free.
     pub(crate) fn is_refused(&mut self, key: JobKey, reason: WaitReason) {
         self.waits.tell(key, reason);
     }

@@ -1,22 +1,22 @@
-//! Running jobs get nodes that are to spare, at the end of a round. Never for a job that waits, and
-//! never a node that one who waits could use.
+//! Growth of running jobs onto spare nodes, at the end of a round. A job never grows onto a node
+//! that a waiting job could use.
 //!
-//! Source: our own, for jobs that say `--grow`; KAI Scheduler gives what is above a pod group's
-//! minimum in the same order, the least served first.
-//! Reads: who still waits, and for what; what is promised; limits, quotas and bookings as for a
+//! Source: our own, for jobs with `--grow`; KAI Scheduler serves pods above a pod group's minimum
+//! in the same order, the least served first.
+//! Reads: which jobs still wait, and for what; promises; limits, quotas and bookings, as for a
 //! start that ends when the job does.
 //! Knobs: none; [`LEFT_MIN`].
 //!
-//! A job that waits for room keeps every node that it could use, unless certain nodes are kept for
-//! it; then it keeps those. One that waits for a limit or a quota is waited for by those who count
-//! for it, too. Where queues share fairly, nobody grows while anybody waits for room or a share,
-//! and only who may be made to give that back grows at all.
+//! A job that waits for room blocks every node that it could use, or only the nodes kept for it if
+//! there are any. While a job waits for a limit or a quota, jobs that count against the same limit
+//! or quota do not grow either. With fair sharing, no job grows while any job waits for room or a
+//! share, and only preemptible jobs grow.
 //!
-//! Nodes under the leaf of those it has come first, and where it insists on being near, it gets no
+//! Nodes under the leaf of the job's nodes come first. If the job requires near nodes, it gets no
 //! others.
 //!
-//! Example, two nodes of 8 GPUs. Job 1 asked for 1 to 2 nodes, runs on a, and b is free: it gets b.
-//! Were job 2 waiting for two nodes, b would be left to it.
+//! Example, two nodes of 8 GPUs. Job 1 asked for 1 to 2 nodes and runs on a; b is free: job 1 gets
+//! b. If job 2 were waiting for two nodes, b would be left to it.
 
 mod finding;
 mod kept;
@@ -33,7 +33,7 @@ use common::time::{Span, Time};
 use common::unit::{Cpus, Nodes, Tasks};
 use std::sync::Arc;
 
-/// Who is over sooner grows no more: its programs would hardly have begun there.
+/// A job that ends sooner does not grow: its programs would hardly have started on a new node.
 pub(crate) const LEFT_MIN: Span = Span::from_minutes(5);
 
 /// A job that may grow.
@@ -41,19 +41,19 @@ struct Grower<'a> {
     job: &'a Arc<RunningJob>,
     growing: &'a Growing,
     queue: &'a Queue,
-    /// What one more node of it is to hold, at most.
+    /// The most that one more node of it holds.
     request: Request,
     ends: Time,
     has: Tasks,
     got: Vec<Share>,
-    /// Nodes that it may not have.
+    /// Nodes that it may not get.
     off: Vec<bool>,
-    /// The nodes that it has, and was given.
+    /// The nodes that it has, with those it was given.
     on: Vec<NodeIndex>,
 }
 
 impl<'a> Desk<'a> {
-    /// Gives running jobs what is to spare: the one that has the least part of its most first.
+    /// Gives spare nodes to running jobs, first to the job with the smallest part of its maximum.
     pub(crate) fn grow(&mut self) {
         let later = self.snapshot.growing.values().filter_map(|growing| growing.not_before);
         let soonest = later.filter(|time| *time > self.now).min();
@@ -67,7 +67,7 @@ impl<'a> Desk<'a> {
                 growers.swap_remove(at);
                 continue;
             }
-            // Who waits is only asked once somebody could grow.
+            // Look at the waiting jobs only once some job could grow.
             let first = kept.is_none();
             let kept = kept.get_or_insert_with(|| self.kept_by_waiting());
             if first {
@@ -86,7 +86,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// In a fair round only those that may be made to yield: others get back what is theirs.
+    /// The jobs that may grow. With fair sharing only preemptible ones, so that other queues can
+    /// get their share back.
     fn growers(&self) -> Vec<Grower<'a>> {
         let snapshot = self.snapshot;
         let grower = |(key, growing): (&JobKey, &'a Arc<Growing>)| {
@@ -119,7 +120,7 @@ impl<'a> Desk<'a> {
             let never = growing.had.iter().filter_map(|name| floor.find(name));
             on.iter().copied().chain(never).for_each(|at| off[at.at()] = true);
             if let Some(near) = asked.near.filter(|near| near.required) {
-                // Where it cannot be seen that it is near, it is not.
+                // If a node's place in the network is not known, it is not near.
                 let under = |at| floor.switches().of(near.level, at);
                 let own = on
                     .first()
@@ -134,7 +135,7 @@ impl<'a> Desk<'a> {
         snapshot.growing.iter().filter_map(grower).collect()
     }
 
-    /// Takes it, if limits, quotas and what is promised allow that.
+    /// Takes the share if limits, quotas and promises allow it. Returns whether it did.
     fn takes_more(&mut self, grower: &Grower<'_>, (at, share): &(NodeIndex, Share)) -> bool {
         let (job, at) = (grower.job, *at);
         let checkpoint = self.trial.checkpoint();
@@ -152,7 +153,7 @@ impl<'a> Desk<'a> {
         if is_allowed {
             self.trial.keep(checkpoint);
             self.books.add(&claim, job.ends_by);
-            // What is promised counts on it from now on, also before the round is over.
+            // Promises count on it from now on, also within this round.
             self.note_start(claim, job.ends_by);
         } else {
             self.trial.roll_back(checkpoint);
@@ -161,7 +162,7 @@ impl<'a> Desk<'a> {
         is_allowed
     }
 
-    /// It gets it, with what it got before.
+    /// Decides that the job gets this share, with what it got before.
     fn give(&mut self, grower: &mut Grower<'_>, share: Share) {
         grower.got.push(share);
         let (own, attempt, more) = (grower.job.key, grower.job.attempt, grower.got.clone());
@@ -177,7 +178,8 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Who has the least part of its most; then whose queue goes first, and who was submitted first.
+/// The job with the smallest part of its maximum; among equals, the one of the highest queue, then
+/// the one submitted first.
 fn next(growers: &[Grower<'_>]) -> Option<usize> {
     let before = |a: &Grower<'_>, b: &Grower<'_>| {
         let part = |has: Tasks, of: &Grower<'_>| u64::from(has.0) * u64::from(of.request.tasks.0);

@@ -1,8 +1,8 @@
-//! What is on its way out: whole jobs, and the last nodes of jobs that run on without them. Never
-//! chooses whose.
+//! Jobs and parts of jobs that will be gone soon: ending jobs, and the last nodes of jobs that
+//! shrink.
 //!
-//! Example, two nodes of 8 GPUs. Job 1 runs on both and is content with one. Job 2 asks for 8: job
-//! 1 gives up its second node, which is kept for job 2, and runs on on the first.
+//! Example, two nodes of 8 GPUs. Job 1 runs on both and accepts one. Job 2 asks for 8: job 1 gives
+//! up its second node, which is kept for job 2, and runs on on the first.
 
 use super::Desk;
 use crate::books::Claim;
@@ -16,7 +16,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Somebody who yields, why, and on how many of its first nodes it runs on; `None`: on none.
+/// A victim, why it is preempted, and how many of its first nodes it keeps. `None`: none, it is
+/// stopped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Victim<'a> {
     pub job: &'a Arc<RunningJob>,
@@ -25,47 +26,47 @@ pub(crate) struct Victim<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// Jobs that will be gone soon: they are ending, or were made to yield in this round.
+    /// Jobs that will be gone soon: they are ending, or are preempted in this round.
     pub fn on_the_way_out(&self) -> impl Iterator<Item = JobKey> + '_ {
         self.snapshot.ending.keys().chain(&self.asks.chosen).copied()
     }
 
-    /// Is it one of those?
+    /// Whether the job is one of those.
     pub fn is_on_the_way_out(&self, key: JobKey) -> bool {
         self.snapshot.ending.contains_key(&key) || self.asks.chosen.contains(&key)
     }
 
-    /// May it no longer be asked for anything?
+    /// Whether the job can no longer be preempted or shrunk.
     pub fn was_asked(&self, key: JobKey) -> bool {
         self.asks.chosen.contains(&key) || self.parts.contains_key(&key)
     }
 
-    /// Is what a job holds on a node on its way out?
+    /// Whether a job's share of a node will be gone soon.
     pub fn goes_from(&self, key: JobKey, at: NodeIndex) -> bool {
         let leaves = |part: &Arc<GivenUp>| part.nodes.iter().any(|(node, _)| *node == at);
         self.is_on_the_way_out(key) || self.parts.get(&key).is_some_and(leaves)
     }
 
-    /// What those hold that will be gone soon, and what those give up who run on.
+    /// The claims of jobs that will be gone soon, and of what shrinking jobs give up.
     pub fn claims_to_go(&self) -> impl Iterator<Item = &Claim> {
         let whole = self.on_the_way_out().filter_map(|key| self.snapshot.claim_of(key));
         whole.chain(self.parts.values().map(|part| &part.claim))
     }
 
-    /// What those give up who run on, and whether they have those nodes whole.
+    /// What shrinking jobs give up, and whether they hold those nodes whole.
     pub fn parts_to_go(&self) -> impl Iterator<Item = (bool, &GivenUp)> {
         let whole = |key| self.snapshot.running(key).is_some_and(|job| job.whole_nodes);
         self.parts.iter().map(move |(key, part)| (whole(*key), &**part))
     }
 
-    /// A job lets go of all it holds, on trial.
+    /// Frees all that a job holds, on trial.
     pub fn let_go(&mut self, key: JobKey) {
         for (at, _) in self.snapshot.nodes_of(key) {
             self.trial.give_back(*at, key);
         }
     }
 
-    /// Everything that is on its way out is gone, on trial.
+    /// Frees all that will be gone soon, on trial.
     pub fn let_all_go(&mut self) {
         let leaving: Vec<JobKey> = self.on_the_way_out().collect();
         leaving.into_iter().for_each(|key| self.let_go(key));
@@ -74,8 +75,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// All that is on its way out is gone from these nodes, on trial, and what those have there who
-    /// yield.
+    /// Frees all that will be gone soon from these nodes, and what these victims hold there, on
+    /// trial.
     pub(super) fn clear(&mut self, nodes: &[NodeIndex], victims: &[Victim<'a>]) {
         let by_key: BTreeMap<JobKey, &Victim<'a>> =
             victims.iter().map(|victim| (victim.job.key, victim)).collect();
@@ -89,7 +90,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What a victim no longer counts for.
+    /// The claim that a victim frees.
     pub(super) fn claim_given_up(&self, victim: &Victim<'_>) -> Option<Cow<'a, Claim>> {
         match victim.keeps {
             None => self.snapshot.claim_of(victim.job.key).map(Cow::Borrowed),
@@ -97,7 +98,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Makes it yield to that job.
+    /// Makes the victim yield to that job.
     pub(super) fn yields(&mut self, victim: &Victim<'_>, by: JobKey) {
         let Victim { job, reason, keeps } = *victim;
         self.yielders.entry(by).or_insert((0, job.key)).0 += 1;
@@ -119,7 +120,7 @@ impl<'a> Desk<'a> {
 }
 
 impl Victim<'_> {
-    /// Does it let go of this node?
+    /// Whether the victim leaves this node.
     fn leaves(&self, node: &NodeName) -> bool {
         let Some(keeps) = self.keeps else { return true };
         let stays = self.job.allocation.shares().iter().take(keeps.0 as usize);

@@ -1,5 +1,5 @@
-//! The desk on which a round is worked out: what is free, what is kept, who was told what.
-//! Never orders jobs; `queue_up` does.
+//! The working state of a round: what is free, what is kept, and the reasons of jobs. `queue_up`
+//! orders the jobs.
 
 mod admission;
 mod again;
@@ -50,7 +50,7 @@ pub(crate) use together::Component;
 use yielding::Awaiting;
 pub(crate) use yielding::Version;
 
-/// What was kept and is no more is offered to those who were turned away before so much later.
+/// The delay of the next round after a promise was dropped, for jobs that found no room before.
 const DROPPED_LOOK: Span = Span::from_seconds(1);
 
 /// A job that has no room.
@@ -58,60 +58,62 @@ const DROPPED_LOOK: Span = Span::from_seconds(1);
 pub(crate) struct NoRoom<'a> {
     pub job: &'a Arc<WaitingJob>,
     pub shape: ShapeIndex,
-    /// Would it be within its queue's quota?
+    /// Whether it would be within its queue's quota.
     pub standing: Standing,
 }
 
-/// Shadows, how many jobs had started and shadows been cast, and the nodes those count on.
+/// Certain shadows, the numbers of decisions and of all shadows at that time, and the nodes that
+/// those shadows count on.
 type Avoided = (Vec<usize>, (usize, usize), Rc<Vec<bool>>);
 
-/// What lies on the desk.
+/// The working state of a round.
 pub(crate) struct Desk<'a> {
     pub snapshot: &'a Snapshot,
     pub now: Time,
     pub queues: Queues<'a>,
     pub trial: Trial<'a>,
     pub shapes: Shapes<'a>,
-    /// Where nobody has a place, even beside what is kept for others: free resources only shrink.
+    /// Rooms that are full even without what is kept for others. What is free only shrinks in a
+    /// round.
     full: BTreeSet<RoomIndex>,
     pub books: Books,
     pub arrays: Arrays,
     pub bookings: Bookings,
-    /// Where something came free since jobs were planned.
+    /// Where resources were freed since jobs were planned.
     freed: Freed,
-    /// The promise of this job cannot come sooner.
+    /// The job whose promise is known not to come sooner.
     stays: Option<JobKey>,
     pub shadows: Vec<(&'a QueueName, Shadow)>,
-    /// The first job without room of each queue, and how many reservations the queue has made.
+    /// The first job without room of each queue, and how many promises the queue has made.
     pub heads: BTreeMap<&'a QueueName, (JobKey, u32)>,
     pub promises: BTreeMap<JobKey, Promise>,
     /// Jobs with kept promises whose turn has not come.
     unmet: BTreeSet<JobKey>,
-    /// What is known about asking others to yield.
+    /// What is known about preempting other jobs.
     pub asks: Asks<'a>,
-    /// What jobs give up that run on.
+    /// What shrinking jobs give up.
     parts: BTreeMap<JobKey, Arc<GivenUp>>,
-    /// Jobs that room is kept for until others are gone.
+    /// Jobs for which room is kept until their victims are gone.
     awaiting: BTreeMap<JobKey, Awaiting>,
-    /// Jobs that others yield to: how many, and one of them.
+    /// Jobs with victims: how many victims, and one of them.
     yielders: BTreeMap<JobKey, (u32, JobKey)>,
     pub waits: Waits,
     pub decisions: Vec<Decision>,
     pub next_look: Option<Time>,
     searches: Searches,
-    /// Kinds that found no room, whatever is kept for others.
+    /// Kinds that have no room, even without what is kept for others.
     kinds_full: Full,
-    /// What promised jobs will need of quotas.
+    /// The quota that promised jobs will need.
     pledges: Vec<Pledge>,
-    /// What those hold that start in this round, and when they end.
+    /// The claims of jobs that start in this round, and when they end.
     started: Vec<(Claim, Option<Time>)>,
-    /// What jobs would hold that a quota refused when it was known where they went.
+    /// Claims of jobs that a quota refused once their nodes were known.
     priced: BTreeMap<JobKey, Claim>,
-    /// The books if nothing ran, once somebody asked.
+    /// The books as if nothing ran, computed on demand.
     empty: Option<Books>,
-    /// Of shapes without room: why none of them could ever have any.
+    /// For shapes without room: why none of their jobs could ever have room.
     never: BTreeMap<ShapeIndex, Option<WaitReason>>,
-    /// The nodes that certain shadows count on, and when that was worked out.
+    /// The nodes that certain shadows count on, and when that was computed.
     avoid: Option<Avoided>,
 }
 
@@ -160,17 +162,17 @@ impl<'a> Desk<'a> {
         desk
     }
 
-    /// Another round is due by then.
+    /// Schedules another round by then.
     pub fn look_again(&mut self, at: Option<Time>) {
         self.next_look = self.next_look.into_iter().chain(at).min();
     }
 
-    /// When a job that starts now ends by its time limit, at the latest.
+    /// The latest end, by its time limit, of a job that starts now.
     pub fn ends_by(&self, limit: Option<Span>) -> Time {
         limit.map_or(NEVER, |limit| self.now + limit)
     }
 
-    /// Why no job of this shape could ever start; `None`: one could.
+    /// Why no job of this shape could ever start. `None`: one could.
     pub fn never_fits(&mut self, shape: ShapeIndex) -> Option<WaitReason> {
         let floor = &self.snapshot.floor;
         if let Some(known) = self.never.get(&shape) {
@@ -184,14 +186,14 @@ impl<'a> Desk<'a> {
         never
     }
 
-    /// Has this queue made all its reservations?
+    /// Whether this queue has made all its promises.
     pub fn queue_is_done(&self, queue: &QueueName) -> bool {
         let Some(policy) = self.queues.get(queue) else { return true };
         let made = self.heads.get(queue).map_or(0, |(_, made)| *made);
         policy.backfill.depth > 0 && made >= policy.backfill.depth
     }
 
-    /// Where a job looks for room.
+    /// Where a job looks for room, for this shape.
     pub fn hall_of<'h>(
         &'h self,
         job: &'h WaitingJob,
@@ -223,13 +225,14 @@ impl<'a> Desk<'a> {
         self.hall_of(job, self.shapes.get(shape), (side, placement), avoid)
     }
 
-    /// Step 8, and the end.
+    /// Step 8, and the end of the round.
     pub fn finish(mut self) -> Round {
         for key in std::mem::take(&mut self.unmet) {
             self.promises.remove(&key);
         }
-        // Once a promise that was kept has passed, others may have its nodes. Not so one that was
-        // moved: another round, with nothing changed, would only move those before it again.
+        // Once a kept promise has passed, others may have its nodes, so another round is due then.
+        // A promise that was moved needs none: without a change, another round would only move
+        // promises again.
         let is_kept = |(key, promise): &(&JobKey, &Promise)| {
             let is_pinned = !promise.nodes.is_empty() && !promise.yielded;
             is_pinned && self.snapshot.promises.get(key) == Some(*promise)
@@ -238,7 +241,7 @@ impl<'a> Desk<'a> {
         let next = kept.filter(|at| *at >= self.now).min();
         self.look_again(next.map(|at| at + Span(1)));
         let waits = std::mem::take(&mut self.waits);
-        // What the next round goes on from says why jobs wait.
+        // The next round needs the reasons if it continues this one.
         let is_silent = self.snapshot.is_silent && !self.searches.are_told();
         let mut waits = if is_silent { waits } else { crate::wait::explain(waits, &self) };
         self.tell_awaiting(&mut waits);
@@ -261,7 +264,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// What fragmentation is measured against, where any queue asks for that.
+/// What fragmentation is measured against, if any queue places by it.
 fn typical(snapshot: &Snapshot) -> Arc<Yardsticks> {
     if !snapshot.policy.queues.iter().any(|queue| queue.placement == Placement::Fgd) {
         return Arc::default();

@@ -1,11 +1,11 @@
-//! Running jobs that move so that another has room: tried as it really is, for all of them at once,
-//! and then decided or not at all. Never chooses who moves; `fair` does.
+//! Moves of running jobs that make room for another job. All of them are tried together with their
+//! exact places, and then all are decided, or none. `fair` chooses the jobs.
 //!
-//! Who moves is stopped, and its new place is kept for it until it waits again and starts there;
-//! nobody is stopped unless everybody has a place when those are gone that go.
+//! A moved job is stopped, and its new place is kept until it waits again and starts there. No job
+//! is stopped unless all jobs concerned have a place when the victims are gone.
 //!
 //! Example, two nodes of 8 GPUs. Job 1 runs on a with 4, job 2 on b with 4; job 3 asks for 8. Job 2
-//! is stopped, the other half of a is kept for it, and b for job 3.
+//! is stopped; the other half of a is kept for it, and b for job 3.
 
 use super::Desk;
 use super::yielding::{Awaiting, seats};
@@ -23,7 +23,7 @@ use common::unit::Cpus;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Somebody who moves, and where to.
+/// A job to move, and its new nodes.
 pub(crate) type Mover<'a> = (&'a Arc<RunningJob>, Vec<NodeIndex>);
 
 /// A job, and the place that was found for it.
@@ -36,8 +36,7 @@ struct Found<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// The rooms of jobs that others yield to and, as long as they are kept, the places of jobs
-    /// that were stopped to go on there.
+    /// The rooms of jobs with victims, and the places of moved jobs as long as those are kept.
     pub(super) fn rooms_kept(&self) -> Vec<(JobKey, Promise)> {
         let snapshot = self.snapshot;
         let promised = snapshot.promises.iter().filter(|(_, promise)| promise.yielded);
@@ -52,19 +51,19 @@ impl<'a> Desk<'a> {
         promised.chain(moving.map(|(key, moving)| (*key, place(&moving.to)))).collect()
     }
 
-    /// A job on its way out that goes on elsewhere, as it will wait then.
+    /// An ending job that will start again elsewhere, as it will wait then.
     pub(crate) fn mover(&self, key: JobKey) -> Option<&'a Arc<WaitingJob>> {
         self.snapshot.goes_on(key, self.now)
     }
 
-    /// Keeps a job's room, and does not look whether it could start.
+    /// Keeps a job's room, without trying to start it.
     pub(super) fn await_others(&mut self, key: JobKey, awaiting: Awaiting) {
         self.books.add(&awaiting.claim, awaiting.ends_by);
         self.awaiting.insert(key, awaiting);
     }
 
-    /// Makes these move, and keeps the room for the job and theirs for them. Nobody moves unless
-    /// all have room and would be admitted. Says whether they do.
+    /// Moves these jobs, keeps the room for the job, and keeps their new places for them. None is
+    /// moved unless all have room and would be admitted. Returns whether they are moved.
     pub(crate) fn move_for(
         &mut self,
         (job, index): (&'a Arc<WaitingJob>, ShapeIndex),
@@ -97,7 +96,7 @@ impl<'a> Desk<'a> {
         true
     }
 
-    /// A place for the job and for each that moves, when those are gone that go. `None`: one of
+    /// A place for the job and for each moved job once the jobs that leave are gone. `None`: one of
     /// them has none, or would not be admitted.
     fn find_for_all(
         &mut self,
@@ -176,7 +175,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Keeps the place of a job that moves.
+    /// Keeps the new place of a moved job.
     fn keep_place(&mut self, place: Found<'a>) {
         let Found { job, index, shape, layout, claim } = place;
         let nodes: Vec<NodeIndex> = layout.iter().map(|(at, _)| *at).collect();

@@ -1,17 +1,17 @@
-//! What a promised job will need of quotas and limits when it starts. Who would still hold that
-//! then, so that the promised job were not admitted, does not start. Never keeps room; `reserve`
-//! does.
+//! What promised jobs will need of quotas and limits when they start. A job does not start if it
+//! would still hold something then that a promised job needs to be admitted.
 //!
-//! Source: ours. Slurm's backfill looks at nodes alone, so that small jobs of an account use up for
-//! ever what a large one of the same account waits for.
-//! Reads: quotas, limits, and when jobs end by their time limits. Knobs: quotas and limits.
+//! Source: ours. Slurm's backfill considers nodes only, so small jobs of an account can keep using
+//! up what a large job of the same account waits for.
+//! Reads: quotas, limits, and when jobs end by their time limits.
+//! Knobs: quotas and limits.
 //!
-//! Of quotas only, and limits of a whole queue, jobs wait with a promise; limits of users, accounts
-//! and QoS bound those who have them, and hold up nobody else.
+//! Jobs wait with a promise only for quotas and for limits of a whole queue. Limits of users,
+//! accounts and QoS bind only the jobs they apply to, and delay no others.
 //!
 //! Example. Nodes a and b have 8 GPUs each, and the queue may have 8. Job 1 runs with 4 for an hour
 //! more. Job 2 asks for 8, and will have them in an hour. Job 3 asks for 2 for half an hour: it
-//! starts. Job 4 asks for 2 for two hours: it waits, job 2 would lack quota.
+//! starts. Job 4 asks for 2 for two hours: it waits, since job 2 would lack quota.
 
 use super::Desk;
 use crate::books::{Books, Claim, Party};
@@ -23,13 +23,13 @@ use common::time::{Span, Time};
 use std::borrow::Cow;
 use std::iter::Peekable;
 
-/// So many promised starts are priced in quota, in one round; those of later jobs are not.
+/// The most promised starts per round whose quota is computed. Later ones are not.
 const PLEDGES_MAX: usize = 64;
 
-/// So many ends of jobs are looked at for one of them.
+/// The most ends of jobs that are examined for one of them.
 const ENDS_MAX: usize = 2_048;
 
-/// When a job ends, what it holds, and until when by its time limit.
+/// When a job ends, its claim, and its end by its time limit.
 type End<'a> = (Time, Cow<'a, Claim>, Option<Time>);
 
 /// What one promised job will need.
@@ -39,7 +39,7 @@ pub(crate) struct Pledge {
     at: Time,
     limit: Option<Span>,
     claim: Claim,
-    /// What will be held then, without what is promised to others.
+    /// The books at that time, without other promises.
     books: Books,
 }
 
@@ -53,7 +53,7 @@ impl Pledge {
     }
 }
 
-/// Does a job wait for something that its queue, or one above, will have again?
+/// Whether a job waits for something that its queue or an ancestor lacks now but may have later.
 pub(super) const fn is_of_queue(reason: &WaitReason) -> bool {
     matches!(
         reason,
@@ -62,8 +62,8 @@ pub(super) const fn is_of_queue(reason: &WaitReason) -> bool {
 }
 
 impl<'a> Desk<'a> {
-    /// The first time, not before `from`, at which the job would be admitted beside the jobs that
-    /// run then and those that are promised a start. `None`: nobody knows one.
+    /// The first time, not before `from`, at which the job would be admitted, given the jobs that
+    /// run then and those that are promised a start. `None`: none is known.
     pub(super) fn admitted_from(
         &mut self,
         job: &WaitingJob,
@@ -97,8 +97,8 @@ impl<'a> Desk<'a> {
         None
     }
 
-    /// The jobs that run or start, as they end, soonest first; those without an end are left out.
-    /// Who is on the way out, or should be over, is gone soon, and not yet now.
+    /// The ends of running and starting jobs, soonest first, without jobs that have no end. A job
+    /// that is ending or past its limit is gone soon, but not yet.
     fn ends(&self) -> Peekable<impl Iterator<Item = End<'a>> + use<'a>> {
         let (snapshot, soon) = (self.snapshot, self.now + Span(1));
         let leaving = self.on_the_way_out().filter_map(|key| {
@@ -132,7 +132,7 @@ impl<'a> Desk<'a> {
         .peekable()
     }
 
-    /// What will be held at a time of what bounds this party, without what is promised.
+    /// The books of this party at a time, without what is promised.
     fn books_at(&mut self, time: Time, who: Party) -> Books {
         let mut books = self.books.of_party(who);
         if time > self.now {
@@ -143,7 +143,7 @@ impl<'a> Desk<'a> {
         books
     }
 
-    /// What a job will hold, as far as that is known.
+    /// The claim of a job, as far as it is known.
     pub(super) fn claim(&mut self, job: &WaitingJob, shape: ShapeIndex) -> Claim {
         if let Some(known) = self.priced.get(&job.key) {
             return known.clone();
@@ -153,7 +153,7 @@ impl<'a> Desk<'a> {
         crate::claims::of_asking(self.shapes.get(shape), party, &self.books)
     }
 
-    /// Notes what a job needs that is promised a start.
+    /// Notes what a promised job will need.
     pub(super) fn pledge(&mut self, job: &WaitingJob, shape: ShapeIndex, at: Time) {
         self.pledges.retain(|pledge| pledge.key != job.key);
         if self.snapshot.has_bounds && self.pledges.len() < PLEDGES_MAX {
@@ -164,7 +164,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A job starts: those hear of it that are promised a start before it ends.
+    /// Notes that a job starts, for all promised starts before its end.
     pub(super) fn note_start(&mut self, claim: Claim, ends_by: Option<Time>) {
         let until = |pledge: &&mut Pledge| ends_by.is_none_or(|ends| pledge.at < ends);
         self.pledges.iter_mut().filter(until).for_each(|pledge| pledge.books.add(&claim, ends_by));
@@ -176,8 +176,8 @@ impl<'a> Desk<'a> {
             && self.promises.get(&pledge.key).is_some_and(|promise| promise.at == pledge.at)
     }
 
-    /// With these books, and what is promised to others for that time, is this one admitted? The
-    /// books are afterwards as they were.
+    /// Whether this job is admitted with these books and what is promised to others for that time.
+    /// The books are restored afterwards.
     fn is_admitted(
         &self,
         books: &mut Books,
@@ -196,7 +196,7 @@ impl<'a> Desk<'a> {
     }
 
     /// The promised job that would not be admitted at its time if this one, which is not in the
-    /// books, ran from then to then.
+    /// books, ran during this span.
     pub(crate) fn broken_pledge(
         &mut self,
         key: JobKey,
@@ -210,12 +210,12 @@ impl<'a> Desk<'a> {
                 return None;
             }
             let (whom, span, own) = (pledge.key, (pledge.limit, pledge.at), pledge.claim.clone());
-            // Taken out for a moment: copying them for each question takes most of a round.
+            // Take the books for a moment: copying them for each question takes most of a round.
             let mut books = std::mem::take(&mut self.pledges[which].books);
             books.add(claim, ends_by);
             let fits = self.is_admitted(&mut books, &own, span, [key, whom]);
             books.remove(claim, ends_by);
-            // Who would not be admitted anyway is not harmed.
+            // A job that would not be admitted anyway is not harmed.
             let is_broken = !fits && self.is_admitted(&mut books, &own, span, [key, whom]);
             self.pledges[which].books = books;
             is_broken.then_some(whom)

@@ -1,4 +1,4 @@
-//! Step 5: what is kept for a job without room. Never starts one.
+//! Step 5: promises to jobs without room, and what is kept for them.
 
 use super::Desk;
 use crate::backfill::bookings::{Booking, For};
@@ -18,20 +18,20 @@ use common::time::Time;
 use common::unit::Tasks;
 use std::sync::Arc;
 
-/// So often a time at which there is room is held against quotas, and the other way round.
+/// The most iterations between a time with room and a time within quotas.
 pub(super) const ADMITTED_MAX: u32 = 16;
 
 /// When and where a job will have room, and on which side of the zones.
 pub(super) type Found = (Earliest, (Side, Placement));
 
-/// A job's bookings, taken off for a moment.
+/// A job's bookings, removed for a moment.
 pub(super) struct Own {
     pub nodes: Vec<NodeIndex>,
     bookings: Vec<(NodeIndex, Booking)>,
 }
 
 impl<'a> Desk<'a> {
-    /// Reserves for a job without room. Says whether anything is kept for it now.
+    /// Promises a start to a job without room. Returns whether anything is kept for it now.
     pub(super) fn reserve(
         &mut self,
         queue: &'a Queue,
@@ -46,11 +46,11 @@ impl<'a> Desk<'a> {
             return true;
         }
         let own = self.unbook(job.key);
-        // Later than was promised is of no use.
+        // A time later than the promised one is of no use.
         let by = kept.as_ref().filter(|promise| !promise.nodes.is_empty()).map(|kept| kept.at);
         let found = self.earliest_admitted(job, shape, (self.now, by));
-        // At the same time as well: on the nodes that a promise made now would name, so that what
-        // is kept does not depend on when it was promised first.
+        // A start at the same time is taken as well, on the nodes that a promise made now would
+        // name, so that what is kept does not depend on when it was first promised.
         let is_as_soon =
             |promise: &Promise| found.as_ref().is_some_and(|(f, _)| f.at <= promise.at);
         if let Some(promise) = kept.as_ref().filter(|promise| !promise.nodes.is_empty())
@@ -60,14 +60,14 @@ impl<'a> Desk<'a> {
                 own.into_iter().for_each(|own| self.book_again(job.key, own));
                 return true;
             }
-            // What was kept may be free now, for jobs that did not fit before.
+            // What was kept may be free now for jobs that did not fit before.
             self.shapes.forget();
         }
         self.promises.remove(&job.key);
         let Some(found) = found else { return false };
         let at = found.0.at;
         if job.together.is_some() && at <= self.now {
-            // It would fit by itself: what it lacks, the other components of its job took.
+            // The job would fit by itself: the other components took what it lacks.
             return false;
         }
         self.keep_for(queue, job, shape, &found);
@@ -80,7 +80,7 @@ impl<'a> Desk<'a> {
         true
     }
 
-    /// When and where a job will have room, and be admitted.
+    /// When and where a job will have room and be admitted.
     pub(super) fn earliest_admitted(
         &mut self,
         job: &WaitingJob,
@@ -98,7 +98,7 @@ impl<'a> Desk<'a> {
         None
     }
 
-    /// When and where a job will have room; an elastic one for the fewest tasks.
+    /// When and where a job will have room; an elastic job with the fewest tasks.
     fn earliest(
         &self,
         job: &WaitingJob,
@@ -150,13 +150,13 @@ impl<'a> Desk<'a> {
         self.promises.insert(job.key, Promise::of(found.at, nodes));
     }
 
-    /// Keeps what earlier rounds promised on certain nodes, as far as that can still be.
+    /// Keeps the promises of earlier rounds on certain nodes, where they are still possible.
     pub(super) fn keep_promises(&mut self) {
         for (key, promise) in &self.snapshot.promises {
             if promise.nodes.is_empty() || promise.yielded {
                 continue;
             }
-            // Until it is kept.
+            // Free for now, until the promise is renewed below.
             let found: Vec<NodeIndex> =
                 promise.nodes.iter().filter_map(|name| self.snapshot.floor.find(name)).collect();
             self.free_up(&found);
@@ -177,7 +177,7 @@ impl<'a> Desk<'a> {
             let Some(nodes) = nodes else { continue };
             let shape = self.shapes.of(floor, &self.snapshot.policy, queue, job);
             if !nodes.iter().all(|at| self.shapes.get(shape).allows(*at)) {
-                // A new policy, or a new request: not its nodes any more.
+                // The policy or the request changed: the job may not use these nodes any more.
                 continue;
             }
             let fewest = self.shapes.get(shape).fewest();
@@ -192,7 +192,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Promises to jobs whose turn has not come yield to one before them that has none.
+    /// Drops the promises to jobs whose turn has not come, if an earlier job without a promise has
+    /// its turn.
     pub(super) fn meet(&mut self, key: JobKey) {
         if self.unmet.is_empty() || self.unmet.remove(&key) {
             return;
@@ -203,7 +204,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What is booked for a job.
+    /// A job's bookings.
     pub(super) fn own(&self, key: JobKey) -> Option<Own> {
         let promise = self.promises.get(&key).filter(|promise| !promise.nodes.is_empty())?;
         let nodes: Vec<NodeIndex> =
@@ -216,7 +217,7 @@ impl<'a> Desk<'a> {
         Some(Own { nodes, bookings })
     }
 
-    /// Takes off what is booked for a job.
+    /// Removes a job's bookings.
     pub(super) fn unbook(&mut self, key: JobKey) -> Option<Own> {
         let own = self.own(key)?;
         self.bookings.drop_job(key, own.nodes.iter().copied());
@@ -231,7 +232,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Which part goes on which node at that time: the first nodes in their order.
+/// The node of each part at that time: the first nodes in order.
 fn layout_then(hall: &Hall<'_>, found: &Earliest) -> Layout {
     let demand = &hall.shape.demand;
     if let Some(nodes) = hall.shape.nodes() {

@@ -1,5 +1,5 @@
-//! Taking a place for one job: on trial, held against everybody's promises, quotas and limits, and
-//! then for good or not at all. Never looks for a place; `start` does.
+//! Takes a place for one job: on trial, checked against promises, quotas and limits, and then for
+//! good or not at all. `start` finds the place.
 
 use super::Desk;
 use super::start::Obstacle;
@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 impl<'a> Desk<'a> {
-    /// The nodes that these shadows count on, by position; known until another job starts.
+    /// The nodes that these shadows count on, by position. Cached until another job starts.
     pub(super) fn counted_on(&mut self, shadows: &[usize]) -> Rc<Vec<bool>> {
         let version = (self.decisions.len(), self.shadows.len());
         if let Some((known, at, avoid)) = &self.avoid
@@ -39,8 +39,7 @@ impl<'a> Desk<'a> {
         avoid
     }
 
-    /// Takes the shares, if that is for real. `Some`: it hurts these shadows, and nothing was
-    /// taken.
+    /// Takes the shares if `for_real`. `Some`: it would hurt these shadows, and nothing was taken.
     pub(super) fn settle(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -83,8 +82,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Is the job admitted with what it would get? Whole cores and whole nodes may be more than was
-    /// asked for.
+    /// Whether the job is admitted with what it would get. Whole cores and whole nodes may be more
+    /// than it asked for.
     fn weigh(
         &mut self,
         job: &WaitingJob,
@@ -106,8 +105,9 @@ impl<'a> Desk<'a> {
         Ok((claim, placed.allocation().map_err(refused)?))
     }
 
-    /// Is the claim within quotas with what those hold already that others yield to, and without
-    /// it? What is kept for their isolated queues is kept until they start.
+    /// Whether the claim is within quotas, both with and without what is reserved for preemptors
+    /// that wait for their victims. What is kept for a preemptor's isolated queue is kept until it
+    /// starts.
     pub(super) fn admit_beside(&mut self, claim: &Claim) -> Result<(), WaitReason> {
         self.books.admit(claim)?;
         if self.awaiting.is_empty() {
@@ -123,7 +123,7 @@ impl<'a> Desk<'a> {
         without.map(|_| ())
     }
 
-    /// Its shares are taken: it starts.
+    /// Starts the job; its shares are taken already.
     fn begin(&mut self, job: &WaitingJob, claim: Claim, allocation: Allocation) {
         let ends_by = job.time_limit.map(|limit| self.now + limit);
         self.books.add(&claim, ends_by);
@@ -139,7 +139,7 @@ impl<'a> Desk<'a> {
         });
     }
 
-    /// Which shadows no longer stand, now that a job that ends then is on these nodes.
+    /// The shadows that no longer stand with a job on these nodes until that end.
     pub fn hurt(&mut self, nodes: &[NodeIndex], ends: Time) -> Vec<usize> {
         self.look(nodes, ends);
         let stands = |(which, (_, shadow)): (usize, &(_, Shadow))| {
@@ -148,7 +148,7 @@ impl<'a> Desk<'a> {
         self.shadows.iter().enumerate().filter_map(stands).collect()
     }
 
-    /// Lets shadows that reach beyond that time look at these nodes again.
+    /// Updates shadows later than that time on these nodes.
     pub fn look(&mut self, nodes: &[NodeIndex], ends: Time) {
         for which in 0..self.shadows.len() {
             let shadow = &self.shadows[which].1;
@@ -172,13 +172,13 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What each shadow counts on, to compare.
+    /// The nodes that each shadow counts on, for comparison.
     pub(crate) fn counted_on_by_each(&self) -> Vec<BTreeSet<NodeIndex>> {
         self.shadows.iter().map(|(_, shadow)| shadow.nodes().collect()).collect()
     }
 
-    /// Is each node that a shadow counts on now and did not, or no more and did, so in truth? What
-    /// was only tried must leave no trace. For debug builds: it looks at every node.
+    /// Whether every change in what shadows count on is correct. A trial must leave no trace. For
+    /// debug builds only: it examines every node.
     pub(crate) fn changed_truly(&mut self, before: &[BTreeSet<NodeIndex>]) -> bool {
         let after = self.counted_on_by_each();
         if after == before {

@@ -1,5 +1,5 @@
-//! May a job that was promised a start get one sooner? Asks only the nodes on which something came
-//! free since that was asked last. Never says no where it does not know.
+//! Whether a job with a promise could get an earlier start. Only nodes on which resources were
+//! freed since the last check are examined. If unsure, the answer is yes.
 
 use super::Desk;
 use super::reserve::Own;
@@ -12,7 +12,7 @@ use common::time::{Span, Time};
 use std::sync::Arc;
 
 impl<'a> Desk<'a> {
-    /// Was the job promised a start on certain nodes, not yet, and does that stay as it is?
+    /// Whether the job has a promise on certain nodes for a later time that stays as it is.
     pub(super) fn stays_as_promised(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -31,8 +31,8 @@ impl<'a> Desk<'a> {
         stays
     }
 
-    /// A start that is promised later than now: is it out of the question that the job gets another
-    /// one by then? Its nodes may change, too, for such that stand before them.
+    /// Whether no earlier start is possible before a promised one. A start at the same time on
+    /// nodes of lower position counts as well.
     fn stays(
         &self,
         job: &'a Arc<WaitingJob>,
@@ -40,10 +40,10 @@ impl<'a> Desk<'a> {
         (at, own): (Time, &[NodeIndex]),
     ) -> bool {
         if !self.snapshot.is_looser {
-            // Nothing came free sooner than it was promised.
+            // Nothing was freed sooner than promises expected.
             return true;
         }
-        // When it would be admitted is not asked here.
+        // Whether the job would be admitted is not checked here.
         let Freed::On(freed) = &self.freed else { return false };
         if self.snapshot.has_bounds {
             return false;
@@ -59,7 +59,7 @@ impl<'a> Desk<'a> {
         let hall = self.hall_of(job, shape, *side, &[]);
         let Some(smallest) = sizes(&hall, nodes).last().map(|size| size.part) else { return false };
         let length = job.time_limit.unwrap_or(Span(u64::MAX));
-        // Of equal starts the one on the first nodes is taken, unless switches matter.
+        // Among equal starts the one on the first nodes is taken, unless switches matter.
         let is_free_to_choose = job.request.near.is_none() && job.request.segment.is_none();
         let last = own.iter().max().copied().filter(|_| is_free_to_choose);
         let may_help = |node: NodeIndex| {
@@ -68,7 +68,7 @@ impl<'a> Desk<'a> {
             }
             let mut helps = false;
             let takes = hall.takes(node, smallest);
-            // On another node a start at the same time changes something, too.
+            // On another node, a start at the same time matters, too.
             let is_before = !own.contains(&node) && last.is_none_or(|last| node < last);
             let look = |from: Time, to: Time| {
                 helps = from < at || (is_before && from <= at && at <= to);
@@ -80,12 +80,12 @@ impl<'a> Desk<'a> {
         !freed.keys().any(|node| may_help(*node))
     }
 
-    /// What was kept on these nodes is not any more.
+    /// Marks what was kept on these nodes as freed.
     pub(super) fn free_up(&mut self, nodes: &[NodeIndex]) {
         nodes.iter().for_each(|at| self.freed.add(*at));
     }
 
-    /// It is, after all.
+    /// Reverts that, since the bookings are kept after all.
     pub(super) fn keep_again(&mut self, own: &Own) {
         own.nodes.iter().for_each(|at| self.freed.take_back(*at));
     }

@@ -1,4 +1,4 @@
-//! Starting one job: where it looks for a place, and with how many tasks. Never looks at the order.
+//! Starts one job: where it looks for a place, and with how many tasks.
 
 use super::Desk;
 use crate::fit::hall::{Hall, Side};
@@ -20,16 +20,16 @@ use std::sync::Arc;
 pub(crate) enum Obstacle {
     /// Too little is free.
     NoRoom,
-    /// Enough is free, and kept for this job, or for a reservation or several jobs.
+    /// Enough is free, but kept for the given job or (`None`) for a reservation or several jobs.
     Kept(Option<JobKey>),
-    /// With what it would get on these nodes, a quota or a limit speaks against it.
+    /// A quota or a limit refuses what it would get on these nodes.
     Refused(Box<WaitReason>, Vec<NodeIndex>),
-    /// A job that was promised a start would not be admitted then.
+    /// A job with a promised start would not be admitted then.
     Pledged(JobKey),
 }
 
 impl<'a> Desk<'a> {
-    /// Gives the job all of its shares, or nothing; none behind the fence.
+    /// Starts the job with all of its shares, or not at all, off the nodes behind the fence.
     pub(super) fn try_start(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -39,7 +39,7 @@ impl<'a> Desk<'a> {
         self.try_start_with(job, shape, fence, None)
     }
 
-    /// The same; an elastic job with no more tasks than `most`.
+    /// The same; an elastic job gets at most `most` tasks.
     pub(super) fn try_start_with(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -64,8 +64,8 @@ impl<'a> Desk<'a> {
         found
     }
 
-    /// An elastic job takes as many tasks as have room and are within quotas and limits, at least
-    /// so many.
+    /// Starts an elastic job with as many tasks as have room and are within quotas and limits, but
+    /// at least its minimum.
     fn try_fewer(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -93,7 +93,7 @@ impl<'a> Desk<'a> {
         self.try_shape(job, &with(fits), fence, true)
     }
 
-    /// `for_real`: else it is only asked whether it would start.
+    /// Tries a shape. Without `for_real`, only checks whether the job would start.
     fn try_shape(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -119,7 +119,8 @@ impl<'a> Desk<'a> {
         tried
     }
 
-    /// Where a quota on one kind of GPU refuses what it would get, others are tried.
+    /// Tries the sides of the zones. If a quota on one kind of GPU refuses what the job would get,
+    /// other kinds are tried.
     fn try_sides(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -162,7 +163,7 @@ impl<'a> Desk<'a> {
     ) -> Result<(), Obstacle> {
         let placed = place(&self.hall_of(job, shape, side, fence)).ok_or(Obstacle::NoRoom)?;
         let Some(hurt) = self.settle(job, placed, for_real)? else { return Ok(()) };
-        // Elsewhere it might hurt nobody: off the nodes that those who are hurt count on.
+        // Elsewhere it might hurt no shadow: avoid the nodes that the hurt shadows count on.
         let mut avoid = self.counted_on(&hurt);
         if !fence.is_empty() {
             let avoid = Rc::make_mut(&mut avoid);
@@ -176,8 +177,8 @@ impl<'a> Desk<'a> {
         Err(Obstacle::Kept(hurt.first().map(|which| self.shadows[*which].1.key)))
     }
 
-    /// The fence, and behind it, too, all nodes with GPUs of the kind that a quota just refused;
-    /// `None`: none did, or the job asks for that kind and no other.
+    /// The fence, extended by all nodes with GPUs of the kind that a quota just refused. `None`: no
+    /// kind was refused, or the job asks for that kind only.
     fn off_refused_kinds(
         &self,
         job: &WaitingJob,

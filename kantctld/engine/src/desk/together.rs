@@ -1,9 +1,9 @@
-//! Places for all components of a job, or for none: starts on the nodes that a plan names, rooms
-//! for which others yield, and what is kept in them until those are gone. Never chooses who yields.
+//! Places for all components of a set, or for none: starts on the nodes that a plan names, and
+//! rooms that are kept until victims are gone. The caller chooses the victims.
 //!
 //! Example. Jobs 1 and 2 have 8 GPUs each on nodes a and b. The components of job 3 ask for 8 and
-//! 4: both yield, a and b are kept. Job 1 is gone first: nothing starts. Job 2 is gone: both
-//! components start.
+//! 4: both jobs are stopped, and a and b are kept. Job 1 is gone first: nothing starts. Job 2 is
+//! gone: both components start.
 
 use super::Desk;
 use super::leaving::Victim;
@@ -20,7 +20,7 @@ use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A component, where it goes, and with how many tasks at most.
+/// A component, its nodes, and the most tasks it gets.
 #[derive(Debug)]
 pub(crate) struct Component<'a> {
     pub job: &'a Arc<WaitingJob>,
@@ -29,18 +29,18 @@ pub(crate) struct Component<'a> {
     pub most: Option<Tasks>,
 }
 
-/// A component whose room was found: with the fewest tasks, there, holding this.
+/// A component with a room: its shape with the fewest tasks, its layout, and its claim.
 type Found<'a> = (Shape<'a>, Layout, Claim);
 
 impl<'a> Desk<'a> {
-    /// Does it start in this round?
+    /// Whether the job starts in this round.
     pub(crate) fn starts(&self, key: JobKey) -> bool {
         let is_it = |one: &Decision| matches!(one, Decision::Start { key: k, .. } if *k == key);
         self.decisions.iter().any(is_it)
     }
 
-    /// Starts all components on their nodes, or on others where what they ask for beside room
-    /// speaks against those; or none. Says whether they start.
+    /// Starts all components on their nodes, or on others if requirements other than room exclude
+    /// those; or starts none. Returns whether they start.
     pub(crate) fn start_all_there(&mut self, first: JobKey, places: &[Component<'a>]) -> bool {
         self.meet(first);
         let fences: Vec<(Vec<bool>, Option<Tasks>)> =
@@ -52,8 +52,8 @@ impl<'a> Desk<'a> {
             || self.start_all(&components, &anywhere).is_ok()
     }
 
-    /// Makes these yield, and keeps room for all components. Nobody yields if one of them would
-    /// have none then, or would not be admitted. Says whether they do.
+    /// Preempts these jobs, and keeps room for all components. None is preempted if a component
+    /// would have no room then, or would not be admitted. Returns whether they are preempted.
     pub(crate) fn take_for_all(
         &mut self,
         places: &[Component<'a>],
@@ -82,8 +82,8 @@ impl<'a> Desk<'a> {
         true
     }
 
-    /// On its nodes, beside the components before it; what it takes is booked, so that the next one
-    /// looks beside it.
+    /// Finds the room of a component on its nodes, next to the components before it. Its room is
+    /// booked, so that the next component avoids it.
     fn found_for(&mut self, one: &Component<'a>) -> Option<Found<'a>> {
         let shape = self.shapes.get(one.shape).fewest().into_owned();
         let fence = self.fence(&one.nodes);
@@ -94,7 +94,7 @@ impl<'a> Desk<'a> {
         Some((shape, layout, claim))
     }
 
-    /// Are all of them within quotas and limits, with each other and without who yields?
+    /// Whether all components are within quotas and limits, together and without the victims.
     fn all_admitted(
         &self,
         places: &[Component<'a>],
@@ -116,7 +116,8 @@ impl<'a> Desk<'a> {
         })
     }
 
-    /// Starts what has room by now of what others made room for, and goes on keeping the rest.
+    /// Starts the jobs that fit by now in the rooms kept for them, and keeps the rooms of the
+    /// others.
     pub(super) fn start_or_await_each(&mut self, kept: Vec<(&'a Arc<WaitingJob>, Awaiting)>) {
         let mut sets: BTreeMap<JobKey, Vec<(&'a Arc<WaitingJob>, Awaiting)>> = BTreeMap::new();
         for (job, awaiting) in kept {
@@ -154,7 +155,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Is anybody on the way out there?
+    /// Whether anything on these nodes will be gone soon.
     pub(super) fn somebody_goes_from(&self, nodes: &[NodeIndex]) -> bool {
         let goes = |at: &NodeIndex| {
             self.trial.holders(*at).iter().any(|holder| self.goes_from(holder.key, *at))

@@ -1,5 +1,5 @@
-//! Steps 2 to 6 for one job: its turn. Never looks at the others of its class or kind; it says what
-//! they may learn from it.
+//! Steps 2 to 6 for one job: its turn. The result states what follows for the other jobs of its
+//! class or kind.
 
 use super::admission::Refused;
 use super::pledge::is_of_queue;
@@ -18,7 +18,6 @@ use common::time::{Span, Time};
 use std::sync::Arc;
 
 impl<'a> Desk<'a> {
-    /// Steps 2 to 6 for one job.
     pub fn consider(&mut self, turn: &Turn<'a>) -> Next {
         let Some(awaiting) = self.set_aside(turn.job.key) else { return self.give_turn(turn) };
         let next = self.give_turn(turn);
@@ -70,7 +69,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// 3. Fit and 4. score, in what earlier jobs' reservations leave; 5. backfill.
+    /// 3. Fit and 4. score, in what earlier jobs' promises leave; 5. backfill.
     fn look_for_room(
         &mut self,
         turn: &Turn<'a>,
@@ -82,7 +81,8 @@ impl<'a> Desk<'a> {
         let is_promised = promised.is_some();
         let is_due = promised.is_some_and(|at| at <= self.now);
         let ends = self.ends_by(job.time_limit);
-        // What is kept for itself kept others of its shape off, but not it.
+        // Others of its shape did not fit because of what is kept for this job, but the job itself
+        // may.
         if !is_promised && self.shapes.get(shape).cannot_fit(ends) {
             return self.without_room(turn, queue, no, None);
         }
@@ -98,7 +98,7 @@ impl<'a> Desk<'a> {
             Ok(()) => Next::MayTry,
             Err(start::Obstacle::Refused(reason, _)) => {
                 let reason = *reason;
-                // Nothing is kept for a job that may not have it.
+                // Keep nothing for a job that is refused there.
                 self.unbook(job.key);
                 self.promises.remove(&job.key);
                 self.eases_with_time(&reason);
@@ -110,13 +110,13 @@ impl<'a> Desk<'a> {
                 Next::MayTry
             }
             Err(start::Obstacle::Pledged(whom)) => {
-                // Others of its shape may be of another user, or shorter.
+                // Other jobs of its shape may be of another user, or shorter.
                 self.searches.in_vain(job.key, None, true);
                 self.without_room(turn, queue, no, Some(whom))
             }
             Err(start::Obstacle::NoRoom) => {
-                // Nor would there be any if nothing were kept: not for a shorter one either, unless
-                // others might yield to that.
+                // There would be no room even if nothing were kept. A shorter job does not fit
+                // either, unless others might be preempted for it.
                 self.is_full(turn.kind, job, shape);
                 let asks = queue.preemption.by_priority
                     || (queue.preemption.reclaim && self.snapshot.has_bounds);
@@ -124,8 +124,8 @@ impl<'a> Desk<'a> {
                 self.without_room(turn, queue, no, None)
             }
             Err(start::Obstacle::Kept(whom)) => {
-                // What is kept depends on an end only by what begins before it: a shorter one of
-                // its kind may pass, if it is over before the last of those.
+                // What is kept matters for an end only if it begins before that end. A shorter job
+                // of its kind may pass if it ends before the last of those.
                 let since = self.last_kept_before(ends).map_or(self.now, |at| at + Span(1));
                 self.no_room_from(no, since);
                 self.without_room(turn, queue, no, whom)
@@ -133,14 +133,14 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// No job of its shape that ends then or later fits.
+    /// Notes that no job of its shape that ends then or later fits.
     fn no_room_from(&mut self, no: NoRoom<'a>, from: Time) {
         let shape = self.shapes.get_mut(no.shape);
         shape.did_not_fit(from);
         self.searches.in_vain(no.job.key, shape.no_fit_from(), true);
     }
 
-    /// The last time before `ends` at which what is kept for anybody changes.
+    /// The last time before `ends` at which what is kept changes.
     fn last_kept_before(&self, ends: Time) -> Option<Time> {
         let shadows = self.shadows.iter().map(|(_, shadow)| shadow.at).filter(|at| *at < ends);
         shadows.chain(self.bookings.last_before(ends)).max()
@@ -151,8 +151,8 @@ impl<'a> Desk<'a> {
         Next::ClassIsDone
     }
 
-    /// A job that a limit or a quota keeps from starting: others may make way. What its queue, or
-    /// one above, lacks is kept for it as room is: it is the first of its queue.
+    /// Handles a job that a limit or a quota refuses: other jobs may be preempted for it. As the
+    /// first of its queue, it gets a promise for what its queue or an ancestor lacks, as for room.
     fn without_quota(
         &mut self,
         turn: &Turn<'a>,
@@ -172,7 +172,7 @@ impl<'a> Desk<'a> {
             let standing = self.books.standing_below(refused_by, &claim);
             if self.ask(queue, NoRoom { job, shape, standing }, true) {
                 if !self.yielders.contains_key(&job.key) {
-                    // Those who yielded to it are gone, and it waits for others that end.
+                    // Its victims are gone, and it waits for other jobs to end.
                     self.waits.tell(job.key, reason.clone());
                 }
                 return Next::MayTry;
@@ -195,8 +195,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Does a job keep others of its queue waiting for what the queue lacks? Not one that lacks it
-    /// even if nobody else has any.
+    /// Whether a job keeps others of its queue waiting for what the queue lacks. A job does not if
+    /// the quota or limit refuses it even when nothing else runs.
     pub(super) fn is_first_without_quota(
         &mut self,
         queue: &'a Queue,
@@ -229,7 +229,7 @@ impl<'a> Desk<'a> {
         refused_alone(empty, parts).is_none()
     }
 
-    /// Notes a job without room, and reserves for it where its queue does.
+    /// Notes a job without room, and makes a promise if its queue does.
     pub(super) fn without_room(
         &mut self,
         turn: &Turn<'a>,
@@ -238,16 +238,16 @@ impl<'a> Desk<'a> {
         kept_for: Option<JobKey>,
     ) -> Next {
         if let Some(reason) = self.never_fits(job.shape) {
-            // It keeps nobody waiting (man squeue, BadConstraints).
+            // It keeps no other job waiting (man squeue, BadConstraints).
             self.waits.tell_kind(turn.kind, reason);
             return Next::KindIsDone;
         }
         let head = self.heads.entry(&queue.name).or_insert((job.job.key, 0));
         if head.0 == job.job.key {
-            // What those like it hear does not hold for the one they wait for.
+            // The reason of its kind does not apply to the first job, for which the others wait.
             self.waits.note(job.job.key, job.shape, kept_for);
         }
-        // 6. Preempt; or else 5. backfill.
+        // 6. Preempt; otherwise 5. backfill.
         let reserved = self.ask(queue, job, false)
             || (queue.behind == Behind::Backfill
                 && !self.queue_is_done(&queue.name)
@@ -263,7 +263,8 @@ impl<'a> Desk<'a> {
             let all_done = queue.behind != Behind::Backfill || self.queue_is_done(&queue.name);
             if all_done && self.shapes.get(job.shape).cannot_fit(ends) {
                 self.waits.note_kind(turn.kind, job.shape, kept_for);
-                // Where age may go before priority, those behind it may ask others to yield.
+                // Age may come before priority there, so jobs behind this one may still preempt
+                // others.
                 let may_ask = queue.preemption.by_priority && queue.order == Order::Multifactor;
                 return if may_ask { Next::ClassIsDone } else { Next::KindIsDone };
             }

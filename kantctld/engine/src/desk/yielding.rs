@@ -1,12 +1,11 @@
-//! What is kept for jobs that others yield to, until those are gone. Never chooses who yields;
-//! `preempt` does.
+//! What is kept for preemptors until their victims are gone. `preempt` chooses the victims.
 //!
-//! Source: ours. Slurm and Kubernetes nominate nodes, too; where a nomination binds nobody, small
-//! jobs take what comes free first, and more and more have to go.
+//! Source: ours. Slurm and Kubernetes nominate nodes, too; if a nomination binds no other job,
+//! small jobs take what is freed first, and more and more victims are needed.
 //!
-//! The room is kept from now on: jobs may use beside it what is left, and nobody what comes free
-//! in it. As soon as the job fits on its nodes it starts, before any other has its turn. If
-//! everybody is gone from its nodes and it does not fit, the room is no longer kept.
+//! The room is kept from the decision on: other jobs may use what remains around it, but not what
+//! is freed in it. The preemptor starts as soon as it fits on its nodes, before any other job has
+//! its turn. If all victims are gone and it does not fit, the room is no longer kept.
 
 use super::leaving::Victim;
 use super::reserve::bookings;
@@ -30,28 +29,28 @@ use common::time::Time;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A job that others yield to.
+/// A job that waits for its victims to be gone.
 #[derive(Debug, Clone)]
 pub(crate) struct Awaiting {
     pub(super) shape: ShapeIndex,
     pub(super) nodes: Vec<NodeIndex>,
-    /// The node of each part or, where it goes on as few nodes as hold it, of each task.
+    /// The node of each part or, for a job on as few nodes as hold it, of each task.
     pub(super) seats: Vec<NodeIndex>,
-    /// What it will hold; in the books already.
+    /// What it will hold; already in the books.
     pub(super) claim: Claim,
     pub(super) ends_by: Option<Time>,
 }
 
-/// How many decisions, and jobs that others yield to.
+/// The numbers of decisions and of jobs that wait for victims.
 pub(crate) type Version = (usize, usize);
 
 impl<'a> Desk<'a> {
-    /// Another one whenever what is held or will be held changed, but for rooms on trial.
+    /// Changes whenever what is held or will be held changes, except for rooms on trial.
     pub fn version(&self) -> Version {
         (self.decisions.len(), self.awaiting.len())
     }
 
-    /// Keeps the rooms of jobs that others yield to, and starts those that fit by now.
+    /// Keeps the rooms of preemptors, and starts those that fit by now.
     pub(super) fn keep_rooms(&mut self) {
         let snapshot = self.snapshot;
         for (key, by) in snapshot.ending.iter().chain(&snapshot.giving_up) {
@@ -70,7 +69,7 @@ impl<'a> Desk<'a> {
         self.start_or_await_each(kept);
     }
 
-    /// The room that is kept for a job, if it is still there when those are gone that go.
+    /// The room that is kept for a job, if it still fits once the victims are gone.
     fn room_of(
         &mut self,
         key: JobKey,
@@ -115,11 +114,11 @@ impl<'a> Desk<'a> {
 
     pub(super) fn start_or_await(&mut self, job: &'a Arc<WaitingJob>, awaiting: Awaiting) {
         if self.snapshot.running(job.key).is_some() {
-            // It goes on there, and is not gone yet from where it was.
+            // The job is moved there, and has not left its old place yet.
             return self.await_others(job.key, awaiting);
         }
         let fence = self.fence(&awaiting.nodes);
-        // Where shares are fair, with what room was made for: more may be another queue's.
+        // With fair sharing, it gets only what room was made for: more may belong to another queue.
         let most = job.request.tasks_min.filter(|_| self.snapshot.policy.fair_sharing);
         let started = match self.admit(job, awaiting.shape) {
             Ok(_) => self.try_start_with(job, awaiting.shape, &fence, most),
@@ -138,14 +137,14 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What a job that others yield to will hold does not stand in its own way.
+    /// Removes a preemptor's future claim from the books, so that it does not block the job itself.
     pub(super) fn set_aside(&mut self, key: JobKey) -> Option<Awaiting> {
         let awaiting = self.awaiting.remove(&key)?;
         self.books.remove(&awaiting.claim, awaiting.ends_by);
         Some(awaiting)
     }
 
-    /// After its turn: it started, or goes on to wait.
+    /// Restores it after the job's turn, unless it started or lost its promise.
     pub(super) fn put_back(&mut self, key: JobKey, awaiting: Awaiting) {
         if self.promises.contains_key(&key) {
             self.books.add(&awaiting.claim, awaiting.ends_by);
@@ -153,8 +152,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Lets a job without room, or without quota, ask others to yield. Says whether room is kept
-    /// for it now.
+    /// Lets a job without room or quota preempt others. Returns whether room is kept for it now.
     pub(super) fn ask(&mut self, queue: &'a Queue, no: NoRoom<'a>, lacks_quota: bool) -> bool {
         let job = no.job;
         if self.promises.get(&job.key).is_some_and(|promise| promise.yielded) {
@@ -176,7 +174,7 @@ impl<'a> Desk<'a> {
         if !may_ask(self, &asker) {
             return false;
         }
-        // What was promised to those behind it does not stand in its way.
+        // The promises of jobs behind it do not block it.
         let own = self.unbook(job.key);
         let behind: Vec<JobKey> =
             self.unmet.iter().copied().filter(|key| *key != job.key).collect();
@@ -213,7 +211,7 @@ impl<'a> Desk<'a> {
         self.keep_room(job, asker.index, &asker.shape, (room.layout, room.claim));
     }
 
-    /// Keeps a place for a job until those are gone that others hold it with.
+    /// Keeps a place for a job until its victims there are gone.
     pub(super) fn keep_room(
         &mut self,
         job: &WaitingJob,
@@ -235,15 +233,15 @@ impl<'a> Desk<'a> {
         self.awaiting.insert(job.key, Awaiting { shape, nodes, seats, claim, ends_by });
     }
 
-    /// Where shares are fair, room is kept for no more tasks of an array than may run. Elsewhere
-    /// each has its turn in every round, which is held against the array then.
+    /// With fair sharing, room is kept for no more tasks of an array than may run at once.
+    /// Otherwise each task has its turn in every round, where the array's limit is checked.
     fn count_kept(&mut self, job: &WaitingJob) {
         if self.snapshot.policy.fair_sharing {
             self.arrays.count(job);
         }
     }
 
-    /// Who waits for others to go is told so, whatever else stands in its way.
+    /// Sets the reason of jobs that wait for victims, whatever else keeps them waiting.
     pub(super) fn tell_awaiting(&self, waits: &mut Waits) {
         let started: BTreeSet<JobKey> = self
             .decisions
@@ -265,7 +263,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// The node of each part of a layout or, where tasks are not dealt out by the node, of each task.
+/// The node of each part of a layout or, if tasks are not divided by node, of each task.
 pub(super) fn seats(shape: &Shape<'_>, layout: &Layout) -> Vec<NodeIndex> {
     let is_by_node = shape.nodes().is_some();
     let times = |part: &crate::fit::demand::Part| if is_by_node { 1 } else { part.tasks.0 };

@@ -1,17 +1,17 @@
 //! Which CPUs of a node a job gets: whole free cores, nearest to its GPUs.
 //!
 //! Source: man slurm.conf, SelectTypeParameters CR_Core; man gres.conf, Cores.
-//! Reads: free CPUs, cores, NUMA nodes, the CPUs near each GPU. Never: splits a core.
+//! Reads: free CPUs, cores, NUMA nodes, the CPUs near each GPU. A core is never split.
 //! Knobs: none.
 //!
-//! The GPUs take turns, each taking the lowest free core near it (of its own NUMA node where
-//! nothing nearer is known); so the CPUs follow the GPUs over NUMA nodes. Cores that are still
-//! missing, or all of them for a job without GPUs, come from as few NUMA nodes as may be: the
-//! fullest one that has enough, else the emptiest first.
+//! The GPUs take turns. Each takes the lowest free core near it, or of its own NUMA node if nothing
+//! nearer is known, so the CPUs follow the GPUs over NUMA nodes. The remaining cores, or all of
+//! them for a job without GPUs, come from as few NUMA nodes as possible: the fullest one that has
+//! enough, otherwise the emptiest first.
 //!
 //! Example. Cores 0-3 are NUMA node 0 with GPU 0, cores 4-7 NUMA node 1 with GPU 1. Job 1 gets GPU
-//! 1 and 2 CPUs: 4,5. Job 2 gets both GPUs and 4 CPUs: 0,1 and then 6,7. Job 3 has no GPU and
-//! 2 CPUs: 2,3, the only free ones.
+//! 1 and 2 CPUs: 4,5. Job 2 gets both GPUs and 4 CPUs: 0,1 and then 6,7. Job 3 has no GPU and 2
+//! CPUs: 2,3, the only free ones.
 
 use crate::floor::class::Class;
 use common::cpuset::CpuSet;
@@ -20,7 +20,7 @@ use common::id::GpuIndex;
 use common::node::Inventory;
 use common::unit::Cpus;
 
-/// Chooses whole free cores with at least `count` CPUs; fewer only if there are not enough.
+/// Chooses whole free cores with at least `count` CPUs, or all of them if there are fewer.
 pub(crate) fn choose(class: &Class, free: &CpuSet, count: Cpus, gpus: &[GpuIndex]) -> CpuSet {
     if class.cpus_are_alike {
         return free.iter().take(count.0 as usize).collect();
@@ -53,7 +53,8 @@ pub(crate) fn choose(class: &Class, free: &CpuSet, count: Cpus, gpus: &[GpuIndex
     pick.chosen
 }
 
-/// The CPUs near a GPU: as the driver says, else those of its NUMA node, else none in particular.
+/// The CPUs near a GPU: those that the driver reports, otherwise those of its NUMA node, otherwise
+/// none.
 fn cpus_near(inventory: &Inventory, gpu: &Gpu) -> CpuSet {
     if !gpu.cpus.is_empty() {
         return gpu.cpus.clone();
@@ -79,12 +80,13 @@ impl Pick<'_> {
         self.count - Cpus(self.chosen.len())
     }
 
-    /// CPUs of cores that touch the set and are not yet chosen.
+    /// CPUs of cores that overlap the set and are not yet chosen.
     fn free_on(&self, cpus: &CpuSet) -> Cpus {
         self.cores.iter().filter(|core| core.intersects(cpus)).map(|core| Cpus(core.len())).sum()
     }
 
-    /// Takes the lowest core that touches the set, if one is still needed. Says whether it did.
+    /// Takes the lowest core that overlaps the set, if one is still needed. Returns whether it took
+    /// one.
     fn one_of(&mut self, cpus: &CpuSet) -> bool {
         if self.is_done() {
             return false;

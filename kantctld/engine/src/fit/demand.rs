@@ -1,7 +1,7 @@
-//! What a job needs on one node, in numbers. Never looks at what is free.
+//! What a job needs on one node, in numbers.
 //!
-//! Memory for each CPU counts the CPUs asked for, not those added by rounding up to whole cores,
-//! so that the same job needs the same memory on any node.
+//! Memory per CPU counts the CPUs that the job asked for, not those added by rounding up to whole
+//! cores, so that the same job needs the same memory on any node.
 //!
 //! Source: man sbatch, `--mem`, `--mem-per-cpu`, `--mem-per-gpu`, `--gpus`, `--exclusive`.
 
@@ -16,14 +16,15 @@ use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Demand<'a> {
     pub request: &'a Request,
-    /// How many tasks: all it asks for, or fewer of an elastic job.
+    /// The number of tasks: all that the job asks for, or fewer for an elastic job.
     pub tasks: Tasks,
-    /// What its parts of GPUs come to.
+    /// The GPU shares that it asks for.
     pub parts: Option<Parts>,
     memory: MemoryDemand,
 }
 
-/// Parts of so many GPUs of a node, each of this size or, by memory, between these.
+/// The same share of each of N GPUs of a node. For shares by memory, the smallest and largest
+/// fraction on any node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub devices: Gpus,
@@ -75,7 +76,7 @@ impl<'a> Demand<'a> {
         Self { request, tasks: request.tasks, parts, memory }
     }
 
-    /// The same where these are all nodes that it may have.
+    /// The same demand, where the job may use nodes of these classes only.
     #[must_use]
     pub fn among<'c>(mut self, classes: impl Iterator<Item = &'c Class>) -> Self {
         if let Some(parts) = &mut self.parts {
@@ -91,14 +92,14 @@ impl<'a> Demand<'a> {
         self
     }
 
-    /// The same with fewer tasks.
+    /// The same demand with fewer tasks.
     #[must_use]
     pub const fn with_tasks(mut self, tasks: Tasks) -> Self {
         self.tasks = tasks;
         self
     }
 
-    /// The GPUs to share out over its nodes, for a job that gives their number in all.
+    /// The total of GPUs, for a job that asks for a total to be divided among its nodes.
     pub const fn gpus_total(&self) -> Option<Gpus> {
         match self.request.gpus {
             Some(GpuRequest::Total(gpus)) => Some(gpus),
@@ -106,7 +107,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// So many tasks on one node, for a job whose GPUs follow from that.
+    /// The part of one node with this many tasks, for a job whose GPUs per node follow from them.
     pub const fn part(&self, tasks: Tasks) -> Part {
         let gpus = match self.request.gpus {
             Some(GpuRequest::PerNode(gpus)) => gpus,
@@ -118,13 +119,14 @@ impl<'a> Demand<'a> {
         Part { tasks, gpus }
     }
 
-    /// Tasks (and GPUs in all) over so many nodes as evenly as may be, larger parts first.
-    /// At most three different parts; each is no larger in anything than the one before it.
+    /// Divides tasks (and the total of GPUs) over this many nodes as evenly as possible, larger
+    /// parts first. There are at most three different parts, and no part is larger in any respect
+    /// than one before it.
     pub fn even_parts(&self, nodes: Nodes) -> Vec<Part> {
         (0..nodes.0).map(|rank| self.even_part(nodes, rank)).collect()
     }
 
-    /// The part of one node out of so many; node 0 carries the largest.
+    /// One node's part of an even division over this many nodes. Rank 0 has the largest part.
     pub fn even_part(&self, nodes: Nodes, rank: u32) -> Part {
         let nodes = nodes.0.max(1);
         let spread = |count: u32| count / nodes + u32::from(rank < count % nodes);
@@ -135,7 +137,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// What a part takes of a node.
+    /// What a part takes on a node of this class.
     pub fn takes(&self, part: Part, class: &Class) -> Takes {
         let amounts = self.amounts_of(part, class.inventory.memory);
         let (gpus, milli, shared) = match self.parts {

@@ -1,15 +1,16 @@
-//! The nodes that together hold all of a job, or none: all tasks, on nodes near enough to each
-//! other. Never gives a node less than one task.
+//! The nodes that together hold a whole job, near enough to each other. A job gets all of its tasks
+//! placed or none, and each node has at least one task.
 //!
 //! Source: man sbatch, `--nodes`, `--ntasks`, `--ntasks-per-node`, `--gpus`, `--segment`; Kant
 //! (arXiv 2510.01256) 3.2.1, gang jobs are admitted as a whole, and page 9, E-Binpack.
-//! Reads: what is free, and switches. Never: the order of jobs. Knobs: `placement` of a queue.
+//! Reads: what is free, and switches.
+//! Knobs: `placement` of a queue.
 //!
 //! How many nodes:
-//! - a number is asked for, or GPUs in all: exactly that, tasks (GPUs) as even as may be, larger
-//!   parts first;
-//! - neither: the fewest nodes that hold the tasks now; the roomiest are filled, and the rest of
-//!   the tasks goes where it fits best.
+//! - the job asks for a number of nodes, or for a total of GPUs: exactly that number, with tasks
+//!   (GPUs) divided as evenly as possible, larger parts first;
+//! - otherwise: the fewest nodes that hold the tasks now. Nodes with the most room are filled
+//!   first, and the rest of the tasks goes where it fits best.
 //!
 //! Example. Nodes a and b have 4 free CPUs each. Job 1 asks for 6 tasks: a gets 4, b gets 2. Job 2
 //! asks for 6 tasks on 2 nodes: 3 and 3. Job 3 asks for 9 tasks: it does not fit, and gets nothing.
@@ -21,7 +22,7 @@ use crate::floor::NodeIndex;
 use crate::score::{Key, Scorer};
 use common::unit::{Nodes, Tasks};
 
-/// Where each part of a job goes, in rank order: no node twice, all tasks placed.
+/// The node of each part of a job, in rank order. No node appears twice, and all tasks are placed.
 pub(crate) type Layout = Vec<(NodeIndex, Part)>;
 
 /// Finds nodes that together hold the job.
@@ -38,7 +39,7 @@ pub(crate) fn lay_out(hall: &Hall<'_>) -> Option<Layout> {
     }
 }
 
-/// The best node for one part, but none of these.
+/// The best node for one part, except these nodes.
 pub(crate) fn best(scorer: &Scorer<'_>, part: Part, except: &[NodeIndex]) -> Option<NodeIndex> {
     let hall = scorer.hall;
     let least = hall.takes_least(part);
@@ -63,7 +64,7 @@ pub(crate) fn best(scorer: &Scorer<'_>, part: Part, except: &[NodeIndex]) -> Opt
             }
         }
     };
-    // The most promising group first; then only those that could still win.
+    // Look at the most promising group first, then only at those that could still win.
     let (_, at) = first?;
     look(open[at].1, &mut best);
     for (number, (bound, group)) in open.iter().enumerate() {
@@ -77,7 +78,7 @@ pub(crate) fn best(scorer: &Scorer<'_>, part: Part, except: &[NodeIndex]) -> Opt
     best.map(|(_, node)| node)
 }
 
-/// Exactly so many nodes.
+/// Finds exactly this many nodes.
 fn even(scorer: &Scorer<'_>, nodes: Nodes) -> Option<Layout> {
     let demand = &scorer.hall.shape.demand;
     if nodes.0 == 0 || nodes.0 as usize > scorer.hall.floor().len() {
@@ -99,8 +100,8 @@ fn even(scorer: &Scorer<'_>, nodes: Nodes) -> Option<Layout> {
     near::sets(scorer, ranked, parts.len()).find_map(|set| assign(hall, &parts, set))
 }
 
-/// Gives each part the first node of the list that holds it; ranks go by position among nodes with
-/// equal parts.
+/// Gives each part the first node of the list that holds it. Among nodes with equal parts, ranks
+/// follow the nodes' positions.
 fn assign(hall: &Hall<'_>, parts: &[Part], mut ranked: Vec<NodeIndex>) -> Option<Layout> {
     let smallest = *parts.last()?;
     let mut layout: Layout = Vec::with_capacity(parts.len());
@@ -125,12 +126,12 @@ fn assign(hall: &Hall<'_>, parts: &[Part], mut ranked: Vec<NodeIndex>) -> Option
     Some(layout)
 }
 
-/// As few nodes as hold the tasks.
+/// Finds the fewest nodes that hold the tasks.
 fn fill(scorer: &Scorer<'_>) -> Option<Layout> {
     let hall = scorer.hall;
     let demand = &hall.shape.demand;
     let all = demand.tasks;
-    // One node is always near to itself.
+    // One node is always near enough to itself.
     if let Some(at) = best(scorer, demand.part(all), &[]) {
         return Some(vec![(at, demand.part(all))]);
     }
@@ -147,7 +148,7 @@ fn fill(scorer: &Scorer<'_>) -> Option<Layout> {
     near::rooms(scorer, &rooms, all).find_map(|rooms| fill_from(scorer, rooms))
 }
 
-/// Fills the roomiest nodes first; the rest goes where it fits best.
+/// Fills the nodes with the most room first; the rest goes where it fits best.
 fn fill_from(scorer: &Scorer<'_>, rooms: Vec<(Tasks, NodeIndex)>) -> Option<Layout> {
     let demand = &scorer.hall.shape.demand;
     let (mut left, mut layout) = (demand.tasks, Layout::new());

@@ -1,5 +1,4 @@
-//! Where one job looks for room now: which nodes it may have, and what each of them holds. Never
-//! says which is best; `score` does.
+//! Where one job looks for room now: the nodes that it may use, and what each of them holds.
 //!
 //! Source: Kant (arXiv 2510.01256) page 11, groups are chosen before nodes, and page 9, the
 //! inference zone.
@@ -18,12 +17,12 @@ use common::policy::Placement;
 use common::time::Time;
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
 
-/// Which part of the cluster a job keeps to.
+/// Which part of the cluster a job is restricted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The zone of its queue.
     Zone,
-    /// Outside of all zones.
+    /// All nodes outside of zones.
     Outside,
 }
 
@@ -34,14 +33,14 @@ pub(crate) struct Hall<'a> {
     pub shape: &'a Shape<'a>,
     /// What is kept for others, and when.
     pub bookings: &'a Bookings,
-    /// The booking the job runs in.
+    /// The reservation that the job runs in.
     pub reservation: Option<&'a ReservationName>,
     pub now: Time,
-    /// When the job would end at the latest.
+    /// The job's latest end.
     pub ends: Time,
     pub side: Side,
     pub placement: Placement,
-    /// Nodes to keep off, by position; empty: none.
+    /// Nodes to avoid, by position. Empty: none.
     pub avoid: &'a [bool],
 }
 
@@ -50,12 +49,12 @@ impl<'a> Hall<'a> {
         self.trial.floor
     }
 
-    /// Is nothing booked anywhere, and the job of no booking?
+    /// Whether nothing is booked anywhere, and the job has no reservation.
     pub fn is_open(&self) -> bool {
         self.bookings.is_empty() && self.reservation.is_none()
     }
 
-    /// May the job have this node at all?
+    /// Whether the job may use this node at all.
     pub fn allows(&self, at: NodeIndex) -> bool {
         let node = self.floor().node(at);
         if !node.is_usable() || self.avoid.get(at.at()).copied().unwrap_or(false) {
@@ -64,12 +63,12 @@ impl<'a> Hall<'a> {
         self.shape.allows(at) && self.shape.is_on_side(self.floor(), at, self.side)
     }
 
-    /// What a part takes of this node.
+    /// What a part takes on this node.
     pub fn takes(&self, at: NodeIndex, part: Part) -> Takes {
         self.shape.demand.takes(part, &self.floor().node(at).class)
     }
 
-    /// Does this node hold the part now, and until the job's end?
+    /// Whether this node holds the part from now until the job's latest end.
     pub fn holds(&self, at: NodeIndex, part: Part) -> bool {
         let request = self.shape.demand.request;
         if request.tasks_per_node.is_some_and(|most| part.tasks > most) {
@@ -86,18 +85,18 @@ impl<'a> Hall<'a> {
             && self.bookings.leave_room(self, at, takes)
     }
 
-    /// The most tasks of the job this node holds.
+    /// The most tasks of the job that this node holds.
     pub fn room(&self, at: NodeIndex) -> Tasks {
         let demand = &self.shape.demand;
         most_tasks(demand.tasks, |tasks| self.holds(at, demand.part(tasks)))
     }
 
-    /// Can no node of this group hold so much, by its sums?
+    /// Whether the group's sums show that none of its nodes holds this much.
     pub fn rules_out(&self, group: GroupIndex, takes: Takes) -> bool {
         self.sums(group).rule_out(takes)
     }
 
-    /// Has no node of this group any GPU that is wanted?
+    /// Whether no node of this group has a GPU of an accepted kind.
     pub fn is_of_other_kind(&self, group: GroupIndex, takes: Takes) -> bool {
         let bundle = self.floor().groups()[group.0 as usize].bundle;
         self.bundle_is_of_other_kind(bundle, takes)
@@ -109,7 +108,7 @@ impl<'a> Hall<'a> {
         wants && class().accepted(self.shape.demand.request) == 0
     }
 
-    /// The groups in which, by their sums, a node may hold so much.
+    /// The groups whose sums do not rule out a node that holds this much.
     pub fn open_groups(&self, takes: Takes) -> impl Iterator<Item = GroupIndex> + '_ {
         let bundles = (0..).map(BundleIndex).take(self.floor().bundles().len());
         let is_closed = |bundle: BundleIndex| {
@@ -122,12 +121,12 @@ impl<'a> Hall<'a> {
         self.groups().filter(is_open).filter(move |group| !self.rules_out(*group, takes))
     }
 
-    /// The sums of a group.
     pub fn sums(&self, group: GroupIndex) -> Sums {
         self.trial.sums(group)
     }
 
-    /// A lower bound of what a part takes on any node: all memory of a node counts as none.
+    /// A lower bound of what a part takes on any node. A demand for all memory of a node counts as
+    /// none.
     pub fn takes_least(&self, part: Part) -> Takes {
         let demand = &self.shape.demand;
         let amounts = demand.amounts_of(part, Bytes::ZERO);
@@ -149,7 +148,7 @@ impl<'a> Hall<'a> {
         (0..u32::try_from(self.trial.groups_len()).unwrap_or(u32::MAX)).map(GroupIndex)
     }
 
-    /// The nodes of a group, rising.
+    /// The nodes of a group, in ascending order.
     pub fn nodes_of(&self, group: GroupIndex) -> &'a [NodeIndex] {
         &self.floor().groups()[group.0 as usize].nodes
     }

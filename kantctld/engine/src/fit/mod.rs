@@ -1,6 +1,6 @@
-//! Step 3: where a job fits. `demand` says what it needs on a node, `room` how much of it a node
-//! holds, `gang` which nodes together hold all of it, `cpus` which cores of a node it gets.
-//! Never orders jobs, and asks `score` which of the nodes that fit is best.
+//! Step 3: where a job fits. `demand` computes what it needs on a node, `room` how many of its
+//! tasks a node holds, `gang` which nodes together hold the whole job, and `cpus` which cores of a
+//! node it gets. `score` ranks the nodes that fit.
 
 pub(crate) mod cpus;
 pub(crate) mod demand;

@@ -1,17 +1,18 @@
-//! Which of the nodes that fit stand near enough to each other, nearest sets first. Never asks
-//! whether a node fits.
+//! Sets of fitting nodes that are near enough to each other, nearest sets first.
 //!
 //! Source: Kant (arXiv 2510.01256) 3.3.5; Slurm's topology/tree and topology/block plugins;
 //! Volcano, "Network Topology Aware Scheduling": a job goes under the smallest switch that holds
 //! it.
-//! Reads: switches of all levels. Knobs: `--near`, `--segment` of a job; `placement` of a queue.
+//! Reads: switches of all levels.
+//! Knobs: `--near`, `--segment` of a job; `placement` of a queue.
 //!
-//! E-Binpack, where a job asks for nothing: one leaf with the fewest nodes that fit, if one has
-//! enough; else the fewest leafs, the emptiest first, so that only one is left broken.
+//! If the job asks for no nearness, E-Binpack applies: the one leaf with the fewest fitting nodes
+//! that has enough of them; otherwise the fewest leafs, emptiest first, so that only one remains
+//! partly used.
 //!
 //! Example. Leaf l has three free nodes, m two, n four. Job 1 asks for two nodes: m. Job 2 asks for
-//! four: n. Job 3 asks for five with `--near leaf:required`: it waits; without, it gets n and one
-//! of m.
+//! four: n. Job 3 asks for five with `--near leaf:required`: it waits; without it, it gets n and
+//! one node of m.
 
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
@@ -22,8 +23,8 @@ use common::topology::Level;
 use common::unit::Tasks;
 use std::collections::BTreeMap;
 
-/// Sets of at least `count` of these nodes (best first) to try, nearest first. The first `count` of
-/// a set are the ones to take.
+/// Sets of at least `count` of these nodes (best first) to try, nearest first. The first `count`
+/// nodes of a set are the ones to take.
 pub(crate) fn sets<'a>(
     scorer: &'a Scorer<'_>,
     ranked: Vec<NodeIndex>,
@@ -40,7 +41,7 @@ pub(crate) fn sets<'a>(
     })
 }
 
-/// Subsets of nodes with room for so many tasks, nearest first.
+/// Subsets of nodes with room for all tasks, nearest first.
 pub(crate) fn rooms<'a>(
     scorer: &'a Scorer<'_>,
     rooms: &'a [(Tasks, NodeIndex)],
@@ -61,8 +62,8 @@ pub(crate) fn rooms<'a>(
     })
 }
 
-/// The levels to try: the one asked for, then the wider ones unless it is required. `None`: any
-/// nodes at all.
+/// The levels to try: the one asked for and, unless it is required, the wider ones. `None`: any
+/// nodes.
 fn levels(hall: &Hall<'_>) -> Vec<Option<Level>> {
     let Some(near) = hall.shape.demand.request.near else {
         // A segment without a level is a block under one leaf (man sbatch, `--segment`).
@@ -78,7 +79,7 @@ fn levels(hall: &Hall<'_>) -> Vec<Option<Level>> {
     wider.chain([None]).collect()
 }
 
-/// These nodes by switch, best first in each.
+/// These nodes by switch, best first for each.
 fn by_switch(
     hall: &Hall<'_>,
     level: Level,
@@ -93,7 +94,7 @@ fn by_switch(
     by_switch
 }
 
-/// All under the one switch that has the fewest of them, but enough.
+/// All nodes under the one switch that has the fewest of them, but enough.
 fn under_one(
     hall: &Hall<'_>,
     level: Level,
@@ -106,7 +107,7 @@ fn under_one(
     Some(if packs { few_leafs(hall, &set, count) } else { set })
 }
 
-/// Blocks of `block` nodes, each under one switch; the last may be smaller.
+/// Blocks of `block` nodes, each under one switch. The last block may be smaller.
 fn blocks(
     hall: &Hall<'_>,
     level: Level,
@@ -119,7 +120,7 @@ fn blocks(
     while chosen.len() < count {
         let need = block.min(count - chosen.len());
         let enough = sets.iter_mut().filter(|(_, set)| set.len() >= need);
-        // A switch with many: several blocks next to each other.
+        // A switch with many nodes gets several blocks next to each other.
         let (_, set) =
             enough.max_by_key(|(switch, set)| (set.len(), std::cmp::Reverse(**switch)))?;
         chosen.extend(set.drain(..need));
@@ -127,12 +128,12 @@ fn blocks(
     Some(chosen)
 }
 
-/// The fewest leafs; nodes without a known leaf come last.
+/// The fewest leafs. Nodes without a known leaf come last.
 fn few_leafs(hall: &Hall<'_>, ranked: &[NodeIndex], count: usize) -> Vec<NodeIndex> {
     let switches = hall.floor().switches();
     let mut leafs: Vec<Vec<NodeIndex>> =
         by_switch(hall, Level::Leaf, ranked).into_values().collect();
-    // Emptiest first; best fit for what is left at the end.
+    // Emptiest first; best fit for the remainder.
     leafs.sort_by_key(|set| std::cmp::Reverse(set.len()));
     let mut chosen = Vec::with_capacity(ranked.len());
     while chosen.len() < count && !leafs.is_empty() {

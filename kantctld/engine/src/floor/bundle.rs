@@ -1,6 +1,7 @@
-//! Groups of one pool, bundled, with what is free in all of them: where a bundle promises nothing
-//! none of its groups is asked. In a cluster of many kinds of node a group has few.
-//! Never larger than [`GROUPS_MAX`] groups, so that a changed node costs little to sum up again.
+//! Bundles of groups of one pool, with the sums of what is free in them. If a bundle's sums rule
+//! out a fit, none of its groups is examined. This matters in a cluster of many kinds of nodes,
+//! where each group has few. A bundle has at most [`GROUPS_MAX`] groups, so that its sums are cheap
+//! to update when a node changes.
 
 use crate::floor::class::Class;
 use crate::floor::group::{Group, GroupIndex};
@@ -19,11 +20,11 @@ pub(crate) struct BundleIndex(pub u32);
 #[derive(Debug, Clone)]
 pub(crate) struct Bundle {
     pub groups: Vec<GroupIndex>,
-    /// The class of one of its nodes: all have GPUs of the same kinds.
+    /// The class of one of its nodes. All of its nodes have the same kinds of GPUs.
     pub class: Arc<Class>,
 }
 
-/// Puts groups into bundles, and tells each group its own.
+/// Puts groups into bundles, and sets the bundle of each group.
 pub(crate) fn bundles(nodes: &[Node], groups: &mut [Group]) -> Vec<Bundle> {
     let mut open: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
     let mut bundles: Vec<Bundle> = Vec::new();

@@ -1,11 +1,12 @@
-//! What nodes have in all, by how many there are of each class. Never what of it is free.
+//! The total capacity of nodes, from the number of nodes of each class.
 
 use crate::floor::class::Class;
 use crate::floor::node::Node;
 use common::policy::Amounts;
 use common::unit::{Bytes, Cpus, Gpus};
 
-/// Neighbours are mostly the same: how many follow one another, and of which class.
+/// Runs of consecutive nodes of one class: their number and class. Neighbours are mostly of the
+/// same class.
 pub(super) fn runs_of_a_class<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<(&'n Class, u32)> {
     let mut runs: Vec<(&Class, u32)> = Vec::new();
     for node in nodes {
@@ -17,7 +18,7 @@ pub(super) fn runs_of_a_class<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<
     runs
 }
 
-/// All of them together.
+/// The sum over all of them.
 pub(super) fn of<'n>(sizes: impl IntoIterator<Item = (&'n Class, u32)>) -> Amounts {
     let mut sum = Amounts::default();
     let (mut cpus, mut memory, mut all) = (Cpus::ZERO, Bytes::ZERO, Gpus::ZERO);

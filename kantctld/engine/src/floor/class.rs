@@ -1,5 +1,4 @@
-//! What nodes with the same equipment have in common, worked out once for all of them. Never says
-//! what is free.
+//! Properties that nodes with the same equipment share, computed once for all of them.
 
 use common::gpu::GpuKind;
 use common::id::GpuIndex;
@@ -8,28 +7,27 @@ use common::resource::Request;
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 use std::sync::Arc;
 
-/// One kind of node.
+/// One class of nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct Class {
     pub inventory: Arc<Inventory>,
-    /// Its GPUs, rising: position in this list is position in every mask.
+    /// Its GPUs, ascending. A GPU's index in this list is its position in every mask.
     gpus: Vec<GpuIndex>,
-    /// Which positions each kind has.
+    /// The positions of each kind of GPU.
     kinds: Vec<(GpuKind, u128)>,
-    /// The positions of GPUs that are whole; all bits where none is a MIG device, no bit where
-    /// each is.
+    /// The positions of whole GPUs. All bits are set if no GPU is a MIG device, none if all are.
     whole: u128,
     /// CPUs on whole cores.
     pub core_cpus: Cpus,
-    /// Every core is one thread: any free CPU can be given.
+    /// Whether every core has one thread, so that any free CPU can be given.
     pub single_threads: bool,
-    /// One NUMA node, or none known: any CPU is as good as any other.
+    /// Whether any CPU is as good as any other: there is at most one known NUMA node.
     pub cpus_are_alike: bool,
-    /// Every two GPUs are linked alike, and stand on one NUMA node.
+    /// Whether all GPUs are equivalent: every two are linked in the same way, on one NUMA node.
     pub gpus_are_alike: bool,
 }
 
-/// What tells classes apart for placement.
+/// What distinguishes classes for placement.
 pub(crate) type ClassKey = (Cpus, Bytes, Vec<(GpuKind, u128)>, Vec<Bytes>);
 
 impl Class {
@@ -68,12 +66,12 @@ impl Class {
         (self.core_cpus, self.inventory.memory, self.kinds.clone(), of_gpus.collect())
     }
 
-    /// Have the GPUs of both the same numbers? Positions mean the same then.
+    /// Whether the GPUs of both classes have the same numbers, so that positions mean the same.
     pub fn is_numbered_as(&self, other: &Self) -> bool {
         self.gpus == other.gpus
     }
 
-    /// Where a GPU is in the masks.
+    /// A GPU's position in the masks.
     pub fn position(&self, index: GpuIndex) -> Option<usize> {
         self.gpus.binary_search(&index).ok()
     }
@@ -83,22 +81,21 @@ impl Class {
         self.gpus.get(at).copied()
     }
 
-    /// How many GPUs it has.
     pub fn gpu_count(&self) -> Gpus {
         Gpus(u32::try_from(self.gpus.len()).unwrap_or(u32::MAX))
     }
 
-    /// The kinds it has, with their positions.
+    /// The kinds of GPUs, with their positions.
     pub fn kinds(&self) -> &[(GpuKind, u128)] {
         &self.kinds
     }
 
-    /// Is any of its GPUs a MIG device?
+    /// Whether any of its GPUs is a MIG device.
     pub const fn has_mig(&self) -> bool {
         self.whole != u128::MAX
     }
 
-    /// The positions of GPUs that somebody who names no kind may get.
+    /// The positions of the GPUs that a request without a kind may get.
     pub const fn of_no_kind(&self) -> u128 {
         self.whole
     }
@@ -109,7 +106,7 @@ impl Class {
         of.fold(0, |all, (_, mask)| all | mask)
     }
 
-    /// The positions of the GPUs a request accepts.
+    /// The positions of the GPUs that a request accepts.
     pub fn accepted(&self, request: &Request) -> u128 {
         if request.gpu_kind.is_none() {
             return self.whole;
@@ -117,7 +114,8 @@ impl Class {
         self.kinds.iter().filter(|(kind, _)| request.accepts(kind)).fold(0, |all, (_, m)| all | m)
     }
 
-    /// How much of each GPU a request for parts gets here; more than whole where it accepts none.
+    /// The fraction of each GPU that a request for shares gets here. More than a whole GPU if the
+    /// request accepts none.
     pub fn part(&self, request: &Request) -> GpuMilli {
         request.gpu_part_on(&self.inventory.gpus).unwrap_or(GpuMilli(u32::MAX))
     }

@@ -1,4 +1,4 @@
-//! What is free on one node, down to the CPU and the GPU. Never decides who gets it.
+//! What is free on one node, down to single CPUs and GPUs.
 
 use crate::floor::class::Class;
 use crate::floor::tally::Takes;
@@ -11,18 +11,18 @@ use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Free {
     pub cpus: CpuSet,
-    /// How many CPUs lie on wholly free cores: the ones that can be given. Follows `cpus`.
+    /// The number of CPUs on wholly free cores, which can be given. Derived from `cpus`.
     pub core_cpus: Cpus,
     pub memory: Bytes,
     /// Free thousandths of each GPU, by position in the class.
     pub milli: Vec<u16>,
-    /// The positions of wholly free GPUs. Follows `milli`.
+    /// The positions of wholly free GPUs. Derived from `milli`.
     pub gpus: u128,
     /// The sum of `milli`.
     pub milli_sum: u32,
-    /// How many jobs hold something here.
+    /// The number of jobs that hold something here.
     pub holders: u32,
-    /// A job that asked for the whole node holds it.
+    /// Whether a job holds the whole node.
     pub closed: bool,
 }
 
@@ -46,41 +46,42 @@ impl Free {
         self.holders == 0
     }
 
-    /// Wholly free GPUs that are no MIG devices.
+    /// Wholly free GPUs that are not MIG devices.
     pub const fn whole_count(&self, class: &Class) -> Gpus {
         Gpus((self.gpus & class.of_no_kind()).count_ones())
     }
 
-    /// The wholly free GPUs a request accepts.
+    /// The wholly free GPUs that a request accepts.
     pub fn gpus_for(&self, class: &Class, request: &Request) -> u128 {
         self.gpus & class.accepted(request)
     }
 
-    /// The free GPUs among these positions, rising.
+    /// The GPUs at these positions, ascending.
     pub fn indices(class: &Class, mask: u128) -> Vec<GpuIndex> {
         (0..128).filter(|at| mask >> at & 1 == 1).filter_map(|at| class.gpu(at)).collect()
     }
 
-    /// The tightest GPUs with room for a share each, so many, by position; fewer if there are not.
+    /// The tightest GPUs with room for a share each, by position. Fewer than asked for if there are
+    /// not enough.
     pub fn tightest(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
         let mut all: Vec<usize> = self.with_room(class, request, takes.milli).collect();
         all.sort_by_key(|at| self.milli[*at]);
         first(all, takes.shared)
     }
 
-    /// The first ones with room for a share each.
+    /// The first GPUs with room for a share each.
     pub fn first_with(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
         first(self.with_room(class, request, takes.milli).collect(), takes.shared)
     }
 
-    /// The emptiest ones with room for a share each.
+    /// The emptiest GPUs with room for a share each.
     pub fn emptiest(&self, class: &Class, request: &Request, takes: Takes) -> Vec<usize> {
         let mut all: Vec<usize> = self.with_room(class, request, takes.milli).collect();
         all.sort_by_key(|at| std::cmp::Reverse(self.milli[*at]));
         first(all, takes.shared)
     }
 
-    /// Those with room for a share, by position, rising.
+    /// The GPUs with room for a share, by position, ascending.
     pub fn with_room<'a>(
         &'a self,
         class: &Class,
@@ -92,7 +93,7 @@ impl Free {
             .filter(move |at| accepted >> at & 1 == 1 && u32::from(self.milli[*at]) >= share.0)
     }
 
-    /// Does it hold this much?
+    /// Whether the node holds this much.
     pub fn holds(&self, class: &Class, request: &Request, takes: Takes) -> bool {
         if self.closed || (takes.whole_node && !self.is_idle()) {
             return false;
@@ -105,7 +106,7 @@ impl Free {
                 || self.with_room(class, request, takes.milli).count() >= takes.shared.0 as usize)
     }
 
-    /// Gives a share away.
+    /// Takes a share of the node.
     pub fn take(&mut self, class: &Class, share: &Share, whole_node: bool) {
         self.cpus = self.cpus.difference(&share.cpus);
         self.core_cpus = core_cpus(class, &self.cpus);
@@ -115,14 +116,14 @@ impl Free {
         self.closed |= whole_node;
     }
 
-    /// Takes a share back; what the node no longer has stays away.
+    /// Gives a share back. What the node no longer has is not counted.
     pub fn give_back(&mut self, class: &Class, share: &Share) {
         self.cpus = self.cpus.union(&share.cpus).intersection(&class.inventory.cpus);
         self.core_cpus = core_cpus(class, &self.cpus);
         self.memory = class.inventory.memory.min(self.memory + share.memory);
         self.change_gpus(class, share, |free, each| free.saturating_add(each).min(1000));
         self.holders = self.holders.saturating_sub(1);
-        // Whoever has a closed node has it alone.
+        // A job that holds the whole node is the only one on it.
         self.closed = false;
     }
 
@@ -148,7 +149,7 @@ fn first(mut all: Vec<usize>, count: Gpus) -> Vec<usize> {
     all
 }
 
-/// How many of these CPUs lie on cores that are in the set as a whole.
+/// How many of these CPUs are on cores that are wholly in the set.
 fn core_cpus(class: &Class, cpus: &CpuSet) -> Cpus {
     if class.single_threads {
         return Cpus(cpus.len());

@@ -1,6 +1,6 @@
-//! Groups of alike nodes under one leaf, and what is free in each, summed up. A search asks the
-//! sums first and looks at the nodes of a group only where they promise something.
-//! Never larger than [`NODES_MAX`] nodes, so that a changed node costs little to sum up again.
+//! Groups of equivalent nodes under one leaf, with the sums of what is free in them. A search looks
+//! at the nodes of a group only if its sums do not rule out a fit. A group has at most
+//! [`NODES_MAX`] nodes, so that its sums are cheap to update when a node changes.
 
 use crate::floor::NodeIndex;
 use crate::floor::bundle::BundleIndex;
@@ -12,7 +12,7 @@ use common::topology::Level;
 use common::unit::{Bytes, Cpus, Gpus};
 use std::collections::BTreeMap;
 
-/// A group has at most so many nodes; a larger leaf has several groups.
+/// The most nodes of a group. A larger leaf has several groups.
 pub(crate) const NODES_MAX: usize = 32;
 
 /// A group's position among the groups.
@@ -25,38 +25,37 @@ pub(crate) struct Group {
     pub nodes: Vec<NodeIndex>,
     /// Their leaf, if it is known.
     pub leaf: Option<SwitchIndex>,
-    /// The bundle it is in.
     pub bundle: BundleIndex,
 }
 
-/// A node as the sums see it.
+/// What the sums count of a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counted<'a> {
     pub usable: bool,
     pub free: &'a Free,
 }
 
-/// What is free in a group, on nodes where jobs may start and that nobody has whole. Each is exact;
-/// together they are a bound: the node with the most CPUs need not be the one with the most GPUs.
+/// What is free in a group, on usable nodes that no job holds whole. Each field is exact; together
+/// they are only a bound, since the node with the most CPUs need not be the one with the most GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sums {
     /// Nodes where jobs may start.
     pub usable: u32,
     /// Bit f: a partly used node has f wholly free GPUs.
     pub broken: u128,
-    /// Bit f: a node nobody uses has f wholly free GPUs.
+    /// Bit f: an idle node has f wholly free GPUs.
     pub idle: u128,
-    /// How many nodes nobody uses.
+    /// The number of idle nodes.
     pub idle_nodes: u32,
     /// Thousandths of GPUs in all.
     pub milli: u32,
     /// Thousandths of GPUs in use.
     pub milli_used: u32,
-    /// Most free thousandths on any one GPU.
+    /// The most free thousandths of any one GPU.
     pub milli_max: u16,
-    /// Most CPUs on one node.
+    /// The most CPUs on one node.
     pub cpus_max: Cpus,
-    /// Most memory on one node.
+    /// The most memory on one node.
     pub memory_max: Bytes,
 }
 
@@ -91,7 +90,7 @@ impl Sums {
         sums
     }
 
-    /// The same of several groups.
+    /// The sums over several groups.
     pub fn all<'s>(sums: impl Iterator<Item = &'s Self>) -> Self {
         sums.fold(Self::default(), |all, one| Self {
             usable: all.usable + one.usable,
@@ -106,7 +105,7 @@ impl Sums {
         })
     }
 
-    /// Is there no node that holds so much?
+    /// Whether the sums show that no node holds this much.
     pub fn rule_out(&self, takes: Takes) -> bool {
         takes.cpus > self.cpus_max
             || (takes.memory > self.memory_max)
@@ -116,12 +115,12 @@ impl Sums {
             || self.broken | self.idle == 0
     }
 
-    /// The fewest wholly free GPUs, at least so many, on a partly used node.
+    /// The fewest wholly free GPUs, but at least `gpus`, on a partly used node.
     pub fn tightest_broken(&self, gpus: u32) -> Option<u32> {
         tightest(self.broken, gpus)
     }
 
-    /// The fewest GPUs, at least so many, on a node nobody uses.
+    /// The fewest GPUs, but at least `gpus`, on an idle node.
     pub fn tightest_idle(&self, gpus: u32) -> Option<u32> {
         tightest(self.idle, gpus)
     }
@@ -137,8 +136,8 @@ fn tightest(mask: u128, gpus: u32) -> Option<u32> {
     (left != 0).then(|| gpus + left.trailing_zeros())
 }
 
-/// Puts nodes into groups: by leaf, by what they have, at most [`NODES_MAX`] each, in the order of
-/// their first nodes.
+/// Puts nodes into groups by leaf and equipment, at most [`NODES_MAX`] each, in the order of their
+/// first nodes.
 pub(crate) fn groups(nodes: &[Node], switches: &Switches) -> Vec<Group> {
     let mut open: BTreeMap<(Option<SwitchIndex>, Vec<&str>), usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();

@@ -1,5 +1,5 @@
-//! The cluster's nodes, kept up to date: what each has, who holds it, what is free, and sums for
-//! groups of nodes, so that a round never has to look at all of them. Never decides anything.
+//! The cluster's nodes, kept up to date: what each has, which jobs hold it, what is free, and sums
+//! for groups of nodes, so that a round does not have to look at all nodes.
 //!
 //! Source: Kant (arXiv 2510.01256) page 11: GPU-type pools first, then group preselection, then the
 //! nodes of a group.
@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use switches::Switches;
 
-/// A node's position among the nodes, which are in the order of their names.
+/// A node's position among the nodes, which are ordered by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NodeIndex(pub u32);
 
@@ -45,21 +45,21 @@ pub(crate) struct Floor {
     bundle_sums: Vec<Sums>,
     switches: Switches,
     classes: BTreeMap<ClassKey, Arc<Class>>,
-    /// The queues that name nodes, and which.
+    /// For each queue that names nodes, which nodes those are.
     queue_nodes: BTreeMap<QueueName, Vec<bool>>,
     /// Zones that some queue keeps for its services.
     zones: BTreeSet<ZoneName>,
-    /// How many nodes there are of each class.
+    /// The number of nodes of each class.
     class_sizes: Vec<(Arc<Class>, u32)>,
-    /// Nodes by when the first that holds something there ends at the latest.
+    /// Nodes by the earliest end, at the latest, of a job there.
     by_end: BTreeSet<(Time, NodeIndex)>,
-    /// Nodes that came since the groups were made.
+    /// Nodes that were added since the groups were made.
     arrivals: BTreeMap<NodeName, Node>,
     is_laid_out: bool,
 }
 
 impl Floor {
-    /// Adds a node, or changes what it has and whether jobs may start there. Who holds it stays.
+    /// Adds a node, or changes what it has and whether jobs may start there. Its holders stay.
     pub fn set_node(&mut self, node: &NodeSnapshot) {
         let class = self.class(node);
         if let Some(at) = self.by_name.get(&node.name).copied() {
@@ -82,7 +82,7 @@ impl Floor {
         }
     }
 
-    /// Equal equipment is kept once.
+    /// The class of this node. Nodes with equal equipment share one.
     fn class(&mut self, node: &NodeSnapshot) -> Arc<Class> {
         let class = Class::of(&node.inventory);
         let known = self.classes.entry(class.key()).or_insert_with(|| Arc::new(class.clone()));
@@ -98,7 +98,7 @@ impl Floor {
         }
     }
 
-    /// A job holds its allocation; nodes that are not known are left out.
+    /// Notes that a job holds its allocation. Unknown nodes are left out.
     pub fn hold(&mut self, job: &Arc<RunningJob>) {
         for share in job.allocation.shares() {
             let holder = Arc::new(Holder::new(job, share));
@@ -106,7 +106,7 @@ impl Floor {
         }
     }
 
-    /// A job lets go of its allocation.
+    /// Frees a job's allocation.
     pub fn let_go(&mut self, job: &RunningJob) {
         for share in job.allocation.shares() {
             self.change_node(&share.node, |node| node.remove(job.key));
@@ -128,7 +128,7 @@ impl Floor {
         }
     }
 
-    /// Renews the sums of a node's group.
+    /// Updates the sums of a node's group.
     fn count(&mut self, at: NodeIndex) {
         if self.is_laid_out {
             let group = self.nodes[at.at()].group;
@@ -144,12 +144,12 @@ impl Floor {
         Sums::all(bundle.groups.iter().map(|group| &self.sums[group.0 as usize]))
     }
 
-    /// Are all nodes in their groups?
+    /// Whether all nodes are in their groups.
     pub const fn is_laid_out(&self) -> bool {
         self.is_laid_out
     }
 
-    /// Puts all nodes into groups, after nodes came or went, or the policy changed.
+    /// Puts all nodes into groups, after nodes or the policy changed.
     pub fn lay_out(&mut self, policy: &Policy) {
         if !self.arrivals.is_empty() {
             let mut all: BTreeMap<NodeName, Node> = std::mem::take(&mut self.arrivals);
@@ -194,7 +194,8 @@ impl Floor {
         self.is_laid_out = true;
     }
 
-    /// The policy changed: groups are made anew before the next round.
+    /// Marks the groups as outdated after a change of policy. They are made again before the next
+    /// round.
     pub fn unsettle(&mut self) {
         self.is_laid_out = false;
     }
@@ -208,22 +209,22 @@ impl Floor {
         &self.nodes[at.at()]
     }
 
-    /// Where a node is; `None`: not known.
+    /// The position of a node. `None`: it is not known.
     pub fn find(&self, name: &NodeName) -> Option<NodeIndex> {
         self.by_name.get(name).copied()
     }
 
-    /// All nodes, in the order of their names.
+    /// All nodes, by name.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeIndex, &Node)> {
         (0..).zip(&self.nodes).map(|(at, node)| (NodeIndex(at), node))
     }
 
-    /// Nodes by when the first that holds something there ends at the latest.
+    /// Nodes by the earliest end, at the latest, of a job there.
     pub const fn by_end(&self) -> &BTreeSet<(Time, NodeIndex)> {
         &self.by_end
     }
 
-    /// How many nodes are down or drained.
+    /// The number of nodes that are down or drained.
     pub fn unusable_count(&self) -> usize {
         self.nodes.len() - self.sums.iter().map(|sums| sums.usable as usize).sum::<usize>()
     }
@@ -236,49 +237,49 @@ impl Floor {
         &self.groups
     }
 
-    /// The sums of all groups, to begin a trial with.
+    /// The sums of all groups, at the start of a trial.
     pub fn sums(&self) -> &[Sums] {
         &self.sums
     }
 
-    /// The bundles of groups.
     pub fn bundles(&self) -> &[Bundle] {
         &self.bundles
     }
 
-    /// The sums of all bundles, to begin a trial with.
+    /// The sums of all bundles, at the start of a trial.
     pub fn bundle_sums(&self) -> &[Sums] {
         &self.bundle_sums
     }
 
-    /// The switches and who hangs on them.
+    /// The switches and the nodes under them.
     pub const fn switches(&self) -> &Switches {
         &self.switches
     }
 
-    /// How many nodes there are of each class, up or down.
+    /// The number of nodes of each class, up or down.
     pub fn class_sizes(&self) -> &[(Arc<Class>, u32)] {
         &self.class_sizes
     }
 
-    /// The zone a node stands in, if some queue keeps that for its services.
+    /// The zone of a node, if some queue keeps that zone for its services.
     pub fn dedicated_zone(&self, at: NodeIndex) -> Option<&ZoneName> {
         let zone = self.nodes[at.at()].position.zone.as_ref();
         zone.filter(|zone| self.zones.contains(*zone))
     }
 
-    /// Which nodes a queue names; `None`: it may have all.
+    /// The nodes that a queue names. `None`: it may use all.
     pub fn of_queue(&self, queue: &QueueName) -> Option<&[bool]> {
         self.queue_nodes.get(queue).map(Vec::as_slice)
     }
 
-    /// What the nodes that are not down have in all, for quotas.
+    /// The total of the nodes that are not down, for quotas.
     pub fn capacity(&self) -> Amounts {
         let up = self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down));
         capacity::of(capacity::runs_of_a_class(up))
     }
 
-    /// What all nodes have, down or not: asked at every submission, whatever their number.
+    /// The total of all nodes, down or not. It is read at every submission, so its cost does not
+    /// depend on the number of nodes.
     pub fn capacity_of_all(&self) -> Amounts {
         capacity::of(self.class_sizes.iter().map(|(class, count)| (&**class, *count)))
     }

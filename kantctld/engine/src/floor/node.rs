@@ -1,4 +1,4 @@
-//! One node: what it has, who holds what of it and until when. Never decides anything.
+//! One node: what it has, and which jobs hold what of it until when.
 
 use crate::floor::class::Class;
 use crate::floor::free::Free;
@@ -18,10 +18,10 @@ pub(crate) const NEVER: Time = Time(u64::MAX);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub key: JobKey,
-    /// When its time limit ends it, at the latest; [`NEVER`] without one.
+    /// Its latest end by its time limit; [`NEVER`] without one.
     pub until: Time,
     pub share: Share,
-    /// How many CPUs its share has.
+    /// The number of CPUs in its share.
     pub cpus: Cpus,
     pub whole_node: bool,
     /// The group of its `per_node_max`.
@@ -65,7 +65,7 @@ impl Node {
         }
     }
 
-    /// As a snapshot lists it.
+    /// The node as a snapshot lists it.
     pub fn snapshot(&self) -> NodeSnapshot {
         NodeSnapshot {
             name: self.name.clone(),
@@ -74,12 +74,12 @@ impl Node {
         }
     }
 
-    /// When the first that holds something here ends at the latest; [`NEVER`] if nothing does.
+    /// The earliest end, at the latest, of a job here; [`NEVER`] if there is none.
     pub fn first_end(&self) -> Time {
         self.holders.first().map_or(NEVER, |first| first.until)
     }
 
-    /// May jobs start here?
+    /// Whether jobs may start here.
     pub const fn is_usable(&self) -> bool {
         self.unusable.is_none()
     }
@@ -103,7 +103,7 @@ impl Node {
         self.count();
     }
 
-    /// Works out anew what is free, from who holds what: exact whatever came before.
+    /// Computes what is free from the holders, so that it is exact whatever happened before.
     fn count(&mut self) {
         let mut free = Free::whole(&self.class);
         for holder in &self.holders {
@@ -112,7 +112,7 @@ impl Node {
         self.free = free;
     }
 
-    /// As the sums of its group see it.
+    /// What the sums of its group count of it.
     pub fn counted(&self) -> Counted<'_> {
         Counted { usable: self.is_usable(), free: &self.free }
     }

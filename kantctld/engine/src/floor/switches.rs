@@ -1,11 +1,11 @@
-//! The switches of each level, and which nodes hang on them. Never knows what is free.
+//! The switches of each level, and the nodes under them.
 
 use crate::floor::NodeIndex;
 use common::id::SwitchName;
 use common::topology::{Level, Position};
 use std::collections::BTreeMap;
 
-/// A switch's position among those of its level, which are in the order of their names.
+/// A switch's position among those of its level, which are ordered by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SwitchIndex(pub u32);
 
@@ -27,7 +27,7 @@ struct Tier {
 pub(crate) struct Switches([Tier; 4]);
 
 impl Switches {
-    /// From the positions of all nodes, in their order.
+    /// Finds the switches from the positions of all nodes, in node order.
     pub fn from_positions<'a>(positions: impl Iterator<Item = &'a Position> + Clone) -> Self {
         Self(LEVELS.map(|level| {
             let mut by_name: BTreeMap<SwitchName, SwitchIndex> = positions
@@ -47,7 +47,7 @@ impl Switches {
         &self.0[level as usize]
     }
 
-    /// A switch by name.
+    /// Finds a switch by name.
     pub fn find(&self, level: Level, name: &SwitchName) -> Option<SwitchIndex> {
         self.tier(level).by_name.get(name).copied()
     }
@@ -56,12 +56,12 @@ impl Switches {
         self.tier(level).names.get(index.0 as usize)
     }
 
-    /// How many there are.
+    /// The number of switches of a level.
     pub const fn count(&self, level: Level) -> usize {
         self.tier(level).names.len()
     }
 
-    /// The switch a node hangs on.
+    /// The switch of a node.
     pub fn of(&self, level: Level, node: NodeIndex) -> Option<SwitchIndex> {
         self.tier(level).of_node.get(node.at()).copied().flatten()
     }

@@ -1,5 +1,6 @@
-//! What is free on one node as counts, which add up over time: a job's CPUs are whole cores of its
-//! own, so what it leaves is what it held. Never says which CPUs or GPUs; `Free` does.
+//! What is free on one node, as counts. Counts can be added up over time, because a job's CPUs are
+//! whole cores of its own: it frees exactly what it held. `Free` tracks which CPUs and GPUs those
+//! are.
 
 use crate::floor::class::Class;
 use crate::floor::free::Free;
@@ -7,19 +8,19 @@ use crate::floor::node::Holder;
 use common::resource::Request;
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 
-/// What a part of a job takes on a node: counts only.
+/// What a part of a job takes on a node, as counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Takes {
     pub cpus: Cpus,
     pub memory: Bytes,
     pub gpus: Gpus,
-    /// The positions of GPUs that it may have.
+    /// The positions of the GPUs that it accepts.
     pub accepted: u128,
-    /// So much of each of those it shares; of none: zero.
+    /// The fraction it takes of each shared GPU; zero if it shares none.
     pub milli: GpuMilli,
-    /// So many GPUs it has a part of.
+    /// The number of GPUs that it shares.
     pub shared: Gpus,
-    /// The whole node, idle.
+    /// Whether it takes the whole node, which must be idle.
     pub whole_node: bool,
 }
 
@@ -30,9 +31,9 @@ pub(crate) struct Tally {
     pub memory: Bytes,
     /// The positions of wholly free GPUs in the node's class.
     gpus: u128,
-    /// Free thousandths of the GPUs that are used in part, by position, rising.
+    /// Free thousandths of partly used GPUs, by ascending position.
     shared: Vec<(u8, u16)>,
-    /// How many jobs hold something; a closed or used node is not idle.
+    /// The number of jobs that hold something. A node with any, or a closed one, is not idle.
     pub holders: u32,
     pub closed: bool,
 }
@@ -58,7 +59,7 @@ impl Tally {
         }
     }
 
-    /// A job lets go of its share.
+    /// A holder frees its share.
     pub fn give_back(&mut self, class: &Class, holder: &Holder) {
         let share = &holder.share;
         self.cpus += holder.cpus;
@@ -94,14 +95,14 @@ impl Tally {
         }
     }
 
-    /// Something else takes this much.
+    /// Takes this much.
     pub fn take(&mut self, takes: Takes) {
         self.cpus -= takes.cpus;
         self.memory -= takes.memory;
         self.holders += 1;
         self.closed |= takes.whole_node;
         for _ in 0..takes.gpus.0.min(self.gpus.count_ones()) {
-            // The lowest of those it may have.
+            // The lowest GPU of those it accepts.
             let own = self.gpus & takes.accepted;
             self.gpus &= !(own & own.wrapping_neg());
         }
@@ -113,7 +114,7 @@ impl Tally {
         }
     }
 
-    /// A share of the tightest GPU that has room for it: its position.
+    /// Takes a share of the tightest GPU with room for it. Returns the GPU's position.
     fn take_share(&mut self, share: u16, accepted: u128) -> Option<u8> {
         let is_own = |at: u8| accepted >> at & 1 == 1;
         let enough = self.shared.iter_mut().filter(|(at, milli)| is_own(*at) && *milli >= share);
@@ -136,7 +137,7 @@ impl Tally {
         }
     }
 
-    /// Does it hold this much of GPUs the request accepts?
+    /// Whether it holds this much, of GPUs that the request accepts.
     pub fn holds(&self, class: &Class, request: &Request, takes: Takes) -> bool {
         if self.closed || (takes.whole_node && self.holders > 0) {
             return false;
@@ -161,7 +162,7 @@ impl Tally {
         whole.count_ones() >= takes.gpus.0
     }
 
-    /// Wholly free GPUs; `None` if some are used in part.
+    /// Wholly free GPUs. `None` if some are partly used.
     pub fn whole_gpus(&self) -> Option<Gpus> {
         self.shared.is_empty().then(|| Gpus(self.gpus.count_ones()))
     }

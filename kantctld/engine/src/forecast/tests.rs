@@ -1,4 +1,4 @@
-//! Forecasts held against what then happens. Never asks the forecast how it came about.
+//! Forecasts compared with what then happens.
 
 use super::*;
 use crate::snapshot::WaitingJob;
@@ -125,8 +125,8 @@ fn cluster(asks: &[Ask], held: &[(u16, u64)], behind: Behind, order: Order) -> S
     snapshot
 }
 
-/// What then happens: a round whenever something ends or a time comes, and now and then for no
-/// reason, as a controller runs them. When each job starts.
+/// When each job starts: a round runs whenever a job ends or a time comes, and now and then without
+/// a reason, as in a controller.
 fn history(mut snapshot: Snapshot) -> std::collections::BTreeMap<JobKey, Time> {
     let mut starts = std::collections::BTreeMap::new();
     let mut at = NOW;

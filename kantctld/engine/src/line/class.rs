@@ -1,5 +1,5 @@
-//! A class: waiting jobs that differ in nothing a round decides by, but for how long they have
-//! waited and how long they may run. Never empty for long; the line drops it.
+//! A class: waiting jobs that differ only in how long they have waited and how long they may run.
+//! Empty classes are removed.
 
 use crate::line::kind::KindId;
 use crate::order::rank::Rank;
@@ -10,7 +10,7 @@ use common::time::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A class's number; never given twice in the life of a snapshot.
+/// A class's number. A snapshot never reuses one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClassId(pub u32);
 
@@ -23,7 +23,7 @@ pub(crate) struct ClassKey {
     qos: Option<QosName>,
     nice: i32,
     request: Arc<Request>,
-    /// Of an array with a limit.
+    /// For an array with a limit.
     array: Option<(JobId, u32)>,
     deadline: Option<Time>,
     preemptible: Option<bool>,
@@ -51,7 +51,7 @@ impl ClassKey {
     }
 }
 
-/// Alike jobs, who has waited longest first.
+/// Equivalent jobs, longest wait first.
 #[derive(Debug, Clone)]
 pub(crate) struct Class {
     key: ClassKey,
@@ -60,7 +60,7 @@ pub(crate) struct Class {
     /// The rank of its first job, as its kind knows it.
     pub rank: Option<Rank>,
     jobs: BTreeMap<(Time, JobKey), Arc<WaitingJob>>,
-    /// The same, the shortest time limit first; none is the longest.
+    /// The same jobs, shortest time limit first. No limit counts as the longest.
     by_length: BTreeMap<(Span, Time, JobKey), Arc<WaitingJob>>,
 }
 
@@ -94,17 +94,17 @@ impl Class {
         &self.key
     }
 
-    /// The shortest time limit of any of them.
+    /// The shortest time limit of its jobs.
     pub fn limit_min(&self) -> Span {
         self.by_length.keys().next().map_or(UNLIMITED, |(limit, ..)| *limit)
     }
 
-    /// The jobs, who has waited longest first.
+    /// The jobs, longest wait first.
     pub fn jobs(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
         self.jobs.values()
     }
 
-    /// The jobs, the shortest time limit first.
+    /// The jobs, shortest time limit first.
     pub fn jobs_by_length(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
         self.by_length.values()
     }

@@ -1,6 +1,5 @@
-//! A kind: classes of waiting jobs that ask for the same in the same queue. Where one of them has
-//! no room, none has, so a round that learns this need not look at the others. Never empty for
-//! long; the line drops it.
+//! A kind: classes of waiting jobs that ask for the same in the same queue. If one of them has no
+//! room, none has, so a round can skip the others. Empty kinds are removed.
 
 use crate::line::ClassId;
 use crate::order::rank::Rank;
@@ -11,7 +10,7 @@ use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A kind's number; never given twice in the life of a snapshot.
+/// A kind's number. A snapshot never reuses one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KindId(pub u32);
 
@@ -22,7 +21,7 @@ pub(crate) struct KindKey {
     request: Arc<Request>,
     reservation: Option<ReservationName>,
     service: bool,
-    /// Components of one job are a kind of their own.
+    /// The components of a set are kinds of their own.
     together: Option<JobKey>,
 }
 
@@ -67,17 +66,17 @@ impl Kind {
         self.shortest.is_empty()
     }
 
-    /// A class's first job has this rank.
+    /// Sets the rank of a class's first job.
     pub fn lead(&mut self, class: ClassId, rank: Rank) {
         self.heads.insert(rank, class);
     }
 
-    /// A class's first job no longer has this rank.
+    /// Removes the rank of a class's first job.
     pub fn unlead(&mut self, rank: Rank) {
         self.heads.remove(&rank);
     }
 
-    /// A class's shortest time limit was, and is.
+    /// Changes a class's shortest time limit.
     pub fn change_shortest(&mut self, class: ClassId, was: Option<Span>, is: Option<Span>) {
         if let Some(was) = was {
             self.shortest.remove(&(was, class));
@@ -92,7 +91,7 @@ impl Kind {
         self.heads.iter().map(|(rank, class)| (*rank, *class))
     }
 
-    /// Have all of them one priority of queue and QoS, and one nice?
+    /// Whether all of its jobs have the same priority of queue and QoS, and the same nice.
     pub fn has_one_tier(&self) -> bool {
         let tier = |rank: &Rank| (rank.queue, rank.qos, rank.nice);
         let first = self.heads.first_key_value().map(|(rank, _)| tier(rank));
@@ -109,7 +108,7 @@ impl Kind {
         self.shortest.range(..(limit, ClassId(0))).map(|(_, class)| *class)
     }
 
-    /// The shortest time limit of any of them.
+    /// The shortest time limit of its jobs.
     pub fn limit_min(&self) -> Span {
         self.shortest.first().map_or(crate::line::UNLIMITED, |(limit, _)| *limit)
     }

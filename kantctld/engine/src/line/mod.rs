@@ -1,6 +1,6 @@
-//! The waiting jobs, alike ones together: a round that cannot start the first of a class or kind
-//! need not look at the others. Ranks are worked out when a class gets another first job, not in
-//! each round. Never says what a rank is; `order` does.
+//! The waiting jobs, grouped by equivalence: a round that cannot start the first job of a class or
+//! kind can skip the others. Ranks are computed when a class gets another first job, not in each
+//! round.
 
 mod class;
 mod kind;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Where a waiting job is.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// Held, waiting for other jobs, or before its time.
+    /// Held, waiting for a dependency, or before its begin time.
     Parked,
     In(ClassId),
 }
@@ -34,14 +34,14 @@ pub(crate) struct Line {
     kinds: BTreeMap<KindId, Kind>,
     kind_by_key: BTreeMap<KindKey, KindId>,
     next_kind: u32,
-    /// Components that start together, parked ones too, by their first.
+    /// Components of sets, parked ones too, by their first component.
     together: BTreeMap<JobKey, BTreeSet<JobKey>>,
-    /// Classes whose first job may have changed since ranks were worked out.
+    /// Classes whose first job may have changed since ranks were computed.
     stale: BTreeSet<ClassId>,
 }
 
 impl Line {
-    /// Adds a job, or changes it.
+    /// Adds or changes a job.
     pub fn set(&mut self, job: Arc<WaitingJob>) {
         self.remove(job.key);
         if let Some(first) = job.together {
@@ -81,7 +81,7 @@ impl Line {
         id
     }
 
-    /// Changes a class, and what its kind knows of it.
+    /// Changes a class, and updates what its kind knows of it.
     fn change(&mut self, id: ClassId, change: impl FnOnce(&mut Class)) {
         let Some(class) = self.classes.get_mut(&id) else { return };
         let was = (!class.is_empty()).then(|| class.limit_min());
@@ -95,7 +95,7 @@ impl Line {
         }
     }
 
-    /// Drops a class without jobs.
+    /// Removes a class without jobs.
     fn drop_class(&mut self, id: ClassId) {
         let Some(class) = self.classes.remove(&id) else { return };
         self.by_key.remove(class.key());
@@ -111,7 +111,7 @@ impl Line {
         }
     }
 
-    /// Takes a job out.
+    /// Removes a job.
     pub fn remove(&mut self, key: JobKey) {
         let Some((job, place)) = self.jobs.remove(&key) else { return };
         if let Some(first) = job.together
@@ -137,7 +137,7 @@ impl Line {
         }
     }
 
-    /// Jobs whose time has come join the others.
+    /// Moves jobs whose time has come from the parked ones to their classes.
     pub fn settle(&mut self, now: Time) {
         while let Some((gate, key)) = self.gates.first().copied().filter(|(gate, _)| *gate <= now) {
             self.gates.remove(&(gate, key));
@@ -149,7 +149,7 @@ impl Line {
         }
     }
 
-    /// Works out the ranks of first jobs: of classes that changed, or of all.
+    /// Computes the ranks of first jobs: of classes that changed, or of all.
     pub fn rank(&mut self, all: bool, rank: impl Fn(&WaitingJob) -> Rank) {
         let stale: Vec<ClassId> = if all {
             self.classes.keys().copied().collect()
@@ -168,7 +168,7 @@ impl Line {
         }
     }
 
-    /// Has nobody's time come that is still parked, and has everybody a rank?
+    /// Whether no parked job's time has come, and all classes have ranks.
     pub fn is_settled(&self, now: Time) -> bool {
         self.stale.is_empty() && self.gates.first().is_none_or(|(gate, _)| *gate > now)
     }
@@ -178,7 +178,7 @@ impl Line {
         self.gates.first().map(|(gate, _)| *gate)
     }
 
-    /// The classes of jobs that may start, in no order that means anything.
+    /// The classes of jobs that may start, in arbitrary order.
     pub fn classes(&self) -> impl Iterator<Item = (ClassId, &Class)> {
         self.classes.iter().map(|(id, class)| (*id, class))
     }
@@ -189,7 +189,7 @@ impl Line {
         keys.filter_map(|key| self.get(*key))
     }
 
-    /// The kinds, in no order that means anything.
+    /// The kinds, in arbitrary order.
     pub fn kinds(&self) -> impl Iterator<Item = (KindId, &Kind)> {
         self.kinds.iter().map(|(id, kind)| (*id, kind))
     }
@@ -202,7 +202,7 @@ impl Line {
         self.classes.get(&id)
     }
 
-    /// The class of a job; `None`: it is parked or unknown.
+    /// The class of a job. `None`: it is parked or unknown.
     pub fn class_of(&self, key: JobKey) -> Option<ClassId> {
         match self.jobs.get(&key)? {
             (_, Place::In(id)) => Some(*id),

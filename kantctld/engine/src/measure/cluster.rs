@@ -1,6 +1,6 @@
-//! A cluster as the metrics see it now: sums over its nodes, from its groups' sums wherever all
-//! nodes of a group are idle or all in use. Never counts a node that is down; what is free on a
-//! drained node counts as neither free nor lost.
+//! The cluster as the metrics see it: sums over its nodes, taken from its groups' sums wherever all
+//! nodes of a group are idle or all are in use. Nodes that are down do not count. What is free on a
+//! drained node counts as neither free nor useless.
 
 use super::{fr, gar, gfr, is_broken, useless_to};
 use crate::floor::Floor;
@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A job that fills a node as most are built.
+/// The GPUs of a job that fills a typical node.
 const EIGHT: Gpus = Gpus(8);
 
 /// GPUs of one kind.
@@ -35,42 +35,42 @@ pub struct ClusterMeasure {
     /// The same by kind.
     pub kinds: BTreeMap<GpuKind, KindMeasure>,
     pub nodes: Nodes,
-    /// Those with some GPU in use.
+    /// Nodes with any GPU in use.
     pub nodes_used: Nodes,
-    /// Those with some GPU in use and some free.
+    /// Nodes with some GPUs in use and some free.
     pub nodes_broken: Nodes,
-    /// Those where jobs may start and nobody is.
+    /// Idle nodes where jobs may start.
     pub nodes_free: Nodes,
     /// Leaf groups with GPUs.
     pub leaf_groups: u32,
-    /// Those on whose nodes with GPUs jobs may start, on each of them, and nobody is.
+    /// Leaf groups whose nodes with GPUs are all idle and usable.
     pub leaf_groups_free: u32,
-    /// Free GPUs, on nodes where jobs may start.
+    /// Free GPUs on usable nodes.
     pub free: GpuMilli,
-    /// Those of them that jobs of 8 GPUs on one node cannot have.
+    /// Free GPUs that jobs of 8 GPUs on one node cannot use.
     pub useless_to_8: GpuMilli,
 }
 
 impl ClusterMeasure {
-    /// GPU allocation ratio, of all GPUs on nodes that are not down.
+    /// GPU allocation rate, of all GPUs on nodes that are not down.
     #[must_use]
     pub fn gar(&self) -> Option<f64> {
         gar(self.used, GpuMilli::WHOLE.times(self.gpus.0))
     }
 
-    /// GPU node fragmentation ratio, of all nodes with GPUs that are not down.
+    /// GPU fragmentation rate, of all nodes with GPUs that are not down.
     #[must_use]
     pub fn gfr(&self) -> Option<f64> {
         gfr(self.nodes_broken, self.nodes)
     }
 
-    /// The same, of those of them with any GPU in use.
+    /// The same, of those with any GPU in use.
     #[must_use]
     pub fn gfr_of_used(&self) -> Option<f64> {
         gfr(self.nodes_broken, self.nodes_used)
     }
 
-    /// `FR_8`, of the free GPUs where jobs may start.
+    /// `FR_8`, of the free GPUs on usable nodes.
     #[must_use]
     pub fn fr_8(&self) -> f64 {
         fr(self.useless_to_8, self.free)
@@ -109,8 +109,8 @@ impl ClusterMeasure {
         }
     }
 
-    /// Adds a group by its sums alone, if they say all: jobs may start on all of its nodes, which
-    /// have one kind of GPU and are all idle and alike, or wholly in use. Else says false.
+    /// Adds a group by its sums if they suffice: all of its nodes are usable, have one kind of GPU,
+    /// and are all idle and equal, or wholly in use. Returns whether they do.
     fn add_sums(&mut self, class: &Class, count: u32, sums: &Sums) -> bool {
         let [(kind, _)] = class.kinds() else { return false };
         if class.has_mig() {
@@ -145,7 +145,7 @@ struct Leaf {
     free: u32,
 }
 
-/// The cluster as it is. Takes time by groups that are partly used, not by nodes.
+/// Measures the cluster. The cost grows with the number of partly used groups, not of nodes.
 #[must_use]
 pub fn cluster(snapshot: &Snapshot) -> ClusterMeasure {
     let floor = laid_out(snapshot);
@@ -177,19 +177,19 @@ fn add_group(sum: &mut ClusterMeasure, floor: &Floor, group: &Group, sums: &Sums
     nodes.filter(|node| counts(node)).for_each(|node| sum.add_node(node));
 }
 
-/// Has it GPUs, and is it not down?
+/// Whether the node has GPUs and is not down.
 fn counts(node: &Node) -> bool {
     !node.free.milli.is_empty() && node.unusable != Some(Unusable::Down)
 }
 
-/// Nodes with GPUs where jobs may start.
+/// Usable nodes with GPUs.
 fn open_nodes(floor: &Floor) -> impl Iterator<Item = &Node> {
     let nodes = floor.nodes().map(|(_, node)| node);
     nodes.filter(|node| node.is_usable() && !node.free.milli.is_empty())
 }
 
-/// `FR_g` of the free GPUs where jobs may start, for jobs of so many GPUs on one node. Takes time
-/// by nodes.
+/// `FR_g` of the free GPUs on usable nodes, for jobs of `gpus` GPUs on one node. The cost grows
+/// with the number of nodes.
 #[must_use]
 pub fn fr_of(snapshot: &Snapshot, gpus: Gpus) -> f64 {
     let floor = laid_out(snapshot);
@@ -202,9 +202,9 @@ pub fn fr_of(snapshot: &Snapshot, gpus: Gpus) -> f64 {
     fr(useless, all)
 }
 
-/// FGD's ratio: of the free GPUs where jobs may start, the part that the typical job, drawn by its
-/// weight, cannot have there. `None`: nobody said what is typical. Takes time by nodes that differ,
-/// times the typical shapes.
+/// FGD's ratio: the fraction of the free GPUs on usable nodes that the typical job, drawn by its
+/// weight, cannot use. `None`: no typical jobs are known. The cost grows with the number of
+/// different nodes times the number of shapes.
 #[must_use]
 pub fn fgd(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
     if typical.is_empty() {

@@ -1,10 +1,10 @@
-//! JWTD: the distribution of jobs' waiting times. Never interpolated: each quantile is a wait that
-//! some job had.
+//! JWTD: the distribution of jobs' waiting times. Quantiles are not interpolated: each is the wait
+//! of some job.
 
 use super::nearest_rank;
 use common::time::Span;
 
-/// Waiting times of some jobs, in seconds; `None` where there are no jobs.
+/// Waiting times of some jobs, in seconds. `None` if there are no jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct JobWaits {
     pub jobs: usize,
@@ -18,13 +18,13 @@ pub struct JobWaits {
 }
 
 impl JobWaits {
-    /// Of these waits, in any order.
+    /// The distribution of these waits, in any order.
     #[must_use]
     pub fn of(mut waits: Vec<Span>) -> Self {
         waits.sort_unstable();
         let sum = waits.iter().fold(0, |sum: u64, wait| sum.saturating_add(wait.0));
         let rank = |percent| nearest_rank(&waits, percent).map(|wait| seconds(wait.0));
-        #[allow(clippy::cast_precision_loss)] // no cluster starts so many jobs
+        #[allow(clippy::cast_precision_loss)] // far below 2^53 jobs
         let mean = (!waits.is_empty()).then(|| seconds(sum) / waits.len() as f64);
         Self {
             jobs: waits.len(),

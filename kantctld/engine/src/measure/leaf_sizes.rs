@@ -1,5 +1,5 @@
-//! How many GPUs leaf groups have, to say how few of them a job could have done with. Never knows
-//! what is free: the ideal is that of an empty cluster.
+//! The GPUs of leaf groups, for the fewest groups that a job could have used. The ideal is that of
+//! an empty cluster.
 
 use common::unit::{GpuMilli, Gpus};
 
@@ -24,7 +24,7 @@ impl LeafSizes {
         Self { of_largest }
     }
 
-    /// The fewest groups that have as many GPUs together; `None`: all have too few.
+    /// The fewest groups that have as many GPUs together. `None`: all of them have too few.
     #[must_use]
     pub fn fewest(&self, gpus: GpuMilli) -> Option<u32> {
         let wanted = u64::from(gpus.0.div_ceil(1000));

@@ -1,6 +1,5 @@
-//! A mean of values that come one by one. Never keeps the values.
+//! A running mean, which keeps no values.
 
-/// A running mean; of nothing there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Mean {
     sum: f64,
@@ -13,13 +12,13 @@ impl Mean {
         self.count += 1;
     }
 
-    /// How many values there were.
+    /// The number of values.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// Their mean; `None` of no value.
+    /// Their mean. `None` without values.
     #[must_use]
     pub fn value(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))

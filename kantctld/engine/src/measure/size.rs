@@ -1,14 +1,13 @@
-//! Sizes of jobs, by all their GPUs, that waits are told apart by. Never finer than thousandths of
-//! a GPU.
+//! Size classes of jobs, by the total of their GPUs, for reports of waiting times.
 
 use common::unit::GpuMilli;
 
 /// Jobs of about one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// As tables and JSON call it.
+    /// The name in tables and JSON.
     pub name: &'static str,
-    /// From so much of all GPUs together, up to the next size.
+    /// The smallest total of GPUs. The class ends at the next one.
     from: GpuMilli,
 }
 
@@ -16,7 +15,8 @@ const fn size(name: &'static str, from: u32) -> Size {
     Size { name, from: GpuMilli(from) }
 }
 
-/// As Kant (arXiv 2510.01256) reports waits, and beside them jobs without and with a part of a GPU.
+/// The classes in which Kant (arXiv 2510.01256) reports waits, and those for jobs without GPUs and
+/// with a share of one.
 pub const KANT_SIZES: [Size; 9] = [
     size("0", 0),
     size("<1", 1),
@@ -29,7 +29,7 @@ pub const KANT_SIZES: [Size; 9] = [
     size(">=1024", 1_023_001),
 ];
 
-/// As `kantctld simulate` reports them.
+/// The classes that `kantctld simulate` reports.
 pub const SIMULATE_SIZES: [Size; 7] = [
     size("cpu", 0),
     size("frac", 1),
@@ -40,7 +40,7 @@ pub const SIMULATE_SIZES: [Size; 7] = [
     size(">32", 32_001),
 ];
 
-/// The place among these sizes of a job with so much of all GPUs together.
+/// The index of the class of a job with this total of GPUs.
 #[must_use]
 pub fn size_of(sizes: &[Size], gpus: GpuMilli) -> usize {
     sizes.partition_point(|size| size.from <= gpus).saturating_sub(1)

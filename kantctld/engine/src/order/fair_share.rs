@@ -1,20 +1,22 @@
-//! Who has used less than its share goes first: 2^(-used/share), where use fades with time.
+//! Fair share of accounts and users: less past use gives a higher factor, 2^(-use/share), where use
+//! decays with time.
 //!
-//! Source: Slurm, "Classic Fairshare Algorithm": the formula, and the effective usage that lets
-//! users of one account share its fate; PriorityDecayHalfLife.
-//! Reads: GPU use by account, user and hour; shares of accounts. Never: what runs now, which is in
-//! the use of this hour. Knobs: `shares` of accounts; `half_life_hours`.
+//! Source: Slurm, "Classic Fairshare Algorithm": the formula, and the effective usage, which makes
+//! the users of one account share their account's use; PriorityDecayHalfLife.
+//! Reads: GPU use by account, user and hour; shares of accounts. Running jobs are included in the
+//! use of the current hour.
+//! Knobs: `shares` of accounts; `half_life_hours`.
 //!
-//! With U and S the parts of an account in all use and in all shares, and u the part of one of n
-//! users of it in all use, the factor is 2^(-((n - 1) u + U) / S): that of the account for who has
-//! used nothing, less for who has used more than the others. Use without a listed account is
-//! that of one more account with one share. Where no accounts are listed all users have equal
-//! shares, and the factor is 2^(-n u).
+//! Let U and S be an account's fraction of all use and of all shares, and u the fraction of all use
+//! by one of its n users. The user's factor is 2^(-((n - 1) u + U) / S): the account's factor for a
+//! user without use, and less for a user with more use than the others. Use without a listed
+//! account counts as that of one more account with one share. Where no accounts are listed, all
+//! users have equal shares, and the factor is 2^(-n u).
 //!
 //! Example, two nodes; accounts `vision` and `speech` have one share each. `vision` used 30
-//! GPU-hours two hours ago, at a half-life of two hours worth 15 now, `speech` 5 just now. Job 1
-//! of `vision` has 2^-(0.75 / 0.5), 0.354; job 2 of `speech` 2^-(0.25 / 0.5), 0.707; job 3, of a
-//! user who is new in `speech`, as much.
+//! GPU-hours two hours ago, which count 15 now at a half-life of two hours; `speech` used 5 just
+//! now. Job 1 of `vision` has 2^-(0.75 / 0.5), 0.354; job 2 of `speech` has 2^-(0.25 / 0.5), 0.707;
+//! job 3, of a new user in `speech`, has the same.
 
 use common::account::Account;
 use common::id::{AccountName, Uid};
@@ -27,16 +29,16 @@ const HOUR_MS: u64 = 3_600_000;
 /// GPU time used in one hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
-    /// The hour, counted from 1970-01-01T00:00Z.
+    /// Hours since 1970-01-01T00:00Z.
     pub hour: u64,
     /// GPU-milliseconds: one GPU for one hour is 3,600,000.
     pub gpu_ms: u64,
 }
 
-/// What one user used, charged to one account.
+/// The use of one user, charged to one account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsedBy {
-    /// The account, where one was named.
+    /// The account, if one was named.
     #[serde(default)]
     pub account: Option<AccountName>,
     pub user: Uid,
@@ -51,28 +53,29 @@ pub struct Usage {
     pub entries: Vec<UsedBy>,
 }
 
-/// The fair share of everybody, at one time.
+/// The fair share of all accounts and users at one time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FairShare {
-    /// Empty: none is listed, and users share among each other.
+    /// Empty: no account is listed, and users share among each other.
     listed: BTreeSet<AccountName>,
-    /// By listed account; `None`: everything else.
+    /// By listed account. `None`: all other use.
     accounts: BTreeMap<Option<AccountName>, Part>,
 }
 
-/// What an account used.
+/// The use of one account.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Part {
-    /// Its part in all shares, 0 to 1.
+    /// Its fraction of all shares, 0 to 1.
     share: f64,
-    /// Its part in all use, 0 to 1.
+    /// Its fraction of all use, 0 to 1.
     used: f64,
-    /// Those of its users who used something, likewise.
+    /// The fraction of all use by each of its users that has any.
     users: BTreeMap<Uid, f64>,
 }
 
 impl FairShare {
-    /// From what was used, faded until now. A half-life of 0: nothing ever fades.
+    /// Computes the factors from past use, decayed until now. With a half-life of 0, use does not
+    /// decay.
     #[must_use]
     pub fn new(usage: &Usage, accounts: &[Account], half_life_hours: u32, now: Time) -> Self {
         let listed: BTreeSet<AccountName> = accounts.iter().map(|a| a.name.clone()).collect();
@@ -102,7 +105,7 @@ impl FairShare {
         Self { listed, accounts: parts }
     }
 
-    /// The factor of a user's job, 0 to 1; 1 for who has used nothing of an account that has not.
+    /// The factor of a user's job, 0 to 1. It is 1 if neither the user nor the account has any use.
     #[must_use]
     pub fn factor(&self, account: Option<&AccountName>, user: Uid) -> f64 {
         let account = account.filter(|account| self.listed.contains(*account)).cloned();
@@ -121,7 +124,7 @@ impl FairShare {
     }
 }
 
-/// GPU-milliseconds, older ones counted less.
+/// GPU-milliseconds, with older ones decayed.
 fn faded(hours: &[Bucket], half_life_hours: u32, hour_now: u64) -> f64 {
     let weight = |hour: u64| match half_life_hours {
         0 => 1.0,

@@ -1,15 +1,17 @@
-//! Higher queues first, then higher QoS, then lower nice, then who has waited longest.
+//! First in, first out: higher queue priority first, then higher QoS, then lower nice, then the
+//! longest wait.
 //!
 //! Source: Slurm, "Multifactor Priority Plugin": the factors Partition, QOS, Nice and Age, ranked
 //! instead of weighed against each other; Kueue, "ClusterQueue", Queueing strategy: priority, then
 //! creation time.
-//! Reads: the priorities of queue and QoS; the job's nice and since when it waits. Never: what it
-//! asks for, nor what anybody has used. Knobs: `priority` of queues and QoS; `--nice`.
+//! Reads: the priorities of queue and QoS; the job's nice and since when it waits. Not what the job
+//! asks for, nor past use.
+//! Knobs: `priority` of queues and QoS; `--nice`.
 //!
-//! Equals go by job id, the tasks of an array by index.
+//! Equal jobs are ordered by job id, the tasks of an array by index.
 //!
-//! Example, two nodes that nobody uses. Job 1 was submitted first, job 2 second with QoS `urgent`
-//! of priority 5, job 3 last to a queue of priority 10. The order is 3, 2, 1.
+//! Example, two idle nodes. Job 1 was submitted first, job 2 second with QoS `urgent` of priority
+//! 5, job 3 last to a queue of priority 10. The order is 3, 2, 1.
 
 use super::{Facts, Rank};
 use std::cmp::Reverse;

@@ -1,8 +1,9 @@
-//! The order in which jobs behind a reservation are tried: the shortest first, among equals.
+//! The order in which jobs behind a reservation are tried: among jobs of equal priority, the
+//! shortest first.
 //!
 //! Source: D. Tsafrir et al., "Backfilling Using System-Generated Predictions", IEEE TPDS 18(6),
 //! 2007: shortest job backfilled first (SJBF).
-//! Reads: priority of queue and QoS, nice, time limits. Never: how long jobs really run.
+//! Reads: priority of queue and QoS, nice, time limits. Not how long jobs really run.
 //! Knobs: `backfill_candidates` of a queue.
 //!
 //! Example, two nodes, one kept for a job in 60 minutes. Job 1 may run for 50 minutes, job 2 for
@@ -15,8 +16,8 @@ use common::id::JobKey;
 use common::time::{Span, Time};
 use std::cmp::Reverse;
 
-/// A job's place where the shortest go first: priority of queue and QoS and nice still rank before
-/// that.
+/// A job's place where the shortest go first. The priorities of queue and QoS, and nice, come
+/// before the length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Length {
     tier: (Reverse<i32>, Reverse<i32>, i32),
@@ -33,7 +34,7 @@ impl Length {
     }
 }
 
-/// How long a job may run; without a limit, the longest.
+/// A job's time limit; the maximum if it has none.
 pub(crate) fn length(job: &WaitingJob) -> Span {
     job.time_limit.unwrap_or(UNLIMITED)
 }

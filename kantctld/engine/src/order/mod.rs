@@ -1,4 +1,4 @@
-//! Step 1: in which order waiting jobs are considered. Never asks whether they may or can start.
+//! Step 1: in which order waiting jobs are considered.
 
 pub mod fair_share;
 pub mod fifo;
@@ -20,10 +20,9 @@ use multifactor::Multifactor;
 /// What the order reads of a waiting job.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// Which job or array task.
     pub key: JobKey,
     pub queue: &'a Queue,
-    /// Its QoS, where it has one that is configured.
+    /// Its QoS, if it is configured.
     pub qos: Option<&'a Qos>,
     pub account: Option<&'a AccountName>,
     pub owner: Uid,
@@ -36,7 +35,7 @@ pub struct Facts<'a> {
     pub cpus: Cpus,
 }
 
-/// A job's place, by its queue's order.
+/// A job's rank, by its queue's order.
 #[must_use]
 pub fn rank_of(multifactor: &Multifactor<'_>, job: &Facts<'_>, now: Time) -> Rank {
     match job.queue.order {

@@ -3,18 +3,18 @@
 //! Source: Slurm, "Multifactor Priority Plugin": Job_priority is the sum of weight x factor, less
 //! nice; man sprio shows the parts.
 //! Reads: since when the job waits, what it asks for, priorities of queue and QoS, usage of its
-//! account and user. Never: what is free, nor where it could go.
+//! account and user. Not what is free.
 //! Knobs: the weights ([`Factors`]); `priority` of queues and QoS; `--nice`; `shares` of accounts.
 //!
-//! Factors lie between 0 and 1 and are computed in f64; each weight x factor is rounded to a whole
-//! number, half away from zero, and only whole numbers are added and compared. Powers of two may
-//! differ in the last bit from one C library to another; points then differ only where a product
-//! falls on a half.
+//! Factors lie between 0 and 1 and are computed in f64. Each weight x factor is rounded to an
+//! integer, half away from zero, and only integers are added and compared. Powers of two may differ
+//! in the last bit between C libraries; points then differ only where a product is exactly half.
 //!
-//! - age: time waited, against `age_max_seconds`, at most 1.
-//! - size: GPUs asked for, against those of the cluster; where that has none, CPUs. `favor_small`
-//!   turns it round.
-//! - queue, QoS: the priority against the highest of any; 0 below zero, and without a QoS.
+//! - age: time waited, relative to `age_max_seconds`, at most 1.
+//! - size: GPUs asked for, relative to those of the cluster; CPUs if the cluster has no GPUs.
+//!   `favor_small` inverts it.
+//! - queue, QoS: the priority relative to the highest of any; 0 if it is below zero, or without a
+//!   QoS.
 //! - fair share: [`super::fair_share`].
 //!
 //! Example, two nodes of 8 GPUs; weights age 1000 over 100 hours, size 100, QoS 500. Job 1 waits
@@ -29,7 +29,7 @@ use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
-/// What one factor adds to a priority.
+/// One factor's part of a priority.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Factor {
     /// 0 to 1.
@@ -39,7 +39,7 @@ pub struct Factor {
     pub points: i64,
 }
 
-/// Where a job's priority comes from.
+/// The factors of a job's priority.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct FactorSheet {
     /// For the time waited.
@@ -48,7 +48,7 @@ pub struct FactorSheet {
     pub size: Factor,
     pub queue: Factor,
     pub qos: Factor,
-    /// For having used less than its share.
+    /// For past use below the fair share.
     pub fair_share: Factor,
     pub nice: i32,
     /// The priority: the points of all factors, less nice. Higher goes first.
@@ -56,7 +56,7 @@ pub struct FactorSheet {
 }
 
 impl FactorSheet {
-    /// The factors with their names, as settings and `kantctl priority` call them.
+    /// The factors with their names in the configuration and in `kantctl priority`.
     #[must_use]
     pub const fn named(&self) -> [(&'static str, Factor); 5] {
         [
@@ -81,7 +81,7 @@ pub struct Multifactor<'a> {
 }
 
 impl<'a> Multifactor<'a> {
-    /// For this policy, on a cluster that has so much.
+    /// For this policy, on a cluster of this capacity.
     #[must_use]
     pub fn new(policy: &Policy, fair: &'a FairShare, capacity: &Amounts) -> Self {
         let gpus: u64 = capacity.gpus.values().map(|gpus| u64::from(gpus.0)).sum();
@@ -95,7 +95,7 @@ impl<'a> Multifactor<'a> {
         }
     }
 
-    /// Where the job's priority comes from, now.
+    /// The factors of the job's priority at this time.
     #[must_use]
     pub fn sheet(&self, job: &Facts<'_>, now: Time) -> FactorSheet {
         let weights = &self.factors;
@@ -114,7 +114,8 @@ impl<'a> Multifactor<'a> {
         FactorSheet { points: points - i64::from(job.nice), ..sheet }
     }
 
-    /// The job's place, now; [`super::rank`] says how it stands beside jobs of FIFO queues.
+    /// The job's rank at this time. [`super::rank`] explains how it compares with jobs of FIFO
+    /// queues.
     #[must_use]
     pub fn rank(&self, job: &Facts<'_>, now: Time) -> Rank {
         let sheet = self.sheet(job, now);
@@ -153,7 +154,7 @@ fn part(priority: i32, highest: i32) -> f64 {
     share(priority.max(0).unsigned_abs().into(), highest.max(1).unsigned_abs().into())
 }
 
-/// At most 1, which it is also of nothing.
+/// The fraction, at most 1. It is 1 if `of` is 0.
 fn share(amount: u64, of: u64) -> f64 {
     if amount >= of { 1.0 } else { amount as f64 / of as f64 }
 }

@@ -1,29 +1,30 @@
-//! A job's place in the order, and how queues of different orders stand beside each other.
+//! A job's rank, and how queues of different orders compare with each other.
 //!
-//! Source: ours. Slurm ranks partitions by PriorityTier before it weighs anything (man slurm.conf);
-//! how ranked and weighed jobs of equal tiers mix it does not have to say, for it has one order.
-//! Reads: what it is made of. Never: the queue's name, so equals are not parted by it.
+//! Source: ours. Slurm ranks partitions by PriorityTier before any weights (man slurm.conf). It has
+//! only one order, so it does not define how ranked and weighted jobs of equal tiers mix.
+//! Reads: the facts of the job. Not the queue's name, so that equal jobs of different queues stay
+//! equal.
 //! Knobs: `priority` and `order` of a queue.
 //!
-//! The priority of the queue goes first, whatever its order. Among queues of equal priority, jobs
-//! of FIFO queues go by QoS priority, then nice, then the moment since which they wait. A job of a
-//! multifactor queue stands there as one with QoS priority 0 and nice 0 that has waited as long as
-//! age alone would take to win all its points (but those for the queue, which are every
-//! neighbour's; a point is worth a second where age counts nothing). So among themselves
-//! multifactor jobs go by points, and nobody starves behind the others' queue.
+//! The priority of the queue comes first, whatever its order. Among queues of equal priority, jobs
+//! of FIFO queues are ordered by QoS priority, then nice, then the time since which they wait. A
+//! job of a multifactor queue ranks there as a job with QoS priority 0 and nice 0 that has waited
+//! as long as age alone would take to earn all its points, without the points for the queue, which
+//! all its neighbours have. If age has no weight, a point counts as a second. So multifactor jobs
+//! are ordered by points among themselves, and none starves behind the jobs of another queue.
 //!
 //! Example, two nodes, two queues of priority 0, at hour 200. Job 1 waits in the FIFO queue since
 //! hour 190. Job 2 waits in the multifactor queue since hour 199; a point of age is worth an hour,
-//! its QoS wins it 20 points: it stands where one that waits since hour 179 would, before job 1.
-//! Job 3 waits there since hour 195 and has nothing but age: 5 points, so behind job 1.
+//! and its QoS adds 20 points: it ranks as a job that waits since hour 179, before job 1. Job 3
+//! waits there since hour 195 and has only age: 5 points, so it ranks after job 1.
 
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::time::Time;
 use std::cmp::Reverse;
 
-/// A job's place; the smaller goes first. Of jobs that differ only in `since` and key, who has
-/// waited longer is never behind.
+/// A job's rank; smaller goes first. Of jobs that differ only in `since` and key, the one that has
+/// waited longer never ranks behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     pub queue: Reverse<i32>,
@@ -31,7 +32,8 @@ pub struct Rank {
     pub qos: Reverse<i32>,
     /// The job's nice; 0 in a multifactor queue.
     pub nice: i32,
-    /// Since when it waits, or would wait for its points: milliseconds since 1970, or before.
+    /// Since when it waits, or would have to wait for its points: milliseconds since 1970, may be
+    /// negative.
     pub turn_ms: i128,
     /// Its points; 0 in a FIFO queue.
     pub points: Reverse<i64>,
@@ -41,7 +43,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// The place of a job whose queue is no longer configured: behind all others.
+    /// The rank of a job whose queue is no longer configured: behind all others.
     pub(crate) fn last(job: &WaitingJob) -> Self {
         Self {
             queue: Reverse(i32::MIN),

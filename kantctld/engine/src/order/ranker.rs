@@ -1,7 +1,7 @@
-//! The rank of any waiting job, for one policy, usage and time. Never compares jobs.
+//! Ranks of waiting jobs, for one policy, usage and time.
 //!
-//! Source: man slurm.conf, PriorityCalcPeriod: priorities are worked out now and then, not whenever
-//! somebody looks.
+//! Source: man slurm.conf, PriorityCalcPeriod: priorities are computed periodically, not on each
+//! query.
 
 use super::fair_share::{FairShare, Usage};
 use super::multifactor::Multifactor;
@@ -16,7 +16,7 @@ use common::time::Time;
 use common::unit::Nodes;
 use std::collections::BTreeMap;
 
-/// What ranks are made from.
+/// What ranks are computed from.
 pub(crate) struct Ranker<'a> {
     policy: &'a Policy,
     capacity: &'a Amounts,
@@ -33,7 +33,7 @@ impl<'a> Ranker<'a> {
         capacity: &'a Amounts,
         now: Time,
     ) -> Self {
-        // Nobody asks for fair shares where nothing is weighed.
+        // Fair shares matter only in multifactor queues.
         let weighs = policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
         let (nobody, half_life) = (Usage::default(), policy.factors.half_life_hours);
         let usage = if weighs { usage } else { &nobody };
@@ -55,8 +55,8 @@ impl<'a> Ranker<'a> {
     }
 }
 
-/// What the order reads of a job. For jobs of no fixed number of nodes GPUs and CPUs are what they
-/// ask for on one.
+/// What the order reads of a job. For a job without a fixed number of nodes, GPUs and CPUs are
+/// those it asks for on one node.
 pub(crate) fn facts<'f>(queue: &'f Queue, job: &'f WaitingJob, qos: Option<&'f Qos>) -> Facts<'f> {
     let demand = crate::fit::demand::Demand::new(&job.request, queue);
     let nodes = job.request.nodes.unwrap_or(Nodes(1));

@@ -1,4 +1,4 @@
-//! Rounds on small clusters, each before the judge.
+//! Rounds on small clusters, each checked by the judge.
 
 use super::*;
 use crate::check::check;
@@ -29,7 +29,7 @@ fn in_minutes(minutes: u64) -> Time {
     NOW + Span::from_minutes(minutes)
 }
 
-/// A round that the judge is content with, and what it went by.
+/// A round that the judge accepts, and its input.
 struct Seen {
     snapshot: Snapshot,
     round: Round,

@@ -1,12 +1,13 @@
-//! The node with the least of GPUs left free goes first, so that the others stay as whole as may
-//! be.
+//! Binpack: the node with the fewest free GPUs goes first, so that the other nodes stay as free as
+//! possible.
 //!
 //! Source: D. Johnson, "Near-optimal bin packing algorithms" (1973), best fit; man slurm.conf,
 //! pack_serial_at_end for the aim.
-//! Reads: thousandths of GPUs free on the node. Never: leafs, CPUs, whether it fits. Knobs: none.
+//! Reads: thousandths of GPUs free on the node. Not leafs or CPUs.
+//! Knobs: none.
 //!
 //! Example. Node a has 8 free GPUs of 8, node b has 3 of 8. Job 1 asks for 2: b. Job 2 asks for 1:
-//! b. Job 3 asks for 8: a, still whole.
+//! b. Job 3 asks for 8: a, which is still free.
 
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;

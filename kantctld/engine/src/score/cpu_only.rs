@@ -1,7 +1,8 @@
-//! Jobs without GPUs keep away from free GPUs, and are packed.
+//! Placement of jobs without GPUs: away from free GPUs, and packed.
 //!
 //! Source: ours; man slurm.conf, MaxCPUsPerNode and nodes' Weight serve the same aim in Slurm.
-//! Reads: free GPUs, CPUs and memory of the node. Never: leafs. Knobs: none.
+//! Reads: free GPUs, CPUs and memory of the node. Not leafs.
+//! Knobs: none.
 //!
 //! In this order: nodes without free GPUs; nodes in use; nodes without any GPU; the fewest CPUs
 //! left; the least memory left.

@@ -1,16 +1,17 @@
-//! E-Binpack: small jobs go where they break nothing, neither a whole node nor a whole leaf group.
+//! E-Binpack: small jobs go to nodes and leaf groups that are already in use, so that others stay
+//! whole.
 //!
 //! Source: Kant (arXiv 2510.01256) page 9; the paper gives no formula, the order of the rules is a
 //! reconstruction. For jobs of many nodes see `fit::gang`.
-//! Reads: free GPUs of the node, and of all nodes under its leaf. Never: whether it fits.
+//! Reads: free GPUs of the node, and of all nodes under its leaf.
 //! Knobs: none.
 //!
-//! In this order: a node in use rather than one that nobody uses; under a leaf in use rather than
-//! one that nobody uses; the fewest GPUs left on the node; the fewest left under the leaf; the
-//! fewest CPUs left on the node.
+//! In this order: a node in use before an idle one; under a leaf in use before under an idle one;
+//! the fewest GPUs left on the node; the fewest left under the leaf; the fewest CPUs left on the
+//! node.
 //!
 //! Example. Leaf l has nodes a and b, leaf m has node c, 8 GPUs each; b has 3 free, the others 8.
-//! Job 1 asks for 2: b. Job 2 asks for 4: a, whose leaf is broken already. Job 3 asks for 8: c.
+//! Job 1 asks for 2: b. Job 2 asks for 4: a, whose leaf is already in use. Job 3 asks for 8: c.
 
 use crate::floor::NodeIndex;
 use crate::floor::group::GroupIndex;

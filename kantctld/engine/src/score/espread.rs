@@ -1,13 +1,13 @@
-//! E-Spread: replicas of services stand as far from each other as may be, inside the zone that is
-//! theirs, so that one leaf or node that fails takes few of them along.
+//! E-Spread: replicas of services are placed as far from each other as possible within their zone,
+//! so that the failure of one leaf or node affects few of them.
 //!
 //! Source: Kant (arXiv 2510.01256) page 9. Which jobs go into the zone, and what happens when it is
-//! full, is `shape::Shape::sides`.
-//! Reads: GPUs in use under the leaf and on the node. Never: nodes outside the zone. Knobs: `zone`
-//! and `zone_overflow` of a queue.
+//! full, is in `shape::Shape::sides`.
+//! Reads: GPUs in use under the leaf and on the node, within the zone only.
+//! Knobs: `zone` and `zone_overflow` of a queue.
 //!
 //! Example. Zone z has nodes a and b under leafs l and m; node c is outside. Services 1 and 2 ask
-//! for a GPU each: a, then b under the other leaf. Job 3, no service, asks for one: c.
+//! for a GPU each: a, then b under the other leaf. Job 3, which is no service, asks for one: c.
 
 use crate::floor::NodeIndex;
 use crate::score::{Key, Scorer};
@@ -16,7 +16,7 @@ pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex) -> Key {
     let free = scorer.hall.trial.free(at);
     let all = 1000 * u32::try_from(free.milli.len()).unwrap_or(0);
     let leaf = scorer.leafs().of_group(scorer.hall, scorer.hall.floor().node(at).group);
-    // The share in use, in millionths: leafs and nodes may differ in size.
+    // The fraction in use, in millionths, since leafs and nodes differ in size.
     let share = |used: u32, all: u32| u64::from(used) * 1_000_000 / u64::from(all.max(1));
     [
         leaf.map_or(0, |leaf| share(leaf.milli_used, leaf.milli)),

@@ -1,17 +1,18 @@
-//! Fragmentation gradient descent: the node where the typical job loses the least room.
+//! Fragmentation gradient descent (FGD): the node whose fragmentation, as typical jobs see it,
+//! improves most or worsens least.
 //!
 //! Source: Q. Weng et al., "Beware of Fragmentation" (USENIX ATC'23), sections 3 and 4.
-//! Reads: free CPUs, memory and GPUs of the node; the typical jobs ([`Typical`]). Never: leafs.
+//! Reads: free CPUs, memory and GPUs of the node; the typical jobs ([`Typical`]). Not leafs.
 //! Knobs: none.
 //!
-//! A node's fragmentation is what a typical job, drawn by its weight, cannot use of its free GPUs:
-//! all of them if it does not fit there or needs none, else those with too little free for one of
-//! its GPUs. The node (and for a share of a GPU, the GPU) wins where that shrinks most; the drop is
-//! squeezed to 0 to 100 as in the paper, so that small differences tie.
+//! A node's fragmentation is the part of its free GPUs that a typical job, drawn by its weight,
+//! cannot use: all of them if the job does not fit there or needs no GPU, otherwise those GPUs with
+//! too little free for it. The node (and, for a share of a GPU, the GPU) with the largest drop
+//! wins. As in the paper, the drop is mapped to 0 to 100, so that small differences tie.
 //!
 //! Example. The typical job asks for 0.5 GPU. Node a has one GPU with 0.6 free, node b one GPU that
-//! is all free. Job 1 asks for 0.6: a, since on b it would leave 0.4 that nobody wants. Job 2 asks
-//! for 0.5: b. Job 3 asks for 0.5: b.
+//! is all free. Job 1 asks for 0.6: a, since on b it would leave 0.4, which no typical job can use.
+//! Job 2 asks for 0.5: b. Job 3 asks for 0.5: b.
 
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
@@ -26,16 +27,16 @@ use common::unit::{Bytes, Cpus, GpuMilli};
 pub(crate) fn key(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Key {
     let (_, drop) = best(hall, at, takes);
     let squeezed = (100.0 / (1.0 + (-drop / 1000.0).exp())).floor();
-    // From 0 to 100; the largest drop is the smallest key.
+    // From 0 to 100; the largest drop gives the smallest key.
     [100 - squeezed as u64, 0, 0, 0, 0]
 }
 
-/// The GPUs (by position) to take a share of each of, where the request is for shares.
+/// The GPUs (by position) of which to take a share each, for a request for shares.
 pub(crate) fn best_gpus(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Vec<usize> {
     best(hall, at, takes).0
 }
 
-/// Thousandths of GPUs of a node as it is now that the typical job cannot use.
+/// Thousandths of the node's free GPUs that the typical job cannot use at present.
 pub(crate) fn fragmentation(node: &Node, typical: &[Typical]) -> f64 {
     let yardstick = Yardstick::of(&node.class, typical);
     let jobs: i64 = typical.iter().map(|one| i64::from(one.jobs)).sum();
@@ -44,8 +45,8 @@ pub(crate) fn fragmentation(node: &Node, typical: &[Typical]) -> f64 {
     slots.fragmentation() as f64 / jobs.max(1) as f64
 }
 
-/// The best way to take this much of the node, one share after the other, and by how much
-/// fragmentation drops.
+/// The best way to take this much of the node, one share after the other, and the resulting drop in
+/// fragmentation.
 fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f64) {
     let class = &hall.floor().node(at).class;
     let free: &Free = hall.trial.free(at);
@@ -76,7 +77,7 @@ fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f64) {
         for position in 0..slots.milli.len() {
             let milli = slots.milli[position];
             let is_open = |at: usize| others >> at & 1 == 1;
-            // One as full as one before it comes to the same.
+            // A GPU that is as full as an earlier one gives the same result.
             let is_known = || (0..position).any(|at| is_open(at) && slots.milli[at] == milli);
             if !is_open(position) || milli < share || (is_of_one_kind && is_known()) {
                 continue;
@@ -99,24 +100,24 @@ fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f64) {
 struct Slots<'y> {
     yardstick: &'y Yardstick,
     milli: Vec<u16>,
-    /// Thousandths of GPUs that are free.
+    /// Free thousandths of GPUs.
     all: i64,
     rooms: Vec<Room>,
 }
 
-/// What there is for shapes that ask for the same GPUs.
+/// What the node has for shapes that ask for the same GPUs.
 #[derive(Clone, Copy)]
 struct Room {
     /// Jobs with enough CPUs and memory.
     fitting: i64,
     /// GPUs with enough free.
     gpus: u32,
-    /// Thousandths of the others.
+    /// Free thousandths of the other GPUs.
     scraps: i64,
 }
 
 impl Room {
-    /// A GPU with so much free counts, or counts no more.
+    /// Adds (`sign` 1) or removes (`sign` -1) a GPU with this much free.
     fn count(&mut self, ask: &Ask, position: usize, milli: u16, sign: i8) {
         if ask.accepted >> position & 1 == 1 && milli >= ask.milli {
             self.gpus = self.gpus.saturating_add_signed(sign.into());
@@ -125,7 +126,7 @@ impl Room {
         }
     }
 
-    /// What the jobs cannot use, each counted, of so much.
+    /// The sum, over the jobs, of what each cannot use of `all`.
     fn unusable(&self, ask: &Ask, all: i64) -> i64 {
         if self.gpus < ask.gpus {
             return ask.jobs * all;
@@ -148,7 +149,7 @@ impl<'y> Slots<'y> {
         Self { yardstick, milli, all, rooms }
     }
 
-    /// So much less is free of a GPU.
+    /// Takes this share of a GPU.
     fn take(&mut self, position: usize, share: u16) {
         let milli = self.milli[position];
         for (ask, room) in self.yardstick.asks.iter().zip(&mut self.rooms) {
@@ -159,14 +160,14 @@ impl<'y> Slots<'y> {
         self.all -= i64::from(share);
     }
 
-    /// Thousandths of GPUs that typical jobs cannot use, each job counted.
+    /// The sum, over the typical jobs, of the thousandths of GPUs that each cannot use.
     fn fragmentation(&self) -> i64 {
         let asks = self.yardstick.asks.iter().zip(&self.rooms);
         self.yardstick.useless * self.all
             + asks.map(|(ask, room)| room.unusable(ask, self.all)).sum::<i64>()
     }
 
-    /// The same if so much less were free of a GPU.
+    /// The same with this share of a GPU taken.
     fn fragmentation_without(&self, position: usize, share: u16) -> i64 {
         let (milli, all) = (self.milli[position], self.all - i64::from(share));
         let unusable = |(ask, room): (&Ask, &Room)| {

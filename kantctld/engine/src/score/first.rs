@@ -1,7 +1,8 @@
-//! The first nodes in the order of their names that hold the job: the baseline of all comparisons.
+//! First fit: the first nodes by name that hold the job. The baseline of all comparisons.
 //!
 //! Source: man slurm.conf, SelectTypeParameters CR_LLN unset: nodes in their order.
-//! Reads: nothing but positions. Never: what is free. Knobs: none.
+//! Reads: positions only.
+//! Knobs: none.
 //!
 //! Example. Nodes a and b, 8 free GPUs each. Job 1 asks for 2 GPUs: a. Job 2 asks for 8: b. Job 3
 //! asks for 1: a.

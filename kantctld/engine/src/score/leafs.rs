@@ -1,4 +1,4 @@
-//! What is free under each leaf, summed over its groups. Never looks at a node.
+//! What is free under each leaf, summed over its groups.
 //!
 //! Source: Kant (arXiv 2510.01256) page 9, LeafGroup.
 
@@ -26,7 +26,7 @@ impl Leaf {
     }
 }
 
-/// All leafs, by their position; nodes whose leaf is not known are in none.
+/// All leafs, by position. Nodes whose leaf is not known are in none.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Leafs(Vec<Leaf>);
 
@@ -47,7 +47,6 @@ impl Leafs {
         Self(leafs)
     }
 
-    /// The leaf of a group.
     pub fn of_group(&self, hall: &Hall<'_>, group: GroupIndex) -> Option<&Leaf> {
         let leaf = hall.floor().groups()[group.0 as usize].leaf?;
         self.0.get(leaf.0 as usize)

@@ -1,6 +1,6 @@
-//! Step 4: which of the nodes that fit is best. One policy a file; each gives a node a key, smaller
-//! is better, and a group of nodes a lower bound of the keys of its nodes, so that groups that
-//! cannot win are not looked at. Never says whether something fits.
+//! Step 4: which of the nodes that fit is best. One policy per file. Each gives a node a key,
+//! smaller is better, and gives a group of nodes a lower bound of its nodes' keys, so that groups
+//! that cannot win are skipped.
 
 pub(crate) mod binpack;
 pub(crate) mod cpu_only;
@@ -22,13 +22,13 @@ use common::unit::{GpuMilli, Gpus};
 use leafs::Leafs;
 use std::cell::OnceCell;
 
-/// How bad a node is for a part: compared from the left, then by the node's position.
+/// The cost of a node for a part: compared from the left, then by the node's position.
 pub(crate) type Key = [u64; 5];
 
-/// What the policies look at beside the hall.
+/// What the policies read in addition to the hall.
 pub(crate) struct Scorer<'a> {
     pub hall: &'a Hall<'a>,
-    /// Sums by leaf, once a policy asked for them.
+    /// Sums by leaf, computed at the first use.
     leafs: OnceCell<Leafs>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Scorer<'a> {
             return match self.hall.placement {
                 Placement::First => first::KEY,
                 Placement::Spread => spread::cpu_key(self.hall, at),
-                // CPUs that are taken may leave GPUs useless too.
+                // Taking CPUs may leave GPUs unusable, too.
                 Placement::Fgd => fgd::key(self.hall, at, takes),
                 _ => cpu_only::key(self.hall, at, takes),
             };
@@ -62,7 +62,7 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// No node of the group has a smaller key than this.
+    /// A lower bound of the keys of the group's nodes.
     pub fn bound(&self, group: GroupIndex, takes: Takes) -> Key {
         if takes.gpus == Gpus::ZERO {
             return [0; 5];

@@ -1,30 +1,31 @@
-//! Which GPUs of a node a job gets: those linked best among themselves.
+//! Which GPUs of a node a job gets: those that are linked best to each other.
 //!
 //! Source: Kant (arXiv 2510.01256) 3.3.5 names the aim and gives no rule; the link types and their
 //! order are those of `nvidia-smi topo -m`.
-//! Reads: free GPUs, the matrix of paths, NUMA nodes. Never: GPUs of another node.
+//! Reads: free GPUs, the matrix of paths, NUMA nodes.
 //! Knobs: none.
 //!
 //! In this order: the most NVLinks inside the set; the nearest PCIe paths inside it; the most
-//! NVLinks inside what is left free; the fewest NUMA nodes; what is left whole on NUMA nodes; the
-//! lowest numbers. All sets are tried for up to [`TRIED_MAX`] free GPUs; beyond that each GPU in
-//! turn begins a set that grows by its best neighbour.
+//! NVLinks inside what is left free; the fewest NUMA nodes; the most pairs left on one NUMA node;
+//! the lowest numbers. Up to [`TRIED_MAX`] free GPUs, all sets are tried. Beyond that, a set is
+//! grown from each GPU in turn by adding its best neighbour.
 //!
 //! Example. Four GPUs, two NVLinks between 0 and 1 and between 2 and 3, none across. Job 1 asks for
-//! two: 0,1. Job 2 asks for one: 2. Job 3 asks for one: 3, and not half of a free pair had there
-//! been one.
+//! two: 0,1. Job 2 asks for one: 2. Job 3 asks for one: 3. Had there been another free pair, job 3
+//! would not have split it.
 
 use crate::floor::class::Class;
 use common::gpu::GpuPath;
 use common::id::GpuIndex;
 use common::node::Inventory;
 
-/// All sets are tried for so many free GPUs: at most 12,870 (8 of 16).
+/// All sets are tried for at most this many free GPUs: at most 12,870 sets (8 of 16).
 pub(crate) const TRIED_MAX: usize = 16;
 
-/// Chooses `count` of the free GPUs (rising), rising; all of them if there are not more.
+/// Chooses `count` of the free GPUs (ascending); all of them if there are no more. The result is
+/// ascending, too.
 pub(crate) fn choose(class: &Class, free: &[GpuIndex], count: usize) -> Vec<GpuIndex> {
-    // All alike: the lowest numbers, which is also what the search below would find.
+    // If all GPUs are equivalent, take the lowest numbers, which the search below would find, too.
     if count == 0 || free.len() <= count || class.gpus_are_alike {
         return free[..count.min(free.len())].to_vec();
     }
@@ -37,7 +38,7 @@ pub(crate) fn choose(class: &Class, free: &[GpuIndex], count: usize) -> Vec<GpuI
     chosen.into_iter().map(|position| free[position]).collect()
 }
 
-/// How good a set of GPUs is; higher is better. Fields in the order of the rules.
+/// The merit of a set of GPUs; higher is better. Fields are in the order of the rules.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Merit {
     nvlinks: u32,
@@ -47,7 +48,7 @@ struct Merit {
     numa_pairs_left: u32,
 }
 
-/// What two free GPUs are to each other.
+/// How two free GPUs are connected.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pair {
     nvlinks: u32,
@@ -77,7 +78,7 @@ impl Links {
         Self { numa, pairs }
     }
 
-    /// Tries every set. Among equals the one with the lowest numbers stays.
+    /// Tries every set. Among equals, the one with the lowest numbers wins.
     fn best_of_all(&self, count: usize) -> Vec<usize> {
         let mut best: Option<(Merit, Vec<usize>)> = None;
         let mut chosen: Vec<usize> = (0..count).collect();
@@ -92,7 +93,7 @@ impl Links {
         }
     }
 
-    /// Lets a set grow from each GPU, and takes the best of them.
+    /// Grows a set from each GPU, and takes the best of them.
     fn best_grown(&self, count: usize) -> Vec<usize> {
         let grown = (0..self.numa.len()).map(|first| {
             let mut chosen = vec![first];
@@ -146,7 +147,8 @@ const fn nearness(path: GpuPath) -> u32 {
     }
 }
 
-/// The next rising choice out of `0..total` in dictionary order; `false` after the last.
+/// Advances to the next ascending choice out of `0..total` in lexicographic order. Returns `false`
+/// after the last.
 fn next_set(chosen: &mut [usize], total: usize) -> bool {
     let count = chosen.len();
     let Some(at) = (0..count).rev().find(|i| chosen[*i] < total - count + i) else {

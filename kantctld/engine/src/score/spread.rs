@@ -1,8 +1,8 @@
-//! The node with the most free GPUs goes first: jobs disturb each other least, and large ones find
-//! no whole node soon.
+//! Spread: the node with the most free GPUs goes first. Jobs disturb each other least, but large
+//! jobs soon find no whole node.
 //!
 //! Source: man slurm.conf, CR_LLN (least loaded node).
-//! Reads: thousandths of GPUs free on the node; for jobs without GPUs its CPUs. Never: leafs.
+//! Reads: thousandths of GPUs free on the node; for jobs without GPUs, its CPUs. Not leafs.
 //! Knobs: none.
 //!
 //! Example. Nodes a and b, 8 free GPUs each. Job 1 asks for 2: a. Job 2 asks for 2: b. Job 3 asks

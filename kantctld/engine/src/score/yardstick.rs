@@ -1,9 +1,8 @@
-//! What typical jobs cannot use of a node, worked out for each class of node beforehand: shapes
-//! that ask a node for the same GPUs are one, and those that never run there are a sum. Never asks
-//! what is free; `fgd` does.
+//! What typical jobs cannot use of a node, precomputed for each class of node. Shapes that ask a
+//! node for the same GPUs are merged, and those that never run there are one sum.
 //!
-//! Source: ours. A filling asks thousands of nodes for each job; hundreds of shapes come down to a
-//! few that differ in what they ask of GPUs. In whole numbers: equal drops are equal.
+//! Source: ours. A search asks thousands of nodes for each job; hundreds of shapes reduce to a few
+//! that differ in what they ask of GPUs. Integers make equal drops compare as equal.
 
 use crate::floor::Floor;
 use crate::floor::class::Class;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 /// CPUs, memory, and how many jobs ask for them.
 type Size = (Cpus, Bytes, i64);
 
-/// Of all classes of nodes.
+/// The yardsticks of all classes of nodes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Yardsticks {
     typical: Vec<Typical>,
@@ -34,7 +33,7 @@ pub(crate) struct Yardstick {
 /// Shapes that ask for the same GPUs of a node.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
-    /// The positions of GPUs that they accept.
+    /// The positions of the GPUs that they accept.
     pub accepted: u128,
     pub milli: u16,
     pub gpus: u32,
@@ -44,7 +43,7 @@ pub(crate) struct Ask {
 }
 
 impl Yardsticks {
-    /// Of these shapes, for all nodes.
+    /// Computes the yardsticks of these shapes for all nodes.
     pub fn of(floor: &Floor, typical: Vec<Typical>) -> Self {
         let mut classes: BTreeMap<*const Class, &Arc<Class>> = BTreeMap::new();
         for (_, node) in floor.nodes() {
@@ -56,12 +55,12 @@ impl Yardsticks {
         Self { jobs, by_class, typical }
     }
 
-    /// The same for nodes that changed.
+    /// Computes them again after nodes changed.
     pub fn again(&self, floor: &Floor) -> Self {
         Self::of(floor, self.typical.clone())
     }
 
-    /// Of the class of a node; `None`: nothing is typical.
+    /// The yardstick of a class of nodes. `None` if there is none for it.
     pub fn get(&self, class: &Arc<Class>) -> Option<&Yardstick> {
         let place = self
             .by_class
@@ -105,7 +104,7 @@ impl Ask {
     }
 }
 
-/// The positions of all its GPUs.
+/// The positions of all GPUs of the class.
 fn positions(class: &Class) -> u128 {
     let gpus = class.gpu_count().0;
     1_u128.checked_shl(gpus).map_or(u128::MAX, |end| end - 1)

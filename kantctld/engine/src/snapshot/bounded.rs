@@ -1,8 +1,7 @@
-//! Whether a policy bounds anybody, so that rounds may leave out the books. Never says by how much.
+//! Whether a policy has limits or quotas. Without any, rounds skip the books.
 
 use common::policy::{Policy, Quota};
 
-/// Are there limits or quotas?
 pub(super) fn bounds_anybody(policy: &Policy) -> bool {
     let of_queue = |queue: &common::queue::Queue| {
         let limits = [&queue.limits, &queue.limits_per_user, &queue.limits_per_account];

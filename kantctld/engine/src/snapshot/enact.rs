@@ -1,5 +1,5 @@
-//! Decisions of a round as a state would have it that enacts them at once, and nodes that obey at
-//! once. Never checks them.
+//! Applies a round's decisions to a snapshot as if the state and the nodes carried them out at
+//! once. The decisions are not checked.
 
 use super::{Growing, RunningJob, Snapshot, WaitingJob, nodes_min};
 use common::id::{Attempt, JobKey};
@@ -9,8 +9,7 @@ use common::unit::Nodes;
 use std::sync::Arc;
 
 impl Snapshot {
-    /// A waiting job starts with this allocation, as a state would have it that enacts a round at
-    /// once.
+    /// Starts a waiting job with this allocation at once.
     pub fn start(&mut self, key: JobKey, allocation: Allocation, now: Time) {
         let Some(job) = self.line.get(key).cloned() else { return };
         let queue = self.policy.queues.iter().find(|queue| queue.name == job.queue);
@@ -53,7 +52,7 @@ impl Snapshot {
         self.set_movable(key, Some(Arc::new(again)));
     }
 
-    /// A running job goes on with so many of its first nodes, and has let go of the others.
+    /// Shrinks a running job to its first `keeps` nodes at once.
     pub fn shrink(&mut self, key: JobKey, keeps: Nodes) {
         let Some(job) = self.running.get(&key) else { return };
         let shares = job.allocation.shares();

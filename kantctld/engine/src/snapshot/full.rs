@@ -1,13 +1,14 @@
-//! What found no room in the last round: as long as nothing comes free where it may run, it finds
-//! none in the next. Never what is kept for others; a round looks at that again.
+//! Kinds of jobs that found no room in the last round. Such a job finds none in the next round
+//! either, unless something is freed on a node that it may use. Resources kept for other jobs are
+//! not considered; each round checks those again.
 
 use super::Snapshot;
 use crate::floor::NodeIndex;
 use crate::line::KindId;
 use std::collections::BTreeSet;
 
-/// Kinds of waiting jobs for which no nodes had room, whatever is kept for others. Rounds that
-/// decide the same are equal, whatever they are known to have found.
+/// Kinds of waiting jobs for which no nodes have room, even without what is kept for others. All
+/// values compare as equal, so that rounds with equal decisions are equal.
 #[derive(Debug, Clone, Eq, Default)]
 pub struct Full(pub(crate) BTreeSet<KindId>);
 
@@ -18,19 +19,19 @@ impl PartialEq for Full {
 }
 
 impl Snapshot {
-    /// What the last round found full. It is to be handed over once all that this round decided is
-    /// in the snapshot, and before anything else is; without it each round looks for itself.
+    /// Sets what the last round found full. Call this after all decisions of that round are in the
+    /// snapshot, and before any other change. Without it, each round searches for itself.
     pub fn set_full(&mut self, full: Full) {
         self.full = full;
         self.came_free.clear();
     }
 
-    /// Rounds do not say why jobs wait, unless the next one has to know.
+    /// Skips the reasons why jobs wait, unless the next round needs them.
     pub fn set_silent(&mut self, is_silent: bool) {
         self.is_silent = is_silent;
     }
 
-    /// Somebody let go of something there.
+    /// Notes that resources were freed on this node.
     pub(super) fn comes_free(&mut self, at: NodeIndex) {
         self.freed.add(at);
         if !self.full.0.is_empty() {
@@ -38,7 +39,7 @@ impl Snapshot {
         }
     }
 
-    /// What had no room may have some now.
+    /// Forgets what was full: there may be room now.
     pub(super) fn forget_full(&mut self) {
         self.full = Full::default();
         self.came_free.clear();

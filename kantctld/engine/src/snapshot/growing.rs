@@ -1,5 +1,4 @@
-//! Running jobs that take more nodes when there are some to spare. Never decides whether there are;
-//! the desk does.
+//! Running jobs that can grow onto spare nodes. `desk` decides whether they do.
 
 use super::{RunningJob, Snapshot, WaitingJob, nodes_min};
 use common::id::{JobKey, NodeName};
@@ -10,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a running job that grows asked for, and where it may not go.
+/// What a growing job asked for, and the nodes that it may not get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Growing {
-    /// As it would wait, were it to start now.
+    /// The job as it would wait if it were to start now.
     pub asked: WaitingJob,
-    /// Nodes that let go of this attempt while it went on: never again.
+    /// Nodes that this attempt left while it ran. It never gets them again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub had: BTreeSet<NodeName>,
-    /// Not before then: nodes failed to join it.
+    /// The job does not grow before this time, because nodes failed to join it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Time>,
 }
 
 impl Snapshot {
-    /// A running job takes more nodes: it asked for that, has fewer tasks than it could have, and
-    /// nothing of it comes or goes. `None`: it does not. Forgotten as soon as it is said anew what
-    /// it holds.
+    /// Sets what a running job that can grow asked for. Such a job asked to grow, has fewer tasks
+    /// than its maximum, and neither gains nor loses nodes at present. `None`: it cannot grow.
+    /// Reset whenever the job's allocation is set again.
     pub fn set_growing(&mut self, key: JobKey, growing: Option<Arc<Growing>>) {
         match growing {
             Some(growing) => _ = self.growing.insert(key, growing),
@@ -34,14 +33,13 @@ impl Snapshot {
         }
     }
 
-    /// What a running job that takes more nodes asked for.
+    /// What a running job that can grow asked for.
     #[must_use]
     pub fn growing(&self, key: JobKey) -> Option<&Arc<Growing>> {
         self.growing.get(&key)
     }
 
-    /// A running job has more, as a state would have it that enacts a round at once, and nodes that
-    /// obey at once.
+    /// Adds shares to a running job as if the state and the nodes carried it out at once.
     pub fn grow(&mut self, key: JobKey, more: &[Share]) {
         let (Some(job), Some(growing)) = (self.running.get(&key), self.growing.get(&key)) else {
             return;
@@ -61,14 +59,14 @@ impl Snapshot {
 }
 
 impl Growing {
-    /// Of a job that is to run; `None`: it takes no more than it starts with.
+    /// For a job about to run. `None`: it does not grow.
     #[must_use]
     pub fn of(asked: &WaitingJob) -> Option<Self> {
         let asked = asked.clone();
         asked.request.grow.then(|| Self { asked, had: BTreeSet::new(), not_before: None })
     }
 
-    /// Could it have more than so many tasks?
+    /// Whether the job may have more tasks than this.
     #[must_use]
     pub fn has_room(&self, tasks: Tasks) -> bool {
         tasks < self.asked.request.tasks

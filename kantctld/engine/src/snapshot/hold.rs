@@ -1,5 +1,5 @@
-//! What each running job holds: in the books, on which nodes, and among those that may be asked to
-//! yield. Never says whether that is too much.
+//! What each running job holds: its claim in the books, its nodes, and its place among the
+//! preemption candidates.
 
 use super::{RunningJob, Snapshot};
 use crate::books::{Books, Claim};
@@ -12,37 +12,36 @@ use common::resource::Share;
 use common::unit::Nodes;
 use std::sync::Arc;
 
-/// What one running job holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Hold {
     /// What it counts for in the books.
     pub claim: Claim,
-    /// Where it holds something, and how many GPUs there, whole or in part; nodes that are not
-    /// known are left out.
+    /// Its nodes, with the number of GPUs it holds there, whole or in part. Unknown nodes are left
+    /// out.
     pub nodes: Vec<(NodeIndex, u32)>,
-    /// Of that, what it gives up while it goes on.
+    /// The part that it gives up while it runs on.
     pub part: Option<Arc<GivenUp>>,
-    /// The most that it could give up and go on, where jobs are asked one by one.
+    /// The most that it could give up and run on, where jobs are preempted one by one.
     pub surplus: Option<GivenUp>,
-    /// What it counts for where queues share fairly.
+    /// What it counts for in fair sharing.
     pub member: Option<Member>,
 }
 
-/// Some of what a job holds, on its last nodes.
+/// The part of a job's holdings, on its last nodes, that it gives up.
 #[derive(Debug, Clone)]
 pub(crate) struct GivenUp {
-    /// On so many of its first nodes it goes on.
+    /// The number of its first nodes that it keeps.
     pub keeps: Nodes,
-    /// What it counts for in the books: no job, since that goes on.
+    /// The claim that is freed. Its job count is 0, since the job runs on.
     pub claim: Claim,
-    /// What the job goes on to count for.
+    /// The claim that remains.
     pub rest: Claim,
-    /// As of [`Hold`].
+    /// As in [`Hold`].
     pub nodes: Vec<(NodeIndex, u32)>,
 }
 
 impl Snapshot {
-    /// Counts all that runs anew, after nodes or the policy changed.
+    /// Counts all running jobs again, after nodes or the policy changed.
     pub(super) fn rebuild_books(&mut self) {
         self.books = Books::new(&self.policy, &self.capacity);
         self.holds.clear();
@@ -88,7 +87,7 @@ impl Snapshot {
         }
     }
 
-    /// What a running job would give up if it kept so many of its first nodes.
+    /// What a running job would give up if it kept its first `keeps` nodes.
     pub(crate) fn part(&self, job: &RunningJob, keeps: usize) -> GivenUp {
         let (stays, goes) = job.allocation.shares().split_at_checked(keeps).unwrap_or_default();
         let claim =
@@ -114,19 +113,19 @@ impl Snapshot {
         shares.iter().filter_map(at).collect()
     }
 
-    /// What those give up that go on without it.
+    /// What shrinking jobs give up.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (JobKey, &Arc<GivenUp>)> {
         let part = |key: &JobKey| Some((*key, self.holds.get(key)?.part.as_ref()?));
         self.giving_up.keys().filter_map(part)
     }
 
-    /// What a running job counts for in the books.
+    /// A running job's claim in the books.
     pub(crate) fn claim_of(&self, key: JobKey) -> Option<&Claim> {
         self.holds.get(&key).map(|hold| &hold.claim)
     }
 
-    /// Where a running job holds something, and how many GPUs there, as of the last time that
-    /// nodes found their groups.
+    /// A running job's nodes, with the number of GPUs it holds there, as of the last layout of the
+    /// nodes.
     pub(crate) fn nodes_of(&self, key: JobKey) -> &[(NodeIndex, u32)] {
         self.holds.get(&key).map_or(&[], |hold| &hold.nodes)
     }

@@ -1,4 +1,4 @@
-//! Jobs as a round sees them. Never says what will become of them.
+//! Jobs as a round sees them.
 
 use common::id::{AccountName, Attempt, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::policy::VictimMode;
@@ -8,165 +8,161 @@ use common::unit::{Nodes, Tasks};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A job or array task that waits for its turn.
+/// A waiting job or array task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingJob {
     pub key: JobKey,
-    /// The attempt a start would be.
+    /// The attempt that a start would begin.
     pub attempt: Attempt,
     pub owner: Uid,
-    /// The queue it waits in.
     pub queue: QueueName,
     #[serde(default)]
     pub account: Option<AccountName>,
-    /// Its quality of service.
+    /// The QoS.
     #[serde(default)]
     pub qos: Option<QosName>,
-    /// What it needs; the tasks of an array share one.
+    /// What it needs. The tasks of an array share one request.
     pub request: Arc<Request>,
-    /// How long it may run, the queue's default filled in; `None`: without bound.
+    /// The time limit, after the queue's default. `None`: unlimited.
     #[serde(default)]
     pub time_limit: Option<Span>,
     #[serde(default)]
     pub nice: i32,
-    /// When it was submitted; a requeue does not change it.
+    /// When it was submitted. A requeue does not change it.
     pub submitted_at: Time,
-    /// Not before this time, as its user asked.
+    /// The begin time that the user asked for.
     #[serde(default)]
     pub begin_at: Option<Time>,
-    /// Not before this time, because its last attempt did not get off the ground.
+    /// The earliest next start after an attempt that failed to launch.
     #[serde(default)]
     pub not_before: Option<Time>,
-    /// Over by then, or not started at all.
+    /// The job must end by this time, or it does not start.
     #[serde(default)]
     pub deadline: Option<Time>,
-    /// Waits until it is released.
+    /// The job waits until it is released.
     #[serde(default)]
     pub held: bool,
-    /// Waits for other jobs, by rules that are not the engine's.
+    /// The job waits for dependencies, which the caller evaluates.
     #[serde(default)]
     pub awaits: bool,
-    /// For a task of an array: how many of its tasks may run at once.
+    /// For an array task: how many tasks of the array may run at once.
     #[serde(default)]
     pub array_limit: Option<u32>,
-    /// May be made to yield once it runs, as it said itself; `None`: as its QoS or queue says.
+    /// Whether it may be preempted while it runs. `None`: its QoS or queue decides.
     #[serde(default)]
     pub preemptible: Option<bool>,
-    /// The booking it runs in.
+    /// The reservation it runs in.
     #[serde(default)]
     pub reservation: Option<ReservationName>,
-    /// A service that answers requests.
+    /// Whether it is a service, which answers requests.
     #[serde(default)]
     pub service: bool,
-    /// Components of one job, started together or not at all: the key of the first of them.
+    /// For a component of a set, which starts together with the others: the key of the first
+    /// component.
     #[serde(default)]
     pub together: Option<JobKey>,
 }
 
 impl WaitingJob {
-    /// Since when it waits: since it was submitted or, if that is later, since its begin time.
+    /// Since when it waits: its submission or its begin time, whichever is later.
     #[must_use]
     pub fn since(&self) -> Time {
         self.begin_at.map_or(self.submitted_at, |begin| begin.max(self.submitted_at))
     }
 
-    /// Does it stand in no line, whatever time it is?
+    /// Whether it is held or waits for a dependency, and so cannot start at any time.
     #[must_use]
     pub const fn is_kept_back(&self) -> bool {
         self.held || self.awaits
     }
 
-    /// The time before which it does not start, whatever is free; `None`: none is known.
+    /// The earliest time at which it may start, whatever is free. `None`: none is known.
     #[must_use]
     pub fn gate(&self) -> Option<Time> {
         self.begin_at.max(self.not_before)
     }
 }
 
-/// A job that holds resources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningJob {
     pub key: JobKey,
-    /// Which attempt of it.
     #[serde(default = "first")]
     pub attempt: Attempt,
-    /// What it still holds: nodes that have let go of it are left out.
+    /// What it still holds, without nodes that have already left it.
     pub allocation: Arc<Allocation>,
-    /// When its time limit ends it; `None`: it has none. May lie in the past.
+    /// When its time limit ends it. `None`: it has no time limit. May be in the past.
     pub ends_by: Option<Time>,
     pub owner: Uid,
     pub queue: QueueName,
     #[serde(default)]
     pub account: Option<AccountName>,
-    /// Its quality of service.
+    /// The QoS.
     #[serde(default)]
     pub qos: Option<QosName>,
     #[serde(default)]
     pub nice: i32,
-    /// When it was submitted.
     pub submitted_at: Time,
     /// When it was given its nodes.
     pub started_at: Time,
-    /// When it last said that all its work so far is saved.
+    /// The job's last checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_at: Option<Time>,
-    /// It has its nodes whole.
+    /// Whether it has whole nodes.
     #[serde(default)]
     pub whole_nodes: bool,
     /// The group of its `per_node_max`.
     #[serde(default)]
     pub group: Option<Arc<str>>,
-    /// May be made to yield.
     #[serde(default)]
     pub preemptible: bool,
-    /// What becomes of it then.
+    /// What happens to it when it is preempted.
     #[serde(default)]
     pub victim_mode: VictimMode,
-    /// Its end is decided: it is on its way out, and yields to nobody any more.
+    /// Whether its end is decided. Such a job is not preempted again.
     #[serde(default)]
     pub ending: bool,
-    /// The job it was made to yield to; that one asks nobody else until this one, or what it gives
-    /// up, is gone.
+    /// The preemptor. It preempts no other job until this job, or the part that this job gives up,
+    /// is gone.
     #[serde(default)]
     pub yields_to: Option<JobKey>,
-    /// On so many of its first nodes it still is what it asked for; `None`: it needs all it has.
+    /// How many of its first nodes are enough for it. `None`: it needs all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes_min: Option<Nodes>,
-    /// So many of its last nodes it gives up: what it has there is on its way out.
+    /// How many of its last nodes it is giving up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub leaving: u32,
 }
 
 impl RunningJob {
-    /// What it did since then is lost if it is stopped.
+    /// Its start or last checkpoint. It loses the work since then if it is stopped.
     #[must_use]
     pub fn loses_since(&self) -> Time {
         self.saved_at.map_or(self.started_at, |saved| saved.max(self.started_at))
     }
 
-    /// What it goes on with. Of one that is on its way out: what it has.
+    /// What the job keeps. For a job that is ending: all that it has.
     #[must_use]
     pub fn staying(&self) -> &[Share] {
         let shares = self.allocation.shares();
         &shares[..shares.len().saturating_sub(self.leaving as usize)]
     }
 
-    /// What it gives up while it goes on.
+    /// What the job gives up while it runs on.
     #[must_use]
     pub fn given_up(&self) -> &[Share] {
         &self.allocation.shares()[self.staying().len()..]
     }
 
-    /// May it be asked for some of its nodes, or all of them? Who gives some up is left alone until
-    /// those are gone.
+    /// Whether the job may be preempted or shrunk. A job that is giving up nodes is left alone
+    /// until they are gone.
     #[must_use]
     pub const fn may_be_asked(&self) -> bool {
         !self.ending && self.leaving == 0
     }
 }
 
-/// How many of these nodes, from the first, hold as many tasks as a job is content with; `None`:
-/// all of them, or it named no fewest, or a number of nodes.
+/// How many of these nodes, from the first, hold the fewest tasks that the job accepts. `None`: it
+/// needs all of them, has no minimum, or asked for a fixed number of nodes.
 #[must_use]
 pub fn nodes_min(request: &Request, shares: &[Share]) -> Option<Nodes> {
     let least = request.tasks_min.filter(|_| request.nodes.is_none())?;

@@ -1,5 +1,5 @@
-//! What a round sees of the cluster, kept up to date one change at a time. Never holds a handle or
-//! a clock; a snapshot saved as JSON and read again gives the same round.
+//! The cluster as a round sees it, kept up to date one change at a time. It holds no handle and no
+//! clock: a snapshot saved as JSON and read again gives the same round.
 
 mod bounded;
 mod enact;
@@ -56,57 +56,58 @@ pub struct Snapshot {
     pub(crate) line: Line,
     pub(crate) running: BTreeMap<JobKey, Arc<RunningJob>>,
     holds: BTreeMap<JobKey, Arc<Hold>>,
-    /// Those that are not on their way out by the ends of their time limits, where anybody is
-    /// bounded.
+    /// Holdings of jobs that are not ending, by the ends of their time limits. Kept only if the
+    /// policy has limits or quotas.
     pub(crate) ends: BTreeMap<(Time, JobKey), Arc<Hold>>,
-    /// Who may be asked to yield.
+    /// Preemption candidates.
     pub(crate) crowd: Crowd,
-    /// What a fair round knows of what runs.
+    /// What fair sharing knows of the running jobs.
     pub(crate) muster: Muster,
-    /// Where queues share fairly: who is above whom, and what each is owed.
+    /// With fair sharing: the tree of queues and what each is entitled to.
     pub(crate) queues: Tree,
-    /// What the judge adds up of what runs.
+    /// The judge's own sums of what runs.
     pub(crate) ledger: Ledger,
-    /// Running jobs that are on their way out, and whom they yield to.
+    /// Running jobs that are ending, with their preemptors.
     pub(crate) ending: BTreeMap<JobKey, Option<JobKey>>,
-    /// Those that give some of their nodes up, and for whom.
+    /// Jobs that are giving up nodes, with their preemptors.
     pub(crate) giving_up: BTreeMap<JobKey, Option<JobKey>>,
     pub(crate) books: Books,
-    /// The books if nothing ran and all nodes were up.
+    /// The books as if nothing ran and all nodes were up.
     pub(crate) books_alone: Books,
     pub(crate) array_running: BTreeMap<JobId, u32>,
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
     pub(crate) promises: BTreeMap<JobKey, Promise>,
     pub(crate) halfway: Halfway,
-    /// Running jobs that could be moved, as they would wait then.
+    /// Running jobs that may be moved, as they would wait if they were.
     pub(crate) movable: BTreeMap<JobKey, Arc<WaitingJob>>,
-    /// Running jobs that take more nodes.
+    /// Running jobs that can grow.
     pub(crate) growing: BTreeMap<JobKey, Arc<Growing>>,
-    /// Jobs that were stopped to go on elsewhere, until they do.
+    /// Jobs that were stopped to be moved, until they start again.
     pub(crate) moving: BTreeMap<JobKey, Moving>,
-    /// When jobs were made to move, in the last hour.
+    /// When jobs were moved, in the last hour.
     pub(crate) moves: Vec<Time>,
-    /// So many searches in one round; `None`: as many as is usual.
+    /// The most searches in one round. `None`: the default.
     pub(crate) trials_max: Option<u32>,
     pub(crate) usage: Usage,
     pub(crate) queue_use: Vec<QueueUse>,
-    /// Does the policy bound anybody?
+    /// Whether the policy has limits or quotas.
     pub(crate) has_bounds: bool,
-    /// When ranks were worked out; `None`: they are not.
+    /// When the ranks were computed. `None`: not yet.
     pub(crate) ranked_at: Option<Time>,
-    /// What the nodes have in all.
+    /// All resources of the nodes.
     pub(crate) capacity: Amounts,
-    /// A node went down or came up since that was added up.
+    /// Whether a node went down or came up since `capacity` was computed.
     is_capacity_old: bool,
-    /// What jobs typically ask for, if somebody said so.
+    /// What jobs typically ask for, if that was set.
     pub(crate) typical: Option<Arc<Yardsticks>>,
-    /// Where something came free since rounds asked everybody whether that helps them.
+    /// Where resources were freed since all jobs were last checked against them.
     pub(crate) freed: Freed,
     pub(crate) full: Full,
-    /// Where something came free since that was found.
+    /// Nodes on which resources were freed since `full` was found.
     pub(crate) came_free: BTreeSet<NodeIndex>,
     pub(crate) is_silent: bool,
-    /// Something came free sooner than promises counted on, or nodes changed, since they were made.
+    /// Whether resources were freed sooner than promises expected, or nodes changed, since the
+    /// promises were made.
     pub(crate) is_looser: bool,
 }
 
@@ -119,8 +120,8 @@ impl Snapshot {
         self.loosen_everywhere();
     }
 
-    /// What an earlier round found out about a waiting job holds no more, nor what it found out
-    /// about the components that start with it.
+    /// Forgets what an earlier round found out about a waiting job and about the components that
+    /// start with it.
     fn search_again(&mut self, key: JobKey) {
         if self.halfway.jobs.remove(&key).is_some()
             && let Some(first) = self.line.get(key).and_then(|job| job.together)
@@ -131,7 +132,7 @@ impl Snapshot {
         }
     }
 
-    /// Adds a node, or changes what it has and whether jobs may start there.
+    /// Adds a node, or changes its inventory and whether jobs may start there.
     pub fn set_node(&mut self, node: &NodeSnapshot) {
         self.floor.set_node(node);
         self.loosen_everywhere();
@@ -143,18 +144,18 @@ impl Snapshot {
         self.loosen_everywhere();
     }
 
-    /// A job waits. It no longer holds anything.
+    /// Sets a waiting job. It no longer holds anything.
     pub fn set_waiting(&mut self, job: WaitingJob) {
         self.stop(job.key);
         self.search_again(job.key);
         if self.promises.contains_key(&job.key) {
-            // It may ask for less than what was kept for it.
+            // The job may ask for less than what was kept for it.
             self.freed = Freed::Everywhere;
         }
         self.line.set(Arc::new(job));
     }
 
-    /// A job holds this much. It no longer waits.
+    /// Sets a running job and what it holds. It no longer waits.
     pub fn set_running(&mut self, job: RunningJob) {
         self.search_again(job.key);
         self.line.remove(job.key);
@@ -177,7 +178,7 @@ impl Snapshot {
         self.running.insert(job.key, job);
     }
 
-    /// A job is over, or unknown from now on.
+    /// Removes a job that has ended or is no longer known.
     pub fn remove_job(&mut self, key: JobKey) {
         self.search_again(key);
         self.line.remove(key);
@@ -213,26 +214,27 @@ impl Snapshot {
         }
     }
 
-    /// The operators' bookings, all of them.
+    /// Sets all reservations.
     pub fn set_reservations(&mut self, reservations: impl IntoIterator<Item = Reservation>) {
         self.reservations =
             reservations.into_iter().map(|booking| (booking.name.clone(), booking)).collect();
         self.loosen_everywhere();
     }
 
-    /// What accounts and users have used, for fair share.
+    /// Sets the past usage of accounts and users, for fair share.
     pub fn set_usage(&mut self, usage: Usage) {
         self.usage = usage;
         self.ranked_at = None;
     }
 
-    /// What jobs of this cluster typically ask for (FGD); without it a round looks at those that
-    /// wait. Not saved with the snapshot.
+    /// Sets what jobs of this cluster typically ask for (FGD). Without it, a round uses the waiting
+    /// jobs. Not saved with the snapshot.
     pub fn set_typical(&mut self, typical: Vec<Typical>) {
         self.typical = Some(Arc::new(Yardsticks::of(&self.floor, typical)));
     }
 
-    /// So many searches for a place in one round (20,000 if nobody says); the next round goes on.
+    /// Sets the most searches for a place in one round (default 20,000). The next round continues
+    /// where this one stops.
     pub fn set_trials_max(&mut self, trials: u32) {
         self.trials_max = Some(trials);
     }

@@ -1,9 +1,9 @@
-//! Running jobs that may move to other nodes, those that do, and how often that happened. Never
-//! decides who moves; `fair` does.
+//! Running jobs that may be moved, jobs that are being moved, and the rate of moves. `fair` decides
+//! which jobs move.
 //!
-//! A job that moves is stopped, and starts again elsewhere from what it saved itself. So only those
-//! move that may be made to yield and wait again then, hold GPUs, and have no time or booking to
-//! meet; and none that would lose more than the policy lets go.
+//! A job that is moved is stopped, and starts again elsewhere from its last checkpoint. Therefore
+//! only a preemptible job moves that is requeued when it is preempted, holds GPUs, has no deadline
+//! and no reservation, and would not lose more work than the policy allows.
 
 use super::{RunningJob, Snapshot, WaitingJob};
 use common::id::JobKey;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 const MS_PER_MINUTE: u64 = 60_000;
 
 impl Snapshot {
-    /// A running job could be stopped and wait again, and would then wait like this; `None`: it may
-    /// not be moved. Forgotten as soon as it is said anew what it holds.
+    /// Sets how a running job would wait if it were stopped to be moved. `None`: it may not be
+    /// moved. Reset whenever the job's allocation is set again.
     pub fn set_movable(&mut self, key: JobKey, job: Option<Arc<WaitingJob>>) {
         self.movable.remove(&key);
         let is_free = |job: &Arc<WaitingJob>| {
@@ -28,7 +28,7 @@ impl Snapshot {
         }
     }
 
-    /// A job moves there, or has no place kept.
+    /// Sets the place kept for a job that is being moved. `None`: no place is kept.
     pub fn set_moving(&mut self, key: JobKey, moving: Option<Moving>) {
         match moving {
             Some(moving) => _ = self.moving.insert(key, moving),
@@ -36,23 +36,23 @@ impl Snapshot {
         }
     }
 
-    /// When jobs were made to move lately.
+    /// Sets when jobs were moved in the last hour.
     pub fn set_moves(&mut self, moves: Vec<Time>) {
         self.moves = moves;
     }
 
-    /// Is a place kept for a job that was stopped to go on there?
+    /// Whether a place is kept for this job, which was stopped to be moved there.
     pub(crate) fn is_moving(&self, key: JobKey, now: Time) -> bool {
         self.moving.get(&key).is_some_and(|moving| now < moving.until)
     }
 
-    /// A job on its way out that goes on elsewhere, as it will wait then.
+    /// An ending job that will start again elsewhere, as it will wait then.
     pub(crate) fn goes_on(&self, key: JobKey, now: Time) -> Option<&Arc<WaitingJob>> {
         let goes = self.is_moving(key, now) && self.ending.contains_key(&key);
         self.movable.get(&key).filter(|_| goes)
     }
 
-    /// How many may still be moved in this hour.
+    /// How many more jobs may be moved in this hour.
     pub(crate) fn moves_left(&self, now: Time) -> u32 {
         if !self.policy.fair_sharing {
             return 0;
@@ -61,16 +61,16 @@ impl Snapshot {
         self.policy.moves.per_hour.saturating_sub(u32::try_from(made).unwrap_or(u32::MAX))
     }
 
-    /// When more may be moved than now.
+    /// When more jobs may be moved than now.
     pub(crate) fn more_moves_at(&self, now: Time) -> Option<Time> {
         let again = self.moves.iter().map(|at| *at + MOVES_COUNTED).filter(|at| *at > now);
         again.min().filter(|_| !self.policy.moves.is_off())
     }
 
-    /// How it would wait, if it may be moved now. Whether its queue keeps it safe for a while is
-    /// not asked here.
+    /// How the job would wait, if it may be moved now. The queue's `runtime_min` is not checked
+    /// here.
     pub(crate) fn may_move(&self, job: &RunningJob, now: Time) -> Option<&Arc<WaitingJob>> {
-        // Nearly always nobody may: what a job holds is not added up then.
+        // Most jobs may not be moved; return before summing up what the job holds.
         let again = self.movable.get(&job.key)?;
         let gpus = job.allocation.shares().iter().map(|share| {
             let each = share.gpu_milli.map_or(1000, |milli| u64::from(milli.0));

@@ -1,23 +1,23 @@
-//! Nodes as a round sees them. Never says what is free: that follows from what jobs hold.
+//! Nodes as a round sees them. What is free is computed from what jobs hold.
 
 use common::id::NodeName;
 use common::node::Inventory;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One node: what it has, and whether jobs may start there.
+/// One node, and whether jobs may start there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSnapshot {
     pub name: NodeName,
-    /// What it has; shared with the state, which keeps it unchanged.
+    /// What it has. Shared with the state, which never changes it.
     pub inventory: Arc<Inventory>,
-    /// Why no job may start here now; `None`: jobs may.
+    /// Why no job may start here now. `None`: jobs may.
     #[serde(default)]
     pub unusable: Option<Unusable>,
 }
 
 impl NodeSnapshot {
-    /// A node where jobs may start.
+    /// A node on which jobs may start.
     #[must_use]
     pub const fn usable(name: NodeName, inventory: Arc<Inventory>) -> Self {
         Self { name, inventory, unusable: None }
@@ -28,8 +28,7 @@ impl NodeSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unusable {
-    /// Silent or lost. Said of a node that is drained as well.
+    /// Silent or lost. Takes precedence over [`Self::Drained`].
     Down,
-    /// An operator drained it.
     Drained,
 }

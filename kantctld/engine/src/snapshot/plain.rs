@@ -1,4 +1,4 @@
-//! A snapshot as plain lists, for files and for comparison. Never used in a round.
+//! A snapshot as plain lists, for files and for comparison. Rounds do not use it.
 
 use super::{Growing, NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
 use crate::fair::QueueUse;

@@ -1,5 +1,4 @@
-//! The queues of a policy by name, found once for each policy and not in each round. Never what
-//! they hold.
+//! The queues of a policy by name, indexed once for each policy and not in each round.
 
 use common::id::QueueName;
 use common::policy::Policy;
@@ -7,16 +6,15 @@ use common::queue::Queue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where each queue is in its policy.
+/// Each queue's index in its policy.
 pub(crate) type Places = Arc<BTreeMap<QueueName, usize>>;
 
-/// Of queues with the same name the last counts.
+/// If several queues have the same name, the last one counts.
 pub(crate) fn places(policy: &Policy) -> Places {
     let queues = policy.queues.iter().enumerate();
     Arc::new(queues.map(|(at, queue)| (queue.name.clone(), at)).collect())
 }
 
-/// The queues of a policy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Queues<'a> {
     places: &'a BTreeMap<QueueName, usize>,

@@ -1,4 +1,4 @@
-//! What a snapshot can be asked. Never changes it.
+//! Read access to a snapshot.
 
 use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
 use common::id::{JobId, JobKey, NodeName};
@@ -24,31 +24,30 @@ impl Snapshot {
         self.line.all()
     }
 
-    /// How many jobs wait.
     #[must_use]
     pub fn waiting_count(&self) -> usize {
         self.line.len()
     }
 
-    /// A job that holds something.
+    /// A job that holds resources.
     #[must_use]
     pub fn running(&self, key: JobKey) -> Option<&Arc<RunningJob>> {
         self.running.get(&key)
     }
 
-    /// All jobs that hold something, by key.
+    /// All jobs that hold resources, by key.
     pub fn all_running(&self) -> impl ExactSizeIterator<Item = &Arc<RunningJob>> {
         self.running.values()
     }
 
-    /// The tasks of an array that hold something.
+    /// The tasks of an array that hold resources.
     pub(crate) fn running_of(&self, job: JobId) -> impl Iterator<Item = &Arc<RunningJob>> {
         let first = JobKey { job, index: None };
         let running = self.running.range(first..).map(|(_, running)| running);
         running.take_while(move |running| running.key.job == job)
     }
 
-    /// A node that is in its group, and the jobs that hold something there.
+    /// A node and the jobs that hold resources there.
     pub(crate) fn node_and_jobs(
         &self,
         name: &NodeName,
@@ -58,7 +57,7 @@ impl Snapshot {
         Some((node.snapshot(), holders))
     }
 
-    /// Are all nodes in their groups, and what all have and hold added up?
+    /// Whether all nodes are in their groups, and the sums of capacity and holdings are current.
     pub(crate) const fn is_laid_out(&self) -> bool {
         self.floor.is_laid_out() && !self.is_capacity_old
     }
@@ -69,23 +68,23 @@ impl Snapshot {
         self.floor.snapshots()
     }
 
-    /// The operators' bookings, by name.
+    /// All reservations, by name.
     pub fn reservations(&self) -> impl Iterator<Item = &Reservation> {
         self.reservations.values()
     }
 
-    /// What was promised to waiting jobs in an earlier round.
+    /// The promises to waiting jobs, from the last round.
     #[must_use]
     pub const fn promises(&self) -> &BTreeMap<JobKey, Promise> {
         &self.promises
     }
 
-    /// When jobs were made to move, in the last hour.
+    /// When jobs were moved, in the last hour.
     pub(crate) fn moves(&self) -> &[Time] {
         &self.moves
     }
 
-    /// Is this job's wait reason that of its class of alike jobs?
+    /// The class of equivalent jobs with which this job shares its wait reason, if it has one.
     pub(crate) fn class_of(&self, key: JobKey) -> Option<crate::line::ClassId> {
         self.line.class_of(key)
     }

@@ -11,12 +11,12 @@ use common::policy::Order;
 use common::time::{Span, Time};
 use std::sync::Arc;
 
-/// Ranks that change with time are kept for this long.
+/// How long ranks that change with time are kept.
 const RANKS_KEPT: Span = Span::from_minutes(1);
 
 impl Snapshot {
-    /// Makes ready for rounds at `now`: new nodes find their groups, jobs whose time has come join
-    /// the others. A round that is handed a snapshot that was not settled settles a copy.
+    /// Prepares for rounds at `now`: puts new nodes into groups, and lets jobs whose begin time has
+    /// come join the queue. A round that gets an unsettled snapshot settles a copy.
     pub fn settle(&mut self, now: Time) {
         if !self.floor.is_laid_out() {
             let policy = self.policy.clone();
@@ -46,26 +46,26 @@ impl Snapshot {
         self.line.rank(all, |job| ranker.rank(job));
     }
 
-    /// Nodes or the policy changed: what queues are owed is read again.
+    /// Builds the tree of queues again, after nodes or the policy changed.
     pub(super) fn plant(&mut self) {
         let is_fair = self.policy.fair_sharing;
         self.queues = if is_fair { tree_of(&self.policy, &self.floor) } else { Tree::default() };
     }
 
-    /// Nodes changed: what typical jobs have of them is worked out again.
+    /// Computes the yardsticks of typical jobs again, after nodes changed.
     pub(super) fn measure_typical(&mut self) {
         let typical = self.typical.take();
         self.typical = typical.map(|typical| Arc::new(typical.again(&self.floor)));
     }
 
-    /// Ranks that move with time are worked out once a minute (man slurm.conf,
-    /// PriorityCalcPeriod), and when policy or usage changed.
+    /// Ranks that change with time are computed once a minute (man slurm.conf, PriorityCalcPeriod),
+    /// and when policy or usage changed.
     pub(super) fn is_rank_due(&self, now: Time) -> bool {
         let moves = || self.policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
         self.ranked_at.is_none_or(|at| now.since(at) >= RANKS_KEPT && moves())
     }
 
-    /// Is it ready for a round at `now`?
+    /// Whether the snapshot is ready for a round at `now`.
     #[must_use]
     pub fn is_settled(&self, now: Time) -> bool {
         self.floor.is_laid_out()

@@ -1,5 +1,4 @@
-//! Rounds as short texts, and bookings, for the tests of this crate. Never compiled into the
-//! program.
+//! Rounds as short texts, and reservations, for the tests of this crate.
 
 use super::name;
 use crate::{Decision, Snapshot, schedule};
@@ -34,7 +33,7 @@ pub(crate) fn placed_at(snapshot: &Snapshot, now: Time) -> Vec<String> {
     started
 }
 
-/// An operator's booking that everybody may use.
+/// A reservation that all users may use.
 pub(crate) fn booking(text: &str, nodes: &[&str], from: Time, to: Time) -> Reservation {
     Reservation {
         name: ReservationName::new(text).unwrap(),

@@ -1,5 +1,4 @@
-//! Nodes that could hold a job together only if they were near enough to each other: whether there
-//! are such nodes at all, up or down. Never looks at what is free.
+//! Whether nodes near enough to each other exist that could hold a job together, up or down.
 
 use super::{Sight, count};
 use crate::fit::demand::Part;
@@ -13,7 +12,8 @@ use common::unit::Nodes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The level that all nodes of a shape must have one switch of; `None`: none, or not all of them.
+/// The level at which all nodes of a shape must share one switch, and their number. `None`: they
+/// need not.
 fn one_switch_of(floor: &Floor, shape: &Shape<'_>) -> Option<(Level, Nodes)> {
     let request = shape.demand.request;
     let near = request.near.filter(|near| near.required && request.segment.is_none())?;
@@ -21,8 +21,8 @@ fn one_switch_of(floor: &Floor, shape: &Shape<'_>) -> Option<(Level, Nodes)> {
     (floor.switches().count(near.level) > 0).then_some((near.level, nodes))
 }
 
-/// Could nodes under one switch hold the shape, if it insists on that and all were up and idle?
-/// Where nobody said what is near, nothing is judged.
+/// Whether nodes under one switch could hold the shape, if it requires that and all were up and
+/// idle. If the network is not described, nothing is refused.
 ///
 /// # Errors
 /// [`WaitReason::NeverNear`], in numbers.
@@ -55,8 +55,9 @@ pub(crate) fn could_be_near(floor: &Floor, shape: &Shape<'_>) -> Result<(), Wait
 }
 
 impl Sight<'_> {
-    /// The nodes under switches that have enough nodes for the job, up or down; but all if one has
-    /// enough that are up. `None`: it does not insist on one switch.
+    /// Of the switches with enough nodes for the job, up or down, the nodes of the one with the
+    /// fewest that are down. `None`: the job does not require one switch, or a switch has enough
+    /// nodes that are up.
     pub(super) fn near_enough(&self, part: Part, need: Nodes) -> Option<BTreeSet<NodeIndex>> {
         let floor = self.hall.floor();
         let (level, _) = one_switch_of(floor, self.shape)?;
@@ -74,7 +75,7 @@ impl Sight<'_> {
         if under.values().any(|nodes| up(&nodes)) {
             return None;
         }
-        // The one that lacks fewest: its nodes that are down are those that it waits for.
+        // The switch that lacks the fewest: the job waits for its nodes that are down.
         let lacks = |nodes: &Vec<NodeIndex>| {
             nodes.iter().filter(|at| !floor.node(**at).is_usable()).count()
         };
@@ -91,7 +92,7 @@ mod tests {
     use common::topology::{Level, Nearness, Position};
     use common::unit::{Nodes, Tasks};
 
-    /// Two leaves of two nodes and one.
+    /// Two leafs of two nodes and one.
     fn cluster() -> crate::Snapshot {
         let mut snapshot = snapshot(["a", "b", "c"].map(|name| gpu_node(name, 8)).into());
         change_policy(&mut snapshot, |policy| {

@@ -1,4 +1,4 @@
-//! What is free and kept for a job that comes before. Never counts what operators booked.
+//! What is free and kept for a job that comes before. Operators' reservations are not counted.
 
 use super::Sight;
 use crate::backfill::bookings::{Bookings, For};
@@ -9,8 +9,8 @@ use common::reason::{Need, WaitReason};
 use common::unit::Nodes;
 
 impl Sight<'_> {
-    /// The nodes that hold a part now, whoever they are kept for. Of jobs for one node, none are
-    /// counted unless something is kept for jobs.
+    /// The nodes that hold a part now, including those kept for other jobs. For jobs of one node,
+    /// none are counted unless something is kept for jobs.
     pub(super) fn free_now(&self, need: &Need, part: Part) -> Vec<NodeIndex> {
         let keeps = self.desk.promises.values().any(|promise| !promise.nodes.is_empty());
         match need.nodes {
@@ -24,7 +24,7 @@ impl Sight<'_> {
         }
     }
 
-    /// Enough is free, but kept for another job.
+    /// The reason if enough is free, but kept for another job.
     pub(super) fn kept(&self, need: &Need, part: Part, free: &[NodeIndex]) -> Option<WaitReason> {
         let enough = need.nodes.0 as usize;
         if free.len() < enough || self.hall.all_that_hold(part).take(enough).count() >= enough {

@@ -1,4 +1,4 @@
-//! Which node comes nearest to what a job needs, and what it has of it. Never counts bookings.
+//! The node that is nearest to what a job needs, and what it has of that. Bookings are not counted.
 
 use super::Sight;
 use crate::floor::NodeIndex;
@@ -13,13 +13,13 @@ use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a node has of what is asked for, in the order in which it counts: GPUs first, then CPUs,
-/// then memory.
+/// What a node has of what is asked for, in order of importance: GPUs first, then CPUs, then
+/// memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Has {
-    /// Where parts are asked for: those with room for one.
+    /// For shares: the GPUs with room for one.
     gpus: Gpus,
-    /// Where parts are asked for: the most that is free of one.
+    /// For shares: the most that is free of one GPU.
     gpu_part: Option<PartSize>,
     cpus: Cpus,
     memory: Bytes,
@@ -47,7 +47,7 @@ impl Has {
         }
     }
 
-    /// More than is needed is of no use.
+    /// Capped at what is needed.
     pub(super) fn useful(self, need: &Need) -> Self {
         Self {
             gpus: self.gpus.min(need.gpus),
@@ -64,13 +64,13 @@ impl Has {
 }
 
 impl Sight<'_> {
-    /// The node that has most of what is needed.
+    /// The node that has the most of what is needed.
     pub(super) fn nearest(&self, need: &Need) -> Option<Nearest> {
         let request = self.shape.demand.request;
         let floor = self.hall.floor();
         let has = |at: NodeIndex| Has::of(&floor.node(at).class, request, self.hall.trial.free(at));
         let bound = |group: GroupIndex| self.bound(group).useful(need);
-        // Of thousands of groups few are looked at: they need not be in order.
+        // Only few of thousands of groups are examined, so they need not be sorted.
         let mut groups: BinaryHeap<(Has, Reverse<GroupIndex>)> =
             self.hall.groups().map(|group| (bound(group), Reverse(group))).collect();
         let mut best: Option<(Has, NodeIndex)> = None;
@@ -90,7 +90,7 @@ impl Sight<'_> {
         Some(has(best).on(floor.node(best)))
     }
 
-    /// No node of a group has more than the most of each.
+    /// No node of a group has more than the maximum of each resource.
     fn bound(&self, group: GroupIndex) -> Has {
         let sums = self.hall.sums(group);
         let (gpus, gpu_part) = match self.shape.demand.request.gpu_parts().map(|parts| parts.each) {
@@ -100,7 +100,7 @@ impl Sight<'_> {
                 let gpus = if most < part { Gpus::ZERO } else { Gpus(u32::MAX) };
                 (gpus, Some(PartSize::Milli(most)))
             }
-            // What the memory of its GPUs comes to, each node says.
+            // What a share by memory amounts to depends on the node.
             Some(PartSize::Memory(_)) if sums.milli_max > 0 => {
                 (Gpus(u32::MAX), Some(PartSize::Memory(Bytes(u64::MAX))))
             }
@@ -135,7 +135,7 @@ mod tests {
         Request { gpus: Some(GpuRequest::Parts(parts)), ..Request::default() }
     }
 
-    /// Somebody holds so much of each of these GPUs.
+    /// Starts a job that holds `milli` thousandths of each of these GPUs.
     fn hold(snapshot: &mut Snapshot, job: u32, node: &NodeSnapshot, gpus: &[u16], milli: u32) {
         let gpus = gpus.iter().copied().map(GpuIndex).collect();
         let gpu_milli = Some(GpuMilli(milli)).filter(|milli| *milli < GpuMilli::WHOLE);
@@ -149,7 +149,7 @@ mod tests {
         crate::schedule(&snapshot, now).waits.of(&snapshot, key(1)).unwrap()
     }
 
-    /// The node that comes nearest now, its GPUs with room, and the most that is free of one.
+    /// The nearest node now, its GPUs with room, and the most that is free of one.
     fn now(snapshot: &Snapshot, request: Request) -> (String, u32, Option<PartSize>) {
         let reason = reason(snapshot.clone(), request);
         let WaitReason::Resources { nearest: Some(nearest), .. } = reason else {
@@ -158,7 +158,7 @@ mod tests {
         (nearest.node.to_string(), nearest.gpus.0, nearest.gpu_part)
     }
 
-    /// The same of what nothing ever holds.
+    /// The same for what an idle cluster lacks.
     fn ever(snapshot: &Snapshot, request: Request) -> (String, u32, Option<PartSize>) {
         let reason = reason(snapshot.clone(), request);
         let WaitReason::NeverFits { largest: Some(largest), .. } = reason else {

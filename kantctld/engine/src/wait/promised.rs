@@ -1,5 +1,4 @@
-//! What was promised, as far as it can be told: when a job starts, and how many come before. Never
-//! promises anything; `desk` does.
+//! Promises as far as they can be shown: when a job starts, and how many jobs come before it.
 
 use crate::desk::Desk;
 use crate::snapshot::WaitingJob;
@@ -7,7 +6,7 @@ use common::id::JobKey;
 use common::reason::WaitReason;
 use common::time::Time;
 
-/// The same of another job, to which nothing was promised.
+/// The same reason for another job, without a promise.
 pub(super) fn undated(mut reason: WaitReason) -> WaitReason {
     if let WaitReason::Resources { expected_at, .. } | WaitReason::Topology { expected_at, .. } =
         &mut reason
@@ -17,12 +16,12 @@ pub(super) fn undated(mut reason: WaitReason) -> WaitReason {
     reason
 }
 
-/// Beyond so many shadows nobody looks whether they are on other nodes.
+/// Beyond this many shadows, their nodes are not compared.
 const SHADOWS_MAX: usize = 16;
 
 impl Desk<'_> {
-    /// When a job starts, where that is known: not after its deadline would let it, and not by a
-    /// shadow that does not know of another one.
+    /// When a job starts, if that is known: only if it can end by its deadline, and not from a
+    /// shadow that ignores another one.
     pub(super) fn told_promise(&self, job: &WaitingJob) -> Option<Time> {
         let promise = self.promises.get(&job.key)?;
         let ends = promise.at + job.time_limit.unwrap_or_default();
@@ -30,7 +29,7 @@ impl Desk<'_> {
         (in_time && (!promise.nodes.is_empty() || self.is_alone(job.key))).then_some(promise.at)
     }
 
-    /// Is there no shadow, cast before that of this job, on a node that this job may have?
+    /// Whether no earlier shadow counts on a node that this job may use.
     fn is_alone(&self, key: JobKey) -> bool {
         let Some(own) = self.shadows.iter().position(|(_, shadow)| shadow.key == key) else {
             return self.shadows.is_empty();
@@ -46,7 +45,7 @@ impl Desk<'_> {
         })
     }
 
-    /// How many jobs that something is kept for were considered before this one.
+    /// How many jobs with promises were considered before this one.
     pub(super) fn ahead_of(&self, key: JobKey) -> u32 {
         let others = self.promises.keys().filter(|other| **other != key);
         u32::try_from(others.count()).unwrap_or(u32::MAX).max(1)

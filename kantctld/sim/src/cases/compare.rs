@@ -1,5 +1,4 @@
-//! Whether what became of a case is what was expected, and if not, the first difference. Never
-//! runs a round.
+//! Compares the outcome of a case with what is expected, and reports the first difference.
 
 use super::fate::Fate;
 use super::format::Case;
@@ -8,17 +7,17 @@ use engine::fair::World;
 use engine::fair::world::TaskAt;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a case came out.
+/// The outcome of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Pass,
-    /// Not so: the first difference.
+    /// The first difference.
     Fail(String),
-    /// It asks for something that kant does not have.
+    /// The case asks for something that kant does not have.
     Unsupported(String),
 }
 
-/// Plays a case and judges it.
+/// Runs a case and judges it.
 #[must_use]
 pub fn judge(case: &Case, world: World) -> Verdict {
     let mut playing = Playing::new(case, world);
@@ -32,7 +31,7 @@ pub fn judge(case: &Case, world: World) -> Verdict {
     found.map_or(Verdict::Pass, Verdict::Fail)
 }
 
-/// Rounds until the state is as expected, and those in which nothing more may happen.
+/// Runs rounds until the state is as expected, then those in which nothing more may happen.
 fn settle(case: &Case, playing: &mut Playing<'_>) -> Option<String> {
     for round in 1..=case.rounds_to_settle {
         let (plan, did) = playing.round();
@@ -107,7 +106,7 @@ fn told(task: &str, fate: &Fate, became: &Became) -> String {
     )
 }
 
-/// Tasks of one job that ask for the same, and what is expected of some of them.
+/// Tasks of one job that ask for the same, and the fates expected of some of them.
 type Class<'c> = (Vec<TaskAt>, Vec<(&'c str, &'c Fate)>);
 
 fn classes<'c>(case: &'c Case, world: &World) -> Vec<Class<'c>> {
@@ -132,7 +131,7 @@ fn classes<'c>(case: &'c Case, world: &World) -> Vec<Class<'c>> {
     classes.into_values().filter(|(_, fates)| !fates.is_empty()).collect()
 }
 
-/// The first fate for which no task is left, however they are dealt out.
+/// The first fate for which no task is left, under any assignment of tasks to fates.
 fn unmatched<'c>(
     tasks: &[TaskAt],
     fates: &[(&'c str, &'c Fate)],
@@ -140,7 +139,7 @@ fn unmatched<'c>(
 ) -> Option<(&'c str, &'c Fate)> {
     let mut owner: BTreeMap<TaskAt, usize> = BTreeMap::new();
     for from in 0..fates.len() {
-        // One augmenting path.
+        // Finds one augmenting path.
         let mut open = vec![(from, Vec::new())];
         let mut seen: Vec<TaskAt> = Vec::new();
         let mut found = None;
@@ -172,7 +171,7 @@ fn unmatched<'c>(
     None
 }
 
-/// GPUs that nobody holds, and those that come free, by whole devices.
+/// Compares the idle and releasing GPUs of nodes, in whole devices.
 fn nodes(case: &Case, world: &World, became: &[Became]) -> Option<String> {
     for (name, fate) in &case.expect.nodes {
         let on = |at: &usize| {
@@ -198,7 +197,7 @@ fn nodes(case: &Case, world: &World, became: &[Became]) -> Option<String> {
         let gpus = i64::from(gpus.map_or(0, |node| node.gpus));
         let (leaving, held) = (devices(&["releasing"]), devices(&["running", "binding"]));
         let idle = gpus - leaving.union(&held).count() as i64;
-        // One that a running task shares does not come free.
+        // A device that a running task shares is not releasing.
         let leaving = leaving.difference(&held).count() as i64;
         for (what, expected, is) in
             [("idle", fate.idle_gpus, idle), ("releasing", fate.releasing_gpus, leaving)]

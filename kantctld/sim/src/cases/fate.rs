@@ -1,9 +1,9 @@
-//! What a case expects, in the words of its format. Never compares it with anything.
+//! What a case expects, in the terms of its format.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What is to come of it.
+/// The expected outcome of a case.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
@@ -19,7 +19,7 @@ pub struct Expect {
     pub placements: Option<serde_json::Value>,
 }
 
-/// What is to come of a task.
+/// The expected outcome of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fate {
@@ -40,7 +40,7 @@ pub struct Fate {
     pub started_at_least_s_ago: Option<serde_json::Value>,
 }
 
-/// What is to become of a node.
+/// The expected outcome of a node.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeFate {

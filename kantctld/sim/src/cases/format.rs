@@ -1,5 +1,5 @@
-//! The text of scheduling cases: clusters with jobs, and what a round is expected to do. Never says
-//! what a field means to kant; [`super::import`] does.
+//! The text format of scheduling cases: clusters with jobs, and what a round is expected to do.
+//! [`super::import`] defines what its fields mean to kant.
 //!
 //! Source: cases distilled from KAI Scheduler's public tests (tests/kai/README.md has the format).
 
@@ -7,7 +7,7 @@ use super::fate::Expect;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// One cluster and what is expected of it.
+/// One cluster and its expected outcome.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -15,18 +15,18 @@ pub struct Case {
     /// What it is about.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// What is odd about it.
+    /// What is unusual about it.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// One round, or several.
     pub kind: Kind,
     /// The steps of a round.
     pub phases: Vec<Phase>,
-    /// After so many rounds the state is as expected.
+    /// After this many rounds the state is as expected.
     pub rounds_to_settle: u32,
-    /// And stays so for so many more.
+    /// For this many more rounds it stays so.
     pub rounds_to_hold: u32,
-    /// What holds for the whole cluster.
+    /// Settings of the whole cluster.
     pub config: Config,
     /// Lists of node labels, widest first.
     #[serde(default)]
@@ -34,7 +34,7 @@ pub struct Case {
     pub nodes: Vec<NodeText>,
     pub queues: Vec<QueueText>,
     pub jobs: Vec<JobText>,
-    /// What is to come of it.
+    /// The expected outcome.
     pub expect: Expect,
 }
 
@@ -42,9 +42,9 @@ pub struct Case {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// By what one round decides.
+    /// By the decisions of one round.
     Decision,
-    /// By the state after several.
+    /// By the state after several rounds.
     SteadyState,
 }
 
@@ -59,11 +59,11 @@ pub enum Phase {
     StaleGangEvict,
 }
 
-/// What holds for the whole cluster.
+/// Settings of the whole cluster.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Packed or spread; `None`: no preference.
+    /// Packed or spread. `None`: no preference.
     pub node_placement: Option<BTreeMap<String, String>>,
     /// The same for devices of a node.
     pub gpu_device_placement: Option<String>,
@@ -107,7 +107,7 @@ pub struct NodeText {
     pub gpu_memory_known: Option<bool>,
 }
 
-/// A queue's terms for one resource; `None`: unlimited.
+/// A queue's terms for one resource. `None`: unlimited.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BoundText {

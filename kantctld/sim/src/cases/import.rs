@@ -1,5 +1,5 @@
-//! A case as a fair round sees it. What KAI's configuration means and kant's does not is said here
-//! and nowhere else. Never runs anything.
+//! Converts a case to the input of a fair round. All differences between KAI's configuration and
+//! kant's are handled here.
 
 use super::format::{
     AffinityText, Case, GroupText, JobText, NearText, NodeText, QueueText, TaskText,
@@ -15,18 +15,17 @@ use engine::fair::{Amount, UNLIMITED, World};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Why kant cannot be asked this.
+/// Why a case cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// Something that kant does not have.
+    /// The case asks for something that kant does not have.
     #[error("kant has no {0}")]
     Unsupported(String),
-    /// Something that is named and not there.
+    /// The case names something that does not exist.
     #[error("failed to find the {what} {name}: nothing of this case is called so")]
     Unknown {
-        /// What kind of thing.
+        /// The kind of thing.
         what: &'static str,
-        /// How it is called.
         name: String,
     },
 }
@@ -42,7 +41,7 @@ fn unknown(what: &'static str, name: &str) -> ImportError {
 /// The world of a case.
 ///
 /// # Errors
-/// [`ImportError`]: it asks for something that kant does not have.
+/// [`ImportError`]: the case asks for something that kant does not have.
 pub fn world(case: &Case) -> Result<World, ImportError> {
     if case.config.only_policies.is_some() {
         return unsupported("way to leave out single policies");
@@ -98,7 +97,7 @@ fn node(text: &NodeText) -> Result<Node, ImportError> {
     })
 }
 
-/// Thousandths, or whole bytes of 10^6; `None`: unlimited.
+/// Thousandths, or whole units of 10^6 bytes. `None`: unlimited.
 fn units(value: Option<f64>, of_one: f64) -> i64 {
     value.map_or(UNLIMITED, |value| (value * of_one).round() as i64)
 }
@@ -184,7 +183,7 @@ fn job(case: &Case, text: &JobText, world: &mut World) -> Result<Job, ImportErro
     })
 }
 
-/// A group, and behind it those below.
+/// Adds a group, followed by its descendants.
 fn add_groups(
     case: &Case,
     text: &GroupText,
@@ -203,7 +202,7 @@ fn add_groups(
     text.children.iter().try_for_each(|child| add_groups(case, child, Some(own), groups))
 }
 
-/// One that names no level asks for nothing.
+/// A group that names no level asks for nothing.
 const fn asks(near: &NearText) -> bool {
     near.required.is_some() || near.preferred.is_some()
 }
@@ -239,7 +238,7 @@ fn task(case: &Case, text: &TaskText, groups: &[Group]) -> Result<Task, ImportEr
         level: Some(text.level.clone()).filter(|level| level != "node"),
         labels: text.labels.clone(),
     };
-    // A node that does not exist may come yet: until then its task waits.
+    // A node that does not exist may still be added: until then its task waits.
     let allowed = |names: &Vec<String>| -> BTreeSet<NodeAt> {
         names.iter().filter_map(|name| node_at(name).ok()).collect()
     };

@@ -1,5 +1,5 @@
-//! Cases of fair sharing that others wrote: clusters to play and single rules, run against the
-//! engine itself. Never a scheduler of its own: what decides is `engine::fair`.
+//! Cases of fair sharing from another project, clusters to run and single rules, played against
+//! `engine::fair` itself.
 
 pub mod compare;
 pub mod fate;
@@ -15,14 +15,14 @@ use format::Case;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A case's name, and how it came out.
+/// A case's name and outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
     pub id: String,
     pub verdict: Verdict,
 }
 
-/// Cases that cannot be read.
+/// A file of cases that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CaseError {
     /// Not a list of cases.
@@ -33,7 +33,7 @@ pub enum CaseError {
 /// Runs all cases of a file's text.
 ///
 /// # Errors
-/// [`CaseError`]: it is no list of cases.
+/// [`CaseError`]: the text is no list of cases.
 pub fn run(text: &str) -> Result<Vec<Judged>, CaseError> {
     let cases: Vec<Value> = serde_json::from_str(text)?;
     Ok(cases.iter().map(one).collect())

@@ -1,14 +1,13 @@
-//! Runs the rounds of a case, and says of each task what has become of it. Never judges; that is
-//! [`super::compare`]'s.
+//! Runs the rounds of a case, and reports the state of each task. [`super::compare`] judges them.
 
 use super::format::{Case, Kind, Phase};
 use engine::fair::world::{NodeAt, TaskAt, TaskState};
 use engine::fair::{Act, Plan, Step, World, plan};
 
-/// What has become of a task.
+/// The state of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Became {
-    /// In the words of the format.
+    /// In the terms of the format.
     pub status: &'static str,
     /// Where it is or will be.
     pub node: Option<String>,
@@ -21,7 +20,7 @@ pub struct Became {
 pub struct Did {
     pub starts: usize,
     pub evictions: usize,
-    /// Promised a place, or moved.
+    /// Tasks that were promised a place, or moved.
     pub reservations: usize,
 }
 
@@ -36,7 +35,7 @@ impl Did {
         }
     }
 
-    /// Did it do nothing?
+    /// Whether it did nothing.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
@@ -56,10 +55,9 @@ pub fn steps(case: &Case) -> Vec<Step> {
     case.phases.iter().map(step).collect()
 }
 
-/// A case that is played.
+/// A case in progress.
 pub struct Playing<'c> {
     case: &'c Case,
-    /// As it is now.
     pub world: World,
     steps: Vec<Step>,
 }
@@ -70,7 +68,7 @@ impl<'c> Playing<'c> {
         Self { case, world, steps: steps(case) }
     }
 
-    /// One round; nothing of it has happened yet.
+    /// Runs one round, without carrying it out.
     #[must_use]
     pub fn round(&self) -> (Plan, Did) {
         let plan = plan(&self.world, &self.steps);
@@ -107,7 +105,7 @@ impl<'c> Playing<'c> {
         .collect()
     }
 
-    /// What each task is doing between rounds.
+    /// The state of each task between rounds.
     #[must_use]
     pub fn state(&self) -> Vec<Became> {
         let nothing = Plan::default();
@@ -115,7 +113,7 @@ impl<'c> Playing<'c> {
         each.map(|became| Became { outcome: "", ..became }).collect()
     }
 
-    /// Lets a round happen, and all that it sets in motion come to its end.
+    /// Carries a round out, and completes all that it starts.
     pub fn enact(&mut self, plan: &Plan, is_first: bool) {
         for (at, (node, devices)) in &plan.seated {
             let task = &mut self.world.tasks[at.0];
@@ -140,7 +138,7 @@ impl<'c> Playing<'c> {
     }
 }
 
-/// Is a case about one round?
+/// Whether a case is about one round.
 #[must_use]
 pub fn is_one_round(case: &Case) -> bool {
     case.kind == Kind::Decision

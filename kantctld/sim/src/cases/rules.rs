@@ -1,4 +1,4 @@
-//! Rule cases: one decision each, asked of the rule itself. Never plays a round.
+//! Rule cases: one decision each, computed by the rule itself, without a round.
 
 mod reading;
 mod runtime;
@@ -14,10 +14,10 @@ use reading::{Missing, amount, bound, name, number, queue_at, tree};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a rule says, by the keys of the case's `expect`.
+/// A rule's results, by the keys of the case's `expect`.
 type Says = BTreeMap<String, Value>;
 
-/// Asks the rule, and compares.
+/// Evaluates the rule, and compares the results.
 pub(super) fn judge(case: &Value) -> Verdict {
     let (given, expect) = (&case["given"], &case["expect"]);
     let says = match case["rule"].as_str().unwrap_or_default() {
@@ -77,7 +77,7 @@ fn share(queue: &Value, terms: &Value, resource: Resource, seniority: usize) -> 
     }
 }
 
-/// The queues of a case and their shares of one resource, which stands under `key`.
+/// The queues of a case and their shares of one resource, which is under `key`.
 fn shares(given: &Value, key: &str, resource: Resource) -> Vec<(String, Share, i64)> {
     let queues = given["queues"].as_array().cloned().unwrap_or_default();
     let mut by_age: Vec<usize> = (0..queues.len()).collect();
@@ -189,7 +189,7 @@ fn is_allowed(allowed: bool) -> Says {
     Says::from([("allowed".to_owned(), Value::from(allowed))])
 }
 
-/// A rule on a job that may be preempted or not.
+/// A rule about a job that may or may not be preemptible.
 fn within(
     given: &Value,
     rule: impl Fn(&Tree, QueueAt, &Amount, bool) -> Result<(), Excess>,
@@ -199,7 +199,7 @@ fn within(
     Ok(is_allowed(rule(&tree, at, &amount(&given["request"]), is_preemptible(job)).is_ok()))
 }
 
-/// A quota bounds jobs that may not be preempted; the others may borrow.
+/// A quota limits jobs that are not preemptible; others may borrow.
 fn within_quotas_if_firm(
     tree: &Tree,
     at: QueueAt,
@@ -209,7 +209,7 @@ fn within_quotas_if_firm(
     if is_preemptible { Ok(()) } else { within_quotas(tree, at, asked) }
 }
 
-/// A job is, unless its case says otherwise.
+/// A job is preemptible unless its case says otherwise.
 fn is_preemptible(job: &Value) -> bool {
     job["preemptible"].as_bool().unwrap_or(true)
 }

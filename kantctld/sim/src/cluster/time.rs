@@ -1,5 +1,4 @@
-//! How time passes in a cluster: from one happening to the next, never past one.
-//! Never makes anything happen that was not due.
+//! The passing of time in a cluster, from one event to the next.
 
 use super::{Cluster, ROUND_PERIOD, SimError};
 use crate::machine::Machine;
@@ -9,10 +8,10 @@ use common::time::Time;
 use state::Command;
 
 impl Cluster {
-    /// Lets time pass until then.
+    /// Advances time to `end`.
     ///
     /// # Errors
-    /// A judge found fault.
+    /// A judge found a fault.
     pub fn advance_to(&mut self, end: Time) -> Result<(), SimError> {
         while let Some(next) = self.next_at().filter(|next| *next <= end) {
             self.now = self.now.max(next);
@@ -22,10 +21,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Lets time pass until nothing would happen any more, or until `end`.
+    /// Advances time until nothing more would happen, or until `end`.
     ///
     /// # Errors
-    /// A judge found fault.
+    /// A judge found a fault.
     pub fn finish(&mut self, end: Time) -> Result<(), SimError> {
         while let Some(next) = self.next_happening().filter(|next| *next <= end) {
             self.advance_to(next)?;
@@ -40,7 +39,7 @@ impl Cluster {
         self.next_happening().into_iter().chain(round).min()
     }
 
-    /// When something happens next that is more than another look.
+    /// When something happens next other than a periodic round.
     fn next_happening(&self) -> Option<Time> {
         let machines = self.machines.values().filter_map(Machine::next_at);
         let losses = self.losses().map(|(at, _)| at);
@@ -55,7 +54,8 @@ impl Cluster {
         })
     }
 
-    /// When jobs may begin that wait for a time or a back-off, and that no round has seen do so.
+    /// When jobs may begin that wait for a begin time or a back-off, unless a round has already
+    /// considered that.
     fn begin_times(&self) -> impl Iterator<Item = Time> + '_ {
         let begin = |key: JobKey| {
             let (record, element) = self.state.element(key)?;
@@ -69,13 +69,13 @@ impl Cluster {
         self.state.live().filter_map(begin).filter(|at| *at > self.last_round)
     }
 
-    /// The deadlines to come of jobs that are not over.
+    /// The future deadlines of jobs that have not ended.
     fn deadlines(&self) -> impl Iterator<Item = Time> + '_ {
         let deadline = |key: JobKey| self.state.job(key.job)?.spec.ask.deadline;
         self.state.live().filter_map(deadline).filter(|at| *at > self.now)
     }
 
-    /// What is due now happens.
+    /// Does what is due now.
     fn pass(&mut self) -> Result<(), SimError> {
         for machine in self.machines.values_mut() {
             machine.tick(self.now);

@@ -1,6 +1,6 @@
-//! The engine alone: its snapshot is changed as jobs come and go. The faster stage, for tables of
-//! large traces. Never asks who may do what, nor how long a job may ask for, and nobody's use of
-//! the cluster is counted, so fair share is the same for all.
+//! The engine only: its snapshot is changed as jobs arrive and end. This stage is faster, for
+//! tables of large traces. It does not check access or the lengths of jobs, and counts no use of
+//! the cluster, so fair share is the same for all.
 
 use super::stage::{Entry, Stage};
 use super::{Cluster, ReplayError};
@@ -12,11 +12,11 @@ use engine::{Decision, Round, Snapshot, WaitingJob};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A snapshot that nothing else stands behind.
+/// A snapshot without a state.
 pub(super) struct Alone {
     snapshot: Snapshot,
     last: JobId,
-    /// Jobs on their way to other nodes, and when jobs were made to go there lately.
+    /// Jobs that are being moved, and when jobs were moved lately.
     moving: BTreeMap<JobKey, Moving>,
     moved_at: Vec<Time>,
 }

@@ -1,8 +1,7 @@
-//! What jobs of a trace ask for, and who asks, in the engine's words. Never decides whether they
-//! get it.
+//! Converts jobs of a trace, and their users, to the engine's terms.
 //!
-//! A job goes to the queue that is called like its group, else to the default queue; it has its
-//! QoS and its account, else its group's, where the policy lists them. What a trace does not
+//! A job goes to the queue with the name of its group, otherwise to the default queue. It has its
+//! QoS and its account, otherwise its group's, if the policy lists them. What a trace does not
 //! record costs next to nothing: one CPU, one byte.
 
 use super::cluster::{CpuScale, kind_of};
@@ -16,14 +15,15 @@ use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Memory of a job that does not say; zero would mean all of a node. Nodes have as much more than
-/// is recorded for each job that finds a CPU there ([`super::cluster`]): it never decides anything.
+/// Memory of a job without a recorded demand; zero would mean all of a node. A node has this much
+/// more than is recorded for each job that finds a CPU there ([`super::cluster`]), so it never
+/// decides anything.
 pub(super) const MEMORY_UNKNOWN: Bytes = Bytes(1);
 
-/// The first user of a trace; below are the system's.
+/// The first user of a trace. Smaller ids belong to the system.
 const FIRST_UID: u32 = 1000;
 
-/// Who a job belongs to.
+/// The user, queue, QoS and account of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Party {
     pub owner: Uid,
@@ -32,7 +32,7 @@ pub(super) struct Party {
     pub qos: Option<QosName>,
 }
 
-/// Turns jobs of a trace into requests, equal ones into the same.
+/// Converts jobs of a trace to requests. Equal ones share one request.
 #[derive(Debug)]
 pub(super) struct Asks<'a> {
     policy: &'a Policy,
@@ -57,7 +57,7 @@ impl<'a> Asks<'a> {
         request
     }
 
-    /// Whose a job is. Users are numbered as they come; nobody in particular is one user too.
+    /// The party of a job. Users are numbered as they appear; an empty name is one user, too.
     pub fn party(&mut self, job: &Job) -> Party {
         let next = Uid(FIRST_UID + u32::try_from(self.users.len()).unwrap_or(u32::MAX / 2));
         let owner = *self.users.entry(job.user.clone()).or_insert(next);
@@ -81,7 +81,7 @@ impl<'a> Asks<'a> {
     }
 }
 
-/// The queue of a job where the policy has none for it; the engine says that it is gone.
+/// The queue of a job for which the policy has none. The engine reports that it does not exist.
 pub(crate) fn nowhere() -> QueueName {
     QueueName::new("none").expect("letters make a name")
 }

@@ -1,10 +1,10 @@
-//! The nodes of a trace as the engine sees them. Never shows the engine their names: they are
-//! called by their place in the file, so that the engine's order, by name, is the file's.
+//! The nodes of a trace as the engine sees them. They are named by their position in the file, so
+//! that the engine's order, by name, is the file's.
 //!
-//! What a trace does not say of a node never binds: CPUs and memory are then as many as any mix of
-//! its jobs could take. CPUs are counted in parts of one where jobs ask for parts (`11.908`): so
-//! many parts to a CPU as round the jobs least, at most [`PARTS_MAX`] on a node; a job's CPUs are
-//! rounded up, a node's down.
+//! What a trace does not record of a node never limits jobs: CPUs and memory are then as many as
+//! any mix of its jobs could take. If jobs ask for fractions of CPUs (`11.908`), CPUs are counted
+//! in parts: as many parts per CPU as round the jobs least, at most [`PARTS_MAX`] per node. A job's
+//! CPUs are rounded up, a node's down.
 
 use super::{ReplayError, ask};
 use crate::trace::{CpuMilli, Job, Node};
@@ -17,13 +17,14 @@ use engine::NodeSnapshot;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Parts of CPUs on one node, at most: each is a bit of a set that every start copies.
+/// The most parts of CPUs on one node: each is a bit of a set that every start copies.
 const PARTS_MAX: u32 = 4096;
 
-/// Memory of a node whose memory is not known: more than jobs ask for, and sums do not overflow.
+/// Memory of a node whose memory is not known: more than jobs ask for, and small enough that sums
+/// do not overflow.
 const MEMORY_UNKNOWN: Bytes = Bytes::from_mib(1 << 24);
 
-/// CPUs of a node whose CPUs are not known, where jobs are that no GPU keeps from crowding it.
+/// CPUs of a node whose CPUs are not known, if GPUs do not limit the number of jobs on it.
 const CPUS_UNKNOWN: Cpus = Cpus(PARTS_MAX);
 
 /// How many parts a CPU is counted in.
@@ -43,7 +44,7 @@ impl CpuScale {
         let rounded = |scale: u32| -> u64 {
             let of_one = |(cpus, count): (&CpuMilli, &u64)| {
                 let parts = u64::from(cpus.0) * u64::from(scale);
-                // In thousandths of a part, brought to the same unit for all scales.
+                // In thousandths of a part, converted to the same unit for all scales.
                 (parts.next_multiple_of(1000) - parts) * count * u64::from(PARTS_MAX)
                     / u64::from(scale)
             };
@@ -65,14 +66,14 @@ impl CpuScale {
     }
 }
 
-/// The nodes of a trace, made ready for the engine.
+/// The nodes of a trace, prepared for the engine.
 #[derive(Debug, Clone)]
 pub struct Cluster {
     /// In the engine's order.
     snapshots: Vec<NodeSnapshot>,
-    /// Engine's name to place in the file.
+    /// From the engine's name to the position in the file.
     places: BTreeMap<NodeName, u32>,
-    /// Place in the file to engine's name.
+    /// From the position in the file to the engine's name.
     names: Vec<NodeName>,
     scale: CpuScale,
 }
@@ -85,7 +86,7 @@ impl Cluster {
         Self::in_order(nodes, jobs, &order)
     }
 
-    /// In another order: first the node at place `order[0]` of the file.
+    /// In another order: the node at position `order[0]` of the file comes first.
     #[must_use]
     pub fn in_order(nodes: &[Node], jobs: &[Job], order: &[u32]) -> Self {
         let scale = CpuScale::of(nodes, jobs);
@@ -110,13 +111,13 @@ impl Cluster {
         cluster
     }
 
-    /// As the engine is told of them.
+    /// As the engine gets them.
     #[must_use]
     pub fn snapshots(&self) -> &[NodeSnapshot] {
         &self.snapshots
     }
 
-    /// The place in the file of a node of the engine.
+    /// The position in the file of a node of the engine.
     ///
     /// # Errors
     /// [`ReplayError::UnknownNode`] for a name that was not given here.
@@ -125,25 +126,25 @@ impl Cluster {
         place.ok_or_else(|| ReplayError::UnknownNode { node: name.clone() })
     }
 
-    /// What the engine calls the node at a place of the file.
+    /// The engine's name of the node at a position of the file.
     #[must_use]
     pub fn name(&self, place: usize) -> Option<&NodeName> {
         self.names.get(place)
     }
 
-    /// In what CPUs are counted.
+    /// The unit in which CPUs are counted.
     #[must_use]
     pub const fn scale(&self) -> CpuScale {
         self.scale
     }
 }
 
-/// The place with leading zeros, so that names sort as numbers.
+/// The position with leading zeros, so that names sort as numbers.
 fn engine_name(number: u32) -> NodeName {
     NodeName::new(format!("n{number:010}")).expect("a letter and digits make a name")
 }
 
-/// CPUs of a node that does not say: one for each job that its GPUs let on it.
+/// CPUs of a node without a recorded number: one for each job that its GPUs allow on it.
 fn cpus_unknown(nodes: &[Node], jobs: &[Job]) -> Cpus {
     if jobs.iter().any(|job| job.gpu_fraction < GpuMilli::WHOLE || job.cpus.is_some()) {
         return CPUS_UNKNOWN;
@@ -152,7 +153,7 @@ fn cpus_unknown(nodes: &[Node], jobs: &[Job]) -> Cpus {
     Cpus(most.clamp(1, PARTS_MAX))
 }
 
-/// What tells inventories apart.
+/// What distinguishes inventories.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Equipment {
     gpus: u16,
@@ -165,7 +166,7 @@ impl Equipment {
     fn of(node: &Node, scale: CpuScale, unknown: Cpus) -> Self {
         let kind = node.gpu_model.as_deref().unwrap_or("gpu");
         let cpus = node.cpus.map_or(unknown, |cpus| scale.offered(cpus));
-        // Far below a MiB, in which jobs ask: no other job gets any of it.
+        // Far below a MiB, the unit in which jobs ask: no other job can use it.
         let for_who_asks_none = u64::from(cpus.0) * ask::MEMORY_UNKNOWN.0;
         let memory = node.mem_mib.map_or(MEMORY_UNKNOWN, Bytes::from_mib);
         Self {
@@ -176,7 +177,7 @@ impl Equipment {
         }
     }
 
-    /// Single threads, one NUMA node, every GPU linked alike with every other.
+    /// Single threads, one NUMA node, all GPUs linked equally.
     fn inventory(&self) -> Inventory {
         let cpus = CpuSet::first(self.cpus.0);
         let path = |a, b| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
@@ -214,7 +215,7 @@ impl Equipment {
     }
 }
 
-/// The engine's word for a model of a trace: the same in lower case, as policy files write it.
+/// The engine's name for a GPU model of a trace: the same in lower case, as policy files write it.
 pub(super) fn kind_of(model: &str) -> GpuKind {
     GpuKind(model.to_ascii_lowercase())
 }

@@ -1,17 +1,16 @@
 //! Replays a trace: virtual time, the real engine and state, and jobs that run as long as they did
-//! in life.
-//! Never reads a clock: who wants the scheduler's CPU time hands one in.
+//! originally. No clock is read here: a caller that wants the scheduler's CPU time supplies one.
 //!
-//! Source: the rules of trace-driven schedulers since A. Mu'alem and D. Feitelson, IEEE TPDS 12(6),
-//! 2001. At every point of time at which something happens: all jobs that end do, then all that
-//! arrive do, then the scheduler looks. Starts take no time. A job ends after its run time or its
-//! walltime, whichever is shorter; the scheduler knows the walltime it asked for (without one:
-//! twice its run time), or the run time itself where asked to. A job that is made to yield waits
-//! again at once, in its old place, and starts over: its work is lost.
+//! Source: the rules of trace-driven schedulers, since A. Mu'alem and D. Feitelson, IEEE TPDS
+//! 12(6), 2001. At each event time, first all ends are processed, then all arrivals, then the
+//! scheduler runs. Starts take no time. A job ends after its run time or its walltime, whichever
+//! is shorter. The scheduler knows the requested walltime (without one: twice the run time), or on
+//! request the run time itself. A preempted job waits again at once, in its old place, and starts
+//! over: its work is lost.
 //!
 //! Example, nodes a and b of one GPU, EASY. Job 1 arrives at 0 s with one node for 100 s, job 2 at
 //! 10 s with two for 10 s, job 3 at 20 s with one for 50 s. Job 1 starts at 0, job 3 at 20 on b,
-//! for it ends before job 1 does, job 2 at 100.
+//! since it ends before job 1 does, job 2 at 100.
 
 mod alone;
 pub(crate) mod ask;
@@ -39,41 +38,42 @@ use common::time::Time;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
-    /// What the trace is called in reports.
+    /// The trace's name in reports.
     pub trace: &'a str,
     /// Its jobs, by submit time.
     pub jobs: &'a [Job],
     /// Its nodes, in the order in which the scheduler takes them.
     pub nodes: &'a [Node],
-    /// What the policy is called in reports.
+    /// The policy's name in reports.
     pub name: &'a str,
-    /// The policy. Nodes have the names of the trace.
+    /// The policy. Its nodes have the names of the trace.
     pub policy: &'a Policy,
     /// What the scheduler knows of how long jobs run.
     pub estimates: Estimates,
-    /// For the report only: a replay draws nothing.
+    /// For the report only: a replay draws no random numbers.
     pub seed: u64,
 }
 
-/// How far a replay is.
+/// The progress of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Jobs that are over.
+    /// Jobs that have ended.
     pub over: usize,
     pub jobs: usize,
     /// The time in the trace.
     pub now: Time,
 }
 
-/// What a replay cannot do itself.
+/// What a replay needs from its caller.
 pub trait Watcher {
-    /// CPU time used so far, in seconds; only differences count. Asked before and after each round.
+    /// CPU time used so far, in seconds. Only differences count. Called before and after each
+    /// round.
     fn cpu_seconds(&mut self) -> f64;
-    /// Told after every pass.
+    /// Called after every pass.
     fn progress(&mut self, progress: Progress);
 }
 
-/// Nobody watches, and nothing is measured.
+/// Measures nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 
@@ -85,19 +85,19 @@ impl Watcher for Unwatched {
     fn progress(&mut self, _: Progress) {}
 }
 
-/// Replays a trace to its end, every step through the state as in production.
+/// Replays a trace to its end, with every step through the state as in production.
 ///
 /// # Errors
-/// [`ReplayError`] for more jobs than there are job numbers, and if the engine decides what cannot
-/// be.
+/// [`ReplayError`] for more jobs than there are job numbers, and if the engine makes an impossible
+/// decision.
 pub fn replay(plan: &Plan<'_>, watcher: &mut dyn Watcher) -> Result<Outcome, ReplayError> {
     let (cluster, policy) = prepared(plan);
     let mut stage = through::Through::new(&cluster, policy)?;
     play::Play::new(plan, &cluster, &mut stage)?.play_out(watcher)
 }
 
-/// Replays a trace to its end with the engine alone: faster, and the same wherever the order does
-/// not go by what was used and the policy lets every job in.
+/// Replays a trace to its end with the engine only. It is faster, and gives the same result if the
+/// order does not depend on past use and the policy admits every job.
 ///
 /// # Errors
 /// As [`replay`].

@@ -1,30 +1,29 @@
-//! Policies that need no file: the classic ones, and kant's own. Never more than one queue. All let
-//! jobs share GPUs, for traces have jobs that do; a queue without any key refuses those.
+//! Policies that need no file: the classic ones, and kant's defaults. Each has one queue, in which
+//! jobs may share GPUs, since traces have jobs that do; a queue without any key refuses those.
 //!
 //! | name | order | behind a job without room |
 //! |---|---|---|
-//! | `fifo` | who has waited longest | nobody passes |
-//! | `befifo` | the same | whoever fits passes |
-//! | `easy` | the same | whoever fits and does not delay the first passes (EASY) |
-//! | `easy-pinned` | the same | EASY, the first's reservation on certain nodes |
-//! | `conservative` | the same | whoever fits and delays nobody before it passes |
+//! | `fifo` | longest wait first | no job passes |
+//! | `befifo` | the same | any job that fits passes |
+//! | `easy` | the same | a job passes if it does not delay the first (EASY) |
+//! | `easy-pinned` | the same | EASY, with certain nodes kept for the first |
+//! | `conservative` | the same | a job passes if it delays none before it |
 //! | `kant` | the defaults of a queue | the defaults of a queue |
 
 use common::id::QueueName;
 use common::policy::{Backfill, Behind, Candidates, Order, Placement, Policy, ReservationKind};
 use common::queue::Queue;
 
-/// A policy that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
     Fifo,
     Befifo,
-    /// EASY backfill, the reservation on any nodes.
+    /// EASY backfill, the promise on any nodes.
     Easy,
-    /// EASY backfill, the reservation on certain nodes.
+    /// EASY backfill, the promise on certain nodes.
     EasyPinned,
     Conservative,
-    /// What a cluster does whose operator configured nothing but `share_gpus`.
+    /// The configuration of a cluster that sets only `share_gpus`.
     Kant,
 }
 
@@ -44,13 +43,13 @@ impl Named {
         }
     }
 
-    /// The policy of this name.
+    /// The policy with this name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|named| named.name() == name)
     }
 
-    /// The policy. Nodes are taken in their order, but for kant's own.
+    /// The policy. Nodes are taken in order, except with kant's defaults.
     #[must_use]
     pub fn policy(self) -> Policy {
         let name = QueueName::new("default").expect("letters make a name");

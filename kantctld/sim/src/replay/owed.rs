@@ -1,14 +1,15 @@
-//! What teams hold and are owed over a replay, counted apart from the engine: their shares are
-//! divided here once more, by code of its own, and who is below what is owed to them, and for how
-//! long. Never decides anything.
+//! What queues hold and are entitled to over a replay, counted separately from the engine: the fair
+//! shares are divided here with different code, to measure which queues are below theirs, and for
+//! how long.
 //!
-//! A queue is below what it is owed while one of its jobs waits that would leave it within its
-//! quota (and those of all queues above it): what it holds is then less than the smaller of its
-//! quota and what it asks for, by at least that job. Jobs of one GPU are told apart: any GPU that
-//! comes free is room for them, whereas a gang may find no node that it may take.
+//! A queue is below its quota while one of its jobs waits that would leave it within its quota and
+//! those of all its ancestors. It then holds less than the smaller of its quota and what it asks
+//! for, by at least that job. Jobs of one GPU are counted separately, since any free GPU is room
+//! for them, whereas a gang may find no suitable nodes.
 //!
-//! What is due to a queue: the smaller of quota, limit and what it asks for; the rest by priority
-//! of queues, and within one by weight, not rounded; down the tree. Past use does not count.
+//! The fair share of a queue: the smallest of its quota, its limit, and what it asks for; the
+//! surplus goes by priority of queues and, within a priority, by weight, without rounding; then
+//! down the tree. Past use does not count.
 
 use crate::report::{Sample, TeamOutcome};
 use common::id::QueueName;
@@ -28,14 +29,14 @@ struct Team {
     weight: f64,
     priority: i64,
     held: u64,
-    /// Thousandths of GPUs that its own jobs wait for, and how many of them ask for so many.
+    /// How many of its own jobs wait for each number of thousandths of GPUs.
     waiting: BTreeMap<u64, u32>,
     asked: u64,
     any: Stretch,
     one: Stretch,
 }
 
-/// How long something went on without a break.
+/// The longest uninterrupted time in which a condition held.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stretch {
     since: Option<Time>,
@@ -51,7 +52,7 @@ impl Stretch {
     }
 }
 
-/// All queues, of a policy that has more than one for jobs.
+/// All queues of a policy that has several for jobs.
 pub(super) struct Owed {
     teams: Vec<Team>,
     names: Vec<QueueName>,
@@ -99,7 +100,7 @@ impl Owed {
         }
     }
 
-    /// It waits no longer.
+    /// A job waits no longer.
     pub fn waits_no_more(&mut self, queue: &QueueName, gpus: GpuMilli) {
         let gpus = u64::from(gpus.0);
         for (depth, at) in self.path(queue).into_iter().enumerate() {
@@ -125,7 +126,7 @@ impl Owed {
         }
     }
 
-    /// It holds them no longer.
+    /// A job holds them no longer.
     pub fn lets_go(&mut self, queue: &QueueName, gpus: GpuMilli) {
         for at in self.path(queue) {
             let team = &mut self.teams[at];
@@ -134,7 +135,7 @@ impl Owed {
         }
     }
 
-    /// A pass is over: who is below what is owed to them, and how even is it?
+    /// Records the end of a pass: which queues are below their quotas, and how even the shares are.
     pub fn pass(&mut self, now: Time, sample: &mut Sample) {
         for at in 0..self.teams.len() {
             let smallest = self.teams[at].waiting.keys().next().copied();
@@ -149,7 +150,7 @@ impl Owed {
         let asking = leaves.filter(|at| self.teams[*at].asked > 0);
         let pairs: Vec<(f64, f64)> =
             asking.map(|at| (self.teams[at].held as f64, dues[at])).collect();
-        // Who is due nothing has no part of it; what it holds is off by all of that.
+        // A queue without a fair share has no fraction of it; all that it holds counts as error.
         let due: Vec<(f64, f64)> = pairs.iter().copied().filter(|(_, due)| *due > 0.0).collect();
         sample.jain_ppm = jain(&due).map(ppm);
         let off: f64 = pairs.iter().map(|(held, due)| (held - due).abs()).sum();
@@ -157,7 +158,8 @@ impl Owed {
         sample.share_error_ppm = is_compared.then(|| ppm(off / 2.0 / self.capacity as f64));
     }
 
-    /// How much more a queue may hold within its quota and all above it; nothing without one.
+    /// How much more a queue may hold within its quota and those of all its ancestors. 0 without a
+    /// quota.
     fn room_within_quota(&self, at: usize) -> u64 {
         if self.teams[at].quota.is_none() {
             return 0;
@@ -175,7 +177,7 @@ impl Owed {
         room.unwrap_or(0)
     }
 
-    /// What is due to each queue.
+    /// The fair share of each queue.
     fn dues(&self) -> Vec<f64> {
         let mut dues = vec![0.0; self.teams.len()];
         let top: Vec<usize> =
@@ -191,7 +193,7 @@ impl Owed {
         dues
     }
 
-    /// Divides what there is among queues beside each other.
+    /// Divides a total among sibling queues.
     fn divide(&self, total: f64, queues: &[usize], dues: &mut [f64]) {
         let wants = |at: usize| {
             let team = &self.teams[at];
@@ -226,7 +228,7 @@ impl Owed {
         }
     }
 
-    /// What became of each queue that jobs wait in, by the end.
+    /// The outcome of each queue with waiting jobs, as of the end.
     pub fn outcomes(mut self, end: Time) -> Vec<TeamOutcome> {
         let leaves = self.teams.iter_mut().zip(self.names);
         let leaves = leaves.filter(|(team, _)| team.children.is_empty());
@@ -264,8 +266,8 @@ fn team(queue: &Queue, parent: Option<usize>) -> Team {
     }
 }
 
-/// Jain's index of how much of what is due to them queues hold: 1 where all hold the same part of
-/// it, 1 / n where one of n holds all. `None`: there are no two.
+/// Jain's index of the fractions of their fair shares that queues hold: 1 if all fractions are
+/// equal, 1 / n if one of n queues holds everything. `None`: fewer than two queues have a share.
 fn jain(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.len() < 2 {
         return None;
@@ -273,11 +275,11 @@ fn jain(pairs: &[(f64, f64)]) -> Option<f64> {
     let parts = pairs.iter().map(|(held, due)| held / due);
     let (sum, squares) =
         parts.fold((0.0, 0.0), |(sum, squares), part| (sum + part, part.mul_add(part, squares)));
-    // Nobody holds anything: that is even.
+    // If no queue holds anything, that is even.
     Some(if squares > 0.0 { sum * sum / (pairs.len() as f64 * squares) } else { 1.0 })
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to a few
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few millions at most
 fn ppm(part: f64) -> u32 {
     (part * 1e6).round() as u32
 }
@@ -286,7 +288,7 @@ fn ppm(part: f64) -> u32 {
 mod tests {
     use super::*;
 
-    /// 16 GPUs; a is owed 8, b 4 and at most 10, c nothing but twice the weight.
+    /// 16 GPUs; a has a quota of 8, b of 4 and a limit of 10, c no quota but twice the weight.
     fn owed() -> Owed {
         let queue = |name: &str, quota: Option<u32>, weight: u32| {
             let name = QueueName::new(name).unwrap();
@@ -311,10 +313,10 @@ mod tests {
         owed.waits(&name("b"), GpuMilli(6000));
         owed.waits(&name("c"), GpuMilli(16_000));
         let dues = owed.dues();
-        // b is owed 4, and of 12 more a third.
+        // b has a quota of 4, and a third of the other 12.
         assert_eq!(dues, [0.0, 8000.0, 8000.0]);
         owed.waits(&name("a"), GpuMilli(9000));
-        // a is owed 8 and b 4; a fourth of 4 more is all that a still asks for.
+        // a has a quota of 8 and b of 4; a fourth of the other 4 is all that a still asks for.
         assert_eq!(owed.dues(), [9000.0, 5000.0, 2000.0]);
     }
 
@@ -324,7 +326,7 @@ mod tests {
         let mut sample = Sample::default();
         owed.holds(&name("b"), GpuMilli(10_000));
         owed.holds(&name("c"), GpuMilli(6000));
-        // More than it is owed: none of its business.
+        // A job beyond the quota does not count.
         owed.waits(&name("a"), GpuMilli(9000));
         owed.pass(Time(0), &mut sample);
         owed.waits(&name("a"), GpuMilli(2000));

@@ -1,8 +1,8 @@
-//! Placements by their names. Never more of them than the engine has.
+//! Placements by name.
 
 use common::policy::{Placement, Policy};
 
-/// Every placement, with the name it has in policy files.
+/// Every placement, with its name in policy files.
 pub const PLACEMENTS: [(&str, Placement); 6] = [
     ("first", Placement::First),
     ("binpack", Placement::Binpack),

@@ -1,5 +1,4 @@
-//! The course of a replay: ends, arrivals, rounds, in the order of time. Never schedules; a
-//! [`Stage`] does.
+//! The course of a replay: ends, arrivals and rounds, in the order of time. A [`Stage`] schedules.
 
 use super::ask::Asks;
 use super::record::Record;
@@ -16,27 +15,27 @@ use engine::{Decision, WaitingJob};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Without anything running or arriving, so many looks that start nobody end a replay: what still
-/// waits would wait for ever.
+/// If nothing runs or arrives, this many rounds that start no job end a replay: what still waits
+/// would wait for ever.
 const IDLE_LOOKS_MAX: u32 = 10_000;
 
-/// What a job's life is like: as long as it ran, at most its walltime, at least a moment.
+/// How long a job runs: its recorded run time, at most its walltime, and at least a millisecond.
 pub(super) fn true_run(job: &Job) -> Span {
     let run = job.walltime.map_or(job.runtime, |walltime| job.runtime.min(walltime));
     run.max(Span(1))
 }
 
-/// One job of the trace on its way.
+/// One job of the trace in progress.
 struct Tracked {
-    /// As it waits; the key is the stage's once it has one, the attempt rises when it is made to
-    /// yield.
+    /// The job as it waits. Its key is the stage's once it has one; its attempt is incremented when
+    /// it is preempted.
     waiting: WaitingJob,
     run: Span,
     /// Where and since when it runs.
     running: Option<(Arc<Allocation>, Time)>,
 }
 
-/// A replay under way.
+/// A replay in progress.
 pub(super) struct Play<'a, S: Stage> {
     plan: &'a Plan<'a>,
     stage: &'a mut S,
@@ -44,11 +43,11 @@ pub(super) struct Play<'a, S: Stage> {
     jobs: Vec<Tracked>,
     /// The next job of the trace to arrive.
     next: usize,
-    /// The jobs that were let in, by the stage's key, as places in the trace.
+    /// The admitted jobs, from the stage's key to the index in the trace.
     places: BTreeMap<JobKey, usize>,
     /// When running jobs end.
     ends: BTreeSet<(Time, JobKey)>,
-    /// When the engine wants to look again.
+    /// When the engine wants another round.
     look: Option<Time>,
     over: usize,
 }
@@ -137,7 +136,7 @@ impl<'a, S: Stage> Play<'a, S> {
         Ok(())
     }
 
-    /// A running job lets go of its nodes.
+    /// A running job leaves its nodes.
     fn leave(&mut self, which: usize, now: Time) -> Result<(), ReplayError> {
         let Some((allocation, since)) = self.jobs[which].running.take() else {
             let job = self.plan.jobs[which].id;
@@ -162,7 +161,7 @@ impl<'a, S: Stage> Play<'a, S> {
         Ok(())
     }
 
-    /// Rounds until nothing more is decided now. Says whether anything was.
+    /// Runs rounds until nothing more is decided now. Returns whether anything was decided.
     fn schedule(&mut self, now: Time, watcher: &mut dyn Watcher) -> Result<bool, ReplayError> {
         let mut decided = false;
         loop {
@@ -184,7 +183,7 @@ impl<'a, S: Stage> Play<'a, S> {
         }
     }
 
-    /// Takes note of what a round decided, and has victims let go of their nodes at once.
+    /// Records what a round decided, and removes victims from their nodes at once.
     fn carry_out(&mut self, decision: Decision, now: Time) -> Result<(), ReplayError> {
         match decision {
             Decision::Start { key, allocation, .. } => self.start(key, allocation, now),
@@ -210,7 +209,7 @@ impl<'a, S: Stage> Play<'a, S> {
                 }
                 Ok(())
             }
-            // No trace knows jobs of many sizes, and how long one takes with less.
+            // No trace records how long a job takes with fewer nodes.
             Decision::Shrink { key, .. } => {
                 let job = u64::from(key.job.0);
                 Err(ReplayError::WrongState { job, expected: "of one size" })
@@ -232,7 +231,7 @@ impl<'a, S: Stage> Play<'a, S> {
         Ok(())
     }
 
-    /// The place in the trace of a job that was let in.
+    /// The index in the trace of an admitted job.
     fn place(&self, key: JobKey) -> Result<usize, ReplayError> {
         let unknown = || {
             let job = u64::from(key.job.0);

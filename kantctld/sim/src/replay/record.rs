@@ -1,4 +1,4 @@
-//! What happens in a replay, written down for the report. Never changes what happens.
+//! Records what happens in a replay, for the report.
 
 use super::owed::Owed;
 use super::placement::placements_of;
@@ -18,16 +18,16 @@ pub(super) struct Record<'a> {
     cluster: &'a Cluster,
     tally: Tally,
     outcome: Outcome,
-    /// Jobs that were not let in, by place in the trace, rising.
+    /// Jobs that were not admitted, by ascending index in the trace.
     left_out: Vec<usize>,
-    /// The queue of each job, and what becomes of queues.
+    /// The queue of each job, and the outcomes of queues.
     queues: Vec<QueueName>,
     owed: Option<Owed>,
     last: Time,
 }
 
 impl<'a> Record<'a> {
-    /// `queues`: of each job of the trace.
+    /// `queues`: the queue of each job of the trace.
     pub fn new(plan: &Plan<'_>, cluster: &'a Cluster, queues: Vec<QueueName>) -> Self {
         let outcome = Outcome {
             policy: plan.name.to_owned(),
@@ -46,7 +46,7 @@ impl<'a> Record<'a> {
         Self { cluster, tally, outcome, left_out, queues, owed, last }
     }
 
-    /// A job arrives, one after another; is it let in?
+    /// Records that a job arrived, and whether it was admitted.
     pub fn enter(&mut self, at: usize, entry: &Entry) {
         let Some(id) = self.outcome.jobs.get(at).map(|job| job.id) else { return };
         match entry {
@@ -59,7 +59,7 @@ impl<'a> Record<'a> {
         self.left_out.push(at);
     }
 
-    /// It waits: since it arrived, or since it was made to yield.
+    /// Records that it waits, since it arrived or was preempted.
     pub fn waits(&mut self, at: usize) {
         self.count(at, Owed::waits);
     }
@@ -71,7 +71,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A job gets its nodes.
+    /// Records a start.
     pub fn start(&mut self, at: usize, on: &Allocation, now: Time) -> Result<(), ReplayError> {
         let mut nodes = Vec::with_capacity(on.shares().len());
         for share in on.shares() {
@@ -89,7 +89,7 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
-    /// It gives them back.
+    /// Records that it left its nodes.
     pub fn leave(
         &mut self,
         at: usize,
@@ -105,14 +105,14 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
-    /// It is over for good.
+    /// Records its final end.
     pub fn end(&mut self, at: usize, now: Time) {
         if let Some(job) = self.outcome.jobs.get_mut(at) {
             job.end = Some(now);
         }
     }
 
-    /// It was made to yield.
+    /// Counts a preemption.
     pub const fn preempted(&mut self, why: PreemptReason) {
         let preemptions: &mut Preemptions = &mut self.outcome.preemptions;
         match why {
@@ -123,7 +123,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A pass is over.
+    /// Records the end of a pass.
     pub fn pass(&mut self, now: Time, waiting: usize) -> Result<(), ReplayError> {
         let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
         let mut sample = self.tally.sample(now, waiting);
@@ -134,17 +134,17 @@ impl<'a> Record<'a> {
         Ok(self.outcome.series.push(sample)?)
     }
 
-    /// Searches of a round.
+    /// Adds searches of a round.
     pub const fn searches(&mut self, count: u64) {
         self.outcome.searches += count;
     }
 
-    /// CPU time of the scheduler.
+    /// Adds CPU time of the scheduler.
     pub fn cpu(&mut self, seconds: f64) {
         self.outcome.scheduler_cpu_seconds += seconds;
     }
 
-    /// The outcome, without the jobs that were not let in.
+    /// The outcome, without jobs that were not admitted.
     pub fn finish(mut self) -> Outcome {
         self.outcome.teams = self.owed.map(|owed| owed.outcomes(self.last)).unwrap_or_default();
         let jobs = std::mem::take(&mut self.outcome.jobs);

@@ -1,5 +1,5 @@
-//! A policy that names nodes as the cluster's files do, for nodes that the engine calls otherwise;
-//! and where nodes stand, as the cluster's file says it. Never changes anything else of it.
+//! Converts a policy with the node names of the cluster file to the engine's names, and adds the
+//! network positions of that file.
 
 use super::Cluster;
 use crate::trace::Node;
@@ -9,7 +9,7 @@ use common::topology::{Position, Topology};
 use std::collections::BTreeMap;
 
 /// The policy in the engine's names. Nodes that the cluster does not have keep their names, which
-/// no node of the engine has. Where the policy says nothing of where nodes stand, the cluster does.
+/// no node of the engine has. If the policy describes no network, the cluster's file does.
 pub(crate) fn renamed(policy: &Policy, cluster: &Cluster, nodes: &[Node]) -> Policy {
     let names: BTreeMap<&str, &NodeName> = nodes
         .iter()
@@ -41,7 +41,8 @@ fn unknown(name: &NodeName) -> NodeName {
     NodeName::new(format!("unknown-{tail}")).unwrap_or_else(|_| name.clone())
 }
 
-/// Where nodes stand by the columns of their file; names that are none of a switch say nothing.
+/// The nodes' positions by the columns of their file. Values that are no valid switch names are
+/// ignored.
 fn of_nodes(cluster: &Cluster, nodes: &[Node]) -> Topology {
     let switch = |name: &Option<String>| -> Option<SwitchName> {
         name.as_deref().and_then(|name| SwitchName::new(name).ok())

@@ -1,5 +1,5 @@
-//! Where a replay plays: something that knows jobs and nodes and holds scheduling rounds. Never
-//! knows how long a job truly runs.
+//! The stage of a replay: it knows jobs and nodes and runs scheduling rounds, but not how long a
+//! job really runs.
 
 use super::ReplayError;
 use common::id::JobKey;
@@ -8,42 +8,42 @@ use common::reason::Refusal;
 use common::time::Time;
 use engine::{Decision, Round, WaitingJob};
 
-/// What becomes of a job that arrives.
+/// The result of a job's arrival.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// It waits, under this key: jobs that wait are numbered as they come.
+    /// It waits, under this key. Waiting jobs are numbered as they arrive.
     Waits(JobKey),
-    /// The cluster, however empty, cannot hold it.
+    /// The cluster cannot hold it, even if idle.
     NeverFits,
-    /// The policy does not let it in.
+    /// The policy does not admit it.
     Refused(Box<Refusal>),
 }
 
-/// Something that schedules: the engine alone, or with the whole state around it.
+/// A scheduler: the engine only, or with the whole state around it.
 pub(super) trait Stage {
-    /// A job arrives. Its key is the stage's to give.
+    /// A job arrives. The stage gives it its key.
     fn submit(&mut self, job: &WaitingJob, now: Time) -> Result<Entry, ReplayError>;
-    /// One scheduling round. What it decides is not carried out yet.
+    /// Runs one scheduling round, without carrying it out.
     fn decide(&mut self, now: Time) -> Round;
-    /// Carries a round out: who starts holds its nodes and runs. Who yields does so still.
+    /// Carries a round out: starting jobs hold their nodes and run. Preempted jobs still hold
+    /// theirs.
     fn enact(&mut self, round: &Round, now: Time) -> Result<(), ReplayError>;
-    /// A running job ended by itself: all its nodes let go of it.
+    /// A running job ended by itself and left all its nodes.
     fn over(&mut self, key: JobKey, cause: EndCause, now: Time) -> Result<(), ReplayError>;
-    /// All nodes have let go of a job that was made to yield: it waits again, as given here, or is
-    /// over.
+    /// A preempted job left all its nodes: it waits again, as given here, or has ended.
     fn yielded(
         &mut self,
         key: JobKey,
         again: Option<&WaitingJob>,
         now: Time,
     ) -> Result<(), ReplayError>;
-    /// How many jobs wait.
+    /// The number of waiting jobs.
     fn waiting(&self) -> usize;
 }
 
-/// Does a round that decided this ask for another one at the same time? One that only started jobs
-/// has looked at everybody; one that made jobs yield has room to give, and one that says so ran out
-/// of trials.
+/// Whether another round is needed at the same time. A round that only started jobs has considered
+/// all jobs. After preemptions there is room to give, and a round may ask for another one because
+/// it ran out of trials.
 pub(super) fn asks_for_another(round: &Round, now: Time) -> bool {
     let yields = round.decisions.iter().any(|one| matches!(one, Decision::Preempt { .. }));
     let is_short = round.next_look.is_some_and(|look| look <= now);

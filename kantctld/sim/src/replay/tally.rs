@@ -1,6 +1,5 @@
-//! What is in use on every node during a replay, counted apart from the engine: the metrics must
-//! not rest on the numbers that the decisions rest on; only the formulas are shared. Never decides
-//! anything.
+//! What is in use on every node during a replay, counted separately from the engine: the metrics
+//! must not depend on the numbers on which decisions are based. Only the formulas are shared.
 
 use crate::report::{NodeIndex, Sample};
 use crate::trace::Node;
@@ -47,7 +46,7 @@ impl Use {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     nodes: Vec<Use>,
-    /// How many nodes of each leaf are in use.
+    /// The number of nodes in use of each leaf.
     leaves: Vec<u32>,
     sums: Sample,
 }
@@ -75,12 +74,12 @@ impl Tally {
         tally
     }
 
-    /// A job takes its share of a node. Says how much of its GPUs that is.
+    /// A job takes its share of a node. Returns how much of its GPUs that is.
     pub fn take(&mut self, node: NodeIndex, share: &Share) -> GpuMilli {
         self.change(node, share, |used, each| used + each, |jobs| jobs + 1)
     }
 
-    /// It gives it back.
+    /// A job gives its share back.
     pub fn give_back(&mut self, node: NodeIndex, share: &Share) -> GpuMilli {
         let less = |used: u32, each: u32| used.saturating_sub(each);
         self.change(node, share, less, |jobs: u32| jobs.saturating_sub(1))
@@ -127,7 +126,7 @@ impl Tally {
             flips(sums.leaf_groups_whole_free, leaf_was_idle, *in_use == 0);
     }
 
-    /// The cluster now, with so many jobs waiting.
+    /// The cluster now, with this many waiting jobs.
     pub const fn sample(&self, at: Time, queue_length: u32) -> Sample {
         Sample { at, queue_length, ..self.sums }
     }

@@ -1,9 +1,9 @@
-//! The whole controller but for its log and its sockets: every submission, round and report of a
-//! node goes through `state::apply`, and the engine sees what the state's keeper shows it, as in
-//! production. Use is charged, so fair share works; what the policy refuses is refused.
+//! The whole controller without its log and sockets: every submission, round and node report goes
+//! through `state::apply`, and the engine sees the snapshot that the state's keeper maintains, as
+//! in production. Use is charged, so fair share works, and what the policy refuses is refused.
 //!
-//! Never asks who somebody is: users of a trace are none of this host, so whatever is open to some
-//! is open to all here. Never silent about a command that the state does not take.
+//! Users of a trace do not exist on this host, so queues, QoS and accounts with restricted access
+//! are open to all here. A command that the state refuses is an error.
 
 use super::stage::{Entry, Stage};
 use super::{Cluster, ReplayError};
@@ -18,23 +18,23 @@ use state::snapshot::{Keeper, UsedSoFar, enactment, never_fits};
 use state::usage::Hour;
 use state::{Command, Event, Settings, Stamped, State};
 
-/// Use is said anew so often, as the leader does.
+/// How often use is updated, as by the leader.
 const USAGE_EVERY: Span = Span::from_minutes(1);
 
-/// A state, and what the engine sees of it.
+/// A state, and the engine's view of it.
 pub(super) struct Through {
     state: State,
     keeper: Keeper,
-    /// Does the order go by what was used?
+    /// Whether the order depends on past use.
     weighs_use: bool,
-    /// When the engine was told last; `None`: never.
+    /// When the engine last got the use. `None`: never.
     usage_at: Option<Time>,
-    /// When the state forgot last what is over.
+    /// When the state last removed ended jobs.
     forgot: Hour,
 }
 
 impl Through {
-    /// A cluster with these nodes, connected, and nothing on them.
+    /// A cluster with these nodes, connected and idle.
     pub fn new(cluster: &Cluster, policy: Policy) -> Result<Self, ReplayError> {
         let by_use = policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
         let mut stage = Self {
@@ -62,7 +62,7 @@ impl Through {
         Ok(stage)
     }
 
-    /// Carries a command out that nothing speaks against. The keeper is not told yet.
+    /// Applies a command that nothing should refuse. The keeper is not updated yet.
     fn apply(&mut self, command: Command, now: Time) -> Result<Vec<Event>, ReplayError> {
         let events = state::apply(&mut self.state, &Stamped { at: now, command });
         for event in &events {
@@ -79,7 +79,7 @@ impl Through {
         Ok(events)
     }
 
-    /// Every node of a job's attempt says this of its step.
+    /// Every node of a job's attempt reports this of its step.
     fn report(
         &mut self,
         key: JobKey,
@@ -101,7 +101,7 @@ impl Through {
         Ok(events)
     }
 
-    /// All nodes have let go of a job, which is then to be in this phase.
+    /// All nodes have left a job, which must be in this phase then.
     fn ended(
         &mut self,
         key: JobKey,
@@ -126,7 +126,7 @@ impl Through {
             let expected = if then == Phase::Done { "over" } else { "waiting again" };
             return Err(ReplayError::WrongState { job: u64::from(key.job.0), expected });
         }
-        // Often enough for what is kept by hours, and seldom enough to cost nothing.
+        // Often enough for records that are kept by the hour, and rarely enough to cost nothing.
         if Hour::of(now) > self.forgot {
             self.forgot = Hour::of(now);
             let events = self.apply(Command::ForgetDone, now)?;
@@ -142,7 +142,7 @@ impl Stage for Through {
         match never_fits(&self.state, self.keeper.snapshot(), &ask) {
             None => {}
             Some(Refusal::NeverFits { .. }) => return Ok(Entry::NeverFits),
-            // A quota or a limit, of which the nodes know nothing.
+            // A quota or a limit, which the check of the nodes does not cover.
             Some(refusal) => return Ok(Entry::Refused(Box::new(refusal))),
         }
         let name = job.owner.to_string();
@@ -211,7 +211,7 @@ impl Stage for Through {
     }
 }
 
-/// What somebody would submit to have a job wait like this.
+/// The submission that makes a job wait like this.
 fn ask(job: &WaitingJob) -> Ask {
     Ask {
         queue: Some(job.queue.clone()),
@@ -225,8 +225,8 @@ fn ask(job: &WaitingJob) -> Ask {
     }
 }
 
-/// The settings of a controller with this policy, open to everybody. What is over is forgotten at
-/// once: the replay keeps its own record.
+/// The settings of a controller with this policy, with open access. Ended jobs are removed at once,
+/// since the replay keeps its own record.
 fn settings(mut policy: Policy) -> Settings {
     policy.queues.iter_mut().for_each(|queue| queue.access = Access::default());
     policy.qos.iter_mut().for_each(|qos| qos.access = Access::default());

@@ -1,11 +1,11 @@
-//! How busy each node was over time, in at most 240 buckets whatever the length: when time runs out
-//! of them, neighbours are joined. Never loses a GPU-millisecond by that.
+//! How busy each node was over time, in at most 240 buckets for any length of time: when buckets
+//! run out, neighbours are joined. No GPU time is lost by that.
 
 use super::NodeIndex;
 use common::time::{Span, Time};
 use common::unit::GpuMilli;
 
-/// Buckets at most; even, so that pairs can be joined.
+/// The most buckets; even, so that pairs can be joined.
 const BUCKETS_MAX: usize = 240;
 
 /// GPU time per node and bucket, in thousandths of a GPU times milliseconds.
@@ -22,14 +22,14 @@ impl Default for Heatmap {
 }
 
 impl Heatmap {
-    /// An empty one for so many nodes.
+    /// An empty heatmap for this many nodes.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
         Self { bucket: Span::from_seconds(1), rows: vec![Vec::new(); nodes] }
     }
 
-    /// Notes that a node had so much of its GPUs allocated from `from` to `to`; a replay calls
-    /// this when a job leaves a node. Nodes it does not have are not noted.
+    /// Records that a node had this much of its GPUs allocated from `from` to `to`. A replay calls
+    /// this when a job leaves a node. Unknown nodes are ignored.
     pub fn add(&mut self, node: NodeIndex, gpus: GpuMilli, from: Time, to: Time) {
         while to.0.div_ceil(self.bucket.0) > BUCKETS_MAX as u64 {
             self.join_pairs();
@@ -56,19 +56,19 @@ impl Heatmap {
         }
     }
 
-    /// The length of a bucket; the first begins at the start of the trace.
+    /// The length of a bucket. The first begins at the start of the trace.
     #[must_use]
     pub const fn bucket(&self) -> Span {
         self.bucket
     }
 
-    /// The buckets in use.
+    /// The number of buckets in use.
     #[must_use]
     pub fn buckets(&self) -> usize {
         self.rows.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// A row per node, its missing last buckets being empty.
+    /// One row per node. Missing last buckets are empty.
     #[must_use]
     pub fn rows(&self) -> &[Vec<u64>] {
         &self.rows

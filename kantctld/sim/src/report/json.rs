@@ -1,5 +1,5 @@
-//! The metrics as JSON, under the keys that scripts rely on. Never a percentage, and never a NaN: a
-//! number that does not exist is null.
+//! The metrics as JSON, under the keys that scripts rely on. Ratios are from 0 to 1, and a missing
+//! number is null.
 
 use super::summary::Percentiles;
 use super::waits::seconds;
@@ -46,7 +46,7 @@ struct Document<'a> {
     queues: Vec<Team<'a>>,
 }
 
-/// A queue of several.
+/// One of several queues.
 #[derive(Serialize)]
 struct Team<'a> {
     queue: &'a str,
@@ -101,11 +101,11 @@ fn by_name<S: Serializer>(waits: &&[(SizeClass, Waits)], serializer: S) -> Resul
 }
 
 impl Summary {
-    /// The metrics as a JSON object, ending in a line end.
+    /// The metrics as a JSON object, ending in a newline.
     #[must_use]
     pub fn to_json(&self) -> String {
         let document = self.document();
-        // Strings, numbers and their maps: there is nothing in it that JSON could refuse.
+        // Strings, numbers and maps of them can always be serialized.
         let text = serde_json::to_string_pretty(&document).unwrap_or_default();
         format!("{text}\n")
     }

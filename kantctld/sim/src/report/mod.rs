@@ -1,7 +1,7 @@
-//! What a replay came to: its outcome as data, the metrics of reference definitions, and how they
-//! are shown (JSON, CSV of starts, terminal table, HTML page with plots).
+//! The result of a replay: its outcome as data, the metrics of reference definitions, and their
+//! output (JSON, CSV of starts, terminal table, HTML page with plots).
 //!
-//! Never schedules and never writes a file: a replay fills an [`Outcome`], the shell writes texts.
+//! A replay fills an [`Outcome`]; the caller writes the texts to files.
 
 mod heatmap;
 mod html;

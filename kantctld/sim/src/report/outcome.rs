@@ -1,4 +1,4 @@
-//! What a replay hands to the report. Never computed here: a replay fills it.
+//! What a replay records for the report.
 
 use super::{Heatmap, Series, SizeClass};
 use crate::trace::Node;
@@ -6,75 +6,75 @@ use common::id::QueueName;
 use common::time::{Span, Time};
 use common::unit::GpuMilli;
 
-/// A node by its place in [`Outcome::nodes`].
+/// A node by its index in [`Outcome::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeIndex(pub u32);
 
 /// One replay of one trace under one policy.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// The queue policy's name.
+    /// The policy's name.
     pub policy: String,
     pub placement: String,
     pub trace: String,
-    /// The seed of whatever was drawn.
+    /// The seed of random choices.
     pub seed: u64,
     /// The cluster, in the order of its file.
     pub nodes: Vec<Node>,
     /// Every job that the cluster could run at all.
     pub jobs: Vec<JobOutcome>,
-    /// The numbers of those it could not, however empty.
+    /// The numbers of jobs that the cluster cannot hold even if idle.
     pub never_fit: Vec<u64>,
-    /// Those that the policy did not let in.
+    /// Jobs that the policy did not admit.
     pub refused: Vec<RefusedJob>,
     /// The cluster after every pass of the scheduler.
     pub series: Series,
     /// Which nodes were busy when.
     pub heatmap: Heatmap,
-    /// CPU time of the scheduler alone, in seconds; zero if nobody measured it.
+    /// CPU time of the scheduler only, in seconds; zero if it was not measured.
     pub scheduler_cpu_seconds: f64,
-    /// How often rounds searched for nodes that hold a job.
+    /// How many searches for nodes the rounds made.
     pub searches: u64,
-    /// Starts, repeated ones counted.
+    /// Starts, including repeated ones.
     pub starts: u64,
-    /// Preemptions by what for.
+    /// Preemptions by reason.
     pub preemptions: Preemptions,
-    /// What became of each queue, where there is more than one.
+    /// The outcome of each queue, if there are several.
     pub teams: Vec<TeamOutcome>,
 }
 
-/// What became of one queue.
+/// The outcome of one queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamOutcome {
     pub queue: QueueName,
-    /// The GPUs that it is owed; `None`: nothing is said.
+    /// The GPUs it is guaranteed. `None`: it has no quota.
     pub quota: Option<GpuMilli>,
-    /// The longest time without a break in which one of its jobs waited that would have left it
+    /// The longest uninterrupted time in which one of its jobs waited that would have left it
     /// within its quota.
     pub below: Span,
-    /// The same of jobs of one GPU or less.
+    /// The same for jobs of at most one GPU.
     pub below_by_one: Span,
 }
 
-/// A job that would have been refused at its submission.
+/// A job that would have been refused at submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedJob {
     /// Its number in the trace.
     pub id: u64,
-    /// In a sentence, with what to do.
+    /// The reason, with what to do.
     pub why: String,
 }
 
-/// How often running jobs had to yield.
+/// Preemptions of running jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Preemptions {
-    /// To jobs of higher priority.
+    /// For jobs of higher priority.
     pub priority: u64,
-    /// To queues that took lent quota back.
+    /// For queues that reclaimed lent quota.
     pub reclaim: u64,
-    /// As backfilled jobs, to a head of queue that had waited too long.
+    /// Of backfilled jobs, for the first job of a queue that had waited too long.
     pub backfill: u64,
-    /// To go on elsewhere.
+    /// To be moved.
     pub moves: u64,
 }
 
@@ -85,29 +85,28 @@ impl Preemptions {
     }
 }
 
-/// What became of one job.
+/// The outcome of one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobOutcome {
     /// Its number in the trace.
     pub id: u64,
-    /// When it was submitted.
     pub submit: Time,
-    /// Its first start; nothing if the replay ended before.
+    /// Its first start. `None` if the replay ended before.
     pub start: Option<Time>,
-    /// When it was done; nothing if the replay ended before.
+    /// Its end. `None` if the replay ended before.
     pub end: Option<Time>,
-    /// Its true run time, without what preemption made it repeat.
+    /// Its real run time, without work repeated after preemption.
     pub run: Span,
     /// The walltime it asked for.
     pub walltime: Option<Span>,
     /// The nodes of its last attempt.
     pub nodes: Vec<NodeIndex>,
-    /// What it held of all GPUs together.
+    /// The total of GPUs it held.
     pub gpus: GpuMilli,
 }
 
 impl JobOutcome {
-    /// The class its waiting time is reported in.
+    /// The class in which its waiting time is reported.
     #[must_use]
     pub fn size(&self) -> SizeClass {
         SizeClass::of(self.gpus)

@@ -1,5 +1,5 @@
-//! The cluster over time: a step function, one sample after every pass. Never interpolates: what a
-//! pass left holds until the next.
+//! The cluster over time: a step function with one sample after every pass. A sample holds until
+//! the next one.
 
 use common::time::Time;
 use common::unit::{GpuMilli, Nodes};
@@ -9,32 +9,32 @@ use engine::measure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sample {
     pub at: Time,
-    /// Allocated parts of GPUs.
+    /// Allocated GPUs, in thousandths.
     pub allocated: GpuMilli,
     /// All GPUs in service.
     pub total: GpuMilli,
-    /// Free parts of GPUs.
+    /// Free GPUs, in thousandths.
     pub free: GpuMilli,
-    /// Those of them that a job needing 8 whole GPUs of one node could not use.
+    /// Free GPUs that a job which needs 8 whole GPUs of one node could not use.
     pub free_unusable_by_8: GpuMilli,
     /// Jobs that wait after the pass.
     pub queue_length: u32,
     /// Nodes that have GPUs.
     pub nodes_with_gpus: Nodes,
-    /// Those of them with some GPU capacity used and some free.
+    /// Nodes with some GPU capacity used and some free.
     pub nodes_broken: Nodes,
-    /// Those with nothing used.
+    /// Nodes with GPUs of which nothing is used.
     pub nodes_whole_free: Nodes,
-    /// Leaf groups with nothing used.
+    /// Leaf groups of which nothing is used.
     pub leaf_groups_whole_free: u32,
-    /// Jain's index of how much of what is due to them queues hold, in millionths; `None`: no two
-    /// ask for anything.
+    /// Jain's index of the fractions of their fair shares that queues hold, in millionths. `None`:
+    /// fewer than two queues ask for anything.
     pub jain_ppm: Option<u32>,
-    /// GPUs that queues hold beyond what is due to them, or lack, of all GPUs, in millionths.
+    /// GPUs that queues hold above or below their fair shares, of all GPUs, in millionths.
     pub share_error_ppm: Option<u32>,
 }
 
-/// A record that cannot be.
+/// An invalid record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
     /// A sample is older than the one before it.
@@ -45,7 +45,7 @@ pub enum ReportError {
     )]
     OutOfOrder {
         at: Time,
-        /// The last one's time.
+        /// The time of the last sample.
         last: Time,
     },
 }
@@ -57,8 +57,8 @@ pub struct Series {
 }
 
 impl Series {
-    /// Adds what a pass left. A second pass at the same time replaces the first one's sample; a
-    /// pass that changed nothing is not kept.
+    /// Adds the sample of a pass. A second pass at the same time replaces the first one's sample; a
+    /// sample without changes is not kept.
     ///
     /// # Errors
     /// [`ReportError::OutOfOrder`] for a sample older than the last.
@@ -79,8 +79,8 @@ impl Series {
         &self.samples
     }
 
-    /// Each sample with the part of its time that lies in `from..to`, in milliseconds; those
-    /// without such a part are skipped. Before the first sample there is nothing.
+    /// Each sample with the part of its time that lies in `from..to`, in milliseconds. Samples
+    /// outside are skipped. Before the first sample there is nothing.
     pub fn during(&self, from: Time, to: Time) -> impl Iterator<Item = (&Sample, u64)> {
         let ends = self.samples.iter().skip(1).map(|next| next.at).chain([Time(u64::MAX)]);
         self.samples.iter().zip(ends).filter_map(move |(sample, end)| {
@@ -89,8 +89,8 @@ impl Series {
         })
     }
 
-    /// The mean over `from..to` of what `read` makes of each sample, weighted by time, where
-    /// `read` makes something of it.
+    /// The mean over `from..to`, weighted by time, of what `read` returns for each sample, without
+    /// the samples for which it returns `None`.
     pub fn mean(&self, from: Time, to: Time, read: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
         let mut sum = 0.0;
         let mut weight = 0.0;
@@ -107,7 +107,7 @@ impl Series {
 }
 
 impl Sample {
-    /// GPU allocation ratio now.
+    /// GPU allocation rate of this sample.
     #[must_use]
     pub fn gar(&self) -> Option<f64> {
         measure::gar(self.allocated, self.total)
@@ -118,19 +118,19 @@ impl Sample {
         self.jain_ppm.map(|ppm| f64::from(ppm) / 1e6)
     }
 
-    /// The share error now.
+    /// The share error of this sample.
     #[must_use]
     pub fn share_error(&self) -> Option<f64> {
         self.share_error_ppm.map(|ppm| f64::from(ppm) / 1e6)
     }
 
-    /// GPU node fragmentation ratio now: broken nodes of the nodes with GPUs.
+    /// GPU fragmentation rate of this sample: broken nodes of the nodes with GPUs.
     #[must_use]
     pub fn gfr(&self) -> Option<f64> {
         measure::gfr(self.nodes_broken, self.nodes_with_gpus)
     }
 
-    /// The share of free GPUs that 8-GPU jobs cannot use; where none is free, none is unusable.
+    /// The fraction of free GPUs that 8-GPU jobs cannot use; 0 if no GPU is free.
     #[must_use]
     pub fn fr8(&self) -> Option<f64> {
         (self.total.0 > 0).then(|| measure::fr(self.free_unusable_by_8, self.free))

@@ -1,18 +1,17 @@
-//! The classes of job size that waiting times are reported in: the engine's, by name. Never more
-//! precise than thousandths of a GPU.
+//! The size classes in which waiting times are reported: the engine's, as an enum.
 
 use common::unit::GpuMilli;
 use engine::measure::{SIMULATE_SIZES, size_of};
 
-/// Jobs of about one size, by all their GPUs.
+/// Jobs of about one size, by the total of their GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SizeClass {
     Cpu,
-    /// A part of one.
+    /// A share of one GPU.
     Shared,
     One,
     Some,
-    /// Eight: one whole node, as most are built.
+    /// Eight: one typical whole node.
     Eight,
     /// Nine to 32.
     Many,
@@ -20,11 +19,11 @@ pub enum SizeClass {
 }
 
 impl SizeClass {
-    /// All, smallest first, as the engine has them.
+    /// All, smallest first, in the engine's order.
     pub const ALL: [Self; SIMULATE_SIZES.len()] =
         [Self::Cpu, Self::Shared, Self::One, Self::Some, Self::Eight, Self::Many, Self::Most];
 
-    /// The class of a job with so much of all GPUs together.
+    /// The class of a job with this total of GPUs.
     #[must_use]
     pub fn of(gpus: GpuMilli) -> Self {
         Self::ALL[size_of(&SIMULATE_SIZES, gpus)]
@@ -36,7 +35,7 @@ impl SizeClass {
         SIMULATE_SIZES[self as usize].name
     }
 
-    /// Is it reported even if it has no jobs?
+    /// Whether it is reported even without jobs.
     #[must_use]
     pub const fn is_always_shown(self) -> bool {
         !matches!(self, Self::Cpu | Self::Shared)

@@ -1,5 +1,5 @@
-//! Who ran when and where, one job a line, in the trace's order. Never leaves a job out: one that
-//! did not start has empty fields.
+//! When and where jobs ran, one job per line, in the trace's order. A job that did not start has
+//! empty fields.
 
 use super::{NodeIndex, Outcome};
 use crate::trace::{push_row, show_thousandths};

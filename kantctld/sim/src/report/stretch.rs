@@ -1,5 +1,5 @@
-//! JTTED of a replay: how far jobs were spread beyond need, and what that is estimated to cost.
-//! Formulas: `engine::measure`. Never judges jobs of one GPU or less, which have no choice.
+//! JTTED of a replay: how far jobs were spread beyond need, and the estimated cost. The formulas
+//! are in `engine::measure`. Jobs of at most one GPU are left out, since they have no choice.
 
 use super::{JobOutcome, NodeIndex, Outcome};
 use common::unit::{Gpus, Nodes};
@@ -7,19 +7,19 @@ use engine::measure::{self, LeafSizes, Mean};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Means over the jobs of more than one GPU that started; nothing where there are none.
+/// Means over the started jobs of more than one GPU. `None` if there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Stretch {
-    /// Nodes used, of the fewest of the largest it got that have as many GPUs: 1 is best.
+    /// Nodes used, relative to the fewest of its largest nodes that have as many GPUs: 1 is best.
     pub dev_node: Option<f64>,
-    /// Leaf groups used, of the fewest that have as many GPUs: 1 is best; nothing in a cluster
-    /// without leaf groups.
+    /// Leaf groups used, relative to the fewest that have as many GPUs: 1 is best. `None` in a
+    /// cluster without leaf groups.
     pub dev_group: Option<f64>,
-    /// Estimated training time, of the ideal one: an estimate, never a measurement.
+    /// Estimated training time relative to the ideal one. This is an estimate, not a measurement.
     pub time_ratio: Option<f64>,
-    /// What it assumes that each time as many nodes cost.
+    /// The assumed cost of each additional multiple of nodes.
     pub alpha: f64,
-    /// What it assumes that each time as many leaf groups cost.
+    /// The assumed cost of each additional multiple of leaf groups.
     pub beta: f64,
 }
 
@@ -59,7 +59,7 @@ fn dev_group(outcome: &Outcome, sizes: &LeafSizes, job: &JobOutcome) -> Option<f
     measure::dev_group(count(used.len()), job.gpus, sizes)
 }
 
-/// How many GPUs each leaf group has.
+/// The GPUs of each leaf group.
 fn leaf_sizes(outcome: &Outcome) -> LeafSizes {
     let mut sizes: BTreeMap<&str, Gpus> = BTreeMap::new();
     for node in &outcome.nodes {
@@ -110,8 +110,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Two nodes of 8 GPUs; job 1 has all of `a`, job 2 half of `b`, job 3 waits for both. At 0 s,
-    /// 50 s, 100 s and 150 s a pass changes something.
+    /// Two nodes of 8 GPUs; job 1 has all of `a`, job 2 half of `b`, job 3 waits for both. Passes
+    /// change something at 0 s, 50 s, 100 s and 150 s.
     pub fn two_nodes() -> Outcome {
         let mut outcome = Outcome {
             policy: "fifo".into(),

@@ -1,80 +1,80 @@
-//! The metrics of one replay: SOR over the time jobs arrive, GAR and fragmentation over the time
-//! until the last one ends, "queued" over the time jobs wait after a pass of the scheduler.
-//! Never a percentage: ratios are from 0 to 1, and times are seconds.
+//! The metrics of one replay: SOR over the time in which jobs arrive, GAR and fragmentation until
+//! the last job ends, "queued" over the time in which jobs wait after a pass of the scheduler.
+//! Ratios are from 0 to 1, and times are in seconds.
 
 use super::waits::{Waits, seconds};
 use super::{JobOutcome, Outcome, Sample, SizeClass, Stretch, TeamOutcome};
 use common::time::{Span, Time};
 use engine::measure::{GpuTime, nearest_rank, sor};
 
-/// Runs shorter than this count as so long in the bounded slowdown.
+/// In the bounded slowdown, shorter runs count as this long.
 const SHORT_RUN_SECONDS: f64 = 10.0;
 
-/// At how many points the course of the SOR is looked at for its percentiles.
+/// The number of points at which the course of the SOR is sampled for its percentiles.
 const SOR_POINTS: u64 = 1000;
 
 /// Percentiles over equal samples of time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Percentiles {
-    /// What it falls below a tenth of the time.
+    /// The value is below this for a tenth of the time.
     pub p10: Option<f64>,
     pub p50: Option<f64>,
-    /// What it exceeds a tenth of the time.
+    /// The value is above this for a tenth of the time.
     pub p90: Option<f64>,
 }
 
-/// The metrics of one replay; nothing where there is nothing to measure.
+/// The metrics of one replay. `None` if there is nothing to measure.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     pub trace: String,
-    /// The queue policy's name.
+    /// The policy's name.
     pub policy: String,
     pub placement: String,
-    /// The seed of whatever was drawn.
+    /// The seed of random choices.
     pub seed: u64,
     /// Jobs that the cluster could run at all.
     pub jobs: usize,
     /// Those of them that had not ended when the replay did.
     pub unfinished: usize,
-    /// Jobs beside them that it could not run, however empty.
+    /// Further jobs that the cluster cannot hold even if idle.
     pub never_fit: usize,
-    /// Jobs that the policy did not let in.
+    /// Jobs that the policy did not admit.
     pub refused: usize,
     /// From the first submission to the last end.
     pub makespan_seconds: Option<f64>,
-    /// Scheduling occupancy rate: GPU time allocated, of GPU time there was, from the first to the
-    /// last submission.
+    /// Scheduling occupancy rate: GPU time allocated, of all GPU time from the first to the last
+    /// submission.
     pub sor: Option<f64>,
     /// The same up to a point of time, over all points of time after the first submission.
     pub sor_course: Percentiles,
-    /// GPU allocation ratio, its mean from the first submission to the last end.
+    /// Mean GPU allocation rate from the first submission to the last end.
     pub gar_mean: Option<f64>,
     /// The same, as percentiles of time.
     pub gar: Percentiles,
-    /// Its mean over the time jobs wait.
+    /// Its mean over the time in which jobs wait.
     pub gar_queued_mean: Option<f64>,
-    /// GPU node fragmentation ratio: nodes partly used, of nodes with GPUs.
+    /// GPU fragmentation rate: nodes partly used, of nodes with GPUs.
     pub gfr_mean: Option<f64>,
-    /// The same over the time jobs wait.
+    /// The same over the time in which jobs wait.
     pub gfr_queued_mean: Option<f64>,
     /// Free GPUs that a job of 8 on one node cannot use, of free GPUs.
     pub fr8_mean: Option<f64>,
-    /// Nodes with nothing used.
+    /// Nodes of which nothing is used.
     pub whole_free_nodes_mean: Option<f64>,
-    /// Leaf groups with nothing used.
+    /// Leaf groups of which nothing is used.
     pub whole_free_leaf_groups_mean: Option<f64>,
-    /// The part of the time that jobs wait.
+    /// The fraction of the time in which jobs wait.
     pub contended: Option<f64>,
     /// The most jobs that waited after one pass.
     pub queue_max: u32,
     /// Waits of all jobs that started.
     pub wait: Waits,
-    /// The same by size; each class that is always shown or has jobs.
+    /// The same by size, for each class that is always shown or has jobs.
     pub wait_by_size: Vec<(SizeClass, Waits)>,
-    /// Mean over ended jobs of (end - submission) / run time, runs under 10 s counting as 10 s, and
-    /// at least 1.
+    /// Mean over ended jobs of (end - submission) / run time, with runs under 10 s counted as 10 s,
+    /// and at least 1.
     pub bounded_slowdown_mean: Option<f64>,
-    /// Starts, repeated ones counted.
+    /// Starts, including repeated ones.
     pub starts: u64,
     /// Starts per second of the scheduler's CPU time.
     pub starts_per_cpu_second: Option<f64>,
@@ -82,12 +82,12 @@ pub struct Summary {
     pub preemptions: u64,
     /// How far jobs were spread beyond need.
     pub stretch: Stretch,
-    /// Jain's index of how much of what is due to them queues hold, over the time in which several
-    /// ask for something.
+    /// Jain's index of the fractions of their fair shares that queues hold, over the time in which
+    /// several ask for something.
     pub jain_mean: Option<f64>,
-    /// GPUs that queues hold beyond what is due to them, of all GPUs; over the same time.
+    /// GPUs that queues hold above their fair shares, of all GPUs, over the same time.
     pub share_error_mean: Option<f64>,
-    /// What became of each queue, where there is more than one.
+    /// The outcome of each queue, if there are several.
     pub teams: Vec<TeamOutcome>,
 }
 
@@ -139,12 +139,12 @@ impl Summary {
     }
 }
 
-/// The times that means are taken over.
+/// The times over which means are taken.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
     pub first: Time,
     pub last_submit: Time,
-    /// The last end; the last sample if nothing ended.
+    /// The last end; the last sample if no job ended.
     pub end: Time,
 }
 
@@ -160,7 +160,7 @@ impl Window {
     }
 }
 
-/// GPU time allocated, of GPU time there was.
+/// GPU time allocated, of all GPU time.
 fn occupancy(outcome: &Outcome, from: Time, to: Time) -> Option<f64> {
     let (used, all) = Parts::new(outcome).until(from, to);
     sor(used, all)
@@ -197,7 +197,8 @@ impl<'a> Parts<'a> {
         Self { samples: outcome.series.samples() }
     }
 
-    /// GPU time allocated and there at all between two times, which only grow from call to call.
+    /// GPU time allocated, and all GPU time, between two times. Both times only grow from call to
+    /// call.
     fn until(&mut self, from: Time, to: Time) -> (GpuTime, GpuTime) {
         let (mut used, mut all) = (GpuTime::default(), GpuTime::default());
         while let Some((sample, rest)) = self.samples.split_first() {
@@ -214,7 +215,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// What the GAR was below for so much of the time.
+/// The GAR below which the cluster was for each fraction of the time.
 fn gar_percentiles(outcome: &Outcome, window: Window) -> Percentiles {
     let of_sample = |(sample, length): (&Sample, u64)| Some((sample.gar()?, length));
     let mut parts: Vec<(f64, u64)> =
@@ -270,8 +271,8 @@ mod tests {
 
     #[test]
     fn the_worked_example_gives_the_numbers_of_its_definitions() {
-        // GPUs used: 12 of 16 until 50 s, 8 until 100 s, 16 until 150 s; job 3 waits from 10 s to
-        // 100 s; node b is broken until 50 s and its 4 free GPUs are then of no use to 8.
+        // GPUs used: 12 of 16 until 50 s, 8 until 100 s, 16 until 150 s. Job 3 waits from 10 s to
+        // 100 s. Node b is broken until 50 s, and a job of 8 could not use its 4 free GPUs.
         let summary = Summary::of(&two_nodes());
         assert_eq!((summary.jobs, summary.unfinished, summary.queue_max), (3, 0, 1));
         near(summary.makespan_seconds, 150.0);

@@ -1,16 +1,15 @@
-//! The metrics of one or several replays for a terminal of 100 columns. Never colours and never
-//! asks the terminal anything.
+//! The metrics of one or several replays for a terminal of 100 columns, without colours.
 
 use super::{SizeClass, Summary};
 use common::time::Span;
 
-/// Policies' names, which may be those of files, are cut beyond this.
+/// Longer names of policies, which may be file names, are cut.
 const POLICY_MAX: usize = 14;
 
 const PLACEMENT_MAX: usize = 10;
 
-/// Three tables: allocation, waiting, and waiting by size; where there are several queues, a
-/// fourth: what they get of what is due to them.
+/// Three tables: allocation, waiting, and waiting by size. With several queues, a fourth: what they
+/// hold of their fair shares.
 #[must_use]
 pub fn table(summaries: &[Summary]) -> String {
     let mut parts = vec![allocation(summaries), waiting(summaries), by_size(summaries)];
@@ -104,8 +103,8 @@ fn by_size(summaries: &[Summary]) -> Vec<Row> {
     rows
 }
 
-/// How even it was, and the longest time in which a job waited that its queue's quota allowed: of
-/// any size, and of one GPU.
+/// How even the shares were, and the longest time in which a job waited that its queue's quota
+/// allowed: of any size, and of one GPU.
 fn shares(summaries: &[Summary]) -> Vec<Row> {
     let mut rows =
         vec![head(&["policy", "queue", "quota", "below it", "by 1 GPU", "Jain", "error %"])];

@@ -1,4 +1,4 @@
-//! Waiting times as the report tells them: the engine's distribution. Never another one.
+//! Waiting times of the report: the engine's distribution.
 
 pub use engine::measure::JobWaits as Waits;
 

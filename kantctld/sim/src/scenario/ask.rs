@@ -1,5 +1,5 @@
-//! The words of a `submit` line: what is asked, and how the job will behave.
-//! Never checks whether it makes sense; the state does.
+//! The words of a `submit` line: what is asked for, and how the job will behave. The state checks
+//! whether it is valid.
 
 use super::words::Words;
 use crate::behaviour::Behaviour;
@@ -42,11 +42,11 @@ pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
     })
 }
 
-/// What is done to a job.
+/// Changes to jobs.
 pub(super) const CHANGES: [&str; 7] =
     ["cancel", "hold", "release", "requeue", "update", "resize", "checkpoint"];
 
-/// What one of [`CHANGES`] asks for.
+/// The command of one of [`CHANGES`].
 pub(super) fn change(
     verb: &str,
     words: &mut Words,
@@ -111,7 +111,7 @@ fn request(words: &mut Words) -> Result<Request, String> {
     })
 }
 
-/// `tasks=8`, or `tasks=2-8`: it is content with fewer.
+/// `tasks=8`, or `tasks=2-8` for a job that accepts fewer.
 fn tasks(words: &mut Words) -> Result<(Option<Tasks>, Option<Tasks>), String> {
     let Some(text) = words.value::<String>("tasks")? else { return Ok((None, None)) };
     let read = |text: &str| text.parse().map(Tasks).map_err(|_| format!("tasks: `{text}`"));
@@ -121,7 +121,7 @@ fn tasks(words: &mut Words) -> Result<(Option<Tasks>, Option<Tasks>), String> {
     }
 }
 
-/// `4` or `h100:4`; as `gpus=`, also parts of some.
+/// `4` or `h100:4`; for `gpus=`, also shares of GPUs.
 fn gpus(words: &mut Words, name: &str) -> Result<(Option<GpuRequest>, Option<GpuKind>), String> {
     let Some(text) = words.value::<String>(name)? else { return Ok((None, None)) };
     let (kind, amount) = match text.split_once(':') {
@@ -152,7 +152,7 @@ fn parts(text: &str) -> Option<GpuParts> {
     Some(GpuParts { devices: Gpus(devices), each })
 }
 
-/// `near=leaf`: rather waits than be further apart.
+/// `near=leaf`: the job waits rather than run on nodes that are further apart.
 fn near(words: &mut Words) -> Result<Option<Nearness>, String> {
     let Some(text) = words.value::<String>("near")? else { return Ok(None) };
     let level = match text.as_str() {

@@ -1,4 +1,4 @@
-//! Operators' bookings: `reserve` and `unreserve`. Never chooses nodes.
+//! Operators' reservations: `reserve` and `unreserve`.
 
 use super::words::Words;
 use common::hostlist;
@@ -8,7 +8,7 @@ use common::reservation::Reservation;
 use common::time::{Span, Time};
 use state::{Actor, Command};
 
-/// What the line asks for, as an operator.
+/// The command of the line, as an operator.
 pub(super) fn command(verb: &str, words: &mut Words) -> Result<Command, String> {
     let actor = Actor { uid: Uid(0), operator: true };
     let name: ReservationName = words.plain("a reservation's name")?;

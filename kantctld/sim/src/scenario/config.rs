@@ -1,6 +1,5 @@
-//! The lines that set a scenario's stage: `cluster`, `node`, and who users are; what they may is
-//! `policy`.
-//! Never changes what is on the stage already.
+//! The lines that set a scenario up: `cluster` and `node`, and the users. `policy` has what users
+//! may do.
 
 use super::policy::{self, MEMORY_PER_CPU};
 use super::words::Words;
@@ -94,13 +93,13 @@ impl Config {
     }
 }
 
-/// A user by name: always the same number for the same name.
+/// A user by name. The same name always has the same number.
 pub(super) fn owner(name: &str) -> Owner {
     let sum = name.bytes().fold(0, |sum: u32, byte| (sum * 31 + u32::from(byte)) % 9000);
     Owner { uid: Uid(1000 + sum), gid: Gid(1000), name: name.to_owned() }
 }
 
-/// What a `node` line says, as a machine of any name.
+/// The machine of a `node` line, under any name.
 pub(super) fn machine(words: &mut Words) -> Result<impl Fn(NodeName) -> Machine + use<>, String> {
     let cpus: u32 = words.value("cpus")?.unwrap_or(8);
     let threads: u32 = words.value("threads")?.unwrap_or(1).max(1);
@@ -155,7 +154,7 @@ fn gpu(index: u16, kind: &str) -> Gpu {
     }
 }
 
-/// Every GPU linked with every other.
+/// Every GPU is linked with every other.
 fn all_linked(count: u16) -> GpuMatrix {
     let path = |a, b| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
     let row = |a| (0..count).map(|b| path(a, b)).collect();

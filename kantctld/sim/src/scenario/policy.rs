@@ -1,5 +1,5 @@
-//! The lines that say how a scenario's jobs are treated: `queue`, `qos`, `account`, `leaf`, and
-//! `factors`. Never checks whether they make sense together; the state does.
+//! The lines of a scenario's policy: `queue`, `qos`, `account`, `leaf`, and `factors`. The state
+//! checks whether they are valid together.
 
 use super::words::Words;
 use common::account::Account;
@@ -14,10 +14,10 @@ use common::unit::{Bytes, Cpus, Gpus};
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error, StrDeserializer};
 
-/// Memory for each CPU where a line names none.
+/// Memory per CPU if a line names none.
 pub(super) const MEMORY_PER_CPU: Bytes = Bytes::from_mib(1024);
 
-/// `name=value`, where values are words of the settings.
+/// `name=value`, where values are written as in the configuration file.
 fn word<T: DeserializeOwned>(words: &mut Words, name: &str) -> Result<Option<T>, String> {
     let Some(text) = words.value::<String>(name)? else { return Ok(None) };
     let read = T::deserialize(StrDeserializer::<Error>::new(&text));

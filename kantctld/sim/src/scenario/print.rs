@@ -1,5 +1,5 @@
-//! What a scenario shows: events and the views users get, one line each. Never shows what no user
-//! could see.
+//! The output of a scenario: events and the views of users, one line each. It shows only what users
+//! can see.
 
 use crate::cluster::Cluster;
 use common::hostlist;
@@ -11,10 +11,10 @@ use state::Event;
 use state::event::ShareNews;
 use state::view;
 
-/// A search for moves looks at so many places, unless it says otherwise.
+/// The most places that a search for moves tries, unless the line sets another bound.
 pub(super) const TRIALS: u64 = 200_000;
 
-/// An event with its time. Of the many small steps of shares only ends are shown.
+/// An event with its time. Of the steps' events, only ends are shown.
 pub(super) fn event((at, event): &(Time, Event)) -> Option<String> {
     match event {
         Event::StepReported { news: ShareNews::Ended(..), .. } => {}
@@ -24,7 +24,7 @@ pub(super) fn event((at, event): &(Time, Event)) -> Option<String> {
     Some(format!("{} {event}", Span(at.0)))
 }
 
-/// What prints a list that is asked for by one word.
+/// The function that prints a list with this verb.
 pub(super) fn list(verb: &str) -> Option<fn(&mut Cluster) -> Vec<String>> {
     match verb {
         "queue" => Some(|cluster| queue(cluster)),
@@ -55,7 +55,7 @@ fn share(cluster: &mut Cluster) -> Vec<String> {
     queues.iter().filter_map(line).collect()
 }
 
-/// All jobs that are not over, and those that are.
+/// All jobs, including those that have ended.
 fn queue(cluster: &Cluster) -> Vec<String> {
     let query = JobQuery { all: true, ..JobQuery::default() };
     let jobs = view::job_list(cluster.state(), &query, cluster.waits()).jobs;
@@ -101,7 +101,7 @@ pub(super) fn show(cluster: &Cluster, key: JobKey) -> Vec<String> {
     lines
 }
 
-/// Why a job is where it is, as kantctl prints it.
+/// Why a job is in its state, as kantctl prints it.
 pub(super) fn explain(cluster: &mut Cluster, key: JobKey) -> Vec<String> {
     let now = cluster.now();
     let snapshot = cluster.snapshot().clone();

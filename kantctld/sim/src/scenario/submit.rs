@@ -1,4 +1,4 @@
-//! `submit`: a job or, with `:` between what each asks for, a set. Never what becomes of it.
+//! `submit`: a job or, with `:` between what each component asks for, a set.
 
 use super::words::Words;
 use super::{Failed, Stage, ask, config};
@@ -20,13 +20,13 @@ impl Stage {
         let owner = config::owner(&user);
         let number = self.labels.len();
         let cluster = self.cluster()?;
-        // What the leader does before it proposes a job.
+        // The leader does this before it proposes a job.
         let seen = cluster.snapshot().clone();
         let mut never = asks.iter().map(|ask| snapshot::never_fits(cluster.state(), &seen, ask));
         if let Some(refusal) = never.find_map(|refusal| refusal) {
             return Ok(Some(format!("refused: {refusal}")));
         }
-        // Before the command: the job may start at once.
+        // Before the command, since the job may start at once.
         for (number, behaviour) in (cluster.state().last_job().0 + 1..).zip(behaviours) {
             cluster.set_behaviour(JobId(number), behaviour);
         }

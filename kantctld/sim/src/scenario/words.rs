@@ -1,5 +1,5 @@
-//! The words of a scenario line: plain ones in order, `name=value` pairs, and flags.
-//! Never lets a word pass unread: [`Words::end`] names those nobody asked for.
+//! The words of a scenario line: plain ones in order, `name=value` pairs, and flags. [`Words::end`]
+//! reports words that were not read.
 
 use common::id::NodeName;
 use std::str::FromStr;
@@ -9,13 +9,13 @@ use std::str::FromStr;
 pub(super) struct Words(Vec<String>);
 
 impl Words {
-    /// What stands before a `#`.
+    /// Reads a line up to a `#`.
     pub(super) fn new(line: &str) -> Self {
         let line = line.split('#').next().unwrap_or_default();
         Self(line.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// The words before each `:` that stands alone, and those behind the last.
+    /// Splits the words at each `:` that stands alone.
     pub(super) fn split(self) -> Vec<Self> {
         self.0.split(|word| word == ":").map(|words| Self(words.to_vec())).collect()
     }
@@ -36,7 +36,7 @@ impl Words {
         self.plain("a node name")
     }
 
-    /// The value of `name=value`, if it stands there.
+    /// The value of `name=value`, if there is one.
     pub(super) fn value<T: FromStr<Err: ToString>>(
         &mut self,
         name: &str,
@@ -48,18 +48,18 @@ impl Words {
         value.parse().map(Some).map_err(|error: T::Err| format!("{name}: {}", error.to_string()))
     }
 
-    /// Does this word stand there?
+    /// Whether the line has this word.
     pub(super) fn flag(&mut self, name: &str) -> bool {
         let place = self.0.iter().position(|word| word == name);
         place.map(|place| self.0.remove(place)).is_some()
     }
 
-    /// Everything that is left.
+    /// All remaining words.
     pub(super) fn rest(&mut self) -> String {
         std::mem::take(&mut self.0).join(" ")
     }
 
-    /// Nothing may be left.
+    /// Fails if words remain.
     pub(super) fn end(&self) -> Result<(), String> {
         match self.0.first() {
             None => Ok(()),

@@ -1,5 +1,5 @@
-//! A table of text with a header: which column is where, and which line a value came from. Never
-//! knows what the columns mean.
+//! A table of text with a header: the position of each column, and the line of each value for
+//! errors.
 
 use super::TraceError;
 use super::field::Problem;
@@ -14,7 +14,7 @@ pub struct Column {
     pub required: bool,
 }
 
-/// A column that must be there.
+/// A column that must be present.
 pub const fn required(name: &'static str) -> Column {
     Column { name, required: true }
 }
@@ -24,7 +24,7 @@ pub const fn optional(name: &'static str) -> Column {
     Column { name, required: false }
 }
 
-/// A file's rows, and where each known column is.
+/// A file's rows, and the position of each known column.
 pub struct Table {
     file: String,
     columns: &'static [Column],
@@ -39,10 +39,10 @@ pub struct Row<'a> {
 }
 
 impl Table {
-    /// Splits the file's text into rows under the known columns.
+    /// Splits a file's text into rows with the known columns.
     ///
     /// # Errors
-    /// Whatever is wrong with the bytes, the header or the shape of a line.
+    /// Faults in the bytes, the header or the shape of a line.
     pub fn read(file: &str, bytes: &[u8], columns: &'static [Column]) -> Result<Self, TraceError> {
         let text = text_of(file, bytes)?;
         if text.trim().is_empty() {
@@ -58,24 +58,24 @@ impl Table {
         Ok(Self { file: file.to_owned(), columns, places, records })
     }
 
-    /// The lines under the header.
+    /// The lines after the header.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.records.iter().map(|record| Row { table: self, record })
     }
 }
 
 impl Row<'_> {
-    /// The value as it stands there; nothing if the file lacks the column.
+    /// The value as written; empty if the file lacks the column.
     pub fn text(&self, column: &str) -> &str {
         let known = self.table.columns.iter().position(|known| known.name == column);
         let place = known.and_then(|at| self.table.places[at]);
         place.and_then(|at| self.record.get(at)).unwrap_or_default()
     }
 
-    /// The value, read; spaces around it do not count.
+    /// The parsed value, without surrounding spaces.
     ///
     /// # Errors
-    /// [`TraceError::Value`] with its place and the reader's problem.
+    /// [`TraceError::Value`] with its place and the parser's problem.
     pub fn read<T>(
         &self,
         column: &str,
@@ -111,7 +111,7 @@ pub fn header_of(columns: &[Column]) -> String {
     columns.iter().map(|column| column.name).collect::<Vec<_>>().join(",")
 }
 
-/// Where each known column stands.
+/// The position of each known column.
 fn places(
     file: &str,
     header: &StringRecord,
@@ -140,8 +140,8 @@ fn places(
     }
 }
 
-/// Text in memory can fail in one way only: a line of another length. Others are kept apart for
-/// the day that `csv` has more.
+/// Text in memory can fail in one way only: a line of another length. Other errors are handled in
+/// case `csv` adds some.
 fn shape_of(file: &str, error: &csv::Error) -> TraceError {
     let line = error.position().map_or(0, csv::Position::line);
     match error.kind() {
@@ -153,7 +153,7 @@ fn shape_of(file: &str, error: &csv::Error) -> TraceError {
     }
 }
 
-/// Adds a line to a CSV text; fields with commas, quotes or line ends are quoted (RFC 4180).
+/// Adds a line to a CSV text. Fields with commas, quotes or line ends are quoted (RFC 4180).
 pub fn push_row<'a>(text: &mut String, fields: impl IntoIterator<Item = &'a str>) {
     for (at, field) in fields.into_iter().enumerate() {
         if at > 0 {

@@ -1,23 +1,23 @@
-//! Reads single values: decimal numbers to exact thousandths, counts, lists. Never goes through
-//! floating point where thousandths are meant, so the same text gives the same number everywhere.
+//! Parses single values: decimal numbers to exact thousandths, counts, lists. Thousandths never
+//! pass through floating point, so the same text gives the same number on any machine.
 
 use super::CpuMilli;
 use common::time::Span;
 use std::str::FromStr;
 
-/// Digits before the point that a number may have: as seconds, thirty thousand years.
+/// The most digits before the point: as seconds, thirty thousand years.
 const DIGITS_MAX: usize = 12;
 
-/// What is wrong with a value; the reader adds where it stands.
+/// What is wrong with a value. The caller adds its place.
 pub type Problem = String;
 
-/// A decimal number of seconds, kept twice: as written, and in whole milliseconds.
+/// A decimal number of seconds, as written and in whole milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seconds {
     pub exact: f64,
-    /// To the nearest millisecond, half up. This keeps order (a <= b stays so), and adding a whole
-    /// number of milliseconds before or after rounding gives the same: a schedule that is computed
-    /// from rounded submit times and whole-millisecond run times is the exact one, rounded.
+    /// To the nearest millisecond, half up. Rounding preserves order, and adding a whole number of
+    /// milliseconds before or after it gives the same result: a schedule computed from rounded
+    /// submit times and whole-millisecond run times is the exact one, rounded.
     pub rounded: Span,
 }
 
@@ -61,7 +61,7 @@ pub fn cpus(text: &str) -> Result<CpuMilli, Problem> {
     u32::try_from(milli).map(CpuMilli).map_err(|_| "is more CPUs than one node has".to_owned())
 }
 
-/// Nothing for an empty field, else what `read` makes of it.
+/// `None` for an empty field, otherwise what `read` returns.
 pub fn optional<T>(
     text: &str,
     read: impl FnOnce(&str) -> Result<T, Problem>,
@@ -69,7 +69,7 @@ pub fn optional<T>(
     if text.is_empty() { Ok(None) } else { read(text).map(Some) }
 }
 
-/// Thousandths as a decimal number without needless zeros.
+/// Thousandths as a decimal number without trailing zeros.
 pub fn show_thousandths(thousandths: u64) -> String {
     let (whole, rest) = (thousandths / 1000, thousandths % 1000);
     if rest == 0 {

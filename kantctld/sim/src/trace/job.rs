@@ -1,46 +1,44 @@
-//! A job of a trace: what was asked for and how long it truly ran. Never what a scheduler made of
-//! it; that is `report::JobOutcome`.
+//! A job of a trace: what it asked for and how long it really ran. The outcome of a replay is
+//! `report::JobOutcome`.
 
 use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus, Nodes};
 use std::collections::BTreeMap;
 
-/// Thousandths of a CPU; traces have values like 11.908.
+/// Thousandths of a CPU. Traces have values like 11.908.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CpuMilli(pub u32);
 
-/// Which run time a scheduler may plan with.
+/// Which run time the scheduler plans with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Estimates {
-    /// The requested walltime; twice the run time where the trace has none.
+    /// The requested walltime; twice the run time if the trace has none.
     Request,
-    /// The true run time, as if users could foresee it.
+    /// The real run time, as if users could foresee it.
     Exact,
 }
 
-/// One job. Times count from the start of the trace, twice: as written, and in milliseconds
+/// One job. Times count from the start of the trace, in two forms: as written, and in milliseconds
 /// (nearest, half up) for computing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     /// Its number in the trace.
     pub id: u64,
-    /// When it is submitted.
     pub submit: Time,
     /// The same in seconds, as written.
     pub submit_seconds: f64,
-    /// How long it runs.
     pub runtime: Span,
     /// The same in seconds, as written.
     pub runtime_seconds: f64,
-    /// The walltime asked for.
     pub walltime: Option<Span>,
     /// The same in seconds, as written.
     pub walltime_seconds: Option<f64>,
-    /// Its nodes; all start together.
+    /// Its nodes. All start together.
     pub nodes: Nodes,
     /// GPUs on each of them.
     pub gpus_per_node: Gpus,
-    /// The share of each GPU: 1000 is all of it, less is a shared one, 0 is a job without GPUs.
+    /// The fraction of each GPU: 1000 is a whole GPU, less is a shared one, 0 is a job without
+    /// GPUs.
     pub gpu_fraction: GpuMilli,
     /// GPU models it may use; empty for any.
     pub gpu_models: Vec<String>,
@@ -48,18 +46,18 @@ pub struct Job {
     pub cpus: Option<CpuMilli>,
     /// Memory on each node in MiB, if recorded.
     pub mem_mib: Option<u64>,
-    /// Who submitted it; empty if unknown, as are the next five.
+    /// The submitting user. This and the next five are empty if unknown.
     pub user: String,
     /// Virtual cluster, queue or application.
     pub group: String,
     pub qos: String,
-    /// The account it was charged to, where that is not the group's.
+    /// The account it was charged to, if that is not the group's.
     pub account: String,
     /// `training`, `inference` or `other`.
     pub kind: String,
-    /// How it ended in life.
+    /// How it originally ended.
     pub status: String,
-    /// Further conditions by name, like `max_per_node`.
+    /// Further constraints by name, like `max_per_node`.
     pub constraint: BTreeMap<String, String>,
 }
 
@@ -76,13 +74,13 @@ impl Job {
         self.gpu_milli_per_node().times(self.nodes.0)
     }
 
-    /// At most so many jobs of its group may be on one node.
+    /// The most jobs of its group on one node.
     #[must_use]
     pub fn max_per_node(&self) -> Option<u32> {
         self.constraint.get(super::jobs_csv::MAX_PER_NODE)?.parse().ok()
     }
 
-    /// How long a scheduler expects it to run.
+    /// How long the scheduler expects it to run.
     #[must_use]
     pub const fn estimate(&self, estimates: Estimates) -> Span {
         match (estimates, self.walltime) {
@@ -92,8 +90,8 @@ impl Job {
         }
     }
 
-    /// Moves its submission to `factor` times the distance from the start of the trace; below 1
-    /// makes the load higher. `factor` is finite and above zero; the caller checks.
+    /// Multiplies its submission's distance from the start of the trace by `factor`; below 1 makes
+    /// the load higher. The caller ensures that `factor` is finite and above zero.
     pub fn scale_submit(&mut self, factor: f64) {
         self.submit_seconds *= factor;
         // Times of a trace are far below the 53 bits that a float holds exactly.

@@ -1,5 +1,5 @@
-//! Job files: one job a line, 18 columns, of which five must be there; `kantctl export` writes
-//! them too. Never drops a job: a line is read or the file is refused.
+//! Job files: one job per line, 18 columns, five of them required. `kantctl export` writes them,
+//! too. A file with any invalid line is refused as a whole.
 
 use super::columns::{Column, Row, Table, header_of, optional, push_row, required};
 use super::field::{self, Problem, show_thousandths};
@@ -32,11 +32,11 @@ const COLUMNS: &[Column] = &[
     optional("account"),
 ];
 
-/// Reads a job file, plain or gzip; `file` is what errors call it. The jobs come sorted by submit
-/// time; those of one time keep the file's order.
+/// Reads a job file, plain or gzip. `file` is its name in errors. Jobs are sorted by submit time;
+/// those of equal times keep the file's order.
 ///
 /// # Errors
-/// The first line that is wrong, a number that is there twice, or a file without jobs.
+/// The first invalid line, a duplicate number, or a file without jobs.
 pub fn read_jobs(file: &str, bytes: &[u8]) -> Result<Vec<Job>, TraceError> {
     let table = Table::read(file, bytes, COLUMNS)?;
     let mut jobs = Vec::new();
@@ -107,7 +107,7 @@ fn positive_nodes(text: &str) -> Result<Nodes, Problem> {
     }
 }
 
-/// The share of each GPU; where the column is empty, all of it.
+/// The fraction of each GPU; a whole one if the column is empty.
 fn fraction(text: &str, nodes: Nodes, gpus_per_node: Gpus) -> Result<GpuMilli, Problem> {
     let whole = if gpus_per_node.0 == 0 { 0 } else { GpuMilli::WHOLE.0 };
     let milli = field::optional(text, |text| field::count(text, "thousandths"))?.unwrap_or(whole);
@@ -156,7 +156,7 @@ fn constraints(text: &str) -> Result<BTreeMap<String, String>, Problem> {
 /// The jobs as a job file.
 #[must_use]
 pub fn write_jobs(jobs: &[Job]) -> String {
-    // The last column is ours; traces of others are written as they were read.
+    // The last column is our own; other traces are written as they were read.
     let has_accounts = jobs.iter().any(|job| !job.account.is_empty());
     let width = COLUMNS.len() - usize::from(!has_accounts);
     let mut text = header_of(&COLUMNS[..width]);
@@ -277,7 +277,7 @@ mod tests {
         );
     }
 
-    /// A decimal number of seconds with up to six decimals, as traces have.
+    /// A decimal number of seconds with up to six decimals, as in traces.
     fn decimal() -> impl Strategy<Value = String> {
         (0u64..100_000_000, 0u64..1_000_000)
             .prop_map(|(whole, micros)| format!("{whole}.{micros:06}"))

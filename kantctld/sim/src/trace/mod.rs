@@ -1,8 +1,8 @@
 //! Workload traces: jobs and nodes from files, and back. The CSV format of kant's traces and of
 //! `kantctl export`, and the Standard Workload Format of the Parallel Workloads Archive.
 //!
-//! Never opens a file: the caller brings the bytes and the name to call them by in errors. Never
-//! judges whether a job fits a cluster; that is the replay's.
+//! The caller reads the files, and supplies the bytes and the name to use in errors. A replay
+//! checks whether a job fits a cluster.
 
 mod columns;
 mod error;

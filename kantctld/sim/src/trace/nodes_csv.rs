@@ -1,5 +1,5 @@
-//! Cluster files: `name,gpus,gpu_model,cpus,mem_mib,leaf[,spine,core]`. Never makes up what a file
-//! leaves empty: empty is unknown or unlimited.
+//! Cluster files: `name,gpus,gpu_model,cpus,mem_mib,leaf[,spine,core]`. An empty field means
+//! unknown or unlimited.
 
 use super::columns::{Column, Row, Table, header_of, optional, push_row, required};
 use super::field::{self, show_thousandths};
@@ -18,10 +18,10 @@ const COLUMNS: &[Column] = &[
     optional("core"),
 ];
 
-/// Reads a cluster's nodes, plain or gzip; `file` is what errors call it.
+/// Reads a cluster's nodes, plain or gzip. `file` is its name in errors.
 ///
 /// # Errors
-/// The first line that is wrong, a name that is there twice, or a file without nodes.
+/// The first invalid line, a duplicate name, or a file without nodes.
 pub fn read_nodes(file: &str, bytes: &[u8]) -> Result<Vec<Node>, TraceError> {
     let table = Table::read(file, bytes, COLUMNS)?;
     let mut nodes = Vec::new();

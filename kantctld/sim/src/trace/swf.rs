@@ -1,6 +1,7 @@
-//! The Standard Workload Format: 18 numbers a line, -1 for unknown, comments after `;`.
+//! The Standard Workload Format: 18 numbers per line, -1 for unknown, comments after `;`. A line
+//! without a run time or a size is left out and reported.
+//!
 //! Source: Parallel Workloads Archive, "The Standard Workload Format", version 2.2.
-//! Never guesses a run time or a size: a line without them is left out, and said.
 
 use super::field::{self, Problem};
 use super::text::text_of;
@@ -9,7 +10,7 @@ use common::time::Time;
 use common::unit::{GpuMilli, Gpus, Nodes};
 use std::collections::BTreeMap;
 
-/// The fields of a line, in order, by the names of the format's description.
+/// The fields of a line, in order, with the names of the format's description.
 const FIELDS: [&str; 18] = [
     "job number",
     "submit time",
@@ -36,7 +37,7 @@ const FIELDS: [&str; 18] = [
 pub struct SwfLog {
     /// The jobs, sorted by submit time.
     pub jobs: Vec<Job>,
-    /// The lines that tell of no job that could be run again.
+    /// The lines without a job that could be replayed.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -48,12 +49,12 @@ pub struct LeftOut {
     pub reason: &'static str,
 }
 
-/// Reads a log, plain or gzip. A job's processors are its requested ones, else the allocated ones;
-/// they become the fewest nodes of at most `slots_per_node` with equal shares, rounded up. A run
-/// time beyond the requested time is cut to it, as kant would.
+/// Reads a log, plain or gzip. A job's processors are its requested ones, otherwise its allocated
+/// ones. They become the fewest nodes of at most `slots_per_node` with equal shares, rounded up. A
+/// run time beyond the requested time is cut to it, as kant would do.
 ///
 /// # Errors
-/// The first line that is wrong, or a log without jobs.
+/// The first invalid line, or a log without jobs.
 pub fn read_swf(file: &str, bytes: &[u8], slots_per_node: Gpus) -> Result<SwfLog, TraceError> {
     let text = text_of(file, bytes)?;
     let mut log = SwfLog { jobs: Vec::new(), left_out: Vec::new() };
@@ -159,7 +160,7 @@ impl<'a> Record<'a> {
         read(self.fields[at]).map_err(|problem| self.wrong(at, problem))
     }
 
-    /// Nothing for -1.
+    /// `None` for -1.
     fn known<T>(
         &self,
         at: usize,

@@ -1,11 +1,11 @@
-//! From bytes to text: unpacks gzip, known by its first two bytes, and checks UTF-8. Never trusts
-//! a file's ending, and never unpacks without a bound.
+//! Converts bytes to text: unpacks gzip, detected by its first two bytes, and checks UTF-8. The
+//! unpacked size is bounded.
 
 use super::TraceError;
 use flate2::read::MultiGzDecoder;
 use std::io::Read;
 
-/// Both bytes every gzip member begins with (RFC 1952, section 2.3.1).
+/// The first two bytes of every gzip member (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The most that is unpacked: a gigabyte holds some ten million jobs.
@@ -14,7 +14,7 @@ const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 /// The text of a file, without a byte order mark.
 ///
 /// # Errors
-/// [`TraceError::Gzip`] for damaged or endless data, [`TraceError::NotText`] for other bytes.
+/// [`TraceError::Gzip`] for damaged or unbounded data, [`TraceError::NotText`] for other bytes.
 pub fn text_of(file: &str, bytes: &[u8]) -> Result<String, TraceError> {
     let unpacked =
         if bytes.starts_with(&GZIP_MAGIC) { unpack(file, bytes)? } else { bytes.to_vec() };

@@ -1,4 +1,4 @@
-//! Large made-up inputs: jobs, nodes and a policy of any size, the same each time.
+//! Large generated inputs: jobs, nodes and a policy of any size, the same each time.
 
 use common::id::QueueName;
 use common::policy::{Amounts, Order, Policy};
@@ -9,7 +9,7 @@ use sim::replay::Named;
 use sim::trace::{CpuMilli, Job, Node};
 use std::collections::BTreeMap;
 
-/// What a replay is given.
+/// The input of a replay.
 pub struct Input {
     pub name: &'static str,
     pub jobs: Vec<Job>,
@@ -17,7 +17,7 @@ pub struct Input {
     pub policy: Policy,
 }
 
-/// A number below `below` that looks drawn (splitmix64).
+/// A pseudo-random number below `below` (splitmix64).
 fn drawn(of: u64, below: u64) -> u64 {
     let mut bits = of.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x2545_f491_4f6c_dd1d);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -71,8 +71,8 @@ fn node(number: usize, gpus: u32, model: Option<&str>, (cpus, gib): (u32, u64)) 
 
 const MODELS: [&str; 5] = ["a100", "h100", "v100", "t4", "l40"];
 
-/// Nodes of five models of GPU and of none, and jobs for shares of one GPU, for GPUs of certain
-/// models and for CPUs alone: more than the nodes have.
+/// Nodes with five models of GPU and nodes without GPUs, and jobs for shares of one GPU, for GPUs
+/// of certain models and for CPUs only: more than the nodes can hold.
 pub fn mixed(jobs: usize, nodes: usize) -> Input {
     let made = |number: usize| match number % 8 {
         0 | 1 => node(number, 0, None, one_of(&[(64, 256), (96, 512), (128, 1024)], number as u64)),
@@ -116,8 +116,8 @@ fn name(text: &str) -> QueueName {
     QueueName::new(text).expect("letters, digits and dashes make a name")
 }
 
-/// Fair shares between so many leaf queues to the power of `levels`: each queue has `wide` below
-/// it. Each leaf has one job.
+/// Fair shares among `wide` to the power of `levels` leaf queues: each queue has `wide` children.
+/// Each leaf has one job.
 pub fn queues(wide: usize, levels: u32) -> Input {
     let mut policy = Policy { queues: Vec::new(), fair_sharing: true, ..Policy::default() };
     let mut above: Vec<Option<QueueName>> = vec![None];
@@ -147,7 +147,7 @@ pub fn queues(wide: usize, levels: u32) -> Input {
         let runtime = 600 + drawn(of, 3000);
         let mut job = job(number, number as u64 / 16, runtime, runtime + 600);
         job.gpus_per_node = Gpus(one_of(&[1, 1, 2, 4, 8], of + 1));
-        // Neighbours in time are none in the tree.
+        // Neighbours in time are not neighbours in the tree.
         job.group = format!("l{}-{}", levels - 1, (number * 1237) % leaves);
         job
     };

@@ -1,4 +1,4 @@
-//! One more node for a job that grows. Never takes it.
+//! Finds one more node for a growing job.
 
 use super::super::Desk;
 use super::Grower;
@@ -12,7 +12,7 @@ use common::unit::Tasks;
 use std::collections::BTreeSet;
 
 impl Desk<'_> {
-    /// One more node for it, under a leaf where it is already if there is one.
+    /// One more node for the job, under a leaf of its own nodes if possible.
     pub(super) fn find_more(
         &self,
         grower: &Grower<'_>,

@@ -1,4 +1,4 @@
-//! What those keep from jobs that grow who wait and got nothing. Never asks who grows.
+//! Capacity reserved for waiting jobs, which growing jobs must not take.
 
 use super::super::{Desk, not_admitted};
 use super::Grower;
@@ -15,24 +15,25 @@ use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// So many jobs of a class are asked what they wait for; beyond that it is taken to be room.
+/// The most jobs of a class whose reasons are examined. Beyond that, the rest is assumed to wait
+/// for room.
 const ASKED_MAX: usize = 8;
 
-/// Who waits for a bound, and for which, if they were told one.
+/// A job that waits for a limit or quota, and which one if that is known.
 type Kin<'a> = (&'a Arc<WaitingJob>, Option<Bound>);
 
-/// What those keep who wait and got nothing.
+/// Capacity reserved for waiting jobs.
 #[derive(Default)]
 pub(super) struct Kept<'a> {
     all: bool,
-    /// What each could use.
+    /// The shapes of jobs that wait for room.
     shapes: BTreeSet<ShapeIndex>,
     kin: Vec<Kin<'a>>,
-    /// Certain nodes, and from when on; from now on where others yield.
+    /// Promised nodes, and from when on; from now on if jobs are preempted for them.
     nodes: BTreeMap<NodeIndex, Time>,
 }
 
-/// How a job that waits keeps others from growing.
+/// How a waiting job keeps others from growing.
 enum Keeps {
     Nothing,
     Room,
@@ -41,7 +42,7 @@ enum Keeps {
 }
 
 impl<'a> Desk<'a> {
-    /// What is kept from it by those that wait; false: all.
+    /// Marks the nodes that waiting jobs keep from this job. Returns false if no node is left.
     pub(super) fn keep_off(&self, grower: &mut Grower<'_>, kept: &Kept<'_>) -> bool {
         let job = grower.job;
         if kept.all || kept.kin.iter().any(|waits| self.count_alike(job, waits)) {
@@ -62,7 +63,7 @@ impl<'a> Desk<'a> {
         grower.off.iter().any(|off| !off)
     }
 
-    /// The queue and those above it.
+    /// The queue and its ancestors.
     fn queues_of(&self, name: &QueueName) -> Vec<&'a QueueName> {
         let mut path = Vec::new();
         let mut next = self.queues.get(name);
@@ -73,7 +74,8 @@ impl<'a> Desk<'a> {
         path
     }
 
-    /// Does it count for the bound that this one waits for; for any of both, if that is not known?
+    /// Whether the running job counts against the limit for which the other waits; against any that
+    /// both share, if the limit is not known.
     fn count_alike(&self, job: &RunningJob, (waits, bound): &Kin) -> bool {
         let own = self.queues_of(&job.queue);
         let is_same = job.owner == waits.owner;
@@ -82,7 +84,7 @@ impl<'a> Desk<'a> {
             Some(Bound::UserInQueue(_, queue)) => is_same && own.contains(&queue),
             Some(Bound::Qos(qos)) => job.qos.as_ref() == Some(qos),
             Some(Bound::UserInQos(_, qos)) => is_same && job.qos.as_ref() == Some(qos),
-            // Also where it is of one below.
+            // Also if its account differs.
             Some(Bound::Account(_)) => job.account.is_some(),
             Some(Bound::UserInAccount(..)) => is_same && job.account.is_some(),
             None => {
@@ -95,7 +97,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What those keep that wait and did not start.
+    /// What is reserved for jobs that still wait.
     pub(super) fn kept_by_waiting(&mut self) -> Kept<'a> {
         let mut kept = Kept::default();
         let snapshot = self.snapshot;
@@ -126,8 +128,8 @@ impl<'a> Desk<'a> {
         kept
     }
 
-    /// Who of a class waits for room, of those that did not start and have no certain nodes kept
-    /// for them; and which of them wait for a bound.
+    /// A job of this class that waits for room, among those that did not start and have no certain
+    /// nodes kept for them. Adds those that wait for a limit or quota to `kin`.
     fn room_for(
         &self,
         class: &'a Class,
@@ -136,7 +138,7 @@ impl<'a> Desk<'a> {
     ) -> Option<&'a Arc<WaitingJob>> {
         let is_fair = self.snapshot.policy.fair_sharing;
         let is_sure = |key: JobKey| {
-            // It may still take back what others have beyond their share.
+            // With fair sharing, it may still take back what others hold beyond their share.
             if is_fair {
                 return false;
             }
@@ -167,10 +169,10 @@ impl<'a> Desk<'a> {
         room
     }
 
-    /// What one of them keeps.
+    /// How one job keeps others from growing.
     fn keeps_one(&self, job: &WaitingJob) -> Keeps {
         let is_fair = self.snapshot.policy.fair_sharing;
-        // Whatever it was told: it waits for those who make room for it.
+        // Whatever its reason, it waits for its victims.
         if self.yielders.contains_key(&job.key) {
             return Keeps::Both;
         }
@@ -187,11 +189,11 @@ impl<'a> Desk<'a> {
                 | WaitReason::Resources { .. }
                 | WaitReason::NodesUnavailable { .. },
             ) => match not_admitted(self.snapshot, job, self.now) {
-                // Nobody had asked, since others of its kind have no room.
+                // Its limits were not checked, since others of its kind have no room.
                 Some(_) => Keeps::Both,
                 None => Keeps::Room,
             },
-            // What is due to a queue follows from what all ask for.
+            // A queue's share follows from what all jobs ask for.
             Some(WaitReason::QuotaExceeded { .. }) if is_fair => Keeps::Both,
             Some(reason) if reason.is_for_ever() => Keeps::Nothing,
             Some(WaitReason::QuotaExceeded { .. }) => Keeps::Bound(None),
@@ -201,7 +203,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// The least that a job of this shape has on a node.
+/// The smallest part that a job of this shape has on a node.
 fn smallest(shape: &Shape<'_>) -> Part {
     let demand = &shape.demand;
     shape.nodes().map_or_else(

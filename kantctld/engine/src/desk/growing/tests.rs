@@ -1,4 +1,4 @@
-//! Who is given what is to spare, and who is not.
+//! Which jobs get spare nodes, and which do not.
 
 use super::LEFT_MIN;
 use crate::preempt::tests::{World, low, of, on_nodes, owed, queue};
@@ -11,7 +11,7 @@ use common::topology::{Level, Nearness};
 use common::unit::{Gpus, Tasks};
 use std::sync::Arc;
 
-/// One task of 8 GPUs on each of 1 to `most` nodes, as many as there are over time.
+/// One task of 8 GPUs on each of 1 to `most` nodes.
 fn elastic(job: u32, most: u32) -> WaitingJob {
     let request = Request {
         tasks: Tasks(most),
@@ -64,7 +64,7 @@ fn who_has_the_least_part_of_its_most_is_first_and_a_quiet_cluster_stays_quiet()
     world.round();
     world.submit(asking(elastic(1, 2), |request| request.tasks = Tasks(1))).round();
     world.submit(elastic(2, 1)).round();
-    // Jobs 1 and 2 have one node each; now they could have three and two.
+    // Jobs 1 and 2 have one node each; now they may have three and two.
     for (job, most) in [(1, 3), (2, 2)] {
         let running = world.snapshot.running(crate::testing::key(job)).unwrap().clone();
         let asked = elastic(job, most);
@@ -81,7 +81,7 @@ fn who_has_the_least_part_of_its_most_is_first_and_a_quiet_cluster_stays_quiet()
 
 #[test]
 fn nobody_who_waits_for_room_loses_a_node_that_it_could_use() {
-    // Backfill keeps nothing for it: it is not the first.
+    // Backfill keeps nothing for it, since it is not the first.
     let mut world = World::new(nodes("abc"), vec![queue("q")]);
     change_policy(&mut world.snapshot, |policy| policy.queues[0].backfill.depth = 1);
     world.submit(low(9, 8)).round();
@@ -90,7 +90,7 @@ fn nobody_who_waits_for_room_loses_a_node_that_it_could_use() {
     let two = |job| WaitingJob { request: Arc::new(on_nodes(2, 8)), ..low(job, 8) };
     world.at(1).submit(two(2)).at(2).submit(two(3));
     assert_eq!(world.over(9).round(), [""; 0]);
-    // Nor one that wants other nodes keeps any.
+    // A job that needs other nodes keeps none either.
     let other =
         |job| asking(two(job), |request| request.only_nodes = vec![crate::testing::name("b")]);
     world.over(2).over(3).submit(other(4));
@@ -109,7 +109,7 @@ fn whoever_waits_for_a_limit_is_waited_for_by_those_who_count_for_it() {
         world.over(9);
         world.round()
     };
-    // Another user's starts; one of the same user waits for job 1, and job 1 for it.
+    // Another user's job starts; one of the same user waits for job 1, and job 1 for it.
     assert_eq!(limited(4242).len(), 2);
     let own = on_one(2).snapshot.running(crate::testing::key(1)).unwrap().owner;
     assert_eq!(limited(own.0), [""; 0]);
@@ -206,7 +206,7 @@ fn where_queues_share_nobody_grows_while_somebody_waits_and_what_grew_is_given_b
     world.submit(low(9, 8)).submit(low(8, 8)).round();
     world.submit(elastic(1, 3));
     assert_eq!(world.round(), ["1 on c"]);
-    // It waits for b, and nothing else; a stays free.
+    // It waits for b only; a stays free.
     let waits = of(2, gpu_request(8), "q", "low");
     let waits = asking(waits, |request| request.only_nodes = vec![crate::testing::name("b")]);
     assert_eq!(world.submit(waits).over(8).round(), [""; 0]);
@@ -229,8 +229,9 @@ fn where_queues_share_who_yields_to_nobody_does_not_grow() {
     assert_eq!(world.over(9).round(), [""; 0]);
 }
 
-/// Job 1 runs on a, b and c hold half of job 9 each for an hour; job 2 is promised both of them
-/// then. The queue may have four nodes' GPUs: now job 1 may have d and e, but not beside job 2.
+/// Job 1 runs on a; b and c hold half of job 9 each for an hour; job 2 is promised both of them
+/// then. The queue may have four nodes' GPUs: job 1 may have d and e now, but not together with job
+/// 2.
 fn promised() -> World {
     let mut world = World::new(nodes("abcde"), vec![queue("q")]);
     change_policy(&mut world.snapshot, |policy| {

@@ -1,5 +1,5 @@
-//! Tests of the cluster's sums: each number by hand, and the short way against the long one.
-//! Never more than a few nodes.
+//! Tests of the cluster's sums: each number is computed by hand, and the fast path is compared with
+//! the slow one.
 
 use super::*;
 use crate::testing::{cpu_node, gpu_node, name, run, share, snapshot, use_gpus, use_share};
@@ -7,7 +7,7 @@ use crate::testing::{gpu_request, linked_node, request, share_request, with_leaf
 use crate::typical::typical;
 use common::gpu::GpuPath;
 
-/// The same by nodes alone.
+/// The same by nodes only.
 fn the_long_way(snapshot: &Snapshot) -> ClusterMeasure {
     let floor = laid_out(snapshot);
     let mut sum = ClusterMeasure::default();
@@ -16,7 +16,7 @@ fn the_long_way(snapshot: &Snapshot) -> ClusterMeasure {
     sum
 }
 
-/// Two leafs of two nodes with 8 GPUs, one of them with a node without GPUs too.
+/// Two leafs of two nodes with 8 GPUs; one leaf also has a node without GPUs.
 fn two_leafs() -> Snapshot {
     let gpu_nodes = ["a1", "a2", "b1", "b2"].map(|name| gpu_node(name, 8));
     let mut snapshot = snapshot([&gpu_nodes[..], &[cpu_node("b3", 4)]].concat());

@@ -1,4 +1,4 @@
-//! Priorities by the sum of factors. Never checks orders across queues; `rank` does.
+//! Multifactor priorities. The tests in `rank` cover the order across queues.
 
 use super::*;
 use common::id::{JobId, JobKey, QosName, QueueName, Uid};

@@ -1,4 +1,4 @@
-//! Who may start at all, and who never can.
+//! Jobs that may not start now, and jobs that never can.
 
 use super::*;
 
@@ -126,7 +126,7 @@ fn gpus_in_all_go_over_nodes_that_are_up() {
     let given = ["a: 1x 0 [0, 1, 2, 3]", "b: 1x 0 [0, 1, 2, 3]"];
     set_unusable(&mut snapshot, gpu_node("c", 8), Unusable::Down);
     assert_eq!(judged(&snapshot).given(1), given, "c alone would hold it, and is down");
-    // Of one task it waits for the one node that holds it.
+    // With one task, it waits for the one node that holds it.
     wait(&mut snapshot, [waiting(1, total(1, 8), 10)]);
     let seen = judged(&snapshot);
     assert!(seen.reason(1).contains("c, which could hold it"), "{}", seen.reason(1));

@@ -1,4 +1,4 @@
-//! Who may pass whom.
+//! Which jobs may pass others.
 
 use super::*;
 use crate::testing::run_on_all;
@@ -11,7 +11,7 @@ fn one_node_busy() -> Snapshot {
     snapshot
 }
 
-/// Two tasks of 4 CPUs, each on a node of its own.
+/// Two tasks of 4 CPUs, each on its own node.
 fn two_nodes() -> Request {
     Request { nodes: Some(Nodes(2)), ..request(2, 4) }
 }
@@ -67,14 +67,14 @@ fn memory_that_a_shadow_counts_on_is_kept() {
     assert_eq!(seen.given(3).len(), 1);
 }
 
-/// One CPU and so much memory.
+/// One CPU and this much memory.
 fn memory(gib: u64) -> Request {
     Request { memory: Some(MemoryRequest::PerNode(Bytes(gib << 30))), ..request(1, 1) }
 }
 
 #[test]
 fn memory_that_is_left_beside_a_shadow_is_not_kept() {
-    // 32 GiB are free and 32 more in an hour; job 1 waits for 40, so 24 are to spare then.
+    // 32 GiB are free and 32 more in an hour; job 1 waits for 40, so 24 are spare then.
     let mut snapshot = snapshot(vec![cpu_node("a", 4)]);
     let half = Share { memory: Bytes(32 << 30), ..share("a", "0") };
     run(&mut snapshot, 9, half, Some(in_minutes(60)));
@@ -133,7 +133,7 @@ fn an_overdue_job_is_expected_to_end_now_and_still_protects_the_shadow() {
     assert!(seen.reason(1).ends_with("expected by 2023-11-14T22:13:20Z"), "{}", seen.reason(1));
 }
 
-/// Enacts a round, and five minutes later ends what has reached its limit.
+/// Carries out a round, and ends the jobs that reach their limits in the next five minutes.
 fn five_minutes_pass(snapshot: &mut Snapshot, now: Time) -> Time {
     let seen = judged_at(snapshot, now);
     for decision in seen.round.decisions {
@@ -192,7 +192,7 @@ fn a_promise_names_as_many_nodes_as_the_most_tasks_on_one_want() {
     for (job, node) in [(8, "a"), (9, "b")] {
         run(&mut snapshot, job, share(node, "0-7"), Some(in_minutes(30)));
     }
-    // It does not say how many nodes: each is filled in turn.
+    // It names no number of nodes: each is filled in turn.
     let three = Request { tasks_per_node: Some(Tasks(3)), ..request(6, 1) };
     wait(&mut snapshot, [waiting(1, three, 60)]);
     let seen = judged(&snapshot);

@@ -1,9 +1,9 @@
-//! Who is the first of its queue: for want of room or of what its queue lacks, and who may pass.
+//! The first job of a queue that lacks room or quota, and the jobs that may pass it.
 
 use super::*;
 use common::policy::{Amounts, Behind, Limits, Placement, Quota, QuotaMode, ZoneOverflow};
 
-/// Node a of 8 GPUs for a queue of 8, of which job 9 has so many for an hour more.
+/// Node a of 8 GPUs for a queue of 8; job 9 has `held` of them for an hour more.
 fn strict(held: u16, change: impl Fn(&mut Queue)) -> Snapshot {
     let mut snapshot = snapshot(vec![gpu_node("a", 8), gpu_node("b", 8)]);
     change_policy(&mut snapshot, |policy| {

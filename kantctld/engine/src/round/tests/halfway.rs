@@ -1,8 +1,8 @@
-//! How many a round looks at, and how the next goes on.
+//! How many jobs a round searches for, and how the next one continues.
 
 use super::*;
 
-/// A node in use for ten minutes, and jobs that all ask for something else.
+/// A node in use for ten minutes, and jobs that all ask for something different.
 fn line_of(jobs: u32) -> Snapshot {
     let mut snapshot = snapshot(vec![cpu_node("a", 1)]);
     run(&mut snapshot, 900_000, share("a", "0"), Some(in_minutes(10)));

@@ -1,4 +1,4 @@
-//! A GPU's number is its name, not its place: a node whose GPU 1 is gone has GPUs 0, 2 and 3.
+//! A GPU's number is a name, not a position: a node that lost GPU 1 has GPUs 0, 2 and 3.
 
 use super::*;
 use crate::testing::node_without_gpu_1;
@@ -32,7 +32,7 @@ fn what_ends_gives_its_numbers_back() {
     run(&mut snapshot, 9, held, Some(in_minutes(30)));
     let jobs = [(1, 3, 10), (2, 1, 10), (3, 1, 60)];
     wait(&mut snapshot, jobs.map(|(job, gpus, minutes)| waiting(job, gpu_request(gpus), minutes)));
-    // Job 2 ends before job 1 can start; job 3 would be in its way.
+    // Job 2 ends before job 1 can start; job 3 would delay it.
     let seen = judged(&snapshot);
     assert_eq!(seen.given(2), ["a: 1x 8 [2]"]);
     assert_eq!(seen.given(3), [""; 0]);

@@ -1,5 +1,4 @@
-//! GPUs that their driver has cut (MIG): what it is cut into goes to who names its kind, and to
-//! nobody else.
+//! MIG devices: only jobs that name their kind get them.
 
 use super::*;
 use crate::testing::{cpu_node, share_request, with_placement};
@@ -10,7 +9,7 @@ use std::sync::Arc;
 
 const MIG: &str = "h100-1g.10gb";
 
-/// So many whole GPUs, and so many MIG devices behind them.
+/// A node with `whole` whole GPUs, followed by `mig` MIG devices.
 fn node_of(text: &str, whole: u16, mig: u16) -> NodeSnapshot {
     let node = gpu_node(text, whole + mig);
     let mut inventory = Inventory::clone(&node.inventory);

@@ -1,4 +1,4 @@
-//! Parts of GPUs: of several at once, and by memory, which is a smaller part of a larger GPU.
+//! Shares of GPUs: of several at once, and by memory, which is a smaller fraction of a larger GPU.
 
 use super::*;
 use crate::testing::{change_policy, share_request, use_share};
@@ -22,7 +22,7 @@ fn memory(devices: u32, gib: u64) -> Request {
     parts(devices, PartSize::Memory(Bytes(gib << 30)))
 }
 
-/// GPUs of so much memory each.
+/// GPUs with this much memory each.
 fn node_of(text: &str, gib: &[u64]) -> NodeSnapshot {
     let node = gpu_node(text, u16::try_from(gib.len()).unwrap());
     let mut inventory = Inventory::clone(&node.inventory);
@@ -46,7 +46,7 @@ fn part_of(seen: &Seen, job: u32) -> Vec<Option<GpuMilli>> {
 fn parts_of_several_gpus_go_where_the_placement_says() {
     for (placement, gpus) in [
         (Placement::EBinpack, "[0, 1]"),
-        // What is left of the first would be of no use to jobs like this one.
+        // Jobs like this one could not use what is left of the first GPU.
         (Placement::Fgd, "[1, 2]"),
         (Placement::First, "[0, 1]"),
         (Placement::Spread, "[1, 2]"),

@@ -1,9 +1,9 @@
-//! Promises are priced in quota, too.
+//! Promises take quota into account.
 
 use super::*;
 use common::policy::{Amounts, Limits, Quota, ReservationKind};
 
-/// Nodes a and b of 8 GPUs, of which the queue may have 8; job 9 has so many for an hour more.
+/// Nodes a and b of 8 GPUs, of which the queue may have 8; job 9 has `held` for an hour more.
 fn quota_of_8(held: u16) -> Snapshot {
     let mut snapshot = snapshot(vec![gpu_node("a", 8), gpu_node("b", 8)]);
     let at_most = Amounts { gpus_any: Some(Gpus(8)), ..Amounts::default() };
@@ -71,7 +71,7 @@ fn quota_above_is_kept_from_the_queues_beside() {
 
 #[test]
 fn who_waits_for_room_keeps_the_quota_of_that_time() {
-    // Job 1 asks for both nodes, of which c is in use by another queue for an hour.
+    // Job 1 asks for both nodes; another queue uses c for an hour.
     let mut snapshot = snapshot(["a", "b", "c"].map(|text| gpu_node(text, 8)).to_vec());
     let at_most = Amounts { gpus_any: Some(Gpus(16)), ..Amounts::default() };
     let r = Queue { nodes: vec![name("c")], ..queue("r") };

@@ -1,4 +1,4 @@
-//! Queues and amounts as rule cases write them. Never judges.
+//! Reads queues and amounts as rule cases write them.
 
 use engine::fair::runtime::Protection;
 use engine::fair::tree::{Account, QueueAt, Terms, Tree};
@@ -9,17 +9,17 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Missing(pub String);
 
-/// A number; 0 where there is none.
+/// A number; 0 if it is missing.
 pub(super) fn number(of: &Value, key: &str) -> f64 {
     of[key].as_f64().unwrap_or(0.0)
 }
 
-/// A text; empty where there is none.
+/// A text; empty if it is missing.
 pub(super) fn name(of: &Value, key: &str) -> String {
     of[key].as_str().unwrap_or_default().to_owned()
 }
 
-/// So many of kant's units are one of a case's: GPUs, millicores, 10^6 bytes.
+/// How many of kant's units are one of a case's: GPUs, millicores, 10^6 bytes.
 pub(super) const fn of_one(resource: Resource) -> f64 {
     match resource {
         Resource::Gpu => 1000.0,
@@ -28,7 +28,7 @@ pub(super) const fn of_one(resource: Resource) -> f64 {
     }
 }
 
-/// A bound; null is none, and what is not there is 0.
+/// A limit; null is unlimited, and a missing one is 0.
 pub(super) fn bound(of: &Value, key: &str, resource: Resource) -> i64 {
     match of.get(key) {
         Some(Value::Null) => UNLIMITED,
@@ -54,7 +54,7 @@ fn amounts(queue: &Value, key: &str) -> Amount {
     }
 }
 
-/// The tree of a case's queues, with what each holds and is due.
+/// The tree of a case's queues, with what each holds and its fair share.
 pub(super) fn tree(queues: &Value) -> Result<Tree, Missing> {
     let queues = queues.as_array().ok_or_else(|| Missing("no queues".to_owned()))?;
     let at = |id: &str| queues.iter().position(|queue| name(queue, "id") == id).map(QueueAt);

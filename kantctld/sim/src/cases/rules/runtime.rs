@@ -1,4 +1,4 @@
-//! Rule cases about how long jobs are safe. Never about whom they are safe from for other reasons.
+//! Rule cases about the time for which jobs are protected after their start.
 
 use super::reading::{Missing, name, number};
 use super::{Says, is_allowed};
@@ -7,7 +7,7 @@ use engine::fair::runtime::{Method, Protection, is_safe, leaves_least, preempt_m
 use engine::fair::tree::QueueAt;
 use serde_json::Value;
 
-/// The queues of a case, and one that it names beside them.
+/// The queues of a case, and another one that it names in addition.
 struct Queues(Vec<Value>);
 
 impl Queues {
@@ -68,8 +68,8 @@ fn least(case: &Value) -> Says {
     } else {
         let default = default("default_reclaim_s");
         let claimant = &given["claimant_queue"];
-        // A queue that is not there is for kant no case: jobs have queues. It is the importer that
-        // says so, and names the default.
+        // A missing queue cannot occur in kant, where each job has a queue. The importer reports
+        // it, and names the default.
         let is_error = claimant.is_null() || victim.is_null();
         let paths = (path(claimant), path(victim));
         let span = if is_error {

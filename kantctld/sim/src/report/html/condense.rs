@@ -1,10 +1,10 @@
-//! Makes a long series short enough to draw: for each of some hundred equal parts of time its mean
-//! and what it moved between. Never hides a peak: the lowest and highest values are kept.
+//! Makes a long series short enough to draw: for each of a few hundred equal parts of time, its
+//! mean and range. Peaks are kept, since the range has the lowest and highest values.
 
 use crate::report::{Sample, Series};
 use common::time::Time;
 
-/// Parts of time at most; four points are drawn for each, so 2,000 in all.
+/// The most parts of time. Four points are drawn for each, so about 2,000 in all.
 pub const PARTS_MAX: u64 = 480;
 
 /// A series over one part of time.
@@ -12,13 +12,13 @@ pub const PARTS_MAX: u64 = 480;
 pub struct Part {
     pub from: Time,
     pub to: Time,
-    /// The mean, by time.
+    /// The mean over time.
     pub mean: f64,
     pub low: f64,
     pub high: f64,
 }
 
-/// The series from `from` to `to` in equal parts; parts without a value are left out.
+/// The series from `from` to `to` in equal parts. Parts without a value are left out.
 pub fn condense(
     series: &Series,
     from: Time,
@@ -33,7 +33,7 @@ pub fn condense(
     let mut condensed = Vec::new();
     for n in 0..parts {
         let (begin, end) = (edge(n), edge(n + 1));
-        // The sample that holds at the begin, and all until the end.
+        // The sample that holds at the beginning, and all until the end.
         while samples.get(first + 1).is_some_and(|next| next.at <= begin) {
             first += 1;
         }

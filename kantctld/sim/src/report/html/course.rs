@@ -1,5 +1,5 @@
-//! One quantity over time as a drawing: its mean as a line, what it moved between as a band. Never
-//! scales a drawing by its own values: the caller gives the axis, so that drawings compare.
+//! One quantity over time as a drawing: its mean as a line, its range as a band. The caller gives
+//! the axis, so that drawings can be compared.
 
 use super::condense::Part;
 use super::scale::{Frame, fraction, time_marks};

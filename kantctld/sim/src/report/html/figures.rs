@@ -1,5 +1,5 @@
-//! The table at the top of the page: one line a policy, the best of each column marked. Never marks
-//! anything where there is one line only.
+//! The table at the top of the page: one row per policy, with the best value of each column marked
+//! if there are several rows.
 
 use super::escape;
 use crate::report::Summary;
@@ -7,7 +7,7 @@ use crate::report::table::{length, percent};
 use std::cmp::Ordering;
 use std::fmt::Write;
 
-/// A column: its head, what it says on hover, its value, how it is shown, which way is better.
+/// A column: its head, its tooltip, its value, how it is shown, and which direction is better.
 struct Figure {
     head: &'static str,
     means: &'static str,
@@ -79,7 +79,7 @@ pub fn figures(summaries: &[Summary]) -> String {
     html
 }
 
-/// Is no other better, and some other worse, as shown?
+/// Whether no other value is better and some other is worse, as shown.
 fn is_best(figure: &Figure, summary: &Summary, all: &[Summary]) -> bool {
     let Some(own) = (figure.value)(summary) else { return false };
     let shown = (figure.show)(Some(own));

@@ -1,5 +1,5 @@
 //! The report as one HTML page with inline drawings: figures, waits by size, and for each policy
-//! its allocation, queue and nodes over time. Never loads anything and never runs a script.
+//! its allocation, queue and nodes over time. The page loads nothing and runs no script.
 
 mod condense;
 mod course;
@@ -17,7 +17,7 @@ use scale::{Frame, count_marks};
 use std::fmt::Write;
 use style::STYLE;
 
-/// What the figures mean, for the foot of the page.
+/// Explanations of the figures, for the foot of the page.
 const TERMS: [(&str, &str); 7] = [
     ("SOR", "GPU time allocated of GPU time there was, from the first to the last submission."),
     ("GAR", "GPUs allocated of all GPUs, mean from the first submission to the last end."),
@@ -28,7 +28,7 @@ const TERMS: [(&str, &str); 7] = [
     ("slowdown", "Mean of (wait + run) / run, at least 1; runs under 10 s count as 10 s."),
 ];
 
-/// The page, for one or several replays; best of the same trace.
+/// The page, for one or several replays, preferably of the same trace.
 #[must_use]
 pub fn html(outcomes: &[Outcome]) -> String {
     let summaries: Vec<Summary> = outcomes.iter().map(Summary::of).collect();
@@ -67,7 +67,7 @@ pub fn html(outcomes: &[Outcome]) -> String {
     page
 }
 
-/// The three drawings that have time along their lower edge, each policy beside the others.
+/// The three drawings with time along their lower edge, the policies next to each other.
 fn over_time(page: &mut String, outcomes: &[Outcome], window: Window) {
     let frame = |height| Frame::new(if outcomes.len() > 1 { 530.0 } else { 1110.0 }, height);
     let marks = [0.0, 0.25, 0.5, 0.75, 1.0];
@@ -154,7 +154,7 @@ fn legend(summaries: &[Summary]) -> String {
     format!("<div class=\"legend\">{entries}</div>")
 }
 
-/// One axis for all queues, so that they compare.
+/// One axis for all queues, so that they can be compared.
 fn queue_axis(outcomes: &[Outcome]) -> Axis {
     let samples = outcomes.iter().flat_map(|outcome| outcome.series.samples());
     let marks = count_marks(samples.map(|sample| sample.queue_length).max().unwrap_or(0));
@@ -164,7 +164,7 @@ fn queue_axis(outcomes: &[Outcome]) -> Axis {
     }
 }
 
-/// From the first submission to the last end of all.
+/// From the first submission to the last end of all replays.
 fn common_window(outcomes: &[Outcome]) -> Window {
     let windows: Vec<Window> = outcomes.iter().map(Window::of).collect();
     let latest = |read: fn(&Window) -> common::time::Time| {
@@ -196,7 +196,7 @@ fn cluster(outcomes: &[Outcome]) -> String {
     )
 }
 
-/// A number with its thousands apart: `15,802`.
+/// A number with a thousands separator: `15,802`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let comma = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
@@ -206,7 +206,7 @@ fn grouped(number: usize) -> String {
         .collect()
 }
 
-/// Text that may stand in HTML.
+/// Escapes text for HTML.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

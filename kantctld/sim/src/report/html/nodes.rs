@@ -1,5 +1,5 @@
 //! The node heatmap as a drawing: a row per node (or per few neighbours), a column per part of
-//! time, the deeper the busier. Never draws what is idle.
+//! time, darker for busier. Idle parts are not drawn.
 
 use super::course::{open, time_axis};
 use super::escape;
@@ -9,7 +9,7 @@ use crate::report::{Heatmap, Outcome};
 use common::time::Time;
 use std::fmt::Write;
 
-/// Rows at most; more nodes share rows with their neighbours in the file.
+/// The most rows. With more nodes, neighbours in the file share rows.
 const ROWS_MAX: usize = 96;
 
 /// Shades from idle to full.
@@ -25,7 +25,7 @@ struct Row {
     name: String,
 }
 
-/// What the shades mean.
+/// The legend of the shades.
 pub fn key() -> String {
     let shade = |shade: usize| {
         let opacity = shade * 100 / SHADES;
@@ -35,7 +35,7 @@ pub fn key() -> String {
     format!("<div class=\"legend key\"><span>idle {shades} all GPUs allocated</span></div>")
 }
 
-/// The drawing, `width` wide; nothing for a cluster without GPUs.
+/// The drawing, `width` wide; `None` for a cluster without GPUs.
 pub fn nodes(width: f64, window: Window, outcome: &Outcome) -> Option<String> {
     let rows = rows(outcome);
     if rows.is_empty() {
@@ -68,7 +68,7 @@ pub fn nodes(width: f64, window: Window, outcome: &Outcome) -> Option<String> {
     Some(svg.replace("opacity=\".100\"", "opacity=\"1\""))
 }
 
-/// Adds a row's busy parts to the paths of their shades; neighbours of one shade in one piece.
+/// Adds a row's busy parts to the paths of their shades. Neighbours of one shade are one piece.
 fn draw_row(
     shades: &mut [String],
     row: &Row,
@@ -88,7 +88,7 @@ fn draw_row(
         if levels[from] > 0 {
             let (left, right) = (x(from), x(from + same));
             let wide = right - left;
-            // Thick rows stand apart; thin ones overlap a little, or rounding would leave lines.
+            // Thick rows have gaps; thin ones overlap a little, since rounding would leave lines.
             let tall = if pitch > 5.0 { pitch - 1.0 } else { pitch + 0.3 };
             let path = &mut shades[levels[from]];
             let _ = write!(path, "M{left:.1} {top:.1}h{wide:.1}v{tall:.1}h-{wide:.1}z");
@@ -107,14 +107,14 @@ fn levels(row: &Row, heatmap: &Heatmap, window: Window) -> Vec<usize> {
         if all == 0 {
             return 0;
         }
-        // Anything above nothing is seen.
+        // Any value above zero is visible.
         let level = (u128::from(*busy) * SHADES as u128).div_ceil(all);
         usize::try_from(level).unwrap_or(SHADES).min(SHADES)
     };
     row.busy.iter().enumerate().map(level).collect()
 }
 
-/// The nodes that have GPUs, neighbours joined until they are few enough.
+/// The nodes that have GPUs, with neighbours joined until there are few enough.
 fn rows(outcome: &Outcome) -> Vec<Row> {
     let with_gpus: Vec<usize> =
         (0..outcome.nodes.len()).filter(|at| outcome.nodes[*at].gpus.0 > 0).collect();
@@ -134,7 +134,7 @@ fn rows(outcome: &Outcome) -> Vec<Row> {
     with_gpus.chunks(per_row).map(join).collect()
 }
 
-/// Names that are too long lose their beginning, where they are alike.
+/// Cuts the beginning of names that are too long.
 fn short(name: &str) -> String {
     let count = name.chars().count();
     if count <= 11 {

@@ -1,15 +1,14 @@
-//! Axes: from values to places in a drawing, and where their marks go. Never more than a dozen
-//! marks.
+//! Axes: from values to positions in a drawing, and where their marks are.
 
 use crate::report::table::length;
 use common::time::Time;
 
-/// A drawing with room for its axes, in the units of its view box.
+/// A drawing with space for its axes, in the units of its view box.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame {
-    /// All of its width.
+    /// The full width.
     pub width: f64,
-    /// All of its height.
+    /// The full height.
     pub height: f64,
     /// Where the plot begins.
     pub left: f64,
@@ -20,24 +19,24 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A drawing of this size with usual room for axes.
+    /// A drawing of this size with the usual space for axes.
     pub fn new(width: f64, height: f64) -> Self {
         let (right, bottom) = (width - 6.0, height - 22.0);
         Self { width, height, left: 44.0, right, top: 8.0, bottom }
     }
 
-    /// The place of a fraction of the way along the lower edge.
+    /// The position at a fraction along the lower edge.
     pub fn x(&self, fraction: f64) -> f64 {
         self.left + (self.right - self.left) * fraction.clamp(0.0, 1.0)
     }
 
-    /// The place of a fraction of the way up.
+    /// The position at a fraction of the height.
     pub fn y(&self, fraction: f64) -> f64 {
         self.bottom - (self.bottom - self.top) * fraction.clamp(0.0, 1.0)
     }
 }
 
-/// How far `at` is between two times, from 0 to 1.
+/// Where `at` is between two times, from 0 to 1.
 pub fn fraction(at: Time, from: Time, to: Time) -> f64 {
     let whole = to.since(from).0.max(1);
     #[allow(clippy::cast_precision_loss)]
@@ -49,7 +48,7 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 3600;
 const DAY: u64 = 86_400;
 
-/// Steps between marks of time, in seconds, that people count in.
+/// Usual steps between marks of time, in seconds.
 const STEPS: [u64; 19] = [
     1,
     5,
@@ -72,7 +71,7 @@ const STEPS: [u64; 19] = [
     365 * DAY,
 ];
 
-/// Marks of time since `from`, at most ten of them, and their names.
+/// Marks of time since `from`, at most ten, and their names.
 pub fn time_marks(from: Time, to: Time) -> Vec<(f64, String)> {
     let seconds = to.since(from).seconds().max(1);
     let step = STEPS.into_iter().find(|step| seconds / step <= 9).unwrap_or(seconds / 9);
@@ -114,13 +113,13 @@ pub struct WaitAxis {
 }
 
 impl WaitAxis {
-    /// One for waits between so many seconds; its foot is a minute, or a second if need be.
+    /// An axis for waits between these seconds. It begins at a minute, or at a second if necessary.
     pub fn between(least: f64, most: f64) -> Self {
         let least = if least > 60.0 { 60.0 } else { 1.0 };
         Self { least, most: most.max(least * 10.0) }
     }
 
-    /// How far up a wait is; what is less than the foot is at the foot.
+    /// The position of a wait. Waits below the beginning are at the beginning.
     pub fn fraction(&self, seconds: f64) -> f64 {
         if seconds <= self.least {
             return 0.0;

@@ -1,5 +1,5 @@
-//! The page's style sheet: light and dark by what the reader's system prefers. Never loads a font
-//! or anything else.
+//! The page's style sheet: light or dark by the reader's system setting. It loads no fonts or other
+//! files.
 
 pub const STYLE: &str = "\
 :root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--ink:#1b2330;--soft:#5d6878;\

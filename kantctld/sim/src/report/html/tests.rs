@@ -1,4 +1,4 @@
-//! The page as a whole. Never compared to the letter: its parts have their own tests.
+//! Tests of the page as a whole. Its parts have their own tests.
 
 use super::super::stretch::tests::two_nodes;
 use super::*;

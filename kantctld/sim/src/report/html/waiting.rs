@@ -1,5 +1,5 @@
 //! Waits by job size as a drawing: for each class and policy a bar from median to P90, a whisker to
-//! P99, a dot at the mean, on a logarithmic axis. Never draws a class without jobs.
+//! P99, and a dot at the mean, on a logarithmic axis. Classes without jobs are left out.
 
 use super::course::open;
 use super::scale::{Frame, WaitAxis};
@@ -80,7 +80,7 @@ fn draw_box(
     };
     let y = |seconds| frame.y(axis.fraction(seconds));
     let (left, top) = (x - width / 2.0, y(p90));
-    // At least a hair, so that "nobody waited" is seen as a result.
+    // At least a thin line, so that a wait of zero is visible.
     let tall = (y(p50) - top).max(2.0);
     let tick = width / 4.0;
     let show = |seconds| length(Some(seconds));
