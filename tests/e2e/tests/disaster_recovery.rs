@@ -104,7 +104,10 @@ fn a_rebuild_removes_only_its_own_unresponsive_id_and_can_be_repeated() -> anyho
     let membership = Path::new(&controllers.config(other)?.state_dir).join("controller.toml");
     std::fs::copy(membership, Path::new(&copy).join("controller.toml"))?;
     let answer = controllers.try_verb("d", &rebuild)?;
-    assert!(answer.code != 0 && answer.stderr.contains("is running and cannot be replaced"), "{answer:?}");
+    assert!(
+        answer.code != 0 && answer.stderr.contains("is running and cannot be replaced"),
+        "{answer:?}"
+    );
     assert_eq!(numbers(&controllers, &leader)?, before);
 
     // An address of another controller: no controller is removed for one that cannot join.

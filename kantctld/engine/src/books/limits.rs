@@ -1,6 +1,5 @@
 //! The limits on what may run at once: of a queue with its descendants, a user or an account in a
 //! queue, a QoS, a user in a QoS, an account, a user in an account.
-//!
 //! Source: Slurm, "Resource Limits" (GrpJobs, GrpTRES, GrpTRESRunMins, MaxJobsPerUser,
 //! MaxTRESPerUser of QoS and associations); KAI Scheduler, "Scheduling Queues": a limit holds for
 //! the queue and its ancestors.

@@ -1,7 +1,5 @@
 //! Sets: all components of a job start in one round, or none.
-//!
 //! Source: Slurm, "Heterogeneous Job Support": all components are started at the same time.
-//!
 //! A component that is held, or whose begin time has not come, keeps the others waiting.
 //!
 //! Example. Nodes a (GPUs) and b (CPUs). Job 1 has two components: 1 asks for a GPU, 2 for 4 CPUs
