@@ -83,8 +83,8 @@ fn every_rank_runs_once_and_on_its_node() -> anyhow::Result<()> {
     let kantctl = cluster.kantctl(NOBODY)?;
     for mpi in kinds {
         let program = compiled(mpi, cluster.dir())?;
-        // MPICH 4.0 over UCX's TCP hangs in MPI_Finalize at times, also without kant (2 of 12 runs of
-        // 4 ranks on one host): such a run is ended, and its output is dropped.
+        // MPICH 4.0 over UCX's TCP sometimes hangs in MPI_Finalize, also without kant (2 of 12 runs
+        // of 4 ranks on one host). Such a run is ended, and its output is dropped.
         let script = format!(
             "#!/bin/sh\nfor try in 1 2 3 4 5 6; do\n    timeout 7 {} {program} >run && cat run && \
              exit 0\ndone\nexit 1\n",
