@@ -26,6 +26,3 @@ pub mod time;
 pub mod topology;
 pub mod unit;
 pub mod wire;
-
-pub use gpu::mig;
-pub use policy::{account, qos, queue};

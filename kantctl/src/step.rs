@@ -3,6 +3,7 @@
 //! `connection` connects the two, and `attach` is a client that attaches to a running step.
 
 pub mod allocate;
+pub mod answer_headers;
 pub mod attach;
 pub mod binding;
 pub mod client;

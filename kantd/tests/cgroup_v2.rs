@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use common::cpuset::CpuSet;
+use common::gpu::mig::DeviceNumber;
 use common::id::Uid;
-use common::mig::DeviceNumber;
 use common::unit::Bytes;
 use kantd::cgroup::{self, Cgroup, CgroupParent, Kind, Limits};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};

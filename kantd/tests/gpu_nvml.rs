@@ -6,8 +6,8 @@
 mod standin;
 
 use common::gpu::GpuMatrix;
+use common::gpu::mig::{DeviceNumber, MigDevice};
 use common::id::GpuIndex;
-use common::mig::{DeviceNumber, MigDevice};
 use kantd::gpu::numbers::GpuNumbers;
 use kantd::gpu::nvml::{discover, discover_with};
 use kantd::gpu::{GpuError, GpuInventory};

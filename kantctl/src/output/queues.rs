@@ -7,8 +7,8 @@ use super::sizes::{count, milli};
 use super::table::{Cell, Column, Table};
 use super::time::limit;
 use common::hostlist::fold;
+use common::policy::queue::Queue;
 use common::policy::{Amounts, Behind, Limits, Placement, QuotaMode};
-use common::queue::Queue;
 use common::unit::{GpuMilli, Gpus};
 use common::wire::api::{QueueHeld, QueueList};
 

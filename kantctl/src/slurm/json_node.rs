@@ -8,7 +8,7 @@ use super::sinfo::{has_node, partitions};
 use crate::output::user_names::user;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::wire::api::{NodeView, QueueList};
 use serde_json::{Value, json};
 

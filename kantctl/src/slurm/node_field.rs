@@ -6,7 +6,7 @@ use crate::output::user_names::{self, user};
 use common::gpu::Gpu;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::wire::api::NodeView;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;

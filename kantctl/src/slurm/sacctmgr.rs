@@ -131,7 +131,7 @@ fn qos(known: &AccountList, query: &Query) -> Listing {
         ("MaxTRESPU", 13, true),
         ("MaxJobsPU", 9, true),
     ];
-    let row = |qos: &common::qos::Qos| {
+    let row = |qos: &common::policy::qos::Qos| {
         vec![
             qos.name.to_string(),
             qos.priority.to_string(),
@@ -147,6 +147,7 @@ fn qos(known: &AccountList, query: &Query) -> Listing {
             optional_number(qos.limits_per_user.jobs),
         ]
     };
-    let is_selected = |qos: &&common::qos::Qos| Query::matches(&query.names, qos.name.as_str());
+    let is_selected =
+        |qos: &&common::policy::qos::Qos| Query::matches(&query.names, qos.name.as_str());
     Listing { columns, rows: known.qos.iter().filter(is_selected).map(row).collect() }
 }

@@ -14,7 +14,7 @@ use crate::server::Server;
 use crate::submission::value::Hosts;
 use common::id::QueueName;
 use common::node::{Contact, NodeStatus};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::wire::api::{NodeList, NodeView, QueueList};
 use jiff::tz::TimeZone;
 use rows::PartitionNodes;

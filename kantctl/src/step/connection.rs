@@ -1,6 +1,7 @@
 //! The connection to a launcher: a child process on this node, or a program in the job on another
 //! node, reached through the controller. It only splits the stream into frames.
 
+use super::answer_headers::{header, task_state};
 use super::frame::{Frame, Frames};
 use crate::failure::Failure;
 use crate::output::screen::note;
@@ -9,7 +10,7 @@ use anyhow::Context;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use common::id::{Attempt, JobKey, NodeName, TaskNumber};
-use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, TASK_STATE};
+use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES};
 use common::wire::node::TaskState;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -203,7 +204,7 @@ impl RemoteLauncher {
         let (mut taken, mut frames) = ([0, 0], Frames::default());
         loop {
             let (headers, bytes) = self.fetch(&address.output_path(taken, POLL_SECONDS)).await?;
-            let state = state(&headers)?;
+            let state = task_state(&headers)?;
             let of_stdout = header(&headers, STDOUT_BYTES).and_then(|text| text.parse().ok());
             let (stdout, stderr) = bytes.split_at(of_stdout.unwrap_or(0).min(bytes.len()));
             taken[0] += stdout.len() as u64;
@@ -284,17 +285,4 @@ impl RemoteLauncher {
             }
         }
     }
-}
-
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
-}
-
-fn state(headers: &HeaderMap) -> Result<TaskState, Failure> {
-    let state = header(headers, TASK_STATE).and_then(|text| serde_json::from_str(text).ok());
-    state.ok_or_else(|| {
-        let text = "failed to understand the controller's answer: does it have the same version \
-                    as kantctl?";
-        Failure::message(text.to_owned())
-    })
 }

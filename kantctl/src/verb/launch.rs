@@ -3,17 +3,18 @@
 //! runs within the job's resources, without standard input.
 
 use super::wait::PATIENCE;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::{POLL_SECONDS, Retry, Server, encoded};
 use crate::signals::Signals;
+use crate::step::answer_headers::{header, task_state};
 use crate::submission::shell::Shell;
 use anyhow::Context;
 use axum::http::HeaderMap;
 use common::id::{Attempt, JobKey, TaskNumber};
 use common::job::{ExitStatus, SignalNumber};
-use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE};
+use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest};
 use common::wire::node::TaskState;
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
@@ -177,7 +178,7 @@ impl Watch {
         screen: &Screen,
     ) -> Result<Option<TaskState>, Failure> {
         let (headers, bytes) = self.ask(server).await?;
-        let state = state(&headers)?;
+        let state = task_state(&headers)?;
         let of_stdout = header(&headers, STDOUT_BYTES).and_then(|text| text.parse().ok());
         let (stdout, stderr) = bytes.split_at(of_stdout.unwrap_or(0).min(bytes.len()));
         self.taken[0] += stdout.len() as u64;
@@ -218,19 +219,6 @@ impl Watch {
             }
         }
     }
-}
-
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
-}
-
-fn state(headers: &HeaderMap) -> Result<TaskState, Failure> {
-    let state = header(headers, TASK_STATE).and_then(|text| serde_json::from_str(text).ok());
-    state.ok_or_else(|| {
-        let text = "failed to understand the controller's answer: does it have the same version \
-                    as kantctl?";
-        Failure::new(Kind::Refused, anyhow::Error::msg(text))
-    })
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use crate::round::Round;
 use crate::snapshot::{NodeSnapshot, Snapshot, WaitingJob};
 use bounds::Bounds;
 use common::id::{JobId, JobKey, NodeName, QueueName, ZoneName};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::Allocation;
 use common::time::Time;

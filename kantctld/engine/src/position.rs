@@ -8,7 +8,7 @@ use crate::order::ranker::facts;
 use crate::order::{Facts, rank_of};
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::JobKey;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::Time;
 
 /// A waiting job's position, from 1: jobs that may start in the order in which a round at `now`

@@ -12,8 +12,8 @@ use common::id::{
     Attempt, GpuIndex, JobId, JobKey, NodeName, QueueName, SwitchName, Uid, ZoneName,
 };
 use common::node::{Inventory, Numa};
+use common::policy::queue::Queue;
 use common::policy::{Placement, Policy, VictimMode};
-use common::queue::Queue;
 use common::resource::{Allocation, GpuRequest, Request, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};

@@ -6,7 +6,7 @@ use crate::claims::of_asking;
 use crate::shape::Shape;
 use crate::snapshot::{Snapshot, WaitingJob};
 use crate::wait::{could_be_near, could_fit};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::{QuotaBound, WaitReason};
 use common::resource::Request;
 use common::time::Time;

@@ -5,7 +5,7 @@ use common::gpu::GpuMatrix;
 use common::id::{AttemptId, Gid, JobKey, NodeName, QueueName, RequestKey, Uid};
 use common::job::{Ask, Owner};
 use common::node::{Inventory, Numa};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::{Span, Time};
 use common::unit::Bytes;
 use common::wire::node::{Hello, NODE_PROTOCOL, StepPhase, StepStatus};

@@ -59,7 +59,7 @@ fn scenario(lines: &[Line]) -> String {
     }
     // In the end all machines are back, and waiting jobs get their turn.
     text.push_str("return g1\nreturn g2\nreturn g3\nresume g1\nresume g2\nresume g3\n");
-    // Some jobs may have lost so many nodes that they are held.
+    // Some jobs may be held because they lost several nodes in a row.
     (0..jobs).for_each(|job| text.push_str(&format!("release j{job}\n")));
     text.push_str("finish\nqueue\n");
     text

@@ -2,11 +2,11 @@
 //! agree, every start is compared.
 #![allow(clippy::unwrap_used)]
 
-use common::account::Account;
 use common::id::{AccountName, Gid, QosName, QueueName, Uid};
+use common::policy::account::Account;
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::policy::{Access, Factors, Limits, Order, Policy, VictimMode};
-use common::qos::Qos;
-use common::queue::Queue;
 use common::time::Span;
 use common::unit::Gpus;
 use sim::replay::{Named, Plan, ReplayError, Unwatched, Watcher, replay, replay_engine_alone};

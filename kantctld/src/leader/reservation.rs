@@ -4,8 +4,8 @@
 //! This is not part of `apply`: a later release may choose differently, and replicas must agree.
 
 use common::gpu::Gpu;
+use common::gpu::mig;
 use common::id::NodeName;
-use common::mig;
 use common::node::Inventory;
 use common::reason::Refusal;
 use common::time::Time;

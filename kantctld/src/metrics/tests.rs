@@ -7,7 +7,7 @@ use common::gpu_parts::GpuParts;
 use common::id::{AttemptId, Gid, GpuIndex, JobKey, QueueName, RequestKey, Uid};
 use common::job::{Ask, EndCause, ExitStatus, Owner, StepEnd, Usage};
 use common::node::{Inventory, Numa};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::resource::Allocation;
 use common::resource::GpuRequest;
 use common::unit::{Bytes, Tasks};

@@ -6,7 +6,7 @@ use crate::access::Access;
 use crate::core::{CommandError, Core};
 use common::config::ControllerConfig;
 use common::config::policy::{Capacity, open_access_warnings, warnings as policy_warnings};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::wire::api::{QueueHeld, QueueList, ReloadAnswer};
 use state::{Command, Settings, State, view};
 use std::error::Error;

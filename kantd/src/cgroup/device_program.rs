@@ -235,7 +235,7 @@ fn bpf<T>(command: i32, attributes: &T) -> io::Result<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::mig::DeviceNumber;
+    use common::gpu::mig::DeviceNumber;
     use std::collections::BTreeSet;
 
     const CHAR_READ: u32 = 0x2_0002;

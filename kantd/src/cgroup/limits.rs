@@ -3,7 +3,7 @@
 use super::{DRM_MAJOR, NVIDIA_MAJOR};
 use common::cpuset::CpuSet;
 use common::gpu::RENDER_MINOR_MIN;
-use common::mig::DeviceNumber;
+use common::gpu::mig::DeviceNumber;
 use common::unit::Bytes;
 use std::collections::BTreeSet;
 

@@ -4,8 +4,8 @@
 
 use super::mounts::Mounts;
 use super::{Cgroup, CgroupError, FREEZE_WAIT, Limits, files};
+use common::gpu::mig::DeviceNumber;
 use common::job::Usage;
-use common::mig::DeviceNumber;
 use common::time::Span;
 use common::unit::Bytes;
 use nix::sys::signal::Signal;

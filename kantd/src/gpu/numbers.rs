@@ -181,7 +181,7 @@ mod tests {
     use crate::gpu::SkippedGpu;
     use common::cpuset::CpuSet;
     use common::gpu::GpuKind;
-    use common::mig::{DeviceNumber, MigDevice};
+    use common::gpu::mig::{DeviceNumber, MigDevice};
     use common::unit::Bytes;
 
     #[test]

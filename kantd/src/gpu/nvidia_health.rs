@@ -217,8 +217,8 @@ mod tests {
     use super::*;
     use common::cpuset::CpuSet;
     use common::gpu::GpuKind;
+    use common::gpu::mig::{DeviceNumber, MigDevice};
     use common::id::GpuIndex;
-    use common::mig::{DeviceNumber, MigDevice};
     use common::unit::Bytes;
 
     #[test]

@@ -4,9 +4,9 @@
 use crate::cgroup::{CgroupParent, Limits};
 use crate::container_support::Offer;
 use common::gpu::Gpu;
+use common::gpu::mig::{DeviceNumber, MigDevice};
 use common::id::{AttemptId, GpuIndex, NodeName};
 use common::job::Launch;
-use common::mig::{DeviceNumber, MigDevice};
 use common::resource::Share;
 use common::time::Span;
 use common::unit::Bytes;

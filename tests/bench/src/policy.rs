@@ -6,12 +6,12 @@
 //!   borrow, one isolated team, limits per user, two QoS, accounts, multifactor order with fair
 //!   share, preemption by priority and for lent quota.
 
-use common::account::Account;
 use common::gpu::GpuKind;
 use common::id::{AccountName, QosName, QueueName};
+use common::policy::account::Account;
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::policy::{Access, Factors, Limits, Order, Preemption, Quota, QuotaMode, VictimMode};
-use common::qos::Qos;
-use common::queue::Queue;
 use common::time::Span;
 use common::unit::Gpus;
 use state::Settings;

@@ -6,8 +6,8 @@ use super::super::time::limit;
 use super::super::user_names;
 use super::{limits_text, placement, policy, quota};
 use common::hostlist::fold;
+use common::policy::queue::Queue;
 use common::policy::{Access, Amounts, Preemption, VictimMode, ZoneOverflow};
-use common::queue::Queue;
 use common::wire::api::QueueHeld;
 
 /// The full record of a queue.

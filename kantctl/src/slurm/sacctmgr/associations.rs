@@ -5,8 +5,8 @@ use super::query::Query;
 use super::{Listing, optional_number, tres};
 use crate::slurm::fixed_columns::Column;
 use crate::slurm::membership::{self, Member};
-use common::account::Account;
 use common::policy::Limits;
+use common::policy::account::Account;
 use common::wire::api::AccountList;
 
 /// The number of leading columns that do not depend on the account.

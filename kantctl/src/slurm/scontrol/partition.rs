@@ -8,7 +8,7 @@ use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
 use common::hostlist::fold;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::wire::api::{NodeList, NodeView, QueueList};
 
 /// Shows these partitions, or all.

@@ -6,7 +6,7 @@ use crate::slurm::format::Piece;
 use crate::slurm::node_field::{Line, NodeField, Of};
 use common::id::NodeName;
 use common::node::{Contact, NodeStatus};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::wire::api::NodeView;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The GPUs visible to a task, if it does not use all of its job's GPUs on the node: a selection of
 //! those in the job's environment.
 
-use common::mig::cuda_visible_ids;
+use common::gpu::mig::cuda_visible_ids;
 
 /// The GPUs for CUDA. If a job has both whole GPUs and MIG devices, it does not list all of them.
 const CUDA: &str = "CUDA_VISIBLE_DEVICES";

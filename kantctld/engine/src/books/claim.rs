@@ -97,8 +97,8 @@ mod tests {
     use crate::books::Books;
     use common::gpu::GpuKind;
     use common::id::QueueName;
+    use common::policy::queue::Queue;
     use common::policy::{Amounts, Policy, Quota};
-    use common::queue::Queue;
     use common::unit::Gpus;
     use std::collections::BTreeMap;
 

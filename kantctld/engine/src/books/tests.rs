@@ -1,8 +1,8 @@
 //! Small policies for the tests of the books, and tests of properties.
 
 use super::*;
+use common::policy::queue::Queue;
 use common::policy::{Quota, QuotaMode};
-use common::queue::Queue;
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 
 mod properties;

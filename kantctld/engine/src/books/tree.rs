@@ -129,7 +129,7 @@ fn is_in_cycle(parents: &[Option<QueueIndex>], queue: QueueIndex) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::queue::Queue;
+    use common::policy::queue::Queue;
 
     fn tree(queues: &[(&str, Option<&str>)]) -> Tree {
         let name = |text: &str| QueueName::new(text).unwrap();

@@ -5,8 +5,8 @@ use super::Judge;
 use crate::snapshot::{NodeSnapshot, WaitingJob};
 use common::cpuset::CpuSet;
 use common::id::{GpuIndex, NodeName};
+use common::policy::queue::Queue;
 use common::policy::{Placement, ZoneOverflow};
-use common::queue::Queue;
 use common::resource::{Allocation, GpuRequest, MemoryRequest, Share};
 use common::unit::Cpus;
 

@@ -5,7 +5,7 @@
 use super::Judge;
 use super::dues::{ENDLESS, Milli, Sums, sum};
 use common::id::QueueName;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use std::collections::BTreeMap;
 
 impl Judge<'_> {

@@ -7,7 +7,7 @@ use super::dues::{Milli, Of, Sums, sum};
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::{JobKey, QueueName};
 use common::job::PreemptReason;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::resource::{Allocation, Share};
 use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,8 +7,8 @@ use super::order::has_no_room;
 use crate::round::Round;
 use crate::snapshot::{Promise, WaitingJob};
 use common::id::{JobKey, NodeName};
+use common::policy::queue::Queue;
 use common::policy::{Behind, Order};
-use common::queue::Queue;
 
 impl Judge<'_> {
     /// A job that was promised a start starts, or is promised none that is later.

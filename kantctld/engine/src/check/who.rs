@@ -2,8 +2,8 @@
 
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::{AccountName, QosName, QueueName, Uid};
+use common::policy::queue::Queue;
 use common::policy::{Limits, Policy};
-use common::queue::Queue;
 use std::fmt;
 
 /// The owner of a job.

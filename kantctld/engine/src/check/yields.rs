@@ -8,7 +8,7 @@ use crate::decision::Decision;
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::JobKey;
 use common::job::PreemptReason;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::resource::Share;
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use crate::round::TRIALS_MAX;
 use crate::shape::ShapeIndex;
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::JobKey;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use crate::shape::ShapeIndex;
 use crate::snapshot::{Promise, WaitingJob};
 use common::id::JobKey;
 use common::policy::Behind;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::WaitReason;
 use common::time::Time;
 use common::unit::Tasks;

@@ -14,7 +14,7 @@ use crate::place::{Placed, filled_in};
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::WaitReason;
 use common::unit::Tasks;
 use std::sync::Arc;

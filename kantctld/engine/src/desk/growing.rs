@@ -27,7 +27,7 @@ use crate::floor::NodeIndex;
 use crate::floor::node::{Holder, NEVER};
 use crate::snapshot::{Growing, RunningJob};
 use common::id::JobKey;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::resource::{Request, Share};
 use common::time::{Span, Time};
 use common::unit::{Cpus, Nodes, Tasks};

@@ -23,7 +23,7 @@ use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::{Promise, WaitingJob};
 use crate::waits::Waits;
 use common::id::JobKey;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::WaitReason;
 use common::time::Time;
 use std::collections::BTreeSet;

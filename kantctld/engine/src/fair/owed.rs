@@ -6,8 +6,8 @@ use super::tree::{QueueAt, Terms, Tree};
 use crate::floor::Floor;
 use common::gpu::GpuKind;
 use common::id::QueueName;
+use common::policy::queue::Queue;
 use common::policy::{Amounts, Policy, QuotaMode};
-use common::queue::Queue;
 use common::time::Span;
 use std::collections::BTreeMap;
 

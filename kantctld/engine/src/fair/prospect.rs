@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::preempt::tests::{World, of, queue};
     use crate::testing::{change_policy, gpu_node, gpu_request, key};
-    use common::queue::Queue;
+    use common::policy::queue::Queue;
 
     #[test]
     fn a_job_is_safe_until_the_first_of_the_others_may_ask() {

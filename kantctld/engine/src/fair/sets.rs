@@ -23,7 +23,7 @@ use crate::floor::NodeIndex;
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use crate::order::ranker::facts;
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::id::JobKey;
 use common::policy::Order;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;

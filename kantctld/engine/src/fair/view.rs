@@ -17,7 +17,7 @@ use crate::shape::{RoomIndex, ShapeIndex};
 use crate::snapshot::WaitingJob;
 use common::id::{JobKey, QosName};
 use common::policy::Policy;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest};
 use common::time::{Span, Time};

@@ -8,7 +8,7 @@
 use crate::floor::class::Class;
 use crate::floor::tally::Takes;
 use common::gpu_parts::{GpuParts, PartSize};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 

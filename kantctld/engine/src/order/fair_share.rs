@@ -18,8 +18,8 @@
 //! now. Job 1 of `vision` has 2^-(0.75 / 0.5), 0.354; job 2 of `speech` has 2^-(0.25 / 0.5), 0.707;
 //! job 3, of a new user in `speech`, has the same.
 
-use common::account::Account;
 use common::id::{AccountName, Uid};
+use common::policy::account::Account;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -33,7 +33,7 @@ pub fn rank(job: &Facts<'_>) -> Rank {
 mod tests {
     use super::*;
     use crate::order::multifactor::tests::{facts, policy};
-    use common::queue::Queue;
+    use common::policy::queue::Queue;
     use common::time::Time;
 
     fn ordered(jobs: &[Facts<'_>]) -> Vec<String> {

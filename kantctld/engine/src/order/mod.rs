@@ -11,8 +11,8 @@ pub use rank::Rank;
 
 use common::id::{AccountName, JobKey, Uid};
 use common::policy::Order;
-use common::qos::Qos;
-use common::queue::Queue;
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::time::Time;
 use common::unit::{Cpus, GpuMilli};
 use multifactor::Multifactor;

@@ -61,8 +61,8 @@ impl Rank {
 mod tests {
     use crate::order::multifactor::{Multifactor, tests as example};
     use crate::order::{Facts, fair_share::FairShare, rank_of};
+    use common::policy::queue::Queue;
     use common::policy::{Amounts, Factors, Order};
-    use common::queue::Queue;
     use common::time::Time;
 
     fn ordered(multifactor: &Multifactor<'_>, jobs: &[Facts<'_>], now: Time) -> Vec<u32> {

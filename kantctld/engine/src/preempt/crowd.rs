@@ -11,7 +11,7 @@ use crate::books::{Claim, KindIndex, QueueIndex};
 use crate::snapshot::{Hold, RunningJob};
 use common::id::{ArrayIndex, JobId, JobKey, QueueName};
 use common::policy::Policy;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

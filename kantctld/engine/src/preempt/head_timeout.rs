@@ -42,7 +42,7 @@ mod tests {
     use crate::preempt::tests::{World, low, on_nodes, queue, with_request};
     use crate::snapshot::WaitingJob;
     use crate::testing::gpu_node;
-    use common::queue::Queue;
+    use common::policy::queue::Queue;
     use common::time::Span;
 
     fn patient() -> Queue {

@@ -34,7 +34,7 @@ use crate::snapshot::{GivenUp, RunningJob, WaitingJob};
 use common::id::{JobKey, QosName, ReservationName};
 use common::job::PreemptReason;
 use common::policy::Policy;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::{Span, Time};
 use common::unit::Nodes;
 pub(crate) use crowd::Crowd;

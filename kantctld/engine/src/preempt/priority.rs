@@ -31,7 +31,7 @@ mod tests {
     use common::policy::VictimMode;
 
     /// Jobs 1 and 2 of the example run.
-    fn world(change: impl FnOnce(&mut common::queue::Queue)) -> World {
+    fn world(change: impl FnOnce(&mut common::policy::queue::Queue)) -> World {
         let mut q = queue("q");
         change(&mut q);
         let mut world = World::new(vec![gpu_node("a", 8), gpu_node("b", 8)], vec![q]);

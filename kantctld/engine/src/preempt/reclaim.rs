@@ -102,8 +102,8 @@ mod tests {
     use crate::preempt::tests::{World, low, of, owed};
     use crate::testing::{gpu_node, gpu_request};
     use common::gpu::GpuKind;
+    use common::policy::queue::Queue;
     use common::policy::{Amounts, Quota};
-    use common::queue::Queue;
     use common::unit::Gpus;
     use std::collections::BTreeMap;
 

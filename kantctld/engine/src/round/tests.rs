@@ -8,7 +8,7 @@ use crate::testing::{
     change_policy, cpu_node, gpu_node, gpu_request, key, name, queue, request, run, share,
     snapshot, use_gpus, waiting,
 };
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest, MemoryRequest, Request, Share};
 use common::time::Span;

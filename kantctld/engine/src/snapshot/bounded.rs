@@ -3,7 +3,7 @@
 use common::policy::{Policy, Quota};
 
 pub(super) fn bounds_anybody(policy: &Policy) -> bool {
-    let of_queue = |queue: &common::queue::Queue| {
+    let of_queue = |queue: &common::policy::queue::Queue| {
         let limits = [&queue.limits, &queue.limits_per_user, &queue.limits_per_account];
         limits.into_iter().any(|limits| !limits.is_empty()) || queue.quota != Quota::default()
     };

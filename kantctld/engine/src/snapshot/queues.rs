@@ -2,7 +2,7 @@
 
 use common::id::QueueName;
 use common::policy::Policy;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use crate::round::Round;
 use crate::snapshot::{RunningJob, Snapshot, WaitingJob};
 use common::id::NodeName;
 use common::job::PreemptReason;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::Time;
 use std::sync::Arc;
 

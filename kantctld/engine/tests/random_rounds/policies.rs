@@ -3,15 +3,15 @@
 
 use super::cluster::name;
 use super::draw::Draw;
-use common::account::Account;
 use common::gpu::GpuKind;
 use common::id::{AccountName, QosName, QueueName, ZoneName};
+use common::policy::account::Account;
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::policy::{
     Amounts, Backfill, Behind, Candidates, Factors, Limits, Order, Placement, Policy, Preemption,
     Quota, QuotaMode, ReservationKind, VictimMode, ZoneOverflow,
 };
-use common::qos::Qos;
-use common::queue::Queue;
 use common::time::Span;
 use common::topology::Topology;
 use common::unit::{Bytes, Cpus, Gpus};

@@ -11,8 +11,8 @@
 //! | `kant` | the defaults of a queue | the defaults of a queue |
 
 use common::id::QueueName;
+use common::policy::queue::Queue;
 use common::policy::{Backfill, Behind, Candidates, Order, Placement, Policy, ReservationKind};
-use common::queue::Queue;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {

@@ -13,8 +13,8 @@
 
 use crate::report::{Sample, TeamOutcome};
 use common::id::QueueName;
+use common::policy::queue::Queue;
 use common::policy::{Amounts, Policy};
-use common::queue::Queue;
 use common::time::Time;
 use common::unit::GpuMilli;
 use std::collections::{BTreeMap, BTreeSet};

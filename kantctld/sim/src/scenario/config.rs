@@ -4,15 +4,15 @@
 use super::policy::{self, MEMORY_PER_CPU};
 use super::words::Words;
 use crate::machine::Machine;
-use common::account::Account;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
 use common::id::{Gid, GpuIndex, NodeName, Uid};
 use common::job::Owner;
 use common::node::{Inventory, Numa};
+use common::policy::account::Account;
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::policy::{Factors, Moves, YieldsFirst};
-use common::qos::Qos;
-use common::queue::Queue;
 use common::time::Span;
 use common::topology::Topology;
 use common::unit::Bytes;

@@ -2,13 +2,13 @@
 //! checks whether they are valid together.
 
 use super::words::Words;
-use common::account::Account;
 use common::gpu::GpuKind;
 use common::hostlist;
 use common::id::{NodeName, QueueName, SwitchName};
+use common::policy::account::Account;
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::policy::{Amounts, Backfill, Factors, Limits, Preemption, Quota};
-use common::qos::Qos;
-use common::queue::Queue;
 use common::topology::Topology;
 use common::unit::{Bytes, Cpus, Gpus};
 use serde::de::DeserializeOwned;

@@ -1,8 +1,8 @@
 //! Large generated inputs: jobs, nodes and a policy of any size, the same each time.
 
 use common::id::QueueName;
+use common::policy::queue::Queue;
 use common::policy::{Amounts, Order, Policy};
-use common::queue::Queue;
 use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus, Nodes};
 use sim::replay::Named;

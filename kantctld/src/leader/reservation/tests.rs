@@ -7,8 +7,8 @@ use common::id::{
     Attempt, AttemptId, Gid, GpuIndex, JobKey, QueueName, RequestKey, ReservationName, Uid,
 };
 use common::job::{Ask, Owner};
+use common::policy::queue::Queue;
 use common::policy::{Access, Factors};
-use common::queue::Queue;
 use common::reservation::Reservation;
 use common::resource::{Allocation, Share};
 use common::time::Span;

@@ -3,12 +3,12 @@
 
 use crate::job::Record;
 use crate::remembered::State;
-use common::account::Account;
 use common::id::{AccountName, Gid, QueueName, Uid};
 use common::job::{Ask, Owner};
 use common::policy::Access;
-use common::qos::Qos;
-use common::queue::Queue;
+use common::policy::account::Account;
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::reason::Refusal;
 use common::resource::{GpuRequest, Request};
 

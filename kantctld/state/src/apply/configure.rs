@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::remembered::State;
 use common::config::policy::{self, PolicyError};
 use common::id::{JobKey, QueueName};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::Refusal;
 use std::collections::BTreeSet;
 

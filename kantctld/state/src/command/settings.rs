@@ -1,9 +1,9 @@
 //! The settings that all replicas share. Settings of a single controller are not among them.
 
-use common::account::Account;
+use common::policy::account::Account;
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::policy::{Factors, Moves, Policy, YieldsFirst};
-use common::qos::Qos;
-use common::queue::Queue;
 use common::time::Span;
 use common::topology::Topology;
 use common::unit::Bytes;

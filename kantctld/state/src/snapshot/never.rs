@@ -5,10 +5,10 @@
 
 use crate::remembered::State;
 use common::gpu::GpuKind;
+use common::gpu::mig;
 use common::id::{Attempt, FeatureName, JobId, JobKey, QueueName, Uid};
 use common::job::Ask;
-use common::mig;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::{Refusal, WaitReason};
 use common::resource::{GpuRequest, Request};
 use common::time::Span;

@@ -6,7 +6,7 @@ use crate::remembered::State;
 use common::gpu::GpuKind;
 use common::id::{GpuIndex, NodeName, QueueName};
 use common::job::Phase;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::unit::{Cpus, GpuMilli};
 use common::wire::api::{QueueHeld, QueueList};
 use std::collections::BTreeMap;

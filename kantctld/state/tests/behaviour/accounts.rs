@@ -1,9 +1,9 @@
 //! Accounts: which users may charge them, the default account, and access through accounts.
 
 use crate::house::{House, OPERATOR, USER, name, settings};
-use common::account::Account;
 use common::id::{AccountName, Gid, JobKey, ReservationName, Uid};
 use common::job::Ask;
+use common::policy::account::Account;
 use common::policy::{Access, Limits};
 use common::reason::Refusal;
 use common::reservation::Reservation;

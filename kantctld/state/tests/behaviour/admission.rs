@@ -4,8 +4,8 @@
 use crate::house::{House, USER, queue, settings};
 use common::id::{AccountName, Gid, QosName};
 use common::job::Ask;
+use common::policy::qos::Qos;
 use common::policy::{Access, Limits};
-use common::qos::Qos;
 use common::reason::Refusal;
 use common::time::Span;
 use state::{Command, Settings};

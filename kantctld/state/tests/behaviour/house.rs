@@ -7,7 +7,7 @@ use common::id::{Attempt, AttemptId, GpuIndex, JobId, JobKey, NodeName, QueueNam
 use common::id::{Gid, RequestKey, Uid};
 use common::job::{Ask, EndCause, ExitStatus, Outcome, Owner, Phase, StepEnd, Usage};
 use common::node::{Inventory, Numa};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::reason::Refusal;
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};

@@ -3,7 +3,7 @@
 use crate::house::{House, queue, settings};
 use common::id::QueueName;
 use common::job::Ask;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use state::{Command, Event, Settings};
 
 fn below(name: &str, parent: &str) -> Queue {

@@ -4,7 +4,7 @@
 
 use super::{Offered, describe_error};
 use common::gpu::Gpu;
-use common::mig::{DeviceNumber, MigDevice};
+use common::gpu::mig::{DeviceNumber, MigDevice};
 use common::unit::Bytes;
 use nvml_wrapper::Device;
 use nvml_wrapper::error::{NvmlError, nvml_sym, nvml_try};

@@ -4,7 +4,7 @@
 use super::{Variables, join};
 use crate::step::spec::StepSpec;
 use common::gpu::RENDER_MINOR_MIN;
-use common::mig::cuda_visible_ids;
+use common::gpu::mig::cuda_visible_ids;
 
 impl Variables {
     /// An empty list hides all GPUs from CUDA; without the variable it would see every one. AMD's

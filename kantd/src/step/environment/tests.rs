@@ -3,8 +3,8 @@
 use super::*;
 use crate::step::spec::GpuGrant;
 use crate::step::spec::tests::{example, example_launch};
+use common::gpu::mig::{DeviceNumber, MigDevice};
 use common::id::{ArrayIndex, Attempt, Gid, JobId, JobKey, NodeName, Uid};
-use common::mig::{DeviceNumber, MigDevice};
 use common::resource::{Allocation, Share};
 use common::time::Span;
 use common::unit::{Bytes, Tasks};

@@ -2,11 +2,11 @@
 
 use crate::books::tests::{books, claim, isolated, queue, run};
 use crate::books::{Books, Claim};
-use common::account::Account;
 use common::id::{AccountName, QosName, QueueName, Uid};
+use common::policy::account::Account;
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::policy::{Access, Amounts, Limits, Policy, Quota};
-use common::qos::Qos;
-use common::queue::Queue;
 use common::reason::{Bound, Counted, WaitReason, What};
 use common::time::{Span, Time};
 use common::unit::{Cpus, GpuMilli, Gpus};

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::testing::{booking, queue};
+use common::policy::queue::Queue;
 use common::policy::{Amounts, Limits, Quota, QuotaMode};
-use common::queue::Queue;
 
 fn round() -> [Decision; 2] {
     [start(1, vec![share("a", 2, "0-1")]), start(2, vec![share("a", 2, "2-3")])]

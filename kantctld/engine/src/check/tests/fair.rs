@@ -8,7 +8,7 @@ use crate::preempt::tests::{World, of, on_nodes, owed, queue, with_request};
 use crate::snapshot::WaitingJob;
 use crate::testing::{change_policy, gpu_node, gpu_request, key, request};
 use common::job::PreemptReason;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::resource::Request;
 use common::time::Span;
 use common::unit::Cpus;

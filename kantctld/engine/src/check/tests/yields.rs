@@ -4,7 +4,7 @@ use super::*;
 use crate::RunningJob;
 use common::job::PreemptReason;
 use common::policy::VictimMode;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::Span;
 
 /// Job 9 runs on a with all CPUs since time 0, with a nice value and preemptible; job 1 may

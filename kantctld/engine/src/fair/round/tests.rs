@@ -10,7 +10,7 @@ mod sight;
 
 use crate::preempt::tests::{World, low, of, owed, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::Span;
 
 /// Two nodes of 8 GPUs and queues a and b, with nothing but weights.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::preempt::tests::{World, of, queue};
 use crate::testing::{change_policy, gpu_node, gpu_request};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 
 fn world(queues: Vec<Queue>, is_fair: bool) -> World {
     let mut world = World::new(vec![gpu_node("a", 8), gpu_node("b", 8)], queues);

@@ -2,9 +2,9 @@
 
 use super::*;
 use common::id::{JobId, JobKey, QosName, QueueName, Uid};
+use common::policy::qos::Qos;
+use common::policy::queue::Queue;
 use common::policy::{Access, Limits, Order};
-use common::qos::Qos;
-use common::queue::Queue;
 use common::unit::{Cpus, GpuMilli, Gpus};
 
 /// A multifactor queue `q` and the QoS `urgent` of priority 5.

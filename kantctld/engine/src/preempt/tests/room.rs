@@ -3,8 +3,8 @@
 use super::{World, high, isolated, low, of, on_nodes, owed, queue, with_request};
 use crate::snapshot::WaitingJob;
 use crate::testing::{gpu_node, gpu_request, key};
+use common::policy::queue::Queue;
 use common::policy::{Backfill, Behind};
-use common::queue::Queue;
 use common::time::Span;
 use common::unit::Tasks;
 

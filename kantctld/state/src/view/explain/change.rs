@@ -4,7 +4,7 @@
 
 use super::waiting::Waiting;
 use common::job::{Ask, Phase};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::time::Time;
 use engine::WaitingJob;
 

@@ -1,14 +1,14 @@
 //! The material of histories: settings, nodes, users, jobs, and possible reports of nodes.
 
-use common::account::Account;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix};
 use common::gpu_parts::{GpuParts, PartSize};
 use common::id::{AccountName, Gid, GpuIndex, NodeName, QueueName, ReservationName, Uid};
 use common::job::{Ask, EndCause, ExitStatus, Launch, StepEnd, Usage};
 use common::node::{Inventory, Numa};
+use common::policy::account::Account;
+use common::policy::queue::Queue;
 use common::policy::{Access, Factors, Limits};
-use common::queue::Queue;
 use common::resource::GpuRequest;
 use common::time::{Span, Time};
 use common::topology::Topology;

@@ -4,7 +4,7 @@ use super::{borrowed, fair, queue, world};
 use crate::preempt::tests::{World, of, owed};
 use crate::testing::{change_policy, gpu_request, key, request};
 use common::policy::YieldsFirst;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::resource::Request;
 use common::time::Span;
 use common::unit::Cpus;

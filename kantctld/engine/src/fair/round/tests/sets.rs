@@ -4,7 +4,7 @@ use super::queue;
 use crate::preempt::tests::{World, of, owed};
 use crate::snapshot::WaitingJob;
 use crate::testing::{change_policy, gpu_node, gpu_request, key};
-use common::queue::Queue;
+use common::policy::queue::Queue;
 
 /// Nodes of 8 GPUs that jobs 1, 2 and so on of b hold.
 fn full(nodes: u32, queues: Vec<Queue>) -> World {

@@ -13,7 +13,7 @@ use crate::preempt::tests::on_nodes;
 use crate::snapshot::WaitingJob;
 use crate::testing::{change_policy, gpu_node, gpu_request, name, share_request};
 use common::policy::Moves;
-use common::queue::Queue;
+use common::policy::queue::Queue;
 use common::resource::{GpuRequest, Request};
 use common::time::{Span, Time};
 use common::unit::{Gpus, Tasks};
