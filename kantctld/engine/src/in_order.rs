@@ -20,7 +20,7 @@ pub fn in_order(snapshot: &Snapshot, now: Time) -> Vec<JobKey> {
     }
     let mut queueing = Queueing::new(snapshot, now);
     let mut keys = Vec::with_capacity(snapshot.waiting_count());
-    while let Some(turn) = queueing.next() {
+    while let Some(turn) = queueing.next(|_, _| false) {
         keys.push(turn.job.key);
         queueing.tell(&turn, Next::MayTry, false);
     }

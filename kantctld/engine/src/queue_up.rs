@@ -11,7 +11,7 @@ use common::policy::queue::Queue;
 use common::policy::{Behind, Candidates, Order};
 use common::time::{Span, Time};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap, btree_map};
 use std::iter::Peekable;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ struct Cursor<'a> {
     kind: &'a Kind,
     queue: Option<&'a Queue>,
     /// Classes that had no turn yet, by the ranks of their first jobs.
-    heads: Peekable<Box<dyn Iterator<Item = (Rank, ClassId)> + 'a>>,
+    heads: Peekable<btree_map::Iter<'a, Rank, ClassId>>,
     opened: Vec<Opened<'a>>,
     /// Opened classes, by the ranks of their next jobs.
     by_rank: BinaryHeap<Reverse<(Rank, usize)>>,
@@ -73,7 +73,7 @@ impl<'a> Cursor<'a> {
             while jobs.next_if(|(_, _, job)| length(job) >= *below).is_some() {}
             return jobs.peek().map(|(rank, ..)| *rank);
         }
-        let head = self.heads.peek().map(|(rank, _)| *rank);
+        let head = self.heads.peek().map(|(rank, _)| **rank);
         let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
         head.into_iter().chain(opened).min()
     }
@@ -82,10 +82,10 @@ impl<'a> Cursor<'a> {
         if let Some((_, jobs)) = &mut self.shorter {
             return jobs.next().map(|(_, class, job)| (class, job));
         }
-        let head = self.heads.peek().map(|(rank, _)| *rank);
+        let head = self.heads.peek().map(|(rank, _)| **rank);
         let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
         if head.is_some_and(|head| opened.is_none_or(|opened| head < opened)) {
-            let (_, class) = self.heads.next()?;
+            let class = *self.heads.next()?.1;
             let mut jobs: Jobs<'a> = Box::new(line.class(class)?.jobs());
             let first = jobs.next()?;
             self.current = Some((class, jobs));
@@ -129,12 +129,11 @@ impl<'a> Queueing<'a> {
         };
         let mut ranks = Vec::new();
         for (id, kind) in snapshot.line.kinds() {
-            let heads: Box<dyn Iterator<Item = (Rank, ClassId)>> = Box::new(kind.heads());
             let mut cursor = Cursor {
                 id,
                 kind,
                 queue: queues.get(kind.key().queue()),
-                heads: heads.peekable(),
+                heads: kind.heads().peekable(),
                 opened: Vec::new(),
                 by_rank: BinaryHeap::new(),
                 current: None,
@@ -149,10 +148,14 @@ impl<'a> Queueing<'a> {
         queueing
     }
 
-    /// The next turn. `None`: all jobs had one.
-    pub fn next(&mut self) -> Option<Turn<'a>> {
+    /// The next turn. `None`: all jobs had one. `is_full`: whether no job of a kind of this queue
+    /// can start, so that they have no turn.
+    pub fn next(&mut self, is_full: impl Fn(KindId, &Queue) -> bool) -> Option<Turn<'a>> {
         while let Some(Reverse((_, at))) = self.heap.pop() {
             let cursor = &mut self.cursors[at];
+            if cursor.queue.is_some_and(|queue| is_full(cursor.id, queue)) {
+                continue;
+            }
             if cursor.queue.is_some_and(|queue| self.by_length.contains(&queue.name)) {
                 self.go_by_length(at);
                 continue;

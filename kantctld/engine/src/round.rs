@@ -82,7 +82,7 @@ fn round(snapshot: &Snapshot, now: Time) -> Round {
     // 1. Order.
     let mut queueing = Queueing::new(snapshot, now);
     // 2 to 6, job by job: what one job takes is not free for the next.
-    while let Some(turn) = queueing.next() {
+    while let Some(turn) = queueing.next(|kind, queue| desk.is_kind_full(kind, queue)) {
         let verdict = desk.consider(&turn);
         queueing.tell(&turn, verdict, desk.queue_is_done(&turn.job.queue));
     }

@@ -32,6 +32,8 @@ pub(crate) struct Shape<'a> {
     /// The nodes that its queue names.
     of_queue: Option<&'a [bool]>,
     only: Option<BTreeSet<NodeIndex>>,
+    /// The only nodes that may have room now, ascending, if that is known.
+    pub among: Option<Rc<[NodeIndex]>>,
     not: BTreeSet<NodeIndex>,
     /// The nodes with the features it asks for. `None`: it asks for none.
     featured: Option<Rc<[bool]>>,
@@ -77,6 +79,7 @@ impl<'a> Shape<'a> {
             typical,
             of_queue: floor.of_queue(&queue.name),
             only,
+            among: None,
             not: found(&request.not_nodes),
             featured,
             has_zones,

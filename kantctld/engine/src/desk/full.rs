@@ -1,35 +1,129 @@
-//! Kinds of jobs that the last round found full, compared with what was freed since. What is kept
-//! for others does not matter here: it only reduces the room.
+//! Kinds of jobs that earlier rounds found full, compared with what was freed since.
 
 use super::Desk;
 use crate::backfill::bookings::Bookings;
 use crate::fit::hall::Hall;
+use crate::floor::NodeIndex;
 use crate::line::KindId;
 use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::WaitingJob;
+use crate::snapshot::{CANDIDATES_MAX, Candidates, WaitingJob};
+use common::policy::queue::Queue;
+use std::rc::Rc;
+
+/// What is known of a job's room without a search.
+#[derive(Debug, Clone)]
+pub(super) enum KnownRoom {
+    /// Nothing.
+    Unknown,
+    /// Only these nodes have some.
+    Among(Rc<[NodeIndex]>),
+    /// There is none, even without what is kept for others.
+    None,
+    /// There is some, but what is kept for others leaves too little.
+    Kept,
+}
 
 impl Desk<'_> {
-    /// Whether a job of this kind is known from the last round to have no room.
-    pub(super) fn is_still_full(&self, kind: KindId, job: &WaitingJob, index: ShapeIndex) -> bool {
+    /// What earlier rounds and the nodes freed since show of the room of a job of this kind.
+    pub(super) fn known_room(
+        &mut self,
+        kind: KindId,
+        job: &WaitingJob,
+        index: ShapeIndex,
+    ) -> KnownRoom {
+        let Some(known) = self.snapshot.full.of(kind) else { return KnownRoom::Unknown };
         let shape = self.shapes.get(index);
-        let snapshot = self.snapshot;
-        if !snapshot.full.0.contains(&kind) || !self.counts_nodes(job, shape) {
-            return false;
+        let freed = self.snapshot.full.freed_since(known.since);
+        let is_much = freed.len() > CANDIDATES_MAX.max(self.snapshot.floor.len() / 4);
+        if is_much || !self.counts_nodes(job, shape) {
+            return KnownRoom::Unknown;
         }
-        let nothing = Bookings::default();
+        if known.nodes.len() + freed.len() < known.needs {
+            return KnownRoom::None;
+        }
         let part = shape.demand.even_part(shape.nodes().unwrap_or_default(), 0);
-        !shape.sides().into_iter().any(|side| {
+        let mut nodes = [&known.nodes, freed].concat();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let (mut holding, mut has_open, mut has_room) = (Vec::new(), false, false);
+        for side in shape.sides() {
             let hall = self.hall_of(job, shape, side, &[]);
-            let hall = Hall { bookings: &nothing, reservation: None, ..hall };
-            snapshot.came_free.iter().any(|at| hall.holds(*at, part))
-        })
+            let open = Hall { bookings: &Bookings::default(), reservation: None, ..hall };
+            let held = nodes.iter().copied().filter(|at| open.holds(*at, part));
+            let from = holding.len();
+            holding.extend(held);
+            let held = &holding[from..];
+            if held.len() >= known.needs {
+                has_open = true;
+                let left = held.iter().filter(|at| hall.holds(**at, part));
+                has_room |= left.take(known.needs).count() == known.needs;
+            }
+        }
+        holding.sort_unstable();
+        let room = match (has_open, has_room) {
+            (_, true) => KnownRoom::Among(holding.as_slice().into()),
+            (true, false) => KnownRoom::Kept,
+            (false, false) => KnownRoom::None,
+        };
+        self.remember(kind, known.needs, holding);
+        room
     }
 
-    /// Notes that a job of this kind has no room, even without what is kept for others.
-    pub(super) fn is_full(&mut self, kind: KindId, job: &WaitingJob, index: ShapeIndex) {
-        if self.counts_nodes(job, self.shapes.get(index)) {
-            self.kinds_full.0.insert(kind);
+    /// Whether no job of this kind has room, as far as a look at the freed nodes shows. For kinds
+    /// of a queue whose first job has its promise, that decides their turn.
+    pub fn is_kind_full(&self, kind: KindId, queue: &Queue) -> bool {
+        let Some(known) = self.snapshot.full.of(kind).filter(|_| self.snapshot.is_silent) else {
+            return false;
+        };
+        let freed = self.snapshot.full.freed_since(known.since);
+        known.nodes.len() + freed.len() < known.needs
+            && self.awaiting.is_empty()
+            && self.snapshot.halfway.is_empty()
+            && !self.asks_others(queue)
+            && self.heads.contains_key(&queue.name)
+            && self.queue_is_done(&queue.name)
+            && !self.promised_kinds.contains(&kind)
+    }
+
+    /// Whether jobs of this queue may ask others to give up nodes.
+    pub(super) fn asks_others(&self, queue: &Queue) -> bool {
+        queue.preemption.by_priority || (queue.preemption.reclaim && self.snapshot.has_bounds)
+    }
+
+    /// Whether there would be room without what is kept for others. Notes the nodes for later
+    /// rounds. `None`: only a search shows that.
+    pub(super) fn has_open_room(
+        &mut self,
+        kind: KindId,
+        job: &WaitingJob,
+        index: ShapeIndex,
+    ) -> Option<bool> {
+        let shape = self.shapes.get(index);
+        if !self.snapshot.is_silent || !self.counts_nodes(job, shape) {
+            return None;
         }
+        let needs = shape.nodes()?.0 as usize;
+        let part = shape.demand.even_part(shape.nodes()?, 0);
+        let most = CANDIDATES_MAX + needs;
+        let (mut holding, mut is_open) = (Vec::new(), false);
+        for side in shape.sides() {
+            let hall = self.hall_of(job, shape, side, &[]);
+            let open = Hall { bookings: &Bookings::default(), reservation: None, ..hall };
+            let from = holding.len();
+            holding.extend(open.all_that_hold(part).take(most - from));
+            is_open |= holding.len() - from >= needs;
+            if holding.len() >= most {
+                return Some(is_open);
+            }
+        }
+        holding.sort_unstable();
+        self.remember(kind, needs, holding);
+        Some(is_open)
+    }
+
+    fn remember(&mut self, kind: KindId, needs: usize, nodes: Vec<NodeIndex>) {
+        let since = self.snapshot.full.log_len();
+        self.kinds_full.0.insert(kind, Candidates { needs, nodes, since });
     }
 
     /// Whether the job fits exactly if enough nodes hold one and the same part, and nothing is kept

@@ -28,6 +28,7 @@ use crate::books::{Books, Claim, Standing};
 use crate::decision::Decision;
 use crate::fit::hall::{Hall, Side};
 use crate::floor::node::NEVER;
+use crate::line::KindId;
 use crate::preempt::Asks;
 use crate::round::{Cost, Round};
 use crate::score::yardstick::Yardsticks;
@@ -89,6 +90,8 @@ pub(crate) struct Desk<'a> {
     pub promises: BTreeMap<JobKey, Promise>,
     /// Jobs with kept promises whose turn has not come.
     unmet: BTreeSet<JobKey>,
+    /// Kinds with such a job.
+    promised_kinds: BTreeSet<KindId>,
     /// What is known about preempting other jobs.
     pub asks: Asks<'a>,
     /// What shrinking jobs give up.
@@ -136,6 +139,7 @@ impl<'a> Desk<'a> {
             heads: BTreeMap::new(),
             promises: BTreeMap::new(),
             unmet: BTreeSet::new(),
+            promised_kinds: promised_kinds(snapshot),
             asks: Asks::default(),
             parts: snapshot.parts().map(|(key, part)| (key, part.clone())).collect(),
             awaiting: BTreeMap::new(),
@@ -262,6 +266,13 @@ impl<'a> Desk<'a> {
             next_look: self.next_look,
         }
     }
+}
+
+/// The kinds of the jobs with promises.
+fn promised_kinds(snapshot: &Snapshot) -> BTreeSet<KindId> {
+    let line = &snapshot.line;
+    let kind = |key: &JobKey| Some(line.class(line.class_of(*key)?)?.kind);
+    snapshot.promises.keys().filter_map(kind).collect()
 }
 
 /// What fragmentation is measured against, if any queue places by it.

@@ -1,8 +1,10 @@
 //! Starts one job: where it looks for a place, and with how many tasks.
 
 use super::Desk;
+use crate::backfill::bookings::Bookings;
 use crate::fit::hall::{Hall, Side};
 use crate::floor::NodeIndex;
+use crate::line::KindId;
 use crate::place::place;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::WaitingJob;
@@ -28,18 +30,42 @@ pub(crate) enum Obstacle {
     Pledged(JobKey),
 }
 
+/// What limits a search, and what it notes.
+#[derive(Default)]
+struct Limits<'f> {
+    /// Nodes to avoid, by position. Empty: none.
+    fence: &'f [bool],
+    /// The most tasks of an elastic job.
+    most: Option<Tasks>,
+    /// The only nodes with room.
+    among: Option<Rc<[NodeIndex]>>,
+    /// The kind for which later rounds need to know the nodes with room.
+    kind: Option<KindId>,
+}
+
 impl<'a> Desk<'a> {
-    /// Starts the job with all of its shares, or not at all, off the nodes behind the fence.
+    /// Starts a job of this kind with all of its shares, or not at all. Notes for later rounds on
+    /// which nodes it has room.
     pub(super) fn try_start(
         &mut self,
+        kind: KindId,
         job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
-        fence: &[bool],
     ) -> Result<(), Obstacle> {
-        self.try_start_with(job, shape, fence, None)
+        self.try_limited(job, shape, Limits { kind: Some(kind), ..Limits::default() })
     }
 
-    /// The same; an elastic job gets at most `most` tasks.
+    /// Starts a job for which only these nodes have room, or not at all.
+    pub(super) fn try_start_among(
+        &mut self,
+        nodes: Rc<[NodeIndex]>,
+        job: &'a Arc<WaitingJob>,
+        shape: ShapeIndex,
+    ) -> Result<(), Obstacle> {
+        self.try_limited(job, shape, Limits { among: Some(nodes), ..Limits::default() })
+    }
+
+    /// Starts the job off the nodes behind the fence; an elastic job gets at most `most` tasks.
     pub(super) fn try_start_with(
         &mut self,
         job: &'a Arc<WaitingJob>,
@@ -47,14 +73,32 @@ impl<'a> Desk<'a> {
         fence: &[bool],
         most: Option<Tasks>,
     ) -> Result<(), Obstacle> {
+        self.try_limited(job, shape, Limits { fence, most, ..Limits::default() })
+    }
+
+    fn try_limited(
+        &mut self,
+        job: &'a Arc<WaitingJob>,
+        index: ShapeIndex,
+        limits: Limits<'_>,
+    ) -> Result<(), Obstacle> {
         let own = self.unbook(job.key);
-        let mut whole = self.shapes.get(shape).clone();
-        if let Some(most) = most.filter(|_| job.request.tasks_min.is_some()) {
-            whole.demand = whole.demand.with_tasks(most.min(whole.demand.tasks));
+        let mut shape = self.shapes.get(index).clone();
+        if let Some(most) = limits.most.filter(|_| job.request.tasks_min.is_some()) {
+            shape.demand = shape.demand.with_tasks(most.min(shape.demand.tasks));
         }
-        let mut found = self.try_shape(job, &whole, fence, true);
+        shape.among = limits.among;
+        let mut found = self.try_sides(job, &shape, limits.fence, true);
         if let (Err(_), Some(least)) = (&found, job.request.tasks_min) {
-            found = self.try_fewer(job, &whole, least, fence);
+            found = self.try_fewer(job, &shape, least, limits.fence);
+            shape.demand = shape.demand.with_tasks(Tasks(least.0.max(1)));
+        }
+        let lacks_room = matches!(found, Err(Obstacle::NoRoom));
+        if matches!(found, Err(Obstacle::NoRoom | Obstacle::Kept(_))) {
+            let known = limits.kind.and_then(|kind| self.has_open_room(kind, job, index));
+            if lacks_room && known.unwrap_or_else(|| self.has_room_unbooked(job, &shape)) {
+                found = Err(Obstacle::Kept(None));
+            }
         }
         if found.is_err()
             && let Some(own) = own
@@ -62,6 +106,17 @@ impl<'a> Desk<'a> {
             self.book_again(job.key, own);
         }
         found
+    }
+
+    /// Whether a search finds room without what is kept for others.
+    fn has_room_unbooked(&self, job: &WaitingJob, shape: &Shape<'a>) -> bool {
+        let nothing = Bookings::default();
+        !self.bookings.is_empty()
+            && shape.sides().into_iter().any(|side| {
+                let hall = self.hall_of(job, shape, side, &[]);
+                let hall = Hall { bookings: &nothing, reservation: None, ..hall };
+                crate::fit::gang::lay_out(&hall).is_some()
+            })
     }
 
     /// Starts an elastic job with as many tasks as have room and are within quotas and limits, but
@@ -80,7 +135,7 @@ impl<'a> Desk<'a> {
         };
         self.priced.remove(&job.key);
         let (mut fits, mut too_many) = (least.0.max(1), whole.demand.tasks.0);
-        self.try_shape(job, &with(fits), fence, false)?;
+        self.try_sides(job, &with(fits), fence, false)?;
         while fits + 1 < too_many {
             let middle = fits + (too_many - fits) / 2;
             if self.try_sides(job, &with(middle), fence, false).is_ok() {
@@ -90,36 +145,10 @@ impl<'a> Desk<'a> {
             }
         }
         self.priced.remove(&job.key);
-        self.try_shape(job, &with(fits), fence, true)
+        self.try_sides(job, &with(fits), fence, true)
     }
 
-    /// Tries a shape. Without `for_real`, only checks whether the job would start.
-    fn try_shape(
-        &mut self,
-        job: &'a Arc<WaitingJob>,
-        shape: &Shape<'a>,
-        fence: &[bool],
-        for_real: bool,
-    ) -> Result<(), Obstacle> {
-        let tried = self.try_sides(job, shape, fence, for_real);
-        if matches!(tried, Err(Obstacle::NoRoom)) && !self.bookings.is_empty() {
-            let nothing = crate::backfill::bookings::Bookings::default();
-            let is_there = shape.sides().into_iter().any(|side| {
-                let hall = Hall {
-                    bookings: &nothing,
-                    reservation: None,
-                    ..self.hall_of(job, shape, side, &[])
-                };
-                crate::fit::gang::lay_out(&hall).is_some()
-            });
-            if is_there {
-                return Err(Obstacle::Kept(None));
-            }
-        }
-        tried
-    }
-
-    /// Tries the sides of the zones. If a quota on one kind of GPU refuses what the job would get,
+    /// Tries the sides of the zones. Without `for_real`, only checks whether the job would start. If a quota on one kind of GPU refuses what the job would get,
     /// other kinds are tried.
     fn try_sides(
         &mut self,

@@ -2,6 +2,7 @@
 //! class or kind.
 
 use super::admission::Refused;
+use super::full::KnownRoom;
 use super::pledge::is_of_queue;
 use super::{Desk, NoRoom, start};
 use crate::halfway::Step;
@@ -89,10 +90,11 @@ impl<'a> Desk<'a> {
         if !is_due && !self.was_first(job.key) {
             self.searches.count();
         }
-        let found = if self.is_still_full(turn.kind, job, shape) {
-            Err(start::Obstacle::NoRoom)
-        } else {
-            self.try_start(job, shape, &[])
+        let found = match self.known_room(turn.kind, job, shape) {
+            KnownRoom::Unknown => self.try_start(turn.kind, job, shape),
+            KnownRoom::Among(nodes) => self.try_start_among(nodes, job, shape),
+            KnownRoom::None => Err(start::Obstacle::NoRoom),
+            KnownRoom::Kept => Err(start::Obstacle::Kept(None)),
         };
         match found {
             Ok(()) => Next::MayTry,
@@ -117,10 +119,8 @@ impl<'a> Desk<'a> {
             Err(start::Obstacle::NoRoom) => {
                 // There would be no room even if nothing were kept. A shorter job does not fit
                 // either, unless others might be preempted for it.
-                self.is_full(turn.kind, job, shape);
-                let asks = queue.preemption.by_priority
-                    || (queue.preemption.reclaim && self.snapshot.has_bounds);
-                self.no_room_from(no, if asks { ends } else { self.now });
+                let from = if self.asks_others(queue) { ends } else { self.now };
+                self.no_room_from(no, from);
                 self.without_room(turn, queue, no, None)
             }
             Err(start::Obstacle::Kept(whom)) => {

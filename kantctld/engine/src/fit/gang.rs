@@ -44,6 +44,10 @@ pub(crate) fn best(scorer: &Scorer<'_>, part: Part, except: &[NodeIndex]) -> Opt
     let hall = scorer.hall;
     let least = hall.takes_least(part);
     let mut best: Option<(Key, NodeIndex)> = None;
+    if hall.shape.among.is_some() {
+        let others = hall.all_that_hold(part).filter(|at| !except.contains(at));
+        return others.min_by_key(|at| (scorer.key(*at, hall.takes(*at, part)), *at));
+    }
     let mut open: Vec<(Key, crate::floor::group::GroupIndex)> = Vec::new();
     let mut first: Option<(Key, usize)> = None;
     for group in hall.open_groups(least) {

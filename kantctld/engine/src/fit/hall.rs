@@ -155,9 +155,9 @@ impl<'a> Hall<'a> {
 
     /// All nodes that hold a part, group by group.
     pub fn all_that_hold(&self, part: Part) -> impl Iterator<Item = NodeIndex> + '_ {
-        let least = self.takes_least(part);
-        self.open_groups(least)
-            .flat_map(|group| self.nodes_of(group).iter().copied())
-            .filter(move |at| self.holds(*at, part))
+        let among = self.shape.among.as_deref();
+        let groups = among.is_none().then(|| self.open_groups(self.takes_least(part)));
+        let all = groups.into_iter().flatten().flat_map(|group| self.nodes_of(group));
+        all.chain(among.unwrap_or_default()).copied().filter(move |at| self.holds(*at, part))
     }
 }

@@ -7,7 +7,7 @@ use crate::snapshot::WaitingJob;
 use common::id::{JobKey, QueueName, ReservationName};
 use common::resource::Request;
 use common::time::Span;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::sync::Arc;
 
 /// A kind's number. A snapshot never reuses one.
@@ -87,8 +87,8 @@ impl Kind {
     }
 
     /// The classes by the ranks of their first jobs.
-    pub fn heads(&self) -> impl Iterator<Item = (Rank, ClassId)> + '_ {
-        self.heads.iter().map(|(rank, class)| (*rank, *class))
+    pub fn heads(&self) -> btree_map::Iter<'_, Rank, ClassId> {
+        self.heads.iter()
     }
 
     /// Whether all of its jobs have the same priority of queue and QoS, and the same nice.

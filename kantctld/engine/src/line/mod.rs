@@ -194,6 +194,10 @@ impl Line {
         self.kinds.iter().map(|(id, kind)| (*id, kind))
     }
 
+    pub fn kinds_len(&self) -> usize {
+        self.kinds.len()
+    }
+
     pub fn kind_of(&self, id: KindId) -> Option<&Kind> {
         self.kinds.get(&id)
     }

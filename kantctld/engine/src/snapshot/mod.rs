@@ -16,6 +16,7 @@ mod read;
 mod settle;
 
 pub use full::Full;
+pub(crate) use full::{CANDIDATES_MAX, Candidates};
 pub use growing::Growing;
 pub(crate) use hold::{GivenUp, Hold};
 pub use job::{RunningJob, WaitingJob, nodes_min};
@@ -41,9 +42,10 @@ use common::job::Moving;
 use common::policy::{Amounts, Policy};
 use common::reservation::Reservation;
 use common::time::Time;
+use full::Remembered;
 use plain::Plain;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The cluster at one moment.
@@ -102,9 +104,7 @@ pub struct Snapshot {
     pub(crate) typical: Option<Arc<Yardsticks>>,
     /// Where resources were freed since all jobs were last checked against them.
     pub(crate) freed: Freed,
-    pub(crate) full: Full,
-    /// Nodes on which resources were freed since `full` was found.
-    pub(crate) came_free: BTreeSet<NodeIndex>,
+    pub(crate) full: Remembered,
     pub(crate) is_silent: bool,
     /// Whether resources were freed sooner than promises expected, or nodes changed, since the
     /// promises were made.
