@@ -7,6 +7,7 @@ use crate::floor::NodeIndex;
 use crate::line::KindId;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::{CANDIDATES_MAX, Candidates, WaitingJob};
+use common::id::JobKey;
 use common::policy::queue::Queue;
 use std::rc::Rc;
 
@@ -19,8 +20,9 @@ pub(super) enum KnownRoom {
     Among(Rc<[NodeIndex]>),
     /// There is none, even without what is kept for others.
     None,
-    /// There is some, but what is kept for others leaves too little.
-    Kept,
+    /// There is some, but not without a delay of the given job or (`None`) of several jobs or a
+    /// reservation.
+    Kept(Option<JobKey>),
 }
 
 impl Desk<'_> {
@@ -61,8 +63,11 @@ impl Desk<'_> {
         }
         holding.sort_unstable();
         let room = match (has_open, has_room) {
-            (_, true) => KnownRoom::Among(holding.as_slice().into()),
-            (true, false) => KnownRoom::Kept,
+            (_, true) => match self.delays(job, index, &holding) {
+                Some(delayed) => KnownRoom::Kept(Some(delayed)),
+                None => KnownRoom::Among(holding.as_slice().into()),
+            },
+            (true, false) => KnownRoom::Kept(None),
             (false, false) => KnownRoom::None,
         };
         self.remember(kind, known.needs, holding);

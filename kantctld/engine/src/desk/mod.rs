@@ -3,6 +3,7 @@
 
 mod admission;
 mod again;
+mod delay;
 mod full;
 mod gang;
 mod granting;

@@ -94,7 +94,7 @@ impl<'a> Desk<'a> {
             KnownRoom::Unknown => self.try_start(turn.kind, job, shape),
             KnownRoom::Among(nodes) => self.try_start_among(nodes, job, shape),
             KnownRoom::None => Err(start::Obstacle::NoRoom),
-            KnownRoom::Kept => Err(start::Obstacle::Kept(None)),
+            KnownRoom::Kept(delayed) => Err(start::Obstacle::Kept(delayed)),
         };
         match found {
             Ok(()) => Next::MayTry,
