@@ -150,7 +150,7 @@ impl<'a> Queueing<'a> {
 
     /// The next turn. `None`: all jobs had one. `is_full`: whether no job of a kind of this queue
     /// can start, so that they have no turn.
-    pub fn next(&mut self, is_full: impl Fn(KindId, &Queue) -> bool) -> Option<Turn<'a>> {
+    pub fn next(&mut self, mut is_full: impl FnMut(KindId, &Queue) -> bool) -> Option<Turn<'a>> {
         while let Some(Reverse((_, at))) = self.heap.pop() {
             let cursor = &mut self.cursors[at];
             if cursor.queue.is_some_and(|queue| is_full(cursor.id, queue)) {

@@ -4,12 +4,16 @@ use super::Desk;
 use crate::backfill::bookings::Bookings;
 use crate::fit::hall::Hall;
 use crate::floor::NodeIndex;
+use crate::floor::tally::Takes;
 use crate::line::KindId;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::{CANDIDATES_MAX, Candidates, WaitingJob};
 use common::id::JobKey;
 use common::policy::queue::Queue;
 use std::rc::Rc;
+
+/// The most freed nodes at which a kind without a turn is compared with.
+const LOOKS_MAX: usize = 64;
 
 /// What is known of a job's room without a search.
 #[derive(Debug, Clone)]
@@ -70,24 +74,45 @@ impl Desk<'_> {
             (true, false) => KnownRoom::Kept(None),
             (false, false) => KnownRoom::None,
         };
-        self.remember(kind, known.needs, holding);
+        self.remember(kind, (known.needs, known.least), holding);
         room
     }
 
-    /// Whether no job of this kind has room, as far as a look at the freed nodes shows. For kinds
-    /// of a queue whose first job has its promise, that decides their turn.
-    pub fn is_kind_full(&self, kind: KindId, queue: &Queue) -> bool {
-        let Some(known) = self.snapshot.full.of(kind).filter(|_| self.snapshot.is_silent) else {
+    /// Whether no job of this kind has room, as far as a short look at the freed nodes shows. For
+    /// kinds of a queue whose first job has its promise, that decides their turn.
+    pub fn is_kind_full(&mut self, kind: KindId, queue: &Queue) -> bool {
+        if !self.snapshot.is_silent
+            || !self.awaiting.is_empty()
+            || !self.snapshot.halfway.is_empty()
+            || self.asks_others(queue)
+            || !self.heads.contains_key(&queue.name)
+            || !self.queue_is_done(&queue.name)
+            || self.promised_kinds.contains(&kind)
+        {
             return false;
-        };
+        }
+        let Some(known) = self.snapshot.full.of(kind) else { return false };
         let freed = self.snapshot.full.freed_since(known.since);
-        known.nodes.len() + freed.len() < known.needs
-            && self.awaiting.is_empty()
-            && self.snapshot.halfway.is_empty()
-            && !self.asks_others(queue)
-            && self.heads.contains_key(&queue.name)
-            && self.queue_is_done(&queue.name)
-            && !self.promised_kinds.contains(&kind)
+        if known.nodes.len() + freed.len() < known.needs {
+            return true;
+        }
+        if known.nodes.len() >= known.needs || freed.len() > LOOKS_MAX {
+            return false;
+        }
+        let may_hold = |at: &&NodeIndex| {
+            let free = self.trial.free(**at);
+            free.core_cpus >= known.least.cpus
+                && free.memory >= known.least.memory
+                && free.gpus.count_ones() >= known.least.gpus.0
+                && free.milli_sum >= known.least.milli.0
+        };
+        let nodes: Vec<NodeIndex> =
+            known.nodes.iter().chain(freed).filter(may_hold).copied().collect();
+        let is_full = nodes.len() < known.needs;
+        if is_full {
+            self.remember(kind, (known.needs, known.least), nodes);
+        }
+        is_full
     }
 
     /// Whether jobs of this queue may ask others to give up nodes.
@@ -111,9 +136,11 @@ impl Desk<'_> {
         let part = shape.demand.even_part(shape.nodes()?, 0);
         let most = CANDIDATES_MAX + needs;
         let (mut holding, mut is_open) = (Vec::new(), false);
+        let mut least = Takes::default();
         for side in shape.sides() {
             let hall = self.hall_of(job, shape, side, &[]);
             let open = Hall { bookings: &Bookings::default(), reservation: None, ..hall };
+            least = open.takes_least(part);
             let from = holding.len();
             holding.extend(open.all_that_hold(part).take(most - from));
             is_open |= holding.len() - from >= needs;
@@ -122,13 +149,13 @@ impl Desk<'_> {
             }
         }
         holding.sort_unstable();
-        self.remember(kind, needs, holding);
+        self.remember(kind, (needs, least), holding);
         Some(is_open)
     }
 
-    fn remember(&mut self, kind: KindId, needs: usize, nodes: Vec<NodeIndex>) {
+    fn remember(&mut self, kind: KindId, (needs, least): (usize, Takes), nodes: Vec<NodeIndex>) {
         let since = self.snapshot.full.log_len();
-        self.kinds_full.0.insert(kind, Candidates { needs, nodes, since });
+        self.kinds_full.0.insert(kind, Candidates { needs, least, nodes, since });
     }
 
     /// Whether the job fits exactly if enough nodes hold one and the same part, and nothing is kept

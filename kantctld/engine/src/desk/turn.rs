@@ -237,8 +237,14 @@ impl<'a> Desk<'a> {
         job: NoRoom<'a>,
         kept_for: Option<JobKey>,
     ) -> Next {
-        if let Some(reason) = self.never_fits(job.shape) {
+        // A kind that is remembered as full could fit, or it would have been forgotten here.
+        let never = match self.snapshot.full.of(turn.kind) {
+            Some(_) => None,
+            None => self.never_fits(job.shape),
+        };
+        if let Some(reason) = never {
             // It keeps no other job waiting (man squeue, BadConstraints).
+            self.kinds_full.0.remove(&turn.kind);
             self.waits.tell_kind(turn.kind, reason);
             return Next::KindIsDone;
         }

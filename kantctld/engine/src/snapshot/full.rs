@@ -4,6 +4,7 @@
 
 use super::Snapshot;
 use crate::floor::NodeIndex;
+use crate::floor::tally::Takes;
 use crate::line::KindId;
 use std::collections::BTreeMap;
 
@@ -18,6 +19,8 @@ const LOG_SPARE: usize = 65_536;
 pub(crate) struct Candidates {
     /// The number of nodes on which a job of this kind runs.
     pub needs: usize,
+    /// A lower bound of what it takes on each.
+    pub least: Takes,
     /// All nodes that held one node's part of it, ascending.
     pub nodes: Vec<NodeIndex>,
     /// How long the log of freed nodes was then.
