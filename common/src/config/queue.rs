@@ -91,7 +91,8 @@ config_table! {
         limits_per_account: LimitsTable = LimitsTable::default(),
         /// Jobs of the queue may preempt preemptible jobs of lower priority in the same queue.
         preempt_by_priority: bool = false,
-        /// Jobs of the queue that are within its quota may preempt jobs of queues that borrow.
+        /// Jobs of the queue that are within its quota may preempt jobs of queues that borrow: with
+        /// `fair_sharing` only preemptible jobs, without it all.
         reclaim: bool = true,
         /// Jobs of the queue may be preempted, unless they are submitted with --no-preemptible.
         preemptible: bool = false,
