@@ -142,7 +142,7 @@ config_table! {
         nvlink_domain: Vec<NvlinkDomainTable> = Vec::new(),
         /// The zones, one [[zone]] table for each.
         zone: Vec<ZoneTable> = Vec::new(),
-        /// The weights of multifactor priority.
+        /// The weights of multifactor priority, for queues with `order = "multifactor"`.
         priority: PriorityTable = PriorityTable::default(),
         /// Limits for moving running jobs to make room for others.
         moves: MovesTable = MovesTable::default(),

@@ -42,8 +42,9 @@ config_table! {
         /// Names that jobs can request with `--constraint`, e.g. ["ib", "rack7"]. The kinds of the
         /// node's GPUs are features too, and need not be listed.
         features: Vec<String> = Vec::new(),
-        /// How jobs are confined: by cgroups if they work on this host, else not at all (`auto`);
-        /// by cgroups, without which kantd does not start (`required`); not at all (`off`).
+        /// How jobs are confined. `auto`: by cgroups, or not at all if they cannot be used on this
+        /// host. `required`: by cgroups; if they cannot be used, kantd does not start. `off`: not
+        /// at all.
         cgroup: CgroupMode = CgroupMode::Auto,
         /// The cgroup under which the cgroups of jobs are made.
         cgroup_root: String = "kant".to_owned(),
@@ -61,7 +62,7 @@ config_table! {
         /// `*`. Paths that do not exist are left out.
         container_mounts: Vec<String> =
             vec!["/etc/hosts:ro".to_owned(), "/etc/resolv.conf:ro".to_owned()],
-        /// The same for jobs with GPUs, in addition: the programs and libraries of the driver.
+        /// More such paths, for jobs with GPUs: the programs and libraries of the driver.
         container_gpu_mounts: Vec<String> = vec![
             "/usr/bin/nvidia-smi:ro".to_owned(),
             "/usr/lib/x86_64-linux-gnu/libcuda.so*:ro".to_owned(),

@@ -91,10 +91,10 @@ config_table! {
         limits_per_account: LimitsTable = LimitsTable::default(),
         /// Jobs of the queue may preempt preemptible jobs of lower priority in the same queue.
         preempt_by_priority: bool = false,
-        /// Jobs of the queue that are within its quota may preempt jobs of queues that borrow: with
-        /// `fair_sharing` only preemptible jobs, without it all.
+        /// Jobs of the queue that are within its quota may preempt jobs of queues that borrow.
         reclaim: bool = true,
         /// Jobs of the queue may be preempted, unless they are submitted with --no-preemptible.
+        /// Reclaim without `fair_sharing` also preempts jobs that are not preemptible.
         preemptible: bool = false,
         /// What happens to a preempted job of the queue: it is requeued (`requeue`) or cancelled
         /// (`cancel`).
@@ -103,10 +103,9 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. The value that applies is that of the job's queue or its
-        /// ancestor directly below the lowest common ancestor of the two queues, so that a parent
-        /// queue can protect its jobs from the rest of the cluster only. Empty: the value of the
-        /// parent.
+        /// for this long, e.g. `1h`. If the two queues have the same parent, the value of the job's
+        /// queue applies; otherwise that of its ancestor just below their lowest common ancestor.
+        /// Empty: the value of the parent.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
