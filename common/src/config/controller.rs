@@ -78,7 +78,7 @@ config_table! {
         /// Maximum memory, in MiB, for the scripts, environments and arguments of one user's jobs;
         /// a text that several jobs share counts once. Above it, jobs are refused until others have
         /// finished. In addition, a sixteenth of this is kept for finished jobs, for `kantctl
-        /// requeue` and `kantctl show --script`.
+        /// requeue` and the API's `GET /v1/jobs/JOB/script`.
         user_text_mib: u64 = 256,
         /// How many days each controller keeps finished jobs in its accounting, for `kantctl
         /// history`, sacct and reports. 0: forever.
