@@ -83,9 +83,9 @@ pub enum Verb {
     Explain(Box<explain::Args>),
     /// Print a job's output
     Logs(logs::Args),
-    /// Run a program on allocated nodes, with input and output here
+    /// Run a program on nodes of the cluster, with input and output on this terminal
     Run(Box<run::Args>),
-    /// Allocate nodes for a shell or a command that runs here
+    /// Allocate nodes for a shell or a command on this host
     Alloc(Box<alloc::Args>),
     /// Attach to the output and input of a running step; Ctrl-C detaches
     Attach(attach::Args),
@@ -114,7 +114,7 @@ pub enum Verb {
     Suspend(suspend::Args),
     /// List nodes
     Nodes(nodes::Args),
-    /// Drain nodes: nothing new starts on them
+    /// Drain nodes: no new jobs start on them
     Drain(drain::Args),
     /// Resume suspended jobs, or drained nodes
     Resume(resume::Args),

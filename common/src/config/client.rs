@@ -5,7 +5,8 @@ use super::table::config_table;
 config_table! {
     /// The command line, kantctl.
     pub struct ClientConfig {
-        /// The local sockets to try, in order: the controller's, then the node daemon's.
+        /// The local sockets of controllers and of the node daemon. kantctl uses the first one that
+        /// answers.
         sockets: Vec<String> = vec![
             "/run/kant/kantctld.sock".to_owned(),
             "/run/kantd/kantd.sock".to_owned(),

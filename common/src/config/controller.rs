@@ -31,114 +31,120 @@ config_table! {
         /// The local socket for kantctl. Every user of this host may connect; the kernel reports
         /// the user's identity.
         socket: String = "/run/kant/kantctld.sock".to_owned(),
-        /// Address and port for node daemons, over mutual TLS with certificates from the cluster
-        /// key. Empty: none.
+        /// Address and port for nodes and other controllers, over mutual TLS with certificates
+        /// derived from the cluster key. Empty: none.
         listen: String = "127.0.0.1:7600".to_owned(),
-        /// Address, host:port, at which nodes and other controllers reach this controller. Empty:
-        /// the value of `listen`; set it where that is 0.0.0.0.
+        /// Address (host:port) at which nodes and other controllers reach this controller. Empty:
+        /// the value of `listen`. Set it if `listen` is 0.0.0.0.
         advertise: String = String::new(),
-        /// The other controllers of this cluster, each host:port. With any peer named, a controller
-        /// with an empty state_dir does not begin a new cluster by itself: `kantctld found` begins
-        /// one, `kantctld join` adds this controller to one.
+        /// The controllers of this cluster, each as host:port; this controller may be among them.
+        /// If any is listed, a controller with an empty `state_dir` does not start a new cluster by
+        /// itself: `kantctld found` starts one, and `kantctld join` adds this controller to one.
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
         /// The cluster's secret key. It is made at the first start if it does not exist; copy it to
         /// every node. Only its owner may read it.
         cluster_key: String = "/etc/kant/cluster.key".to_owned(),
-        /// Operators: users (names or uids) who may do everything, besides root and the user that
-        /// kantctld runs as.
+        /// Operators: users (names or uids) who may do everything. Root and the user that kantctld
+        /// runs as are always operators.
         admins: Vec<String> = Vec::new(),
-        /// The users that a node may speak for when it forwards their requests: `users` (those who
-        /// are not operators) or `operators` (operators and root as well). With `operators`, root
-        /// of any node controls the cluster. With `users`, operators must work on a controller's
-        /// host.
+        /// The users in whose name a node may make requests when it forwards them from a job or a
+        /// login on the node. `users`: all except root and the operators, who must then work on a
+        /// controller's host. `operators`: root and the operators too, so that root of any node
+        /// controls the cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::Users,
-        /// Accept jobs submitted by root, which run as root.
+        /// Accept jobs submitted by root. They run as root.
         allow_root_jobs: bool = false,
-        /// Users with a smaller uid, except root, are system users: their jobs are refused.
+        /// Users with a smaller uid, except root, are system users, whose jobs are refused.
         uid_min: u32 = 1000,
         /// Accept jobs of users that are not in this host's user database. Such a user has one
         /// group, which must not be in the database either.
         allow_unknown_users: bool = false,
-        /// A node that has been silent for this long is lost. Its jobs end as NodeLost or are
-        /// requeued.
+        /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
+        /// NODE_FAIL if they were submitted with --no-requeue.
         node_lost_after_seconds: u64 = 300,
         /// Time between SIGTERM and SIGKILL when a job is cancelled or reaches its time limit.
         kill_grace_seconds: u64 = 30,
-        /// A scheduling round runs after each change, and at least this often.
+        /// The longest time between two scheduling rounds. A round also runs after each change.
         round_period_seconds: u64 = 10,
-        /// How long `kantctl show` knows a finished job. `user_done_tasks` may end this earlier.
+        /// How long the controller keeps a finished job, for `kantctl show` and dependencies.
+        /// Accounting keeps it longer.
         done_jobs_kept_seconds: u64 = 86_400,
-        /// At most this many finished jobs and array tasks are kept for each user, and always the
-        /// last one. Older ones remain in accounting only. One thousand take about 1 MB of memory.
+        /// The controller keeps at most this many finished jobs and array tasks of each user, even
+        /// if `done_jobs_kept_seconds` has not passed; the latest submission is always kept. 1000
+        /// of them need about 1 MB of memory.
         user_done_tasks: u32 = 20_000,
-        /// Most memory, in MiB, for the scripts, environments and arguments of one user's jobs; the
-        /// same text counts once. Further jobs are refused until some have finished. A sixteenth of
-        /// it is kept for finished jobs, for `kantctl requeue` and `kantctl show --script`.
+        /// Maximum memory, in MiB, for the scripts, environments and arguments of one user's jobs;
+        /// a text that several jobs share counts once. Above it, jobs are refused until others have
+        /// finished. In addition, a sixteenth of this is kept for finished jobs, for `kantctl
+        /// requeue` and the API's `GET /v1/jobs/JOB/script`.
         user_text_mib: u64 = 256,
-        /// Days that finished jobs stay in each controller's accounting, for `kantctl history`,
-        /// sacct and reports. 0: forever.
+        /// How many days each controller keeps finished jobs in its accounting, for `kantctl
+        /// history`, sacct and reports. 0: forever.
         accounting_kept_days: u64 = 0,
-        /// File to which this controller writes a line for each change and each refused change: the
-        /// user, the way it came, the request and its result. A plain name is a file in state_dir.
-        /// Empty: no audit.
+        /// File to which this controller writes a line for each request that changes something or
+        /// is refused: the user, the socket or host that it came from, the request and the result.
+        /// A plain name is a file in `state_dir`. Empty: no audit log.
         audit_log: String = "audit.log".to_owned(),
-        /// At this size, in MiB, the audit is renamed with the suffix `.1`, which replaces the one
-        /// before. 0: never; another program may rename or truncate it at any time.
+        /// Size in MiB at which the audit log is renamed to a name with the suffix `.1`; the file
+        /// that had that name is deleted. 0: it is never renamed. Other programs, such as
+        /// logrotate, may rename or truncate the file at any time.
         audit_log_mib: u64 = 256,
-        /// A snapshot of the state is taken, and the log truncated, after this many log entries, or
-        /// when the entries hold more bytes than the last snapshot and more than 32 MiB.
+        /// Number of log entries after which the controller saves a snapshot of the state and
+        /// truncates the log. It does so earlier if the entries are larger than the last snapshot
+        /// and than 32 MiB.
         snapshot_every_entries: u64 = 50_000,
-        /// With less free space than this on the disk of state_dir, in MiB, new jobs are refused,
-        /// so that the end of running jobs can still be recorded. 0: jobs are accepted as long as
-        /// anything fits.
+        /// If less space than this is free on the disk of `state_dir`, in MiB, new jobs are
+        /// refused, so that the end of running jobs can still be recorded. 0: jobs are accepted
+        /// while there is any space.
         disk_reserve_mib: u64 = 64,
-        /// The program that sends the mail that users request with --mail-type. It is run as
-        /// `PROGRAM -s SUBJECT ADDRESS...` with the text on its standard input, like /usr/bin/mail.
-        /// Empty: no mail is sent, and --mail-type is answered with a warning. Set it to the same
-        /// value on each controller, because the leader sends.
+        /// The program that sends the e-mails that users request with --mail-type. It is run as
+        /// `PROGRAM -s SUBJECT ADDRESS...`, like /usr/bin/mail, with the text on its standard
+        /// input. Empty: no mail is sent, and users of --mail-type get a warning. Use the same
+        /// value on all controllers, because the leader sends the mail.
         mailer: String = String::new(),
-        /// The user that runs `mailer` where kantctld runs as root. Otherwise it runs as kantctld's
-        /// own user.
+        /// The user that runs `mailer` if kantctld runs as root. Otherwise `mailer` runs as the
+        /// user of kantctld.
         mailer_user: String = "nobody".to_owned(),
-        /// The part after the @ for addresses that are only a user's name. Empty: the name alone is
-        /// passed to `mailer`.
+        /// Domain that is added to an address without @. Empty: none, and `mailer` gets the plain
+        /// user name.
         mail_domain: String = String::new(),
-        /// All nodes of this cluster are simulated by `kantd emulate`, and no job really runs; real
-        /// nodes are refused. If false, emulated nodes are refused.
+        /// Accept only nodes that are simulated by `kantd emulate`, so that no job really runs. If
+        /// false, such nodes are refused.
         emulated: bool = false,
-        /// What to log, as in RUST_LOG: `info`, `debug`, `kantctld::raft=debug`.
+        /// What to log, in the syntax of RUST_LOG: `info`, `debug`, `kantctld::raft=debug`.
         log: String = "info".to_owned(),
-        /// A CSV file of the nodes' places in the network, with the columns name, leaf, spine, core
-        /// and, optionally, nvlink_domain and zone. Empty: the tables [[leaf]], [[nvlink_domain]]
-        /// and [[zone]], which may also add to the file.
+        /// A CSV file with the position of each node in the network. Its columns are name, leaf,
+        /// spine, core and, optionally, nvlink_domain and zone. The tables [[leaf]],
+        /// [[nvlink_domain]] and [[zone]] add to it. Empty: only these tables are used.
         topology_file: String = String::new(),
-        /// Queues share GPUs fairly down their tree: each gets its quota first, and the rest is
-        /// divided by priority and weight. A queue that holds more than its fair share gives it
-        /// back when another needs it (docs/fairness.md). If false, each queue has its quota and
-        /// lends what it does not use.
+        /// Divide the GPUs fairly among the queues: each queue gets its quota first, and the rest
+        /// is divided by priority and weight. A queue that holds more than its fair share gives it
+        /// back when another queue needs it (docs/fairness.md). If false, queues have quotas and
+        /// lend what they do not use.
         fair_sharing: bool = false,
-        /// With `fair_sharing`: the tie-break between equally ranked victims: `submitted-last` (the
-        /// newest submission) or `loses-least` (the job that loses the least work since its start
-        /// or its last `kantctl checkpoint`).
+        /// With `fair_sharing`: which of several equally ranked jobs is preempted first.
+        /// `submitted-last`: the newest submission. `loses-least`: the job that would lose the
+        /// least work since its start or its last `kantctl checkpoint`.
         yields_first: YieldsFirst = YieldsFirst::default(),
-        /// The queues, each a [[queue]] table. None: one queue named `default`.
+        /// The queues, one [[queue]] table for each. Without any, there is one queue named
+        /// `default`.
         queue: Vec<QueueTable> = Vec::new(),
-        /// The qualities of service, each a [[qos]] table.
+        /// The qualities of service (QoS), one [[qos]] table for each.
         qos: Vec<QosTable> = Vec::new(),
-        /// The accounts, each an [[account]] table. None: a job may name any account, and no
-        /// account has limits.
+        /// The accounts, one [[account]] table for each. Without any, a job may name any account,
+        /// and no account has limits.
         account: Vec<AccountTable> = Vec::new(),
-        /// The leaf switches, each a [[leaf]] table.
+        /// The leaf switches, one [[leaf]] table for each.
         leaf: Vec<LeafTable> = Vec::new(),
-        /// The NVLink domains that span nodes, each an [[nvlink_domain]] table.
+        /// The NVLink domains that span nodes, one [[nvlink_domain]] table for each.
         nvlink_domain: Vec<NvlinkDomainTable> = Vec::new(),
-        /// The zones, each a [[zone]] table.
+        /// The zones, one [[zone]] table for each.
         zone: Vec<ZoneTable> = Vec::new(),
-        /// The weights of multifactor priority, the [priority] table.
+        /// The weights of multifactor priority, for queues with `order = "multifactor"`.
         priority: PriorityTable = PriorityTable::default(),
-        /// How often running jobs may be moved to make room for others, the [moves] table.
+        /// Limits for moving running jobs to make room for others.
         moves: MovesTable = MovesTable::default(),
     }
 }

@@ -4,13 +4,13 @@ use super::table::config_table;
 use crate::policy::Moves;
 
 config_table! {
-    /// With `fair_sharing`: running preemptible jobs are stopped and started again on other nodes,
-    /// if this makes room for a waiting job and each of them has a place (docs/fairness.md).
+    /// With `fair_sharing`: a running preemptible job is stopped and started again on other nodes,
+    /// if this makes room for a waiting job and each moved job has a new place (docs/fairness.md).
     pub struct MovesTable {
-        /// At most this many jobs are moved in any hour. 0: none.
+        /// The most jobs that are moved in any hour. 0: none.
         per_hour: u32 = Moves::default().per_hour,
-        /// A job that would lose more work than this is not moved, in GPU-minutes since its start
-        /// or its last `kantctl checkpoint`.
+        /// The most work that a move may lose, in GPU-minutes since the job's start or its last
+        /// `kantctl checkpoint`. A job that would lose more is not moved.
         lost_gpu_minutes_max: u64 = Moves::default().lost_gpu_minutes_max,
     }
 }

@@ -5,27 +5,30 @@ use super::table::config_table;
 use crate::id::{AccountName, QosName};
 
 config_table! {
-    /// One quality of service: a priority and limits that a job may choose in any queue.
+    /// A QoS is a priority and a set of limits. A job may choose one (`kantctl submit --qos`),
+    /// whatever its queue.
     pub struct QosTable {
         /// The QoS's name, unique.
         name: Option<QosName> = None,
-        /// A higher priority goes first, among jobs of equal queue priority.
+        /// Among jobs whose queues have equal priority, those with a QoS of higher priority are
+        /// considered first.
         priority: i32 = 0,
-        /// Users (names or uids) who may use it. With no user, group and account, it is open to
-        /// all.
+        /// Users (names or uids) who may use the QoS. If no user, group or account is listed, all
+        /// users may use it.
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose members may use it.
         groups: Vec<String> = Vec::new(),
         /// Accounts whose jobs may use it. This restricts use only if each account has `users` or
         /// `groups` in its [[account]] table.
         accounts: Vec<AccountName> = Vec::new(),
-        /// `true`: its jobs may be preempted; `false`: never. Not set: as the queue says.
+        /// `true`: its jobs may be preempted. `false`: they may not. Not set: as configured for the
+        /// queue.
         preemptible: Option<bool> = None,
-        /// The longest time limit that a job with it may have. Empty: no bound.
+        /// The longest time limit that a job with this QoS may request. Empty: no limit.
         time_limit_max: String = String::new(),
-        /// Limits on all its running jobs together, like `{ jobs = 10, gpus = 64 }`.
+        /// Limits on all running jobs with this QoS together, e.g. `{ jobs = 10, gpus = 64 }`.
         limits: LimitsTable = LimitsTable::default(),
-        /// The same for the jobs of each user.
+        /// The same, for the jobs of each user.
         limits_per_user: LimitsTable = LimitsTable::default(),
     }
 }

@@ -9,94 +9,106 @@ use crate::policy::{
 };
 
 config_table! {
-    /// One queue ("partition" in Slurm).
+    /// A queue is a "partition" in Slurm.
     pub struct QueueTable {
         /// The queue's name, unique.
         name: Option<QueueName> = None,
-        /// The queue above it. The parent's quota, limits, users and nodes also bound this queue.
+        /// The parent queue. Its quota, limits, users and nodes also bound this queue.
         parent: Option<QueueName> = None,
-        /// Jobs that name no queue go here. If no queue has this, they go to the first queue that
-        /// has no children.
+        /// Jobs that name no queue go to this queue. If no queue has this key, they go to the first
+        /// queue without children.
         default: bool = false,
-        /// Jobs of a queue with a higher priority go first.
+        /// Jobs of a queue with a higher priority are considered first. With `fair_sharing`: queues
+        /// of the same parent with a higher priority get surplus first.
         priority: i32 = 0,
-        /// The queue's nodes, like `g[001-064]`. Empty: its parent's, or all nodes.
+        /// The queue's nodes, e.g. `g[001-064]`. Empty: the parent's nodes, or all nodes.
         nodes: String = String::new(),
-        /// Time limit of jobs that name none, like `1-00:00:00`. Empty: `time_limit_max`.
+        /// Time limit of jobs that request none, e.g. `1-00:00:00` (days-hours:minutes:seconds).
+        /// Empty: `time_limit_max`.
         time_limit_default: String = String::new(),
-        /// The longest time limit that a job may have. Empty: no bound.
+        /// The longest time limit that a job may request. Empty: no limit.
         time_limit_max: String = String::new(),
-        /// Memory for each CPU of a job that asks for no memory.
+        /// Memory for each CPU of a job that requests no memory.
         memory_per_cpu: String = "1G".to_owned(),
-        /// Users (names or uids) who may use it. With no user, group and account, it is open to
-        /// all.
+        /// Users (names or uids) who may use the queue. If no user, group or account is listed, all
+        /// users may use it.
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose members may use it.
         groups: Vec<String> = Vec::new(),
         /// Accounts whose jobs may use it. This restricts use only if each account has `users` or
         /// `groups` in its [[account]] table.
         accounts: Vec<AccountName> = Vec::new(),
-        /// The order of its jobs: `fifo` (by queue and QoS priority, then by waiting time) or
-        /// `multifactor` (by the weights of [priority]).
+        /// The order of the queue's jobs: `fifo` (by the priority of queue and QoS, then by --nice,
+        /// then by waiting time) or `multifactor` (by the weights of [priority]).
         order: Order = Order::default(),
-        /// What may start ahead of a job that has no room: `wait` (no job), `pass` (every job that
-        /// fits) or `backfill` (every job that fits and delays no planned start).
+        /// Which jobs may start ahead of a waiting job that does not fit: `wait` (none), `pass`
+        /// (every job that fits) or `backfill` (every job that fits and delays no planned start).
         behind: Behind = Behind::default(),
-        /// How many jobs without room get a planned start in each round. 1: EASY backfill; 0: all
-        /// of them (conservative backfill).
+        /// The number of waiting jobs that get a planned start in each round. 1: EASY backfill. 0:
+        /// all of them (conservative backfill).
         backfill_depth: u32 = 1,
-        /// Whether a planned start keeps any nodes that will do (`floating`) or certain ones
-        /// (`pinned`). With a depth other than 1 they are always pinned.
+        /// What is reserved for a planned start: a number of suitable nodes (`floating`) or
+        /// particular nodes (`pinned`). With a depth other than 1 it is always `pinned`.
         backfill_reservation: ReservationKind = ReservationKind::default(),
-        /// The order in which jobs are tried for backfill: `in-order` or `shortest-first`.
+        /// The order in which jobs are tried for backfill: `in-order`, or `shortest-first` (the
+        /// shortest time limit first, among jobs of equal priority). A `multifactor` queue keeps
+        /// its own order.
         backfill_candidates: Candidates = Candidates::default(),
-        /// When the first job has waited for this long, like `2h`, preemptible jobs that started
-        /// ahead of it are preempted. Empty: never.
+        /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs
+        /// that started ahead of it are preempted. Empty: never.
         head_timeout: String = String::new(),
-        /// How nodes are chosen for a job: `ebinpack`, `binpack`, `spread`, `espread`, `fgd` or
-        /// `first`.
+        /// How nodes are chosen for a job: `ebinpack` (fill nodes and leaf groups that are in use),
+        /// `binpack` (fill nodes that are in use), `spread` (the node with the most free),
+        /// `espread` (spread services over `zone`, pack other jobs), `fgd` (least fragmentation,
+        /// for shares of GPUs) or `first` (by name).
         placement: Placement = Placement::default(),
-        /// The zone over which its services are spread (`espread`). Other queues' jobs stay out of
-        /// it.
+        /// With `placement = "espread"`: the zone in which the queue's services (`kantctl submit
+        /// --service`) are spread. All other jobs are kept out of the zone.
         zone: Option<ZoneName> = None,
-        /// When the zone is full, services are packed elsewhere (`pack`) or wait (`wait`).
+        /// What happens to services when the zone is full: they are packed on nodes outside of it
+        /// (`pack`) or wait (`wait`).
         zone_overflow: ZoneOverflow = ZoneOverflow::default(),
-        /// With `fair_sharing`: its part of the GPUs beyond all quotas, relative to its siblings.
-        /// 0: none.
+        /// With `fair_sharing`: the queue's part of the surplus, which is the capacity beyond all
+        /// quotas, relative to the other queues of its parent. 0: none.
         weight: u32 = 1,
-        /// `shared` lends and borrows idle quota, `isolated` does neither.
+        /// `shared`: the queue lends its unused quota to others, and borrows from them. `isolated`:
+        /// it does neither.
         quota_mode: QuotaMode = QuotaMode::default(),
-        /// What is guaranteed to it and the queues below it, like `{ h100 = 64, gpus = 128, cpus =
-        /// 1000, memory = "4T" }`; `gpus` counts all kinds together. A resource that is not named
-        /// is not bounded.
+        /// The resources that the queue and the queues below it are guaranteed, e.g. `{ h100 = 64,
+        /// gpus = 128, cpus = 1000, memory = "4T" }`; `gpus` counts all kinds together. A resource
+        /// that is not listed has no quota and is not limited by it.
         quota: AmountsTable = AmountsTable::default(),
-        /// The most that it may hold with what it borrows, written like `quota`. A resource that is
-        /// not named is not bounded.
+        /// The most that the queue may hold in all, borrowed resources included, written like
+        /// `quota`. A resource that is not listed is not limited.
         borrow_at_most: AmountsTable = AmountsTable::default(),
-        /// Limits on running jobs of it and the queues below it, like `{ jobs = 10, gpus = 64, cpus
-        /// = 512, gpu_minutes = 100000 }`.
+        /// Limits on the running jobs of the queue and the queues below it together, e.g. `{ jobs =
+        /// 10, gpus = 64, cpus = 512, gpu_minutes = 100000 }`. `gpu_minutes` limits the GPU-minutes
+        /// that running jobs may still use by their time limits.
         limits: LimitsTable = LimitsTable::default(),
-        /// The same for the jobs of each user in it.
+        /// The same, for the jobs of each user in the queue.
         limits_per_user: LimitsTable = LimitsTable::default(),
-        /// The same for the jobs of each account in it.
+        /// The same, for the jobs of each account in the queue.
         limits_per_account: LimitsTable = LimitsTable::default(),
-        /// Its jobs may preempt preemptible jobs of lower priority in the same queue.
+        /// Jobs of the queue may preempt preemptible jobs of lower priority in the same queue.
         preempt_by_priority: bool = false,
-        /// Its jobs, within its quota, may preempt jobs of queues that borrow.
+        /// Jobs of the queue that are within its quota may preempt jobs of queues that borrow.
         reclaim: bool = true,
-        /// Its jobs are preemptible unless they say otherwise.
+        /// Jobs of the queue may be preempted, unless they are submitted with --no-preemptible.
+        /// Reclaim without `fair_sharing` also preempts jobs that are not preemptible.
         preemptible: bool = false,
-        /// What happens to a preempted job: it is queued again (`requeue`) or ends (`cancel`).
+        /// What happens to a preempted job of the queue: it is requeued (`requeue`) or cancelled
+        /// (`cancel`).
         victims: VictimMode = VictimMode::default(),
-        /// A job that has run for less than this, like `10m`, is not preempted. Empty: no such
+        /// A job is not preempted before it has run for this long, e.g. `10m`. Empty: no such
         /// protection.
         runtime_min: String = String::new(),
-        /// With `fair_sharing`: for this long after its start, like `1h`, a job is not preempted by
-        /// jobs of other queues. The value is looked up at the child of the two queues' lowest
-        /// common ancestor, then in its ancestors. Empty: the ancestor's value.
+        /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
+        /// for this long, e.g. `1h`. If the two queues have the same parent, the value of the job's
+        /// queue applies; otherwise that of its ancestor just below their lowest common ancestor.
+        /// Empty: the value of the parent.
         reclaim_runtime_min: String = String::new(),
-        /// Jobs may share a GPU (`--gpus=0.5`). A job that uses more than its share of the GPU's
-        /// memory is ended (`hold_gpu_memory` of the node); until then the jobs beside it may run
+        /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
+        /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
         /// out of memory.
         share_gpus: bool = false,
     }

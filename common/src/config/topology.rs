@@ -4,7 +4,7 @@ use super::table::config_table;
 use crate::id::{SwitchName, ZoneName};
 
 config_table! {
-    /// One leaf switch and the nodes connected to it.
+    /// A [[leaf]] table lists the nodes that are connected to the switch.
     pub struct LeafTable {
         /// Its name, unique.
         name: Option<SwitchName> = None,
@@ -18,7 +18,7 @@ config_table! {
 }
 
 config_table! {
-    /// One NVLink domain: nodes whose GPUs are connected by NVLink.
+    /// The GPUs of all nodes of a domain are connected by NVLink.
     pub struct NvlinkDomainTable {
         /// Its name, unique.
         name: Option<SwitchName> = None,
@@ -28,7 +28,7 @@ config_table! {
 }
 
 config_table! {
-    /// One zone: a part of the cluster reserved for a purpose, such as inference.
+    /// A zone is a part of the cluster reserved for a purpose, such as inference.
     pub struct ZoneTable {
         /// Its name, unique.
         name: Option<ZoneName> = None,

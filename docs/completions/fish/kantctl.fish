@@ -38,8 +38,8 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "history" -d 'List f
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "show" -d 'Show everything about a job or a node'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "explain" -d 'Explain why a job is in its state, and what to do about it'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "logs" -d 'Print a job\'s output'
-complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "run" -d 'Run a program on allocated nodes, with input and output here'
-complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "alloc" -d 'Allocate nodes for a shell or a command that runs here'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "run" -d 'Run a program on nodes of the cluster, with input and output on this terminal'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "alloc" -d 'Allocate nodes for a shell or a command on this host'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "attach" -d 'Attach to the output and input of a running step; Ctrl-C detaches'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "launch" -d 'Start a program on a node of a running job'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "step-tasks" -d 'Start the tasks of a step on this node'
@@ -53,7 +53,7 @@ complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "checkpoint" -d 'Rec
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "resize" -d 'Shrink running jobs to fewer nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "suspend" -d 'Suspend running jobs'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "nodes" -d 'List nodes'
-complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "drain" -d 'Drain nodes: nothing new starts on them'
+complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "drain" -d 'Drain nodes: no new jobs start on them'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "resume" -d 'Resume suspended jobs, or drained nodes'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "queues" -d 'List queues, as a tree'
 complete -c kantctl -n "__fish_kantctl_needs_command" -f -a "share" -d 'Show fair shares: entitlement, use and borrowing of each queue'
@@ -222,8 +222,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s J -l job-name -d
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s A -l account -d 'Account to charge, of which you must be a member [default: your first account]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s q -l qos -d 'Quality of service, which sets a priority and limits; configured by the operators' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l comment -d 'Comment, shown by `kantctl show job`' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s N -l nodes -d 'Number of nodes, or an accepted range (1-4) with one task per node [default: the fewest nodes that hold the tasks]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s n -l ntasks -d 'Number of tasks, or an accepted range (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s N -l nodes -d 'Number of nodes, or a range that the job accepts (1-4), with one task per node [default: the fewest nodes on which the tasks fit]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s n -l ntasks -d 'Number of tasks, or a range that the job accepts (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l ntasks-per-node -d 'Maximum number of tasks per node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s c -l cpus-per-task -d 'CPUs per task [default: 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l ntasks-per-gpu -d 'Tasks per requested GPU' -r
@@ -316,8 +316,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s J -l job-name 
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s A -l account -d 'Account to charge, of which you must be a member [default: your first account]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s q -l qos -d 'Quality of service, which sets a priority and limits; configured by the operators' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l comment -d 'Comment, shown by `kantctl show job`' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s N -l nodes -d 'Number of nodes, or an accepted range (1-4) with one task per node [default: the fewest nodes that hold the tasks]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s n -l ntasks -d 'Number of tasks, or an accepted range (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s N -l nodes -d 'Number of nodes, or a range that the job accepts (1-4), with one task per node [default: the fewest nodes on which the tasks fit]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s n -l ntasks -d 'Number of tasks, or a range that the job accepts (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l ntasks-per-node -d 'Maximum number of tasks per node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s c -l cpus-per-task -d 'CPUs per task [default: 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l ntasks-per-gpu -d 'Tasks per requested GPU' -r
@@ -694,8 +694,8 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s J -l job-name
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s A -l account -d 'Account to charge, of which you must be a member [default: your first account]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s q -l qos -d 'Quality of service, which sets a priority and limits; configured by the operators' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l comment -d 'Comment, shown by `kantctl show job`' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s N -l nodes -d 'Number of nodes, or an accepted range (1-4) with one task per node [default: the fewest nodes that hold the tasks]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s n -l ntasks -d 'Number of tasks, or an accepted range (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s N -l nodes -d 'Number of nodes, or a range that the job accepts (1-4), with one task per node [default: the fewest nodes on which the tasks fit]' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s n -l ntasks -d 'Number of tasks, or a range that the job accepts (2-8) [default: --nodes times --ntasks-per-node, or 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-node -d 'Maximum number of tasks per node' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s c -l cpus-per-task -d 'CPUs per task [default: 1]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l ntasks-per-gpu -d 'Tasks per requested GPU' -r

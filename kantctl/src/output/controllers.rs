@@ -99,6 +99,7 @@ pub fn unsettled_reason(list: &ControllerList) -> Option<String> {
         match (one.role, one.heard, one.behind) {
             (ControllerRole::Joining, ..) => is("is joining and does not vote yet"),
             (_, Some(true), Some(0)) => None,
+            (_, Some(true), Some(1)) => is("is 1 log entry behind"),
             (_, Some(true), behind) => {
                 is(&format!("is {} log entries behind", behind.unwrap_or_default()))
             }

@@ -43,12 +43,13 @@ pub struct Options {
     #[arg(long, value_name = "TEXT", help_heading = WHAT)]
     pub comment: Option<String>,
 
-    /// Number of nodes, or an accepted range (1-4) with one task per node [default: the fewest
-    /// nodes that hold the tasks]
+    /// Number of nodes, or a range that the job accepts (1-4), with one task per node [default: the
+    /// fewest nodes on which the tasks fit]
     #[arg(short = 'N', long, value_name = "COUNT[-COUNT]",
           allow_negative_numbers = true, help_heading = SIZE)]
     pub nodes: Option<NodeCount>,
-    /// Number of tasks, or an accepted range (2-8) [default: --nodes times --ntasks-per-node, or 1]
+    /// Number of tasks, or a range that the job accepts (2-8) [default: --nodes times
+    /// --ntasks-per-node, or 1]
     #[arg(short = 'n', long, value_name = "COUNT[-COUNT]",
           allow_negative_numbers = true, help_heading = SIZE)]
     pub ntasks: Option<TaskCount>,

@@ -27,6 +27,7 @@ Columns for --format and --sort (-gpu_hours sorts in descending order):
   id number run name user uid account queue qos reservation state submitted allocated started ended
   time limit waited nodes cpus memory gpus gpu_hours cpu_hours used_cpu used_memory used_gpu
   energy_joules exit requeued node_list command comment note where
+
 In CSV, times are in UTC, durations in seconds, and sizes in bytes.";
 
 const USUAL: &str = "id,name,user,queue,state,ended,time,gpus,gpu_hours,where";

@@ -13,7 +13,7 @@ Examples:
 
 Metrics (after Kant, arXiv 2510.01256), over healthy GPUs on nodes that are not down:
   GAR   GPU allocation ratio: allocated GPUs / all GPUs, now
-  SOR   scheduling occupancy ratio: allocated GPU time / available GPU time
+  SOR   scheduling occupancy rate: allocated GPU time / available GPU time
   GFR   GPU node fragmentation ratio: nodes with some but not all GPUs in use / all nodes
   FR_8  share of the free GPUs that cannot be used by single-node jobs of 8 GPUs
   Waiting times are from submission to the first start, by the number of GPUs of the whole job.

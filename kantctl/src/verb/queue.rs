@@ -22,6 +22,7 @@ Columns for --format and --sort (-gpus sorts in descending order):
   id number name user uid account queue qos reservation state reason place submitted started expected
   ended time limit waited nodes cpus memory gpus used_cpu used_memory used_gpu exit node_list
   command comment dependency note where
+
 In CSV, times are in UTC, durations in seconds, and sizes in bytes.";
 
 const CSV: &str = "id,name,user,account,queue,qos,state,reason,submitted,started,expected,ended,\

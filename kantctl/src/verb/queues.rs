@@ -21,6 +21,7 @@ Columns:
   LIMITS     limits of the queue, and of each user and each account in it
   RUN, WAIT  running and waiting jobs, including those of child queues
   TIME       the longest time limit
+
 Quotas and limits of a queue also apply to the queues indented below it; * marks the default queue.
 `kantctl show queue` and --json show the rest: defaults, borrowing, access, preemption.";
 

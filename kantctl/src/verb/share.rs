@@ -23,6 +23,7 @@ Columns, for each queue including its child queues:
            capacity beyond all quotas. Queues below their share may reclaim it
   USED     its recent use, as a fraction of the capacity; high use reduces its part of the rest
   PRIO     queues with a higher priority get the rest first
+
 Without `fair_sharing` in kantctld.toml there are no fair shares, and SHARE, WEIGHT, PRIO and USED
 are omitted. --json also shows the most that a queue may use, and its use that is not preemptible.";
 
