@@ -14,12 +14,13 @@ use crate::session_registry::SessionRegistry;
 use crate::state_machine::{SharedState, StateMachine};
 use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
+use common::sync::{Mutex, RwLock};
 use common::time::Time;
 use lead::Parts;
 use state::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use tokio::sync::{Notify, watch};
 
 /// Why a command was not carried out.
@@ -221,12 +222,12 @@ impl Core {
 
     /// The access rules.
     pub fn access(&self) -> Arc<Access> {
-        self.access.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.access.read().clone()
     }
 
     /// Replaces the access rules.
     pub fn set_access(&self, access: Access) {
-        *self.access.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(access);
+        *self.access.write() = Arc::new(access);
     }
 
     /// The cluster's name; empty until the first settings are applied.
