@@ -39,7 +39,7 @@ pub enum FromNode {
     Report(Vec<StepStatus>),
     /// Answers [`ToNode::ReadOutput`].
     Output(OutputChunk),
-    /// All problems of the node. Only to a controller with `hears_health` in its Welcome.
+    /// All problems of the node.
     Health(Vec<Finding>),
     /// Answers [`ToNode::StartTask`], [`ToNode::WatchTask`], [`ToNode::SignalTask`],
     /// [`ToNode::FeedTask`].
@@ -66,18 +66,9 @@ pub struct Hello {
     pub inventory: Inventory,
     /// Every step that it holds, ended steps included, until the controller no longer wants them.
     pub steps: Vec<StepStatus>,
-    /// It supports [`ToNode::StartTask`] and related messages.
+    /// It starts programs in jobs; an emulated node does not.
     #[serde(default)]
     pub starts_tasks: bool,
-    /// It supports [`ToNode::FeedTask`] and [`Manner`].
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub feeds_tasks: bool,
-    /// It supports [`ToNode::SignalJob`].
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub signals_jobs: bool,
-    /// It supports [`StepWish::Listen`] and related requests.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub passes_streams: bool,
 }
 
 /// The state of one step on one node.
@@ -114,9 +105,6 @@ pub enum ToNode {
         /// [`NODE_PROTOCOL`] of the controller.
         protocol: u32,
         cluster: String,
-        /// It supports [`FromNode::Health`].
-        #[serde(default)]
-        hears_health: bool,
     },
     /// Answers a refused Hello; then the connection ends.
     Refused {
@@ -139,12 +127,11 @@ pub enum ToNode {
     WatchTask(WatchTask),
     /// Signals such a program. Only to such a node.
     SignalTask(SignalTask),
-    /// A request to a job's first node about its steps. Only to a node with `feeds_tasks` in its
-    /// Hello.
+    /// A request to a job's first node about its steps.
     AskSteps(Box<AskSteps>),
-    /// Appends to the input of such a program. Only to a node with `feeds_tasks` in its Hello.
+    /// Appends to the input of such a program.
     FeedTask(FeedTask),
-    /// Signals a job's processes. Only to a node with `signals_jobs` in its Hello.
+    /// Signals a job's processes.
     SignalJob(SignalJob),
 }
 

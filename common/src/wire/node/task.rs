@@ -23,7 +23,6 @@ pub struct StartTask {
     pub environment: BTreeMap<String, String>,
     /// Its working directory, or /tmp if the node does not have that directory.
     pub work_dir: String,
-    /// Only to a node with `feeds_tasks` in its Hello.
     #[serde(default, skip_serializing_if = "Manner::is_plain")]
     pub manner: Manner,
 }
