@@ -14,6 +14,7 @@ use crate::id::{ArrayIndex, AttemptId, JobId, NodeName, QueueName};
 use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd, Warning};
 use crate::node::Inventory;
 use crate::resource::Allocation;
+use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -91,7 +92,7 @@ pub enum StepPhase {
         /// By the node's clock.
         since: Time,
         /// Its processes are frozen, and its time limit is paused.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_default")]
         suspended: bool,
     },
     /// It has ended and is cleaned up: no process and no cgroup is left.
@@ -147,23 +148,13 @@ pub struct DesiredUpdate {
     pub gone: Vec<AttemptId>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
-const fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
 /// A step that a node should have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DesiredStep {
     pub id: AttemptId,
     pub want: Want,
     /// The processes of a running step are frozen.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub suspended: bool,
     /// The current time limit, which may differ from the order's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -242,7 +233,7 @@ pub struct LaunchOrder {
     /// In the allocation's order.
     pub addresses: Vec<String>,
     /// The number of size changes up to this allocation.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub resized: u32,
     pub cpus_per_task: u32,
     pub submitted_at: Time,
