@@ -79,6 +79,13 @@ pub struct Core {
     pub event_feed: EventFeed,
 }
 
+/// Where the controller records what it did.
+pub struct Recorders {
+    pub history: History,
+    pub mail: MailQueue,
+    pub audit: Audit,
+}
+
 impl Core {
     /// Parses a job or task id: `42`, `42_7`, the plain number of an array task, or a component of
     /// a heterogeneous job, `42+1`.
@@ -107,8 +114,9 @@ impl Core {
         leading: watch::Receiver<bool>,
         access: Access,
         clock: Arc<SteadyClock>,
-        (history, mail, audit): (History, MailQueue, Audit),
+        recorders: Recorders,
     ) -> Arc<Self> {
+        let Recorders { history, mail, audit } = recorders;
         Arc::new(Self {
             state,
             standing: log.status(),

@@ -164,8 +164,8 @@ impl Steps {
     ) {
         let Some(requests) = self.registry.add(id, phase) else { return };
         let settings = Arc::clone(&self.settings);
-        let shown = (Arc::clone(&self.registry), Arc::clone(&self.ledgers));
-        let driver = StepDriver::new(id, dir, settings, shown, requests, adopting);
+        let (registry, ledgers) = (Arc::clone(&self.registry), Arc::clone(&self.ledgers));
+        let driver = StepDriver::new(id, dir, settings, registry, ledgers, requests, adopting);
         let mut drivers = self.drivers.lock();
         while drivers.try_join_next().is_some() {}
         drivers.spawn(driver.run(beginning));

@@ -173,7 +173,7 @@ impl StepRegistry {
     }
 
     /// Returns once the step or the program differs from `known`.
-    pub async fn wait_for_change(&self, (id, task): (AttemptId, TaskNumber), known: &ProgramView) {
+    pub async fn wait_for_change(&self, id: AttemptId, task: TaskNumber, known: &ProgramView) {
         loop {
             let mut changed = pin!(self.changed.notified());
             // Registered before the check, so that no change between the two is missed.
@@ -236,18 +236,18 @@ mod tests {
         let [one, other] = [1, 2].map(TaskNumber);
         let _requests = registry.add(id, StepPhase::Ready).unwrap();
         let known = registry.task(id, one);
-        let mut changed = pin!(registry.wait_for_change((id, one), &known));
+        let mut changed = pin!(registry.wait_for_change(id, one, &known));
         assert!(changed.as_mut().now_or_never().is_none());
         registry.set_task(id, other, Some(TaskState::Running));
         assert!(changed.as_mut().now_or_never().is_none(), "that was another program");
         registry.set_task(id, one, Some(TaskState::Running));
         assert!(changed.as_mut().now_or_never().is_some());
         assert!(
-            registry.wait_for_change((id, one), &known).now_or_never().is_some(),
+            registry.wait_for_change(id, one, &known).now_or_never().is_some(),
             "it had changed before"
         );
         let known = registry.task(id, one);
-        let mut changed = pin!(registry.wait_for_change((id, one), &known));
+        let mut changed = pin!(registry.wait_for_change(id, one, &known));
         assert!(changed.as_mut().now_or_never().is_none());
         registry.remove(id);
         assert!(changed.as_mut().now_or_never().is_some());
