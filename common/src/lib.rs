@@ -20,6 +20,8 @@ pub mod policy;
 pub mod reason;
 pub mod reservation;
 pub mod resource;
+pub mod serde_skip;
+pub mod sync;
 pub mod task_prolog;
 pub mod text;
 pub mod time;

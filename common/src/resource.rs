@@ -10,14 +10,10 @@ use crate::gpu::mig;
 use crate::gpu::{Gpu, GpuKind};
 use crate::gpu_parts::{GpuParts, PartSize};
 use crate::id::{GpuIndex, NodeName};
+use crate::serde_skip::is_default;
 use crate::topology::Nearness;
 use crate::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
 use serde::{Deserialize, Serialize};
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +63,7 @@ pub struct Request {
     #[serde(default)]
     pub tasks_min: Option<Tasks>,
     /// `--grow`: add nodes while the job runs, up to its maximum.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub grow: bool,
     /// `--near`: the required closeness of its nodes.
     #[serde(default)]

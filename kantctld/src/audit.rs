@@ -8,13 +8,14 @@ mod refusals;
 mod writer;
 
 use common::config::ControllerConfig;
+use common::sync::{Condvar, Mutex};
 use common::time::Time;
 use file::AuditFile;
 use refusals::Refusals;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::{io, thread};
 use writer::Writer;
@@ -137,18 +138,12 @@ impl Queue {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Audit {
     /// Queues a line; does not wait for the disk.
     pub fn note(&self, mut line: AuditLine) {
         let Some(shared) = &self.0 else { return };
         line.bound();
-        let mut queue = shared.lock();
+        let mut queue = shared.queue.lock();
         queue.push_elapsed(line.at);
         if queue.refusals.admit(&line) {
             queue.push(line);
@@ -160,7 +155,7 @@ impl Audit {
     /// Why lines are missing in the file, if any are.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        let queue = self.0.as_ref()?.lock();
+        let queue = self.0.as_ref()?.queue.lock();
         let why = queue.trouble.as_ref()?;
         Some(format!("{why}; {} lines are queued, {} are lost", queue.lines.len(), queue.lost))
     }
@@ -176,7 +171,7 @@ impl AuditThread {
     /// Writes the queued lines and ends.
     pub fn stop(mut self) {
         if let Some(shared) = &self.audit.0 {
-            let mut queue = shared.lock();
+            let mut queue = shared.queue.lock();
             queue.push_elapsed(Time(u64::MAX));
             queue.stops = true;
             drop(queue);

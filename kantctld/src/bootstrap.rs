@@ -6,9 +6,10 @@ use crate::peers::{AddressBook, Links, LocalController, Peers};
 use crate::raft::{self, Hooks, LogError, LogThread, ReplicaConfig, StoreError};
 use crate::state_machine::StateMachine;
 use common::config::ControllerConfig;
+use common::sync::Mutex;
 use net::Identity;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use wal::{Options, RealDisk};
 
 #[derive(Debug, thiserror::Error)]

@@ -2,10 +2,10 @@
 //! one controller.
 
 use common::id::ControllerId;
+use common::sync::Mutex;
 use common::time::{Span, Time};
 use lead::{ClusterClock, Reading};
 use nix::time::{ClockId, clock_gettime};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 /// Cluster time as this controller knows it.
@@ -30,7 +30,7 @@ impl SteadyClock {
     /// The cluster time; never goes back while this controller leads.
     #[must_use]
     pub fn now(&self) -> Time {
-        let mut clock = self.clock();
+        let mut clock = self.clock.lock();
         let (wall, did_doubt) = (self.wall(), clock.doubts());
         let now = clock.now(Reading { wall, uptime: uptime() });
         match (did_doubt, clock.doubts()) {
@@ -47,21 +47,17 @@ impl SteadyClock {
 
     /// The log contains this time: never return an earlier one.
     pub fn not_before(&self, time: Time) {
-        self.clock().not_before(time);
+        self.clock.lock().not_before(time);
     }
 
     /// Notes another controller's wall clock.
     pub fn hear(&self, from: ControllerId, wall: Time) {
-        self.clock().hear(from, wall, uptime());
+        self.clock.lock().hear(from, wall, uptime());
     }
 
     /// Notes the leader's cluster time; this controller does not lead.
     pub fn follow(&self, leader: Time) {
-        self.clock().follow(leader, uptime());
-    }
-
-    fn clock(&self) -> MutexGuard<'_, ClusterClock> {
-        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
+        self.clock.lock().follow(leader, uptime());
     }
 }
 

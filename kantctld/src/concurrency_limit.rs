@@ -2,8 +2,9 @@
 //! for each user, so that a user with too many requests delays only their own. The size of a
 //! response counts against the limit until the client has read it.
 
+use common::sync::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -96,12 +97,8 @@ impl ConcurrencyLimit {
         tokio::time::timeout(wait_max, waiting).await.map_err(|_| NoPermit::Timeout(wait_max))
     }
 
-    fn usage(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn try_acquire(self: &Arc<Self>, uid: u32) -> Option<Permit> {
-        let (limits, mut usage) = (&self.limits, self.usage());
+        let (limits, mut usage) = (&self.limits, self.usage.lock());
         let own = usage.by_user.get(&uid).copied().unwrap_or_default();
         let is_free = usage.all.permits < limits.permits && usage.all.bytes < limits.bytes;
         let may = own.permits < limits.permits_per_user && own.bytes < limits.bytes_per_user;
@@ -113,7 +110,7 @@ impl ConcurrencyLimit {
     }
 
     fn enqueue(&self, uid: u32) -> Result<Waiting<'_>, NoPermit> {
-        let mut usage = self.usage();
+        let mut usage = self.usage.lock();
         let waiting = usage.by_user.get(&uid).map_or(0, |own| own.waiting);
         if waiting >= self.limits.waiting_per_user {
             return Err(NoPermit::QueueFull(waiting));
@@ -147,7 +144,7 @@ impl Permit {
     /// The work is done; from now on its response of this size counts.
     pub fn hold_response(&mut self, bytes: u64) {
         let share = Share { bytes, ..Share::default() };
-        let mut usage = self.limit.usage();
+        let mut usage = self.limit.usage.lock();
         usage.subtract(self.uid, std::mem::replace(&mut self.share, share));
         usage.add(self.uid, share);
         drop(usage);
@@ -157,14 +154,14 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.limit.usage().subtract(self.uid, self.share);
+        self.limit.usage.lock().subtract(self.uid, self.share);
         self.limit.freed.notify_waiters();
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.limit.usage().subtract(self.uid, Share { waiting: 1, ..Share::default() });
+        self.limit.usage.lock().subtract(self.uid, Share { waiting: 1, ..Share::default() });
     }
 }
 
@@ -212,8 +209,8 @@ mod tests {
         drop(large);
         limit.acquire(ADA).await.unwrap();
         drop(small);
-        assert!(limit.usage().by_user.is_empty());
-        assert_eq!(limit.usage().all, Share::default());
+        assert!(limit.usage.lock().by_user.is_empty());
+        assert_eq!(limit.usage.lock().all, Share::default());
     }
 
     #[tokio::test]
@@ -224,6 +221,6 @@ mod tests {
             assert!(limit.acquire(ADA).now_or_never().is_none());
         }
         drop(held);
-        assert!(limit.usage().by_user.is_empty());
+        assert!(limit.usage.lock().by_user.is_empty());
     }
 }

@@ -14,12 +14,13 @@ use crate::session_registry::SessionRegistry;
 use crate::state_machine::{SharedState, StateMachine};
 use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
+use common::sync::{Mutex, RwLock};
 use common::time::Time;
 use lead::Parts;
 use state::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use tokio::sync::{Notify, watch};
 
 /// Why a command was not carried out.
@@ -78,6 +79,13 @@ pub struct Core {
     pub event_feed: EventFeed,
 }
 
+/// Where the controller records what it did.
+pub struct Recorders {
+    pub history: History,
+    pub mail: MailQueue,
+    pub audit: Audit,
+}
+
 impl Core {
     /// Parses a job or task id: `42`, `42_7`, the plain number of an array task, or a component of
     /// a heterogeneous job, `42+1`.
@@ -106,8 +114,9 @@ impl Core {
         leading: watch::Receiver<bool>,
         access: Access,
         clock: Arc<SteadyClock>,
-        (history, mail, audit): (History, MailQueue, Audit),
+        recorders: Recorders,
     ) -> Arc<Self> {
+        let Recorders { history, mail, audit } = recorders;
         Arc::new(Self {
             state,
             standing: log.status(),
@@ -221,12 +230,12 @@ impl Core {
 
     /// The access rules.
     pub fn access(&self) -> Arc<Access> {
-        self.access.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.access.read().clone()
     }
 
     /// Replaces the access rules.
     pub fn set_access(&self, access: Access) {
-        *self.access.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(access);
+        *self.access.write() = Arc::new(access);
     }
 
     /// The cluster's name; empty until the first settings are applied.

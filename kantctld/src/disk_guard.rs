@@ -2,9 +2,9 @@
 //! while running jobs can still be recorded. The log's own writes are not checked.
 
 use common::config::ControllerConfig;
+use common::sync::Mutex;
 use nix::sys::statvfs::statvfs;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a measurement is reused.
@@ -51,7 +51,7 @@ impl DiskGuard {
     }
 
     fn free_bytes(&self) -> u64 {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if let Some((_, free)) = last.filter(|(at, _)| at.elapsed() < REUSE_FOR) {
             return free;
         }

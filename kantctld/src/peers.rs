@@ -23,8 +23,9 @@ pub use registry::maintain_connections;
 
 use crate::clock::SteadyClock;
 use crate::raft::{LogHandle, ThreadMachine};
+use common::sync::Mutex;
 use net::{Identity, Keepalive};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The shared parts of all connections.

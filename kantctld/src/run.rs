@@ -7,7 +7,7 @@ use crate::api;
 use crate::audit::{self, AuditLine, AuditResult};
 use crate::bootstrap::{self, BootstrapError, OpenedLog};
 use crate::clock::{SteadyClock, wall_clock};
-use crate::core::Core;
+use crate::core::{Core, Recorders};
 use crate::disk_guard::DiskGuard;
 use crate::history::{self, HistoryOptions};
 use crate::leader::{self, Limits};
@@ -96,8 +96,8 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let (history, history_thread) = history::start(inbox, accounting(config, cluster, &state))?;
     let log = peers.log.clone();
     let (audit, audit_thread) = audit::start(config)?;
-    let core =
-        Core::new(state, log, applied_seen, leading_seen, access, clock, (history, mail, audit));
+    let recorders = Recorders { history, mail, audit };
+    let core = Core::new(state, log, applied_seen, leading_seen, access, clock, recorders);
     audit_note(&core, "kantctld", "start", AuditResult::Done);
 
     let membership = Membership { cluster, id, log: LogStage::Began };
@@ -113,7 +113,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     });
     let reloader = Reloader::new(core.clone(), file.clone(), settings);
     let served = tokio::select! {
-        served = serve(&file.config, &core, reloader, peers, events, (hangup, nodes)) => served,
+        served = serve(&file.config, &core, reloader, peers, events, hangup, nodes) => served,
         ended = &mut log_end => return ended.unwrap_or(Err(RunError::LogPanicked)),
     };
     // The log stops last: pending proposals are still answered.
@@ -175,7 +175,8 @@ async fn serve(
     reloader: Arc<Reloader>,
     peers: Arc<Peers<StateMachine>>,
     events: mpsc::UnboundedReceiver<Vec<state::Event>>,
-    (hangup, nodes): (Signal, NodeThreads),
+    hangup: Signal,
+    nodes: NodeThreads,
 ) -> Result<(), RunError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -186,7 +187,7 @@ async fn serve(
         }
     });
     let (stop, stopping) = watch::channel(false);
-    let servers = listen(config, core, reloader.clone(), &peers, (&stopping, nodes)).await?;
+    let servers = listen(config, core, reloader.clone(), &peers, &stopping, nodes).await?;
     let tasks = [
         tokio::spawn(peers::maintain_connections(peers.clone())),
         tokio::spawn(leader::forward_effects(core.clone(), events)),
@@ -248,7 +249,8 @@ async fn listen(
     core: &Arc<Core>,
     reloader: Arc<Reloader>,
     peers: &Arc<Peers<StateMachine>>,
-    (stopping, nodes): (&watch::Receiver<bool>, NodeThreads),
+    stopping: &watch::Receiver<bool>,
+    nodes: NodeThreads,
 ) -> Result<Vec<JoinHandle<io::Result<()>>>, RunError> {
     let stopped = || {
         let mut stopping = stopping.clone();

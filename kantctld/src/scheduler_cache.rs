@@ -7,13 +7,14 @@
 //! checked against an outline without jobs.
 
 use crate::state_machine::SharedState;
+use common::sync::{Mutex, RwLock, RwLockWriteGuard};
 use common::time::{Span, Time};
 use engine::Snapshot;
 use lead::Rounds;
 use state::Command;
 use state::snapshot::Keeper;
 use state::view::Waits;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// At most this many changed jobs are applied to the view while readers wait.
@@ -48,11 +49,11 @@ impl SchedulerCache {
     /// Starts a term: drops everything seen before. Blocks while a round runs, so it is not for a
     /// thread that serves sockets.
     pub fn restart(&self, state: &SharedState, now: Time) -> Term {
-        let _rounds = self.lock_rounds();
+        let _rounds = self.rounds_lock.lock();
         // Not on a copy of the state: nothing is served until this is done, and it reads few nodes.
         let mut outline = state.take_events(|state, _| Keeper::outline(state)).into_snapshot();
         outline.settle(now);
-        let mut seen = self.write();
+        let mut seen = self.seen.write();
         seen.rounds.restart();
         seen.outline = Some(outline);
         seen.term = Term(seen.term.0 + 1);
@@ -63,9 +64,9 @@ impl SchedulerCache {
     /// term has ended, or if nothing happened or is due that could change the last round's result.
     /// Uses a core for a while, so it is not for a thread that serves sockets.
     pub fn round(&self, term: Term, state: &SharedState, now: Time) -> Option<Command> {
-        let _rounds = self.lock_rounds();
+        let _rounds = self.rounds_lock.lock();
         // A late caller's decisions would not be proposed.
-        if self.read().term != term {
+        if self.seen.read().term != term {
             return None;
         }
         let mut seen = self.catch_up(state, now);
@@ -73,8 +74,8 @@ impl SchedulerCache {
             return None;
         }
         drop(seen);
-        let result = self.read().rounds.decide(now);
-        let outcome = self.write().rounds.finish(result, now);
+        let result = self.seen.read().rounds.decide(now);
+        let outcome = self.seen.write().rounds.finish(result, now);
         for violation in &outcome.violations {
             tracing::error!(
                 "the judge found a defect of the scheduler, please report it: {violation}"
@@ -86,27 +87,27 @@ impl SchedulerCache {
     /// Applies pending events, so that the next round has fewer to apply. Does nothing after the
     /// term.
     pub fn update(&self, term: Term, state: &SharedState, now: Time) {
-        let _rounds = self.lock_rounds();
-        if self.read().term == term {
+        let _rounds = self.rounds_lock.lock();
+        if self.seen.read().term == term {
             drop(self.catch_up(state, now));
         }
     }
 
     /// Makes the next round decide again, because the last one's command failed.
     pub fn force_round(&self) {
-        self.write().rounds.force_round();
+        self.seen.write().rounds.force_round();
     }
 
     /// The time until something is due without new events; `None` if nothing is.
     pub fn idle_for(&self, now: Time) -> Option<Span> {
-        self.read().rounds.idle_for(now)
+        self.seen.read().rounds.idle_for(now)
     }
 
     /// Reads the view of the last round or later. Recent changes of jobs and nodes may be missing,
     /// and before a term's first round all jobs are. Waits for no round; `None` while the settings
     /// in force have not been applied to the view.
     pub fn peek<T>(&self, state: &SharedState, look: impl FnOnce(&Snapshot) -> T) -> Option<T> {
-        let seen = self.read();
+        let seen = self.seen.read();
         let peeked = || look(seen.outline.as_ref().unwrap_or_else(|| seen.rounds.snapshot()));
         state.knows_settings().then(peeked)
     }
@@ -118,15 +119,15 @@ impl SchedulerCache {
         now: Time,
         look: impl FnOnce(&Snapshot) -> T,
     ) -> T {
-        let _rounds = self.lock_rounds();
+        let _rounds = self.rounds_lock.lock();
         let mut seen = self.catch_up(state, now);
         look(seen.rounds.settled_snapshot(now))
     }
 
     /// Wait reasons of the last round. Formatted at most once for each round, on request.
     pub fn waits(&self) -> Arc<Waits> {
-        let seen = self.read();
-        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.read();
+        let mut waits = self.waits.lock();
         if waits.0 != seen.rounds.number() {
             *waits = (seen.rounds.number(), Arc::new(seen.rounds.waits()));
         }
@@ -135,51 +136,39 @@ impl SchedulerCache {
 
     /// Applies pending events. The caller must hold `rounds_lock`.
     fn catch_up(&self, state: &SharedState, now: Time) -> RwLockWriteGuard<'_, Seen> {
-        if !state.knows_all_events() || !self.read().rounds.is_begun() {
+        if !state.knows_all_events() || !self.seen.read().rounds.is_begun() {
             let copy = state.take_events(|state, _| state.clone());
             let mut begun = Rounds::default();
             begun.catch_up(&copy, None, now);
             begun.settled_snapshot(now);
-            let mut seen = self.write();
+            let mut seen = self.seen.write();
             seen.rounds.adopt(begun);
             seen.outline = None;
         }
         // Only the holder of `rounds_lock` writes. Readers continue while this reads the state, and
         // entries are applied while it stores what it read. The state is locked second, as always.
-        let seen = self.read();
+        let seen = self.seen.read();
         let changes = state.take_events_unless_configured(|state, events| {
             seen.rounds.read_changes(state, events, now)
         });
         drop(seen);
         let Some(changes) = changes else {
             // From here on `peek` no longer returns the view with the old settings.
-            let mut seen = self.write();
+            let mut seen = self.seen.write();
             state.take_events(|state, events| seen.rounds.catch_up(state, events, now));
             return seen;
         };
-        let mut seen = self.write();
+        let mut seen = self.seen.write();
         for (place, part) in changes.in_parts(APPLIED_AT_ONCE).enumerate() {
             if place > 0 {
                 drop(seen);
                 // A reader that waits is woken now; without a pause it would find the lock taken.
                 std::thread::sleep(BETWEEN_PARTS);
-                seen = self.write();
+                seen = self.seen.write();
             }
             seen.rounds.apply_changes(part, now);
         }
         seen
-    }
-
-    fn lock_rounds(&self) -> MutexGuard<'_, ()> {
-        self.rounds_lock.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, Seen> {
-        self.seen.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Seen> {
-        self.seen.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -243,7 +232,7 @@ mod tests {
         let term = cache.restart(&state, Time(1));
         let _ = cache.round(term, &state, Time(1));
         // As while a round decides.
-        let (_rounds, _seen) = (cache.lock_rounds(), cache.read());
+        let (_rounds, _seen) = (cache.rounds_lock.lock(), cache.seen.read());
         assert!(cache.peek(&state, |_| ()).is_some());
     }
 
@@ -259,12 +248,12 @@ mod tests {
         let nodes = |snapshot: &Snapshot| snapshot.nodes().len();
         {
             // As while the first rebuild runs.
-            let _rounds = cache.lock_rounds();
+            let _rounds = cache.rounds_lock.lock();
             assert_eq!(cache.peek(&state, nodes), Some(1));
-            assert!(!cache.read().rounds.is_begun());
+            assert!(!cache.seen.read().rounds.is_begun());
         }
         let _ = cache.round(term, &state, at);
-        assert!(cache.read().outline.is_none(), "the full view takes its place");
+        assert!(cache.seen.read().outline.is_none(), "the full view takes its place");
         assert_eq!(cache.peek(&state, nodes), Some(1));
     }
 
@@ -294,10 +283,10 @@ mod tests {
         let cache = SchedulerCache::default();
         let over = cache.restart(&state, Time(1));
         let term = cache.restart(&state, Time(1));
-        let before = cache.read().rounds.number();
+        let before = cache.seen.read().rounds.number();
         assert!(cache.round(over, &state, Time(1)).is_none());
-        assert_eq!(cache.read().rounds.number(), before, "it held no round");
+        assert_eq!(cache.seen.read().rounds.number(), before, "it held no round");
         assert!(cache.round(term, &state, Time(1)).is_none(), "there is no job");
-        assert_eq!(cache.read().rounds.number(), before + 1);
+        assert_eq!(cache.seen.read().rounds.number(), before + 1);
     }
 }

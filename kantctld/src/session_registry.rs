@@ -3,12 +3,12 @@
 
 use crate::session::Question;
 use common::id::NodeName;
+use common::sync::Mutex;
 use common::wire::node::{
     AskSteps, FeedTask, OutputChunk, ReadOutput, SignalJob, SignalNews, SignalTask, StartTask,
     StepNews, TaskNews, WatchTask,
 };
 use lead::{Presence, SessionId, SessionTable};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 /// Why a session is woken.
@@ -40,15 +40,11 @@ pub struct SessionInbox {
 pub struct SessionRegistry(Mutex<SessionTable<SessionChannels>>);
 
 impl SessionRegistry {
-    fn table(&self) -> MutexGuard<'_, SessionTable<SessionChannels>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Registers a node's new session; an older one is asked to end.
     pub fn join(&self, node: &NodeName) -> (SessionId, SessionInbox) {
         let (wakeups, wakeups_in) = mpsc::unbounded_channel();
         let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
-        let (id, replaced) = self.table().join(node, SessionChannels { wakeups, questions });
+        let (id, replaced) = self.0.lock().join(node, SessionChannels { wakeups, questions });
         if let Some(old) = replaced {
             let _ = old.wakeups.send(Wakeup::Replaced);
         }
@@ -57,26 +53,26 @@ impl SessionRegistry {
 
     /// Removes a session. True if the node has no other session.
     pub fn leave(&self, node: &NodeName, id: SessionId) -> bool {
-        self.table().leave(node, id)
+        self.0.lock().leave(node, id)
     }
 
     /// Whether this session is the node's current one.
     pub fn is_current(&self, node: &NodeName, id: SessionId) -> bool {
-        self.table().is_current(node, id)
+        self.0.lock().is_current(node, id)
     }
 
     /// Notes that the state has applied this session's Hello.
     pub fn note_registered(&self, node: &NodeName, id: SessionId) {
-        self.table().note_registered(node, id);
+        self.0.lock().note_registered(node, id);
     }
 
     pub fn presence(&self, node: &NodeName) -> Presence {
-        self.table().presence(node)
+        self.0.lock().presence(node)
     }
 
     /// Makes the sessions of these nodes compare desired state again.
     pub fn wake_nodes<'a>(&self, nodes: impl IntoIterator<Item = &'a NodeName>) {
-        let table = self.table();
+        let table = self.0.lock();
         for channels in nodes.into_iter().filter_map(|node| table.channel(node)) {
             let _ = channels.wakeups.send(Wakeup::Desired);
         }
@@ -84,7 +80,7 @@ impl SessionRegistry {
 
     /// Wakes one node's session.
     pub fn wake(&self, node: &NodeName, wakeup: Wakeup) {
-        if let Some(channels) = self.table().channel(node) {
+        if let Some(channels) = self.0.lock().channel(node) {
             let _ = channels.wakeups.send(wakeup);
         }
     }
@@ -131,7 +127,7 @@ impl SessionRegistry {
         question: impl FnOnce(oneshot::Sender<A>) -> Question,
     ) -> Option<A> {
         let (answer, answered) = oneshot::channel();
-        let channels = self.table().channel(node)?.questions.clone();
+        let channels = self.0.lock().channel(node)?.questions.clone();
         channels.send(question(answer)).await.ok()?;
         answered.await.ok()
     }

@@ -6,11 +6,12 @@ use crate::history::{Feed, HistoryRecords};
 use crate::mail::MailQueue;
 use crate::raft::Machine;
 use common::id::LogIndex;
+use common::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use lead::Notifier;
 use state::job::Record;
 use state::snapshot::Keeper;
 use state::{Command, Event, Stamped, State};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 /// The format of an entry, in its first byte. Other formats are refused.
@@ -53,14 +54,14 @@ impl SharedState {
     /// Locks the state for reading. Never hold this across an await: applying waits for it.
     pub fn read(&self) -> RwLockReadGuard<'_, State> {
         // A poisoned lock means that apply panicked, which ends the process.
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+        self.state.read()
     }
 
     /// Passes `listener` the state and the events since the last call; `None` if not all of them
     /// are known. For the scheduler only: a second listener would miss events.
     pub fn take_events<T>(&self, listener: impl FnOnce(&State, Option<&[Event]>) -> T) -> T {
         let state = self.read();
-        let taken = std::mem::replace(&mut *self.pending(), PendingEvents::nothing());
+        let taken = std::mem::replace(&mut *self.pending.lock(), PendingEvents::nothing());
         call_listener(state, taken, listener)
     }
 
@@ -71,7 +72,7 @@ impl SharedState {
     ) -> Option<T> {
         let state = self.read();
         let taken = {
-            let mut pending = self.pending();
+            let mut pending = self.pending.lock();
             if !pending.knows_settings() {
                 return None;
             }
@@ -82,20 +83,16 @@ impl SharedState {
 
     /// Whether all events since the last call of `take_events` are known.
     pub fn knows_all_events(&self) -> bool {
-        self.pending().events.is_some()
+        self.pending.lock().events.is_some()
     }
 
     /// Whether the scheduler has the settings in force.
     pub fn knows_settings(&self) -> bool {
-        self.pending().knows_settings()
+        self.pending.lock().knows_settings()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn pending(&self) -> MutexGuard<'_, PendingEvents> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.write()
     }
 }
 
@@ -227,7 +224,7 @@ impl Machine for StateMachine {
                 events
             });
             let answers: Vec<Vec<Event>> = answers.collect();
-            self.state.pending().add(&answers);
+            self.state.pending.lock().add(&answers);
             answers
         };
         drop_forgotten(forgotten);
@@ -254,7 +251,7 @@ impl Machine for StateMachine {
         let restored = state::persist::from_bytes(bytes).map_err(|error| error.to_string())?;
         let mut state = self.state.write();
         *state = restored;
-        self.state.pending().events = None;
+        self.state.pending.lock().events = None;
         drop(state);
         self.outlets.history.restored(index);
         self.outlets.applied.send_replace(index);

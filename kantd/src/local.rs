@@ -4,8 +4,9 @@
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use common::sync::Mutex;
 use net::{Client, Endpoint, User};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -61,7 +62,7 @@ impl Controllers {
 
     fn in_session(&self) -> Option<Client> {
         let session_controller = self.session_controller.borrow().clone()?;
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let is_it =
             |client: &&Client| client.endpoint().to_string() == session_controller.to_string();
         Some(match last.as_ref().filter(is_it) {

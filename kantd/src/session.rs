@@ -130,19 +130,17 @@ impl Session {
     /// One session from the connection to its end.
     async fn run_session(&mut self, controller: &Endpoint) -> SessionError {
         match self.connect(controller).await {
-            Ok((channel, reported, accepts_health)) => {
-                self.exchange(channel, reported, accepts_health).await
-            }
+            Ok((channel, reported)) => self.exchange(channel, reported).await,
             Err(error) => error,
         }
     }
 
     /// Connects, sends a Hello, and waits for the Welcome. Also returns the phases that the
-    /// controller now knows, and whether it accepts health reports.
+    /// controller now knows.
     async fn connect(
         &mut self,
         endpoint: &Endpoint,
-    ) -> Result<(Channel<FromNode, ToNode>, Observed, bool), SessionError> {
+    ) -> Result<(Channel<FromNode, ToNode>, Observed), SessionError> {
         let mut channel = connect_channel(endpoint, NODE_PATH, self.timing.keepalive)
             .await
             .map_err(SessionError::Unreached)?;
@@ -156,10 +154,10 @@ impl Session {
             Ok(Some(Err(error))) => Err(SessionError::Over(Some(error))),
             Ok(Some(Ok(ToNode::Refused { reason }))) => Err(SessionError::Refused(reason)),
             Ok(Some(Ok(ToNode::NotLeader { leader }))) => Err(SessionError::NotLeader(leader)),
-            Ok(Some(Ok(ToNode::Welcome { protocol, cluster, hears_health: accepts_health }))) => {
+            Ok(Some(Ok(ToNode::Welcome { protocol, cluster }))) => {
                 self.session_controller.send_replace(Some(endpoint.clone()));
                 tracing::info!(cluster, protocol, "welcomed by {endpoint}");
-                Ok((channel, reported, accepts_health))
+                Ok((channel, reported))
             }
             Ok(Some(Ok(_))) => Err(SessionError::NotAWelcome),
         }
@@ -175,9 +173,6 @@ impl Session {
             inventory: Inventory::clone(&self.info.inventory),
             steps: holds.statuses(),
             starts_tasks: self.steps.is_some(),
-            feeds_tasks: self.steps.is_some(),
-            signals_jobs: self.steps.is_some(),
-            passes_streams: self.steps.is_some(),
         }
     }
 
@@ -186,12 +181,11 @@ impl Session {
         &self,
         channel: Channel<FromNode, ToNode>,
         reported: Observed,
-        accepts_health: bool,
     ) -> SessionError {
         let (sender, receiver) = channel.split();
         tokio::select! {
             error = report(self.observed.clone(), reported, sender.clone()) => error,
-            error = report_health(self.health.clone(), sender.clone()), if accepts_health => error,
+            error = report_health(self.health.clone(), sender.clone()) => error,
             error = self.listen(receiver, sender) => error,
             never = expire_leases(self.steps.as_ref()) => match never {},
         }

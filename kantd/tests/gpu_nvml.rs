@@ -8,11 +8,11 @@ mod standin;
 use common::gpu::GpuMatrix;
 use common::gpu::mig::{DeviceNumber, MigDevice};
 use common::id::GpuIndex;
+use common::sync::Mutex;
 use kantd::gpu::numbers::GpuNumbers;
 use kantd::gpu::nvml::{discover, discover_with};
 use kantd::gpu::{GpuError, GpuInventory};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 use tempfile::TempDir;
 
@@ -20,7 +20,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Discovers the machine in a file, with the kernel's files below a root.
 fn discover_machine(file: &Path, root: &Path) -> Result<Option<GpuInventory>, GpuError> {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = ONE_AT_A_TIME.lock();
     // SAFETY: tests run this one at a time, and nothing else in this program uses the environment
     // except the library's init below.
     unsafe { env::set_var(standin::VARIABLE, file) };

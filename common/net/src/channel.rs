@@ -191,7 +191,7 @@ where
         .max_frame_size(MESSAGE_BYTES_MAX)
         .on_upgrade(move |socket| {
             let (channel, ends) = pair();
-            on.spawn(pump(socket, ends.outgoing, ends.incoming, (keepalive, Pings::InSilence)));
+            on.spawn(pump(socket, ends.outgoing, ends.incoming, keepalive, Pings::InSilence));
             on.spawn(serve(channel));
             std::future::ready(())
         })
@@ -229,7 +229,7 @@ pub async fn connect_channel<Out, In>(
     let socket =
         WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, Some(config)).await;
     let (channel, ends) = pair();
-    tokio::spawn(pump(socket, ends.outgoing, ends.incoming, (keepalive, Pings::Always)));
+    tokio::spawn(pump(socket, ends.outgoing, ends.incoming, keepalive, Pings::Always));
     Ok(channel)
 }
 

@@ -8,8 +8,9 @@ mod error;
 mod idle;
 mod lines;
 
+use common::sync::Mutex;
 use std::error::Error as StdError;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -207,14 +208,14 @@ impl Client {
     }
 
     fn take_idle(&self) -> Option<SendRequest<Body>> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         idle.retain(IdleConnection::is_fresh);
         let free = idle.iter().position(|idle| idle.connection.is_ready())?;
         Some(idle.swap_remove(free).connection)
     }
 
     fn keep(&self, connection: SendRequest<Body>) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         idle.retain(IdleConnection::is_fresh);
         if idle.len() < self.idle_max {
             idle.push(IdleConnection::new(connection));

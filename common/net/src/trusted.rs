@@ -82,7 +82,7 @@ fn on_the_way(what: &'static str, path: &Path, with_file: bool) -> Result<(), Tr
     let mut left = names(&whole);
     let (mut at, mut links) = (PathBuf::from("/"), 0);
     let root = fs::symlink_metadata(&at).map_err(look)?;
-    check(what, path, (&at, left.is_empty()), &root)?;
+    check(what, path, &at, left.is_empty(), &root)?;
     while let Some(name) = left.pop_front() {
         if name == ".." {
             at.pop();
@@ -106,7 +106,7 @@ fn on_the_way(what: &'static str, path: &Path, with_file: bool) -> Result<(), Tr
             continue;
         }
         if with_file || !left.is_empty() {
-            check(what, path, (&next, left.is_empty()), &found)?;
+            check(what, path, &next, left.is_empty(), &found)?;
         }
         at = next;
     }
@@ -124,7 +124,8 @@ fn names(path: &Path) -> VecDeque<OsString> {
 fn check(
     what: &'static str,
     path: &Path,
-    (culprit, is_last): (&Path, bool),
+    culprit: &Path,
+    is_last: bool,
     found: &Metadata,
 ) -> Result<(), TrustError> {
     check_owner(what, path, culprit, found)?;

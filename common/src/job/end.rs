@@ -2,6 +2,7 @@
 
 use super::StepRecord;
 use crate::id::JobKey;
+use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use crate::unit::Bytes;
 use serde::{Deserialize, Serialize};
@@ -135,9 +136,9 @@ pub struct Usage {
     /// Zero where it could not be measured.
     pub memory_peak: Bytes,
     /// Reads from disks, not from the page cache.
-    #[serde(default, skip_serializing_if = "Bytes::is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub disk_read: Bytes,
-    #[serde(default, skip_serializing_if = "Bytes::is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub disk_written: Bytes,
     /// `None`: it had no GPUs, or they were not sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]

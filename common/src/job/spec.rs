@@ -8,6 +8,7 @@ use super::warning::Warning;
 use crate::blob::BlobHash;
 use crate::id::{AccountName, Gid, QosName, QueueName, ReservationName, Uid};
 use crate::resource::Request;
+use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -56,11 +57,6 @@ pub struct Rlimit {
     pub soft: Option<u64>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
 /// The user's request: flags and script directives, merged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -90,7 +86,7 @@ pub struct Ask {
     /// `None` in a submission: the queue's default.
     pub time_limit: Option<Span>,
     /// `--time=UNLIMITED`: no time limit, where the queue allows it, regardless of its default.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub unlimited: bool,
     /// `--container`: the root of the processes, an absolute path of an OCI bundle or a root file
     /// system on the nodes; `None`: the node's own root.
@@ -107,7 +103,7 @@ pub struct Ask {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependency: Option<Dependency>,
     /// `--kill-on-invalid-dep`: cancel the job once its dependency can no longer be satisfied.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub kill_on_invalid_dependency: bool,
     /// Lowers the priority if positive, raises it if negative (operators only).
     pub nice: i32,

@@ -1,6 +1,7 @@
 //! Records of a job's steps for accounting: one for each `srun` or `kantctl run` in the job.
 
 use super::ExitStatus;
+use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,7 @@ pub struct StepRecord {
     #[serde(default)]
     pub exit: Option<ExitStatus>,
     /// The end of the job ended it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cut_off: bool,
 }
 

@@ -4,6 +4,7 @@ use super::{Factors, Moves, YieldsFirst};
 use crate::policy::account::Account;
 use crate::policy::qos::Qos;
 use crate::policy::queue::Queue;
+use crate::serde_skip::is_default;
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +20,12 @@ pub struct Policy {
     /// Queues share the cluster by weight along their tree, instead of each by its quota alone.
     pub fair_sharing: bool,
     /// The tie-break between equally ranked victims under fair sharing.
-    #[serde(skip_serializing_if = "YieldsFirst::is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub yields_first: YieldsFirst,
     /// The weights of multifactor priority.
     pub factors: Factors,
     /// The budget for moving running jobs.
-    #[serde(skip_serializing_if = "Moves::is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub moves: Moves,
     pub topology: Topology,
 }

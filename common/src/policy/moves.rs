@@ -23,12 +23,6 @@ pub struct Moves {
 }
 
 impl Moves {
-    /// Is it the default, which is not serialized?
-    #[must_use]
-    pub fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Are moves disabled?
     #[must_use]
     pub const fn is_off(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The order in which a queue's jobs are considered, and the treatment of jobs behind one without
 //! room.
 
+use crate::serde_skip::is_default;
 use serde::{Deserialize, Serialize};
 
 /// The order in which jobs are considered.
@@ -50,12 +51,8 @@ pub struct Factors {
     pub half_life_hours: u32,
     /// Under fair sharing: how strongly past usage reduces a queue's part of the surplus, in
     /// percent; 0: usage is neither considered nor recorded.
-    #[serde(skip_serializing_if = "is_off")]
+    #[serde(skip_serializing_if = "is_default")]
     pub past_use_percent: u32,
-}
-
-const fn is_off(percent: &u32) -> bool {
-    *percent == 0
 }
 
 impl Default for Factors {

@@ -13,11 +13,3 @@ pub enum YieldsFirst {
     /// The job that loses the least work per GPU: the one with the latest start or checkpoint.
     LosesLeast,
 }
-
-impl YieldsFirst {
-    /// Is it the default, which is not serialized?
-    #[must_use]
-    pub fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-}

@@ -63,6 +63,7 @@ use crate::job::{Ask, ExitStatus, Outcome, Owner, Phase, SetPlace, Usage};
 use crate::node::{Contact, Drain, Inventory, NodeStatus, Resumed};
 use crate::reason::WaitReason;
 use crate::resource::Allocation;
+use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use crate::unit::{Bytes, Cpus, Gpus};
 use serde::{Deserialize, Serialize};
@@ -160,7 +161,7 @@ pub struct JobView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Time>,
     /// The total of its attempt's earlier suspensions, which do not count as run time.
-    #[serde(default, skip_serializing_if = "Span::is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub suspended: Span,
     /// The last checkpoint of its current attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]

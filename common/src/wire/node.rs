@@ -14,6 +14,7 @@ use crate::id::{ArrayIndex, AttemptId, JobId, NodeName, QueueName};
 use crate::job::{Launch, OpenMode, Owner, Rlimit, StepEnd, Warning};
 use crate::node::Inventory;
 use crate::resource::Allocation;
+use crate::serde_skip::is_default;
 use crate::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub enum FromNode {
     Report(Vec<StepStatus>),
     /// Answers [`ToNode::ReadOutput`].
     Output(OutputChunk),
-    /// All problems of the node. Only to a controller with `hears_health` in its Welcome.
+    /// All problems of the node.
     Health(Vec<Finding>),
     /// Answers [`ToNode::StartTask`], [`ToNode::WatchTask`], [`ToNode::SignalTask`],
     /// [`ToNode::FeedTask`].
@@ -66,18 +67,9 @@ pub struct Hello {
     pub inventory: Inventory,
     /// Every step that it holds, ended steps included, until the controller no longer wants them.
     pub steps: Vec<StepStatus>,
-    /// It supports [`ToNode::StartTask`] and related messages.
+    /// It starts programs in jobs; an emulated node does not.
     #[serde(default)]
     pub starts_tasks: bool,
-    /// It supports [`ToNode::FeedTask`] and [`Manner`].
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub feeds_tasks: bool,
-    /// It supports [`ToNode::SignalJob`].
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub signals_jobs: bool,
-    /// It supports [`StepWish::Listen`] and related requests.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub passes_streams: bool,
 }
 
 /// The state of one step on one node.
@@ -100,7 +92,7 @@ pub enum StepPhase {
         /// By the node's clock.
         since: Time,
         /// Its processes are frozen, and its time limit is paused.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_default")]
         suspended: bool,
     },
     /// It has ended and is cleaned up: no process and no cgroup is left.
@@ -114,9 +106,6 @@ pub enum ToNode {
         /// [`NODE_PROTOCOL`] of the controller.
         protocol: u32,
         cluster: String,
-        /// It supports [`FromNode::Health`].
-        #[serde(default)]
-        hears_health: bool,
     },
     /// Answers a refused Hello; then the connection ends.
     Refused {
@@ -139,12 +128,11 @@ pub enum ToNode {
     WatchTask(WatchTask),
     /// Signals such a program. Only to such a node.
     SignalTask(SignalTask),
-    /// A request to a job's first node about its steps. Only to a node with `feeds_tasks` in its
-    /// Hello.
+    /// A request to a job's first node about its steps.
     AskSteps(Box<AskSteps>),
-    /// Appends to the input of such a program. Only to a node with `feeds_tasks` in its Hello.
+    /// Appends to the input of such a program.
     FeedTask(FeedTask),
-    /// Signals a job's processes. Only to a node with `signals_jobs` in its Hello.
+    /// Signals a job's processes.
     SignalJob(SignalJob),
 }
 
@@ -160,23 +148,13 @@ pub struct DesiredUpdate {
     pub gone: Vec<AttemptId>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
-const fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
 /// A step that a node should have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DesiredStep {
     pub id: AttemptId,
     pub want: Want,
     /// The processes of a running step are frozen.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub suspended: bool,
     /// The current time limit, which may differ from the order's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -255,7 +233,7 @@ pub struct LaunchOrder {
     /// In the allocation's order.
     pub addresses: Vec<String>,
     /// The number of size changes up to this allocation.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub resized: u32,
     pub cpus_per_task: u32,
     pub submitted_at: Time,

@@ -149,9 +149,6 @@ fn messages_of_nodes_match_the_golden_files() {
             inventory: inventory(),
             steps: steps.clone(),
             starts_tasks: false,
-            passes_streams: false,
-            feeds_tasks: false,
-            signals_jobs: false,
         })),
         FromNode::Report(steps),
         FromNode::Output(OutputChunk { question: 1, bytes: b"out".to_vec(), error: None }),
@@ -247,12 +244,7 @@ fn messages_to_nodes_match_the_golden_files() {
         order,
     };
     let messages = vec![
-        // As one of an earlier release, which knew of no health.
-        ToNode::Welcome {
-            protocol: NODE_PROTOCOL,
-            cluster: "alpha".to_owned(),
-            hears_health: false,
-        },
+        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "alpha".to_owned() },
         ToNode::Refused { reason: "another protocol".to_owned() },
         ToNode::NotLeader { leader: Some("ctl2:7600".to_owned()) },
         ToNode::Desired(DesiredUpdate {

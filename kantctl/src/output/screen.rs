@@ -10,10 +10,11 @@ use crate::failure::{Failure, Kind};
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
+use common::sync::Mutex;
 use common::text::{shown_json, shown_lines};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 #[derive(Debug, Clone)]
 pub struct Screen {
@@ -163,7 +164,7 @@ pub struct StderrRedirect(());
 
 impl Drop for StderrRedirect {
     fn drop(&mut self) {
-        *STDERR_WRITER.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *STDERR_WRITER.lock() = None;
     }
 }
 
@@ -171,7 +172,7 @@ impl Drop for StderrRedirect {
 /// stderr. The latest redirect is in effect.
 #[must_use]
 pub fn redirect_stderr(writer: impl Fn(Vec<u8>) + Send + 'static) -> StderrRedirect {
-    *STDERR_WRITER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(writer));
+    *STDERR_WRITER.lock() = Some(Box::new(writer));
     StderrRedirect(())
 }
 
@@ -181,7 +182,7 @@ pub fn note(text: &str) {
 }
 
 fn write_stderr(text: &str) {
-    if let Some(writer) = &*STDERR_WRITER.lock().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(writer) = &*STDERR_WRITER.lock() {
         let plain = strip_str(&folded(&note_line(text))).to_string();
         return writer(plain.into_bytes());
     }

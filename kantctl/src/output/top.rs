@@ -49,7 +49,8 @@ pub struct View {
 pub fn frame(
     seen: &Seen,
     view: &mut View,
-    (width, height): (usize, usize),
+    width: usize,
+    height: usize,
     screen: &Screen,
 ) -> Vec<String> {
     let uid = nix::unistd::getuid().as_raw();
@@ -163,7 +164,7 @@ mod tests {
     fn a_frame_has_the_size_of_the_terminal() {
         let mut view = View { shows: Shows::All, mine: false, first: 7 };
         for (width, height) in [(80, 24), (40, 10), (200, 60), (10, 3), (1, 1)] {
-            let frame = frame(&seen(), &mut view, (width, height), &screen());
+            let frame = frame(&seen(), &mut view, width, height, &screen());
             assert_eq!(frame.len(), height, "{width}x{height}");
             let heads = frame.iter().take(4).chain(frame.last());
             assert!(heads.into_iter().all(|line| line.chars().count() <= width), "{frame:?}");
@@ -174,13 +175,13 @@ mod tests {
     #[test]
     fn the_head_shows_the_cluster_and_the_last_error() {
         let mut view = View { shows: Shows::Waiting, mine: true, first: 0 };
-        let shown = frame(&seen(), &mut view, (80, 8), &screen());
+        let shown = frame(&seen(), &mut view, 80, 8, &screen());
         assert_eq!(shown[0], "lab  2023-11-14 22:13:20  3 of 4 nodes  1 running, 2 waiting");
         assert_eq!(shown[1], "GPUs 12/16 [#############################.........]");
         assert_eq!(shown[2], "h100 12/16");
         assert!(shown[7].starts_with("0-0 of 0 (waiting, mine)  q quit"), "{}", shown[7]);
         let stale = Seen { trouble: Some("no controller\nleads".to_owned()), ..seen() };
-        let shown = frame(&stale, &mut view, (80, 8), &screen());
+        let shown = frame(&stale, &mut view, 80, 8, &screen());
         assert_eq!(shown[2], "no controller");
         assert!(shown[7].contains("(not up to date)"), "{}", shown[7]);
     }

@@ -218,7 +218,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         unit,
         ..Page::default()
     };
-    let lines = lines(args, (&found, &window), &page);
+    let lines = lines(args, &found, &window, &page);
     let is_one_moment = args.start.is_some() && args.end.is_none() && !args.states.is_empty();
     if is_one_moment && lines.is_empty() {
         screen::note("with --state and without --endtime, only the state at --starttime counts");
@@ -237,11 +237,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     Ok(OK)
 }
 
-fn lines<'a>(
-    args: &Args,
-    (found, window): (&'a JobRecords, &Window),
-    page: &'a Page,
-) -> Vec<Line<'a>> {
+fn lines<'a>(args: &Args, found: &'a JobRecords, window: &Window, page: &'a Page) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     for jobs in group_lines(&found.jobs, false) {
         let Some(job) = jobs.first() else { continue };

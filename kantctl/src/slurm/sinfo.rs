@@ -214,7 +214,7 @@ async fn list(
     let all = args.nodes.is_none() && args.states.is_empty() && !args.dead && !args.responding;
     let mut lines = match args.by_node {
         true => line_per_node(&parts, zone),
-        false => rows::grouped(pieces, &parts, zone, (args.exact, all && !args.reasons)),
+        false => rows::grouped(pieces, &parts, zone, args.exact, all && !args.reasons),
     };
     if args.by_node {
         lines.sort_by_key(|line| line.nodes.first().map(|node| &node.name));

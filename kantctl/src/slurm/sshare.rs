@@ -121,6 +121,13 @@ struct Used {
     gpu: u64,
 }
 
+/// What an account's part is computed of.
+struct Total<'a> {
+    used: Used,
+    shares: u64,
+    cluster: &'a str,
+}
+
 fn sum<'a>(rows: impl Iterator<Item = &'a ReportRow>) -> Used {
     rows.fold(Used::default(), |sum, row| Used {
         cpu: sum.cpu + row.cpu_milliseconds,
@@ -165,17 +172,16 @@ fn rows(
     used: &[ReportRow],
     cluster: &str,
 ) -> Vec<Vec<String>> {
-    let all = sum(used.iter());
     let shares: u64 = known.accounts.iter().map(|account| u64::from(account.shares)).sum();
     let is_listed = |row: &ReportRow| {
         known.accounts.iter().any(|account| row.account.as_deref() == Some(account.name.as_str()))
     };
     // Usage without a listed account counts as that of one more account with one share.
     let others = used.iter().any(|row| row.gpu_milliseconds > 0 && !is_listed(row));
-    let shares = shares + u64::from(others);
+    let total = Total { used: sum(used.iter()), shares: shares + u64::from(others), cluster };
     let mut rows = Vec::new();
     if args.accounts.is_empty() && !args.users_only {
-        rows.push(row(("root", ""), None, (all, all), shares, cluster));
+        rows.push(row("root", "", None, total.used, &total));
     }
     let named = used.iter().filter_map(|row| row.account.clone());
     let mut names: Vec<String> = known.accounts.iter().map(|one| one.name.to_string()).collect();
@@ -187,13 +193,11 @@ fn rows(
         let account = known.accounts.iter().find(|account| account.name.as_str() == name);
         let shown = if name.is_empty() { "(none)" } else { name };
         if !args.users_only {
-            let used = (sum(own()), all);
-            rows.push(row((&format!(" {shown}"), ""), account, used, shares, cluster));
+            rows.push(row(&format!(" {shown}"), "", account, sum(own()), &total));
         }
         for user in users_of(args, members, account, &own().collect::<Vec<_>>()) {
             let of_user = own().filter(|row| row.user.as_ref() == Some(&user));
-            let used = (sum(of_user), all);
-            rows.push(row((&format!("  {shown}"), &user), account, used, shares, cluster));
+            rows.push(row(&format!("  {shown}"), &user, account, sum(of_user), &total));
         }
     }
     rows
@@ -213,16 +217,16 @@ fn is_requested_user(args: &Args, row: &ReportRow) -> bool {
 }
 
 fn row(
-    (name, user): (&str, &str),
+    name: &str,
+    user: &str,
     account: Option<&Account>,
-    (used, all): (Used, Used),
-    shares: u64,
-    cluster: &str,
+    used: Used,
+    total: &Total<'_>,
 ) -> Vec<String> {
     let of = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
     let raw = account.map(|account| u64::from(account.shares));
-    let norm = raw.map(|raw| of(raw, shares));
-    let effective = of(used.gpu, all.gpu);
+    let norm = raw.map(|raw| of(raw, total.shares));
+    let effective = of(used.gpu, total.used.gpu);
     // Slurm's classic formula, 2^(-usage/share).
     let fair = norm.filter(|norm| *norm > 0.0 && user.is_empty());
     let fair = fair.map(|norm| (-effective / norm).exp2());
@@ -246,7 +250,7 @@ fn row(
         (used.cpu / 1000).to_string(),
         six(effective),
         level.unwrap_or_default(),
-        cluster.to_owned(),
+        total.cluster.to_owned(),
         String::new(),
     ]
 }

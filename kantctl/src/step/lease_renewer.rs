@@ -5,9 +5,10 @@
 use super::connection::LauncherAddress;
 use crate::server::{Retry, Server};
 use common::id::JobKey;
+use common::sync::Mutex;
 use common::wire::api::AttendAnswer;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -84,7 +85,7 @@ async fn for_job(server: &Server, job: Option<JobKey>) -> Infallible {
 /// Runs concurrently with the job's renewal: a node that does not answer delays only later nodes.
 async fn for_launchers(server: &Server, all: &Mutex<Vec<LauncherAddress>>) -> Infallible {
     loop {
-        let launchers = all.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let launchers = all.lock().clone();
         for launcher in launchers {
             // Any answer means that the lease was renewed.
             let path = launcher.output_path([NOWHERE; 2], 0);

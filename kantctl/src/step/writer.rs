@@ -2,9 +2,10 @@
 //! pager, Ctrl-S) while the step must still be renewed, signalled and ended in time.
 
 use crate::output::screen::{StderrRedirect, redirect_stderr};
+use common::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// No more is accepted while more than this is waiting.
@@ -27,12 +28,6 @@ struct Shared {
     more: Condvar,
     /// A piece was written, or writing failed.
     moved: Notify,
-}
-
-impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A writer to both streams, which preserves the order of pieces.
@@ -58,14 +53,14 @@ impl Writer {
         // The thread ends after the last piece, or with kantctl.
         std::thread::spawn(move || {
             loop {
-                let mut queue = thread.queue();
+                let mut queue = thread.queue.lock();
                 while queue.pieces.is_empty() && !queue.is_over {
-                    queue = thread.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                    queue = thread.more.wait(queue);
                 }
                 let Some((is_error, bytes)) = queue.pieces.pop_front() else { return };
                 drop(queue);
                 let written = write(is_error, &bytes);
-                let mut queue = thread.queue();
+                let mut queue = thread.queue.lock();
                 queue.bytes = queue.bytes.saturating_sub(bytes.len());
                 if let Err(error) = written {
                     *queue = Queue { error: Some(error), is_over: true, ..Queue::default() };
@@ -83,7 +78,7 @@ impl Writer {
     }
 
     fn put(shared: &Shared, is_error: bool, bytes: Vec<u8>) {
-        let mut queue = shared.queue();
+        let mut queue = shared.queue.lock();
         if !queue.is_over && !bytes.is_empty() {
             queue.bytes += bytes.len();
             queue.pieces.push_back((is_error, bytes));
@@ -100,13 +95,13 @@ impl Writer {
     /// Whether more can be accepted.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.0.queue().bytes < ROOM_BYTES
+        self.0.queue.lock().bytes < ROOM_BYTES
     }
 
     /// Whether all pieces are written or dropped.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.0.queue().bytes == 0
+        self.0.queue.lock().bytes == 0
     }
 
     /// Waits until something has been written since the last call.
@@ -115,14 +110,14 @@ impl Writer {
     /// If writing failed; only once.
     pub async fn moved(&self) -> io::Result<()> {
         self.0.moved.notified().await;
-        self.0.queue().error.take().map_or(Ok(()), Err)
+        self.0.queue.lock().error.take().map_or(Ok(()), Err)
     }
 }
 
 impl Drop for Writer {
     /// The thread writes the remaining pieces and ends.
     fn drop(&mut self) {
-        self.0.queue().is_over = true;
+        self.0.queue.lock().is_over = true;
         self.0.more.notify_one();
     }
 }

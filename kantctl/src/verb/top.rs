@@ -47,7 +47,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let mut next = tokio::time::Instant::now() + period;
     loop {
         let (width, height) = terminal.size();
-        let frame = top::frame(&seen, &mut view, (width, height), screen);
+        let frame = top::frame(&seen, &mut view, width, height, screen);
         terminal.draw(&frame)?;
         match tokio::time::timeout_at(next, terminal.key()).await {
             Ok(Key::Quit) => break,

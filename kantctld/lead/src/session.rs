@@ -100,7 +100,7 @@ impl NodeSession {
     #[must_use]
     pub fn welcome(state: &State) -> ToNode {
         let cluster = state.settings().map(|settings| settings.cluster.clone()).unwrap_or_default();
-        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster, hears_health: true }
+        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster }
     }
 
     /// Requests a comparison with the desired state; `full` sends all steps instead of the

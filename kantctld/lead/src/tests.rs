@@ -41,9 +41,6 @@ pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
         },
         steps,
         starts_tasks: false,
-        passes_streams: false,
-        feeds_tasks: false,
-        signals_jobs: false,
     }
 }
 

@@ -9,11 +9,12 @@ use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
+use common::sync::Mutex;
 use common::time::Time;
 use common::wire::node::NODE_PATH;
 use common::wire::peer::PEER_PATH;
 use net::{Caller, RefusalCode};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Queries with a body; they change nothing.
 const QUERIES: &[&str] = &["/v1/jobs/trial", "/v1/jobs/{key}/what-if", "/v1/jobs/{key}/solve"];
@@ -50,7 +51,7 @@ impl Remark {
     }
 
     fn with_content<T>(&self, with: impl FnOnce(&mut RemarkContent) -> T) -> T {
-        with(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        with(&mut self.0.lock())
     }
 }
 

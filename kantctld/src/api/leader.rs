@@ -11,8 +11,9 @@ use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use common::id::ControllerId;
+use common::sync::Mutex;
 use net::{Client, Endpoint, Identity, RefusalCode, User};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The code of a refusal because there is no leader. Nothing was done, so the request may be
@@ -61,7 +62,7 @@ impl Relay {
 
     /// The client for the controller at this address.
     fn client(&self, addr: String) -> Client {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if let Some((_, client)) = last.as_ref().filter(|(known, _)| *known == addr) {
             return client.clone();
         }

@@ -10,7 +10,7 @@ use common::id::Uid;
 use common::reason::Refusal;
 use common::wire::api::{AttendAnswer, Changed, FinishRequest};
 use state::{Command, Target};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// POST /v1/jobs/{key}/attend
 pub async fn attend(
@@ -28,7 +28,7 @@ pub async fn attend(
         }
         element.phase
     };
-    core.renewed_leases.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+    core.renewed_leases.lock().insert(key);
     Ok(Json(AttendAnswer { phase }))
 }
 

@@ -4,9 +4,10 @@ use crate::concurrency_limit::Permit;
 use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_LENGTH;
 use axum::response::{IntoResponse as _, Response};
+use common::sync::Mutex;
 use futures_util::stream;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -80,7 +81,7 @@ impl SpoolWriter {
     pub fn put(&mut self, bytes: Vec<u8>) -> bool {
         let Some(spool) = self.spool.upgrade() else { return false };
         self.put += bytes.len() as u64;
-        let mut unsent = spool.unsent();
+        let mut unsent = spool.unsent.lock();
         let Unsent::Pending(pending) = &mut *unsent else { return false };
         pending.parts.push_back(bytes.into());
         drop(unsent);
@@ -93,7 +94,7 @@ impl SpoolWriter {
         let (spool, permit) = (self.spool.upgrade(), self.permit.take());
         let (Some(spool), Some(mut permit)) = (spool, permit) else { return };
         permit.hold_response(self.put);
-        if let Unsent::Pending(pending) = &mut *spool.unsent() {
+        if let Unsent::Pending(pending) = &mut *spool.unsent.lock() {
             pending.complete = Some(permit);
         }
         spool.more.notify_one();
@@ -104,19 +105,15 @@ impl SpoolWriter {
 impl Drop for SpoolWriter {
     fn drop(&mut self) {
         if let (Some(spool), Some(_)) = (self.spool.upgrade(), &self.permit) {
-            *spool.unsent() = Unsent::Dropped;
+            *spool.unsent.lock() = Unsent::Dropped;
             spool.more.notify_one();
         }
     }
 }
 
 impl Spool {
-    fn unsent(&self) -> MutexGuard<'_, Unsent> {
-        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn next_step(&self) -> Next {
-        let mut unsent = self.unsent();
+        let mut unsent = self.unsent.lock();
         let pending = match &mut *unsent {
             Unsent::Pending(pending) => pending,
             Unsent::Sent => return Next::End,
@@ -164,7 +161,7 @@ async fn drop_when_idle(spool: Weak<Spool>, idle_max: Duration) {
     loop {
         tokio::time::sleep(idle_max).await;
         let Some(spool) = spool.upgrade() else { return };
-        let mut unsent = spool.unsent();
+        let mut unsent = spool.unsent.lock();
         let Unsent::Pending(pending) = &*unsent else { return };
         // If there is nothing to send, the client is not the slow one.
         if before == Some(pending.sent) {

@@ -5,7 +5,7 @@ use super::file::AuditFile;
 use super::{AuditLine, AuditResult, Queue, Shared, WAITING_MAX};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The most lines written at once.
@@ -57,9 +57,9 @@ impl Writer {
     /// stop.
     fn gather(&mut self, batch: &mut Vec<AuditLine>) -> (u64, bool) {
         let shared = self.shared.clone();
-        let mut queue = shared.lock();
+        let mut queue = shared.queue.lock();
         while batch.is_empty() && queue.lines.is_empty() && queue.lost == 0 && !queue.stops {
-            queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = shared.changed.wait(queue);
         }
         let room = BATCH.saturating_sub(batch.len()).min(queue.lines.len());
         batch.extend(queue.lines.drain(..room));
@@ -94,7 +94,7 @@ impl Writer {
     }
 
     fn note_written(&mut self, lost: u64) {
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         queue.lost -= lost;
         if queue.trouble.take().is_some() {
             tracing::info!("the audit log can be written again; {lost} lines were lost");
@@ -108,12 +108,12 @@ impl Writer {
             self.logged_at = Some(Instant::now());
             tracing::error!("{why}; up to {WAITING_MAX} lines are kept in memory: free some space");
         }
-        self.shared.lock().trouble = Some(why);
+        self.shared.queue.lock().trouble = Some(why);
     }
 
     /// Waits before the next attempt, unless stopped.
     fn pause(&self) {
-        let queue = self.shared.lock();
+        let queue = self.shared.queue.lock();
         // A new line does not shorten the pause.
         let until = |queue: &mut Queue| !queue.stops;
         drop(self.shared.changed.wait_timeout_while(queue, RETRY, until));

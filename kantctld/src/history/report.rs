@@ -25,8 +25,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("nodes", &["r.nodes"]),
 ];
 
-/// Makes a report. `running` are the runs not finished at the first of the two times, with their
-/// use up to the second, which is now.
+/// Makes a report. `running` are the runs not finished at `as_of`, with their use up to now.
 ///
 /// # Errors
 /// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.
@@ -34,14 +33,15 @@ pub fn report(
     connection: &Connection,
     query: &ReportQuery,
     running: impl Iterator<Item = HistoryRun>,
-    (as_of, now): (Time, Time),
+    as_of: Time,
+    now: Time,
 ) -> Result<ReportView, HistoryError> {
     let until = query.until.unwrap_or(now).min(now);
     let since = query.since.min(until);
     let by = groups(&query.by)?;
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
     let mut rows: BTreeMap<ReportRow, Sum> = BTreeMap::new();
-    add_ended(connection, query, &by, (since, until, as_of), &mut rows).map_err(failed)?;
+    add_ended(connection, query, &by, since, until, as_of, &mut rows).map_err(failed)?;
     for run in running.filter(|run| is_included(query, run)) {
         let allocated = run.allocated_at.unwrap_or(now).max(since);
         let whole = now.since(run.allocated_at.unwrap_or(now)).0;
@@ -100,7 +100,9 @@ fn add_ended(
     connection: &Connection,
     query: &ReportQuery,
     by: &[&'static str],
-    (since, until, as_of): (Time, Time, Time),
+    since: Time,
+    until: Time,
+    as_of: Time,
     rows: &mut BTreeMap<ReportRow, Sum>,
 ) -> rusqlite::Result<()> {
     let columns: Vec<&str> = GROUPS

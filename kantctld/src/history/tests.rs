@@ -224,7 +224,7 @@ async fn a_report_counts_only_the_time_within_its_range() {
     let mut alive = run(5, 13, 20);
     alive.job.ended_at = None;
     let report =
-        report(&reader, &query, [alive].into_iter(), (Time(50 * HOUR), Time(20 * HOUR))).unwrap();
+        report(&reader, &query, [alive].into_iter(), Time(50 * HOUR), Time(20 * HOUR)).unwrap();
     let row = |user: &str, uid, runs, hours: u64| ReportRow {
         user: Some(user.to_owned()),
         uid: Some(Uid(uid)),
@@ -236,8 +236,7 @@ async fn a_report_counts_only_the_time_within_its_range() {
     assert_eq!(report.rows, [row("ada", 1000, 2, 5), row("bob", 7, 1, 4)]);
     assert_eq!((report.since, report.until), (Time(12 * HOUR), Time(16 * HOUR)));
     let wrong = ReportQuery { by: "colour".to_owned(), ..query };
-    let refused =
-        super::report(&reader, &wrong, std::iter::empty(), (Time(0), Time(0))).unwrap_err();
+    let refused = super::report(&reader, &wrong, std::iter::empty(), Time(0), Time(0)).unwrap_err();
     assert!(refused.to_string().contains("`colour`"), "{refused}");
 }
 
@@ -266,7 +265,7 @@ async fn the_time_of_a_node_follows_its_changes() {
     let reader = accounting.history().reader().unwrap();
     let query = ReportQuery { since: Time(4 * HOUR), ..ReportQuery::default() };
     let report =
-        report(&reader, &query, std::iter::empty(), (Time(10 * HOUR), Time(10 * HOUR))).unwrap();
+        report(&reader, &query, std::iter::empty(), Time(10 * HOUR), Time(10 * HOUR)).unwrap();
     let [node] = report.nodes.as_slice() else { panic!("{report:?}") };
     let hours = |stretch: common::wire::api::NodeStretch| stretch.gpu_milliseconds / HOUR / 4;
     assert_eq!((hours(node.up), hours(node.drained), hours(node.down)), (2, 1, 3));

@@ -8,7 +8,6 @@ use lead::timers::LOOK_PERIOD;
 use lead::{Due, Limits, Watch};
 use state::Command;
 use std::convert::Infallible;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 /// The most timer commands in the log's queue at once.
@@ -42,7 +41,7 @@ fn look(core: &Core, watch: &mut Watch, uptime: Duration) -> Vec<Due> {
     let uptime = Span(u64::try_from(uptime.as_millis()).unwrap_or(u64::MAX));
     let now = core.now();
     let renewed = &core.renewed_leases;
-    let renewed = std::mem::take(&mut *renewed.lock().unwrap_or_else(PoisonError::into_inner));
+    let renewed = std::mem::take(&mut *renewed.lock());
     watch.renew_leases(renewed);
     watch.look(&core.state.read(), |name| core.sessions.presence(name), now, uptime)
 }

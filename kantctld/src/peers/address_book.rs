@@ -3,9 +3,9 @@
 
 use super::handshake::HelloRefusal;
 use common::id::ControllerId;
+use common::sync::Mutex;
 use std::collections::BTreeMap;
 use std::mem::Discriminant;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// More controllers than any cluster has had.
@@ -27,7 +27,7 @@ pub struct AddressBook {
 impl AddressBook {
     /// Notes the address in a controller's hello.
     pub(super) fn note_address(&self, from: ControllerId, address: &str) {
-        let mut addresses = self.entries();
+        let mut addresses = self.addresses.lock();
         let fits = addresses.len() < ENTRIES_MAX || addresses.contains_key(&from);
         let is_kept = !address.is_empty() && fits;
         let before = is_kept.then(|| addresses.insert(from, address.to_owned())).flatten();
@@ -44,7 +44,7 @@ impl AddressBook {
         from: ControllerId,
         refusal: Option<&HelloRefusal>,
     ) -> bool {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = self.refused.lock();
         match refusal.map(std::mem::discriminant) {
             None => refused.remove(&from).is_some(),
             Some(kind) if refused.len() < ENTRIES_MAX || refused.contains_key(&from) => {
@@ -57,11 +57,7 @@ impl AddressBook {
     /// The address that each controller announced.
     #[must_use]
     pub fn addresses(&self) -> BTreeMap<ControllerId, String> {
-        self.entries().clone()
-    }
-
-    fn entries(&self) -> MutexGuard<'_, BTreeMap<ControllerId, String>> {
-        self.addresses.lock().unwrap_or_else(PoisonError::into_inner)
+        self.addresses.lock().clone()
     }
 }
 

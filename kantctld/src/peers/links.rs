@@ -3,8 +3,9 @@
 
 use crate::raft::{PeerMessage, Transport};
 use common::id::ControllerId;
+use common::sync::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::mpsc::Sender;
 
 /// The queues to one controller.
@@ -33,7 +34,7 @@ impl Links {
 
     /// True if the message was queued.
     fn send(&self, message: PeerMessage) -> bool {
-        let links = self.links();
+        let links = self.0.lock();
         let Some(link) = links.get(&message.to) else { return false };
         let queue = if message.has_snapshot { &link.snapshots } else { &link.messages };
         queue.try_send(message).is_ok()
@@ -41,18 +42,14 @@ impl Links {
 
     pub(super) fn open(self: &Arc<Self>, to: ControllerId, link: Link) -> OpenLink {
         let messages = link.messages.clone();
-        self.links().insert(to, link);
+        self.0.lock().insert(to, link);
         OpenLink { links: self.clone(), to, messages }
-    }
-
-    fn links(&self) -> MutexGuard<'_, BTreeMap<ControllerId, Link>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for OpenLink {
     fn drop(&mut self) {
-        let mut links = self.links.links();
+        let mut links = self.links.0.lock();
         // A later connector may have opened it again.
         if links.get(&self.to).is_some_and(|link| link.messages.same_channel(&self.messages)) {
             links.remove(&self.to);
@@ -86,6 +83,6 @@ mod tests {
         let again = Link { messages: mpsc::channel(1).0, ..link };
         let _second = links.open(ControllerId(2), again);
         drop(first);
-        assert!(links.links().contains_key(&ControllerId(2)), "the later link stays");
+        assert!(links.0.lock().contains_key(&ControllerId(2)), "the later link stays");
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn run(
     for choice in choices {
         let seeds: Vec<u64> = (arguments.seed..).take(arguments.seeds as usize).collect();
         let runs = fill_for_seeds(arguments, input, choice, &seeds)?;
-        let document = document(arguments, input, choice, (seeds, runs));
+        let document = document(arguments, input, choice, seeds, runs);
         print_document(&document);
         documents.push(document);
     }
@@ -100,7 +100,8 @@ fn document<'a>(
     arguments: &Arguments,
     input: &'a Input,
     choice: &'a Choice,
-    (seeds, runs): (Vec<u64>, Vec<Filled>),
+    seeds: Vec<u64>,
+    runs: Vec<Filled>,
 ) -> Document<'a> {
     let allocated_ratio: Vec<f64> = runs.iter().map(|run| run.allocated_ratio).collect();
     let mean = allocated_ratio.iter().sum::<f64>() / allocated_ratio.len().max(1) as f64;

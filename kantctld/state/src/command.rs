@@ -17,6 +17,7 @@ use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName};
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
 use common::reservation::Reservation;
+use common::serde_skip::is_default;
 use common::time::Span;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
@@ -89,7 +90,7 @@ pub enum Command {
         patch: Box<Patch>,
         /// Whether a job that has started may be changed too, within limits. False in logs of
         /// builds that always refused that.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default, skip_serializing_if = "is_default")]
         living: bool,
     },
     /// Requeues a running or finished job as a new attempt.

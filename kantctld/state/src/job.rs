@@ -23,6 +23,7 @@ use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
 use common::job::{Ask, Moving, Outcome, Phase, SetPlace, Spec, Usage};
 use common::resource::Allocation;
+use common::serde_skip::is_default;
 use common::time::{Span, Time};
 use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
@@ -107,7 +108,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Time>,
     /// The total time of earlier suspensions.
-    #[serde(default, skip_serializing_if = "Span::is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub suspended: Span,
     /// The time of the last checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,11 +151,6 @@ pub struct Run {
     /// ended, or an older release did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Used>,
-}
-
-/// Used to leave default values out of the serialized form.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 impl Record {

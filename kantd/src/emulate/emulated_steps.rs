@@ -5,10 +5,11 @@ use crate::clock;
 use crate::runner::Executor;
 use common::id::{AttemptId, NodeName};
 use common::job::{EndCause, ExitStatus, Launch, StepEnd, Usage};
+use common::sync::Mutex;
 use common::time::{Span, Time};
 use common::wire::node::{LaunchOrder, Resized, StepPhase, StepStatus};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -52,10 +53,6 @@ impl EmulatedSteps {
         (Self { node, default_behaviour, steps: Arc::default(), changes }, seen)
     }
 
-    fn steps(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Step>> {
-        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn publish(&self, id: AttemptId, phase: StepPhase) {
         // The receiver is gone only with the node.
         let _ = self.changes.send(StepStatus { id, phase });
@@ -96,7 +93,7 @@ impl EmulatedSteps {
     }
 
     fn on_timer(&self, id: AttemptId) {
-        let mut steps = self.steps();
+        let mut steps = self.steps.lock();
         let Some(step) = steps.get_mut(&id) else { return };
         // The step may have been suspended just now, and have more time.
         let Stage::Running { since, until: Some((until, _)) } = &step.stage else { return };
@@ -134,12 +131,12 @@ impl EmulatedSteps {
 impl Executor for EmulatedSteps {
     fn launch(&self, order: LaunchOrder) {
         let step = Step { planned_end: self.planned_end(&order), stage: Stage::Ready };
-        self.steps().entry(order.id).or_insert(step);
+        self.steps.lock().entry(order.id).or_insert(step);
         self.publish(order.id, StepPhase::Ready);
     }
 
     fn go(&self, id: AttemptId) {
-        if let Some(step) = self.steps().get_mut(&id)
+        if let Some(step) = self.steps.lock().get_mut(&id)
             && let Stage::Ready = step.stage
         {
             let left = step.planned_end.map(|(run, ..)| run);
@@ -148,7 +145,7 @@ impl Executor for EmulatedSteps {
     }
 
     fn suspend(&self, id: AttemptId) {
-        if let Some(step) = self.steps().get_mut(&id)
+        if let Some(step) = self.steps.lock().get_mut(&id)
             && let Stage::Running { since, until } = &step.stage
         {
             let since = *since;
@@ -163,7 +160,7 @@ impl Executor for EmulatedSteps {
     }
 
     fn resume(&self, id: AttemptId) {
-        if let Some(step) = self.steps().get_mut(&id)
+        if let Some(step) = self.steps.lock().get_mut(&id)
             && let Stage::Suspended { since, left } = step.stage
         {
             self.run(id, step, since, left);
@@ -174,7 +171,7 @@ impl Executor for EmulatedSteps {
     fn limit(&self, _: AttemptId, _: Span) {}
 
     fn stop(&self, id: AttemptId) {
-        let mut steps = self.steps();
+        let mut steps = self.steps.lock();
         let Some(step) = steps.get_mut(&id) else { return };
         let started_at = match &step.stage {
             Stage::Ended => return,
@@ -189,6 +186,6 @@ impl Executor for EmulatedSteps {
     fn resize(&self, _: AttemptId, _: Resized) {}
 
     fn forget(&self, id: AttemptId) {
-        self.steps().remove(&id);
+        self.steps.lock().remove(&id);
     }
 }

@@ -70,7 +70,8 @@ impl StepDriver {
         id: AttemptId,
         dir: StepDir,
         settings: Arc<StepsSettings>,
-        (registry, ledgers): (Arc<StepRegistry>, Arc<LedgerService>),
+        registry: Arc<StepRegistry>,
+        ledgers: Arc<LedgerService>,
         requests: mpsc::UnboundedReceiver<StepRequest>,
         adopting: Option<mpsc::Sender<()>>,
     ) -> Self {

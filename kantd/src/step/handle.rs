@@ -16,11 +16,12 @@ use super::spec::{StepRules, StepSpec};
 use crate::cgroup::CgroupParent;
 use common::gpu::Gpu;
 use common::id::{AttemptId, NodeName};
+use common::sync::Mutex;
 use common::time::Span;
 use common::wire::node::{LaunchOrder, Resized, StepPhase, StepStatus};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -163,9 +164,9 @@ impl Steps {
     ) {
         let Some(requests) = self.registry.add(id, phase) else { return };
         let settings = Arc::clone(&self.settings);
-        let shown = (Arc::clone(&self.registry), Arc::clone(&self.ledgers));
-        let driver = StepDriver::new(id, dir, settings, shown, requests, adopting);
-        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (registry, ledgers) = (Arc::clone(&self.registry), Arc::clone(&self.ledgers));
+        let driver = StepDriver::new(id, dir, settings, registry, ledgers, requests, adopting);
+        let mut drivers = self.drivers.lock();
         while drivers.try_join_next().is_some() {}
         drivers.spawn(driver.run(beginning));
     }
@@ -224,7 +225,7 @@ impl Steps {
         }
         let steps = self.clone();
         tokio::task::spawn_blocking(move || {
-            let _one_at_a_time = steps.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+            let _one_at_a_time = steps.sizes.lock();
             if let Err(error) = job_size::write(&steps.dir_of(id), &resized) {
                 tracing::warn!(step = %id, "failed to write the size of its job: {error}");
                 return;

@@ -6,12 +6,12 @@ use super::handle::Steps;
 use super::registry::StepRequest;
 use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
+use common::sync::Mutex;
 use common::time::Span;
 use common::wire::node::{StepPhase, TaskState};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
@@ -45,28 +45,23 @@ struct Lease {
 pub struct Leases(Mutex<BTreeMap<Key, Lease>>);
 
 impl Leases {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Lease>> {
-        // Each update is a single call, so a panic elsewhere leaves the map consistent.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Renews a lease of this length; `None` for a request that renews none.
     pub fn renew(&self, key: Key, length: Option<Span>) {
         let Some(length) = length.map(|length| Duration::from_millis(length.0)) else { return };
-        self.lock().insert(key, Lease { length, renewed_at: Instant::now(), signalled_at: None });
+        self.0.lock().insert(key, Lease { length, renewed_at: Instant::now(), signalled_at: None });
     }
 
     /// Renews all leases.
     pub fn renew_all(&self) {
         let now = Instant::now();
-        self.lock().values_mut().for_each(|lease| lease.renewed_at = now);
+        self.0.lock().values_mut().for_each(|lease| lease.renewed_at = now);
     }
 
     /// The signals due now to programs with an expired lease.
     pub fn due_signals(&self, state: impl Fn(Key) -> LeaseState) -> Vec<(Key, Signal)> {
         let now = Instant::now();
         let mut due_signals = Vec::new();
-        self.lock().retain(|key, lease| {
+        self.0.lock().retain(|key, lease| {
             match state(*key) {
                 LeaseState::Ended => return false,
                 LeaseState::Suspended => lease.renewed_at = now,
@@ -146,6 +141,6 @@ mod tests {
         assert_eq!(leases.due_signals(alive), [(key(1), Signal::SIGHUP)]);
         assert_eq!(leases.due_signals(alive), []);
         assert_eq!(leases.due_signals(|_| LeaseState::Ended), []);
-        assert!(leases.lock().is_empty());
+        assert!(leases.0.lock().is_empty());
     }
 }

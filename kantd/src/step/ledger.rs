@@ -47,6 +47,14 @@ impl Entry {
     }
 }
 
+/// A wanted share of one node.
+struct WantedShare<'a> {
+    /// `None`: any node that can give it.
+    node: Option<&'a NodeName>,
+    tasks: u32,
+    gpus: Option<u32>,
+}
+
 /// All steps of one job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StepLedger {
@@ -173,7 +181,8 @@ impl StepLedger {
         let mut shares = Vec::new();
         for ((node, tasks), gpus) in ask.tasks.iter().zip(gpus) {
             let first = if ask.others.is_empty() { Some(node) } else { None };
-            let share = self.share(ask, (first, *tasks, gpus), &pool, job, now)?;
+            let wanted = WantedShare { node: first, tasks: *tasks, gpus };
+            let share = self.share(ask, &wanted, &pool, job, now)?;
             pool.retain(|node| **node != share.node);
             shares.push(share);
         }
@@ -182,15 +191,16 @@ impl StepLedger {
         Ok(shares)
     }
 
-    /// A share of the given node, or of the first node in `pool` that can give one.
+    /// A share of the wanted node, or of the first node in `pool` that can give one.
     fn share(
         &self,
         ask: &StepAsk,
-        (node, tasks, gpus): (Option<&NodeName>, u32, Option<u32>),
+        wanted: &WantedShare<'_>,
         pool: &[&NodeName],
         job: &Allocation,
         now: Time,
     ) -> Result<StepShare, StepAnswer> {
+        let WantedShare { node, tasks, gpus } = *wanted;
         let on = |node: &NodeName| {
             let has = job.shares().iter().find(|share| share.node == *node);
             let has = has.ok_or_else(|| {

@@ -10,6 +10,7 @@ use crate::clock;
 use common::id::AttemptId;
 use common::job::StepRecord;
 use common::resource::Allocation;
+use common::sync::Mutex;
 use common::time::{Span, Time};
 use common::wire::node::{
     AskSteps, StepAnswer, StepHeard, StepNews, StepPhase, StepSaid, StepWish,
@@ -19,7 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
@@ -80,13 +80,13 @@ impl LedgerService {
 
     /// Renews all leases when a session begins, because clients could not renew them without one.
     pub fn renew_all(&self) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         open.values_mut().for_each(|open| open.ledger.renew_leases(clock::now()));
     }
 
     /// Sets the allocation of a resized job.
     pub fn set_allocation(&self, id: AttemptId, job: &Allocation) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if let Some(open) = open.get_mut(&id) {
             open.job.clone_from(job);
         }
@@ -95,7 +95,7 @@ impl LedgerService {
     /// Renews the leases of suspended jobs, whose clients are suspended too. To be called
     /// regularly.
     pub fn pause_leases(&self, registry: &StepRegistry) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         for (id, open) in open.iter_mut() {
             if let Some(StepPhase::Running { suspended: true, .. }) = registry.phase(*id) {
                 open.ledger.pause_leases(clock::now());
@@ -107,9 +107,9 @@ impl LedgerService {
     /// later answers must agree with accounting. If it is unreadable, accounting lacks the steps.
     /// Blocks.
     pub fn close(&self, id: AttemptId, dir: &StepDir, at: Time) -> Vec<StepRecord> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         open.remove(&id);
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        self.closed.lock().insert(id);
         drop(open);
         match read_ledger(dir) {
             Ok(ledger) => ledger.into_records(at),
@@ -130,9 +130,9 @@ impl LedgerService {
         registry: &StepRegistry,
         dir: &StepDir,
     ) -> Result<StepAnswer, String> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         open.retain(|id, _| registry.phase(*id).is_some_and(|p| !matches!(p, StepPhase::Ended(_))));
-        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut closed = self.closed.lock();
         closed.retain(|id| registry.phase(*id).is_some());
         let is_over = match registry.phase(id) {
             None => return Err(format!("{id} does not run on this node")),

@@ -45,12 +45,13 @@ impl Pause {
     async fn or_change(
         &mut self,
         registry: &StepRegistry,
-        of: (AttemptId, TaskNumber),
+        id: AttemptId,
+        task: TaskNumber,
         known: &ProgramView,
     ) {
         tokio::select! {
             () = sleep(self.next) => self.next = (self.next * 2).min(self.longest),
-            () = registry.wait_for_change(of, known) => {}
+            () = registry.wait_for_change(id, task, known) => {}
         }
     }
 }
@@ -125,7 +126,7 @@ impl Steps {
                 }
                 Some(_) => {}
             }
-            pause.or_change(self.registry(), (id, task), &known).await;
+            pause.or_change(self.registry(), id, task, &known).await;
         }
     }
 
@@ -201,7 +202,7 @@ impl Steps {
                 Some((phase, None))
                     if !matches!(phase, StepPhase::Ended(_)) && begun.elapsed() < KNOWN_LIMIT =>
                 {
-                    pause.or_change(self.registry(), (id, task), &known).await;
+                    pause.or_change(self.registry(), id, task, &known).await;
                 }
                 _ => return TaskState::Failed("the node does not know the program".to_owned()),
             }
@@ -228,7 +229,7 @@ impl Steps {
                 Some((phase, None))
                     if !matches!(phase, StepPhase::Ended(_)) && begun.elapsed() < KNOWN_LIMIT =>
                 {
-                    pause.or_change(self.registry(), (id, task), &known).await;
+                    pause.or_change(self.registry(), id, task, &known).await;
                     continue;
                 }
                 _ => TaskState::Failed(format!(
@@ -246,7 +247,7 @@ impl Steps {
                 return TaskNews { question, state, stdout, stderr };
             }
             tokio::select! {
-                () = pause.or_change(self.registry(), (id, task), &known) => {}
+                () = pause.or_change(self.registry(), id, task, &known) => {}
                 // An interactive user waits for the echo.
                 () = self.input_written().notified(), if watch.is_some() => pause = Pause::SHORT,
             }

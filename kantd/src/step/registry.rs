@@ -3,11 +3,12 @@
 use super::overuse::GpuOveruse;
 use common::id::{AttemptId, TaskNumber};
 use common::job::SignalNumber;
+use common::sync::Mutex;
 use common::time::Span;
 use common::wire::node::{Reached, StepPhase, StepStatus, TaskState};
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{Notify, mpsc};
 
 /// A request to a step's driver.
@@ -80,18 +81,13 @@ impl StepRegistry {
         Arc::clone(&self.hook_failed)
     }
 
-    fn entries(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Entry>> {
-        // Each update is a single call, so a panic elsewhere leaves the map consistent.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a step and returns the receiver of its requests; `None` if the step is known already.
     pub fn add(
         &self,
         id: AttemptId,
         phase: StepPhase,
     ) -> Option<mpsc::UnboundedReceiver<StepRequest>> {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         if entries.contains_key(&id) {
             return None;
         }
@@ -103,7 +99,7 @@ impl StepRegistry {
 
     /// Sets a step's phase; publishes it if it changed.
     pub fn set(&self, id: AttemptId, phase: StepPhase) {
-        if let Some(entry) = self.entries().get_mut(&id)
+        if let Some(entry) = self.entries.lock().get_mut(&id)
             && entry.phase != phase
         {
             entry.phase = phase.clone();
@@ -114,7 +110,7 @@ impl StepRegistry {
 
     /// Sets the state of a program in a step; `None` removes the program.
     pub fn set_task(&self, id: AttemptId, task: TaskNumber, state: Option<TaskState>) {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let Some(entry) = entries.get_mut(&id) else { return };
         match state {
             Some(state) => drop(entry.tasks.insert(task, state)),
@@ -131,7 +127,7 @@ impl StepRegistry {
         stage: StartStage,
         most: usize,
     ) -> Option<StartReservation<'_>> {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let count = &mut entries.get_mut(&id)?.starts[stage as usize];
         if *count >= most {
             return None;
@@ -142,25 +138,25 @@ impl StepRegistry {
 
     /// Forgets a step's programs, because its supervisor is about to report all that it knows.
     pub fn forget_tasks(&self, id: AttemptId) {
-        if let Some(entry) = self.entries().get_mut(&id) {
+        if let Some(entry) = self.entries.lock().get_mut(&id) {
             entry.tasks.clear();
         }
     }
 
     pub fn phase(&self, id: AttemptId) -> Option<StepPhase> {
-        self.entries().get(&id).map(|entry| entry.phase.clone())
+        self.entries.lock().get(&id).map(|entry| entry.phase.clone())
     }
 
     /// A step's phase and the last known state of a program in it.
     pub fn task(&self, id: AttemptId, task: TaskNumber) -> ProgramView {
-        let entries = self.entries();
+        let entries = self.entries.lock();
         let entry = entries.get(&id)?;
         Some((entry.phase.clone(), entry.tasks.get(&task).cloned()))
     }
 
     /// Whether a program that was started in the step runs.
     pub fn has_programs(&self, id: AttemptId) -> bool {
-        let entries = self.entries();
+        let entries = self.entries.lock();
         let tasks = entries.get(&id).map(|entry| &entry.tasks);
         tasks.is_some_and(|tasks| tasks.values().any(|state| *state == TaskState::Running))
     }
@@ -172,12 +168,12 @@ impl StepRegistry {
     }
 
     pub fn remove(&self, id: AttemptId) {
-        self.entries().remove(&id);
+        self.entries.lock().remove(&id);
         self.changed.notify_waiters();
     }
 
     /// Returns once the step or the program differs from `known`.
-    pub async fn wait_for_change(&self, (id, task): (AttemptId, TaskNumber), known: &ProgramView) {
+    pub async fn wait_for_change(&self, id: AttemptId, task: TaskNumber, known: &ProgramView) {
         loop {
             let mut changed = pin!(self.changed.notified());
             // Registered before the check, so that no change between the two is missed.
@@ -192,7 +188,7 @@ impl StepRegistry {
     /// Sends a request to a step's driver. Unknown steps are ignored; only an ended step is
     /// forgotten.
     pub fn send(&self, id: AttemptId, request: StepRequest) {
-        let entries = self.entries();
+        let entries = self.entries.lock();
         let Some(entry) = entries.get(&id) else { return };
         if request != StepRequest::Forget || matches!(entry.phase, StepPhase::Ended(_)) {
             // A driver that is gone has removed the step, or is about to.
@@ -201,7 +197,7 @@ impl StepRegistry {
     }
 
     pub fn status(&self) -> Vec<StepStatus> {
-        let entries = self.entries();
+        let entries = self.entries.lock();
         entries
             .iter()
             .map(|(id, entry)| StepStatus { id: *id, phase: entry.phase.clone() })
@@ -219,7 +215,7 @@ pub struct StartReservation<'a> {
 
 impl Drop for StartReservation<'_> {
     fn drop(&mut self) {
-        if let Some(entry) = self.registry.entries().get_mut(&self.id) {
+        if let Some(entry) = self.registry.entries.lock().get_mut(&self.id) {
             let count = &mut entry.starts[self.stage as usize];
             *count = count.saturating_sub(1);
         }
@@ -240,18 +236,18 @@ mod tests {
         let [one, other] = [1, 2].map(TaskNumber);
         let _requests = registry.add(id, StepPhase::Ready).unwrap();
         let known = registry.task(id, one);
-        let mut changed = pin!(registry.wait_for_change((id, one), &known));
+        let mut changed = pin!(registry.wait_for_change(id, one, &known));
         assert!(changed.as_mut().now_or_never().is_none());
         registry.set_task(id, other, Some(TaskState::Running));
         assert!(changed.as_mut().now_or_never().is_none(), "that was another program");
         registry.set_task(id, one, Some(TaskState::Running));
         assert!(changed.as_mut().now_or_never().is_some());
         assert!(
-            registry.wait_for_change((id, one), &known).now_or_never().is_some(),
+            registry.wait_for_change(id, one, &known).now_or_never().is_some(),
             "it had changed before"
         );
         let known = registry.task(id, one);
-        let mut changed = pin!(registry.wait_for_change((id, one), &known));
+        let mut changed = pin!(registry.wait_for_change(id, one, &known));
         assert!(changed.as_mut().now_or_never().is_none());
         registry.remove(id);
         assert!(changed.as_mut().now_or_never().is_some());

@@ -102,8 +102,7 @@ impl Controller {
     /// Like [`Controller::greet`], and sends a Welcome.
     pub async fn welcome(&mut self) -> (NodeChannel, Hello) {
         let (channel, hello) = self.greet().await;
-        let welcome =
-            ToNode::Welcome { protocol: 1, cluster: "test".to_owned(), hears_health: true };
+        let welcome = ToNode::Welcome { protocol: 1, cluster: "test".to_owned() };
         channel.send(&welcome).await.unwrap();
         (channel, hello)
     }

@@ -1,9 +1,9 @@
 //! The programs under test, built before use. Installed ones are not used.
 
 use anyhow::{Context as _, ensure};
+use common::sync::Mutex;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 /// Set by a caller that has just built everything (`cargo xtask ci`): then nothing is built.
 pub const PREBUILT: &str = "KANT_E2E_PREBUILT";
@@ -34,7 +34,7 @@ impl Binaries {
     /// When cargo fails, with its output on standard error.
     pub fn build(how: Build) -> anyhow::Result<Self> {
         static BUILT: Mutex<Vec<(Build, Binaries)>> = Mutex::new(Vec::new());
-        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut built = BUILT.lock();
         if let Some((_, binaries)) = built.iter().find(|(known, _)| *known == how) {
             return Ok(binaries.clone());
         }

@@ -2,19 +2,19 @@
 //! it is kept.
 
 use anyhow::Context as _;
+use common::sync::Mutex;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 /// The daemons that are ended together with this process.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 fn running(note: impl FnOnce(&mut BTreeSet<u32>)) {
-    note(&mut RUNNING.lock().unwrap_or_else(PoisonError::into_inner));
+    note(&mut RUNNING.lock());
 }
 
 /// Makes SIGTERM and SIGINT end all daemons before this process, for long runs that users stop.

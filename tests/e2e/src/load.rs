@@ -6,8 +6,8 @@ use crate::controllers::Controllers;
 use crate::kantctl::Kantctl;
 use crate::probe::Probe;
 use common::id::JobId;
+use common::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Each attempt holds a lock while any of its processes runs, and logs its begin and end.
@@ -44,19 +44,15 @@ pub struct Record {
 pub struct Load(Mutex<Record>);
 
 impl Load {
-    fn record(&self) -> MutexGuard<'_, Record> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The number of acknowledged submissions.
     #[must_use]
     pub fn acknowledged(&self) -> usize {
-        self.record().acknowledged.len()
+        self.0.lock().acknowledged.len()
     }
 
     /// Records a job that the caller submitted, so that it is checked with the others.
     pub fn note(&self, job: JobId) {
-        self.record().acknowledged.push(job);
+        self.0.lock().acknowledged.push(job);
     }
 
     /// Waits until N more submissions are acknowledged.
@@ -112,7 +108,7 @@ pub fn under_load<T>(
         drop(stops);
         done
     })?;
-    Ok((done, load.0.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    Ok((done, load.0.into_inner()))
 }
 
 /// Waits between two requests; false: the client must stop.
@@ -135,7 +131,7 @@ fn by_kantctl(kantctl: &Kantctl, load: &Load, number: usize, stopped: &Receiver<
                 }
                 last = Some(job);
             }
-            Err(error) => load.record().failed.push(format!("{error:#}")),
+            Err(error) => load.0.lock().failed.push(format!("{error:#}")),
         }
     }
 }
@@ -151,9 +147,9 @@ fn send_action(kantctl: &Kantctl, load: &Load, job: JobId, action: Action) {
         Action::Cancel => "cancel",
         Action::Requeue => "requeue",
     };
-    load.record().actions.push((job, action));
+    load.0.lock().actions.push((job, action));
     if let Err(error) = kantctl.run(&[verb, &job.to_string()]) {
-        load.record().failed.push(format!("{error:#}"));
+        load.0.lock().failed.push(format!("{error:#}"));
     }
 }
 
@@ -165,7 +161,7 @@ fn by_probe(client: &mut Probe, load: &Load, stopped: &Receiver<()>) {
             client.look(job)
         });
         if let Err(error) = result {
-            load.record().failed.push(format!("{error:#}"));
+            load.0.lock().failed.push(format!("{error:#}"));
         }
     }
 }

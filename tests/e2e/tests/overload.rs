@@ -171,9 +171,6 @@ fn a_node_that_floods_the_controller_with_reports_does_not_disturb_others() -> a
         inventory: node.inventory,
         steps: Vec::new(),
         starts_tasks: false,
-        passes_streams: false,
-        feeds_tasks: false,
-        signals_jobs: false,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let sent = runtime.block_on(async {

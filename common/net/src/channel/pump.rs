@@ -63,7 +63,8 @@ pub(crate) async fn pump<S, M, E>(
     socket: S,
     mut outgoing: mpsc::Receiver<Outgoing>,
     incoming: mpsc::Sender<Result<Bytes, ChannelError>>,
-    (keepalive, pings): (Keepalive, Pings),
+    keepalive: Keepalive,
+    pings: Pings,
 ) where
     S: Stream<Item = Result<M, E>> + Sink<M, Error = E>,
     M: Frame,

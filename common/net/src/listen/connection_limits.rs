@@ -2,11 +2,12 @@
 //! leave some to root, operators and daemons. Daemons are not counted, because they authenticate by
 //! TLS.
 
+use common::sync::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use nix::sys::resource::{Resource, getrlimit};
@@ -71,7 +72,7 @@ impl ConnectionLimits {
 
     fn take_of(&self, part: u64, uid: u32, stream: UnixStream) -> Result<LocalStream, UnixStream> {
         let is_ordinary = !(self.is_trusted)(uid);
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
         let own = taken.users.get(&uid).copied().unwrap_or(0);
         let free = (PARTS_OF_USERS * part).saturating_sub(taken.ordinary);
         // The fewer are free, the fewer one user may have, so that the first few users leave some.
@@ -106,7 +107,7 @@ pub(super) fn open_files_max() -> u64 {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
         taken.ordinary -= u64::from(self.is_ordinary);
         if let Some(count) = taken.users.get_mut(&self.uid) {
             *count -= 1;
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!((of_one.len(), all(&limits, 2, 2).len()), (2, 2));
         of_one.pop();
         assert_eq!(all(&limits, 2, 1).len(), 1);
-        assert_eq!(limits.taken.lock().unwrap().users, BTreeMap::from([(1, 1)]));
+        assert_eq!(limits.taken.lock().users, BTreeMap::from([(1, 1)]));
     }
 
     #[tokio::test]
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!((many.len() + rest.len()) as u64, 3 * part, "that is all for users");
         assert_eq!(all(&limits, part, ROOT).len() as u64, part);
         drop((many, rest));
-        assert_eq!(limits.taken.lock().unwrap().ordinary, 0);
+        assert_eq!(limits.taken.lock().ordinary, 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::gpu::GpuKind;
 use crate::id::QueueName;
 use crate::policy::queue::Queue;
+use crate::serde_skip::is_default;
 use crate::unit::{Bytes, Cpus, GpuMilli};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ pub struct QueueList {
 #[serde(default)]
 pub struct QueueHeld {
     /// It is no longer configured, takes no new jobs, and is kept until its jobs end.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "is_default")]
     pub closing: bool,
     /// Jobs and array tasks that hold resources.
     pub running: u32,

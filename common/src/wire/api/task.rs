@@ -3,6 +3,7 @@
 
 use crate::id::{Attempt, NodeName, TaskNumber};
 use crate::job::{ExitStatus, Phase, SignalNumber};
+use crate::serde_skip::is_default;
 use crate::wire::node::{Manner, Reached, StepView};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ pub struct LaunchRequest {
     pub environment: BTreeMap<String, String>,
     /// Its working directory, or /tmp if the node does not have that directory.
     pub work_dir: String,
-    #[serde(default, skip_serializing_if = "Manner::is_plain")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub manner: Manner,
 }
 

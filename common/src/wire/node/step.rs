@@ -31,8 +31,7 @@ pub enum StepWish {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         streams: Option<StepStreams>,
     },
-    /// Output of the step's tasks, for attached clients. This and the next two only to a node with
-    /// `passes_streams` in its Hello.
+    /// Output of the step's tasks, for attached clients.
     Say {
         number: u32,
         piece: StepPiece,

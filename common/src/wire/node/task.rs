@@ -4,6 +4,7 @@
 
 use crate::id::{AttemptId, TaskNumber};
 use crate::job::{ExitStatus, SignalNumber};
+use crate::serde_skip::is_default;
 use crate::time::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,8 +24,7 @@ pub struct StartTask {
     pub environment: BTreeMap<String, String>,
     /// Its working directory, or /tmp if the node does not have that directory.
     pub work_dir: String,
-    /// Only to a node with `feeds_tasks` in its Hello.
-    #[serde(default, skip_serializing_if = "Manner::is_plain")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub manner: Manner,
 }
 
@@ -40,14 +40,6 @@ pub struct Manner {
     pub lease: Option<Span>,
     /// The step to which its tasks belong.
     pub step: Option<StepMark>,
-}
-
-impl Manner {
-    /// Are all options the defaults?
-    #[must_use]
-    pub fn is_plain(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// The step of a program.

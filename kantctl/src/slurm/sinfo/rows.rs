@@ -34,7 +34,8 @@ pub fn grouped<'a>(
     pieces: &[Piece<&'static NodeField>],
     parts: &[PartitionNodes<'a>],
     zone: &'a TimeZone,
-    (exact, empty): (bool, bool),
+    exact: bool,
+    empty: bool,
 ) -> Vec<Line<'a>> {
     let fields = |is_asked: &dyn Fn(Of) -> bool| -> Vec<&NodeField> {
         let cells = pieces.iter().filter_map(|piece| match piece {

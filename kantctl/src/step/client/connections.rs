@@ -16,7 +16,6 @@ use common::wire::api::LaunchRequest;
 use common::wire::node::{Manner, StepMark};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::PoisonError;
 use tokio::process::Command;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -185,8 +184,7 @@ fn remote(
     let remote =
         RemoteLauncher { server: std::sync::Arc::clone(&step.server), key: placement.key, request };
     let launchers = step.lease_renewer.launchers();
-    let found =
-        move |launcher| launchers.lock().unwrap_or_else(PoisonError::into_inner).push(launcher);
+    let found = move |launcher| launchers.lock().push(launcher);
     tokio::task::spawn_local(remote.run(sent, events, found));
 }
 

@@ -1,7 +1,7 @@
 //! Flow control of the tasks' output: how far they may write ahead of the client on another node.
 //! The data between them is in a file, and a slow client would let it fill the disk.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use common::sync::{Condvar, Mutex};
 
 /// The limit of bytes waiting to be processed, not counting the buffers of threads.
 const AHEAD_BYTES: u64 = 4 << 20;
@@ -28,38 +28,34 @@ pub struct FlowControl {
 }
 
 impl FlowControl {
-    fn count(&self) -> MutexGuard<'_, Count> {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Switches flow control on or off.
     pub fn set_enabled(&self, enabled: bool) {
-        self.count().enabled = enabled;
+        self.count.lock().enabled = enabled;
         self.processed.notify_all();
     }
 
     /// Adds bytes that were sent.
     pub fn add_sent(&self, bytes: usize) {
-        self.count().sent += bytes as u64;
+        self.count.lock().sent += bytes as u64;
     }
 
     /// Sets the number of bytes processed in total.
     pub fn set_processed(&self, bytes: u64) {
-        let mut count = self.count();
+        let mut count = self.count.lock();
         count.processed = count.processed.max(bytes);
         self.processed.notify_all();
     }
 
     /// Whether senders have to wait.
     pub fn is_full(&self) -> bool {
-        self.count().is_full()
+        self.count.lock().is_full()
     }
 
     /// Waits until there is capacity.
     pub fn wait(&self) {
-        let mut count = self.count();
+        let mut count = self.count.lock();
         while count.is_full() {
-            count = self.processed.wait(count).unwrap_or_else(PoisonError::into_inner);
+            count = self.processed.wait(count);
         }
     }
 }

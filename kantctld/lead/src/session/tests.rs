@@ -198,8 +198,5 @@ fn an_order_whose_attempt_has_ended_is_left_out() {
 #[test]
 fn the_welcome_names_the_cluster() {
     let welcome = NodeSession::welcome(&TestCluster::new().state);
-    assert_eq!(
-        welcome,
-        ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "test".to_owned(), hears_health: true }
-    );
+    assert_eq!(welcome, ToNode::Welcome { protocol: NODE_PROTOCOL, cluster: "test".to_owned() });
 }

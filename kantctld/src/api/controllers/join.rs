@@ -14,7 +14,6 @@ use common::id::{ControllerId, LogIndex};
 use common::wire::api::JoinRequest;
 use common::wire::peer::PEER_PROTOCOL;
 use state::Command;
-use std::sync::PoisonError;
 
 /// Checks whether a controller may join this cluster.
 ///
@@ -129,12 +128,12 @@ pub async fn accept(
 /// Whether a join that did not complete used up the invitation. False after a completed join: a
 /// member that is removed later must not return with it.
 fn is_unfinished(peers: &Peers<StateMachine>, hash: &str) -> bool {
-    let unfinished = peers.unfinished_join.lock().unwrap_or_else(PoisonError::into_inner);
+    let unfinished = peers.unfinished_join.lock();
     unfinished.as_deref() == Some(hash)
 }
 
 fn note_unfinished(peers: &Peers<StateMachine>, hash: Option<String>) {
-    *peers.unfinished_join.lock().unwrap_or_else(PoisonError::into_inner) = hash;
+    *peers.unfinished_join.lock() = hash;
 }
 
 /// The member of this address that was accepted and has not connected yet.

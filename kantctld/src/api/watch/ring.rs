@@ -5,8 +5,9 @@
 use super::Wanted;
 use axum::http::StatusCode;
 use common::id::JobKey;
+use common::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -104,7 +105,7 @@ impl Ring {
 
     /// Registers a reader; `None` if the user has too many.
     pub fn open(self: &Arc<Self>, uid: u32, wanted: Wanted) -> Option<Reading> {
-        let mut content = self.content();
+        let mut content = self.content.lock();
         if content.readers.values().filter(|reader| reader.uid == uid).count() >= READERS_PER_USER {
             return None;
         }
@@ -118,12 +119,12 @@ impl Ring {
 
     /// What the readers want.
     pub fn wanted(&self) -> Vec<Arc<Wanted>> {
-        self.content().readers.values().map(|reader| reader.wanted.clone()).collect()
+        self.content.lock().readers.values().map(|reader| reader.wanted.clone()).collect()
     }
 
     /// Appends lines and ends readers that have been behind for too long.
     pub fn add(&self, entries: Vec<Entry>, now: Instant) {
-        let mut content = self.content();
+        let mut content = self.content.lock();
         for entry in entries {
             content.add(entry);
         }
@@ -131,11 +132,6 @@ impl Ring {
         let end = content.end();
         drop(content);
         self.end.send_replace(end);
-    }
-
-    fn content(&self) -> MutexGuard<'_, Content> {
-        // The content is consistent even if a thread panicked.
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -202,13 +198,13 @@ impl Content {
 
 impl Reading {
     pub fn take(&self) -> Taken {
-        self.ring.content().take(self.id)
+        self.ring.content.lock().take(self.id)
     }
 }
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.ring.content().readers.remove(&self.id);
+        self.ring.content.lock().readers.remove(&self.id);
     }
 }
 
@@ -236,10 +232,10 @@ mod tests {
             let user = if job % 1000 == 999 { "bob" } else { "ada" };
             ring.add(vec![entry(job, user)], now);
         }
-        let bytes: usize = ring.content().entries.iter().map(Entry::bytes).sum();
-        assert_eq!(bytes, ring.content().bytes);
+        let bytes: usize = ring.content.lock().entries.iter().map(Entry::bytes).sum();
+        assert_eq!(bytes, ring.content.lock().bytes);
         assert!(bytes <= 100 << 10, "{bytes} bytes for 41 readers");
-        let left = ring.content().entries.len() as u64;
+        let left = ring.content.lock().entries.len() as u64;
         for reading in &all {
             assert_eq!(reading.take(), Taken::Missed(100_000 - left));
             let Taken::Lines(lines) = reading.take() else { panic!("no lines") };
@@ -250,7 +246,7 @@ mod tests {
         assert_eq!(of_bob.take(), Taken::Nothing);
         drop((all, of_bob));
         ring.add(vec![entry(1, "ada")], now);
-        assert_eq!(ring.content().bytes, 0, "lines without a reader are not kept");
+        assert_eq!(ring.content.lock().bytes, 0, "lines without a reader are not kept");
     }
 
     #[test]

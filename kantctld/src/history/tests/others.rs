@@ -43,7 +43,7 @@ async fn node_changes_are_received_with_the_runs_and_existing_ones_stay() {
     let reader = mine.history().reader().unwrap();
     let query = ReportQuery { since: Time(5 * HOUR), ..ReportQuery::default() };
     let now = Time(10 * HOUR);
-    let report = report(&reader, &query, std::iter::empty(), (now, now)).unwrap();
+    let report = report(&reader, &query, std::iter::empty(), now, now).unwrap();
     let [node] = report.nodes.as_slice() else { panic!("{report:?}") };
     let hours = |stretch: common::wire::api::NodeStretch| stretch.gpu_milliseconds / HOUR;
     assert_eq!((hours(node.drained), hours(node.down), hours(node.up)), (4, 12, 1));
@@ -74,9 +74,9 @@ async fn a_report_leaves_out_runs_that_ended_after_its_live_runs_were_read() {
     assert!(accounting.history().flush().await);
     let query = ReportQuery { since: Time(0), ..ReportQuery::default() };
     let alive = HistoryRun { gpu_milliseconds: 4 * HOUR, ..run(2, 1, 3) };
-    let times = (Time(3 * HOUR), Time(5 * HOUR));
     let reader = accounting.history().reader().unwrap();
-    let report = report(&reader, &query, [alive].into_iter(), times).unwrap();
+    let report =
+        report(&reader, &query, [alive].into_iter(), Time(3 * HOUR), Time(5 * HOUR)).unwrap();
     assert_eq!((report.rows[0].runs, report.rows[0].gpu_milliseconds), (2, 6 * HOUR));
 }
 

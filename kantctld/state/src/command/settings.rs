@@ -4,6 +4,7 @@ use common::policy::account::Account;
 use common::policy::qos::Qos;
 use common::policy::queue::Queue;
 use common::policy::{Factors, Moves, Policy, YieldsFirst};
+use common::serde_skip::is_default;
 use common::time::Span;
 use common::topology::Topology;
 use common::unit::Bytes;
@@ -27,12 +28,6 @@ impl Default for UserBounds {
 impl UserBounds {
     /// No limits, for simulations and benchmarks.
     pub const NONE: Self = Self { text: Bytes(u64::MAX), done_tasks: u32::MAX };
-
-    /// Whether these are the defaults, which are not serialized.
-    #[must_use]
-    pub fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// The settings that `apply` depends on. They are replicated, so that all replicas decide the same.
@@ -48,7 +43,7 @@ pub struct Settings {
     /// How long finished jobs are kept.
     pub done_jobs_kept: Span,
     /// Limits on what the controller keeps for one user.
-    #[serde(default, skip_serializing_if = "UserBounds::is_usual")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub user_bounds: UserBounds,
     /// The QoS, with unique names.
     #[serde(default)]
@@ -60,13 +55,13 @@ pub struct Settings {
     #[serde(default)]
     pub fair_sharing: bool,
     /// Tie-break between equally ranked victims of fair sharing.
-    #[serde(default, skip_serializing_if = "YieldsFirst::is_usual")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub yields_first: YieldsFirst,
     /// The weights of multifactor priority.
     #[serde(default)]
     pub factors: Factors,
     /// Limits on how often running jobs move.
-    #[serde(default, skip_serializing_if = "Moves::is_usual")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub moves: Moves,
     #[serde(default)]
     pub topology: Topology,

@@ -9,6 +9,7 @@ use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName
 use common::job::state::slurm_state;
 use common::job::{ExitStatus, Launch, Outcome, Owner, Phase, SetPlace};
 use common::resource::{Allocation, GpuRequest};
+use common::serde_skip::is_default;
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use common::wire::api::JobQuery;
@@ -23,21 +24,6 @@ pub fn brief_jobs<'a>(
     waits: &'a Waits,
 ) -> impl Iterator<Item = impl Serialize + use<'a>> + use<'a> {
     listed(state, query, waits).into_iter().map(|one| Brief::of(state, &one))
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
-fn is_once(launch: &Launch) -> bool {
-    *launch == Launch::Once
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde requires this signature
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// A subset of [`common::wire::api::JobView`].
@@ -55,13 +41,13 @@ struct Brief<'a> {
     outcome: Option<Outcome>,
     state: &'static str,
     state_code: &'static str,
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     held: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<BriefReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u32>,
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     attempt: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     cancelled_by: Option<Uid>,
@@ -74,7 +60,7 @@ struct Brief<'a> {
     ended_at: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suspended_at: Option<Time>,
-    #[serde(skip_serializing_if = "Span::is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     suspended: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
     allocation: Option<Arc<Allocation>>,
@@ -101,7 +87,7 @@ struct BriefAsk<'a> {
     reservation: Option<&'a ReservationName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     time_limit: Option<Span>,
-    #[serde(skip_serializing_if = "is_once")]
+    #[serde(skip_serializing_if = "is_default")]
     launch: Launch,
     request: BriefRequest,
 }

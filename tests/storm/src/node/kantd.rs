@@ -56,9 +56,6 @@ impl Kantd {
             inventory: node.inventory.clone(),
             steps,
             starts_tasks: false,
-            passes_streams: false,
-            feeds_tasks: false,
-            signals_jobs: false,
         }))
     }
 
