@@ -42,8 +42,6 @@ const IN_CYCLE: &[(&str, &[&str])] = &[
             "state_machine",
         ],
     ),
-    ("kantd", &["config", "container_support"]),
-    ("kantd", &["gpu", "health", "step"]),
     (
         "replica",
         &[
