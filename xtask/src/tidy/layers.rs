@@ -43,25 +43,6 @@ const IN_CYCLE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "replica",
-        &[
-            "change",
-            "election",
-            "error",
-            "loss_check",
-            "open",
-            "outbox",
-            "peer_message",
-            "pending",
-            "read_index",
-            "ready",
-            "replica",
-            "snapshot_payload",
-            "snapshot_task",
-            "storage",
-        ],
-    ),
-    (
         "state",
         &[
             "dependency",
