@@ -22,7 +22,6 @@ const IN_CYCLE: &[(&str, &[&str])] = &[
             "shapes", "snapshot", "trial", "wait", "waits", "whole",
         ],
     ),
-    ("kantctl", &["cli", "slurm", "step", "verb"]),
     (
         "kantctld",
         &[
