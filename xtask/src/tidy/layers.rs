@@ -23,25 +23,6 @@ const IN_CYCLE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "kantctld",
-        &[
-            "access",
-            "api",
-            "audit",
-            "core",
-            "history",
-            "leader",
-            "mail",
-            "membership",
-            "peers",
-            "scheduler_cache",
-            "session",
-            "session_registry",
-            "settings",
-            "state_machine",
-        ],
-    ),
-    (
         "state",
         &[
             "dependency",
