@@ -1,15 +1,14 @@
 //! The command line as clap knows it: the verbs, and the options that all of them accept.
 //! `lib.rs` runs the verb.
 
+use crate::startup::Global;
 use crate::verb::{
     admin, alloc, attach, batch, cancel, checkpoint, completions, drain, explain, export, help,
     history, hold, install_slurm_names, launch, logs, man, metrics, nodes, priority, queue, queues,
     release, reload, report, requeue, reservations, resize, resume, run, share, show, status,
     suspend, top, update, wait, watch,
 };
-use clap::{Args, Parser, Subcommand};
-use common::time::Span;
-use std::path::PathBuf;
+use clap::{Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,27 +40,6 @@ pub struct Cli {
     pub global: Global,
     #[command(subcommand)]
     pub verb: Verb,
-}
-
-/// Options that every verb accepts. `lib.rs` reads their environment variables: if clap read them,
-/// the usage line of every error would list them as required.
-#[derive(Args, Debug, Default)]
-#[command(next_help_heading = "Global options")]
-pub struct Global {
-    /// Print the controller's answer as JSON; errors are printed as {"error": ...} as well as in
-    /// plain text on stderr
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// Socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]
-    #[arg(long, global = true, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
-    /// Configuration file, instead of the default ones [env: KANT_CONFIG]
-    #[arg(long, global = true, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// How long to keep retrying (30s, 10m) while the controller cannot be reached [default: 30s
-    /// for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]
-    #[arg(long, global = true, value_name = "TIME")]
-    pub retry: Option<Span>,
 }
 
 #[derive(Subcommand, Debug)]

@@ -1,31 +1,37 @@
 //! kantctl, the command line of kant: from arguments to an exit code. It never decides anything
 //! about jobs; it asks the controller and shows the answer.
 
-pub mod cli;
-pub mod config;
-pub mod directive;
 pub mod failure;
-pub mod full_screen;
 pub mod keys;
+pub mod slurm_time;
+
+pub mod full_screen;
 pub mod output;
-pub mod server;
 pub mod signals;
-pub mod slurm;
-pub mod step;
+
+pub mod config;
+pub mod server;
+
+pub mod directive;
+pub mod fetch;
+pub mod startup;
 pub mod submission;
+
+pub mod step;
+
 pub mod verb;
 
-use anyhow::Context;
+pub mod cli;
+pub mod slurm;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
-use cli::{Cli, Global, Verb};
-use common::time::{Span, SpanError};
+use cli::{Cli, Verb};
 use failure::{Failure, Kind};
 use output::{Screen, screen};
 use server::Server;
+use slurm::command::SlurmCommand;
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// The complete command line, from which manual pages and completions are generated.
 #[must_use]
@@ -37,7 +43,7 @@ pub fn command() -> clap::Command {
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if let Some(command) = slurm::command::SlurmCommand::from_program(arguments.first()) {
+    if let Some(command) = SlurmCommand::from_program(arguments.first()) {
         return slurm::command::run(command, &arguments);
     }
     let parsed = command()
@@ -98,48 +104,30 @@ fn slurm_command(word: &str) -> Option<Failure> {
 fn run_verb(cli: Cli, screen: &Screen) -> Result<u8, Failure> {
     match &cli.verb {
         Verb::Completions(verb::completions::Args { shell: Some(shell), .. }) => {
-            return verb::completions::run(*shell, screen);
+            return verb::completions::run(*shell, &command(), screen);
         }
-        Verb::Man(args) => return verb::man::run(args, screen),
-        Verb::Help(args) => return verb::help::run(args, screen),
-        Verb::InstallSlurmNames(args) => return verb::install_slurm_names::run(args, screen),
+        Verb::Man(args) => return man(args, screen),
+        Verb::Help(args) => return verb::help::run(args, command(), screen),
+        Verb::InstallSlurmNames(args) => return install_slurm_names(args, screen),
         Verb::StepTasks => return verb::step_tasks::run(),
         _ => {}
     }
     if matches!(cli.verb, Verb::Cancel(_) | Verb::Requeue(_)) {
         signals::block_sigterm_in_job()?;
     }
-    let server = server(&cli.global)?;
-    runtime()?.block_on(ask(&cli.verb, &server, screen))
+    let server = cli.global.server()?;
+    startup::runtime()?.block_on(ask(&cli.verb, &server, screen))
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    Ok(runtime.context("failed to start")?)
+fn man(args: &verb::man::Args, screen: &Screen) -> Result<u8, Failure> {
+    verb::man::run(args, command(), &slurm::compatibility::page(), screen)
 }
 
-fn server(global: &Global) -> Result<Server, Failure> {
-    let given = global.socket.clone().or_else(|| from_env("KANT_SOCKET").map(PathBuf::from));
-    let file = global.config.clone().or_else(|| from_env("KANT_CONFIG").map(PathBuf::from));
-    let sockets = match given {
-        Some(socket) => vec![socket],
-        None => config::load(file.as_deref())?.sockets.iter().map(PathBuf::from).collect(),
-    };
-    let retry = global.retry.map_or_else(retry_from_env, |span| Ok(Some(span)))?;
-    Ok(Server::new(&sockets, retry.map(|span| Duration::from_millis(span.0))))
-}
-
-fn retry_from_env() -> Result<Option<Span>, Failure> {
-    let Some(value) = from_env("KANT_RETRY") else { return Ok(None) };
-    let span = value.to_string_lossy().parse();
-    span.map(Some).map_err(|error: SpanError| {
-        Failure::usage(anyhow::anyhow!("environment variable KANT_RETRY: {error}"))
-    })
-}
-
-/// An environment variable; an empty one counts as unset.
-fn from_env(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
+fn install_slurm_names(
+    args: &verb::install_slurm_names::Args,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    verb::install_slurm_names::run(args, &SlurmCommand::ALL.map(SlurmCommand::name), screen)
 }
 
 async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failure> {
@@ -180,9 +168,9 @@ async fn ask(verb: &Verb, server: &Server, screen: &Screen) -> Result<u8, Failur
         Verb::Status(args) => verb::status::run(args, server, screen).await,
         Verb::Admin(args) => verb::admin::run(args, server, screen).await,
         Verb::Completions(args) => verb::completions::live(args, server, screen).await,
-        Verb::Man(args) => verb::man::run(args, screen),
-        Verb::Help(args) => verb::help::run(args, screen),
-        Verb::InstallSlurmNames(args) => verb::install_slurm_names::run(args, screen),
+        Verb::Man(args) => man(args, screen),
+        Verb::Help(args) => verb::help::run(args, command(), screen),
+        Verb::InstallSlurmNames(args) => install_slurm_names(args, screen),
     }
 }
 

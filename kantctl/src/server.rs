@@ -7,10 +7,9 @@ mod retrying;
 
 use crate::failure::{Failure, Kind, is_not_executed, is_silent_node};
 use crate::output::screen::note;
-use axum::body::{Body, Bytes};
-use axum::http::HeaderMap;
 use exchange::{get_bytes, post_bytes, streamed};
-use net::{Backoff, Client, ClientError, Endpoint};
+use net::http::HeaderMap;
+use net::{Backoff, Body, Bytes, Client, ClientError, Endpoint};
 pub use path::encoded;
 use retrying::Retrying;
 use serde::Serialize;

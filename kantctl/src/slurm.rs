@@ -2,7 +2,6 @@
 //! output and messages, for scripts and tools written for Slurm. Each sends the controller the same
 //! requests as the verbs of kantctl.
 
-pub mod calendar;
 pub mod command;
 pub mod compatibility;
 pub mod fixed_columns;

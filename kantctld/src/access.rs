@@ -2,7 +2,8 @@
 //! They come from this controller's configuration and its host's user database, not from the
 //! replicated state.
 
-use crate::settings::{HostNames, SettingsError};
+use crate::host_names::HostNames;
+use crate::settings::SettingsError;
 use axum::http::StatusCode;
 use common::config::policy::Names as _;
 use common::config::{ControllerConfig, VouchedFor};

@@ -36,11 +36,8 @@ mod voucher_check;
 mod watch;
 mod what_if;
 
-pub use jobs::user_name;
-pub use watch::EventFeed;
-
 use crate::core::Core;
-use crate::history::KEPT_PATH;
+use crate::history_catch_up::KEPT_PATH;
 use crate::peers::Peers;
 use crate::state_machine::StateMachine;
 use audited::Auditor;

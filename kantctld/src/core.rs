@@ -3,15 +3,16 @@
 
 use crate::access::Access;
 use crate::admission_limits::AdmissionLimits;
-use crate::api::EventFeed;
 use crate::audit::Audit;
 use crate::clock::SteadyClock;
+use crate::event_feed::EventFeed;
 use crate::history::History;
 use crate::mail::MailQueue;
 use crate::raft::{LogHandle, ProposeError, Status};
 use crate::scheduler_cache::SchedulerCache;
 use crate::session_registry::SessionRegistry;
-use crate::state_machine::{SharedState, StateMachine};
+use crate::shared_state::SharedState;
+use crate::state_machine::StateMachine;
 use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
 use common::sync::{Mutex, RwLock};

@@ -11,7 +11,6 @@
 //! A run has its job, array task and number as key, so one that is written twice (the log is
 //! replayed after a restart) is stored once. The schema: docs/operating/accounting.md.
 
-mod catch_up;
 mod feed;
 mod read;
 mod report;
@@ -21,7 +20,6 @@ mod steps;
 mod thread;
 mod write;
 
-pub use catch_up::{HistoryPage, KEPT_PATH, fill_gaps};
 pub use feed::{Feed, HistoryRecords, Inbox, feed};
 pub use read::{node_changes, runs};
 pub use report::report;

@@ -3,12 +3,10 @@
 
 mod effects;
 mod notifications;
-mod reservation;
 mod scheduler;
 mod term;
 mod timers;
 
 pub use effects::forward_effects;
 pub use lead::Limits;
-pub use reservation::{Choice, choose as choose_reservation};
 pub use term::{Pace, run as run_terms};

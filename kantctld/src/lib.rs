@@ -2,30 +2,43 @@
 //! nodes. It is a shell around pure crates: `engine` decides, and `state` changes only through the
 //! log. A client's identity comes from the kernel or a certificate, never from the client.
 
-pub mod access;
-pub mod admission_limits;
-pub mod api;
-pub mod audit;
 pub mod backup;
-pub mod bootstrap;
-pub mod cases;
 pub mod clock;
 pub mod concurrency_limit;
-pub mod core;
 pub mod disk_guard;
+pub mod error_chain;
 pub mod files;
-pub mod history;
-pub mod leader;
-pub mod mail;
-pub mod membership;
+pub mod host_names;
 pub mod memory;
 pub mod metrics;
-pub mod peers;
 pub mod raft;
-pub mod run;
-pub mod scheduler_cache;
-pub mod session;
-pub mod session_registry;
+
+pub mod admission_limits;
+pub mod audit;
+pub mod mail;
+pub mod peers;
 pub mod settings;
-pub mod simulate;
+pub mod shared_state;
+
+pub mod access;
+pub mod event_feed;
+pub mod history;
+pub mod scheduler_cache;
+pub mod session_registry;
 pub mod state_machine;
+
+pub mod core;
+pub mod membership;
+
+pub mod history_catch_up;
+pub mod reload;
+pub mod session;
+
+pub mod api;
+pub mod bootstrap;
+pub mod leader;
+
+pub mod run;
+
+pub mod cases;
+pub mod simulate;

@@ -10,14 +10,17 @@ use crate::clock::{SteadyClock, wall_clock};
 use crate::core::{Core, Recorders};
 use crate::disk_guard::DiskGuard;
 use crate::history::{self, HistoryOptions};
+use crate::history_catch_up;
 use crate::leader::{self, Limits};
 use crate::mail;
 use crate::membership::{self, LogStage, Membership, MembershipError};
 use crate::peers::{self, Peers};
 use crate::raft::LogError;
+use crate::reload::Reloader;
 use crate::session::{NodeKind, NodeThreads};
-use crate::settings::{self, ConfigFile, Reloader, SettingsError};
-use crate::state_machine::{Outlets, SharedState, StateMachine};
+use crate::settings::{self, ConfigFile, SettingsError};
+use crate::shared_state::SharedState;
+use crate::state_machine::{Outlets, StateMachine};
 use axum::Extension;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, LogIndex, Uid};
@@ -193,7 +196,7 @@ async fn serve(
         tokio::spawn(leader::forward_effects(core.clone(), events)),
         tokio::spawn(reload_on_hangup(core.clone(), reloader.clone(), hangup)),
         tokio::spawn(notify_ready(core.clone())),
-        tokio::spawn(history::fill_gaps(core.history.clone(), peers.clone())),
+        tokio::spawn(history_catch_up::fill_gaps(core.history.clone(), peers.clone())),
     ];
     let pace = leader::Pace {
         round_period: Duration::from_secs(config.round_period_seconds.max(1)),

@@ -17,7 +17,6 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
-pub use questions::Question;
 use questions::Questions;
 
 /// The longest wait for a node's hello.

@@ -1,7 +1,10 @@
 //! The nodes that have a session, and the channels to their sessions. A session task does the
 //! talking; this registry wakes it or passes it a question.
 
-use crate::session::Question;
+mod question;
+
+pub use question::Question;
+
 use common::id::NodeName;
 use common::sync::Mutex;
 use common::wire::node::{

@@ -2,14 +2,11 @@
 
 mod changes;
 mod file;
-mod host;
-mod reload;
 
 pub use changes::{changes, needing_restart};
 pub use file::{ConfigFile, FileError};
-pub use host::HostNames;
-pub use reload::{ReloadError, Reloader, with_causes};
 
+use crate::host_names::HostNames;
 use crate::mail::Mailer;
 use common::config::policy::{
     Capacity, PolicySource, open_access_warnings, policy, warnings as policy_warnings,

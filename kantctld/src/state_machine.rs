@@ -5,11 +5,10 @@ use crate::clock::SteadyClock;
 use crate::history::{Feed, HistoryRecords};
 use crate::mail::MailQueue;
 use crate::raft::Machine;
+use crate::shared_state::SharedState;
 use common::id::LogIndex;
-use common::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use lead::Notifier;
 use state::job::Record;
-use state::snapshot::Keeper;
 use state::{Command, Event, Stamped, State};
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
@@ -17,120 +16,8 @@ use tokio::sync::{mpsc, watch};
 /// The format of an entry, in its first byte. Other formats are refused.
 pub const ENTRY_FORMAT: u8 = 1;
 
-/// The most events kept for the scheduler; after more, it rebuilds its view.
-const PENDING_EVENTS_MAX: usize = 1 << 16;
-
 /// The most elements that are dropped on the log's thread.
 const DROP_INLINE_MAX: usize = 100;
-
-/// The most jobs and tasks read while the state is locked; for more, the state is copied.
-const READ_LOCKED_MAX: usize = 1000;
-
-/// The state for readers, and the events that the scheduler has not read yet.
-#[derive(Clone, Default)]
-pub struct SharedState {
-    state: Arc<RwLock<State>>,
-    /// Written only while the state is locked for writing, so that a reader of both sees matching
-    /// state and events.
-    pending: Arc<Mutex<PendingEvents>>,
-}
-
-/// Events since the scheduler last read.
-#[derive(Default)]
-struct PendingEvents {
-    /// `None` if some are unknown.
-    events: Option<Vec<Event>>,
-    configured: bool,
-}
-
-#[cfg(test)]
-impl From<State> for SharedState {
-    fn from(state: State) -> Self {
-        Self { state: Arc::new(RwLock::new(state)), ..Self::default() }
-    }
-}
-
-impl SharedState {
-    /// Locks the state for reading. Never hold this across an await: applying waits for it.
-    pub fn read(&self) -> RwLockReadGuard<'_, State> {
-        // A poisoned lock means that apply panicked, which ends the process.
-        self.state.read()
-    }
-
-    /// Passes `listener` the state and the events since the last call; `None` if not all of them
-    /// are known. For the scheduler only: a second listener would miss events.
-    pub fn take_events<T>(&self, listener: impl FnOnce(&State, Option<&[Event]>) -> T) -> T {
-        let state = self.read();
-        let taken = std::mem::replace(&mut *self.pending.lock(), PendingEvents::nothing());
-        call_listener(state, taken, listener)
-    }
-
-    /// The same unless settings changed; `None` if they did, and then the events are kept.
-    pub fn take_events_unless_configured<T>(
-        &self,
-        listener: impl FnOnce(&State, Option<&[Event]>) -> T,
-    ) -> Option<T> {
-        let state = self.read();
-        let taken = {
-            let mut pending = self.pending.lock();
-            if !pending.knows_settings() {
-                return None;
-            }
-            std::mem::replace(&mut *pending, PendingEvents::nothing())
-        };
-        Some(call_listener(state, taken, listener))
-    }
-
-    /// Whether all events since the last call of `take_events` are known.
-    pub fn knows_all_events(&self) -> bool {
-        self.pending.lock().events.is_some()
-    }
-
-    /// Whether the scheduler has the settings in force.
-    pub fn knows_settings(&self) -> bool {
-        self.pending.lock().knows_settings()
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write()
-    }
-}
-
-/// Calls the listener, with a copy of the state if it reads much.
-fn call_listener<T>(
-    state: RwLockReadGuard<'_, State>,
-    taken: PendingEvents,
-    listener: impl FnOnce(&State, Option<&[Event]>) -> T,
-) -> T {
-    let events = taken.events.as_deref();
-    if events.is_none_or(|events| Keeper::reads(&state, events) <= READ_LOCKED_MAX) {
-        return listener(&state, events);
-    }
-    let copy = state.clone();
-    drop(state);
-    listener(&copy, events)
-}
-
-impl PendingEvents {
-    const fn nothing() -> Self {
-        Self { events: Some(Vec::new()), configured: false }
-    }
-
-    const fn knows_settings(&self) -> bool {
-        self.events.is_some() && !self.configured
-    }
-
-    /// On a follower the events are not read, so their number is limited.
-    fn add(&mut self, answers: &[Vec<Event>]) {
-        let Some(events) = &mut self.events else { return };
-        let taken = answers.iter().flatten();
-        self.configured |= taken.clone().any(|event| matches!(event, Event::Configured));
-        events.extend(taken.cloned());
-        if events.len() > PENDING_EVENTS_MAX {
-            self.events = None;
-        }
-    }
-}
 
 /// The channels from the log's thread to the rest of the controller.
 pub struct Outlets {
@@ -224,7 +111,7 @@ impl Machine for StateMachine {
                 events
             });
             let answers: Vec<Vec<Event>> = answers.collect();
-            self.state.pending.lock().add(&answers);
+            self.state.add_events(&answers);
             answers
         };
         drop_forgotten(forgotten);
@@ -251,7 +138,7 @@ impl Machine for StateMachine {
         let restored = state::persist::from_bytes(bytes).map_err(|error| error.to_string())?;
         let mut state = self.state.write();
         *state = restored;
-        self.state.pending.lock().events = None;
+        self.state.forget_events();
         drop(state);
         self.outlets.history.restored(index);
         self.outlets.applied.send_replace(index);

@@ -4,7 +4,7 @@ mod container;
 mod health;
 mod private_dirs;
 
-pub use container::ContainerSettings;
+pub use container::{ContainerSettings, Mount};
 pub use health::HealthSettings;
 
 use crate::features;

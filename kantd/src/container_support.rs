@@ -4,12 +4,12 @@
 //! A container is started by the job's user in its own user namespace (man 7 user_namespaces): to
 //! the kernel all its processes are that user's.
 
-use crate::config::ContainerSettings;
+use crate::config::{ContainerSettings, Mount};
 use nix::sched::{CloneFlags, unshare};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Directories searched for a runtime.
@@ -20,35 +20,6 @@ const PROGRAMS: [&str; 2] = ["crun", "runc"];
 
 /// The uid of the user `nobody`, to try what users may do.
 const NOBODY: u32 = 65_534;
-
-/// A mount of a node's path in containers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mount {
-    /// Path on the node; its last component may contain `*`.
-    pub source: PathBuf,
-    /// Path in the container.
-    pub target: PathBuf,
-    pub read_only: bool,
-}
-
-impl Mount {
-    /// Parses `SOURCE[:TARGET][:ro]` with plain absolute paths; `None` for other texts.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        let (text, read_only) = match text.strip_suffix(":ro") {
-            Some(text) => (text, true),
-            None => (text.strip_suffix(":rw").unwrap_or(text), false),
-        };
-        let (source, target) = text.split_once(':').unwrap_or((text, text));
-        let plain = |path: &str| {
-            let parts = Path::new(path).components();
-            let is_plain = parts.skip(1).all(|part| matches!(part, Component::Normal(_)));
-            (path.starts_with('/') && path != "/" && is_plain && !path.contains(':'))
-                .then(|| PathBuf::from(path))
-        };
-        Some(Self { source: plain(source)?, target: plain(target)?, read_only })
-    }
-}
 
 /// How a runtime maps users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,21 +113,6 @@ fn probe_runtime(runtime: &Path) -> Result<Dialect, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_mount_is_a_source_a_target_and_a_mode() {
-        let shown = |text: &str| {
-            let mount = Mount::read(text)?;
-            let (source, target) = (mount.source.display(), mount.target.display());
-            Some(format!("{source} {target} {}", mount.read_only))
-        };
-        assert_eq!(shown("/home").as_deref(), Some("/home /home false"));
-        assert_eq!(shown("/a/lib*.so:ro").as_deref(), Some("/a/lib*.so /a/lib*.so true"));
-        assert_eq!(shown("/data/v2:/data:rw").as_deref(), Some("/data/v2 /data false"));
-        for wrong in ["", "/", "home", "/a:b", "/a:/b:/c", "/a/../b", ":ro", "/a:/"] {
-            assert_eq!(Mount::read(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn a_missing_runtime_is_named() {

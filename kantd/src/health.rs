@@ -4,21 +4,18 @@
 
 mod machine_probe;
 mod orphans;
-mod probe_thread;
 mod script;
-
-pub(crate) use probe_thread::ProbeRequests;
 
 use crate::cgroup::CgroupParent;
 use crate::config::HealthSettings;
 use crate::gpu::{amd, nvidia_health};
+use crate::probe_thread::{ProbeRequests, ProbeThread};
 use crate::step;
 use common::gpu::Gpu;
 use common::health::{Check, Finding};
 use machine_probe::MachineProbe;
 use node::{HealthMonitor, Symptom};
 use orphans::OrphanProbe;
-use probe_thread::ProbeThread;
 use script::ScriptProbe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

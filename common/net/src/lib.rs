@@ -23,6 +23,11 @@ mod tcp;
 mod trusted;
 mod users;
 
+/// The HTTP types that a [`Client`] sends and receives.
+pub use axum::{
+    body::{Body, Bytes, to_bytes},
+    http,
+};
 pub use backoff::Backoff;
 pub use caller::{Caller, CallerError, USER_HEADER, User, Via, caller_identity};
 pub use channel::{

@@ -1,9 +1,8 @@
 //! One request to one daemon, and its answer, without retries.
 
-use axum::body::{Body, Bytes, to_bytes};
-use axum::http::response::Parts;
-use axum::http::{HeaderMap, Request};
-use net::{ApiError, Client, ClientError};
+use net::http::response::Parts;
+use net::http::{self, HeaderMap, Request};
+use net::{ApiError, Body, Bytes, Client, ClientError, to_bytes};
 use serde::Deserialize;
 
 /// More than a daemon sends: a backup has the size of a state, about 70 MiB with 100,000 jobs.
@@ -15,7 +14,7 @@ struct Refused {
     error: ApiError,
 }
 
-pub fn with_path(path: &str, request: Result<Request<Body>, axum::http::Error>) -> Asking {
+pub fn with_path(path: &str, request: Result<Request<Body>, http::Error>) -> Asking {
     request.map_err(|error| ClientError::Unaskable { path: path.to_owned(), source: error.into() })
 }
 

@@ -12,11 +12,11 @@ use super::{
     sacct, sacctmgr, salloc, sattach, sbatch, scancel, scontrol, sdiag, sinfo, sprio, squeue,
     sreport, srun, sshare,
 };
-use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output::{Screen, screen};
 use crate::server::Server;
 use crate::signals;
+use crate::startup::{self, Global};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
@@ -214,8 +214,8 @@ fn dispatch(command: SlurmCommand, words: &[OsString]) -> Result<u8, CommandErro
     if matches!(command, SlurmCommand::Scancel | SlurmCommand::Scontrol) {
         signals::block_sigterm_in_job()?;
     }
-    let runtime = crate::runtime()?;
-    let server = crate::server(&Global::default())?;
+    let runtime = startup::runtime()?;
+    let server = Global::default().server()?;
     match command {
         SlurmCommand::Srun if component_steps::is_requested(words) => {
             Ok(runtime.block_on(component_steps::run(words))?)

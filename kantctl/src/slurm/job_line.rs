@@ -1,10 +1,10 @@
 //! A line of squeue or sacct, and the values that its fields are computed from.
 
-use super::calendar::{long_span, moment, short_span};
 pub use super::line_part::LinePart;
 use super::line_part::state_of;
 pub use super::size::{Unit, format_measured, format_size};
 use crate::output::{self, jobs::ranges};
+use crate::slurm_time::{long_span, moment, short_span};
 use common::hostlist::fold;
 use common::id::{ArrayIndex, JobKey};
 use common::job::{ExitStatus, Outcome, Phase};

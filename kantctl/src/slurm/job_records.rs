@@ -1,12 +1,13 @@
 //! The jobs that sacct shows: current jobs from the controller's state, ended ones from accounting.
 //! A job that is in both is shown once.
 
+use super::running_steps;
 use super::sacct::Args;
-use super::{calendar, running_steps};
 use crate::failure::Failure;
 use crate::keys::{self, JobKeySet};
 use crate::output::Screen;
 use crate::server::{Server, encoded};
+use crate::slurm_time;
 use crate::verb::filter::{Filter, end_word};
 use crate::verb::usage_query;
 use common::id::JobKey;
@@ -31,14 +32,14 @@ impl Window {
     pub fn from_args(args: &Args, now: Time, screen: &Screen) -> Result<Self, Failure> {
         let read = |option: &str, text: &Option<String>| -> Result<Option<Time>, Failure> {
             let Some(text) = text else { return Ok(None) };
-            let at = calendar::parse_time(text, now, &screen.zone);
+            let at = slurm_time::parse_time(text, now, &screen.zone);
             at.map(Some).map_err(|error| Failure::usage(anyhow::anyhow!("{option}: {error}")))
         };
         let (start, end) = (read("--starttime", &args.start)?, read("--endtime", &args.end)?);
         let usual = match (args.jobs.is_empty(), args.states.is_empty()) {
             (false, _) => None,
             (true, false) => Some(now),
-            (true, true) => calendar::parse_time("today", now, &screen.zone).ok(),
+            (true, true) => slurm_time::parse_time("today", now, &screen.zone).ok(),
         };
         let from = start.or(usual);
         let to = end.or(if args.states.is_empty() { None } else { from });

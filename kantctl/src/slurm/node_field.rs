@@ -1,8 +1,8 @@
 //! The fields of sinfo and their values.
 //! Source: man sinfo (--format, --Format).
 
-use super::calendar::{moment, short_span};
 use crate::output::user_names::{self, user};
+use crate::slurm_time::{moment, short_span};
 use common::gpu::Gpu;
 use common::hostlist::fold;
 use common::node::{Contact, NodeStatus};

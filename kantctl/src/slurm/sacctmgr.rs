@@ -140,7 +140,7 @@ fn qos(known: &AccountList, query: &Query) -> Listing {
                 Some(false) => "off".to_owned(),
                 None => "cluster".to_owned(),
             },
-            qos.time_limit_max.map(super::calendar::long_span).unwrap_or_default(),
+            qos.time_limit_max.map(crate::slurm_time::long_span).unwrap_or_default(),
             tres(&qos.limits),
             optional_number(qos.limits.jobs),
             tres(&qos.limits_per_user),

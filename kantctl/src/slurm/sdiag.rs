@@ -2,11 +2,11 @@
 //! the same. Statistics of Slurm's internals (threads, RPCs by type) do not exist here.
 //! Source: man sdiag.
 
-use super::calendar::moment;
 use super::command::Common;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
+use crate::slurm_time::moment;
 use common::wire::api::{MetricsView, Status};
 
 /// Show statistics of the controller, as Slurm's sdiag does

@@ -3,7 +3,6 @@
 
 mod rows;
 
-use super::calendar;
 use super::command::{Common, Repeat};
 use super::format::{self, Piece};
 use super::node_field::{self, Line, NodeField};
@@ -11,6 +10,7 @@ use super::{json, json_node};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
+use crate::slurm_time;
 use crate::submission::value::Hosts;
 use common::id::QueueName;
 use common::node::{Contact, NodeStatus};
@@ -220,7 +220,7 @@ async fn list(
         lines.sort_by_key(|line| line.nodes.first().map(|node| &node.name));
     }
     if args.long && !args.no_header {
-        screen.line(&calendar::current_time(&screen.zone))?;
+        screen.line(&slurm_time::current_time(&screen.zone))?;
     }
     let title = |field: &&'static NodeField| field.title.to_owned();
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static NodeField) -> String);

@@ -8,7 +8,7 @@ use super::command::{self, Common, Repeat};
 use super::format::{self, Cell, Piece};
 use super::job_fields::{self, JobField};
 use super::job_line::{Line, LinePart, Page, Unit, group_lines};
-use super::{calendar, json, running_steps};
+use super::{json, running_steps};
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -262,7 +262,7 @@ async fn list(
     let keys = sort::parse(sort)?;
     lines.sort_by(|one, other| sort::compare(&keys, one, other));
     if args.long && !args.no_header {
-        screen.line(&calendar::current_time(&screen.zone))?;
+        screen.line(&crate::slurm_time::current_time(&screen.zone))?;
     }
     let title = |field: &&JobField| match (field.letter, &args.steps) {
         ('i', Some(_)) => "STEPID".to_owned(),

@@ -5,13 +5,13 @@
 mod arguments;
 mod measure;
 
-use super::calendar;
 use super::command::{self, Common};
 use super::fixed_columns::{self, Column, Separator};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::report::Amounts;
 use crate::server::Server;
+use crate::slurm_time;
 use crate::verb::report::fetch_report;
 use arguments::ReportArguments;
 use common::time::Time;
@@ -118,7 +118,7 @@ fn show(
     let separator = Separator::from_options(args.parsable, args.parsable2, None);
     if !args.no_header {
         let rule = "-".repeat(80);
-        let at = |time| calendar::moment(time, &screen.zone);
+        let at = |time| slurm_time::moment(time, &screen.zone);
         // Slurm prints the last second within the report.
         let last = Time(report.until.0.saturating_sub(1000));
         let what = if measure.gpus { "TRES" } else { "CPU" };

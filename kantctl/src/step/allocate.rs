@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use crate::submission::options::Options;
 use crate::submission::script::Script;
 use crate::submission::shell::Shell;
-use crate::verb::{submit, test_only};
+use crate::submission::{submit_request, test_only};
 use common::id::JobKey;
 use common::job::{ExitStatus, Launch, Phase};
 use common::time::Span;
@@ -126,7 +126,7 @@ fn request(wanted: &AllocationRequest<'_>) -> Result<SubmitRequest, Failure> {
         AllocDialect::Kant => wanted.options.clone(),
         AllocDialect::Srun | AllocDialect::Salloc => wanted.options.clone().with_all_named_nodes(),
     };
-    let mut request = submit::request(&options, &record_script(wanted.program), &[], &shell)?;
+    let mut request = submit_request::build(&options, &record_script(wanted.program), &[], &shell)?;
     request.ask.launch = Launch::Held;
     request.ask.requeue = false;
     request.ask.stdin = None;

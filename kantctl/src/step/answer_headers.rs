@@ -1,9 +1,9 @@
 //! The headers of an answer about a task: its state, and how its output is divided.
 
 use crate::failure::Failure;
-use axum::http::HeaderMap;
 use common::wire::api::TASK_STATE;
 use common::wire::node::TaskState;
+use net::http::HeaderMap;
 
 /// The text of a header of an answer.
 pub fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -19,5 +19,7 @@ pub mod per_gpu;
 pub mod script;
 pub mod shell;
 pub mod shell_words;
+pub mod submit_request;
+pub mod test_only;
 pub mod value;
 pub mod what_if;

@@ -1,7 +1,7 @@
 //! `kantctl admin`: administration of the controllers, and backups.
 
-use super::fetch::Answer;
 use crate::failure::{Failure, OK};
+use crate::fetch::Answer;
 use crate::output::screen::note;
 use crate::output::time::local;
 use crate::output::{Screen, controllers};

@@ -4,9 +4,9 @@
 mod chunk;
 mod line;
 
-use super::fetch::join;
 use super::submit;
 use crate::failure::{Failure, OK};
+use crate::fetch::join;
 use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;

@@ -1,8 +1,8 @@
 //! Requests for several jobs or nodes at once, shared by cancel, hold, release, requeue, suspend,
 //! drain and resume.
 
-use super::fetch;
 use crate::failure::{Failure, Kind, OK};
+use crate::fetch;
 use crate::output::Screen;
 use crate::output::screen::{note, print_failure};
 use crate::server::{AT_ONCE, Retry, Server};

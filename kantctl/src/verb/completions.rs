@@ -4,10 +4,11 @@
 
 mod shells;
 
-use super::fetch;
 use crate::failure::{Failure, OK};
+use crate::fetch;
 use crate::output::Screen;
 use crate::server::Server;
+use clap::Command;
 use clap_complete::Shell;
 use common::text::shown;
 use common::wire::api::JobList;
@@ -38,16 +39,16 @@ pub struct Args {
     pub live: Option<String>,
 }
 
-/// Prints completions.
+/// Prints completions of this command line.
 ///
 /// # Errors
 /// [`Failure`] when stdout does not take them.
-pub fn run(shell: Shell, screen: &Screen) -> Result<u8, Failure> {
+pub fn run(shell: Shell, command: &Command, screen: &Screen) -> Result<u8, Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut crate::command(), "kantctl", &mut text);
-    screen.bytes(
-        shells::with_names_from_controller(shell, &String::from_utf8_lossy(&text)).as_bytes(),
-    )?;
+    clap_complete::generate(shell, &mut command.clone(), "kantctl", &mut text);
+    let text = String::from_utf8_lossy(&text);
+    let text = shells::with_names_from_controller(shell, command, &text);
+    screen.bytes(text.as_bytes())?;
     Ok(OK)
 }
 

@@ -1,7 +1,7 @@
 //! `kantctl explain`: why a job is in its state, and what to do about it.
 
-use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
 use crate::keys::{self, Keys};
 use crate::output::time::localized;
 use crate::output::{Screen, jobs, start_outlook};

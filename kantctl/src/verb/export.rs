@@ -6,10 +6,10 @@ use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::{PATIENCE, Server};
 use anyhow::Context;
-use axum::http::HeaderMap;
 use common::time::{Span, Time};
 use jiff::civil::DateTime;
 use jiff::{Timestamp, Zoned};
+use net::http::HeaderMap;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -37,12 +37,13 @@ pub struct Args {
     pub words: Vec<String>,
 }
 
-/// Shows a page, with the user's pager on a terminal.
+/// Shows a page about a topic or a verb of this command line, with the user's pager on a
+/// terminal.
 ///
 /// # Errors
 /// [`Failure`] when there is no such topic, or stdout cannot be written.
-pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
-    let page = page(&args.words)?;
+pub fn run(args: &Args, command: clap::Command, screen: &Screen) -> Result<u8, Failure> {
+    let page = page(&args.words, command)?;
     if std::io::stdout().is_terminal() && !screen.json && paged(&page) {
         return Ok(OK);
     }
@@ -50,14 +51,14 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn page(words: &[String]) -> Result<String, Failure> {
+fn page(words: &[String], command: clap::Command) -> Result<String, Failure> {
     let Some((first, rest)) = words.split_first() else { return Ok(overview()) };
     if rest.is_empty()
         && let Some((.., text)) = TOPICS.iter().find(|(topic, ..)| topic == first)
     {
         return Ok((*text).to_owned());
     }
-    let mut command = crate::command().bin_name("kantctl");
+    let mut command = command.bin_name("kantctl");
     command.build();
     let verb = words.iter().try_fold(&mut command, |command, word| {
         command.find_subcommand_mut(word).filter(|verb| !verb.is_hide_set())
@@ -102,7 +103,7 @@ mod tests {
 
     fn about(words: &str) -> Result<String, String> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        page(&words).map_err(|failure| failure.to_string())
+        page(&words, crate::command()).map_err(|failure| failure.to_string())
     }
 
     #[test]

@@ -3,7 +3,6 @@
 
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
-use crate::slurm::command::SlurmCommand;
 use anyhow::Context;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -21,17 +20,17 @@ pub struct Args {
     pub directory: PathBuf,
 }
 
-/// Creates the links that do not exist yet.
+/// Creates the links of these names that do not exist yet.
 ///
 /// # Errors
 /// [`Failure`] when another file has one of the names, or the directory cannot be written.
-pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
+pub fn run(args: &Args, names: &[&str], screen: &Screen) -> Result<u8, Failure> {
     let own = std::env::current_exe().context("failed to find this program's own file")?;
     let directory = &args.directory;
     std::fs::create_dir_all(directory)
         .with_context(|| format!("failed to create {}", directory.display()))?;
     // All or none: conflicts are found before anything is created.
-    let paths = SlurmCommand::ALL.map(|name| directory.join(name.name()));
+    let paths: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
     for path in &paths {
         check_free(path, &own)?;
     }
@@ -43,8 +42,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
     if screen.json {
         screen.answer(&serde_json::json!({ "links": paths, "made": made }))?;
     } else {
-        let names = SlurmCommand::ALL.map(SlurmCommand::name).join(", ");
-        screen.line(&format!("{} now has {names}", directory.display()))?;
+        screen.line(&format!("{} now has {}", directory.display(), names.join(", ")))?;
         let found = std::path::absolute(directory)
             .with_context(|| format!("failed to find {}", directory.display()))?;
         screen.line(&format!("to use them: export PATH={}:$PATH", found.display()))?;
@@ -71,6 +69,8 @@ mod tests {
     use super::*;
     use jiff::tz::TimeZone;
 
+    const NAMES: [&str; 2] = ["sbatch", "squeue"];
+
     fn screen() -> Screen {
         Screen { json: true, width: None, colour: false, zone: TimeZone::UTC.into() }
     }
@@ -79,12 +79,17 @@ mod tests {
     fn links_are_created_once_and_other_files_are_not_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let args = Args { directory: dir.path().join("new") };
-        assert_eq!(run(&args, &screen()).unwrap(), OK);
-        assert_eq!(run(&args, &screen()).unwrap(), OK, "the second run changes nothing");
-        assert_eq!(std::fs::read_dir(&args.directory).unwrap().count(), SlurmCommand::ALL.len());
+        assert_eq!(run(&args, &NAMES, &screen()).unwrap(), OK);
+        assert_eq!(run(&args, &NAMES, &screen()).unwrap(), OK, "the second run changes nothing");
+        assert_eq!(std::fs::read_dir(&args.directory).unwrap().count(), NAMES.len());
         let other = Args { directory: dir.path().to_owned() };
         std::fs::write(dir.path().join("squeue"), "mine").unwrap();
-        assert!(run(&other, &screen()).unwrap_err().to_string().contains("squeue already exists"));
+        assert!(
+            run(&other, &NAMES, &screen())
+                .unwrap_err()
+                .to_string()
+                .contains("squeue already exists")
+        );
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no link is created");
     }
 }

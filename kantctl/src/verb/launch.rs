@@ -11,11 +11,11 @@ use crate::signals::Signals;
 use crate::step::answer_headers::{header, task_state};
 use crate::submission::shell::Shell;
 use anyhow::Context;
-use axum::http::HeaderMap;
 use common::id::{Attempt, JobKey, TaskNumber};
 use common::job::{ExitStatus, SignalNumber};
 use common::wire::api::{LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest};
 use common::wire::node::TaskState;
+use net::http::HeaderMap;
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -201,7 +201,7 @@ impl Watch {
     }
 
     /// Retries for a while when the node is out of contact, as during a restart of kantd.
-    async fn ask(&self, server: &Server) -> Result<(HeaderMap, axum::body::Bytes), Failure> {
+    async fn ask(&self, server: &Server) -> Result<(HeaderMap, net::Bytes), Failure> {
         let ([stdout, stderr], LaunchAnswer { node, attempt }) = (self.taken, &self.place);
         let path = format!(
             "{}?node={}&attempt={attempt}&stdout_from={stdout}&stderr_from={stderr}\

@@ -1,17 +1,17 @@
 //! `kantctl logs`: the output of a job; with `-f` also new output as it is written.
 
-use super::fetch;
 use super::wait::PATIENCE;
 use crate::failure::{Failure, OK};
+use crate::fetch;
 use crate::keys::Keys;
 use crate::output::Screen;
 use crate::output::jobs::{ending, why};
 use crate::output::screen::note;
 use crate::server::{self, POLL_SECONDS, Server};
-use axum::http::HeaderMap;
 use common::id::JobKey;
 use common::job::Phase;
 use common::wire::api::JobView;
+use net::http::HeaderMap;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 

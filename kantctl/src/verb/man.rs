@@ -3,6 +3,7 @@
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use anyhow::Context;
+use clap::Command;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -22,26 +23,32 @@ pub struct Args {
     pub directory: Option<PathBuf>,
 }
 
-/// Prints the page of kantctl, or writes the pages of all verbs.
+/// Prints the page of this command line, or writes the pages of all its verbs, or prints the page
+/// about Slurm.
 ///
 /// # Errors
 /// [`Failure`] when they cannot be written.
-pub fn run(args: &Args, screen: &Screen) -> Result<u8, Failure> {
+pub fn run(
+    args: &Args,
+    command: Command,
+    slurm_page: &str,
+    screen: &Screen,
+) -> Result<u8, Failure> {
     if args.slurm {
-        screen.print(&crate::slurm::compatibility::page())?;
+        screen.print(slurm_page)?;
         return Ok(OK);
     }
     match &args.directory {
         Some(directory) => {
             std::fs::create_dir_all(directory)
                 .with_context(|| format!("failed to create {}", directory.display()))?;
-            clap_mangen::generate_to(crate::command(), directory).with_context(|| {
+            clap_mangen::generate_to(command, directory).with_context(|| {
                 format!("failed to write manual pages into {}", directory.display())
             })?
         }
         None => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(crate::command())
+            clap_mangen::Man::new(command)
                 .render(&mut page)
                 .context("failed to generate the manual page")?;
             screen.bytes(&page)?;

@@ -1,7 +1,7 @@
 //! `kantctl metrics`: utilization of the cluster's GPUs, and waiting times of jobs.
 
-use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
 use crate::output::{Screen, metrics};
 use crate::server::Server;
 use common::wire::api::MetricsView;

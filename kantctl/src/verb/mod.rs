@@ -1,5 +1,5 @@
 //! The verbs of kantctl, one file each: arguments, help with examples, request and output.
-//! `filter`, `bulk_action` and `fetch` are shared by several of them.
+//! `filter` and `bulk_action` are shared by several of them.
 
 pub mod admin;
 pub mod alloc;
@@ -12,7 +12,6 @@ pub mod completions;
 pub mod drain;
 pub mod explain;
 pub mod export;
-pub mod fetch;
 pub mod filter;
 pub mod help;
 pub mod history;
@@ -42,7 +41,6 @@ pub mod status;
 pub mod step_tasks;
 pub mod submit;
 pub mod suspend;
-pub mod test_only;
 pub mod top;
 pub mod update;
 pub mod usage_filter;

@@ -1,7 +1,7 @@
 //! `kantctl nodes`: the nodes of the cluster, and their allocated resources.
 
-use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
 use crate::output::{Screen, nodes};
 use crate::server::Server;
 use crate::submission::value::Hosts;

@@ -1,7 +1,7 @@
 //! `kantctl priority`: the priorities of waiting jobs, factor by factor.
 
-use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
 use crate::keys::{self, Keys};
 use crate::output::screen::note;
 use crate::output::{Screen, priority};

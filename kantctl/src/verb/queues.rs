@@ -1,7 +1,7 @@
 //! `kantctl queues`: the tree of queues, with policies, quotas, limits and use.
 
-use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
 use crate::output::{Screen, queues};
 use crate::server::Server;
 use common::wire::api::QueueList;

@@ -1,9 +1,9 @@
 //! `kantctl report`: usage of the cluster, and its capacity. The controller computes all sums.
 
 use super::export::{read_since, read_until};
-use super::fetch::{self, Answer};
 use super::usage_filter::UsageFilter;
 use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
 use crate::output::{Screen, report};
 use crate::server::{Server, encoded};
 use common::time::{Span, Time};

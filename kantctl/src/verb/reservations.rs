@@ -4,8 +4,8 @@ mod busy;
 pub mod update;
 
 use super::bulk_action::{self, Action};
-use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
 use crate::output::{Screen, reservations};
 use crate::server::{Retry, Server};
 use crate::submission::begin::{read_begin, read_deadline};

@@ -1,8 +1,8 @@
 //! `kantctl resume`: resumes suspended jobs, or drained nodes.
 
 use super::bulk_action::{self, Action};
-use super::fetch;
 use crate::failure::Failure;
+use crate::fetch;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::screen::note;

@@ -1,7 +1,7 @@
 //! `kantctl share`: fair shares of the queues, their use, and borrowing between them.
 
-use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
 use crate::output::{Screen, share};
 use crate::server::Server;
 use common::wire::api::ShareList;

@@ -1,7 +1,7 @@
 //! `kantctl show`: everything about a job, a node or a queue.
 
-use super::fetch::{self, Answer};
 use crate::failure::{Failure, OK};
+use crate::fetch::{self, Answer};
 use crate::keys::{self, Keys, KeysError};
 use crate::output::screen::note;
 use crate::output::{Screen, jobs, nodes, queues};

@@ -1,9 +1,9 @@
 //! Expected starts of waiting jobs, one request per job, for at most a terminal full of jobs.
 
 use crate::failure::Failure;
+use crate::output::jobs::group_rows;
 use crate::output::screen::note;
 use crate::server::Server;
-use crate::slurm::job_line::group_lines;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Time;
@@ -19,8 +19,7 @@ const STARTS_MAX: usize = 20;
 /// [`Failure`] when the controller does not answer.
 pub async fn starts(jobs: &[JobView], server: &Server) -> Result<BTreeMap<JobKey, Time>, Failure> {
     let mut starts = BTreeMap::new();
-    let gathered = group_lines(jobs, false);
-    let waiting = gathered.iter().filter_map(|tasks| tasks.first());
+    let waiting = group_rows(jobs).filter_map(<[JobView]>::first);
     let waiting: Vec<&JobView> = waiting.filter(|job| job.phase == Phase::Pending).collect();
     for job in waiting.iter().take(STARTS_MAX) {
         let explained: Explanation = server.get(&format!("/v1/jobs/{}/explain", job.key)).await?;

@@ -1,7 +1,7 @@
 //! `kantctl status`: the status of the controller.
 
-use super::fetch::Answer;
 use crate::failure::{Failure, OK};
+use crate::fetch::Answer;
 use crate::output::Screen;
 use crate::output::record::Record;
 use crate::server::Server;

@@ -1,9 +1,9 @@
 //! `kantctl submit`: submits a script as a job.
 
-use super::fetch::Answer;
-use super::{test_only, wait};
+use super::wait;
 use crate::directive::{self, Directives};
 use crate::failure::{Failure, OK};
+use crate::fetch::Answer;
 use crate::output::Screen;
 use crate::output::screen::warn;
 use crate::server::Server;
@@ -12,15 +12,11 @@ use crate::submission::mail::{is_variable, variable_warning};
 use crate::submission::options::Options;
 use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
-use crate::submission::{environment, job_request};
-use anyhow::Context;
-use common::id::{JobId, JobKey, RequestKey};
-use common::job::check::{AskError, ENVIRONMENT_BYTES_MAX, check_ask};
-use common::wire::api::{SetRequest, SubmitAnswer, SubmitRequest};
+use crate::submission::{environment, submit_request, test_only};
+use common::id::{JobId, JobKey};
+use common::wire::api::SubmitAnswer;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -139,7 +135,7 @@ pub async fn run_as(
     else {
         return Err(Failure::message("no job is requested".to_owned()));
     };
-    let request = request(first, &script, script_args, &shell)?;
+    let request = submit_request::build(first, &script, script_args, &shell)?;
     if test_only && !others.is_empty() {
         let text = "--test-only cannot be used with components: submit without it, or test a \
                     single component";
@@ -152,7 +148,7 @@ pub async fn run_as(
     let raw: Value = match others {
         [] => server.post_keyed("/v1/jobs", &request, PATIENCE).await?,
         others => {
-            let set = set_request(request, others, &script, script_args, &shell)?;
+            let set = submit_request::build_set(request, others, &script, script_args, &shell)?;
             server.post_keyed("/v1/jobs/set", &set, PATIENCE).await?
         }
     };
@@ -215,25 +211,6 @@ pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
     Ok(components)
 }
 
-/// The request for a het job, from that of its first component and the others' options.
-fn set_request(
-    first: SubmitRequest,
-    others: &[Options],
-    script: &Script,
-    args: &[String],
-    shell: &Shell,
-) -> Result<SetRequest, Failure> {
-    let SubmitRequest { request_key, ask, script: text, environment } = first;
-    let mut asks = vec![ask];
-    for (place, options) in (1..).zip(others) {
-        let failed = || format!("failed to submit {}, component {place}", script.origin);
-        let ask = job_request::build(options, script, args, shell)?;
-        check_ask(&ask).with_context(failed)?;
-        asks.push(ask);
-    }
-    Ok(SetRequest { request_key, asks, script: text, environment })
-}
-
 /// Warnings about options that are accepted but have little or no effect.
 #[must_use]
 pub fn option_warnings(options: &Options) -> Vec<String> {
@@ -253,48 +230,4 @@ pub fn option_warnings(options: &Options) -> Vec<String> {
     let variable = options.mail_user.as_deref().filter(|to| is_variable(to));
     sentences.extend(variable.map(variable_warning));
     sentences
-}
-
-/// The request to submit a script with these options.
-///
-/// # Errors
-/// [`Failure`] when a part of it is invalid.
-pub fn request(
-    options: &Options,
-    script: &Script,
-    args: &[String],
-    shell: &Shell,
-) -> Result<SubmitRequest, Failure> {
-    let ask = job_request::build(options, script, args, shell)?;
-    let failed = || format!("failed to submit {}", script.origin);
-    check_ask(&ask).with_context(failed)?;
-    let export = options.export.clone().unwrap_or_default();
-    let directory = job_request::path_text(&shell.directory)?;
-    let environment = environment::for_job(&export, &shell.environment, &directory);
-    check_environment(&environment).with_context(failed)?;
-    if !shell.unreadable.is_empty() {
-        warn(&format!(
-            "environment variables that are not UTF-8 are not passed on: {}",
-            shell.unreadable.join(", ")
-        ));
-    }
-    Ok(SubmitRequest { request_key: request_key()?, ask, script: script.text.clone(), environment })
-}
-
-/// Checks the size as stored by the controller: `NAME=value` and a NUL byte for each variable.
-fn check_environment(environment: &BTreeMap<String, String>) -> Result<(), AskError> {
-    let bytes: usize = environment.iter().map(|(name, value)| name.len() + value.len() + 2).sum();
-    if bytes > ENVIRONMENT_BYTES_MAX { Err(AskError::EnvironmentTooLarge(bytes)) } else { Ok(()) }
-}
-
-/// A random key that no other submission has.
-///
-/// # Errors
-/// [`Failure`] when /dev/urandom cannot be read.
-pub fn request_key() -> Result<RequestKey, Failure> {
-    let mut bytes = [0; 16];
-    File::open("/dev/urandom")
-        .and_then(|mut random| random.read_exact(&mut bytes))
-        .context("failed to read /dev/urandom for the submission's key")?;
-    Ok(RequestKey(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
 }

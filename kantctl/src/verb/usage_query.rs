@@ -1,8 +1,8 @@
 //! Finished runs from accounting, page by page. A long list of jobs is split into several queries,
 //! because the size of a query is limited.
 
-use super::fetch::Answer;
 use crate::failure::Failure;
+use crate::fetch::Answer;
 use crate::keys::JobKeySet;
 use crate::server::{Server, encoded};
 use common::id::JobKey;

@@ -1,7 +1,7 @@
 //! `kantctl wait`: waits until jobs end, and exits with their exit code.
 
-use super::fetch::{self, Answer};
 use crate::failure::Failure;
+use crate::fetch::{self, Answer};
 use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::jobs::{ending, where_or_why};

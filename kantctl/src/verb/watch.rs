@@ -7,10 +7,10 @@ use crate::output::screen::note;
 use crate::output::time::{local, localized};
 use crate::server::{PATIENCE, Server, encoded};
 use anyhow::Context;
-use axum::body::HttpBody;
 use common::text::{shown, shown_json};
+use futures_util::StreamExt;
+use net::Body;
 use serde::de::IgnoredAny;
-use std::pin::Pin;
 
 /// `detail` is only for programs, which get the raw line.
 type Happened = common::wire::api::Happened<IgnoredAny>;
@@ -74,12 +74,9 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
 }
 
 /// Prints events as they arrive; true when the requested number is reached.
-async fn follow(body: axum::body::Body, left: &mut u64, screen: &Screen) -> Result<bool, Failure> {
-    let (mut body, mut rest) = (body, Vec::new());
-    loop {
-        let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
-        let Some(Ok(frame)) = frame else { return Ok(false) };
-        let Ok(data) = frame.into_data() else { continue };
+async fn follow(body: Body, left: &mut u64, screen: &Screen) -> Result<bool, Failure> {
+    let (mut body, mut rest) = (body.into_data_stream(), Vec::new());
+    while let Some(Ok(data)) = body.next().await {
         rest.extend_from_slice(&data);
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = rest.drain(..=end).collect();
@@ -94,6 +91,7 @@ async fn follow(body: axum::body::Body, left: &mut u64, screen: &Screen) -> Resu
             }
         }
     }
+    Ok(false)
 }
 
 fn print(line: &[u8], happened: &Happened, screen: &Screen) -> Result<(), Failure> {

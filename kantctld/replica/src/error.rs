@@ -1,5 +1,7 @@
 //! Errors of the log.
 
+use common::id::{ClusterId, ControllerId};
+
 /// Why a request was not accepted, or why its outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProposeError {
@@ -19,7 +21,43 @@ pub enum ProposeError {
     Stopped,
     /// The change of members is refused.
     #[error(transparent)]
-    Change(#[from] crate::change::ChangeRefusal),
+    Change(#[from] ChangeRefusal),
+}
+
+/// Why a change of members is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeRefusal {
+    #[error(
+        "another change of controllers is in progress: wait until it has ended, then try again"
+    )]
+    UnderWay,
+    #[error("there is no controller {0}: `kantctl admin controller status` lists them")]
+    Unknown(ControllerId),
+    #[error("controller {0} is already a voter")]
+    Votes(ControllerId),
+    #[error("controller {0} is the last voter: add and promote another one first")]
+    LastVoter(ControllerId),
+    #[error(
+        "controller {0} leads: transfer leadership with `kantctl admin controller transfer`, then \
+         remove it"
+    )]
+    Leads(ControllerId),
+    #[error("controller {id} lacks {behind} entries of the log: wait until it has caught up")]
+    Behind { id: ControllerId, behind: u64 },
+    #[error(
+        "controller {id} already has the address {address}: if it is dead, run `kantctl admin \
+         controller remove {id}` first; otherwise give this one another address (`listen` or \
+         `advertise`)"
+    )]
+    AddressTaken { id: ControllerId, address: String },
+    /// A member to be replaced still runs.
+    #[error(
+        "controller {0} is running and cannot be replaced: if its log is lost, stop it first; \
+         otherwise this state directory is a copy of its, and an empty one is needed"
+    )]
+    Lives(ControllerId),
+    #[error("the request names no change of controllers")]
+    Nothing,
 }
 
 /// Errors of the log store.
@@ -45,7 +83,7 @@ pub enum StoreError {
     Taken { place: String },
     /// The log belongs to another cluster than the membership file.
     #[error("failed to open the log in {place}: it belongs to cluster {found}, not {expected}")]
-    Foreign { place: String, found: common::id::ClusterId, expected: common::id::ClusterId },
+    Foreign { place: String, found: ClusterId, expected: ClusterId },
 }
 
 /// Evidence that a part of the log that other members rely on is lost.
@@ -63,7 +101,7 @@ pub enum Loss {
     },
     /// The same, found by the leader.
     #[error("this log ends at entry {last}, but controller {by} received entry {held} from here")]
-    Sent { by: common::id::ControllerId, held: u64, last: u64 },
+    Sent { by: ControllerId, held: u64, last: u64 },
     #[error(
         "entry {index} was committed here, and the leader has a different one at this index: one \
          of the two lost it"

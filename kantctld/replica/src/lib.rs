@@ -8,38 +8,36 @@
 //!                                 └── Outbox: messages to peers, answers to callers <─┘
 //! ```
 //!
-//! Snapshots are written concurrently: see `snapshot_task`.
+//! Snapshots are written concurrently: see `replica/snapshot_task.rs`.
 //!
-//! Start reading at [`Replica`], then `ready` (the order of writes, messages and answers).
+//! Start reading at [`Replica`], then `replica/ready.rs` (the order of writes, messages and
+//! answers).
 
-mod change;
-mod election;
 mod error;
-#[cfg(test)]
-mod golden;
 mod log;
-mod loss_check;
 mod machine;
 mod members;
-mod open;
+
+mod loss_check;
 mod outbox;
 mod peer_message;
 mod pending;
-mod read_index;
-mod ready;
-mod replica;
 mod snapshot_payload;
-mod snapshot_task;
-mod status;
+
+mod open;
 mod storage;
 
-pub use change::{Change, ChangeRefusal};
-pub use error::{LogError, Loss, ProposeError, StoreError};
+mod replica;
+
+#[cfg(test)]
+mod golden;
+
+pub use error::{ChangeRefusal, LogError, Loss, ProposeError, StoreError};
 pub use machine::Machine;
 pub use members::{Member, Members};
 pub use open::{Bootstrap, ReplicaConfig, SNAPSHOT_BYTES_MIN, create_log};
 pub use outbox::{Completion, Outbox};
 pub use peer_message::PeerMessage;
-pub use replica::{Replica, Settled};
-pub use snapshot_task::{SnapshotOutcome, SnapshotTask};
-pub use status::{Follower, Role, Status};
+pub use replica::{
+    Change, Follower, Replica, Role, Settled, SnapshotOutcome, SnapshotTask, Status,
+};

@@ -1,8 +1,18 @@
 //! The replica: its state and its inputs. After any input, [`Replica::settle`] makes the progress
 //! that follows from it.
 
-use crate::election::{ELECTION_TICKS, HEARTBEAT_TICKS};
-use crate::error::{LogError, ProposeError};
+mod change;
+mod election;
+mod read_index;
+mod ready;
+mod snapshot_task;
+mod status;
+
+pub use change::Change;
+pub use snapshot_task::{SnapshotOutcome, SnapshotTask};
+pub use status::{Follower, Role, Status};
+
+use crate::error::{LogError, ProposeError, StoreError};
 use crate::log::logger;
 use crate::loss_check;
 use crate::machine::Machine;
@@ -10,12 +20,13 @@ use crate::open::ReplicaConfig;
 use crate::outbox::Outbox;
 use crate::peer_message::PeerMessage;
 use crate::pending::{Callers, PendingEntries};
-use crate::read_index::Reads;
-use crate::ready::Stage;
-use crate::snapshot_task::SnapshotStage;
 use crate::storage::LogStore;
 use common::id::{ControllerId, LogIndex};
+use election::{ELECTION_TICKS, HEARTBEAT_TICKS};
 use raft::{Config, RawNode, SnapshotStatus, StateRole};
+use read_index::Reads;
+use ready::Stage;
+use snapshot_task::SnapshotStage;
 use wal::Disk;
 
 /// How far [`Replica::settle`] got.
@@ -39,29 +50,29 @@ enum Report {
 
 /// One controller's part of the log. `T` identifies a caller.
 pub struct Replica<M: Machine, D: Disk, T> {
-    pub(crate) node: RawNode<LogStore<D>>,
-    pub(crate) machine: M,
-    pub(crate) seed: u64,
-    pub(crate) snapshot_every: u64,
-    pub(crate) snapshot_bytes_min: u64,
+    node: RawNode<LogStore<D>>,
+    machine: M,
+    seed: u64,
+    snapshot_every: u64,
+    snapshot_bytes_min: u64,
     /// Postponed to this index because the disk was full.
-    pub(crate) snapshot_not_before: u64,
-    pub(crate) pending: PendingEntries<T>,
-    pub(crate) reads: Reads<T>,
-    pub(crate) applied: u64,
+    snapshot_not_before: u64,
+    pending: PendingEntries<T>,
+    reads: Reads<T>,
+    applied: u64,
     /// The size of the entries applied since the newest snapshot, which a start replays.
-    pub(crate) unsaved_bytes: u64,
+    unsaved_bytes: u64,
     /// As leader: the term and its first entry. Once that is applied, everything before is known.
-    pub(crate) term_began: Option<(u64, u64)>,
-    pub(crate) leading: bool,
+    term_began: Option<(u64, u64)>,
+    leading: bool,
     /// The step that a full disk blocks.
-    pub(crate) stage: Option<Stage>,
+    stage: Option<Stage>,
     /// Reports received while blocked.
     reports: Vec<Report>,
     /// A change of members was applied, and its commit may not be durable.
-    pub(crate) has_new_members: bool,
-    pub(crate) snapshot_stage: SnapshotStage<M, D>,
-    pub(crate) outbox: Outbox<T, M::Answer>,
+    has_new_members: bool,
+    snapshot_stage: SnapshotStage<M, D>,
+    outbox: Outbox<T, M::Answer>,
 }
 
 impl<M: Machine, D: Disk, T> Replica<M, D, T> {
@@ -213,7 +224,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     }
 
     /// Passes reports to the library. False if there were none.
-    pub(crate) fn take_reports(&mut self) -> bool {
+    fn take_reports(&mut self) -> bool {
         let reports = std::mem::take(&mut self.reports);
         for report in &reports {
             match report {
@@ -232,7 +243,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         match self.node.mut_store().wal.prepare() {
             // Appending will fail if the disk is still full then.
             Ok(()) | Err(wal::Error::NoSpace { .. }) => Ok(()),
-            Err(error) => Err(crate::StoreError::from(error).into()),
+            Err(error) => Err(StoreError::from(error).into()),
         }
     }
 
@@ -247,7 +258,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
         self.reads.refuse_all(why, &mut self.outbox);
     }
 
-    pub(crate) fn is_blocked(&self) -> bool {
+    fn is_blocked(&self) -> bool {
         self.stage.is_some()
     }
 }

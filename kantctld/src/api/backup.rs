@@ -4,7 +4,7 @@
 use super::error::ApiFailure;
 use crate::backup::{self, Head};
 use crate::core::Core;
-use crate::settings::with_causes;
+use crate::error_chain::with_causes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};

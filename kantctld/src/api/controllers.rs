@@ -8,6 +8,7 @@ mod view;
 use super::audited::Remark;
 use super::error::ApiFailure;
 use crate::core::{CommandError, Core};
+use crate::error_chain::with_causes;
 use crate::peers::{self, Peers};
 use crate::raft::{Change, ChangeRefusal, Members, ProposeError, Status};
 use crate::state_machine::StateMachine;
@@ -218,7 +219,7 @@ fn relayed_refusal(error: net::ClientError) -> net::Refusal {
             net::Refusal { status, error }
         }
         error => {
-            let message = crate::settings::with_causes(&error);
+            let message = with_causes(&error);
             net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, super::leader::NO_LEADER, message)
         }
     }

@@ -3,7 +3,8 @@
 use super::error::ApiFailure;
 use super::slow_query;
 use crate::core::Core;
-use crate::history::{self, HistoryError, HistoryPage};
+use crate::history::{self, HistoryError};
+use crate::history_catch_up::HistoryPage;
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;

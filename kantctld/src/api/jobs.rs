@@ -23,12 +23,6 @@ use std::time::Duration;
 /// The longest time one GET .../wait blocks.
 const WAIT_LIMIT: Duration = Duration::from_secs(60);
 
-/// The name of a user, or the uid as text. Reads the host's user database and may block.
-pub fn user_name(uid: u32) -> String {
-    let user = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid)).ok().flatten();
-    user.map_or_else(|| uid.to_string(), |user| user.name)
-}
-
 /// GET /v1/jobs
 pub async fn list(
     State(core): State<Arc<Core>>,

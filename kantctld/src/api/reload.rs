@@ -2,7 +2,8 @@
 
 use super::error::ApiFailure;
 use crate::core::Core;
-use crate::settings::{ReloadError, Reloader, with_causes};
+use crate::error_chain::with_causes;
+use crate::reload::{ReloadError, Reloader};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};

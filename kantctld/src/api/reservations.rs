@@ -1,13 +1,13 @@
-//! Reservations: list, create, update, delete. `leader::choose_reservation` chooses nodes and times
+//! Reservations: list, create, update, delete. `choice` chooses nodes and times
 //! left open; the state decides who may make one.
+
+mod choice;
 
 use super::audited::Remark;
 use super::error::ApiFailure;
-use super::jobs::user_name;
 use super::slow_query;
 use crate::core::Core;
-use crate::leader::choose_reservation;
-use crate::settings::HostNames;
+use crate::host_names::{HostNames, user_name};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
@@ -44,7 +44,7 @@ pub async fn create(
     if !actor.operator {
         return Err(Refusal::OperatorsOnly { uid: actor.uid }.into());
     }
-    let choice = choose_reservation(&core.state.read(), &request, core.now())?;
+    let choice = choice::choose(&core.state.read(), &request, core.now())?;
     let name = request.name.clone();
     let reservation = Reservation {
         name: request.name.clone(),

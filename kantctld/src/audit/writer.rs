@@ -3,6 +3,7 @@
 
 use super::file::AuditFile;
 use super::{AuditLine, AuditResult, Queue, Shared, WAITING_MAX};
+use crate::host_names::user_name;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ impl Writer {
     fn look_up_names(&mut self, batch: &[AuditLine]) {
         self.names.retain(|_, (at, _)| at.elapsed() < NAMES_CACHED_FOR);
         for uid in batch.iter().filter_map(|line| line.uid) {
-            let found = || (Instant::now(), crate::api::user_name(uid));
+            let found = || (Instant::now(), user_name(uid));
             self.names.entry(uid).or_insert_with(found);
         }
     }

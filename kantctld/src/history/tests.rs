@@ -4,7 +4,7 @@ mod damage;
 mod others;
 
 use super::*;
-use crate::state_machine::SharedState;
+use crate::shared_state::SharedState;
 use common::id::{
     AccountName, ArrayIndex, Attempt, AttemptId, ClusterId, Gid, JobId, JobKey, LogIndex,
     QueueName, Uid,

@@ -5,7 +5,7 @@ use super::feed::{HistoryMessage, Inbox};
 use super::schema::{self, FILE, HistoryError};
 use super::write::{File, Position};
 use super::{History, feed};
-use crate::state_machine::SharedState;
+use crate::shared_state::SharedState;
 use common::id::{ClusterId, LogIndex};
 use common::time::{Span, Time};
 use state::history::NodeChange;

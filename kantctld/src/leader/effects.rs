@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 /// Runs until the log ends.
 pub async fn forward_effects(core: Arc<Core>, mut events: mpsc::UnboundedReceiver<Vec<Event>>) {
     while let Some(batch) = events.recv().await {
-        core.event_feed.publish(&core, &batch);
+        core.event_feed.publish(&core.state, core.now(), &batch);
         core.sessions.wake_nodes(&effect::touched_nodes(&batch));
         if effect::wakes_scheduler(&batch) {
             core.wake.notify_one();

@@ -4,7 +4,7 @@
 use super::{Limits, notifications, scheduler, timers};
 use crate::core::{CommandError, Core};
 use crate::raft::ProposeError;
-use crate::settings::Reloader;
+use crate::reload::Reloader;
 use common::reason::Refusal;
 use std::convert::Infallible;
 use std::sync::Arc;

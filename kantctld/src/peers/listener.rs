@@ -3,8 +3,8 @@
 
 use super::handshake::was_removed;
 use super::{KEEPALIVE, Peers, chunked_transfer};
+use crate::error_chain::with_causes;
 use crate::raft::ThreadMachine;
-use crate::settings::with_causes;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::response::Response;
 use common::id::ControllerId;

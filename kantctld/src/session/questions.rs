@@ -1,44 +1,14 @@
 //! The open questions to a node. The callers wait for the answers, not the session.
 
+use crate::session_registry::Question;
 use common::wire::node::{
     AskSteps, FeedTask, Hello, JobSignal, OutputChunk, ReadOutput, SignalJob, SignalNews,
-    SignalTask, StartTask, StepAnswer, StepNews, TaskNews, TaskState, ToNode, WatchTask,
+    SignalTask, StepAnswer, StepNews, TaskNews, TaskState, ToNode, WatchTask,
 };
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
 const EMULATED: &str = "the node is emulated and runs no programs: ask on a real node";
-
-/// A question with the channel for its answer.
-pub enum Question {
-    Read(ReadOutput, oneshot::Sender<OutputChunk>),
-    /// Starts a program in a job.
-    Start(Box<StartTask>, oneshot::Sender<TaskNews>),
-    /// Asks for the status of such a program.
-    Watch(WatchTask, oneshot::Sender<TaskNews>),
-    /// Sends such a program a signal.
-    Signal(SignalTask, oneshot::Sender<TaskNews>),
-    /// Signals a job's processes.
-    Job(SignalJob, oneshot::Sender<SignalNews>),
-    /// Appends to the standard input of such a program.
-    Feed(FeedTask, oneshot::Sender<TaskNews>),
-    Steps(AskSteps, oneshot::Sender<StepNews>),
-}
-
-impl Question {
-    /// Whether the caller no longer waits for the answer.
-    pub fn is_abandoned(&self) -> bool {
-        match self {
-            Self::Read(_, answer) => answer.is_closed(),
-            Self::Start(_, answer)
-            | Self::Watch(_, answer)
-            | Self::Signal(_, answer)
-            | Self::Feed(_, answer) => answer.is_closed(),
-            Self::Steps(_, answer) => answer.is_closed(),
-            Self::Job(_, answer) => answer.is_closed(),
-        }
-    }
-}
 
 /// The open questions of one session.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Screen;
-use crate::slurm::calendar;
+use crate::slurm_time;
 use std::time::Duration;
 
 /// The option that repeats a listing.
@@ -26,7 +26,7 @@ impl Repeat {
     ) -> Result<u8, Failure> {
         let Some(seconds) = self.seconds else { return list().await };
         loop {
-            screen.line(&calendar::current_time(&screen.zone))?;
+            screen.line(&slurm_time::current_time(&screen.zone))?;
             list().await?;
             screen.line("")?;
             tokio::time::sleep(Duration::from_secs(seconds)).await;

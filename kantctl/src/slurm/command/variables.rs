@@ -1,6 +1,7 @@
 //! Options that environment variables set (`SQUEUE_FORMAT`). The command line takes precedence.
 
 use super::SlurmCommand;
+use crate::startup::from_env;
 use clap::parser::ValueSource;
 use std::ffi::OsString;
 
@@ -15,7 +16,7 @@ pub fn with_variables(command: SlurmCommand, arguments: &[OsString]) -> Vec<OsSt
     let is_typed = |id: &str| line.value_source(id) == Some(ValueSource::CommandLine);
     let mut words = vec![own.clone()];
     for (variable, option) in command.variables() {
-        let Some(value) = crate::from_env(variable) else { continue };
+        let Some(value) = from_env(variable) else { continue };
         let clap_command = command.clap_command();
         let long = option.trim_start_matches("--");
         let argument = clap_command.get_arguments().find(|one| one.get_long() == Some(long));

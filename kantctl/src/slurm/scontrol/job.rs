@@ -1,12 +1,12 @@
 //! `scontrol show job`: a job's record in Slurm's fields.
 
-use super::super::calendar::{long_span, moment};
 use super::super::job_line::{Line, LinePart, Page, format_size};
 use super::super::{command, json};
 use super::{Args, Record, jobs};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, user_names};
 use crate::server::Server;
+use crate::slurm_time::{long_span, moment};
 use common::id::{JobKey, NodeName};
 use common::job::Launch;
 use common::job::pattern::{PatternFacts, absolute, fill};

@@ -1,6 +1,5 @@
 //! `scontrol show node`: a node's record in Slurm's fields. What is not measured is `N/A`.
 
-use super::super::calendar::moment;
 use super::super::node_field::{features, gres, state_name, unavailable_reason};
 use super::super::sinfo::{has_node, partitions};
 use super::super::{json, json_node};
@@ -8,6 +7,7 @@ use super::{Args, Record};
 use crate::failure::{Failure, OK};
 use crate::output::{Screen, user_names::user};
 use crate::server::Server;
+use crate::slurm_time::moment;
 use common::hostlist::expand;
 use common::id::NodeName;
 use common::node::NodeStatus;

@@ -1,12 +1,12 @@
 //! `scontrol show partition`: a queue's record in Slurm's fields. Only leaf queues are partitions.
 
-use super::super::calendar::long_span;
 use super::super::sinfo::{has_node, partitions};
 use super::super::{json, json_node};
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
+use crate::slurm_time::long_span;
 use common::hostlist::fold;
 use common::policy::queue::Queue;
 use common::wire::api::{NodeList, NodeView, QueueList};

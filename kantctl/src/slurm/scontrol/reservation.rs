@@ -8,7 +8,7 @@ use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::{Retry, Server};
-use crate::slurm::calendar;
+use crate::slurm_time;
 use crate::submission::gpus::read_kinds;
 use crate::submission::value::read_count;
 use crate::verb::reservations::update::{change, warn_of};
@@ -63,7 +63,7 @@ impl ReservationFields {
 
     fn set(&mut self, field: &str, value: &str, now: Time, zone: &TimeZone) -> Result<(), String> {
         let list = || value.split(',').filter(|one| !one.is_empty()).map(str::to_owned).collect();
-        let at = || calendar::parse_time(value, now, zone).map(Some);
+        let at = || slurm_time::parse_time(value, now, zone).map(Some);
         match field {
             "reservationname" | "reservation" => {
                 self.name = Some(value.parse().map_err(error_text)?)

@@ -1,11 +1,11 @@
 //! `scontrol show config`, `show reservation` and `ping`.
 
-use super::super::calendar::{long_span, moment};
 use super::super::command::VERSION;
 use super::{Args, Record};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::Server;
+use crate::slurm_time::{long_span, moment};
 use common::hostlist::fold;
 use common::job::array::ARRAY_TASKS_MAX;
 use common::wire::api::{ControllerList, ReservationList, Status};

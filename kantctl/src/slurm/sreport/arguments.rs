@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Screen;
-use crate::slurm::calendar;
+use crate::slurm_time;
 use common::time::Time;
 
 /// The options of a report.
@@ -19,7 +19,7 @@ pub struct ReportArguments {
 impl ReportArguments {
     pub fn read(words: &[String], now: Time, screen: &Screen) -> Result<Self, Failure> {
         let at = |text: &str| {
-            calendar::parse_time(text, now, &screen.zone)
+            slurm_time::parse_time(text, now, &screen.zone)
                 .map_err(|error| Failure::usage(anyhow::Error::msg(error)))
         };
         let until = at("today")?;

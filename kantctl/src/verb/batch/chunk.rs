@@ -2,7 +2,7 @@
 //! are sent once each; the order of lines is kept.
 
 use crate::failure::Failure;
-use crate::verb::submit::request_key;
+use crate::submission::submit_request::request_key;
 use common::id::RequestKey;
 use common::wire::api::{BATCH_BYTES_MAX, BatchJob, BatchRequest, SubmitRequest};
 

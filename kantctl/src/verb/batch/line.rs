@@ -5,7 +5,7 @@ use crate::submission::options::Options;
 use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
 use crate::submission::shell_words::split;
-use crate::submission::{components, environment, parse_error};
+use crate::submission::{components, environment, parse_error, submit_request};
 use crate::verb::submit;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use common::wire::api::SubmitRequest;
@@ -84,7 +84,7 @@ impl LineReader {
             ));
         }
         self.warnings.extend(submit::option_warnings(&options));
-        submit::request(&options, &script, args, &self.shell).map(Some)
+        submit_request::build(&options, &script, args, &self.shell).map(Some)
     }
 
     /// Warnings about options, without duplicates.

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Verbs and the kinds of their arguments, derived from the value names.
-fn kinds() -> Vec<(String, &'static str)> {
+fn kinds(command: &Command) -> Vec<(String, &'static str)> {
     let mut all = Vec::new();
-    collect(&crate::command(), "", &mut all);
+    collect(command, "", &mut all);
     all
 }
 
-fn collect(command: &clap::Command, above: &str, all: &mut Vec<(String, &'static str)>) {
+fn collect(command: &Command, above: &str, all: &mut Vec<(String, &'static str)>) {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let path = format!("{above}{}", verb.get_name());
         let values = verb.get_positionals().filter_map(|arg| arg.get_value_names()?.first());
@@ -29,10 +29,10 @@ fn collect(command: &clap::Command, above: &str, all: &mut Vec<(String, &'static
 }
 
 /// Options with values that only the controller knows, in the form `--queue` or `-p`.
-fn options() -> Vec<(String, &'static str)> {
+fn options(command: &Command) -> Vec<(String, &'static str)> {
     let mut longs: Vec<(String, &'static str)> = Vec::new();
     let mut shorts: BTreeMap<char, Vec<Option<&'static str>>> = BTreeMap::new();
-    collect_options(&crate::command(), &mut longs, &mut shorts);
+    collect_options(command, &mut longs, &mut shorts);
     // A letter may mean something else in another verb.
     let shorts = shorts.into_iter().filter_map(|(short, kinds)| {
         let first = *kinds.first()?;
@@ -119,18 +119,18 @@ _kantctl_queues() { _kantctl_live queues }
 "#;
 
 /// The generated completions with these additions.
-pub(super) fn with_names_from_controller(shell: Shell, made: &str) -> String {
+pub(super) fn with_names_from_controller(shell: Shell, command: &Command, made: &str) -> String {
     match shell {
-        Shell::Bash => bash(made),
-        Shell::Zsh => zsh(made),
-        Shell::Fish => fish(made),
+        Shell::Bash => bash(command, made),
+        Shell::Zsh => zsh(command, made),
+        Shell::Fish => fish(command, made),
         _ => made.to_owned(),
     }
 }
 
-fn bash(made: &str) -> String {
+fn bash(command: &Command, made: &str) -> String {
     let mut cases = String::new();
-    let mut all = kinds();
+    let mut all = kinds(command);
     // `show node` must come before `show`.
     all.sort_by_key(|(path, _)| std::cmp::Reverse(path.matches(' ').count()));
     for (path, kind) in all {
@@ -138,7 +138,7 @@ fn bash(made: &str) -> String {
         let _ = writeln!(cases, "        \"{path} \"*) kind={kind} ;;");
     }
     let mut known = String::new();
-    for (option, kind) in options() {
+    for (option, kind) in options(command) {
         let _ = writeln!(known, "        {option}) kind={kind} ;;");
     }
     let made = made.replace("complete -F _kantctl ", "complete -F _kantctl_live ");
@@ -153,9 +153,9 @@ fn bash(made: &str) -> String {
 
 /// clap completes arguments it knows nothing about by `_default`; the text before says what they
 /// are.
-fn zsh(made: &str) -> String {
+fn zsh(command: &Command, made: &str) -> String {
     let mut script = String::with_capacity(made.len() + ZSH.len());
-    let options = options();
+    let options = options(command);
     for line in made.split_inclusive('\n') {
         let name = line.trim_start_matches(['\'', '*', ':']);
         let kind = match name.split_once(" -- ") {
@@ -224,8 +224,8 @@ fn with_arguments_and_subcommands(made: &str) -> String {
     script
 }
 
-fn fish(made: &str) -> String {
-    let options = options();
+fn fish(command: &Command, made: &str) -> String {
+    let options = options(command);
     let mut script = String::with_capacity(made.len());
     for line in made.split_inclusive('\n') {
         let words: Vec<&str> = line.split(' ').collect();
@@ -244,11 +244,10 @@ fn fish(made: &str) -> String {
             _ => script.push_str(line),
         }
     }
-    for (path, kind) in kinds() {
+    for (path, kind) in kinds(command) {
         let mut words = path.split(' ');
         let verb = words.next().unwrap_or_default();
         let under = words.next().map(|word| format!("; and __fish_seen_subcommand_from {word}"));
-        let command = crate::command();
         let verbs = command.find_subcommand(verb).into_iter().flat_map(Command::get_subcommands);
         let verbs: Vec<&str> = verbs.map(Command::get_name).collect();
         let exclusion = format!("; and not __fish_seen_subcommand_from {}", verbs.join(" "));

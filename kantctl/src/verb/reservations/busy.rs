@@ -1,9 +1,9 @@
 //! A warning about jobs that still run on the nodes of a reservation that has begun, which matters
 //! for maintenance.
 
+use crate::fetch;
 use crate::output::screen::warn;
 use crate::server::Server;
-use crate::verb::fetch;
 use common::hostlist::fold;
 use common::id::NodeName;
 use common::wire::api::NodeList;

@@ -3,12 +3,12 @@
 
 use super::busy;
 use crate::failure::{Failure, OK};
+use crate::fetch::Answer;
 use crate::output::screen::warn;
 use crate::output::{Screen, reservations};
 use crate::server::{Retry, Server};
 use crate::submission::begin::{read_begin, read_deadline};
 use crate::submission::value::Hosts;
-use crate::verb::fetch::Answer;
 use clap::ArgGroup;
 use common::id::{AccountName, ReservationName};
 use common::time::{Span, Time};

@@ -2,6 +2,7 @@
 //! purge leaves.
 
 use super::*;
+use crate::history_catch_up::HistoryPage;
 use common::id::NodeName;
 use state::history::{NodeChange, Standing};
 

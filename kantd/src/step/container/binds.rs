@@ -2,7 +2,8 @@
 //! configured mounts, and those of the bundle. The runtime makes the mounts.
 
 use super::image::Image;
-use crate::container_support::{Containers, Mount};
+use crate::config::Mount;
+use crate::container_support::Containers;
 use crate::step::dir::StepDir;
 use crate::step::spec::StepSpec;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! The status of a replica, for operators and for requests that need the leader.
 
+use super::Replica;
 use crate::machine::Machine;
 use crate::members::Members;
-use crate::replica::Replica;
 use common::id::{ControllerId, LogIndex};
 use raft::StateRole;
 use wal::Disk;

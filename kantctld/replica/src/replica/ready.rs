@@ -1,11 +1,11 @@
 //! The order of a replica's effects: messages that need no sync, the disk, messages that promise
 //! what is on the disk, applied entries, answers. A promise or answer follows the sync it rests on.
 
-use crate::error::{LogError, ProposeError, StoreError};
+use super::{Replica, Settled};
+use crate::error::{LogError, ProposeError, StoreError, decode_error};
 use crate::machine::Machine;
 use crate::peer_message::PeerMessage;
 use crate::pending::Outcome;
-use crate::replica::{Replica, Settled};
 use crate::snapshot_payload;
 use common::id::LogIndex;
 use raft::eraftpb::{Entry, EntryType, HardState, Message, Snapshot};
@@ -13,13 +13,13 @@ use raft::{LightReady, Ready, StateRole};
 use wal::Disk;
 
 /// The next step of a round with the library.
-pub(crate) enum Stage {
+pub(super) enum Stage {
     Write(Box<Unwritten>),
     /// Note the commit index.
     Commit(LightReady),
 }
 
-pub(crate) struct Unwritten {
+pub(super) struct Unwritten {
     ready: Ready,
     /// Committed before; applied while messages are being sent.
     decided: Vec<Entry>,
@@ -116,9 +116,9 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             store.install_snapshot(snapshot)?;
             let index = snapshot.get_metadata().index;
             let (_, state) = snapshot_payload::split(&snapshot.data)?;
-            self.machine.restore(LogIndex(index), state).map_err(|reason| {
-                crate::error::decode_error("a snapshot")(std::io::Error::other(reason))
-            })?;
+            self.machine
+                .restore(LogIndex(index), state)
+                .map_err(|reason| decode_error("a snapshot")(std::io::Error::other(reason)))?;
             (self.applied, self.unsaved_bytes) = (index, 0);
             unwritten.snapshot = None;
         }
@@ -152,7 +152,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     fn send(&mut self, messages: Vec<Message>) -> Result<(), LogError> {
         for message in messages {
             let message = PeerMessage::encode(&message)
-                .map_err(|error| LogError::Store(crate::error::decode_error("a message")(error)))?;
+                .map_err(|error| LogError::Store(decode_error("a message")(error)))?;
             self.outbox.messages.push(message);
         }
         Ok(())

@@ -1,19 +1,19 @@
 //! Election time-outs drawn from a seed instead of the library's own randomness, so that equal
 //! seeds give equal histories.
 
+use super::Replica;
 use crate::machine::Machine;
-use crate::replica::Replica;
 use raft::StateRole;
 use wal::Disk;
 
 /// The shortest election time-out in ticks; the longest is less than twice as long.
-pub(crate) const ELECTION_TICKS: usize = 12;
+pub(super) const ELECTION_TICKS: usize = 12;
 /// Ticks between heartbeats.
-pub(crate) const HEARTBEAT_TICKS: usize = 2;
+pub(super) const HEARTBEAT_TICKS: usize = 2;
 
 impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     /// Replaces the time-out that the library draws for each term and role.
-    pub(crate) fn set_election_timeout(&mut self) {
+    pub(super) fn set_election_timeout(&mut self) {
         let raft = &mut self.node.raft;
         let role = match raft.state {
             StateRole::Follower => 0,
@@ -27,7 +27,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     }
 
     /// Starts an election at once if this is the only voter.
-    pub(crate) fn campaign_if_alone(&mut self) -> Result<(), raft::Error> {
+    pub(super) fn campaign_if_alone(&mut self) -> Result<(), raft::Error> {
         let members = &self.node.store().members;
         if members.voters == [self.node.raft.id] && !members.is_joint() {
             self.node.campaign()?;

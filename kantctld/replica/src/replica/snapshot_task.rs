@@ -6,10 +6,10 @@
 //!                                              ─> finish_snapshot ─> settle
 //! ```
 
+use super::Replica;
 use crate::error::{LogError, StoreError};
 use crate::machine::Machine;
 use crate::members::Members;
-use crate::replica::Replica;
 use crate::snapshot_payload;
 use wal::{Disk, Index, Position, SnapshotWriter, Written};
 
@@ -50,7 +50,7 @@ impl<M: Machine, D: Disk> SnapshotTask<M, D> {
 }
 
 /// The stage of the next snapshot.
-pub(crate) enum SnapshotStage<M: Machine, D: Disk> {
+pub(super) enum SnapshotStage<M: Machine, D: Disk> {
     Idle,
     /// To be taken by the caller.
     Ready(SnapshotTask<M, D>),
@@ -78,7 +78,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     }
 
     /// Makes a written snapshot the newest, and starts another one if it is due.
-    pub(crate) fn advance_snapshot(&mut self) -> Result<(), LogError> {
+    pub(super) fn advance_snapshot(&mut self) -> Result<(), LogError> {
         self.snapshot_stage = match std::mem::replace(&mut self.snapshot_stage, SnapshotStage::Idle)
         {
             SnapshotStage::Written(saved) => {

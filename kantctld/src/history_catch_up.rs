@@ -1,7 +1,7 @@
-//! Catching up from other controllers: a controller that was away for longer than the state keeps
+//! Catching up of the accounting: a controller that was away for longer than the state keeps
 //! finished jobs asks another one for the runs it lacks. Meanwhile it shows what it has.
 
-use super::History;
+use crate::history::History;
 use crate::peers::Peers;
 use crate::state_machine::StateMachine;
 use common::id::ControllerId;

@@ -3,16 +3,16 @@
 //!
 //! Source: D. Ongaro, "Consensus: bridging theory and practice", 2014, section 6.4.
 
+use super::Replica;
 use crate::error::ProposeError;
 use crate::machine::Machine;
 use crate::outbox::{Completion, Outbox};
-use crate::replica::Replica;
 use raft::ReadState;
 use std::collections::BTreeMap;
 use wal::Disk;
 
 /// The pending reads.
-pub(crate) struct Reads<T> {
+pub(super) struct Reads<T> {
     next: u64,
     /// By the number of the request to the majority.
     asked: BTreeMap<u64, Vec<T>>,

@@ -18,3 +18,10 @@ impl Names for HostNames {
         Group::from_name(name).ok().flatten().map(|group| Gid(group.gid.as_raw()))
     }
 }
+
+/// The name of a user, or the uid as text. May block.
+#[must_use]
+pub fn user_name(uid: u32) -> String {
+    let user = User::from_uid(nix::unistd::Uid::from_raw(uid)).ok().flatten();
+    user.map_or_else(|| uid.to_string(), |user| user.name)
+}

@@ -4,11 +4,11 @@
 //! Source: D. Ongaro and J. Ousterhout, "In search of an understandable consensus algorithm",
 //! USENIX ATC 2014, section 6.
 
-use crate::error::{LogError, ProposeError};
+use super::Replica;
+use crate::error::{ChangeRefusal, LogError, ProposeError};
 use crate::machine::Machine;
 use crate::members::{Member, Members};
 use crate::pending::Callers;
-use crate::replica::Replica;
 use common::id::ControllerId;
 use protobuf::Message as _;
 use raft::StateRole;
@@ -30,42 +30,6 @@ pub enum Change {
     Remove(ControllerId),
     /// Changes a member's address.
     Move { id: ControllerId, address: String },
-}
-
-/// Why a change of members is refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ChangeRefusal {
-    #[error(
-        "another change of controllers is in progress: wait until it has ended, then try again"
-    )]
-    UnderWay,
-    #[error("there is no controller {0}: `kantctl admin controller status` lists them")]
-    Unknown(ControllerId),
-    #[error("controller {0} is already a voter")]
-    Votes(ControllerId),
-    #[error("controller {0} is the last voter: add and promote another one first")]
-    LastVoter(ControllerId),
-    #[error(
-        "controller {0} leads: transfer leadership with `kantctl admin controller transfer`, then \
-         remove it"
-    )]
-    Leads(ControllerId),
-    #[error("controller {id} lacks {behind} entries of the log: wait until it has caught up")]
-    Behind { id: ControllerId, behind: u64 },
-    #[error(
-        "controller {id} already has the address {address}: if it is dead, run `kantctl admin \
-         controller remove {id}` first; otherwise give this one another address (`listen` or \
-         `advertise`)"
-    )]
-    AddressTaken { id: ControllerId, address: String },
-    /// A member to be replaced still runs.
-    #[error(
-        "controller {0} is running and cannot be replaced: if its log is lost, stop it first; \
-         otherwise this state directory is a copy of its, and an empty one is needed"
-    )]
-    Lives(ControllerId),
-    #[error("the request names no change of controllers")]
-    Nothing,
 }
 
 /// What an entry says about members beyond the library's own data.
@@ -196,7 +160,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
 
     /// Puts an entry's change in force. If the library refuses it, it changes nothing on any
     /// replica, because the library looks only at the members, which are the same everywhere.
-    pub(crate) fn apply_change(&mut self, entry: &Entry) -> Result<(), LogError> {
+    pub(super) fn apply_change(&mut self, entry: &Entry) -> Result<(), LogError> {
         let unreadable = |reason: String| LogError::Apply { index: entry.index, reason };
         let change = ConfChangeV2::parse_from_bytes(&entry.data)
             .map_err(|error| unreadable(error.to_string()))?;
@@ -232,7 +196,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
     }
 
     /// Promotes a learner that is to become a voter, once it has caught up.
-    pub(crate) fn promote_caught_up(&mut self) {
+    pub(super) fn promote_caught_up(&mut self) {
         let idle = self.leading && !self.is_blocked() && !self.node.raft.has_pending_conf();
         if !idle || self.node.raft.state != StateRole::Leader || self.members().is_joint() {
             return;

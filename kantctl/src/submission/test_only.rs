@@ -1,13 +1,13 @@
 //! `--test-only`: when and where a job would start, without submitting it.
 //! Source: man sbatch, man srun (--test-only).
 
-use super::fetch::Answer;
 use crate::failure::{Failure, OK};
+use crate::fetch::Answer;
 use crate::output::screen::{note, warn};
 use crate::output::zone::Zone;
 use crate::output::{Screen, start_outlook};
 use crate::server::{Retry, Server};
-use crate::slurm::calendar::moment;
+use crate::slurm_time::moment;
 use common::hostlist::fold;
 use common::text::shown;
 use common::wire::api::{SubmitRequest, TrialView};
