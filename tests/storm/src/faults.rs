@@ -1,6 +1,6 @@
 //! Faults of one history: their kinds, and when each happens. The world carries them out.
 
-use crate::dice::Dice;
+use crate::rng::Rng;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -130,19 +130,19 @@ pub struct Fault {
 
 impl Fault {
     /// Draws a fault of one of these kinds that begins within `within_ms` milliseconds.
-    pub fn draw(kinds: &[Kind], within_ms: u64, dice: &mut Dice) -> Option<Self> {
-        let kind = *dice.one(kinds)?;
+    pub fn draw(kinds: &[Kind], within_ms: u64, rng: &mut Rng) -> Option<Self> {
+        let kind = *rng.one(kinds)?;
         let lasts_ms = match kind {
-            Kind::Pause => dice.between(200, 6_000),
-            Kind::Storm | Kind::Split | Kind::Flaky => dice.between(1_000, 9_000),
-            Kind::OneWay | Kind::SlowDisk | Kind::FullDisk => dice.between(1_000, 8_000),
-            Kind::NodeCut => dice.between(500, 8_000),
-            Kind::LongCut => dice.between(24_000, 45_000),
-            Kind::Sick => dice.between(500, 8_000),
-            Kind::Clock => dice.between(500, 20_000),
-            _ => dice.between(100, 3_000),
+            Kind::Pause => rng.between(200, 6_000),
+            Kind::Storm | Kind::Split | Kind::Flaky => rng.between(1_000, 9_000),
+            Kind::OneWay | Kind::SlowDisk | Kind::FullDisk => rng.between(1_000, 8_000),
+            Kind::NodeCut => rng.between(500, 8_000),
+            Kind::LongCut => rng.between(24_000, 45_000),
+            Kind::Sick => rng.between(500, 8_000),
+            Kind::Clock => rng.between(500, 20_000),
+            _ => rng.between(100, 3_000),
         };
-        let at_ms = dice.below(within_ms);
-        Some(Self { at_ms, kind, lasts_ms, salt: dice.below(u64::MAX) })
+        let at_ms = rng.below(within_ms);
+        Some(Self { at_ms, kind, lasts_ms, salt: rng.below(u64::MAX) })
     }
 }

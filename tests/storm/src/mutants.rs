@@ -1,7 +1,7 @@
-//! Bugs planted on purpose, by name. A judge must catch each of them.
+//! Bugs injected on purpose, by name. A judge must catch each of them.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sabotage {
+pub enum Mutant {
     /// The disk reports syncs that it does not do.
     AckBeforeFsync,
     /// Rounds use an old state, and `apply` lets a start take resources that another job holds.
@@ -42,7 +42,7 @@ pub enum Sabotage {
     BelieveWall,
 }
 
-impl Sabotage {
+impl Mutant {
     pub const ALL: &[Self] = &[
         Self::AckBeforeFsync,
         Self::SkipLedgerCheck,
@@ -100,7 +100,7 @@ impl Sabotage {
             Self::StaleRead => ("stale-read", "reads are answered without asking a majority"),
             Self::AckChange => ("ack-change", "a change of a job is acknowledged when proposed"),
             Self::BreakPromises => {
-                ("break-promises", "who was promised a start waits on when its time has come")
+                ("break-promises", "a job with a promised start waits on when its time has come")
             }
             Self::BelieveWall => ("believe-wall", "cluster time is what the leader's wall shows"),
         }
@@ -111,10 +111,10 @@ impl Sabotage {
     /// # Errors
     /// A message that lists the names.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().copied().find(|sabotage| sabotage.about().0 == text);
+        let found = Self::ALL.iter().copied().find(|mutant| mutant.about().0 == text);
         found.ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.iter().map(|sabotage| sabotage.about().0).collect();
-            format!("there is no sabotage `{text}`: one of {}", names.join(", "))
+            let names: Vec<&str> = Self::ALL.iter().map(|mutant| mutant.about().0).collect();
+            format!("there is no mutant `{text}`: one of {}", names.join(", "))
         })
     }
 }
