@@ -9,19 +9,24 @@
 //! already have been carried out.
 
 mod backoff;
-mod caller;
-mod channel;
-mod client;
-mod forward;
-mod identity;
-mod invitation;
-mod key;
-mod listen;
 mod passable;
 mod refusal;
 mod tcp;
 mod trusted;
 mod users;
+
+mod key;
+
+mod identity;
+mod invitation;
+
+mod caller;
+mod client;
+
+mod channel;
+mod listen;
+
+mod forward;
 
 pub use backoff::Backoff;
 pub use caller::{Caller, CallerError, USER_HEADER, User, Via, caller_identity};
