@@ -28,7 +28,7 @@ pub struct Args {
     pub faults: String,
     /// Inject a bug, which a judge must catch
     #[arg(long, value_name = "NAME")]
-    pub mutant: Option<String>,
+    pub mutant: Option<Mutant>,
     /// Number of histories that run in parallel
     #[arg(long)]
     pub jobs: Option<usize>,
@@ -68,11 +68,9 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     if let Some(page) = &args.table {
         return table::write(page, &kinds, jobs);
     }
-    let mutant = args.mutant.as_deref().map(Mutant::parse).transpose();
-    let mutant = mutant.map_err(|text| anyhow!(text))?;
     let only = args.only_faults.as_ref().filter(|only| **only != [usize::MAX]);
     let cuts = Cuts { faults: only.cloned(), works: args.works };
-    let series = Series { kinds, mutant, cuts };
+    let series = Series { kinds, mutant: args.mutant, cuts };
     if args.story {
         let verdict = run(series.plan(args.seeds.start), true);
         verdict.story.iter().for_each(|line| println!("{line}"));
@@ -139,8 +137,8 @@ fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: boo
 fn replay(args: &Args, seed: u64, cuts: &Cuts) -> String {
     let mut command =
         format!("cargo xtask sim --seeds {seed}..{} --faults {}", seed + 1, args.faults);
-    if let Some(mutant) = &args.mutant {
-        command += &format!(" --mutant {mutant}");
+    if let Some(mutant) = args.mutant {
+        command += &format!(" --mutant {}", mutant.about().0);
     }
     match &cuts.faults {
         None => {}

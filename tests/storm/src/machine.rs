@@ -3,10 +3,10 @@
 
 use crate::judge::log::LogJudge;
 use crate::mutants::Mutant;
+use crate::node::ended;
 use crate::steady::Steady;
 use common::id::{ControllerId, LogIndex, RequestKey};
-use common::job::{EndCause, ExitStatus, StepEnd, Usage};
-use common::time::Time;
+use common::job::EndCause;
 use common::wire::node::{StepPhase, StepStatus};
 use replica::Machine;
 use state::{Command, Event, Stamped, State};
@@ -78,27 +78,17 @@ impl SimMachine {
                 held.cpus.intersects(&share.cpus)
                     || share.gpus.iter().any(|gpu| held.gpus.contains(gpu))
             };
+            let overwritten = ended(EndCause::Exited, 0, Some(stamped.at), stamped.at);
+            let phase = StepPhase::Ended(Box::new(overwritten));
             let others: Vec<StepStatus> = held
                 .holders()
                 .filter(meets)
-                .map(|(id, _)| StepStatus { id, phase: StepPhase::Ended(overwritten(stamped.at)) })
+                .map(|(id, _)| StepStatus { id, phase: phase.clone() })
                 .collect();
             let command = Command::ReportSteps { node: share.node.clone(), steps: others };
             state::apply(&mut self.state, &Stamped { at: stamped.at, command });
         }
     }
-}
-
-fn overwritten(at: Time) -> Box<StepEnd> {
-    Box::new(StepEnd {
-        cause: EndCause::Exited,
-        exit: ExitStatus::default(),
-        started_at: Some(at),
-        ended_at: at,
-        usage: Usage::default(),
-        message: None,
-        steps: Vec::new(),
-    })
 }
 
 impl Machine for SimMachine {

@@ -1,6 +1,8 @@
 //! Bugs injected on purpose, by name. A judge must catch each of them.
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use clap::ValueEnum;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mutant {
     /// The disk reports syncs that it does not do.
     AckBeforeFsync,
@@ -43,78 +45,10 @@ pub enum Mutant {
 }
 
 impl Mutant {
-    pub const ALL: &[Self] = &[
-        Self::AckBeforeFsync,
-        Self::SkipLedgerCheck,
-        Self::ForgetKeys,
-        Self::LocalTime,
-        Self::NoResend,
-        Self::KeepLeading,
-        Self::NodeForgetsJournal,
-        Self::AckUnapplied,
-        Self::LocalIds,
-        Self::RandomOrder,
-        Self::SnapshotMisses,
-        Self::EarlySession,
-        Self::StaleWatch,
-        Self::ReuseId,
-        Self::HidesEnds,
-        Self::StaleRead,
-        Self::AckChange,
-        Self::BreakPromises,
-        Self::BelieveWall,
-    ];
-
     /// Its name on the command line, and what it does.
-    pub const fn about(self) -> (&'static str, &'static str) {
-        match self {
-            Self::AckBeforeFsync => ("ack-before-fsync", "the disk says it synced, and did not"),
-            Self::SkipLedgerCheck => {
-                ("skip-ledger-check", "starts are decided on an old state and not checked again")
-            }
-            Self::ForgetKeys => ("forget-keys", "a repeated request counts as a new one"),
-            Self::LocalTime => ("local-time", "`apply` reads the replica's own clock"),
-            Self::NoResend => ("no-resend", "desired state is not sent again on a reconnect"),
-            Self::KeepLeading => {
-                ("keep-leading", "a controller that lost the lead goes on with its nodes")
-            }
-            Self::NodeForgetsJournal => {
-                ("node-forgets-journal", "a kantd that starts does not look which steps run")
-            }
-            Self::AckUnapplied => ("ack-unapplied", "a submit is acknowledged when proposed"),
-            Self::LocalIds => ("local-ids", "job ids are counted by each controller for itself"),
-            Self::RandomOrder => {
-                ("random-order", "commands of one entry are applied in a replica's own order")
-            }
-            Self::SnapshotMisses => ("snapshot-misses", "a snapshot lacks the last entry"),
-            Self::EarlySession => {
-                ("early-session", "a leader speaks to nodes before it applied what was decided")
-            }
-            Self::StaleWatch => {
-                ("stale-watch", "a new term goes on with silences counted in an earlier one")
-            }
-            Self::ReuseId => {
-                ("reuse-id", "a controller whose disk was lost comes back under its old id")
-            }
-            Self::HidesEnds => ("hides-ends", "a kantd that reconnects leaves out ended steps"),
-            Self::StaleRead => ("stale-read", "reads are answered without asking a majority"),
-            Self::AckChange => ("ack-change", "a change of a job is acknowledged when proposed"),
-            Self::BreakPromises => {
-                ("break-promises", "a job with a promised start waits on when its time has come")
-            }
-            Self::BelieveWall => ("believe-wall", "cluster time is what the leader's wall shows"),
-        }
-    }
-
-    /// Finds a bug by its name.
-    ///
-    /// # Errors
-    /// A message that lists the names.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().copied().find(|mutant| mutant.about().0 == text);
-        found.ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.iter().map(|mutant| mutant.about().0).collect();
-            format!("there is no mutant `{text}`: one of {}", names.join(", "))
-        })
+    pub fn about(self) -> (String, String) {
+        let value = self.to_possible_value().unwrap_or_default();
+        let help = value.get_help().map(ToString::to_string);
+        (value.get_name().to_owned(), help.unwrap_or_default())
     }
 }

@@ -8,7 +8,7 @@ mod step;
 
 pub use course::{Course, Ending};
 pub use kantd::Kantd;
-pub use step::{Stage, Step};
+pub use step::{Stage, Step, ended};
 
 use crate::judge::nodes::NodeJudge;
 use crate::judge::users::UserJudge;

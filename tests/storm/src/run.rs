@@ -6,6 +6,7 @@ use crate::judge::Complaint;
 use crate::mutants::Mutant;
 use crate::plan::{Cuts, Plan};
 use crate::world::{Verdict, World};
+use clap::ValueEnum;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -80,7 +81,7 @@ pub fn check_seeds(
     mutant: Option<&str>,
 ) -> Result<Vec<String>, String> {
     let kinds = Kind::parse_list(faults)?;
-    let mutant = mutant.map(Mutant::parse).transpose()?;
+    let mutant = mutant.map(|name| Mutant::from_str(name, false)).transpose()?;
     let series = Series { kinds, mutant, cuts: Cuts::default() };
     let mut failed = Vec::new();
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);

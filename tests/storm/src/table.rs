@@ -5,6 +5,7 @@ use crate::mutants::Mutant;
 use crate::plan::Cuts;
 use crate::run::{Series, run_all};
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use std::path::Path;
 
 /// Number of seeds within which each bug must be caught.
@@ -21,12 +22,12 @@ pub fn write(page: &Path, kinds: &[Kind], jobs: usize) -> anyhow::Result<()> {
                     |---|---|---|--:|\n"
         .to_owned();
     let mut missed = Vec::new();
-    for mutant in Mutant::ALL.iter().copied() {
+    for mutant in Mutant::value_variants().iter().copied() {
         let (name, about) = mutant.about();
         let row = match first_caught(mutant, kinds, jobs) {
             Some((seed, judge)) => format!("| `{name}` | {about} | {judge} | {seed} |"),
             None => {
-                missed.push(name);
+                missed.push(name.clone());
                 format!("| `{name}` | {about} | **no judge** | |")
             }
         };

@@ -178,7 +178,6 @@ impl World {
             Event::Clock(from, to, clock) => drop(self.input(to, Input::Clock(from, clock))),
             Event::Work(work) => self.begin_work(work),
             Event::Ask(to, id, body) => self.ask_arrives(to, id, body),
-            Event::AskTimeout(id) => self.ask_timed_out(id),
             Event::AskAgain(id) => self.ask_again(id),
             Event::Reply(id, reply) => self.reply_arrives(id, reply),
             Event::Dial(node, life) => self.dial(node, life),

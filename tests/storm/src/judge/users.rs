@@ -63,7 +63,7 @@ impl UserJudge {
                 self.complaints.push(Complaint::new("history", text));
             } else if answered_ms < asked_ms && id > job {
                 let text = format!(
-                    "w{work} became job {job}, though w{other} had been acknowledged as job {id} before"
+                    "w{work} became job {job}, though w{other} was acknowledged as job {id} before"
                 );
                 self.complaints.push(Complaint::new("history", text));
             }

@@ -2,12 +2,12 @@
 //! `node::reconcile`. It keeps nothing that its journals could not restore.
 
 use super::course::Ending;
-use super::{Course, Node, Step, Surroundings};
+use super::{Course, Node, Step, Surroundings, ended};
 use crate::message::{LinkId, NodeOutput};
 use crate::mutants::Mutant;
 use crate::rng::Rng;
 use common::id::ControllerId;
-use common::job::{ExitStatus, StepEnd, Usage};
+use common::job::StepEnd;
 use common::time::Time;
 use common::wire::node::{FromNode, Hello, NODE_PROTOCOL, StepPhase, StepStatus, ToNode};
 use node::{DeclineReason, Desired, NodeAction, Observed, reconcile};
@@ -180,13 +180,6 @@ fn controller_at(address: &str) -> Option<ControllerId> {
 }
 
 fn declined(reason: DeclineReason, at: Time) -> StepPhase {
-    StepPhase::Ended(Box::new(StepEnd {
-        cause: reason.cause(),
-        exit: ExitStatus::default(),
-        started_at: None,
-        ended_at: at,
-        usage: Usage::default(),
-        message: Some(reason.to_string()),
-        steps: Vec::new(),
-    }))
+    let message = Some(reason.to_string());
+    StepPhase::Ended(Box::new(StepEnd { message, ..ended(reason.cause(), 0, None, at) }))
 }

@@ -155,7 +155,8 @@ impl Step {
     }
 }
 
-fn ended(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
+/// The end of a step.
+pub fn ended(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
     let signal = (cause == EndCause::Stopped && started_at.is_some()).then_some(15);
     let exit = ExitStatus { code, signal };
     let (usage, steps) = (Usage::default(), Vec::new());

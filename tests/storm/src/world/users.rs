@@ -69,7 +69,7 @@ impl World {
         let by_turn = controllers[(progress.turn + work) % controllers.len()];
         let to = progress.hint.take().unwrap_or(by_turn);
         let id = AskId { work, attempt: progress.attempt };
-        self.agenda.add(self.now_ms + PATIENCE_MS, Event::AskTimeout(id));
+        self.agenda.add(self.now_ms + PATIENCE_MS, Event::AskAgain(id));
         let (from, host) = (At::User(user_host(work)), At::Controller(to));
         let mut delays_ms = self.net.carry(self.now_ms, from, host);
         if let Action::Update(of) = self.plan.works[work].action {
@@ -142,23 +142,10 @@ impl World {
         }
     }
 
-    pub(super) fn ask_timed_out(&mut self, id: AskId) {
-        self.try_again(id, 0);
-    }
-
-    pub(super) fn ask_again(&mut self, id: AskId) {
-        self.try_again(id, 0);
-    }
-
     /// Repeats a request that is not answered, if `id` is its latest try.
-    fn try_again(&mut self, id: AskId, in_ms: u64) {
+    pub(super) fn ask_again(&mut self, id: AskId) {
         let progress = &self.progress[id.work];
-        if progress.is_over || progress.attempt != id.attempt {
-            return;
-        }
-        if in_ms > 0 {
-            self.agenda.add(self.now_ms + in_ms, Event::AskAgain(id));
-        } else {
+        if !progress.is_over && progress.attempt == id.attempt {
             self.ask(id.work);
         }
     }
@@ -176,17 +163,13 @@ impl World {
             }
         }
         match reply {
-            Reply::NotLeader(hint) => {
+            Reply::NotLeader(_) | Reply::Unknown => {
                 let progress = &mut self.progress[id.work];
-                if progress.attempt == id.attempt {
+                if let (Reply::NotLeader(hint), true) = (reply, progress.attempt == id.attempt) {
                     progress.hint = hint;
                 }
-                let in_ms = self.rng.between(30, 400);
-                return self.try_again(id, in_ms);
-            }
-            Reply::Unknown => {
-                let in_ms = self.rng.between(30, 400);
-                return self.try_again(id, in_ms);
+                let at_ms = self.now_ms + self.rng.between(30, 400);
+                return self.agenda.add(at_ms, Event::AskAgain(id));
             }
             Reply::Submitted(job) => self.user_judge.submit_answered(id.work, job, self.now_ms),
             Reply::Last(job) => {
