@@ -5,26 +5,31 @@
 //! scheduler (`engine`) nor on the replicated state (`state`), which both use it.
 
 pub mod blob;
-pub mod config;
-pub mod constraint;
 pub mod counts;
 pub mod cpuset;
-pub mod gpu;
-pub mod gpu_parts;
-pub mod health;
-pub mod hostlist;
 pub mod id;
-pub mod job;
-pub mod node;
-pub mod policy;
-pub mod reason;
-pub mod reservation;
-pub mod resource;
 pub mod serde_skip;
 pub mod sync;
 pub mod task_prolog;
 pub mod text;
 pub mod time;
-pub mod topology;
 pub mod unit;
+
+pub mod constraint;
+pub mod gpu;
+pub mod gpu_parts;
+pub mod health;
+pub mod hostlist;
+pub mod topology;
+
+pub mod node;
+pub mod policy;
+pub mod resource;
+
+pub mod job;
+pub mod reservation;
+
+pub mod config;
+pub mod reason;
+
 pub mod wire;

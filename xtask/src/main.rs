@@ -1,17 +1,20 @@
 //! The project's development commands: `cargo xtask <verb>`, one verb per module. This
 //! crate is never installed: nothing under kantctld, kantd or kantctl may depend on it.
 
-mod bench;
-mod ci;
 mod demo;
+mod programs;
+mod sim;
+mod tree;
+
+mod bench;
 mod docs;
 mod generate;
 mod packages;
-mod programs;
-mod sim;
+
 mod tidy;
-mod tree;
 mod vm;
+
+mod ci;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};

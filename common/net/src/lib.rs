@@ -9,25 +9,31 @@
 //! already have been carried out.
 
 mod backoff;
-mod caller;
-mod channel;
-mod client;
-mod forward;
-mod identity;
-mod invitation;
-mod key;
-mod listen;
 mod passable;
 mod refusal;
 mod tcp;
 mod trusted;
 mod users;
 
+mod key;
+
+mod identity;
+mod invitation;
+
+mod caller;
+mod client;
+
+mod channel;
+mod listen;
+
+mod forward;
+
 /// The HTTP types that a [`Client`] sends and receives.
 pub use axum::{
     body::{Body, Bytes, to_bytes},
     http,
 };
+
 pub use backoff::Backoff;
 pub use caller::{Caller, CallerError, USER_HEADER, User, Via, caller_identity};
 pub use channel::{

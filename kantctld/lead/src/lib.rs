@@ -13,6 +13,7 @@ pub mod rounds;
 pub mod session;
 pub mod session_table;
 pub mod steering;
+
 pub mod timers;
 
 pub use clock::{ClusterClock, Reading};

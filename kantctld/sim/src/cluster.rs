@@ -54,7 +54,7 @@ pub struct Cluster {
     /// and so ends later than promises expected.
     ends_moved: bool,
     last_round: Time,
-    told: Vec<(Time, Event)>,
+    events: Vec<(Time, Event)>,
 }
 
 impl Cluster {
@@ -77,7 +77,7 @@ impl Cluster {
             round_due: false,
             ends_moved: false,
             last_round: Time(0),
-            told: Vec::new(),
+            events: Vec::new(),
         };
         cluster.apply(Command::Configure(settings))?;
         Ok(cluster)
@@ -106,14 +106,9 @@ impl Cluster {
         &self.waits
     }
 
-    #[must_use]
-    pub fn machine(&self, name: &NodeName) -> Option<&Machine> {
-        self.machines.get(name)
-    }
-
     /// All events since the last call.
-    pub fn take_told(&mut self) -> Vec<(Time, Event)> {
-        std::mem::take(&mut self.told)
+    pub fn take_events(&mut self) -> Vec<(Time, Event)> {
+        std::mem::take(&mut self.events)
     }
 
     /// Sets how the processes of a job will behave. It must be set before the job starts.
@@ -203,7 +198,7 @@ impl Cluster {
         let mut any = false;
         let names: Vec<NodeName> = self.machines.keys().cloned().collect();
         for name in names {
-            self.tell(&name);
+            self.send_desired(&name);
             let Some(machine) = self.machines.get(&name).filter(|m| m.connected) else { continue };
             let steps = machine.steps();
             let before = self.reported.insert(name.clone(), steps.clone()).unwrap_or_default();
@@ -217,7 +212,7 @@ impl Cluster {
     }
 
     /// Sends a machine its desired state.
-    fn tell(&mut self, name: &NodeName) {
+    fn send_desired(&mut self, name: &NodeName) {
         let Some(machine) = self.machines.get_mut(name).filter(|machine| machine.connected) else {
             return;
         };
@@ -263,7 +258,7 @@ impl Cluster {
             Event::JobUpdated { nodes, .. } => !nodes.is_empty(),
             other => matches!(other, Event::JobRunning { .. }),
         });
-        self.told.extend(events.iter().map(|event| (self.now, event.clone())));
+        self.events.extend(events.iter().map(|event| (self.now, event.clone())));
         if self.state.has_hopeless() {
             self.apply(Command::EndHopeless)?;
         }
@@ -279,7 +274,7 @@ impl Cluster {
             for id in machine.running() {
                 running.entry(id.key).or_default().insert(id);
                 if !desired_for(&self.state, &machine.name).iter().any(|step| step.id == id) {
-                    wrong.push(format!("{} runs {id}, which nobody wants", machine.name));
+                    wrong.push(format!("{} runs {id}, which is not desired", machine.name));
                 }
             }
         }

@@ -5,16 +5,20 @@
 //! the judges of both crates check the result, and a third one here checks that no job runs twice
 //! at once.
 
-pub mod accounting;
 pub mod behaviour;
 pub mod cases;
-pub mod cluster;
-pub mod fill;
-pub mod machine;
-pub mod replay;
-pub mod report;
-pub mod scenario;
+mod hardware;
 pub mod trace;
+
+pub mod accounting;
+pub mod machine;
+pub mod report;
+
+pub mod cluster;
+pub mod replay;
+
+pub mod fill;
+pub mod scenario;
 
 pub use behaviour::Behaviour;
 pub use cluster::{Cluster, SimError};

@@ -146,7 +146,7 @@ impl Stage {
             _ => {
                 let refused = self.act(&verb, &mut words)?;
                 let mut output: Vec<String> =
-                    self.cluster()?.take_told().iter().filter_map(print::event).collect();
+                    self.cluster()?.take_events().iter().filter_map(print::event).collect();
                 output.extend(refused);
                 Ok(output)
             }
@@ -156,7 +156,7 @@ impl Stage {
     fn cluster(&mut self) -> Result<&mut Cluster, Failed> {
         if self.cluster.is_none() {
             let mut cluster = Cluster::new(self.config.settings(), self.config.lost_after)?;
-            cluster.take_told();
+            cluster.take_events();
             self.cluster = Some(cluster);
         }
         self.cluster.as_mut().ok_or_else(|| Failed::Words("no cluster".to_owned()))

@@ -85,12 +85,12 @@ fn machine(name: &str) -> Machine {
     )
 }
 
-struct House {
+struct TestCluster {
     cluster: Cluster,
     requests: u32,
 }
 
-impl House {
+impl TestCluster {
     fn new() -> Self {
         let mut cluster = Cluster::new(settings(), Span::from_minutes(5)).unwrap();
         cluster.add_machine(machine("g1")).unwrap();
@@ -146,27 +146,27 @@ fn gpus(nodes: u32, each: u32) -> Request {
 }
 
 /// A day on a small cluster: jobs that start at once, one that waits, one that passes it.
-fn a_day() -> House {
-    let mut house = House::new();
-    house.at_minute(10);
-    house.submit(gpus(1, 3), (60, 90));
-    house.at_minute(11);
-    house.submit(gpus(2, 4), (30, 40));
-    house.at_minute(12);
+fn a_day() -> TestCluster {
+    let mut test = TestCluster::new();
+    test.at_minute(10);
+    test.submit(gpus(1, 3), (60, 90));
+    test.at_minute(11);
+    test.submit(gpus(2, 4), (30, 40));
+    test.at_minute(12);
     let part = GpuRequest::Parts(GpuParts::of_one(GpuMilli(500)));
     let memory = Some(MemoryRequest::PerNode(Bytes(3_000_000_001)));
-    house.submit(Request { gpus: Some(part), memory, ..Request::default() }, (20, 25));
-    house.at_minute(13);
+    test.submit(Request { gpus: Some(part), memory, ..Request::default() }, (20, 25));
+    test.at_minute(13);
     let kind = Some(GpuKind("h100".to_owned()));
-    house.submit(Request { gpu_kind: kind, exclusive: true, ..gpus(1, 1) }, (5, 10));
-    house.at_minute(200);
-    house
+    test.submit(Request { gpu_kind: kind, exclusive: true, ..gpus(1, 1) }, (5, 10));
+    test.at_minute(200);
+    test
 }
 
 #[test]
 fn what_ran_is_exported_with_what_it_held_and_whose_it_was() {
-    let house = a_day();
-    let export = house.export(Time(0));
+    let test = a_day();
+    let export = test.export(Time(0));
     assert_eq!((export.jobs.len(), export.left_out), (4, 0));
     let text = write_jobs(&export.jobs);
     let lines: Vec<&str> = text.lines().skip(1).collect();
@@ -178,16 +178,16 @@ fn what_ran_is_exported_with_what_it_held_and_whose_it_was() {
     // Memory of the whole node, rounded down like the node's own.
     let whole = "4,180,300,600,1,4,4,1000,h100,16,65536,ada,train,,,completed,job=4";
     assert_eq!(lines[3], whole);
-    let nodes = write_nodes(&accounting::nodes(house.cluster.state()));
+    let nodes = write_nodes(&accounting::nodes(test.cluster.state()));
     let lines: Vec<&str> = nodes.lines().skip(1).collect();
     assert_eq!(lines, ["g1,4,h100,16,65536,rack-a,,", "g2,4,h100,16,65536,,,"]);
 }
 
 #[test]
 fn what_is_exported_replays_as_it_ran() {
-    let house = a_day();
-    let jobs = write_jobs(&house.export(Time(0)).jobs);
-    let nodes = write_nodes(&accounting::nodes(house.cluster.state()));
+    let test = a_day();
+    let jobs = write_jobs(&test.export(Time(0)).jobs);
+    let nodes = write_nodes(&accounting::nodes(test.cluster.state()));
     let jobs = read_jobs("jobs.csv", jobs.as_bytes()).unwrap();
     let nodes = read_nodes("nodes.csv", nodes.as_bytes()).unwrap();
     let policy = common::policy::Policy { queues: vec![queue()], ..Default::default() };
@@ -205,7 +205,7 @@ fn what_is_exported_replays_as_it_ran() {
     let names = |places: &[sim::report::NodeIndex]| -> Vec<String> {
         places.iter().map(|place| nodes[place.0 as usize].name.clone()).collect()
     };
-    let state = house.cluster.state();
+    let state = test.cluster.state();
     let mut waited = 0;
     for (number, replayed) in (1..).zip(&outcome.jobs) {
         let element = &state.job(JobId(number)).unwrap().elements[&None];
@@ -226,21 +226,21 @@ fn what_is_exported_replays_as_it_ran() {
 
 #[test]
 fn what_runs_counts_with_its_time_so_far_and_what_waits_or_never_ran_is_left_out() {
-    let mut house = House::new();
-    house.at_minute(5);
-    house.submit(gpus(2, 4), (600, 700));
-    house.at_minute(6);
-    let cancelled = house.submit(gpus(1, 4), (10, 20));
-    house.submit(gpus(1, 4), (10, 20));
+    let mut test = TestCluster::new();
+    test.at_minute(5);
+    test.submit(gpus(2, 4), (600, 700));
+    test.at_minute(6);
+    let cancelled = test.submit(gpus(1, 4), (10, 20));
+    test.submit(gpus(1, 4), (10, 20));
     let actor = state::Actor { uid: Uid(1000), operator: false };
     let target = state::Target { key: common::id::JobKey::single(cancelled) };
-    house.cluster.command(Command::CancelJob { actor, target }).unwrap();
-    house.at_minute(65);
-    let export = house.export(Time(0));
+    test.cluster.command(Command::CancelJob { actor, target }).unwrap();
+    test.at_minute(65);
+    let export = test.export(Time(0));
     assert_eq!((export.jobs.len(), export.left_out), (1, 2));
     let job = &export.jobs[0];
     assert_eq!((job.submit, job.runtime), (Time(0), Span(3_599_000)));
     assert_eq!(job.status, "running");
-    let later = house.export(Time(5 * 60_000 + 1));
+    let later = test.export(Time(5 * 60_000 + 1));
     assert_eq!((later.jobs, later.left_out), (Vec::new(), 2));
 }

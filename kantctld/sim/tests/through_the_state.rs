@@ -36,7 +36,7 @@ fn assert_same_starts(what: &str, policy: &Policy, jobs: &[Job], nodes: &[Node])
 }
 
 #[test]
-fn both_stages_start_every_job_of_the_small_traces_alike_under_every_policy() {
+fn both_stages_start_the_jobs_of_the_small_traces_equally_under_every_policy() {
     for (trace, jobs, nodes) in
         [("batsim", BATSIM_JOBS, BATSIM_NODES), ("itp", ITP_JOBS, ITP_NODES)]
     {
@@ -112,11 +112,11 @@ fn who_used_less_goes_first_where_the_order_is_by_fair_share() {
     let through = played(replay, &by_fair_share(), &jobs, &one_node());
     assert_eq!(starts(&through), [(1, Some(0)), (2, Some(7800)), (3, Some(8400)), (4, Some(7200))]);
     let alone = played(replay_engine_alone, &by_fair_share(), &jobs, &one_node());
-    assert_eq!(starts(&alone)[3], (4, Some(8400)), "the engine alone is told of no use");
+    assert_eq!(starts(&alone)[3], (4, Some(8400)), "the engine alone receives no use");
 }
 
 #[test]
-fn what_the_policy_refuses_is_refused_with_its_reason_and_who_is_open_to_whom_plays_no_part() {
+fn what_the_policy_refuses_is_refused_with_its_reason_and_access_plays_no_part() {
     let mut policy = by_fair_share();
     policy.queues[0].time_limit_max = Some(Span::from_minutes(20));
     policy.queues[0].access = Access { groups: [Gid(7)].into(), ..Access::default() };
@@ -140,7 +140,7 @@ fn what_the_policy_refuses_is_refused_with_its_reason_and_who_is_open_to_whom_pl
 }
 
 #[test]
-fn jobs_of_a_queue_that_may_hold_nothing_fit_the_nodes_and_are_told_of_its_quota() {
+fn jobs_of_a_queue_that_may_hold_nothing_fit_the_nodes_and_are_refused_by_its_quota() {
     for fair_sharing in [false, true] {
         let mut policy = by_fair_share();
         policy.fair_sharing = fair_sharing;

@@ -17,22 +17,30 @@
 mod codec;
 mod disk;
 mod entry;
+
 mod error;
+mod record;
+
+mod segment;
+
 mod file_names;
 mod log_slot;
 mod options;
-mod record;
-mod recover;
-mod segment;
-mod segment_set;
 mod snapshot;
-mod snapshot_files;
+
 mod snapshot_writer;
 mod spare_files;
 mod tail;
+
+mod segment_set;
+mod snapshot_files;
+
+mod recover;
+
+mod wal;
+
 #[cfg(test)]
 mod test_data;
-mod wal;
 
 #[cfg(any(test, feature = "testing"))]
 pub use disk::memory::MemDisk;

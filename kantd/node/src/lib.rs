@@ -9,6 +9,7 @@ mod action;
 mod desired;
 mod health;
 mod observed;
+
 mod reconcile;
 
 pub use action::{DeclineReason, NodeAction};

@@ -3,13 +3,11 @@
 //! samples and sets no limits.
 
 use crate::figures::Figures;
-use crate::raft::by_each;
+use crate::raft::{SCRIPT, submit_all};
 use e2e::{Controllers, Kantctl, Probe};
 use std::path::PathBuf;
 use std::time::Instant;
 
-const CLIENTS: usize = 64;
-const SCRIPT: &str = "#!/bin/sh\n#SBATCH --time=1:00:00\nsrun python train.py \"$@\"\n";
 /// Number of submissions timed per round.
 const SUBMITS: usize = 50;
 /// The larger array has one task for each job that a user may have.
@@ -29,14 +27,14 @@ pub struct Args {
 /// Measures everything. The daemons are built in the same way as this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut figures = Figures::default();
-    let house = Controllers::of(&["a"], |config| config.log = "info".to_owned())?;
-    let kantctl = house.kantctl("a")?;
-    figures.times("fdatasync of 512 B on this disk", &e2e::sync_times(house.dir())?);
+    let controllers = Controllers::of(&["a"], |config| config.log = "info".to_owned())?;
+    let kantctl = controllers.kantctl("a")?;
+    figures.times("fdatasync of 512 B on this disk", &e2e::sync_times(controllers.dir())?);
     submits(&kantctl, args.rounds, &mut figures)?;
-    let squeue = squeue(&house, &kantctl)?;
+    let squeue = squeue(&controllers, &kantctl)?;
     let mut there = 0;
     for jobs in &args.jobs {
-        fill(&house, there, *jobs)?;
+        fill(&controllers, there, *jobs)?;
         there = *jobs;
         lists(&kantctl, &squeue, (*jobs, args.rounds), &mut figures)?;
     }
@@ -87,24 +85,18 @@ fn applied(kantctl: &Kantctl) -> anyhow::Result<f64> {
 }
 
 /// kantctl under Slurm's name.
-fn squeue(house: &Controllers, kantctl: &Kantctl) -> anyhow::Result<Kantctl> {
+fn squeue(controllers: &Controllers, kantctl: &Kantctl) -> anyhow::Result<Kantctl> {
     kantctl.ok(&["install-slurm-names", "names"])?;
-    let socket = PathBuf::from(&house.config("a")?.socket);
+    let socket = PathBuf::from(&controllers.config("a")?.socket);
     Ok(Kantctl::at(&kantctl.dir().join("names/squeue"), &socket, kantctl.dir()))
 }
 
-fn fill(house: &Controllers, from: usize, to: usize) -> anyhow::Result<()> {
-    let share = |client: usize| {
+fn fill(controllers: &Controllers, from: usize, to: usize) -> anyhow::Result<()> {
+    submit_all(to - from, |client| {
         let name = format!("fill-{to}-{client}");
-        let probe = Probe::new(&name, &house.sockets(), house.dir(), SCRIPT)?;
-        let (all, more) = ((to - from) / CLIENTS, (to - from) % CLIENTS);
-        anyhow::Ok((probe.asking(|ask| ask.hold = true), all + usize::from(client < more)))
-    };
-    let shares = (0..CLIENTS).map(share).collect::<anyhow::Result<_>>()?;
-    by_each(shares, |(mut probe, count): (Probe, usize)| {
-        (0..count).try_for_each(|_| probe.submit().map(drop))
+        let probe = Probe::new(&name, &controllers.sockets(), controllers.dir(), SCRIPT)?;
+        Ok(probe.asking(|ask| ask.hold = true))
     })
-    .map(drop)
 }
 
 fn lists(

@@ -35,7 +35,7 @@ pub struct Cluster {
     pub now: Time,
     rules: Rules,
     /// Events that the scheduler has not received yet.
-    untold: Vec<Event>,
+    pending_events: Vec<Event>,
     rng: Rng,
     running: Vec<JobKey>,
 }
@@ -49,7 +49,7 @@ impl Cluster {
             rounds: Rounds::default(),
             now: Time(NOW.0 - RUN_SO_FAR.0 - WAITED_MAX.0),
             rules,
-            untold: Vec::new(),
+            pending_events: Vec::new(),
             rng: Rng::with_seed(7),
             running: Vec::new(),
         };
@@ -78,7 +78,7 @@ impl Cluster {
             cluster.book(nodes)?;
         }
         // A term begins with the whole state, so earlier events are not needed.
-        cluster.untold.clear();
+        cluster.pending_events.clear();
         Ok(cluster)
     }
 
@@ -89,7 +89,7 @@ impl Cluster {
                 bail!("failed to make up a cluster: {event}");
             }
         }
-        self.untold.extend(events);
+        self.pending_events.extend(events);
         Ok(())
     }
 
@@ -241,8 +241,8 @@ impl Cluster {
 
     /// Passes new events to the scheduler.
     pub fn catch_up(&mut self) {
-        let told = std::mem::take(&mut self.untold);
-        self.rounds.catch_up(&self.state, Some(&told), self.now);
+        let events = std::mem::take(&mut self.pending_events);
+        self.rounds.catch_up(&self.state, Some(&events), self.now);
     }
 
     /// Runs a round with the judge, as the leader does. Returns its command, if it decided

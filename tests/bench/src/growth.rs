@@ -6,7 +6,8 @@ mod curves;
 
 use crate::raft::by_each;
 use crate::scale::batch::{self, Kind};
-use crate::scale::cluster::House;
+use crate::scale::cluster::TestCluster;
+use crate::scale::per_second;
 use curves::Curves;
 use indicatif::ProgressBar;
 use std::time::{Duration, Instant};
@@ -87,38 +88,38 @@ fn times(count: usize, once: impl Fn() -> anyhow::Result<Duration>) -> anyhow::R
 }
 
 fn waiting(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
-    let house = House::start(1)?;
+    let cluster = TestCluster::start(1)?;
     let mut there = 0;
     for count in counts {
         let more = batch::named(Kind::Held, count - there, &format!("held-{count}"));
         let begin = Instant::now();
-        house.submit(&more)?;
+        cluster.submit(&more)?;
         let rate = per_second(count - there, begin.elapsed());
         there = *count;
         let mut add = |what, unit, y| curves.add("waiting jobs", *count, what, unit, y);
-        add("memory", "MiB", house.controller_mib()?);
+        add("memory", "MiB", cluster.controller_mib()?);
         add("submits in batches", "jobs/s", rate);
-        add("submit of one job", "ms", times(SUBMITS, || house.submit_held())?);
-        add("list, as tables show it", "ms", times(3, || house.list(true))?);
+        add("submit of one job", "ms", times(SUBMITS, || cluster.submit_held())?);
+        add("list, as tables show it", "ms", times(3, || cluster.list(true))?);
     }
     Ok(())
 }
 
 fn running(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
-    let house = House::start(NODES)?;
+    let cluster = TestCluster::start(NODES)?;
     let mut there = 0;
     for count in counts {
         let more = batch::named(Kind::Cpu, count - there, &format!("run-{count}"));
         let begin = Instant::now();
-        house.submit(&more)?;
-        house.until_running(*count)?;
+        cluster.submit(&more)?;
+        cluster.until_running(*count)?;
         let rate = per_second(count - there, begin.elapsed());
         there = *count;
         let mut add = |what, unit, y| curves.add("running jobs", *count, what, unit, y);
-        add("memory", "MiB", house.controller_mib()?);
+        add("memory", "MiB", cluster.controller_mib()?);
         add("starts, submits included", "jobs/s", rate);
-        add("submit until it runs", "ms", times(SUBMITS, || house.start_one())?);
-        add("CPU of the controller, idle", "% of a core", idle(&house)?);
+        add("submit until it runs", "ms", times(SUBMITS, || cluster.start_one())?);
+        add("CPU of the controller, idle", "% of a core", idle(&cluster)?);
     }
     Ok(())
 }
@@ -126,21 +127,21 @@ fn running(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
 fn nodes(counts: &[u32], curves: &mut Curves) -> anyhow::Result<()> {
     for count in counts {
         let begin = Instant::now();
-        let house = House::start(*count)?;
+        let cluster = TestCluster::start(*count)?;
         let joined = begin.elapsed().as_secs_f64();
         let mut add = |what, unit, y| curves.add("nodes", *count as usize, what, unit, y);
         add("all join", "s", joined);
-        add("memory", "MiB", house.controller_mib()?);
-        add("submit until it runs", "ms", times(SUBMITS, || house.start_one())?);
-        add("CPU of the controller, idle", "% of a core", idle(&house)?);
+        add("memory", "MiB", cluster.controller_mib()?);
+        add("submit until it runs", "ms", times(SUBMITS, || cluster.start_one())?);
+        add("CPU of the controller, idle", "% of a core", idle(&cluster)?);
     }
     Ok(())
 }
 
 fn clients(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
-    let house = House::start(1)?;
+    let cluster = TestCluster::start(1)?;
     for count in counts {
-        let apart = (0..*count).map(|_| house.another()).collect::<anyhow::Result<Vec<_>>>()?;
+        let apart = (0..*count).map(|_| cluster.another()).collect::<anyhow::Result<Vec<_>>>()?;
         let begin = Instant::now();
         let longest = by_each(apart, |mut client| client.submit_held(EACH))?;
         let took = begin.elapsed();
@@ -148,36 +149,30 @@ fn clients(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
         let mut add = |what, unit, y| curves.add("clients", *count, what, unit, y);
         add("submits", "jobs/s", per_second(count * EACH, took));
         add("longest wait of one", "ms", longest.as_secs_f64() * 1000.0);
-        add("memory", "MiB", house.controller_mib()?);
+        add("memory", "MiB", cluster.controller_mib()?);
     }
     Ok(())
 }
 
 fn over(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
-    let house = House::start(NODES)?;
+    let cluster = TestCluster::start(NODES)?;
     let mut there = 0;
     for count in counts {
         let more = batch::named(Kind::Instant, count - there, &format!("over-{count}"));
-        let (took, _) = house.through(&more)?;
+        let (took, _) = cluster.through(&more)?;
         let rate = per_second(count - there, took);
         there = *count;
         let mut add = |what, unit, y| curves.add("jobs that are over", *count, what, unit, y);
-        add("memory", "MiB", house.controller_mib()?);
+        add("memory", "MiB", cluster.controller_mib()?);
         add("jobs through", "jobs/s", rate);
-        add("submit until it runs", "ms", times(SUBMITS, || house.start_one())?);
-        add("a user's last 100 jobs", "ms", times(3, || house.history())?);
+        add("submit until it runs", "ms", times(SUBMITS, || cluster.start_one())?);
+        add("a user's last 100 jobs", "ms", times(3, || cluster.history())?);
     }
     Ok(())
 }
 
-fn idle(house: &House) -> anyhow::Result<f64> {
-    let (before, began) = (house.cpu()?, Instant::now());
+fn idle(cluster: &TestCluster) -> anyhow::Result<f64> {
+    let (before, began) = (cluster.cpu()?, Instant::now());
     std::thread::sleep(IDLE);
-    Ok((house.cpu()?.0 - before.0) * 100.0 / began.elapsed().as_secs_f64())
-}
-
-fn per_second(count: usize, took: Duration) -> f64 {
-    #[allow(clippy::cast_precision_loss)] // a count of jobs
-    let count = count as f64;
-    count / took.as_secs_f64()
+    Ok((cluster.cpu()?.0 - before.0) * 100.0 / began.elapsed().as_secs_f64())
 }

@@ -2,21 +2,24 @@
 //! `scale`, `growth`, `node`, `cli`, `arrays` and `e2e --compare`. They are not tests: nothing here
 //! passes or fails.
 
+mod figures;
+mod machine;
+mod policy;
+mod traces;
+
 mod arrays;
-mod cli;
 mod cluster;
 mod compare;
-mod figures;
-mod growth;
-mod machine;
 mod node;
-mod policy;
 mod quality;
 mod raft;
-mod rounds;
-mod row;
 mod scale;
-mod traces;
+
+mod cli;
+mod growth;
+mod row;
+
+mod rounds;
 
 use clap::Parser;
 

@@ -61,13 +61,13 @@ fn idle(args: &Args, figures: &mut Figures) -> anyhow::Result<()> {
 }
 
 /// CPU time of all threads of a process, including those that have ended.
-fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
+pub fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
     let clock = clock_getcpuclockid(Pid::from_raw(i32::try_from(pid)?))?;
     Ok(Duration::from(clock_gettime(clock)?))
 }
 
 /// The resident memory of a process.
-fn rss_mib(pid: u32) -> anyhow::Result<f64> {
+pub fn rss_mib(pid: u32) -> anyhow::Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
     let kib: f64 = line.split_whitespace().next().context("no VmRSS")?.parse()?;

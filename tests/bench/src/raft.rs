@@ -7,7 +7,7 @@ mod rates;
 mod restart;
 mod snapshot;
 
-pub use rates::by_each;
+pub use rates::{SCRIPT, by_each, submit_all};
 
 use crate::figures::Figures;
 use e2e::Controllers;

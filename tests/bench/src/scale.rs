@@ -8,7 +8,7 @@ pub mod cluster;
 use crate::figures::Figures;
 use anyhow::ensure;
 use batch::Kind;
-use cluster::House;
+use cluster::TestCluster;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 
@@ -63,47 +63,47 @@ fn measure(
 ) -> anyhow::Result<()> {
     step("joining");
     let begin = Instant::now();
-    let house = House::start(nodes)?;
+    let cluster = TestCluster::start(nodes)?;
     let of = |what: &str| format!("{what}, {nodes} nodes");
     figures.time(&of("all nodes join"), begin.elapsed());
-    figures.add(&of("kantctld RSS, idle"), "MiB", house.controller_mib()?);
+    figures.add(&of("kantctld RSS, idle"), "MiB", cluster.controller_mib()?);
 
     step("idle");
-    let (before, began) = (house.cpu()?, Instant::now());
+    let (before, began) = (cluster.cpu()?, Instant::now());
     std::thread::sleep(IDLE);
-    let ((ctl, emu), span) = (house.cpu()?, began.elapsed().as_secs_f64());
+    let ((ctl, emu), span) = (cluster.cpu()?, began.elapsed().as_secs_f64());
     figures.add(&of("kantctld CPU, idle"), "% of a core", (ctl - before.0) * 100.0 / span);
     figures.add(&of("all nodes' CPU, idle"), "% of a core", (emu - before.1) * 100.0 / span);
     for _ in 0..STARTS {
-        figures.time(&of("submit until it runs, idle"), house.start_one()?);
+        figures.time(&of("submit until it runs, idle"), cluster.start_one()?);
     }
 
     step("jobs that are over at once");
-    let (took, accepted) = house.through(&batch::of(Kind::Instant, jobs))?;
+    let (took, accepted) = cluster.through(&batch::of(Kind::Instant, jobs))?;
     figures.add(&of("batch submit"), "jobs/s", per_second(jobs, accepted));
     figures.add(&of("zero-length jobs, submit to end of all"), "jobs/s", per_second(jobs, took));
 
     step("filling");
-    let probe = house.probe();
-    let filled = house.fill(&batch::of(Kind::Mixed, jobs))?;
+    let probe = cluster.probe();
+    let filled = cluster.fill(&batch::of(Kind::Mixed, jobs))?;
     let worst = probe.stop()?;
     figures.add(&of("fill by mixed jobs"), "starts/s", per_second(filled.started, filled.took));
     figures.add(&of("GPUs in use when full"), "%", filled.percent);
     figures.time(&of("longest wait of a client meanwhile"), worst);
 
     step("many wait");
-    let waiting = house.status()?.jobs_pending;
+    let waiting = cluster.status()?.jobs_pending;
     ensure!(waiting > 0, "the cluster is not full: give more --jobs");
     figures.add(&of("jobs that wait when full"), "jobs", f64::from(waiting));
-    figures.add(&of("kantctld RSS, full"), "MiB", house.controller_mib()?);
+    figures.add(&of("kantctld RSS, full"), "MiB", cluster.controller_mib()?);
     for _ in 0..LISTS {
-        figures.time(&of("list all jobs that are not over"), house.list(false)?);
-        figures.time(&of("list them as tables show them"), house.list(true)?);
+        figures.time(&of("list all jobs that are not over"), cluster.list(false)?);
+        figures.time(&of("list them as tables show them"), cluster.list(true)?);
     }
     Ok(())
 }
 
-fn per_second(count: usize, took: Duration) -> f64 {
+pub fn per_second(count: usize, took: Duration) -> f64 {
     #[allow(clippy::cast_precision_loss)] // a count of jobs
     let count = count as f64;
     count / took.as_secs_f64()

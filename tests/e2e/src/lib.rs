@@ -5,21 +5,25 @@
 //! listens only on loopback.
 
 mod binaries;
-mod cluster;
-mod controllers;
 mod daemon;
 mod disk;
-mod emulator;
-mod kantctl;
-mod load;
-mod load_check;
 mod machine;
-mod network;
 mod person;
-mod probe;
-mod pseudo_terminal;
 mod small_disk;
 mod wait;
+
+mod kantctl;
+mod network;
+mod probe;
+mod pseudo_terminal;
+
+mod cluster;
+mod controllers;
+
+mod emulator;
+mod load;
+
+mod load_check;
 
 pub use binaries::{Binaries, Build, PREBUILT, forget_the_outer_cargo, workspace};
 pub use cluster::{Cluster, ClusterOptions, remove_groups};

@@ -18,11 +18,11 @@ pub fn limit(state: &State, job: JobId) -> Option<Span> {
 
 /// The reply to a user about the result of a request.
 pub fn reply(
-    told: &Result<Completion<Vec<Event>>, ProposeError>,
+    result: &Result<Completion<Vec<Event>>, ProposeError>,
     last: JobId,
     leader: Option<ControllerId>,
 ) -> Reply {
-    match told {
+    match result {
         Ok(Completion::Fresh) => Reply::Last(last),
         Ok(Completion::Applied(events)) => match (state::event::changed(events), &events[..]) {
             (Err(refusal), _) => Reply::Refused(refusal.to_string()),

@@ -1,9 +1,9 @@
 //! The command `cargo xtask sim`, which runs seeds and shows complaints and how to replay them.
 
 use crate::faults::Kind;
+use crate::mutants::Mutant;
 use crate::plan::Cuts;
 use crate::run::{Series, run, run_all};
-use crate::sabotage::Sabotage;
 use crate::shrink::shrink;
 use crate::table;
 use crate::world::Verdict;
@@ -26,13 +26,13 @@ pub struct Args {
     /// Faults that may happen: all, none, or a comma-separated list
     #[arg(long, default_value = "all")]
     pub faults: String,
-    /// Plant a bug, which a judge must catch
+    /// Inject a bug, which a judge must catch
     #[arg(long, value_name = "NAME")]
-    pub sabotage: Option<String>,
+    pub mutant: Option<Mutant>,
     /// Number of histories that run in parallel
     #[arg(long)]
     pub jobs: Option<usize>,
-    /// Plant each bug in turn, and write a table of the judges that caught them into this page
+    /// Inject each bug in turn, and write a table of the judges that caught them into this page
     #[arg(long, value_name = "PAGE", num_args = 0..=1,
         default_missing_value = "docs/operating/simulation.md")]
     pub table: Option<PathBuf>,
@@ -68,21 +68,19 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     if let Some(page) = &args.table {
         return table::write(page, &kinds, jobs);
     }
-    let sabotage = args.sabotage.as_deref().map(Sabotage::parse).transpose();
-    let sabotage = sabotage.map_err(|text| anyhow!(text))?;
     let only = args.only_faults.as_ref().filter(|only| **only != [usize::MAX]);
     let cuts = Cuts { faults: only.cloned(), works: args.works };
-    let series = Series { kinds, sabotage, cuts };
+    let series = Series { kinds, mutant: args.mutant, cuts };
     if args.story {
         let verdict = run(series.plan(args.seeds.start), true);
         verdict.story.iter().for_each(|line| println!("{line}"));
     }
-    let (failed, told) = run_series(args, &series, jobs);
+    let (failed, totals) = run_series(args, &series, jobs);
     let count = args.seeds.end - args.seeds.start;
     for (place, (seed, verdict)) in failed.iter().take(SHOWN_MAX).enumerate() {
         show(args, &series, *seed, verdict, place == 0);
     }
-    eprintln!("virtual time {} s, {} submits acknowledged", told.0 / 1000, told.1);
+    eprintln!("virtual time {} s, {} submits acknowledged", totals.0 / 1000, totals.1);
     println!("{count} seeds, {} failed", failed.len());
     if failed.is_empty() { Ok(()) } else { bail!("a judge is not content") }
 }
@@ -95,9 +93,9 @@ fn run_series(args: &Args, series: &Series, jobs: usize) -> (Vec<(u64, Verdict)>
         bar.set_style(style);
     }
     let mut failed = Vec::new();
-    let mut told = (0, 0);
+    let mut totals = (0, 0);
     run_all(series, args.seeds.clone(), jobs, |seed, verdict| {
-        told = (told.0 + verdict.lasted_ms, told.1 + verdict.acknowledged);
+        totals = (totals.0 + verdict.lasted_ms, totals.1 + verdict.acknowledged);
         if !verdict.complaints.is_empty() {
             failed.push((seed, verdict));
             bar.set_message(format!("{} failed", failed.len()));
@@ -107,7 +105,7 @@ fn run_series(args: &Args, series: &Series, jobs: usize) -> (Vec<(u64, Verdict)>
     });
     bar.finish_and_clear();
     failed.sort_by_key(|(seed, _)| *seed);
-    (failed, told)
+    (failed, totals)
 }
 
 fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: bool) {
@@ -117,9 +115,9 @@ fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: boo
     if in_full {
         let smaller = Series { cuts: cuts.clone(), ..series.clone() };
         let plan = smaller.plan(seed);
-        let told = run(plan.clone(), true);
-        let skipped = told.story.len().saturating_sub(LINES_SHOWN);
-        told.story.iter().skip(skipped).for_each(|line| println!("    {line}"));
+        let verdict = run(plan.clone(), true);
+        let skipped = verdict.story.len().saturating_sub(LINES_SHOWN);
+        verdict.story.iter().skip(skipped).for_each(|line| println!("    {line}"));
         for fault in &plan.faults {
             println!(
                 "    with {} at {} ms for {} ms",
@@ -128,7 +126,7 @@ fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: boo
                 fault.lasts_ms
             );
         }
-        for complaint in &told.complaints {
+        for complaint in &verdict.complaints {
             println!("  {}: {}", complaint.judge, complaint.text);
         }
     }
@@ -139,8 +137,8 @@ fn show(args: &Args, series: &Series, seed: u64, verdict: &Verdict, in_full: boo
 fn replay(args: &Args, seed: u64, cuts: &Cuts) -> String {
     let mut command =
         format!("cargo xtask sim --seeds {seed}..{} --faults {}", seed + 1, args.faults);
-    if let Some(sabotage) = &args.sabotage {
-        command += &format!(" --sabotage {sabotage}");
+    if let Some(mutant) = args.mutant {
+        command += &format!(" --mutant {}", mutant.about().0);
     }
     match &cuts.faults {
         None => {}

@@ -8,10 +8,10 @@ use crate::disk::StormDisk;
 use crate::judge::log::LogJudge;
 use crate::leader::Lead;
 use crate::machine::SimMachine;
-use crate::mail;
 use crate::message::{AskId, Input, LinkId, Output, Ticket};
-use crate::sabotage::Sabotage;
-use crate::wishes::Wishes;
+use crate::mutants::Mutant;
+use crate::requests::Requests;
+use crate::settle::settle;
 use common::id::{ClusterId, ControllerId};
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, ToNode};
@@ -27,7 +27,7 @@ const CLOCK_PERIOD_MS: u64 = 1_000;
 const SEGMENT_BYTES: u64 = 16 << 10;
 
 /// Configuration common to all controllers of a history.
-pub struct House {
+pub struct ClusterConfig {
     pub cluster: ClusterId,
     /// Settings that the first leader puts in force.
     pub settings: Settings,
@@ -38,7 +38,7 @@ pub struct House {
     /// One is also taken when new entries exceed both this size and the last snapshot.
     pub snapshot_bytes_min: u64,
     pub seed: u64,
-    pub sabotage: Option<Sabotage>,
+    pub mutant: Option<Mutant>,
     pub judge: Rc<RefCell<LogJudge>>,
 }
 
@@ -57,7 +57,7 @@ pub struct Process {
     /// Users' requests about large arrays, which enter the log part by part.
     parts: BTreeMap<AskId, lead::Parts>,
     /// When it next sends its clock readings to the others, in milliseconds.
-    tells_time_at_ms: u64,
+    clock_due_ms: u64,
 }
 
 /// Readings of its machine's clocks.
@@ -78,27 +78,27 @@ impl Process {
         bootstrap: &Bootstrap,
         disk: StormDisk,
         life: u64,
-        house: &House,
+        config: &ClusterConfig,
     ) -> Result<Self, LogError> {
         let opening = ReplicaConfig {
             id,
-            cluster: house.cluster,
+            cluster: config.cluster,
             bootstrap: bootstrap.clone(),
-            snapshot_every: house.snapshot_every,
-            snapshot_bytes_min: house.snapshot_bytes_min,
-            seed: house.seed ^ (life << 8),
+            snapshot_every: config.snapshot_every,
+            snapshot_bytes_min: config.snapshot_bytes_min,
+            seed: config.seed ^ (life << 8),
             options: wal::Options {
                 segment_bytes: SEGMENT_BYTES,
-                salt: house.seed,
+                salt: config.seed,
                 memory_bytes: SEGMENT_BYTES / 8,
             },
         };
-        let machine = SimMachine::new(id, house.judge.clone(), house.sabotage);
+        let machine = SimMachine::new(id, config.judge.clone(), config.mutant);
         let replica = Replica::open(disk, &opening, machine)?;
         let (outputs, again) = (Vec::new(), Vec::new());
         let (lead, saved, watch, parts) = (None, None, None, BTreeMap::new());
-        let (is_stuck, tells_time_at_ms) = (false, 0);
-        Ok(Self { replica, lead, saved, is_stuck, outputs, again, watch, parts, tells_time_at_ms })
+        let (is_stuck, clock_due_ms) = (false, 0);
+        Ok(Self { replica, lead, saved, is_stuck, outputs, again, watch, parts, clock_due_ms })
     }
 
     pub fn replica(&self) -> &Replica<SimMachine, StormDisk, Ticket> {
@@ -135,55 +135,57 @@ impl Process {
         &mut self,
         clocks: Clocks,
         inputs: Vec<Input>,
-        house: &House,
+        config: &ClusterConfig,
     ) -> (Vec<Output>, Vec<Input>, Result<(), LogError>) {
         let leads = self.replica.leads();
         self.replica.machine_mut().clock.set(clocks.wall, clocks.now_ms);
-        let (mut wishes, mut reads) = (Wishes::default(), Vec::new());
-        let (mut is_ticked, mut heard) = (false, Ok(()));
+        let (mut requests, mut reads) = (Requests::default(), Vec::new());
+        let (mut is_ticked, mut received) = (false, Ok(()));
         for input in inputs {
             match input {
                 Input::Wake => {}
                 Input::Tick => is_ticked = true,
-                Input::PeerMessage(bytes) => heard = heard.and_then(|()| self.replica.step(&bytes)),
+                Input::PeerMessage(bytes) => {
+                    received = received.and_then(|()| self.replica.step(&bytes))
+                }
                 Input::Unreachable(id) => self.replica.note_unreachable(id),
                 Input::SnapshotCarried(id, arrived) => {
                     self.replica.note_snapshot_carried(id, arrived);
                 }
                 Input::Clock(from, clock) => {
-                    self.replica.machine_mut().clock.hear(from, clock, leads);
+                    self.replica.machine_mut().clock.on_reading(from, clock, leads);
                 }
-                Input::Ask(id, body) => self.ask(id, body, house, &mut wishes, &mut reads),
-                Input::Propose(command, ticket) => wishes.commands.push((*command, ticket)),
+                Input::Ask(id, body) => self.ask(id, body, config, &mut requests, &mut reads),
+                Input::Propose(command, ticket) => requests.commands.push((*command, ticket)),
                 Input::Change(changes) => self.replica.change(&changes, Ticket::Operator),
                 Input::Transfer => drop(self.replica.transfer(None)),
-                Input::Up(link, message) => self.hear(link, *message, house, &mut wishes),
+                Input::Up(link, message) => self.on_message(link, *message, config, &mut requests),
                 Input::Closed(link) => {
                     if let Some(lead) = &mut self.lead {
-                        lead.closed(link, &mut wishes);
+                        lead.closed(link, &mut requests);
                     }
                 }
             }
         }
-        if heard.is_err() {
-            return (Vec::new(), Vec::new(), heard);
+        if received.is_err() {
+            return (Vec::new(), Vec::new(), received);
         }
         if is_ticked {
             self.replica.tick();
-            self.tell_time(clocks.now_ms);
+            self.send_clock(clocks.now_ms);
             if let Some(saved) = self.saved.take() {
                 self.replica.finish_snapshot(saved);
             }
         }
-        self.act(clocks.now_ms, house, &mut wishes);
+        self.act(clocks.now_ms, config, &mut requests);
         if !reads.is_empty() {
             self.replica.read(reads);
         }
-        if !wishes.commands.is_empty() {
-            self.replica.propose(std::mem::take(&mut wishes.commands));
+        if !requests.commands.is_empty() {
+            self.replica.propose(std::mem::take(&mut requests.commands));
         }
-        self.outputs.append(&mut wishes.outputs);
-        let result = self.settle(clocks.now_ms, house);
+        self.outputs.append(&mut requests.outputs);
+        let result = self.settle(clocks.now_ms, config);
         if let Some(lead) = &self.lead {
             self.outputs.push(Output::Wake(lead.next_at_ms()));
         }
@@ -191,23 +193,29 @@ impl Process {
     }
 
     /// Sends the clock readings to the other controllers once per period.
-    fn tell_time(&mut self, now_ms: u64) {
-        if now_ms >= self.tells_time_at_ms {
-            self.tells_time_at_ms = now_ms + CLOCK_PERIOD_MS;
+    fn send_clock(&mut self, now_ms: u64) {
+        if now_ms >= self.clock_due_ms {
+            self.clock_due_ms = now_ms + CLOCK_PERIOD_MS;
             let leads = self.replica.leads();
             let shown = self.replica.machine_mut().clock.shown(leads);
             self.outputs.push(Output::Clock(shown));
         }
     }
 
-    fn hear(&mut self, link: LinkId, message: FromNode, house: &House, wishes: &mut Wishes) {
-        let early = house.sabotage == Some(Sabotage::EarlySession)
+    fn on_message(
+        &mut self,
+        link: LinkId,
+        message: FromNode,
+        config: &ClusterConfig,
+        requests: &mut Requests,
+    ) {
+        let early = config.mutant == Some(Mutant::EarlySession)
             && self.replica.status().role == Role::Leader;
         if early && self.lead.is_none() {
-            self.lead = Some(Lead::new(u64::MAX / 2, house.node_lost_after, house.sabotage));
+            self.lead = Some(Lead::new(u64::MAX / 2, config.node_lost_after, config.mutant));
         }
         match &mut self.lead {
-            Some(lead) => lead.hear(link, message, &self.replica.machine().state, wishes),
+            Some(lead) => lead.on_message(link, message, &self.replica.machine().state, requests),
             None => {
                 let not_leader = ToNode::NotLeader { leader: self.replica.leader().map(address) };
                 self.outputs.push(Output::Down(link, Box::new(not_leader)));
@@ -216,58 +224,58 @@ impl Process {
         }
     }
 
-    fn act(&mut self, now_ms: u64, house: &House, wishes: &mut Wishes) {
+    fn act(&mut self, now_ms: u64, config: &ClusterConfig, requests: &mut Requests) {
         let Some(lead) = &mut self.lead else { return };
         let machine = self.replica.machine_mut();
         machine.clock.not_before(machine.state.now());
         let now = machine.clock.now();
-        lead.act(now_ms, now, &self.replica.machine().state, &house.settings, wishes);
+        lead.act(now_ms, now, &self.replica.machine().state, &config.settings, requests);
     }
 
-    fn settle(&mut self, now_ms: u64, house: &House) -> Result<(), LogError> {
-        let (answers, settled) = mail::settle(&mut self.replica, &mut self.outputs);
+    fn settle(&mut self, now_ms: u64, config: &ClusterConfig) -> Result<(), LogError> {
+        let (answers, settled) = settle(&mut self.replica, &mut self.outputs);
         let settled = settled?;
         self.is_stuck = matches!(settled, Settled::DiskFull(_));
         if let Some(saving) = self.replica.take_snapshot_task() {
             self.saved = Some(saving.run());
         }
-        let mut wishes = Wishes::default();
+        let mut requests = Requests::default();
         let machine = self.replica.machine_mut();
         let applied = std::mem::take(&mut machine.applied);
         let is_restored = std::mem::take(&mut machine.is_restored);
-        self.note_lead(now_ms, house);
+        self.note_lead(now_ms, config);
         if let Some(lead) = &mut self.lead {
             if is_restored {
                 lead.restored();
             }
-            lead.applied(now_ms, &applied, &self.replica.machine().state, &mut wishes);
+            lead.applied(now_ms, &applied, &self.replica.machine().state, &mut requests);
         }
-        for (ticket, told) in answers {
-            self.answer(now_ms, ticket, told, &mut wishes);
+        for (ticket, result) in answers {
+            self.answer(now_ms, ticket, result, &mut requests);
         }
-        self.outputs.append(&mut wishes.outputs);
-        let again = wishes.commands.into_iter();
+        self.outputs.append(&mut requests.outputs);
+        let again = requests.commands.into_iter();
         self.again.extend(again.map(|(command, ticket)| Input::Propose(Box::new(command), ticket)));
         Ok(())
     }
 
-    fn note_lead(&mut self, now_ms: u64, house: &House) {
+    fn note_lead(&mut self, now_ms: u64, config: &ClusterConfig) {
         let leading = self.replica.machine().leading;
         match (leading, self.lead.is_some()) {
             (true, false) => {
-                let mut lead = Lead::new(now_ms, house.node_lost_after, house.sabotage);
-                if house.sabotage == Some(Sabotage::StaleWatch)
+                let mut lead = Lead::new(now_ms, config.node_lost_after, config.mutant);
+                if config.mutant == Some(Mutant::StaleWatch)
                     && let Some(watch) = self.watch.take()
                 {
                     lead.keep_watch_of(watch);
                 }
                 self.lead = Some(lead);
             }
-            (true, true) if house.sabotage == Some(Sabotage::EarlySession) => {
+            (true, true) if config.mutant == Some(Mutant::EarlySession) => {
                 self.lead.iter_mut().for_each(|lead| lead.begin(now_ms));
             }
-            (false, true) if house.sabotage != Some(Sabotage::KeepLeading) => {
-                let is_early = house.sabotage == Some(Sabotage::EarlySession)
+            (false, true) if config.mutant != Some(Mutant::KeepLeading) => {
+                let is_early = config.mutant == Some(Mutant::EarlySession)
                     && self.replica.status().role == Role::Leader;
                 if is_early {
                     return;

@@ -1,4 +1,4 @@
-//! A controller's disk: `wal`'s simulated disk, with a count of syncs and, for a planted bug, syncs
+//! A controller's disk: `wal`'s simulated disk, with a count of syncs and, for a mutant, syncs
 //! that report success and do nothing.
 
 use std::io;

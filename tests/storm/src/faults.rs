@@ -1,8 +1,9 @@
 //! Faults of one history: their kinds, and when each happens. The world carries them out.
 
-use crate::dice::Dice;
+use crate::rng::Rng;
+use clap::ValueEnum;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Kind {
     /// A controller's process is killed; its machine keeps running.
     Kill,
@@ -47,53 +48,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: &[Self] = &[
-        Self::Kill,
-        Self::Power,
-        Self::Tear,
-        Self::Pause,
-        Self::Storm,
-        Self::Split,
-        Self::OneWay,
-        Self::Flaky,
-        Self::Clock,
-        Self::SlowDisk,
-        Self::FullDisk,
-        Self::BadSync,
-        Self::Rot,
-        Self::Members,
-        Self::Transfer,
-        Self::Kantd,
-        Self::NodeCut,
-        Self::Reboot,
-        Self::LongCut,
-        Self::Sick,
-    ];
-
     /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Kill => "kill",
-            Self::Power => "power",
-            Self::Tear => "tear",
-            Self::Pause => "pause",
-            Self::Storm => "storm",
-            Self::Split => "split",
-            Self::OneWay => "one-way",
-            Self::Flaky => "flaky",
-            Self::Clock => "clock",
-            Self::SlowDisk => "slow-disk",
-            Self::FullDisk => "full-disk",
-            Self::BadSync => "bad-sync",
-            Self::Rot => "rot",
-            Self::Members => "members",
-            Self::Transfer => "transfer",
-            Self::Kantd => "kantd",
-            Self::NodeCut => "node-cut",
-            Self::Reboot => "reboot",
-            Self::LongCut => "long-cut",
-            Self::Sick => "sick",
-        }
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     /// Parses a value from the command line: `all`, `none`, or a comma-separated list of names.
@@ -101,19 +58,18 @@ impl Kind {
     /// # Errors
     /// A message that lists the names.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, String> {
-        match text {
-            "all" => return Ok(Self::ALL.to_vec()),
-            "none" => return Ok(Vec::new()),
-            _ => {}
-        }
-        let find = |name: &str| Self::ALL.iter().copied().find(|kind| kind.name() == name);
+        let all = Self::value_variants();
         let one = |name: &str| {
-            find(name).ok_or_else(|| {
-                let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
+            Self::from_str(name, false).map_err(|_| {
+                let names: Vec<String> = all.iter().map(|kind| kind.name()).collect();
                 format!("there is no fault `{name}`: all, none, or of {}", names.join(","))
             })
         };
-        text.split(',').map(one).collect()
+        match text {
+            "all" => Ok(all.to_vec()),
+            "none" => Ok(Vec::new()),
+            _ => text.split(',').map(one).collect(),
+        }
     }
 }
 
@@ -130,19 +86,19 @@ pub struct Fault {
 
 impl Fault {
     /// Draws a fault of one of these kinds that begins within `within_ms` milliseconds.
-    pub fn draw(kinds: &[Kind], within_ms: u64, dice: &mut Dice) -> Option<Self> {
-        let kind = *dice.one(kinds)?;
+    pub fn draw(kinds: &[Kind], within_ms: u64, rng: &mut Rng) -> Option<Self> {
+        let kind = *rng.one(kinds)?;
         let lasts_ms = match kind {
-            Kind::Pause => dice.between(200, 6_000),
-            Kind::Storm | Kind::Split | Kind::Flaky => dice.between(1_000, 9_000),
-            Kind::OneWay | Kind::SlowDisk | Kind::FullDisk => dice.between(1_000, 8_000),
-            Kind::NodeCut => dice.between(500, 8_000),
-            Kind::LongCut => dice.between(24_000, 45_000),
-            Kind::Sick => dice.between(500, 8_000),
-            Kind::Clock => dice.between(500, 20_000),
-            _ => dice.between(100, 3_000),
+            Kind::Pause => rng.between(200, 6_000),
+            Kind::Storm | Kind::Split | Kind::Flaky => rng.between(1_000, 9_000),
+            Kind::OneWay | Kind::SlowDisk | Kind::FullDisk => rng.between(1_000, 8_000),
+            Kind::NodeCut => rng.between(500, 8_000),
+            Kind::LongCut => rng.between(24_000, 45_000),
+            Kind::Sick => rng.between(500, 8_000),
+            Kind::Clock => rng.between(500, 20_000),
+            _ => rng.between(100, 3_000),
         };
-        let at_ms = dice.below(within_ms);
-        Some(Self { at_ms, kind, lasts_ms, salt: dice.below(u64::MAX) })
+        let at_ms = rng.below(within_ms);
+        Some(Self { at_ms, kind, lasts_ms, salt: rng.below(u64::MAX) })
     }
 }

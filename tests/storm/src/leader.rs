@@ -1,13 +1,13 @@
 //! The work of a simulated controller while it leads: rounds, timers and node sessions. It is the
 //! shell around crate `lead`, like that of `kantctld`, and decides nothing itself.
 
+mod applied;
 mod enacting;
-mod planted;
-mod told;
+mod injected_bug;
 
 use crate::message::{LinkId, Output, Ticket};
-use crate::sabotage::Sabotage;
-use crate::wishes::{Wishes, refuse};
+use crate::mutants::Mutant;
+use crate::requests::{Requests, refuse};
 use common::id::JobKey;
 use common::time::{Span, Time};
 use common::wire::node::{FromNode, Hello, StepStatus, ToNode};
@@ -27,7 +27,7 @@ const WAKE_MS: u64 = 3;
 pub struct Lead {
     rounds: Rounds,
     watch: Watch,
-    seats: SessionTable<LinkId>,
+    table: SessionTable<LinkId>,
     sessions: BTreeMap<LinkId, Session>,
     /// When its term began, in milliseconds. Distinguishes it from other terms of the same
     /// controller.
@@ -38,18 +38,18 @@ pub struct Lead {
     round_at_ms: u64,
     look_at_ms: u64,
     /// Events since the last round; `None` if some are unknown.
-    untold: Option<Vec<Event>>,
-    sabotage: Option<Sabotage>,
+    pending_events: Option<Vec<Event>>,
+    mutant: Option<Mutant>,
     /// Violations that the engine's own judge has found.
     pub violations: Vec<String>,
-    /// For a planted bug: an old state that rounds use.
+    /// For a mutant: an old state that rounds use.
     stale: Option<State>,
-    /// For a planted bug: jobs whose promised start is withheld, and until when.
+    /// For a mutant: jobs whose promised start is withheld, and until when.
     broken: BTreeMap<JobKey, Time>,
 }
 
 struct Session {
-    seat: SessionId,
+    id: SessionId,
     hello: Box<Hello>,
     live: Option<NodeSession>,
     reports: VecDeque<Vec<StepStatus>>,
@@ -58,26 +58,26 @@ struct Session {
 
 impl Lead {
     /// A leader at the beginning of its term.
-    pub fn new(now_ms: u64, node_lost_after: Span, sabotage: Option<Sabotage>) -> Self {
+    pub fn new(now_ms: u64, node_lost_after: Span, mutant: Option<Mutant>) -> Self {
         Self {
             rounds: Rounds::default(),
             watch: Watch::new(Limits { node_lost_after }),
-            seats: SessionTable::default(),
+            table: SessionTable::default(),
             sessions: BTreeMap::new(),
             since_ms: now_ms,
             is_round_under_way: false,
             parts: VecDeque::new(),
             round_at_ms: now_ms,
             look_at_ms: now_ms,
-            untold: None,
-            sabotage,
+            pending_events: None,
+            mutant,
             violations: Vec::new(),
             stale: None,
             broken: BTreeMap::new(),
         }
     }
 
-    /// Ends all sessions at the end of the term. The watch is returned for a planted bug.
+    /// Ends all sessions at the end of the term. The watch is returned for a mutant.
     pub fn end(self, leader: Option<&str>) -> (Vec<Output>, Watch) {
         let mut outputs = Vec::new();
         for link in self.sessions.into_keys() {
@@ -94,19 +94,25 @@ impl Lead {
     }
 
     /// Handles a message from a node.
-    pub fn hear(&mut self, link: LinkId, message: FromNode, state: &State, wishes: &mut Wishes) {
+    pub fn on_message(
+        &mut self,
+        link: LinkId,
+        message: FromNode,
+        state: &State,
+        requests: &mut Requests,
+    ) {
         match message {
-            FromNode::Hello(hello) => self.welcome(link, hello, state, wishes),
+            FromNode::Hello(hello) => self.welcome(link, hello, state, requests),
             FromNode::Report(steps) => {
                 if let Some(session) = self.sessions.get_mut(&link) {
                     session.reports.push_back(steps);
-                    self.report(link, wishes);
+                    self.report(link, requests);
                 }
             }
             FromNode::Health(findings) => {
                 let live = self.sessions.get(&link).and_then(|session| session.live.as_ref());
                 let command = live.and_then(|live| live.health(state, findings));
-                wishes.commands.extend(command.map(|command| (command, Ticket::Nobody)));
+                requests.commands.extend(command.map(|command| (command, Ticket::Unused)));
             }
             FromNode::Output(_)
             | FromNode::Task(_)
@@ -115,21 +121,21 @@ impl Lead {
         }
     }
 
-    fn welcome(&mut self, link: LinkId, hello: Box<Hello>, state: &State, wishes: &mut Wishes) {
+    fn welcome(&mut self, link: LinkId, hello: Box<Hello>, state: &State, requests: &mut Requests) {
         if let Err(reason) = lead::check_hello(state, &hello.name, &hello) {
-            return refuse(link, reason, wishes);
+            return refuse(link, reason, requests);
         }
-        let (seat, replaced) = self.seats.join(&hello.name, link);
+        let (id, replaced) = self.table.join(&hello.name, link);
         if let Some(replaced) = replaced {
             self.sessions.remove(&replaced);
-            wishes.outputs.push(Output::Close(replaced));
+            requests.outputs.push(Output::Close(replaced));
         }
-        wishes.commands.push((lead::register(&hello), Ticket::Register(link)));
+        requests.commands.push((lead::register(&hello), Ticket::Register(link)));
         let reports = VecDeque::new();
-        let session = Session { seat, hello, live: None, reports, is_reporting: false };
+        let session = Session { id, hello, live: None, reports, is_reporting: false };
         self.sessions.insert(link, session);
-        if self.sabotage == Some(Sabotage::EarlySession) {
-            self.speak(link, state, wishes);
+        if self.mutant == Some(Mutant::EarlySession) {
+            self.begin_session(link, state, requests);
         }
     }
 
@@ -139,82 +145,82 @@ impl Lead {
         link: LinkId,
         events: Option<&[Event]>,
         state: &State,
-        wishes: &mut Wishes,
+        requests: &mut Requests,
     ) {
         let refusal = events.into_iter().flatten().find_map(|event| match event {
             Event::CommandRefused(refusal) => Some(refusal.to_string()),
             _ => None,
         });
         match (events, refusal) {
-            (Some(_), None) => self.speak(link, state, wishes),
+            (Some(_), None) => self.begin_session(link, state, requests),
             (Some(_), Some(reason)) => {
                 self.forget(link);
-                refuse(link, reason, wishes);
+                refuse(link, reason, requests);
             }
-            (None, _) if self.sabotage == Some(Sabotage::KeepLeading) => {
-                self.speak(link, state, wishes);
+            (None, _) if self.mutant == Some(Mutant::KeepLeading) => {
+                self.begin_session(link, state, requests);
             }
             (None, _) => {
                 self.forget(link);
                 let none = ToNode::NotLeader { leader: None };
-                wishes.outputs.push(Output::Down(link, Box::new(none)));
-                wishes.outputs.push(Output::Close(link));
+                requests.outputs.push(Output::Down(link, Box::new(none)));
+                requests.outputs.push(Output::Close(link));
             }
         }
     }
 
-    fn speak(&mut self, link: LinkId, state: &State, wishes: &mut Wishes) {
+    fn begin_session(&mut self, link: LinkId, state: &State, requests: &mut Requests) {
         let Some(session) = self.sessions.get_mut(&link).filter(|s| s.live.is_none()) else {
             return;
         };
-        self.seats.note_registered(&session.hello.name, session.seat);
+        self.table.note_registered(&session.hello.name, session.id);
         let mut live = NodeSession::new(&session.hello, ORDERS_BYTES);
-        let mut say = |message| wishes.outputs.push(Output::Down(link, Box::new(message)));
-        say(NodeSession::welcome(state));
-        if self.sabotage != Some(Sabotage::NoResend) || session.hello.steps.is_empty() {
-            live.desired(state, true).into_iter().for_each(say);
+        let mut send = |message| requests.outputs.push(Output::Down(link, Box::new(message)));
+        send(NodeSession::welcome(state));
+        if self.mutant != Some(Mutant::NoResend) || session.hello.steps.is_empty() {
+            live.desired(state, true).into_iter().for_each(send);
         }
         session.live = Some(live);
-        self.report(link, wishes);
+        self.report(link, requests);
     }
 
     /// Proposes the reports of a session one at a time, in order.
-    fn report(&mut self, link: LinkId, wishes: &mut Wishes) {
+    fn report(&mut self, link: LinkId, requests: &mut Requests) {
         let Some(session) = self.sessions.get_mut(&link) else { return };
         let Some(live) = session.live.as_ref().filter(|_| !session.is_reporting) else { return };
-        if !self.seats.is_current(live.node(), session.seat) {
+        if !self.table.is_current(live.node(), session.id) {
             return;
         }
         if let Some(steps) = session.reports.pop_front() {
             session.is_reporting = true;
-            wishes.commands.push((live.report(steps), Ticket::Report(link)));
+            requests.commands.push((live.report(steps), Ticket::Report(link)));
         }
     }
 
     /// Handles the result of a report. If it failed, the session ends, so that the node reports
     /// everything again.
-    pub fn reported(&mut self, link: LinkId, is_taken: bool, wishes: &mut Wishes) {
+    pub fn reported(&mut self, link: LinkId, is_taken: bool, requests: &mut Requests) {
         if let Some(session) = self.sessions.get_mut(&link) {
             session.is_reporting = false;
         }
-        if is_taken || self.sabotage == Some(Sabotage::KeepLeading) {
-            return self.report(link, wishes);
+        if is_taken || self.mutant == Some(Mutant::KeepLeading) {
+            return self.report(link, requests);
         }
-        self.closed(link, wishes);
-        wishes.outputs.push(Output::Close(link));
+        self.closed(link, requests);
+        requests.outputs.push(Output::Close(link));
     }
 
-    pub fn closed(&mut self, link: LinkId, wishes: &mut Wishes) {
+    pub fn closed(&mut self, link: LinkId, requests: &mut Requests) {
         let Some(session) = self.sessions.remove(&link) else { return };
-        if self.seats.leave(&session.hello.name, session.seat) {
+        if self.table.leave(&session.hello.name, session.id) {
             let silent = NodeSession::new(&session.hello, ORDERS_BYTES).silence_command();
-            wishes.commands.push((silent, Ticket::Nobody));
+            requests.commands.push((silent, Ticket::Unused));
         }
     }
 
     fn forget(&mut self, link: LinkId) {
         if let Some(session) = self.sessions.remove(&link) {
-            self.seats.leave(&session.hello.name, session.seat);
+            self.table.leave(&session.hello.name, session.id);
         }
     }
 
@@ -225,29 +231,29 @@ impl Lead {
         now: Time,
         state: &State,
         settings: &state::Settings,
-        wishes: &mut Wishes,
+        requests: &mut Requests,
     ) {
         if now_ms >= self.look_at_ms {
             self.look_at_ms = now_ms + lead::timers::LOOK_PERIOD.0;
             if state.settings().is_none() {
-                wishes.commands.push((Command::Configure(settings.clone()), Ticket::Nobody));
+                requests.commands.push((Command::Configure(settings.clone()), Ticket::Unused));
             }
-            let seats = &self.seats;
+            let table = &self.table;
             let uptime = Span(now_ms);
-            for due in self.watch.look(state, |node| seats.presence(node), now, uptime) {
+            for due in self.watch.look(state, |node| table.presence(node), now, uptime) {
                 match due {
-                    Due::Propose(command) => wishes.commands.push((command, Ticket::Nobody)),
+                    Due::Propose(command) => requests.commands.push((command, Ticket::Unused)),
                     Due::EndSession(node) => {
-                        if let Some(link) = self.seats.channel(&node).copied() {
-                            self.closed(link, wishes);
-                            wishes.outputs.push(Output::Close(link));
+                        if let Some(link) = self.table.channel(&node).copied() {
+                            self.closed(link, requests);
+                            requests.outputs.push(Output::Close(link));
                         }
                     }
                 }
             }
         }
         if now_ms >= self.round_at_ms && !self.is_round_under_way {
-            self.round(now_ms, now, state, wishes);
+            self.round(now_ms, now, state, requests);
         }
     }
 
@@ -259,6 +265,6 @@ impl Lead {
 
     /// Handles the replacement of the state by a snapshot.
     pub fn restored(&mut self) {
-        self.untold = None;
+        self.pending_events = None;
     }
 }

@@ -6,30 +6,39 @@
 //!
 //! Start reading at `world`, then `judge`. docs/operating/simulation.md explains how to use it.
 
-mod answer;
-mod cli;
-mod controller;
-mod dice;
 mod disk;
-mod faults;
-mod judge;
-mod leader;
-mod machine;
-mod mail;
 mod message;
-mod net;
-mod node;
-mod plan;
-mod run;
-mod sabotage;
-mod scenarios;
-mod shrink;
+mod mutants;
+mod rng;
 mod steady;
 mod story;
-mod table;
-mod wishes;
+
+mod answer;
+mod faults;
+mod net;
+mod requests;
 mod work;
+
+mod judge;
+mod leader;
+mod plan;
+
+mod machine;
+mod node;
+mod scenarios;
+
+mod settle;
+
+mod controller;
+
 mod world;
+
+mod run;
+
+mod shrink;
+mod table;
+
+mod cli;
 
 pub use cli::{Args, main};
 pub use run::{check_scenarios, check_seeds};

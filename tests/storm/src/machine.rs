@@ -1,12 +1,12 @@
 //! The state machine under a simulated controller's log: that of `kantctld` without its threads,
-//! and with the planted bugs of this layer. `state::apply` decides.
+//! and with the injected bugs of this layer. `state::apply` decides.
 
 use crate::judge::log::LogJudge;
-use crate::sabotage::Sabotage;
+use crate::mutants::Mutant;
+use crate::node::ended;
 use crate::steady::Steady;
 use common::id::{ControllerId, LogIndex, RequestKey};
-use common::job::{EndCause, ExitStatus, StepEnd, Usage};
-use common::time::Time;
+use common::job::EndCause;
 use common::wire::node::{StepPhase, StepStatus};
 use replica::Machine;
 use state::{Command, Event, Stamped, State};
@@ -29,15 +29,15 @@ pub struct SimMachine {
     pub leading: bool,
     me: ControllerId,
     judge: Rc<RefCell<LogJudge>>,
-    sabotage: Option<Sabotage>,
+    mutant: Option<Mutant>,
     before: State,
     counted: u32,
 }
 
 impl SimMachine {
     /// A machine with an empty state.
-    pub fn new(me: ControllerId, judge: Rc<RefCell<LogJudge>>, sabotage: Option<Sabotage>) -> Self {
-        let is_credulous = sabotage == Some(Sabotage::BelieveWall);
+    pub fn new(me: ControllerId, judge: Rc<RefCell<LogJudge>>, mutant: Option<Mutant>) -> Self {
+        let is_credulous = mutant == Some(Mutant::BelieveWall);
         Self {
             state: State::default(),
             clock: Steady::new(is_credulous),
@@ -46,29 +46,29 @@ impl SimMachine {
             leading: false,
             me,
             judge,
-            sabotage,
+            mutant,
             before: State::default(),
             counted: 0,
         }
     }
 
-    fn has(&self, sabotage: Sabotage) -> bool {
-        self.sabotage == Some(sabotage)
+    fn has(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
     }
 
     fn apply_one(&mut self, stamped: &Stamped<Command>) -> Vec<Event> {
-        if self.has(Sabotage::LocalTime) {
+        if self.has(Mutant::LocalTime) {
             let at = self.clock.now();
             let local = Stamped { at, command: stamped.command.clone() };
             return state::apply(&mut self.state, &local);
         }
-        if self.has(Sabotage::SkipLedgerCheck) {
+        if self.has(Mutant::SkipLedgerCheck) {
             self.make_room(stamped);
         }
         state::apply(&mut self.state, stamped)
     }
 
-    /// For a planted bug: lets a start take resources that are held, by recording their holder as
+    /// For a mutant: lets a start take resources that are held, by recording their holder as
     /// ended.
     fn make_room(&mut self, stamped: &Stamped<Command>) {
         let Command::EnactRound { starts, .. } = &stamped.command else { return };
@@ -78,27 +78,17 @@ impl SimMachine {
                 held.cpus.intersects(&share.cpus)
                     || share.gpus.iter().any(|gpu| held.gpus.contains(gpu))
             };
+            let overwritten = ended(EndCause::Exited, 0, Some(stamped.at), stamped.at);
+            let phase = StepPhase::Ended(Box::new(overwritten));
             let others: Vec<StepStatus> = held
                 .holders()
                 .filter(meets)
-                .map(|(id, _)| StepStatus { id, phase: StepPhase::Ended(overwritten(stamped.at)) })
+                .map(|(id, _)| StepStatus { id, phase: phase.clone() })
                 .collect();
             let command = Command::ReportSteps { node: share.node.clone(), steps: others };
             state::apply(&mut self.state, &Stamped { at: stamped.at, command });
         }
     }
-}
-
-fn overwritten(at: Time) -> Box<StepEnd> {
-    Box::new(StepEnd {
-        cause: EndCause::Exited,
-        exit: ExitStatus::default(),
-        started_at: Some(at),
-        ended_at: at,
-        usage: Usage::default(),
-        message: None,
-        steps: Vec::new(),
-    })
 }
 
 impl Machine for SimMachine {
@@ -116,7 +106,7 @@ impl Machine for SimMachine {
         self.judge.borrow_mut().time.note_given(self.clock.uptime_ms(), self.me, at);
         let mut batch: Vec<Stamped<Command>> =
             commands.into_iter().map(|command| Stamped { at, command }).collect();
-        if self.has(Sabotage::ForgetKeys) {
+        if self.has(Mutant::ForgetKeys) {
             for stamped in &mut batch {
                 if let Command::SubmitJob { request_key, .. } = &mut stamped.command {
                     self.counted += 1;
@@ -134,14 +124,14 @@ impl Machine for SimMachine {
         let body = entry.strip_prefix(&[ENTRY_FORMAT]).ok_or("it has another format")?;
         let batch: Vec<Stamped<Command>> =
             rmp_serde::from_slice(body).map_err(|error| error.to_string())?;
-        if self.has(Sabotage::SnapshotMisses) {
+        if self.has(Mutant::SnapshotMisses) {
             self.before = self.state.clone();
         }
         let judge = self.judge.clone();
         let mut judge = judge.borrow_mut();
         let is_first = judge.note_entry(self.me, index, entry);
         let mut order: Vec<usize> = (0..batch.len()).collect();
-        if self.has(Sabotage::RandomOrder) && self.me.0.is_multiple_of(2) {
+        if self.has(Mutant::RandomOrder) && self.me.0.is_multiple_of(2) {
             order.reverse();
         }
         let mut answers = vec![Vec::new(); batch.len()];
@@ -156,7 +146,7 @@ impl Machine for SimMachine {
             answers[place] = events;
         }
         judge.note_state(self.me, index, &self.state);
-        if self.has(Sabotage::LocalIds) {
+        if self.has(Mutant::LocalIds) {
             self.count_ids(&mut answers);
         }
         self.applied.extend(answers.iter().cloned());
@@ -164,7 +154,7 @@ impl Machine for SimMachine {
     }
 
     fn freeze(&self) -> State {
-        let misses = self.has(Sabotage::SnapshotMisses) && self.before.settings().is_some();
+        let misses = self.has(Mutant::SnapshotMisses) && self.before.settings().is_some();
         if misses { self.before.clone() } else { self.state.clone() }
     }
 
@@ -186,7 +176,7 @@ impl Machine for SimMachine {
 }
 
 impl SimMachine {
-    /// For a planted bug: replaces job ids in answers by numbers that this controller counts from
+    /// For a mutant: replaces job ids in answers by numbers that this controller counts from
     /// its start.
     fn count_ids(&mut self, answers: &mut [Vec<Event>]) {
         for event in answers.iter_mut().flatten() {

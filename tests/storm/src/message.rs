@@ -70,7 +70,7 @@ pub enum Ticket {
     Register(LinkId),
     Report(LinkId),
     /// A timer or another proposal whose result is not used.
-    Nobody,
+    Unused,
     Operator,
 }
 
@@ -106,7 +106,7 @@ pub enum Input {
 pub enum Output {
     PeerMessage(PeerMessage),
     /// A message that is sent before the sender's own disk has written.
-    EarlyLetter(PeerMessage),
+    EarlyMessage(PeerMessage),
     Down(LinkId, Box<ToNode>),
     /// Closes a node's connection.
     Close(LinkId),

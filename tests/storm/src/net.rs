@@ -1,8 +1,8 @@
 //! The simulated network: which hosts reach each other, and delay, loss and duplication of
 //! messages.
 
-use crate::dice::Dice;
 use crate::message::{Host, LinkId};
+use crate::rng::Rng;
 use common::id::ControllerId;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Net {
     blocked: BTreeMap<(Host, Host), u32>,
     /// The current faults of messages.
     pub flaky: Flaky,
-    dice: Dice,
+    rng: Rng,
 }
 
 /// A connection of a node to a controller.
@@ -53,9 +53,9 @@ pub type Links = BTreeMap<LinkId, Link>;
 
 impl Net {
     /// A network without faults.
-    pub fn new(dice: Dice) -> Self {
+    pub fn new(rng: Rng) -> Self {
         let flaky = Flaky { until_ms: 0, lost_percent: 0, doubled_percent: 0, late_ms: 0 };
-        Self { blocked: BTreeMap::new(), flaky, dice }
+        Self { blocked: BTreeMap::new(), flaky, rng }
     }
 
     /// Blocks messages in this direction.
@@ -94,10 +94,10 @@ impl Net {
             return vec![first];
         }
         let mut copies = vec![first];
-        if self.dice.percent(self.flaky.lost_percent) {
+        if self.rng.percent(self.flaky.lost_percent) {
             copies.clear();
         }
-        if self.dice.percent(self.flaky.doubled_percent) {
+        if self.rng.percent(self.flaky.doubled_percent) {
             copies.push(self.delay_ms(now_ms));
         }
         copies
@@ -106,6 +106,6 @@ impl Net {
     /// The delay of a message that is not lost, in milliseconds.
     pub fn delay_ms(&mut self, now_ms: u64) -> u64 {
         let late = if now_ms < self.flaky.until_ms { self.flaky.late_ms } else { 0 };
-        self.dice.between(1, 4) + self.dice.below(late + 1)
+        self.rng.between(1, 4) + self.rng.below(late + 1)
     }
 }

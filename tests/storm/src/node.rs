@@ -8,13 +8,13 @@ mod step;
 
 pub use course::{Course, Ending};
 pub use kantd::Kantd;
-pub use step::{Stage, Step};
+pub use step::{Stage, Step, ended};
 
-use crate::dice::Dice;
 use crate::judge::nodes::NodeJudge;
 use crate::judge::users::UserJudge;
 use crate::message::{NodeOutput, StepChange};
-use crate::sabotage::Sabotage;
+use crate::mutants::Mutant;
+use crate::rng::Rng;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
 use common::health::Finding;
@@ -57,10 +57,10 @@ pub struct Surroundings<'a> {
 
 impl Node {
     /// A machine with this index in the cluster.
-    pub fn new(place: usize, dice: &mut Dice) -> Self {
+    pub fn new(place: usize, rng: &mut Rng) -> Self {
         let name = NodeName::new(format!("n{place}")).expect("a valid name");
-        let gpus = u16::try_from(dice.between(1, 4)).unwrap_or(1);
-        let cpus = u32::try_from(dice.between(4, 8)).unwrap_or(4);
+        let gpus = u16::try_from(rng.between(1, 4)).unwrap_or(1);
+        let cpus = u32::try_from(rng.between(4, 8)).unwrap_or(4);
         let inventory = inventory(&name, cpus, if place == 0 { 4 } else { gpus });
         Self {
             identity: format!("{name}-1"),
@@ -75,11 +75,11 @@ impl Node {
     }
 
     /// Starts kantd, which reads the journals.
-    pub fn start_kantd(&mut self, sabotage: Option<Sabotage>) {
+    pub fn start_kantd(&mut self, mutant: Option<Mutant>) {
         self.life += 1;
         let journals = self.steps.iter().map(|(id, step)| step.status(*id));
-        let held = match sabotage {
-            Some(Sabotage::NodeForgetsJournal) => Vec::new(),
+        let held = match mutant {
+            Some(Mutant::NodeForgetsJournal) => Vec::new(),
             _ => journals.collect(),
         };
         self.kantd = Some(Kantd::new(held));
@@ -109,7 +109,7 @@ impl Node {
     pub fn find(&mut self, finding: Option<Finding>, around: &mut Surroundings<'_>) {
         self.findings = finding.into_iter().collect();
         if let Some(kantd) = &self.kantd {
-            kantd.tell_health(self, around);
+            kantd.send_health(self, around);
         }
     }
 

@@ -1,9 +1,9 @@
 //! The plan of one history: the size of the world, what users do, and what goes wrong. All of it is
 //! drawn from the seed before the history begins.
 
-use crate::dice::Dice;
 use crate::faults::{Fault, Kind};
-use crate::sabotage::Sabotage;
+use crate::mutants::Mutant;
+use crate::rng::Rng;
 use crate::work::{self, Work};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Plan {
     pub snapshot_bytes_min: u64,
     /// A node out of contact for longer than this is lost, in milliseconds.
     pub node_lost_after_ms: u64,
-    pub sabotage: Option<Sabotage>,
+    pub mutant: Option<Mutant>,
 }
 
 /// Parts of a plan to leave out, to find out which of them matter.
@@ -39,36 +39,36 @@ pub struct Cuts {
 
 impl Plan {
     /// Draws the plan of a seed, with faults of these kinds.
-    pub fn draw(seed: u64, kinds: &[Kind], sabotage: Option<Sabotage>) -> Self {
-        let mut dice = Dice::new(seed, 1);
-        let controllers = match dice.below(20) {
+    pub fn draw(seed: u64, kinds: &[Kind], mutant: Option<Mutant>) -> Self {
+        let mut rng = Rng::new(seed, 1);
+        let controllers = match rng.below(20) {
             0 => 1,
             1..15 => 3,
             _ => 5,
         };
-        let nodes = usize::try_from(dice.between(2, 12)).unwrap_or(2).min(dice.place(16) + 2);
-        let trouble_ms = dice.between(8_000, 30_000);
-        let count = usize::try_from(dice.between(10, 60)).unwrap_or(10);
-        let snapshot_every = dice.between(8, 120);
-        let snapshot_bytes_min = dice.between(2 << 10, 64 << 10);
-        let works = work::draw(count, trouble_ms, nodes, &mut Dice::new(seed, 2));
-        let mut dice = Dice::new(seed, 3);
+        let nodes = usize::try_from(rng.between(2, 12)).unwrap_or(2).min(rng.place(16) + 2);
+        let trouble_ms = rng.between(8_000, 30_000);
+        let count = usize::try_from(rng.between(10, 60)).unwrap_or(10);
+        let snapshot_every = rng.between(8, 120);
+        let snapshot_bytes_min = rng.between(2 << 10, 64 << 10);
+        let works = work::draw(count, trouble_ms, nodes, &mut Rng::new(seed, 2));
+        let mut rng = Rng::new(seed, 3);
         let lone = |kind: &Kind| controllers > 1 || !matches!(kind, Kind::Rot);
         // Faults of a few kinds coincide more often than faults of all kinds.
         let mut kinds: Vec<Kind> = kinds.iter().copied().filter(lone).collect();
-        if kinds.len() > 4 && dice.percent(60) {
-            let few = dice.place(5) + 2;
+        if kinds.len() > 4 && rng.percent(60) {
+            let few = rng.place(5) + 2;
             while kinds.len() > few {
-                kinds.remove(dice.place(kinds.len()));
+                kinds.remove(rng.place(kinds.len()));
             }
         }
-        let count = dice.between(1, 14);
-        let draw = |_| Fault::draw(&kinds, trouble_ms, &mut dice);
+        let count = rng.between(1, 14);
+        let draw = |_| Fault::draw(&kinds, trouble_ms, &mut rng);
         let mut faults: Vec<Fault> = (0..count).filter_map(draw).collect();
         faults.sort_by_key(|fault| fault.at_ms);
         let ends = faults.iter().map(|fault| fault.at_ms + fault.lasts_ms);
         let trouble_ms = ends.max().unwrap_or(0).max(trouble_ms);
-        let node_lost_after_ms = *Dice::new(seed, 6).one(&[12_000, 20_000]).unwrap_or(&20_000);
+        let node_lost_after_ms = *Rng::new(seed, 6).one(&[12_000, 20_000]).unwrap_or(&20_000);
         Self {
             seed,
             controllers,
@@ -79,7 +79,7 @@ impl Plan {
             snapshot_every,
             snapshot_bytes_min,
             node_lost_after_ms,
-            sabotage,
+            mutant,
         }
     }
 
@@ -95,7 +95,7 @@ impl Plan {
         self
     }
 
-    pub fn has(&self, sabotage: Sabotage) -> bool {
-        self.sabotage == Some(sabotage)
+    pub fn has(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
     }
 }

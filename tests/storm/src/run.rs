@@ -3,9 +3,10 @@
 
 use crate::faults::Kind;
 use crate::judge::Complaint;
+use crate::mutants::Mutant;
 use crate::plan::{Cuts, Plan};
-use crate::sabotage::Sabotage;
 use crate::world::{Verdict, World};
+use clap::ValueEnum;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -15,20 +16,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub struct Series {
     /// Kinds of faults that may happen.
     pub kinds: Vec<Kind>,
-    pub sabotage: Option<Sabotage>,
+    pub mutant: Option<Mutant>,
     /// Parts of each plan to leave out.
     pub cuts: Cuts,
 }
 
 impl Series {
     pub fn plan(&self, seed: u64) -> Plan {
-        Plan::draw(seed, &self.kinds, self.sabotage).cut(&self.cuts)
+        Plan::draw(seed, &self.kinds, self.mutant).cut(&self.cuts)
     }
 }
 
 /// Runs one history. A panic in simulated code becomes a complaint.
-pub fn run(plan: Plan, is_told: bool) -> Verdict {
-    let mut world = World::new(plan, is_told);
+pub fn run(plan: Plan, is_recorded: bool) -> Verdict {
+    let mut world = World::new(plan, is_recorded);
     let run = catch_unwind(AssertUnwindSafe(|| world.run()));
     let mut verdict = world.into_verdict();
     if let Err(panic) = run {
@@ -40,17 +41,17 @@ pub fn run(plan: Plan, is_told: bool) -> Verdict {
     verdict
 }
 
-/// Runs all seeds of a range in `jobs` threads, and passes each verdict to `tell`, in any order,
-/// until `tell` returns false.
+/// Runs all seeds of a range in `jobs` threads, and passes each verdict to `report`, in any order,
+/// until `report` returns false.
 pub fn run_all(
     series: &Series,
     seeds: Range<u64>,
     jobs: usize,
-    tell: impl FnMut(u64, Verdict) -> bool + Send,
+    report: impl FnMut(u64, Verdict) -> bool + Send,
 ) {
     let next = AtomicU64::new(seeds.start);
     let is_enough = AtomicBool::new(false);
-    let tell = Mutex::new(tell);
+    let report = Mutex::new(report);
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
@@ -60,8 +61,8 @@ pub fn run_all(
                         return;
                     }
                     let verdict = run(series.plan(seed), false);
-                    let Ok(mut tell) = tell.lock() else { return };
-                    if !tell(seed, verdict) {
+                    let Ok(mut report) = report.lock() else { return };
+                    if !report(seed, verdict) {
                         is_enough.store(true, Ordering::Relaxed);
                     }
                 }
@@ -73,15 +74,15 @@ pub fn run_all(
 /// For tests: the seeds of a range about which a judge complains, each with its first complaint.
 ///
 /// # Errors
-/// A message, if a fault or sabotage does not exist.
+/// A message, if a fault or mutant does not exist.
 pub fn check_seeds(
     seeds: Range<u64>,
     faults: &str,
-    sabotage: Option<&str>,
+    mutant: Option<&str>,
 ) -> Result<Vec<String>, String> {
     let kinds = Kind::parse_list(faults)?;
-    let sabotage = sabotage.map(Sabotage::parse).transpose()?;
-    let series = Series { kinds, sabotage, cuts: Cuts::default() };
+    let mutant = mutant.map(|name| Mutant::from_str(name, false)).transpose()?;
+    let series = Series { kinds, mutant, cuts: Cuts::default() };
     let mut failed = Vec::new();
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     run_all(&series, seeds, jobs, |seed, verdict| {

@@ -1,8 +1,8 @@
 //! Histories written by hand, by name: situations that every operator meets one day.
 
-use crate::dice::Dice;
 use crate::faults::{Fault, Kind};
 use crate::plan::Plan;
+use crate::rng::Rng;
 use crate::work;
 
 pub type Scenario = (&'static str, Plan);
@@ -25,13 +25,13 @@ fn plan(controllers: usize, nodes: usize, seconds: u64, faults: Vec<Fault>) -> P
         seed: 7,
         controllers,
         nodes,
-        works: work::draw(60, trouble_ms, nodes, &mut Dice::new(7, 2)),
+        works: work::draw(60, trouble_ms, nodes, &mut Rng::new(7, 2)),
         faults,
         trouble_ms,
         snapshot_every: 40,
         snapshot_bytes_min: 32 << 10,
         node_lost_after_ms: 12_000,
-        sabotage: None,
+        mutant: None,
     }
 }
 

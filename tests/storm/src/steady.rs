@@ -19,7 +19,7 @@ pub struct Steady {
     clock: ClusterClock,
     wall: Time,
     uptime: Span,
-    /// For a planted bug: the wall clock is always believed.
+    /// For a mutant: the wall clock is always believed.
     is_credulous: bool,
 }
 
@@ -52,7 +52,7 @@ impl Steady {
     }
 
     /// Handles the clock readings of another controller.
-    pub fn hear(&mut self, from: ControllerId, clock: PeerClock, leads: bool) {
+    pub fn on_reading(&mut self, from: ControllerId, clock: PeerClock, leads: bool) {
         self.clock.hear(from, clock.wall, self.uptime);
         if let Some(cluster) = clock.cluster.filter(|_| !leads) {
             self.clock.follow(cluster, self.uptime);

@@ -9,19 +9,19 @@ const LINES_MAX: usize = 4_000;
 /// The first and the last lines of a history.
 #[derive(Debug, Default)]
 pub struct Story {
-    is_told: bool,
+    is_recorded: bool,
     lines: VecDeque<String>,
 }
 
 impl Story {
-    /// A story that records lines only if `is_told`.
-    pub fn new(is_told: bool) -> Self {
-        Self { is_told, lines: VecDeque::new() }
+    /// A story that records lines only if `is_recorded`.
+    pub fn new(is_recorded: bool) -> Self {
+        Self { is_recorded, lines: VecDeque::new() }
     }
 
     /// Adds a line, if lines are recorded.
-    pub fn tell(&mut self, now_ms: u64, line: impl FnOnce() -> String) {
-        if !self.is_told {
+    pub fn add(&mut self, now_ms: u64, line: impl FnOnce() -> String) {
+        if !self.is_recorded {
             return;
         }
         if self.lines.len() == LINES_MAX {

@@ -1,33 +1,34 @@
-//! The table of planted bugs: which judge caught each, and at which seed.
+//! The table of injected bugs: which judge caught each, and at which seed.
 
 use crate::faults::Kind;
+use crate::mutants::Mutant;
 use crate::plan::Cuts;
 use crate::run::{Series, run_all};
-use crate::sabotage::Sabotage;
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use std::path::Path;
 
 /// Number of seeds within which each bug must be caught.
 const SEEDS: u64 = 1_000;
-const OPEN: &str = "<!-- sim:sabotage -->";
-const CLOSE: &str = "<!-- /sim:sabotage -->";
+const OPEN: &str = "<!-- sim:mutants -->";
+const CLOSE: &str = "<!-- /sim:mutants -->";
 
-/// Plants each bug in turn, and writes into a page which judge caught it.
+/// Injects each bug in turn, and writes into a page which judge caught it.
 ///
 /// # Errors
 /// If a bug is not caught, or the page cannot be written.
 pub fn write(page: &Path, kinds: &[Kind], jobs: usize) -> anyhow::Result<()> {
-    let mut text = "| planted bug | what it does | caught by | first at seed |\n\
+    let mut text = "| injected bug | what it does | caught by | first at seed |\n\
                     |---|---|---|--:|\n"
         .to_owned();
     let mut missed = Vec::new();
-    for sabotage in Sabotage::ALL.iter().copied() {
-        let (name, about) = sabotage.about();
-        let row = match first_caught(sabotage, kinds, jobs) {
+    for mutant in Mutant::value_variants().iter().copied() {
+        let (name, about) = mutant.about();
+        let row = match first_caught(mutant, kinds, jobs) {
             Some((seed, judge)) => format!("| `{name}` | {about} | {judge} | {seed} |"),
             None => {
-                missed.push(name);
-                format!("| `{name}` | {about} | **nobody** | |")
+                missed.push(name.clone());
+                format!("| `{name}` | {about} | **no judge** | |")
             }
         };
         println!("{row}");
@@ -44,12 +45,12 @@ pub fn write(page: &Path, kinds: &[Kind], jobs: usize) -> anyhow::Result<()> {
     };
     std::fs::write(page, format!("{head}{OPEN}\n{text}{CLOSE}{tail}"))
         .with_context(|| format!("failed to write {}", page.display()))?;
-    if missed.is_empty() { Ok(()) } else { bail!("nobody caught {}", missed.join(", ")) }
+    if missed.is_empty() { Ok(()) } else { bail!("no judge caught {}", missed.join(", ")) }
 }
 
 /// The lowest seed at which a judge catches a bug, and the name of the judge.
-fn first_caught(sabotage: Sabotage, kinds: &[Kind], jobs: usize) -> Option<(u64, &'static str)> {
-    let series = Series { kinds: kinds.to_vec(), sabotage: Some(sabotage), cuts: Cuts::default() };
+fn first_caught(mutant: Mutant, kinds: &[Kind], jobs: usize) -> Option<(u64, &'static str)> {
+    let series = Series { kinds: kinds.to_vec(), mutant: Some(mutant), cuts: Cuts::default() };
     let mut caught = Vec::new();
     run_all(&series, 0..SEEDS, jobs, |seed, verdict| {
         if let Some(first) = verdict.complaints.first() {

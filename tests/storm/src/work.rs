@@ -1,7 +1,7 @@
 //! User actions of one history, and the behaviour of their jobs on nodes. Neither depends on the
 //! state of the cluster.
 
-use crate::dice::Dice;
+use crate::rng::Rng;
 use common::id::{ArrayIndex, QueueName};
 use common::job::{Ask, Launch};
 use common::resource::{GpuRequest, Request};
@@ -13,12 +13,12 @@ use common::unit::{Cpus, Gpus, Nodes, Tasks};
 pub struct Work {
     /// When it happens, in milliseconds after the cluster is up.
     pub at_ms: u64,
-    pub deed: Deed,
+    pub action: Action,
 }
 
 /// Kinds of user actions. A job is identified by the index of its submission in the plan.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Deed {
+pub enum Action {
     Submit(Box<Ask>),
     Cancel(usize),
     Hold(usize),
@@ -36,7 +36,7 @@ pub enum Deed {
     Look,
 }
 
-impl Deed {
+impl Action {
     /// The submission of the job that the action concerns, if there is one.
     pub const fn about(&self) -> Option<usize> {
         match self {
@@ -85,48 +85,48 @@ pub fn work_of(name: &str) -> Option<usize> {
 }
 
 /// Draws `count` user actions within `within_ms` milliseconds, in order of time.
-pub fn draw(count: usize, within_ms: u64, nodes: usize, dice: &mut Dice) -> Vec<Work> {
-    let mut times: Vec<u64> = (0..count).map(|_| dice.below(within_ms)).collect();
+pub fn draw(count: usize, within_ms: u64, nodes: usize, rng: &mut Rng) -> Vec<Work> {
+    let mut times: Vec<u64> = (0..count).map(|_| rng.below(within_ms)).collect();
     times.sort_unstable();
     let mut submits: Vec<usize> = Vec::new();
     let mut works = Vec::with_capacity(count);
     for (place, at_ms) in times.into_iter().enumerate() {
-        let about = dice.one(&submits).copied();
-        let deed = match (dice.below(100), about) {
-            (0..6, Some(job)) => Deed::Cancel(job),
-            (6..10, Some(job)) => Deed::Hold(job),
-            (10..16, Some(job)) => Deed::Release(job),
-            (16..20, Some(job)) => Deed::Requeue(job),
-            (20..26, Some(job)) => Deed::Update(job),
-            (26..34, Some(job)) => Deed::Show(job),
-            (34..38, Some(job)) => Deed::Suspend(job),
-            (38..40, Some(job)) => Deed::Resize(job),
-            (40..44, Some(job)) => Deed::Resume(job),
-            (34..46, _) => Deed::Look,
+        let about = rng.one(&submits).copied();
+        let action = match (rng.below(100), about) {
+            (0..6, Some(job)) => Action::Cancel(job),
+            (6..10, Some(job)) => Action::Hold(job),
+            (10..16, Some(job)) => Action::Release(job),
+            (16..20, Some(job)) => Action::Requeue(job),
+            (20..26, Some(job)) => Action::Update(job),
+            (26..34, Some(job)) => Action::Show(job),
+            (34..38, Some(job)) => Action::Suspend(job),
+            (38..40, Some(job)) => Action::Resize(job),
+            (40..44, Some(job)) => Action::Resume(job),
+            (34..46, _) => Action::Look,
             _ => {
                 submits.push(place);
-                Deed::Submit(Box::new(ask(place, nodes, dice)))
+                Action::Submit(Box::new(ask(place, nodes, rng)))
             }
         };
-        works.push(Work { at_ms, deed });
+        works.push(Work { at_ms, action });
     }
     works
 }
 
-fn ask(place: usize, nodes: usize, dice: &mut Dice) -> Ask {
+fn ask(place: usize, nodes: usize, rng: &mut Rng) -> Ask {
     let mut ask = Ask { name: job_name(place), ..Ask::default() };
-    ask.queue = match dice.below(4) {
+    ask.queue = match rng.below(4) {
         0 => QueueName::new("urgent").ok(),
         1 => QueueName::new("spare").ok(),
         _ => None,
     };
-    ask.nice = i32::try_from(dice.below(200)).unwrap_or(0);
-    ask.time_limit = Some(Span(dice.between(2_000, 30_000)));
-    ask.hold = dice.percent(3);
+    ask.nice = i32::try_from(rng.below(200)).unwrap_or(0);
+    ask.time_limit = Some(Span(rng.between(2_000, 30_000)));
+    ask.hold = rng.percent(3);
     let mut request = Request { cpus_per_task: Cpus(1), ..Request::default() };
-    match dice.below(10) {
+    match rng.below(10) {
         0..2 => {
-            let count = dice.between(2, nodes.clamp(2, 4) as u64).min(nodes as u64);
+            let count = rng.between(2, nodes.clamp(2, 4) as u64).min(nodes as u64);
             let count = u32::try_from(count).unwrap_or(1);
             // Every second one accepts fewer nodes, and gives nodes up for other jobs.
             match place.is_multiple_of(2) {
@@ -136,14 +136,14 @@ fn ask(place: usize, nodes: usize, dice: &mut Dice) -> Ask {
             request.tasks = Tasks(count);
             request.tasks_per_node = Some(Tasks(1));
             request.gpus = Some(GpuRequest::PerNode(Gpus(1)));
-            ask.launch = if dice.percent(50) { Launch::PerNode } else { Launch::Once };
+            ask.launch = if rng.percent(50) { Launch::PerNode } else { Launch::Once };
         }
-        2..4 => ask.array = format!("0-{}", dice.between(1, 5)).parse().ok(),
+        2..4 => ask.array = format!("0-{}", rng.between(1, 5)).parse().ok(),
         4..7 => {
-            let gpus = u32::try_from(dice.between(1, 4)).unwrap_or(1);
+            let gpus = u32::try_from(rng.between(1, 4)).unwrap_or(1);
             request.gpus = Some(GpuRequest::PerNode(Gpus(gpus)));
         }
-        _ => request.cpus_per_task = Cpus(u32::try_from(dice.between(1, 3)).unwrap_or(1)),
+        _ => request.cpus_per_task = Cpus(u32::try_from(rng.between(1, 3)).unwrap_or(1)),
     }
     ask.request = request;
     ask
@@ -153,14 +153,14 @@ fn ask(place: usize, nodes: usize, dice: &mut Dice) -> Ask {
 pub fn behaviour(seed: u64, name: &str, index: Option<ArrayIndex>, attempt: u32) -> Behaviour {
     let work = work_of(name).unwrap_or(0) as u64;
     let task = index.map_or(0, |index| u64::from(index.0) + 1);
-    let mut dice = Dice::new(seed, (work << 24) + (task << 12) + u64::from(attempt));
-    let is_long = dice.percent(15);
-    let is_stuck = dice.below(1_000) < 2;
+    let mut rng = Rng::new(seed, (work << 24) + (task << 12) + u64::from(attempt));
+    let is_long = rng.percent(15);
+    let is_stuck = rng.below(1_000) < 2;
     Behaviour {
-        prepare_ms: dice.between(1, 300),
+        prepare_ms: rng.between(1, 300),
         is_stuck,
-        run_ms: if is_long { dice.between(8_000, 25_000) } else { dice.between(5, 5_000) },
-        code: u8::from(dice.percent(10)),
-        stop_ms: dice.between(1, 1_500),
+        run_ms: if is_long { rng.between(8_000, 25_000) } else { rng.between(5, 5_000) },
+        code: u8::from(rng.percent(10)),
+        stop_ms: rng.between(1, 1_500),
     }
 }

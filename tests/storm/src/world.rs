@@ -4,16 +4,15 @@
 
 mod controllers;
 mod event;
+mod faults;
 mod host;
-mod mishaps;
 mod operator;
 mod quiet;
 mod rot;
 mod sessions;
 mod users;
 
-use crate::controller::House;
-use crate::dice::Dice;
+use crate::controller::ClusterConfig;
 use crate::judge::Complaint;
 use crate::judge::claims::ClaimJudge;
 use crate::judge::log::LogJudge;
@@ -25,6 +24,7 @@ use crate::message::{Input, LinkId};
 use crate::net::{Links, Net};
 use crate::node::{Node, Surroundings};
 use crate::plan::Plan;
+use crate::rng::Rng;
 use crate::story::Story;
 use common::id::{ClusterId, ControllerId, QueueName};
 use common::policy::queue::Queue;
@@ -39,7 +39,7 @@ use state::Settings;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
-use users::Errand;
+use users::Progress;
 
 /// The result of a history.
 #[derive(Debug, Clone, Default)]
@@ -58,13 +58,13 @@ pub struct World {
     now_ms: u64,
     agenda: Agenda,
     plan: Plan,
-    house: House,
+    config: ClusterConfig,
     hosts: BTreeMap<ControllerId, Host>,
     nodes: Vec<Node>,
     net: Net,
     links: Links,
     last_link: LinkId,
-    errands: Vec<Errand>,
+    progress: Vec<Progress>,
     tasks: VecDeque<Task>,
     machines: u64,
     /// When the cluster was up, in milliseconds; `None` if it is not yet.
@@ -81,36 +81,36 @@ pub struct World {
     promise_judge: PromiseJudge,
     complaints: Vec<Complaint>,
     story: Story,
-    dice: Dice,
+    rng: Rng,
 }
 
 impl World {
     /// The world of a plan, before its first event.
-    pub fn new(plan: Plan, is_told: bool) -> Self {
+    pub fn new(plan: Plan, is_recorded: bool) -> Self {
         let log: Rc<RefCell<LogJudge>> = Rc::default();
-        let house = House {
+        let config = ClusterConfig {
             cluster: ClusterId(plan.seed | 1 << 63),
             settings: settings(),
             node_lost_after: Span(plan.node_lost_after_ms),
             snapshot_every: plan.snapshot_every,
             snapshot_bytes_min: plan.snapshot_bytes_min,
             seed: plan.seed,
-            sabotage: plan.sabotage,
+            mutant: plan.mutant,
             judge: log.clone(),
         };
-        let mut dice = Dice::new(plan.seed, 4);
-        let nodes = (0..plan.nodes).map(|place| Node::new(place, &mut dice)).collect();
-        let errands = plan.works.iter().map(|_| Errand::default()).collect();
+        let mut rng = Rng::new(plan.seed, 4);
+        let nodes = (0..plan.nodes).map(|place| Node::new(place, &mut rng)).collect();
+        let progress = plan.works.iter().map(|_| Progress::default()).collect();
         let mut world = Self {
             now_ms: 0,
             agenda: Agenda::default(),
-            house,
+            config,
             hosts: BTreeMap::new(),
             nodes,
-            net: Net::new(Dice::new(plan.seed, 5)),
+            net: Net::new(Rng::new(plan.seed, 5)),
             links: Links::new(),
             last_link: LinkId(0),
-            errands,
+            progress,
             tasks: VecDeque::new(),
             machines: 1,
             ready_ms: None,
@@ -124,8 +124,8 @@ impl World {
             register_judge: RegisterJudge::default(),
             promise_judge: PromiseJudge::default(),
             complaints: Vec::new(),
-            story: Story::new(is_told),
-            dice,
+            story: Story::new(is_recorded),
+            rng,
             plan,
         };
         world.begin();
@@ -139,7 +139,7 @@ impl World {
             self.tasks.push_back(task);
         }
         for node in 0..self.nodes.len() {
-            let at_ms = self.dice.below(2_000);
+            let at_ms = self.rng.below(2_000);
             self.agenda.add(at_ms, Event::Kantd(node));
         }
         self.agenda.add(10, Event::Operator);
@@ -173,12 +173,11 @@ impl World {
             Event::Tick(id, life) => self.tick(id, life),
             Event::Start(id) => self.start_controller(id),
             Event::PeerMessage { from, to, has_snapshot, bytes } => {
-                self.letter_arrives(from, to, has_snapshot, bytes);
+                self.peer_message_arrives(from, to, has_snapshot, bytes);
             }
             Event::Clock(from, to, clock) => drop(self.input(to, Input::Clock(from, clock))),
             Event::Work(work) => self.begin_work(work),
             Event::Ask(to, id, body) => self.ask_arrives(to, id, body),
-            Event::AskTimeout(id) => self.ask_timed_out(id),
             Event::AskAgain(id) => self.ask_again(id),
             Event::Reply(id, reply) => self.reply_arrives(id, reply),
             Event::Dial(node, life) => self.dial(node, life),
@@ -202,7 +201,7 @@ impl World {
     fn collect(&mut self) {
         let mut log = self.log.borrow_mut();
         for event in std::mem::take(&mut log.fresh) {
-            self.story.tell(self.now_ms, || format!("log: {event:?}"));
+            self.story.add(self.now_ms, || format!("log: {event:?}"));
             self.node_judge.read(self.now_ms, &event, self.plan.node_lost_after_ms);
             self.promise_judge.read(&event);
         }
@@ -217,7 +216,7 @@ impl World {
     fn with_node(
         &mut self,
         place: usize,
-        act: impl FnOnce(&mut Node, &mut Surroundings<'_>, &mut Dice),
+        act: impl FnOnce(&mut Node, &mut Surroundings<'_>, &mut Rng),
     ) {
         let log = self.log.borrow();
         let mut around = Surroundings {
@@ -229,7 +228,7 @@ impl World {
             frontier: &log.frontier,
             outputs: Vec::new(),
         };
-        act(&mut self.nodes[place], &mut around, &mut self.dice);
+        act(&mut self.nodes[place], &mut around, &mut self.rng);
         let outputs = around.outputs;
         drop(log);
         self.carry_out(place, outputs);

@@ -31,9 +31,9 @@ fn scenarios_written_by_hand_end_well() {
 }
 
 #[test]
-fn planted_bugs_are_caught() {
+fn injected_bugs_are_caught() {
     for name in ["forget-keys", "local-ids", "ack-unapplied", "believe-wall"] {
         let failed = storm::check_seeds(0..60, "all", Some(name)).unwrap();
-        assert!(!failed.is_empty(), "nobody caught {name}");
+        assert!(!failed.is_empty(), "no judge caught {name}");
     }
 }

@@ -34,10 +34,6 @@ fn check_file(file: &File) -> Vec<Finding> {
             if token.text == "NOBODY" {
                 continue;
             }
-            // The user of that name.
-            if token.text == "NOBODY" {
-                continue;
-            }
             let parts = parts_of_name(&token.text);
             for (word, instead) in NAMES.iter().filter(|(word, _)| has_run(&parts, word)) {
                 findings.push(finding(file, token.line, word, instead));
@@ -52,7 +48,7 @@ fn check_file(file: &File) -> Vec<Finding> {
         for (line, text) in file.lines() {
             if text.trim_start().starts_with("```") {
                 in_code = !in_code;
-            } else if !in_code && !text.starts_with("    ") {
+            } else if !in_code && !text.starts_with("    ") && !is_setting(text) {
                 findings.extend(check_prose(file, line, text));
             }
         }
@@ -64,6 +60,11 @@ fn check_file(file: &File) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// A line of a configuration file that shows a key with its default, such as `#log = "info"`.
+fn is_setting(line: &str) -> bool {
+    line.strip_prefix('#').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
 }
 
 fn check_prose(file: &File, line: usize, text: &str) -> Vec<Finding> {
@@ -124,6 +125,7 @@ mod tests {
         let text = "// The user `nobody` has no home.\nfn run() { say(\"nobody\") }\n";
         assert_eq!(whats("a.rs", text), [""; 0]);
         assert_eq!(whats("a.md", "A node is lost.\n```\nwhoever\n```\n"), [""; 0]);
+        assert_eq!(whats("a.toml", "# The user.\n#mailer_user = \"nobody\"\n"), [""; 0]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Compares the outcome of a case with what is expected, and reports the first difference.
 
-use super::fate::Fate;
-use super::format::Case;
-use super::rounds::{Became, Did, Playing, is_one_round};
+use super::expectation::Expectation;
+use super::format::{Case, Kind};
+use super::rounds::{Became, Did, Playing};
 use engine::fair::World;
 use engine::fair::world::TaskAt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ pub enum Verdict {
 #[must_use]
 pub fn judge(case: &Case, world: World) -> Verdict {
     let mut playing = Playing::new(case, world);
-    let found = if is_one_round(case) {
+    let found = if case.kind == Kind::Decision {
         let (plan, did) = playing.round();
         let became = playing.decided(&plan);
         within(case, did, 1).or_else(|| difference(case, &playing.world, &became, true))
@@ -46,7 +46,7 @@ fn settle(case: &Case, playing: &mut Playing<'_>) -> Option<String> {
     }
     for round in 1..=case.rounds_to_hold {
         let (plan, did) = playing.round();
-        if !did.is_nothing() {
+        if did != Did::default() {
             let acts = plan.acts.iter().next();
             let what =
                 acts.map(|(task, act)| format!(": {} {act:?}", playing.world.tasks[task.0].name));
@@ -68,46 +68,49 @@ fn within(case: &Case, did: Did, round: u32) -> Option<String> {
 }
 
 fn difference(case: &Case, world: &World, became: &[Became], outcomes: bool) -> Option<String> {
-    let says = |fate: &Fate, became: &Became| {
-        fate.status == became.status
-            && fate.node.as_ref().is_none_or(|node| Some(node) == became.node.as_ref())
-            && (!outcomes || fate.outcome.as_ref().is_none_or(|outcome| outcome == became.outcome))
+    let matches = |expectation: &Expectation, became: &Became| {
+        expectation.status == became.status
+            && expectation.node.as_ref().is_none_or(|node| Some(node) == became.node.as_ref())
+            && (!outcomes
+                || expectation.outcome.as_ref().is_none_or(|outcome| outcome == became.outcome))
     };
-    for (name, fate) in &case.expect.jobs {
+    for (name, expectation) in &case.expect.jobs {
         let Some(job) = world.jobs.iter().find(|job| job.name == *name) else {
             return Some(format!("no job is called {name}"));
         };
-        let wrong = job.tasks.iter().find(|task| !says(fate, &became[task.0]));
+        let wrong = job.tasks.iter().find(|task| !matches(expectation, &became[task.0]));
         if let Some(task) = wrong {
-            return Some(told(&world.tasks[task.0].name, fate, &became[task.0]));
+            return Some(mismatch(&world.tasks[task.0].name, expectation, &became[task.0]));
         }
     }
-    for (alike, fates) in classes(case, world) {
-        if let Some((task, fate)) =
-            unmatched(&alike, &fates, |task, fate| says(fate, &became[task.0]))
+    for (equal_tasks, expectations) in classes(case, world) {
+        if let Some((task, expectation)) =
+            unmatched(&equal_tasks, &expectations, |task, expectation| {
+                matches(expectation, &became[task.0])
+            })
         {
-            return Some(told(task, fate, &became[alike[0].0]));
+            return Some(mismatch(task, expectation, &became[equal_tasks[0].0]));
         }
     }
     nodes(case, world, became)
 }
 
-fn told(task: &str, fate: &Fate, became: &Became) -> String {
+fn mismatch(task: &str, expectation: &Expectation, became: &Became) -> String {
     let place =
         |node: &Option<String>| node.as_ref().map_or(String::new(), |on| format!(" on {on}"));
     format!(
         "{task}: expected {}{} {}, is {}{} {}",
-        fate.status,
-        place(&fate.node),
-        fate.outcome.as_deref().unwrap_or_default(),
+        expectation.status,
+        place(&expectation.node),
+        expectation.outcome.as_deref().unwrap_or_default(),
         became.status,
         place(&became.node),
         became.outcome,
     )
 }
 
-/// Tasks of one job that ask for the same, and the fates expected of some of them.
-type Class<'c> = (Vec<TaskAt>, Vec<(&'c str, &'c Fate)>);
+/// Tasks of one job that ask for the same, and what is expected of some of them.
+type Class<'c> = (Vec<TaskAt>, Vec<(&'c str, &'c Expectation)>);
 
 fn classes<'c>(case: &'c Case, world: &World) -> Vec<Class<'c>> {
     let mut classes: BTreeMap<String, Class<'c>> = BTreeMap::new();
@@ -124,33 +127,33 @@ fn classes<'c>(case: &'c Case, world: &World) -> Vec<Class<'c>> {
         );
         let class = classes.entry(key).or_default();
         class.0.push(TaskAt(at));
-        if let Some((name, fate)) = case.expect.tasks.get_key_value(&task.name) {
-            class.1.push((name, fate));
+        if let Some((name, expectation)) = case.expect.tasks.get_key_value(&task.name) {
+            class.1.push((name, expectation));
         }
     }
-    classes.into_values().filter(|(_, fates)| !fates.is_empty()).collect()
+    classes.into_values().filter(|(_, expectations)| !expectations.is_empty()).collect()
 }
 
-/// The first fate for which no task is left, under any assignment of tasks to fates.
+/// The first expectation for which no task is left, under any assignment of tasks to expectations.
 fn unmatched<'c>(
     tasks: &[TaskAt],
-    fates: &[(&'c str, &'c Fate)],
-    fits: impl Fn(TaskAt, &Fate) -> bool,
-) -> Option<(&'c str, &'c Fate)> {
+    expectations: &[(&'c str, &'c Expectation)],
+    fits: impl Fn(TaskAt, &Expectation) -> bool,
+) -> Option<(&'c str, &'c Expectation)> {
     let mut owner: BTreeMap<TaskAt, usize> = BTreeMap::new();
-    for from in 0..fates.len() {
+    for from in 0..expectations.len() {
         // Finds one augmenting path.
         let mut open = vec![(from, Vec::new())];
         let mut seen: Vec<TaskAt> = Vec::new();
         let mut found = None;
-        while let Some((fate, path)) = open.pop() {
-            for task in tasks.iter().filter(|task| fits(**task, fates[fate].1)) {
+        while let Some((expectation, path)) = open.pop() {
+            for task in tasks.iter().filter(|task| fits(**task, expectations[expectation].1)) {
                 if seen.contains(task) {
                     continue;
                 }
                 seen.push(*task);
                 let mut path: Vec<(usize, TaskAt)> = path.clone();
-                path.push((fate, *task));
+                path.push((expectation, *task));
                 match owner.get(task) {
                     Some(other) => open.push((*other, path)),
                     None => {
@@ -164,8 +167,10 @@ fn unmatched<'c>(
             }
         }
         match found {
-            Some(path) => path.into_iter().for_each(|(fate, task)| _ = owner.insert(task, fate)),
-            None => return Some(fates[from]),
+            Some(path) => {
+                path.into_iter().for_each(|(expectation, task)| _ = owner.insert(task, expectation))
+            }
+            None => return Some(expectations[from]),
         }
     }
     None
@@ -173,7 +178,7 @@ fn unmatched<'c>(
 
 /// Compares the idle and releasing GPUs of nodes, in whole devices.
 fn nodes(case: &Case, world: &World, became: &[Became]) -> Option<String> {
-    for (name, fate) in &case.expect.nodes {
+    for (name, expectation) in &case.expect.nodes {
         let on = |at: &usize| {
             world.tasks[*at].node.is_some_and(|node| world.nodes[node.0].name == *name)
         };
@@ -199,9 +204,10 @@ fn nodes(case: &Case, world: &World, became: &[Became]) -> Option<String> {
         let idle = gpus - leaving.union(&held).count() as i64;
         // A device that a running task shares is not releasing.
         let leaving = leaving.difference(&held).count() as i64;
-        for (what, expected, is) in
-            [("idle", fate.idle_gpus, idle), ("releasing", fate.releasing_gpus, leaving)]
-        {
+        for (what, expected, is) in [
+            ("idle", expectation.idle_gpus, idle),
+            ("releasing", expectation.releasing_gpus, leaving),
+        ] {
             if expected.is_some_and(|expected| expected != is) {
                 return Some(format!("{name}: expected {expected:?} {what} GPUs, are {is}"));
             }

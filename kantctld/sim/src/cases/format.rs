@@ -3,7 +3,7 @@
 //!
 //! Source: cases distilled from KAI Scheduler's public tests (tests/kai/README.md has the format).
 
-use super::fate::Expect;
+use super::expectation::Expect;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

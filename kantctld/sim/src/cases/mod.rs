@@ -2,7 +2,7 @@
 //! `engine::fair` itself.
 
 pub mod compare;
-pub mod fate;
+pub mod expectation;
 pub mod format;
 pub mod import;
 pub mod rounds;

@@ -1,6 +1,6 @@
 //! Runs the rounds of a case, and reports the state of each task. [`super::compare`] judges them.
 
-use super::format::{Case, Kind, Phase};
+use super::format::{Case, Phase};
 use engine::fair::world::{NodeAt, TaskAt, TaskState};
 use engine::fair::{Act, Plan, Step, World, plan};
 
@@ -33,12 +33,6 @@ impl Did {
             evictions: moves + count(|act| matches!(act, Act::Evict(..))),
             reservations: moves + count(|act| matches!(act, Act::Reserve(..))),
         }
-    }
-
-    /// Whether it did nothing.
-    #[must_use]
-    pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
     }
 }
 
@@ -136,10 +130,4 @@ impl<'c> Playing<'c> {
             }
         }
     }
-}
-
-/// Whether a case is about one round.
-#[must_use]
-pub fn is_one_round(case: &Case) -> bool {
-    case.kind == Kind::Decision
 }

@@ -7,11 +7,11 @@
 //! CPUs are rounded up, a node's down.
 
 use super::{ReplayError, ask};
+use crate::hardware::Hardware;
 use crate::trace::{CpuMilli, Job, Node};
-use common::cpuset::CpuSet;
-use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
-use common::id::{GpuIndex, NodeName};
-use common::node::{Inventory, Numa};
+use common::gpu::GpuKind;
+use common::id::NodeName;
+use common::node::Inventory;
 use common::unit::{Bytes, Cpus, GpuMilli};
 use engine::NodeSnapshot;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ impl Cluster {
     pub fn in_order(nodes: &[Node], jobs: &[Job], order: &[u32]) -> Self {
         let scale = CpuScale::of(nodes, jobs);
         let unknown = cpus_unknown(nodes, jobs);
-        let mut kinds: BTreeMap<Equipment, Arc<Inventory>> = BTreeMap::new();
+        let mut kinds: BTreeMap<Hardware, Arc<Inventory>> = BTreeMap::new();
         let mut cluster = Self {
             snapshots: Vec::with_capacity(order.len()),
             places: BTreeMap::new(),
@@ -100,9 +100,9 @@ impl Cluster {
         };
         for (number, place) in (0..).zip(order) {
             let Some(node) = nodes.get(*place as usize) else { continue };
-            let equipment = Equipment::of(node, scale, unknown);
+            let hardware = hardware(node, scale, unknown);
             let inventory =
-                kinds.entry(equipment).or_insert_with_key(|e| Arc::new(e.inventory())).clone();
+                kinds.entry(hardware).or_insert_with_key(|it| Arc::new(it.inventory())).clone();
             let name = engine_name(number);
             cluster.snapshots.push(NodeSnapshot::usable(name.clone(), inventory));
             cluster.names[*place as usize] = name.clone();
@@ -153,65 +153,20 @@ fn cpus_unknown(nodes: &[Node], jobs: &[Job]) -> Cpus {
     Cpus(most.clamp(1, PARTS_MAX))
 }
 
-/// What distinguishes inventories.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Equipment {
-    gpus: u16,
-    kind: GpuKind,
-    cpus: Cpus,
-    memory: Bytes,
-}
-
-impl Equipment {
-    fn of(node: &Node, scale: CpuScale, unknown: Cpus) -> Self {
-        let kind = node.gpu_model.as_deref().unwrap_or("gpu");
-        let cpus = node.cpus.map_or(unknown, |cpus| scale.offered(cpus));
-        // Far below a MiB, the unit in which jobs ask: no other job can use it.
-        let for_who_asks_none = u64::from(cpus.0) * ask::MEMORY_UNKNOWN.0;
-        let memory = node.mem_mib.map_or(MEMORY_UNKNOWN, Bytes::from_mib);
-        Self {
-            gpus: u16::try_from(node.gpus.0).unwrap_or(u16::MAX),
-            kind: kind_of(kind),
-            cpus,
-            memory: Bytes(memory.0.saturating_add(for_who_asks_none)),
-        }
-    }
-
-    /// Single threads, one NUMA node, all GPUs linked equally.
-    fn inventory(&self) -> Inventory {
-        let cpus = CpuSet::first(self.cpus.0);
-        let path = |a, b| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
-        let row = |a| (0..self.gpus).map(|b| path(a, b)).collect();
-        Inventory {
-            sockets: 1,
-            threads_per_core: 1,
-            cores: cpus.iter().map(|cpu| [cpu].into_iter().collect()).collect(),
-            numa: vec![Numa { id: 0, cpus: cpus.clone(), memory: self.memory }],
-            cpus,
-            memory: self.memory,
-            gpus: (0..self.gpus).map(|index| self.gpu(index)).collect(),
-            gpu_matrix: GpuMatrix { paths: (0..self.gpus).map(row).collect() },
-            boot_id: "replay".to_owned(),
-            gpu_driver: None,
-            nics: Vec::new(),
-            features: Vec::new(),
-            limits_missing: Vec::new(),
-        }
-    }
-
-    fn gpu(&self, index: u16) -> Gpu {
-        Gpu {
-            index: GpuIndex(index),
-            uuid: format!("GPU-{index}"),
-            model: self.kind.0.clone(),
-            kind: self.kind.clone(),
-            memory: Bytes::ZERO,
-            minor: index.into(),
-            pci_bus_id: String::new(),
-            numa: Some(0),
-            cpus: CpuSet::new(),
-            mig: None,
-        }
+/// The hardware of a node of a trace: single threads.
+fn hardware(node: &Node, scale: CpuScale, unknown: Cpus) -> Hardware {
+    let kind = node.gpu_model.as_deref().unwrap_or("gpu");
+    let cpus = node.cpus.map_or(unknown, |cpus| scale.offered(cpus));
+    // Far below a MiB, the unit in which jobs ask: no other job can use it.
+    let for_unspecified = u64::from(cpus.0) * ask::MEMORY_UNKNOWN.0;
+    let memory = node.mem_mib.map_or(MEMORY_UNKNOWN, Bytes::from_mib);
+    Hardware {
+        cpus,
+        threads_per_core: 1,
+        memory: Bytes(memory.0.saturating_add(for_unspecified)),
+        gpus: u16::try_from(node.gpus.0).unwrap_or(u16::MAX),
+        gpu_kind: kind_of(kind),
+        gpu_memory: Bytes::ZERO,
     }
 }
 
@@ -265,7 +220,7 @@ mod tests {
         assert_eq!(cluster.name(1), Some(&cluster.snapshots()[0].name));
         let inventories = cluster.snapshots().iter().map(|node| &node.inventory);
         let inventories: Vec<_> = inventories.collect();
-        assert!(Arc::ptr_eq(inventories[0], inventories[1]), "alike nodes share one inventory");
+        assert!(Arc::ptr_eq(inventories[0], inventories[1]), "equal nodes share one inventory");
         assert_eq!(inventories[0].cpu_count(), Cpus(8), "one CPU for each GPU is enough");
     }
 }

@@ -15,9 +15,9 @@
 mod alone;
 pub(crate) mod ask;
 mod cluster;
+mod entitlement;
 mod error;
 mod named;
-mod owed;
 mod placement;
 mod play;
 mod record;
@@ -29,7 +29,7 @@ mod through;
 pub use cluster::{Cluster, CpuScale};
 pub use error::ReplayError;
 pub use named::Named;
-pub use placement::{PLACEMENTS, placements_of};
+pub use placement::placements_of;
 
 use crate::report::Outcome;
 use crate::trace::{Estimates, Job, Node};

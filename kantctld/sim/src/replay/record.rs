@@ -1,6 +1,6 @@
 //! Records what happens in a replay, for the report.
 
-use super::owed::Owed;
+use super::entitlement::Entitlements;
 use super::placement::placements_of;
 use super::stage::Entry;
 use super::tally::Tally;
@@ -22,7 +22,7 @@ pub(super) struct Record<'a> {
     left_out: Vec<usize>,
     /// The queue of each job, and the outcomes of queues.
     queues: Vec<QueueName>,
-    owed: Option<Owed>,
+    entitlements: Option<Entitlements>,
     last: Time,
 }
 
@@ -41,9 +41,9 @@ impl<'a> Record<'a> {
             ..Outcome::default()
         };
         let tally = Tally::of(plan.nodes);
-        let owed = Owed::of(plan.policy, tally.sample(Time(0), 0).total);
+        let entitlements = Entitlements::of(plan.policy, tally.sample(Time(0), 0).total);
         let (left_out, last) = (Vec::new(), Time(0));
-        Self { cluster, tally, outcome, left_out, queues, owed, last }
+        Self { cluster, tally, outcome, left_out, queues, entitlements, last }
     }
 
     /// Records that a job arrived, and whether it was admitted.
@@ -61,13 +61,16 @@ impl<'a> Record<'a> {
 
     /// Records that it waits, since it arrived or was preempted.
     pub fn waits(&mut self, at: usize) {
-        self.count(at, Owed::waits);
+        self.count(at, Entitlements::waits);
     }
 
-    fn count(&mut self, at: usize, change: impl Fn(&mut Owed, &QueueName, GpuMilli)) {
-        let (Some(owed), Some(job)) = (&mut self.owed, self.outcome.jobs.get(at)) else { return };
+    fn count(&mut self, at: usize, change: impl Fn(&mut Entitlements, &QueueName, GpuMilli)) {
+        let (Some(entitlements), Some(job)) = (&mut self.entitlements, self.outcome.jobs.get(at))
+        else {
+            return;
+        };
         if let Some(queue) = self.queues.get(at) {
-            change(owed, queue, job.gpus);
+            change(entitlements, queue, job.gpus);
         }
     }
 
@@ -80,8 +83,8 @@ impl<'a> Record<'a> {
             nodes.push(node);
         }
         self.outcome.starts += 1;
-        self.count(at, Owed::waits_no_more);
-        self.count(at, Owed::holds);
+        self.count(at, Entitlements::waits_no_more);
+        self.count(at, Entitlements::holds);
         if let Some(job) = self.outcome.jobs.get_mut(at) {
             job.start.get_or_insert(now);
             job.nodes = nodes;
@@ -96,7 +99,7 @@ impl<'a> Record<'a> {
         on: &Allocation,
         (from, to): (Time, Time),
     ) -> Result<(), ReplayError> {
-        self.count(at, Owed::lets_go);
+        self.count(at, Entitlements::releases);
         for share in on.shares() {
             let node = NodeIndex(self.cluster.place(&share.node)?);
             let gpus = self.tally.give_back(node, share);
@@ -127,8 +130,8 @@ impl<'a> Record<'a> {
     pub fn pass(&mut self, now: Time, waiting: usize) -> Result<(), ReplayError> {
         let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
         let mut sample = self.tally.sample(now, waiting);
-        if let Some(owed) = &mut self.owed {
-            owed.pass(now, &mut sample);
+        if let Some(entitlements) = &mut self.entitlements {
+            entitlements.pass(now, &mut sample);
         }
         self.last = now;
         Ok(self.outcome.series.push(sample)?)
@@ -146,7 +149,10 @@ impl<'a> Record<'a> {
 
     /// The outcome, without jobs that were not admitted.
     pub fn finish(mut self) -> Outcome {
-        self.outcome.teams = self.owed.map(|owed| owed.outcomes(self.last)).unwrap_or_default();
+        self.outcome.teams = self
+            .entitlements
+            .map(|entitlements| entitlements.outcomes(self.last))
+            .unwrap_or_default();
         let jobs = std::mem::take(&mut self.outcome.jobs);
         let is_in = |(at, _): &(usize, JobOutcome)| self.left_out.binary_search(at).is_err();
         self.outcome.jobs =

@@ -3,9 +3,10 @@
 //! Ratios are from 0 to 1, and times are in seconds.
 
 use super::waits::{Waits, seconds};
-use super::{JobOutcome, Outcome, Sample, SizeClass, Stretch, TeamOutcome};
+use super::{JobOutcome, Outcome, Sample, SizeClass, Stretch, TeamOutcome, json};
 use common::time::{Span, Time};
 use engine::measure::{GpuTime, nearest_rank, sor};
+use serde::Serialize;
 
 /// In the bounded slowdown, shorter runs count as this long.
 const SHORT_RUN_SECONDS: f64 = 10.0;
@@ -14,7 +15,7 @@ const SHORT_RUN_SECONDS: f64 = 10.0;
 const SOR_POINTS: u64 = 1000;
 
 /// Percentiles over equal samples of time.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Percentiles {
     /// The value is below this for a tenth of the time.
     pub p10: Option<f64>,
@@ -23,8 +24,8 @@ pub struct Percentiles {
     pub p90: Option<f64>,
 }
 
-/// The metrics of one replay. `None` if there is nothing to measure.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// The metrics of one replay. `None` if there is nothing to measure. Scripts rely on the JSON keys.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Summary {
     pub trace: String,
     /// The policy's name.
@@ -41,6 +42,7 @@ pub struct Summary {
     /// Jobs that the policy did not admit.
     pub refused: usize,
     /// From the first submission to the last end.
+    #[serde(rename = "makespan_s")]
     pub makespan_seconds: Option<f64>,
     /// Scheduling occupancy rate: GPU time allocated, of all GPU time from the first to the last
     /// submission.
@@ -50,6 +52,7 @@ pub struct Summary {
     /// Mean GPU allocation rate from the first submission to the last end.
     pub gar_mean: Option<f64>,
     /// The same, as percentiles of time.
+    #[serde(rename = "gar_course")]
     pub gar: Percentiles,
     /// Its mean over the time in which jobs wait.
     pub gar_queued_mean: Option<f64>,
@@ -68,8 +71,10 @@ pub struct Summary {
     /// The most jobs that waited after one pass.
     pub queue_max: u32,
     /// Waits of all jobs that started.
+    #[serde(rename = "wait_s", serialize_with = "json::waits")]
     pub wait: Waits,
     /// The same by size, for each class that is always shown or has jobs.
+    #[serde(rename = "wait_s_by_gpus", serialize_with = "json::by_name")]
     pub wait_by_size: Vec<(SizeClass, Waits)>,
     /// Mean over ended jobs of (end - submission) / run time, with runs under 10 s counted as 10 s,
     /// and at least 1.
@@ -81,13 +86,18 @@ pub struct Summary {
     /// Preemptions of all kinds.
     pub preemptions: u64,
     /// How far jobs were spread beyond need.
+    #[serde(rename = "jtted")]
     pub stretch: Stretch,
     /// Jain's index of the fractions of their fair shares that queues hold, over the time in which
     /// several ask for something.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub jain_mean: Option<f64>,
     /// GPUs that queues hold above their fair shares, of all GPUs, over the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub share_error_mean: Option<f64>,
     /// The outcome of each queue, if there are several.
+    #[serde(rename = "queues", serialize_with = "json::queues")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub teams: Vec<TeamOutcome>,
 }
 
@@ -298,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_told_by_size_and_empty_classes_stay() {
+    fn waits_are_reported_by_size_and_empty_classes_stay() {
         let by_size = Summary::of(&two_nodes()).wait_by_size;
         let jobs: Vec<_> =
             by_size.iter().map(|(class, waits)| (class.name(), waits.jobs)).collect();

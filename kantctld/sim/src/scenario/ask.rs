@@ -5,8 +5,6 @@ use super::words::Words;
 use crate::behaviour::Behaviour;
 use common::gpu::GpuKind;
 use common::gpu_parts::{GpuParts, PartSize};
-use common::hostlist;
-use common::id::NodeName;
 use common::job::{Ask, EndCause, JobSize, Launch, Patch, Replaced};
 use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::time::{Span, Time};
@@ -105,8 +103,8 @@ fn request(words: &mut Words) -> Result<Request, String> {
         exclusive: words.flag("exclusive"),
         grow: words.flag("grow"),
         near: near(words)?,
-        only_nodes: node_list(words, "only")?,
-        not_nodes: node_list(words, "not")?,
+        only_nodes: words.nodes("only")?,
+        not_nodes: words.nodes("not")?,
         ..Request::default()
     })
 }
@@ -161,13 +159,6 @@ fn near(words: &mut Words) -> Result<Option<Nearness>, String> {
         _ => return Err(format!("near: `{text}` is leaf or spine")),
     };
     Ok(Some(Nearness { level, required: true }))
-}
-
-fn node_list(words: &mut Words, name: &str) -> Result<Vec<NodeName>, String> {
-    match words.value::<String>(name)? {
-        Some(list) => hostlist::expand(&list).map_err(|error| error.to_string()),
-        None => Ok(Vec::new()),
-    }
 }
 
 /// How its processes will behave.

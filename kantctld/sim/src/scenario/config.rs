@@ -3,19 +3,18 @@
 
 use super::policy::{self, MEMORY_PER_CPU};
 use super::words::Words;
+use crate::hardware::Hardware;
 use crate::machine::Machine;
-use common::cpuset::CpuSet;
-use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
-use common::id::{Gid, GpuIndex, NodeName, Uid};
+use common::gpu::GpuKind;
+use common::id::{Gid, NodeName, Uid};
 use common::job::Owner;
-use common::node::{Inventory, Numa};
 use common::policy::account::Account;
 use common::policy::qos::Qos;
 use common::policy::queue::Queue;
 use common::policy::{Factors, Moves, YieldsFirst};
 use common::time::Span;
 use common::topology::Topology;
-use common::unit::Bytes;
+use common::unit::{Bytes, Cpus};
 use state::Settings;
 
 /// The settings of a scenario.
@@ -111,52 +110,18 @@ pub(super) fn machine(words: &mut Words) -> Result<impl Fn(NodeName) -> Machine 
             None => (number(&text)?, "h100".to_owned()),
         },
     };
-    let inventory = Inventory {
-        sockets: 1,
+    let hardware = Hardware {
+        cpus: Cpus(cpus),
         threads_per_core: threads,
-        cpus: CpuSet::first(cpus),
-        cores: cores(cpus, threads),
-        numa: vec![Numa { id: 0, cpus: CpuSet::first(cpus), memory }],
         memory,
-        gpus: (0..count).map(|index| gpu(index, &kind)).collect(),
-        gpu_matrix: all_linked(count),
-        boot_id: "boot-1".to_owned(),
-        gpu_driver: None,
-        nics: Vec::new(),
-        features: Vec::new(),
-        limits_missing: Vec::new(),
+        gpus: count,
+        gpu_kind: GpuKind(kind),
+        gpu_memory: Bytes::from_mib(81_920),
     };
+    let inventory = hardware.inventory();
     Ok(move |name| Machine::new(name, inventory.clone()))
 }
 
 fn number(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| format!("gpus: `{text}` is not a number"))
-}
-
-/// Neighbouring CPUs share a core.
-fn cores(cpus: u32, threads: u32) -> Vec<CpuSet> {
-    let firsts = (0..cpus).step_by(threads as usize);
-    firsts.map(|first| (first..(first + threads).min(cpus)).collect()).collect()
-}
-
-fn gpu(index: u16, kind: &str) -> Gpu {
-    Gpu {
-        index: GpuIndex(index),
-        uuid: format!("GPU-{index}"),
-        model: kind.to_owned(),
-        kind: GpuKind(kind.to_owned()),
-        memory: Bytes::from_mib(81_920),
-        minor: u32::from(index),
-        pci_bus_id: format!("0000:{index:02x}:00.0"),
-        numa: Some(0),
-        cpus: CpuSet::new(),
-        mig: None,
-    }
-}
-
-/// Every GPU is linked with every other.
-fn all_linked(count: u16) -> GpuMatrix {
-    let path = |a, b| if a == b { GpuPath::Own } else { GpuPath::NvLink(18) };
-    let row = |a| (0..count).map(|b| path(a, b)).collect();
-    GpuMatrix { paths: (0..count).map(row).collect() }
 }

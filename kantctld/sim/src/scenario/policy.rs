@@ -4,7 +4,7 @@
 use super::words::Words;
 use common::gpu::GpuKind;
 use common::hostlist;
-use common::id::{NodeName, QueueName, SwitchName};
+use common::id::{QueueName, SwitchName};
 use common::policy::account::Account;
 use common::policy::qos::Qos;
 use common::policy::queue::Queue;
@@ -30,7 +30,7 @@ pub(super) fn queue(words: &mut Words) -> Result<Queue, String> {
     Ok(Queue {
         default: words.flag("default"),
         priority: words.value("priority")?.unwrap_or(0),
-        nodes: nodes(words)?,
+        nodes: words.nodes("nodes")?,
         time_limit_default: words.value("limit")?,
         time_limit_max: words.value("max")?,
         memory_per_cpu: words.value("mem-per-cpu")?.unwrap_or(MEMORY_PER_CPU),
@@ -53,13 +53,6 @@ pub(super) fn queue(words: &mut Words) -> Result<Queue, String> {
         share_gpus: words.flag("share-gpus"),
         ..plain
     })
-}
-
-fn nodes(words: &mut Words) -> Result<Vec<NodeName>, String> {
-    match words.value::<String>("nodes")? {
-        Some(list) => hostlist::expand(&list).map_err(|error| error.to_string()),
-        None => Ok(Vec::new()),
-    }
 }
 
 fn backfill(words: &mut Words) -> Result<Backfill, String> {

@@ -1,6 +1,7 @@
 //! The words of a scenario line: plain ones in order, `name=value` pairs, and flags. [`Words::end`]
 //! reports words that were not read.
 
+use common::hostlist;
 use common::id::NodeName;
 use std::str::FromStr;
 
@@ -46,6 +47,12 @@ impl Words {
         let word = self.0.remove(place);
         let value = &word[name.len() + 1..];
         value.parse().map(Some).map_err(|error: T::Err| format!("{name}: {}", error.to_string()))
+    }
+
+    /// The nodes of `name=g[1-4]`; none if the line does not have it.
+    pub(super) fn nodes(&mut self, name: &str) -> Result<Vec<NodeName>, String> {
+        let list = self.value::<String>(name)?.map(|list| hostlist::expand(&list)).transpose();
+        list.map(Option::unwrap_or_default).map_err(|error| error.to_string())
     }
 
     /// Whether the line has this word.

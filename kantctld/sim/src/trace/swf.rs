@@ -108,7 +108,7 @@ impl<'a> Record<'a> {
         let walltime = self.known(8, field::seconds)?.filter(|walltime| walltime.rounded.0 > 0);
         let status: Option<u32> = self.known(10, |text| field::count(text, "status codes"))?;
         if matches!(status, Some(2..=4)) {
-            return Ok(Err("it is a part of a job whose other line tells the whole"));
+            return Ok(Err("it is a part of a job that another line describes as a whole"));
         }
         let Some(mut runtime) = self.known(3, field::seconds)? else {
             return Ok(Err("its run time is unknown"));
@@ -213,12 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn a_job_ends_at_its_limit_and_lines_without_a_job_are_told() {
+    fn a_job_ends_at_its_limit_and_lines_without_a_job_are_reported() {
         let log = read_swf("log.swf", LOG.as_bytes(), Gpus(1)).unwrap();
         assert_eq!(log.jobs[1].runtime, Span::from_seconds(3600));
         let left: Vec<_> = log.left_out.iter().map(|left| (left.line, left.reason)).collect();
         assert_eq!(left[0], (6, "its run time is unknown"));
-        assert_eq!(left[1], (7, "it is a part of a job whose other line tells the whole"));
+        assert_eq!(left[1], (7, "it is a part of a job that another line describes as a whole"));
         assert_eq!(log.jobs.len(), 2);
     }
 

@@ -17,13 +17,13 @@ struct Beside<'a> {
 
 /// Measures each action once, on an array of `tasks` tasks.
 pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
-    let house = Controllers::of(&["a"], |config| {
+    let controllers = Controllers::of(&["a"], |config| {
         config.log = "info".to_owned();
         // All tasks must be kept, because they are requeued after their end.
         config.user_done_tasks = 1_000_000;
     })?;
-    let kantctl = house.kantctl("a")?;
-    let probe = Probe::new("beside", &house.sockets(), house.dir(), SCRIPT)?;
+    let kantctl = controllers.kantctl("a")?;
+    let probe = Probe::new("beside", &controllers.sockets(), controllers.dir(), SCRIPT)?;
     let mut probe = probe.asking(|ask| ask.hold = true);
     let first = probe.submit()?.to_string();
     let mut beside = Beside { probe, tasks, figures };

@@ -21,7 +21,7 @@ const USER: Uid = Uid(1000);
 /// CPUs of a node, and number of tasks that run on each pair of nodes.
 const CPUS: u32 = 96;
 
-struct House {
+struct TestState {
     state: State,
     now: Time,
     /// Events of the last command.
@@ -30,9 +30,9 @@ struct House {
 
 /// Measures each action once, on an array of `tasks` tasks.
 pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
-    let mut house = House::new()?;
+    let mut test = TestState::new()?;
     let of = |verb: &str| format!("longest entry: {verb} an array of {tasks}");
-    let (array, took) = house.submit(tasks, "")?;
+    let (array, took) = test.submit(tasks, "")?;
     figures.time(&of("submit"), took);
     let (actor, target) = (operator(), Target { key: array });
     let verbs = [
@@ -43,26 +43,26 @@ pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
         ("requeue", Command::RequeueJob { actor: actor.clone(), target }),
     ];
     for (verb, command) in verbs {
-        figures.time(&of(verb), house.steer(command)?);
+        figures.time(&of(verb), test.steer(command)?);
     }
-    house.run(array, tasks)?;
+    test.run(array, tasks)?;
     let size = JobSize::Nodes(Nodes(1));
-    figures.time(&of("resize"), house.steer(Command::ResizeJob { actor, target, size })?);
-    let ended = house.steer(Command::CancelJob { actor: operator(), target })?;
+    figures.time(&of("resize"), test.steer(Command::ResizeJob { actor, target, size })?);
+    let ended = test.steer(Command::CancelJob { actor: operator(), target })?;
     figures.time(&of("cancel, all running,"), ended);
-    drop(house);
-    let mut house = House::new()?;
-    let (first, _) = house.submit(1, "")?;
-    house.submit(tasks, &format!("afterok:{}", first.job))?;
+    drop(test);
+    let mut test = TestState::new()?;
+    let (first, _) = test.submit(1, "")?;
+    test.submit(tasks, &format!("afterok:{}", first.job))?;
     let target = Target { key: first };
-    let ended = house.steer(Command::CancelJob { actor: operator(), target })?;
+    let ended = test.steer(Command::CancelJob { actor: operator(), target })?;
     let mut longest = ended;
-    while house.state.has_hopeless() {
-        longest = longest.max(house.apply(Command::EndHopeless)?);
+    while test.state.has_hopeless() {
+        longest = longest.max(test.apply(Command::EndHopeless)?);
     }
     figures.time(&of("kill on invalid dependency:"), longest);
-    house.now = house.now + Span::from_minutes(24 * 60 * 400);
-    figures.time(&of("forget"), house.apply(Command::ForgetDone)?);
+    test.now = test.now + Span::from_minutes(24 * 60 * 400);
+    figures.time(&of("forget"), test.apply(Command::ForgetDone)?);
     Ok(())
 }
 
@@ -75,16 +75,16 @@ fn update(target: Target) -> Command {
     Command::UpdateJob { actor: operator(), target, patch: Box::new(patch), living: true }
 }
 
-impl House {
+impl TestState {
     fn new() -> anyhow::Result<Self> {
         let now = Time(1_800_000_000_000);
-        let mut house = Self { state: State::default(), now, events: Vec::new() };
+        let mut test = Self { state: State::default(), now, events: Vec::new() };
         let kept = Span::from_minutes(24 * 60);
-        house.apply(Command::Configure(Settings {
+        test.apply(Command::Configure(Settings {
             done_jobs_kept: kept,
             ..Rules::Plain.settings(0)
         }))?;
-        Ok(house)
+        Ok(test)
     }
 
     /// Applies a command, and returns how long it took. A copy of the state exists meanwhile, as in

@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Writes when it began, and ends.
 const SCRIPT: &str = "#!/bin/sh\ndate +%s%N >began\n";
 
-struct House {
+struct StepHarness {
     home: tempfile::TempDir,
     program: PathBuf,
     steps: Steps,
@@ -53,16 +53,16 @@ pub fn measure(rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
     let binaries = Binaries::build(Build::Quiet)?;
     let gpus = nvml::discover(Some(&binaries.nvml))?.context("the stand-in has no machine")?.gpus;
     runtime.block_on(async {
-        let mut house = House::open(binaries.kantd, gpus).await?;
+        let mut harness = StepHarness::open(binaries.kantd, gpus).await?;
         for _ in 0..rounds {
-            house.rate(figures).await?;
-            house.latencies(figures).await?;
+            harness.rate(figures).await?;
+            harness.latencies(figures).await?;
         }
-        house.looks(&binaries.nvml, figures).await
+        harness.looks(&binaries.nvml, figures).await
     })
 }
 
-impl House {
+impl StepHarness {
     async fn open(program: PathBuf, gpus: Vec<Gpu>) -> anyhow::Result<Self> {
         let home = tempfile::tempdir()?;
         let root = format!("kant-bench-{}", std::process::id());

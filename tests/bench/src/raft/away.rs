@@ -14,23 +14,25 @@ const CALM: usize = 20;
 
 /// Loses a leader `rounds` times in each way.
 pub fn measure(
-    house: &mut Controllers,
+    controllers: &mut Controllers,
     with: &str,
     rounds: usize,
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
     for round in 0..rounds {
-        let killed =
-            away(house, &format!("kill{with}-{round}"), |house, leader| house.kill(leader))?;
-        figures.time(&format!("no service: kill -9 of the leader{with}"), killed);
-        let handed = away(house, &format!("transfer{with}-{round}"), |house, leader| {
-            let to = if leader == "a" { "b" } else { "a" };
-            let to = house.number(to, to)?.to_string();
-            house.kantctl(leader)?.ok(&["admin", "controller", "transfer", &to]).map(drop)
+        let killed = away(controllers, &format!("kill{with}-{round}"), |controllers, leader| {
+            controllers.kill(leader)
         })?;
+        figures.time(&format!("no service: kill -9 of the leader{with}"), killed);
+        let handed =
+            away(controllers, &format!("transfer{with}-{round}"), |controllers, leader| {
+                let to = if leader == "a" { "b" } else { "a" };
+                let to = controllers.number(to, to)?.to_string();
+                controllers.kantctl(leader)?.ok(&["admin", "controller", "transfer", &to]).map(drop)
+            })?;
         figures.time(&format!("no service: `kantctl admin controller transfer`{with}"), handed);
-        let stopped = away(house, &format!("stop{with}-{round}"), |house, leader| {
-            house.signal(leader, Signal::SIGTERM)
+        let stopped = away(controllers, &format!("stop{with}-{round}"), |controllers, leader| {
+            controllers.signal(leader, Signal::SIGTERM)
         })?;
         figures.time(&format!("no service: the leader is stopped{with}"), stopped);
     }
@@ -40,25 +42,25 @@ pub fn measure(
 /// Does something to the leader, then restores three voters under another leader. Returns the
 /// outage.
 fn away(
-    house: &mut Controllers,
+    controllers: &mut Controllers,
     name: &str,
     act: impl FnOnce(&mut Controllers, &str) -> anyhow::Result<()>,
 ) -> anyhow::Result<Duration> {
-    let (leader, _) = house.leader()?;
-    let probe = Probe::new(name, &house.sockets(), house.dir(), SCRIPT)?;
+    let (leader, _) = controllers.leader()?;
+    let probe = Probe::new(name, &controllers.sockets(), controllers.dir(), SCRIPT)?;
     let mut probe = probe.asking(|ask| ask.hold = true);
-    let (told, answers) = channel();
+    let (sender, answers) = channel();
     let gap = std::thread::scope(|scope| {
         scope.spawn(move || {
             // The receiver is gone once the outage is known.
-            while told.send(probe.submit().map(|_| Instant::now())).is_ok() {}
+            while sender.send(probe.submit().map(|_| Instant::now())).is_ok() {}
         });
-        longest(answers, || act(house, &leader))
+        longest(answers, || act(controllers, &leader))
     })?;
     // A leader that was stopped has ended by itself, or will.
-    house.stop(&leader)?;
-    house.start(&leader)?;
-    house.wait_for_voters(&leader, 3)?;
+    controllers.stop(&leader)?;
+    controllers.start(&leader)?;
+    controllers.wait_for_voters(&leader, 3)?;
     Ok(gap)
 }
 

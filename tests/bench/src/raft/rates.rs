@@ -8,37 +8,39 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const CLIENTS: [usize; 3] = [1, 8, 64];
+/// Number of clients that submit many jobs at once.
+const FILLERS: usize = 64;
 /// A typical job script.
 pub const SCRIPT: &str = "#!/bin/sh\n#SBATCH --time=1:00:00\nsrun python train.py \"$@\"\n";
 
 /// Measures each number of clients once per round.
 pub fn measure(
-    house: &Controllers,
+    controllers: &Controllers,
     of: &str,
     span: Duration,
     rounds: usize,
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
     for round in 0..rounds {
-        let (leader, _) = house.leader()?;
-        let leads = PathBuf::from(&house.config(&leader)?.socket);
+        let (leader, _) = controllers.leader()?;
+        let leads = PathBuf::from(&controllers.config(&leader)?.socket);
         for clients in CLIENTS {
             let name = format!("rate-{round}-{clients}");
             let plural = if clients == 1 { "" } else { "s" };
             let what = format!("submits/s, {of}, {clients} client{plural}");
-            figures.add(&what, "1/s", rate(house, &leads, &name, clients, span)?);
+            figures.add(&what, "1/s", rate(controllers, &leads, &name, clients, span)?);
         }
-        if let Some(follows) = house.sockets().into_iter().find(|socket| *socket != leads) {
+        if let Some(follows) = controllers.sockets().into_iter().find(|socket| *socket != leads) {
             let what = format!("submits/s, {of}, 64 clients of one that does not lead");
             let name = format!("rate-{round}-passed-on");
-            figures.add(&what, "1/s", rate(house, &follows, &name, 64, span)?);
+            figures.add(&what, "1/s", rate(controllers, &follows, &name, 64, span)?);
         }
     }
     Ok(())
 }
 
 fn rate(
-    house: &Controllers,
+    controllers: &Controllers,
     socket: &PathBuf,
     name: &str,
     clients: usize,
@@ -46,7 +48,7 @@ fn rate(
 ) -> anyhow::Result<f64> {
     let probe = |client: usize| {
         let sockets = std::slice::from_ref(socket);
-        let probe = Probe::new(&format!("{name}-{client}"), sockets, house.dir(), SCRIPT)?;
+        let probe = Probe::new(&format!("{name}-{client}"), sockets, controllers.dir(), SCRIPT)?;
         anyhow::Ok(probe.asking(|ask| ask.hold = true))
     };
     let probes: Vec<Probe> = (0..clients).map(probe).collect::<anyhow::Result<_>>()?;
@@ -61,9 +63,25 @@ fn rate(
     })?;
     let rate = f64::from(counts.iter().sum::<u32>()) / begin.elapsed().as_secs_f64();
     // One user may have 100,000 jobs, and a fast machine would exceed that over all rates.
-    let (leader, _) = house.leader()?;
-    house.kantctl(&leader)?.ok(&["cancel", "--me"])?;
+    let (leader, _) = controllers.leader()?;
+    controllers.kantctl(&leader)?.ok(&["cancel", "--me"])?;
     Ok(rate)
+}
+
+/// Submits `count` jobs by many clients at once.
+pub fn submit_all(
+    count: usize,
+    client: impl Fn(usize) -> anyhow::Result<Probe>,
+) -> anyhow::Result<()> {
+    let share = |number: usize| {
+        let share = count / FILLERS + usize::from(number < count % FILLERS);
+        anyhow::Ok((client(number)?, share))
+    };
+    let shares = (0..FILLERS).map(share).collect::<anyhow::Result<_>>()?;
+    by_each(shares, |(mut probe, share): (Probe, usize)| {
+        (0..share).try_for_each(|_| probe.submit().map(drop))
+    })
+    .map(drop)
 }
 
 /// Does something with each client, in parallel.

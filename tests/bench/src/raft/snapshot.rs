@@ -8,22 +8,22 @@ use std::time::Instant;
 use wal::{Index, Options, RealDisk, Snapshot, Term, Wal};
 
 pub fn measure(
-    house: &Controllers,
+    controllers: &Controllers,
     jobs: usize,
     rounds: usize,
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
-    let (leader, _) = house.leader()?;
-    let path = house.dir().join("backup");
+    let (leader, _) = controllers.leader()?;
+    let path = controllers.dir().join("backup");
     let file = path.to_str().context("the directory's name")?;
-    house.kantctl(&leader)?.ok(&["admin", "backup", file])?;
+    controllers.kantctl(&leader)?.ok(&["admin", "backup", file])?;
     let (_, payload) = kantctld::backup::from_bytes(&std::fs::read(&path)?)?;
     let state = state::persist::from_bytes(&payload)?;
     let mib = u32::try_from(payload.len() >> 10).map(f64::from)? / 1024.0;
     figures.add(&format!("snapshot, {jobs} jobs wait: size"), "MiB", mib);
     for _ in 0..rounds {
         // In the directory of the controllers, so that it is on the same disk.
-        let dir = tempfile::tempdir_in(house.dir())?;
+        let dir = tempfile::tempdir_in(controllers.dir())?;
         let open = || anyhow::Ok(Wal::open(RealDisk::open(dir.path())?, Options::default())?);
         let (mut log, _) = open()?;
         let begin = Instant::now();

@@ -2,6 +2,7 @@
 //! with the value.
 
 use super::batch;
+use crate::node::{cpu_time, rss_mib};
 use anyhow::{Context as _, bail, ensure};
 use common::config::ControllerConfig;
 use common::id::{JobId, RequestKey};
@@ -27,7 +28,7 @@ const FULL_AFTER: Duration = Duration::from_secs(3);
 /// Time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(600);
 
-pub struct House {
+pub struct TestCluster {
     /// Ends when this value is dropped.
     _cluster: Cluster,
     controller_pid: u32,
@@ -69,7 +70,7 @@ fn client(socket: &Path) -> Client {
     Client::new(Endpoint::Unix(socket.to_owned())).with_answer_limit(Some(LIMIT))
 }
 
-impl House {
+impl TestCluster {
     /// Starts everything, and waits until all nodes are in contact.
     pub fn start(nodes: u32) -> anyhow::Result<Self> {
         let controller: Option<fn(&mut ControllerConfig)> = Some(quietly);
@@ -80,10 +81,10 @@ impl House {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (client, submits) = (client(&socket), std::cell::Cell::new(0));
         let controller_pid = cluster.controller()?.pid();
-        let house =
+        let cluster =
             Self { _cluster: cluster, controller_pid, emulator, socket, runtime, client, submits };
-        house.until("all nodes", |status| status.nodes_connected == nodes)?;
-        Ok(house)
+        cluster.until("all nodes", |status| status.nodes_connected == nodes)?;
+        Ok(cluster)
     }
 
     pub fn status(&self) -> anyhow::Result<Status> {
@@ -94,7 +95,11 @@ impl House {
         let begin = Instant::now();
         while !is_so(&self.status()?) {
             if begin.elapsed() > LIMIT {
-                bail!("waited in vain for {what}: {:?}\n{}", self.status()?, self.emulator.log());
+                bail!(
+                    "waited without success for {what}: {:?}\n{}",
+                    self.status()?,
+                    self.emulator.log()
+                );
             }
             std::thread::sleep(LOOK);
         }
@@ -103,15 +108,13 @@ impl House {
 
     /// The resident memory of the controller's process, in MiB.
     pub fn controller_mib(&self) -> anyhow::Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.controller_pid))?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
-        let kib: f64 = line.split_whitespace().nth(1).context("no VmRSS")?.parse()?;
-        Ok(kib / 1024.0)
+        rss_mib(self.controller_pid)
     }
 
     /// CPU seconds used by the controller and by the emulator.
     pub fn cpu(&self) -> anyhow::Result<(f64, f64)> {
-        Ok((cpu_seconds(self.controller_pid)?, cpu_seconds(self.emulator.pid())?))
+        let seconds = |pid| anyhow::Ok(cpu_time(pid)?.as_secs_f64());
+        Ok((seconds(self.controller_pid)?, seconds(self.emulator.pid())?))
     }
 
     /// Time from a submission until the job has started, on an idle cluster.
@@ -277,15 +280,4 @@ fn held(key: &str) -> SubmitRequest {
         script: "#!/bin/sh\ntrue\n".to_owned(),
         environment: BTreeMap::new(),
     }
-}
-
-/// User and system CPU time of a process: fields 14 and 15 of /proc/PID/stat (man 5 proc).
-fn cpu_seconds(pid: u32) -> anyhow::Result<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let rest = stat.rsplit_once(") ").context("no process name")?.1;
-    let ticks = |field: usize| -> anyhow::Result<f64> {
-        Ok(rest.split(' ').nth(field - 3).context("no CPU time")?.parse()?)
-    };
-    // Linux reports hundredths of a second here, independent of its internal clock.
-    Ok((ticks(14)? + ticks(15)?) / 100.0)
 }

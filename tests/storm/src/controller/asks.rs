@@ -1,10 +1,10 @@
 //! Users' requests to a controller, and the handling of results from its log.
 
-use super::{House, Process};
+use super::{ClusterConfig, Process};
 use crate::answer::{limit, reply};
 use crate::message::{AskId, Body, Output, Reply, Ticket};
-use crate::sabotage::Sabotage;
-use crate::wishes::Wishes;
+use crate::mutants::Mutant;
+use crate::requests::Requests;
 use lead::Parts;
 use replica::{Completion, ProposeError};
 use state::Event;
@@ -18,8 +18,8 @@ impl Process {
         &mut self,
         id: AskId,
         body: Body,
-        house: &House,
-        wishes: &mut Wishes,
+        config: &ClusterConfig,
+        requests: &mut Requests,
         reads: &mut Vec<Ticket>,
     ) {
         let state = &self.replica.machine().state;
@@ -29,27 +29,27 @@ impl Process {
         }
         match body {
             Body::Command(command) => {
-                if house.sabotage == Some(Sabotage::AckUnapplied)
+                if config.mutant == Some(Mutant::AckUnapplied)
                     && matches!(*command, state::Command::SubmitJob { .. })
                 {
                     let next = common::id::JobId(state.last_job().0 + 1);
                     self.outputs.push(Output::Reply(id, Reply::Submitted(next)));
                 }
-                if house.sabotage == Some(Sabotage::AckChange)
+                if config.mutant == Some(Mutant::AckChange)
                     && let state::Command::UpdateJob { target, .. } = &*command
                 {
                     self.outputs.push(Output::Reply(id, Reply::Changed(vec![target.key])));
                 }
                 let mut parts = Parts::new(state, *command, PART_TASKS);
                 let first = parts.next_part();
-                wishes.commands.extend(first.map(|first| (first, Ticket::Ask(id))));
+                requests.commands.extend(first.map(|first| (first, Ticket::Ask(id))));
                 self.parts.insert(id, parts);
             }
-            Body::Look if house.sabotage == Some(Sabotage::StaleRead) => {
+            Body::Look if config.mutant == Some(Mutant::StaleRead) => {
                 self.outputs.push(Output::Reply(id, Reply::Last(state.last_job())));
             }
             Body::Look => reads.push(Ticket::Ask(id)),
-            Body::Show(job) if house.sabotage == Some(Sabotage::StaleRead) => {
+            Body::Show(job) if config.mutant == Some(Mutant::StaleRead) => {
                 self.outputs.push(Output::Reply(id, Reply::Limit(limit(state, job))));
             }
             Body::Show(job) => reads.push(Ticket::Show(id, job)),
@@ -60,26 +60,26 @@ impl Process {
         &mut self,
         now_ms: u64,
         ticket: Ticket,
-        told: Result<Completion<Vec<Event>>, ProposeError>,
-        wishes: &mut Wishes,
+        result: Result<Completion<Vec<Event>>, ProposeError>,
+        requests: &mut Requests,
     ) {
         if let Ticket::Ask(id) = ticket {
-            return self.answer_user(id, &told, wishes);
+            return self.answer_user(id, &result, requests);
         }
-        let events = applied(&told);
+        let events = applied(&result);
         let state = &self.replica.machine().state;
         match (ticket, &mut self.lead) {
-            (Ticket::Operator, _) => self.outputs.push(Output::Changed(told)),
+            (Ticket::Operator, _) => self.outputs.push(Output::Changed(result)),
             (Ticket::Show(id, job), _) => {
-                let reply = match &told {
+                let reply = match &result {
                     Ok(Completion::Fresh) => Reply::Limit(limit(state, job)),
-                    _ => reply(&told, state.last_job(), self.replica.leader()),
+                    _ => reply(&result, state.last_job(), self.replica.leader()),
                 };
                 self.outputs.push(Output::Reply(id, reply));
             }
-            (Ticket::Round(since), Some(lead)) => lead.enacted(now_ms, since, events, wishes),
-            (Ticket::Register(link), Some(lead)) => lead.registered(link, events, state, wishes),
-            (Ticket::Report(link), Some(lead)) => lead.reported(link, events.is_some(), wishes),
+            (Ticket::Round(since), Some(lead)) => lead.enacted(now_ms, since, events, requests),
+            (Ticket::Register(link), Some(lead)) => lead.registered(link, events, state, requests),
+            (Ticket::Report(link), Some(lead)) => lead.reported(link, events.is_some(), requests),
             _ => {}
         }
     }
@@ -88,17 +88,17 @@ impl Process {
     fn answer_user(
         &mut self,
         id: AskId,
-        told: &Result<Completion<Vec<Event>>, ProposeError>,
-        wishes: &mut Wishes,
+        result: &Result<Completion<Vec<Event>>, ProposeError>,
+        requests: &mut Requests,
     ) {
         let parts = self.parts.remove(&id).filter(|parts| !parts.is_whole());
-        let Some((mut parts, events)) = parts.zip(applied(told)) else {
+        let Some((mut parts, events)) = parts.zip(applied(result)) else {
             let (last, leader) = (self.replica.machine().state.last_job(), self.replica.leader());
-            return self.outputs.push(Output::Reply(id, reply(told, last, leader)));
+            return self.outputs.push(Output::Reply(id, reply(result, last, leader)));
         };
         parts.note(state::event::changed(events));
         if let Some(part) = parts.next_part() {
-            wishes.commands.push((part, Ticket::Ask(id)));
+            requests.commands.push((part, Ticket::Ask(id)));
             self.parts.insert(id, parts);
             return;
         }
@@ -110,8 +110,8 @@ impl Process {
     }
 }
 
-fn applied(told: &Result<Completion<Vec<Event>>, ProposeError>) -> Option<&[Event]> {
-    match told {
+fn applied(result: &Result<Completion<Vec<Event>>, ProposeError>) -> Option<&[Event]> {
+    match result {
         Ok(Completion::Applied(events)) => Some(events),
         _ => None,
     }

@@ -87,5 +87,5 @@ pub fn print(state: &State) -> u32 {
 
 fn brief(command: &Command) -> String {
     let text = format!("{command:?}");
-    text.chars().take_while(|letter| letter.is_alphanumeric()).collect()
+    text.chars().take_while(|message| message.is_alphanumeric()).collect()
 }

@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One try of a change, or an answered read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Deed {
+struct Operation {
     id: AskId,
     limit: Span,
-    is_look: bool,
+    is_read: bool,
     from_ms: u64,
     /// When it was answered; `None` if it was not.
     to_ms: Option<u64>,
@@ -26,46 +26,49 @@ struct Deed {
 
 /// All changes and reads, by the index of the submission in the plan.
 #[derive(Debug, Default)]
-pub struct RegisterJudge(BTreeMap<usize, Vec<Deed>>);
+pub struct RegisterJudge(BTreeMap<usize, Vec<Operation>>);
 
 impl RegisterJudge {
     /// Records a try of a change.
     pub fn change_asked(&mut self, of: usize, id: AskId, limit: Span, now_ms: u64) {
-        let deed = Deed { id, limit, is_look: false, from_ms: now_ms, to_ms: None };
-        self.0.entry(of).or_default().push(deed);
+        let operation = Operation { id, limit, is_read: false, from_ms: now_ms, to_ms: None };
+        self.0.entry(of).or_default().push(operation);
     }
 
-    pub fn change_told(&mut self, of: usize, id: AskId, now_ms: u64) {
-        let deeds = self.0.get_mut(&of).into_iter().flatten();
-        for deed in deeds.filter(|deed| deed.id == id && deed.to_ms.is_none()) {
-            deed.to_ms = Some(now_ms);
+    pub fn change_answered(&mut self, of: usize, id: AskId, now_ms: u64) {
+        let operations = self.0.get_mut(&of).into_iter().flatten();
+        for operation in
+            operations.filter(|operation| operation.id == id && operation.to_ms.is_none())
+        {
+            operation.to_ms = Some(now_ms);
         }
     }
 
     /// Removes a try that was refused.
     pub fn change_refused(&mut self, of: usize, id: AskId) {
-        if let Some(deeds) = self.0.get_mut(&of) {
-            deeds.retain(|deed| deed.id != id || deed.to_ms.is_some());
+        if let Some(operations) = self.0.get_mut(&of) {
+            operations.retain(|operation| operation.id != id || operation.to_ms.is_some());
         }
     }
 
     /// Records an answered read.
     pub fn looked(&mut self, of: usize, id: AskId, limit: Span, asked_ms: u64, now_ms: u64) {
         let to_ms = Some(now_ms);
-        let deed = Deed { id, limit, is_look: true, from_ms: asked_ms, to_ms };
-        self.0.entry(of).or_default().push(deed);
+        let operation = Operation { id, limit, is_read: true, from_ms: asked_ms, to_ms };
+        self.0.entry(of).or_default().push(operation);
     }
 
     /// All complaints. `submitted` gives the time limit with which each job was submitted.
     pub fn judge(&self, submitted: impl Fn(usize) -> Option<Span>) -> Vec<Complaint> {
         let mut complaints = Vec::new();
-        for (of, deeds) in &self.0 {
+        for (of, operations) in &self.0 {
             let Some(limit) = submitted(*of) else { continue };
-            if !Search::new(deeds).finds_order(0, limit) {
-                let told: Vec<String> = deeds.iter().map(|deed| deed.to_string()).collect();
+            if !Search::new(operations).finds_order(0, limit) {
+                let operations: Vec<String> =
+                    operations.iter().map(|operation| operation.to_string()).collect();
                 let text = format!(
                     "w{of}, submitted with a limit of {limit}: no order explains {}",
-                    told.join("; ")
+                    operations.join("; ")
                 );
                 complaints.push(Complaint::new("history", text));
             }
@@ -74,10 +77,10 @@ impl RegisterJudge {
     }
 }
 
-impl std::fmt::Display for Deed {
+impl std::fmt::Display for Operation {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (verb, work, try_) =
-            (if self.is_look { "saw" } else { "set" }, self.id.work, self.id.attempt);
+            (if self.is_read { "saw" } else { "set" }, self.id.work, self.id.attempt);
         write!(out, "w{work}.{try_} {verb} {} from {} to ", self.limit, self.from_ms)?;
         match self.to_ms {
             Some(to_ms) => write!(out, "{to_ms}"),
@@ -87,32 +90,36 @@ impl std::fmt::Display for Deed {
 }
 
 /// At most this number of operations per job is put in order; a history has fewer.
-const DEEDS_MAX: usize = 63;
+const OPERATIONS_MAX: usize = 63;
 
 struct Search<'a> {
-    deeds: &'a [Deed],
+    operations: &'a [Operation],
     seen: BTreeSet<(u64, Span)>,
 }
 
 impl<'a> Search<'a> {
-    fn new(deeds: &'a [Deed]) -> Self {
-        Self { deeds: &deeds[..deeds.len().min(DEEDS_MAX)], seen: BTreeSet::new() }
+    fn new(operations: &'a [Operation]) -> Self {
+        Self {
+            operations: &operations[..operations.len().min(OPERATIONS_MAX)],
+            seen: BTreeSet::new(),
+        }
     }
 
     /// Is there an order of the operations not in `done`, starting from this limit?
     fn finds_order(&mut self, done: u64, limit: Span) -> bool {
-        let deeds = self.deeds;
-        let left = || deeds.iter().enumerate().filter(|(place, _)| done & (1 << place) == 0);
+        let operations = self.operations;
+        let left = || operations.iter().enumerate().filter(|(place, _)| done & (1 << place) == 0);
         // An operation that begins after another has ended comes after it.
-        let Some(first_end_ms) = left().filter_map(|(_, deed)| deed.to_ms).min() else {
+        let Some(first_end_ms) = left().filter_map(|(_, operation)| operation.to_ms).min() else {
             return true;
         };
         if !self.seen.insert((done, limit)) {
             return false;
         }
-        for (place, deed) in left().filter(|(_, deed)| deed.from_ms <= first_end_ms) {
-            let fits = !deed.is_look || deed.limit == limit;
-            if fits && self.finds_order(done | 1 << place, deed.limit) {
+        for (place, operation) in left().filter(|(_, operation)| operation.from_ms <= first_end_ms)
+        {
+            let fits = !operation.is_read || operation.limit == limit;
+            if fits && self.finds_order(done | 1 << place, operation.limit) {
                 return true;
             }
         }
@@ -137,7 +144,7 @@ mod tests {
     fn changed(judge: &mut RegisterJudge, limit: u64, from_ms: u64, to_ms: Option<u64>) {
         let id = id(usize::try_from(limit).unwrap());
         judge.change_asked(0, id, Span(limit), from_ms);
-        to_ms.into_iter().for_each(|to_ms| judge.change_told(0, id, to_ms));
+        to_ms.into_iter().for_each(|to_ms| judge.change_answered(0, id, to_ms));
     }
 
     fn looked(judge: &mut RegisterJudge, limit: u64, from_ms: u64, to_ms: u64) {

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Default)]
 struct Asked {
     at_ms: u64,
-    told: Option<(JobId, u64)>,
+    answer: Option<(JobId, u64)>,
 }
 
 /// An answered read of the last job id.
 #[derive(Debug, Clone, Copy)]
 struct Look {
-    told_ms: u64,
+    answered_ms: u64,
     last: JobId,
 }
 
@@ -34,7 +34,7 @@ pub struct UserJudge {
 impl UserJudge {
     /// Records a submission, at its first request.
     pub fn submit_asked(&mut self, work: usize, now_ms: u64) {
-        self.submits.entry(work).or_insert(Asked { at_ms: now_ms, told: None });
+        self.submits.entry(work).or_insert(Asked { at_ms: now_ms, answer: None });
     }
 
     /// Records that a user will requeue, or has requeued, a job.
@@ -43,11 +43,11 @@ impl UserJudge {
     }
 
     /// Checks the acknowledgement of a submission, which may be repeated.
-    pub fn submit_told(&mut self, work: usize, job: JobId, now_ms: u64) {
+    pub fn submit_answered(&mut self, work: usize, job: JobId, now_ms: u64) {
         let Some(asked) = self.submits.get(&work).cloned() else { return };
-        match asked.told {
+        match asked.answer {
             Some((before, _)) if before != job => {
-                let text = format!("w{work} was told to be job {before}, then job {job}");
+                let text = format!("w{work} was acknowledged as job {before}, then as job {job}");
                 self.complaints.push(Complaint::new("same-key", text));
             }
             Some(_) => {}
@@ -57,45 +57,45 @@ impl UserJudge {
 
     fn judge_new(&mut self, work: usize, asked_ms: u64, job: JobId, now_ms: u64) {
         for (other, before) in &self.submits {
-            let Some((id, told_ms)) = before.told else { continue };
+            let Some((id, answered_ms)) = before.answer else { continue };
             if id == job {
-                let text = format!("w{work} and w{other} were both told to be job {job}");
+                let text = format!("w{work} and w{other} were both acknowledged as job {job}");
                 self.complaints.push(Complaint::new("history", text));
-            } else if told_ms < asked_ms && id > job {
+            } else if answered_ms < asked_ms && id > job {
                 let text = format!(
-                    "w{work} became job {job}, though w{other} had been told job {id} before"
+                    "w{work} became job {job}, though w{other} was acknowledged as job {id} before"
                 );
                 self.complaints.push(Complaint::new("history", text));
             }
         }
-        let earlier = self.looks.iter().filter(|look| look.told_ms < asked_ms);
+        let earlier = self.looks.iter().filter(|look| look.answered_ms < asked_ms);
         if let Some(last) = earlier.map(|look| look.last).max().filter(|last| *last >= job) {
             let text = format!("w{work} became job {job}, though a look saw job {last} before");
             self.complaints.push(Complaint::new("history", text));
         }
         if let Some(asked) = self.submits.get_mut(&work) {
-            asked.told = Some((job, now_ms));
+            asked.answer = Some((job, now_ms));
         }
     }
 
     /// Checks the answer to a read of the last job id.
-    pub fn looked(&mut self, asked_ms: u64, told_ms: u64, last: JobId) {
-        let told = self.submits.values().filter_map(|asked| asked.told);
-        let before = told.filter(|(_, at)| *at < asked_ms).map(|(id, _)| id).max();
+    pub fn looked(&mut self, asked_ms: u64, answered_ms: u64, last: JobId) {
+        let answered = self.submits.values().filter_map(|asked| asked.answer);
+        let before = answered.filter(|(_, at)| *at < asked_ms).map(|(id, _)| id).max();
         if let Some(before) = before.filter(|before| *before > last) {
             let text = format!("a look saw job {last} last, though job {before} was acknowledged");
             self.complaints.push(Complaint::new("history", text));
         }
-        let earlier = self.looks.iter().filter(|look| look.told_ms < asked_ms);
+        let earlier = self.looks.iter().filter(|look| look.answered_ms < asked_ms);
         if let Some(most) = earlier.map(|look| look.last).max().filter(|most| *most > last) {
             let text = format!("a look saw job {last} last, though one before saw job {most}");
             self.complaints.push(Complaint::new("history", text));
         }
-        self.looks.push(Look { told_ms, last });
+        self.looks.push(Look { answered_ms, last });
     }
 
     /// Records an acknowledged cancellation: no later attempt may start.
-    pub fn cancel_told(&mut self, work: usize, key: JobKey, attempt: Attempt) {
+    pub fn cancel_answered(&mut self, work: usize, key: JobKey, attempt: Attempt) {
         if !self.requeued.contains(&work) {
             self.cancelled.insert(key, attempt);
         }
@@ -113,10 +113,10 @@ impl UserJudge {
 
     /// The job id that acknowledged this submission.
     pub fn job_of(&self, work: usize) -> Option<JobId> {
-        self.submits.get(&work)?.told.map(|(job, _)| job)
+        self.submits.get(&work)?.answer.map(|(job, _)| job)
     }
 
     pub fn acknowledged(&self) -> impl Iterator<Item = (usize, JobId)> + '_ {
-        self.submits.iter().filter_map(|(work, asked)| Some((*work, asked.told?.0)))
+        self.submits.iter().filter_map(|(work, asked)| Some((*work, asked.answer?.0)))
     }
 }

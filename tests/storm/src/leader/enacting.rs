@@ -3,8 +3,8 @@
 
 use super::{AGAIN_MS, Lead, ROUND_PERIOD_MS};
 use crate::message::Ticket;
-use crate::sabotage::Sabotage;
-use crate::wishes::Wishes;
+use crate::mutants::Mutant;
+use crate::requests::Requests;
 use common::time::Time;
 use state::{Event, State};
 
@@ -12,18 +12,18 @@ use state::{Event, State};
 const PART_STARTS: usize = 2;
 
 impl Lead {
-    pub(super) fn round(&mut self, now_ms: u64, now: Time, state: &State, wishes: &mut Wishes) {
-        let untold = self.untold.replace(Vec::new());
-        if self.sabotage == Some(Sabotage::SkipLedgerCheck) {
+    pub(super) fn round(&mut self, now_ms: u64, now: Time, state: &State, requests: &mut Requests) {
+        let pending_events = self.pending_events.replace(Vec::new());
+        if self.mutant == Some(Mutant::SkipLedgerCheck) {
             // An old state: that of the previous round.
             let old = self.stale.replace(state.clone());
             self.rounds.catch_up(old.as_ref().unwrap_or(state), None, now);
         } else {
-            self.rounds.catch_up(state, untold.as_deref(), now);
+            self.rounds.catch_up(state, pending_events.as_deref(), now);
         }
         let promised = self.rounds.last().1.promises.keys().copied().collect();
         let mut outcome = self.rounds.round(now);
-        if self.sabotage == Some(Sabotage::BreakPromises) {
+        if self.mutant == Some(Mutant::BreakPromises) {
             self.break_promises(now, &promised, &mut outcome);
         }
         let violations = outcome.violations.iter();
@@ -34,15 +34,15 @@ impl Lead {
         }
         if let Some(command) = outcome.command {
             self.parts = lead::split_round(command, PART_STARTS);
-            self.propose_part(wishes);
+            self.propose_part(requests);
         }
     }
 
-    fn propose_part(&mut self, wishes: &mut Wishes) {
+    fn propose_part(&mut self, requests: &mut Requests) {
         let part = self.parts.pop_front();
         self.is_round_under_way = part.is_some();
         let since_ms = self.since_ms;
-        wishes.commands.extend(part.map(|part| (part, Ticket::Round(since_ms))));
+        requests.commands.extend(part.map(|part| (part, Ticket::Round(since_ms))));
     }
 
     /// The last snapshot and result of its rounds, and when that was.
@@ -56,7 +56,7 @@ impl Lead {
         now_ms: u64,
         since_ms: u64,
         events: Option<&[Event]>,
-        wishes: &mut Wishes,
+        requests: &mut Requests,
     ) {
         if since_ms != self.since_ms {
             // The round belongs to an earlier term of this controller.
@@ -73,6 +73,6 @@ impl Lead {
         if events.is_none() {
             self.parts.clear();
         }
-        self.propose_part(wishes);
+        self.propose_part(requests);
     }
 }

@@ -1,7 +1,7 @@
 //! The order in which a node connects to controllers, and the waits in between, as in kantd: in
 //! turn, but a hint first, and never two hints in a row.
 
-use crate::dice::Dice;
+use crate::rng::Rng;
 use common::id::ControllerId;
 
 /// The first wait, in milliseconds. It doubles with each try.
@@ -50,21 +50,21 @@ impl Course {
     }
 
     /// How long to wait before the next connection, in milliseconds.
-    pub fn wait_ms(&mut self, ending: Ending, dice: &mut Dice) -> u64 {
+    pub fn wait_ms(&mut self, ending: Ending, rng: &mut Rng) -> u64 {
         match ending {
             Ending::NotLeader(Some(leader)) if !self.is_followed => {
                 self.hinted = Some(leader);
                 0
             }
-            Ending::Refused => dice.between(REFUSED_MS / 2, REFUSED_MS * 3 / 2),
-            Ending::NotLeader(_) => self.back_off(LEADERLESS_MS, dice),
-            Ending::Unreached | Ending::Broken => self.back_off(LONGEST_MS, dice),
+            Ending::Refused => rng.between(REFUSED_MS / 2, REFUSED_MS * 3 / 2),
+            Ending::NotLeader(_) => self.back_off(LEADERLESS_MS, rng),
+            Ending::Unreached | Ending::Broken => self.back_off(LONGEST_MS, rng),
         }
     }
 
-    fn back_off(&mut self, longest_ms: u64, dice: &mut Dice) -> u64 {
+    fn back_off(&mut self, longest_ms: u64, rng: &mut Rng) -> u64 {
         let wait = (FIRST_MS << self.tries.min(8)).min(longest_ms);
         self.tries += 1;
-        dice.between(wait / 2, wait)
+        rng.between(wait / 2, wait)
     }
 }

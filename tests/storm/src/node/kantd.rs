@@ -2,12 +2,12 @@
 //! `node::reconcile`. It keeps nothing that its journals could not restore.
 
 use super::course::Ending;
-use super::{Course, Node, Step, Surroundings};
-use crate::dice::Dice;
+use super::{Course, Node, Step, Surroundings, ended};
 use crate::message::{LinkId, NodeOutput};
-use crate::sabotage::Sabotage;
+use crate::mutants::Mutant;
+use crate::rng::Rng;
 use common::id::ControllerId;
-use common::job::{ExitStatus, StepEnd, Usage};
+use common::job::StepEnd;
 use common::time::Time;
 use common::wire::node::{FromNode, Hello, NODE_PROTOCOL, StepPhase, StepStatus, ToNode};
 use node::{DeclineReason, Desired, NodeAction, Observed, reconcile};
@@ -22,7 +22,7 @@ pub struct Kantd {
     pub is_welcomed: bool,
     desired: Desired,
     observed: Observed,
-    told: Observed,
+    reported: Observed,
 }
 
 impl Kantd {
@@ -34,17 +34,17 @@ impl Kantd {
             is_welcomed: false,
             desired: Desired::new(),
             observed: held.into_iter().collect(),
-            told: Observed::new(),
+            reported: Observed::new(),
         }
     }
 
     /// Takes a new connection, and returns the first message on it.
-    pub fn hello(&mut self, node: &Node, link: LinkId, sabotage: Option<Sabotage>) -> FromNode {
+    pub fn hello(&mut self, node: &Node, link: LinkId, mutant: Option<Mutant>) -> FromNode {
         self.link = Some(link);
         self.is_welcomed = false;
-        self.told = self.observed.clone();
-        let mut steps = self.told.statuses();
-        if sabotage == Some(Sabotage::HidesEnds) {
+        self.reported = self.observed.clone();
+        let mut steps = self.reported.statuses();
+        if mutant == Some(Mutant::HidesEnds) {
             steps.retain(|step| !matches!(step.phase, StepPhase::Ended(_)));
         }
         FromNode::Hello(Box::new(Hello {
@@ -60,18 +60,18 @@ impl Kantd {
     }
 
     /// Handles a message from the controller.
-    pub fn hear(
+    pub fn on_message(
         &mut self,
         node: &mut Node,
         message: ToNode,
-        dice: &mut Dice,
+        rng: &mut Rng,
         around: &mut Surroundings<'_>,
     ) {
         match message {
             ToNode::Welcome { .. } => {
                 self.is_welcomed = true;
                 self.course.welcomed();
-                self.tell_health(node, around);
+                self.send_health(node, around);
                 self.report(around);
             }
             ToNode::Desired(update) => {
@@ -79,10 +79,10 @@ impl Kantd {
                 let _ = self.desired.apply(update);
                 self.act(node, around);
             }
-            ToNode::Refused { .. } => self.hang_up(Ending::Refused, dice, around),
+            ToNode::Refused { .. } => self.hang_up(Ending::Refused, rng, around),
             ToNode::NotLeader { leader } => {
                 let hint = leader.as_deref().and_then(controller_at);
-                self.hang_up(Ending::NotLeader(hint), dice, around);
+                self.hang_up(Ending::NotLeader(hint), rng, around);
             }
             ToNode::ReadOutput(_)
             | ToNode::StartTask(_)
@@ -95,13 +95,13 @@ impl Kantd {
     }
 
     /// Ends the session or the connection, and plans the next connection.
-    pub fn hang_up(&mut self, ending: Ending, dice: &mut Dice, around: &mut Surroundings<'_>) {
+    pub fn hang_up(&mut self, ending: Ending, rng: &mut Rng, around: &mut Surroundings<'_>) {
         if let Some(link) = self.link.take() {
             around.outputs.push(NodeOutput::Close(link));
         }
         self.is_welcomed = false;
         self.desired.invalidate();
-        around.outputs.push(NodeOutput::DialIn(self.course.wait_ms(ending, dice)));
+        around.outputs.push(NodeOutput::DialIn(self.course.wait_ms(ending, rng)));
     }
 
     pub fn note(&mut self, status: StepStatus) {
@@ -128,7 +128,7 @@ impl Kantd {
                 }
                 NodeAction::Suspend(id) | NodeAction::Resume(id) => {
                     if let Some(step) = node.steps.get_mut(&id) {
-                        step.stand_still(id, matches!(action, NodeAction::Suspend(_)), around);
+                        step.set_suspended(id, matches!(action, NodeAction::Suspend(_)), around);
                         self.note(step.status(id));
                     }
                 }
@@ -154,7 +154,7 @@ impl Kantd {
     }
 
     /// Reports all health findings of the machine.
-    pub fn tell_health(&self, node: &Node, around: &mut Surroundings<'_>) {
+    pub fn send_health(&self, node: &Node, around: &mut Surroundings<'_>) {
         let Some(link) = self.link.filter(|_| self.is_welcomed) else { return };
         let health = FromNode::Health(node.findings.clone());
         around.outputs.push(NodeOutput::Up(link, Box::new(health)));
@@ -162,11 +162,11 @@ impl Kantd {
 
     fn report(&mut self, around: &mut Surroundings<'_>) {
         let Some(link) = self.link.filter(|_| self.is_welcomed) else { return };
-        let news = self.observed.changes_since(&self.told);
+        let news = self.observed.changes_since(&self.reported);
         if !news.is_empty() {
             around.outputs.push(NodeOutput::Up(link, Box::new(FromNode::Report(news))));
         }
-        self.told = self.observed.clone();
+        self.reported = self.observed.clone();
     }
 }
 
@@ -177,13 +177,6 @@ fn controller_at(address: &str) -> Option<ControllerId> {
 }
 
 fn declined(reason: DeclineReason, at: Time) -> StepPhase {
-    StepPhase::Ended(Box::new(StepEnd {
-        cause: reason.cause(),
-        exit: ExitStatus::default(),
-        started_at: None,
-        ended_at: at,
-        usage: Usage::default(),
-        message: Some(reason.to_string()),
-        steps: Vec::new(),
-    }))
+    let message = Some(reason.to_string());
+    StepPhase::Ended(Box::new(StepEnd { message, ..ended(reason.cause(), 0, None, at) }))
 }

@@ -30,7 +30,7 @@ pub struct Step {
     pub decides: bool,
     has_process: bool,
     /// Its processes are suspended.
-    is_still: bool,
+    is_suspended: bool,
     /// A change that is delayed until its processes resume.
     due: Option<StepChange>,
     time_limit: Option<Span>,
@@ -58,7 +58,7 @@ impl Step {
             share,
             decides: shares.len() == 1 || (order.launch == Launch::Once && is_first),
             has_process: is_first || order.launch != Launch::Once,
-            is_still: false,
+            is_suspended: false,
             due: None,
             time_limit: order.time_limit,
             behaviour,
@@ -84,11 +84,11 @@ impl Step {
     }
 
     /// Suspends or resumes its processes.
-    pub fn stand_still(&mut self, id: AttemptId, still: bool, around: &mut Surroundings<'_>) {
+    pub fn set_suspended(&mut self, id: AttemptId, still: bool, around: &mut Surroundings<'_>) {
         if !matches!(self.stage, Stage::Running(_)) {
             return;
         }
-        self.is_still = still;
+        self.is_suspended = still;
         if let Some(change) = self.due.take_if(|_| !still) {
             around.outputs.push(NodeOutput::StepIn(1, id, change));
         }
@@ -101,7 +101,7 @@ impl Step {
             Stage::Running(since) => Some(since),
             Stage::Stopping(_) | Stage::Ended(_) => return false,
         };
-        self.is_still = false;
+        self.is_suspended = false;
         self.stage = Stage::Stopping(since);
         let in_ms = self.behaviour.stop_ms;
         around.outputs.push(NodeOutput::StepIn(in_ms, id, StepChange::Stopped));
@@ -110,7 +110,7 @@ impl Step {
 
     /// Applies a change if it is still possible. Returns whether it was.
     pub fn change(&mut self, change: StepChange, around: &Surroundings<'_>) -> bool {
-        if self.is_still {
+        if self.is_suspended {
             self.due = Some(change);
             return false;
         }
@@ -147,7 +147,7 @@ impl Step {
             Stage::Preparing | Stage::Stopping(None) => StepPhase::Preparing,
             Stage::Ready => StepPhase::Ready,
             Stage::Running(since) | Stage::Stopping(Some(since)) => {
-                StepPhase::Running { since: *since, suspended: self.is_still }
+                StepPhase::Running { since: *since, suspended: self.is_suspended }
             }
             Stage::Ended(end) => StepPhase::Ended(Box::new(end.clone())),
         };
@@ -155,7 +155,8 @@ impl Step {
     }
 }
 
-fn ended(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
+/// The end of a step.
+pub fn ended(cause: EndCause, code: u8, started_at: Option<Time>, ended_at: Time) -> StepEnd {
     let signal = (cause == EndCause::Stopped && started_at.is_some()).then_some(15);
     let exit = ExitStatus { code, signal };
     let (usage, steps) = (Usage::default(), Vec::new());

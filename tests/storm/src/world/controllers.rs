@@ -2,11 +2,11 @@
 
 use super::event::Event;
 use super::host::Host;
-use super::{World, mishaps};
+use super::{World, faults};
 use crate::answer::address;
 use crate::controller::Process;
 use crate::message::{Host as At, Input, Output};
-use crate::sabotage::Sabotage;
+use crate::mutants::Mutant;
 use common::id::ControllerId;
 use common::wire::peer::PeerClock;
 use replica::{Bootstrap, LogError, Member, PeerMessage, StoreError};
@@ -24,7 +24,7 @@ impl World {
     }
 
     pub(super) fn add_host(&mut self, id: ControllerId, bootstrap: Bootstrap) {
-        let lies = self.plan.has(Sabotage::AckBeforeFsync);
+        let lies = self.plan.has(Mutant::AckBeforeFsync);
         self.hosts.insert(id, Host::new(bootstrap, lies));
         self.log.borrow_mut().time.note_wall(self.now_ms, id, 0);
         self.start_soon(id, 1);
@@ -37,7 +37,7 @@ impl World {
         };
         host.skew_ms = skew_ms;
         self.log.borrow_mut().time.note_wall(self.now_ms, id, skew_ms);
-        self.story.tell(self.now_ms, || format!("the wall of c{id} is {skew_ms} ms ahead"));
+        self.story.add(self.now_ms, || format!("the wall of c{id} is {skew_ms} ms ahead"));
     }
 
     /// Starts the process after `in_ms` milliseconds, unless it runs, is about to start, or must
@@ -60,16 +60,16 @@ impl World {
         let life = host.life;
         self.log.borrow_mut().time.note_start(self.now_ms, host.skew_ms);
         let disk = host.disk.clone();
-        let started = Process::start(id, &host.bootstrap, disk, life, &self.house);
+        let started = Process::start(id, &host.bootstrap, disk, life, &self.config);
         match started {
             Ok(process) => {
                 host.process = Some(process);
                 host.inbox.clear();
                 host.busy_until_ms = self.now_ms;
                 host.run_at_ms = u64::MAX;
-                let first_ms = self.dice.below(TICK_MS);
+                let first_ms = self.rng.below(TICK_MS);
                 self.agenda.add(self.now_ms + first_ms, Event::Tick(id, life));
-                self.story.tell(self.now_ms, || format!("c{id} starts"));
+                self.story.add(self.now_ms, || format!("c{id} starts"));
                 self.input(id, Input::Wake);
             }
             Err(error) => self.start_failed(id, &error),
@@ -77,7 +77,7 @@ impl World {
     }
 
     fn start_failed(&mut self, id: ControllerId, error: &LogError) {
-        self.story.tell(self.now_ms, || format!("c{id} does not start: {}", chain(error)));
+        self.story.add(self.now_ms, || format!("c{id} does not start: {}", chain(error)));
         let is_tearing = self.hosts.get(&id).is_some_and(|host| host.is_tearing);
         if is_tearing {
             return self.cut_power(id);
@@ -146,24 +146,24 @@ impl World {
         let syncs = host.disk.sync_count();
         let inputs = std::mem::take(&mut host.inbox);
         let Some(process) = &mut host.process else { return };
-        let (outputs, again, result) = process.run(clocks, inputs, &self.house);
+        let (outputs, again, result) = process.run(clocks, inputs, &self.config);
         let violations = process.take_violations();
         let has_synced = host.disk.sync_count() > syncs;
         let is_slow = self.now_ms < host.slow_until_ms;
         let took_ms = match (has_synced, is_slow) {
             (false, _) => 0,
-            (true, false) => self.dice.below(3),
-            (true, true) => self.dice.between(20, 900),
+            (true, false) => self.rng.below(3),
+            (true, true) => self.rng.between(20, 900),
         };
         host.busy_until_ms = self.now_ms + took_ms;
         for violation in violations {
             self.complaints.push(crate::judge::Complaint::new("engine", violation));
         }
         // Outputs from before a failure may have been sent or not.
-        let goes_out = result.is_ok() || self.dice.percent(50);
+        let goes_out = result.is_ok() || self.rng.percent(50);
         for output in outputs {
             match output {
-                Output::EarlyLetter(letter) => self.carry_letter(id, letter, self.now_ms),
+                Output::EarlyMessage(message) => self.carry_message(id, message, self.now_ms),
                 output if goes_out => self.carry_from(id, output, self.now_ms + took_ms),
                 _ => {}
             }
@@ -180,7 +180,7 @@ impl World {
 
     /// Handles a process that ended by itself, usually because its disk failed.
     fn died(&mut self, id: ControllerId, error: &LogError) {
-        self.story.tell(self.now_ms, || format!("c{id} ends: {}", chain(error)));
+        self.story.add(self.now_ms, || format!("c{id} ends: {}", chain(error)));
         if matches!(error, LogError::Lost(_)) && self.rotten == Some(id) {
             self.kill_controller(id);
             return self.replace_broken(id);
@@ -198,7 +198,7 @@ impl World {
         } else {
             self.kill_controller(id);
         }
-        let in_ms = self.dice.between(200, 2_000);
+        let in_ms = self.rng.between(200, 2_000);
         self.start_soon(id, in_ms);
     }
 
@@ -213,19 +213,19 @@ impl World {
     /// Cuts the machine's power: data that was not synced may be lost.
     pub(super) fn cut_power(&mut self, id: ControllerId) {
         self.drop_process(id, true);
-        let dice = &mut self.dice;
+        let rng = &mut self.rng;
         if let Some(host) = self.hosts.get_mut(&id) {
-            host.disk.memory.crash(&mut |below| dice.place(below));
+            host.disk.memory.crash(&mut |below| rng.place(below));
             host.is_tearing = false;
         }
-        let in_ms = self.dice.between(300, 3_000);
+        let in_ms = self.rng.between(300, 3_000);
         self.start_soon(id, in_ms);
     }
 
     fn drop_process(&mut self, id: ControllerId, is_machine: bool) {
         let Some(host) = self.hosts.get_mut(&id) else { return };
         if host.process.take().is_some() {
-            self.story.tell(self.now_ms, || {
+            self.story.add(self.now_ms, || {
                 format!("c{id} {}", if is_machine { "loses power" } else { "is dead" })
             });
         }
@@ -236,40 +236,40 @@ impl World {
 
     fn carry_from(&mut self, id: ControllerId, output: Output, at_ms: u64) {
         match output {
-            Output::PeerMessage(letter) | Output::EarlyLetter(letter) => {
-                self.carry_letter(id, letter, at_ms);
+            Output::PeerMessage(message) | Output::EarlyMessage(message) => {
+                self.carry_message(id, message, at_ms);
             }
             Output::Down(link, message) => self.send_down(link, message, at_ms),
             Output::Close(link) => self.close_down(link, at_ms),
             Output::Reply(ask, reply) => {
-                let user = At::User(mishaps::user_host(ask.work));
+                let user = At::User(faults::user_host(ask.work));
                 for delay_ms in self.net.carry(self.now_ms, At::Controller(id), user) {
                     self.agenda.add(at_ms + delay_ms, Event::Reply(ask, reply.clone()));
                 }
             }
             Output::Changed(result) => {
-                self.story.tell(self.now_ms, || format!("operator is told {result:?}"));
+                self.story.add(self.now_ms, || format!("operator receives {result:?}"));
             }
             Output::Clock(clock) => self.carry_clock(id, clock, at_ms),
             Output::Wake(at_ms) => self.run_at(id, at_ms.max(self.now_ms + 1)),
         }
     }
 
-    fn carry_letter(&mut self, id: ControllerId, letter: PeerMessage, at_ms: u64) {
-        let (from, to) = (At::Controller(id), At::Controller(letter.to));
+    fn carry_message(&mut self, id: ControllerId, message: PeerMessage, at_ms: u64) {
+        let (from, to) = (At::Controller(id), At::Controller(message.to));
         let delays = self.net.carry(self.now_ms, from, to);
         if delays.is_empty() {
-            self.letter_lost(id, letter.to, letter.has_snapshot);
+            self.message_lost(id, message.to, message.has_snapshot);
         }
-        let large_ms = if letter.has_snapshot { self.dice.below(200) } else { 0 };
+        let large_ms = if message.has_snapshot { self.rng.below(200) } else { 0 };
         for delay_ms in delays {
-            let letter = Event::PeerMessage {
+            let message = Event::PeerMessage {
                 from: id,
-                to: letter.to,
-                has_snapshot: letter.has_snapshot,
-                bytes: letter.bytes.clone(),
+                to: message.to,
+                has_snapshot: message.has_snapshot,
+                bytes: message.bytes.clone(),
             };
-            self.agenda.add(at_ms + delay_ms + large_ms, letter);
+            self.agenda.add(at_ms + delay_ms + large_ms, message);
         }
     }
 
@@ -285,15 +285,15 @@ impl World {
         }
     }
 
-    fn letter_lost(&mut self, from: ControllerId, to: ControllerId, has_snapshot: bool) {
+    fn message_lost(&mut self, from: ControllerId, to: ControllerId, has_snapshot: bool) {
         if has_snapshot {
             self.input(from, Input::SnapshotCarried(to, false));
-        } else if self.dice.percent(30) {
+        } else if self.rng.percent(30) {
             self.input(from, Input::Unreachable(to));
         }
     }
 
-    pub(super) fn letter_arrives(
+    pub(super) fn peer_message_arrives(
         &mut self,
         from: ControllerId,
         to: ControllerId,
@@ -304,7 +304,7 @@ impl World {
         if has_snapshot {
             self.input(from, Input::SnapshotCarried(to, arrived));
         } else if !arrived {
-            self.letter_lost(from, to, false);
+            self.message_lost(from, to, false);
         }
     }
 }

@@ -30,9 +30,7 @@ pub enum Event {
     Work(usize),
     /// A user's request arrives at a controller.
     Ask(ControllerId, AskId, Body),
-    /// A user stops waiting for an answer.
-    AskTimeout(AskId),
-    /// A user repeats a request.
+    /// A user repeats a request that is not answered.
     AskAgain(AskId),
     /// An answer arrives at a user.
     Reply(AskId, Reply),

@@ -5,7 +5,7 @@
 use super::World;
 use super::event::Event;
 use crate::message::{Input, Ticket};
-use crate::sabotage::Sabotage;
+use crate::mutants::Mutant;
 use common::id::{ControllerId, Uid};
 use common::job::Phase;
 use replica::{Bootstrap, Change, Member, Members};
@@ -60,10 +60,10 @@ impl World {
     /// The cluster is up: schedules the users' actions and the faults.
     fn ready(&mut self) {
         self.ready_ms = Some(self.now_ms);
-        self.story.tell(self.now_ms, || "the cluster stands".to_owned());
+        self.story.add(self.now_ms, || "the cluster stands".to_owned());
         for (place, work) in self.plan.works.iter().enumerate() {
             self.agenda.add(self.now_ms + work.at_ms, Event::Work(place));
-            if let crate::work::Deed::Requeue(of) = work.deed {
+            if let crate::work::Action::Requeue(of) = work.action {
                 self.user_judge.requeue_asked(of);
             }
         }
@@ -115,8 +115,8 @@ impl World {
 
     /// Replaces a controller that cannot read its log by a new one with another id.
     pub(super) fn replace_broken(&mut self, id: ControllerId) {
-        self.story.tell(self.now_ms, || format!("c{id} is to be replaced"));
-        if self.plan.has(Sabotage::ReuseId) {
+        self.story.add(self.now_ms, || format!("c{id} is to be replaced"));
+        if self.plan.has(Mutant::ReuseId) {
             self.hosts.remove(&id);
             return self.add_host(id, Bootstrap::Join);
         }
@@ -126,7 +126,7 @@ impl World {
         let task = self.new_member();
         let pair = [Task::Remove(id), task];
         // Ahead of all other tasks, because another change might need the damaged controller.
-        let is_last = self.dice.percent(50);
+        let is_last = self.rng.percent(50);
         for task in if is_last { pair.into_iter().rev().collect() } else { Vec::from(pair) } {
             self.tasks.push_front(task);
         }
@@ -158,7 +158,7 @@ impl World {
             }
         }
         for command in commands {
-            self.input(leader, Input::Propose(Box::new(command), Ticket::Nobody));
+            self.input(leader, Input::Propose(Box::new(command), Ticket::Unused));
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::World;
 use super::event::Event;
 use crate::judge::{Complaint, finish};
-use crate::work::Deed;
+use crate::work::Action;
 use common::id::ControllerId;
 use common::job::Phase;
 use state::State;
@@ -52,7 +52,7 @@ impl World {
     /// Ends all faults.
     fn heal(&mut self) {
         self.is_healed = true;
-        self.story.tell(self.now_ms, || "the trouble is over".to_owned());
+        self.story.add(self.now_ms, || "the trouble is over".to_owned());
         self.net.heal();
         self.set_walls_right();
         let ids: Vec<ControllerId> = self.hosts.keys().copied().collect();
@@ -109,7 +109,7 @@ impl World {
 
     fn is_quiet(&self) -> bool {
         let Some(replicas) = self.replicas() else { return false };
-        self.errands.iter().all(|errand| errand.is_over)
+        self.progress.iter().all(|progress| progress.is_over)
             && self.tasks.is_empty()
             && !self.nodes.iter().any(|node| node.is_busy())
             && replicas.first().is_some_and(|(_, state)| state.live().next().is_none())
@@ -118,25 +118,25 @@ impl World {
     fn finish(&mut self) {
         let found = self.replicas().map(|states| finish::judge(&self.user_judge, &states));
         self.complaints.extend(found.into_iter().flatten());
-        let submitted = |of: usize| match &self.plan.works.get(of)?.deed {
-            Deed::Submit(ask) => ask.time_limit,
+        let submitted = |of: usize| match &self.plan.works.get(of)?.action {
+            Action::Submit(ask) => ask.time_limit,
             _ => None,
         };
         self.complaints.extend(self.register_judge.judge(submitted));
-        self.story.tell(self.now_ms, || "all is over".to_owned());
+        self.story.add(self.now_ms, || "all is over".to_owned());
         self.is_over = true;
     }
 
     /// Describes what has not finished.
     fn open(&self) -> String {
         let mut open = Vec::new();
-        let errands = self.errands.iter().enumerate().filter(|(_, errand)| !errand.is_over);
-        open.extend(errands.map(|(work, _)| format!("w{work} is not answered")));
+        let progress = self.progress.iter().enumerate().filter(|(_, progress)| !progress.is_over);
+        open.extend(progress.map(|(work, _)| format!("w{work} is not answered")));
         open.extend(self.tasks.iter().map(|task| format!("{task:?}")));
         let busy = self.nodes.iter().filter(|node| node.is_busy());
         open.extend(busy.map(|node| format!("{} is busy", node.name)));
         match self.leader() {
-            None => open.push("nobody leads".to_owned()),
+            None => open.push("no controller leads".to_owned()),
             Some((leader, _)) => {
                 let process = self.hosts.get(&leader).and_then(|host| host.process.as_ref());
                 let state = process.map(|process| &process.replica().machine().state);

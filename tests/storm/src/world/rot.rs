@@ -2,7 +2,7 @@
 //! itself is done, because a cluster of three controllers must survive one damaged disk.
 
 use super::World;
-use crate::dice::Dice;
+use crate::rng::Rng;
 use common::id::ControllerId;
 use wal::Disk as _;
 
@@ -14,7 +14,7 @@ impl World {
     /// that later writes prove complete: the controller itself finds that when it starts. Or the
     /// end of its log is erased as if it had never been synced. That looks like a torn write
     /// (decision 0005), so only the other controllers can find it.
-    pub(super) fn damage(&mut self, id: ControllerId, dice: &mut Dice) {
+    pub(super) fn damage(&mut self, id: ControllerId, rng: &mut Rng) {
         let voters = self.leader().map_or(0, |(_, members)| members.voters.len());
         let Some(host) = self.hosts.get(&id) else { return };
         if self.rotten.is_some() || voters < 3 {
@@ -24,27 +24,27 @@ impl World {
         let mut names = memory.list().unwrap_or_default();
         names.retain(|name| name.starts_with("log-") || name.starts_with("snapshot-"));
         let newest = names.iter().filter(|name| name.starts_with("log-")).max().cloned();
-        let is_end = dice.percent(40) && self.all_hold_what_is_promised();
-        let chosen = if is_end { newest } else { dice.one(&names).cloned() };
+        let is_end = rng.percent(40) && self.all_hold_what_is_promised();
+        let chosen = if is_end { newest } else { rng.one(&names).cloned() };
         let Some(name) = chosen else { return };
         let content = memory.content(&name).unwrap_or_default();
         if is_end {
             let used =
                 content.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1);
-            let from = used.saturating_sub(dice.between(1, END_BYTES_MAX));
+            let from = used.saturating_sub(rng.between(1, END_BYTES_MAX));
             (from..used).for_each(|offset| memory.rot(&name, offset, |byte| *byte = 0));
-            self.story.tell(self.now_ms, || format!("{name} on c{id} ends at byte {from}"));
+            self.story.add(self.now_ms, || format!("{name} on c{id} ends at byte {from}"));
         } else {
             let proved = match name.starts_with("log-") {
                 true => crate::disk::proved_bytes(&content),
                 false => content.len() as u64,
             };
-            let (offset, bit) = (dice.below(proved), dice.below(8));
+            let (offset, bit) = (rng.below(proved), rng.below(8));
             if proved == 0 {
                 return;
             }
             memory.rot(&name, offset, |byte| *byte ^= 1 << bit);
-            self.story.tell(self.now_ms, || format!("byte {offset} of {name} on c{id} turns"));
+            self.story.add(self.now_ms, || format!("byte {offset} of {name} on c{id} turns"));
         }
         self.rotten = Some(id);
         self.kill_controller(id);

@@ -16,14 +16,14 @@ const WELCOME_MS: u64 = 5_000;
 
 impl World {
     pub(super) fn start_kantd(&mut self, place: usize) {
-        let sabotage = self.plan.sabotage;
+        let mutant = self.plan.mutant;
         let node = &mut self.nodes[place];
         if node.kantd.is_some() {
             return;
         }
-        node.start_kantd(sabotage);
+        node.start_kantd(mutant);
         let (name, life) = (node.name.clone(), node.life);
-        self.story.tell(self.now_ms, || format!("kantd of {name} starts"));
+        self.story.add(self.now_ms, || format!("kantd of {name} starts"));
         self.agenda.add(self.now_ms + 1, Event::Dial(place, life));
     }
 
@@ -38,7 +38,7 @@ impl World {
         let Some(to) = kantd.course.next(&known) else { return };
         self.last_link.0 += 1;
         let id = self.last_link;
-        let hello = kantd.hello(node, id, self.plan.sabotage);
+        let hello = kantd.hello(node, id, self.plan.mutant);
         node.kantd = Some(kantd);
         let host = self.hosts.get(&to);
         let has_process = host.is_some_and(|host| host.process.is_some());
@@ -76,9 +76,9 @@ impl World {
     }
 
     fn hang_up(&mut self, place: usize, ending: Ending) {
-        self.with_node(place, |node, around, dice| {
+        self.with_node(place, |node, around, rng| {
             if let Some(kantd) = &mut node.kantd {
-                kantd.hang_up(ending, dice, around);
+                kantd.hang_up(ending, rng, around);
             }
         });
     }
@@ -134,10 +134,10 @@ impl World {
     pub(super) fn down_arrives(&mut self, id: LinkId, message: Box<ToNode>) {
         let Some(link) = self.links.get(&id).filter(|link| link.is_node_open) else { return };
         let place = link.node;
-        self.with_node(place, |node, around, dice| {
+        self.with_node(place, |node, around, rng| {
             if let Some(mut kantd) = node.kantd.take() {
                 if kantd.link == Some(id) {
-                    kantd.hear(node, *message, dice, around);
+                    kantd.on_message(node, *message, rng, around);
                 }
                 node.kantd = Some(kantd);
             }
@@ -235,8 +235,8 @@ impl World {
             let is_cut =
                 self.net.is_blocked(node, controller) || self.net.is_blocked(controller, node);
             let host = self.hosts.get(&link.controller);
-            let is_still = host.is_none_or(|host| host.is_paused(now_ms));
-            if !(is_cut || is_still || link.is_doomed) {
+            let is_suspended = host.is_none_or(|host| host.is_paused(now_ms));
+            if !(is_cut || is_suspended || link.is_doomed) {
                 link.bad_since_ms = None;
                 continue;
             }

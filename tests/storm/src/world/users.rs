@@ -3,9 +3,9 @@
 
 use super::World;
 use super::event::Event;
-use super::mishaps::user_host;
+use super::faults::user_host;
 use crate::message::{AskId, Body, Host as At, Input, Reply};
-use crate::work::{self, Deed};
+use crate::work::{self, Action};
 use common::id::{ControllerId, Gid, JobId, JobKey, RequestKey, Uid};
 use common::job::{Ask, JobSize, Owner, Patch};
 use common::unit::Nodes;
@@ -16,7 +16,7 @@ const PATIENCE_MS: u64 = 2_500;
 
 /// A user's progress with one action.
 #[derive(Debug, Clone, Default)]
-pub struct Errand {
+pub struct Progress {
     attempt: u32,
     /// Time of each try, in milliseconds.
     asked_ms: Vec<u64>,
@@ -29,23 +29,23 @@ pub struct Errand {
 
 impl World {
     pub(super) fn begin_work(&mut self, work: usize) {
-        let deed = self.plan.works[work].deed.clone();
-        if let Some(of) = deed.about() {
+        let action = self.plan.works[work].action.clone();
+        if let Some(of) = action.about() {
             let Some(job) = self.user_judge.job_of(of) else {
                 // The user does not know the job's id yet. If its submission has finished without
                 // one, there is nothing to do.
-                if self.errands.get(of).is_none_or(|errand| errand.is_over) {
-                    self.errands[work].is_over = true;
+                if self.progress.get(of).is_none_or(|progress| progress.is_over) {
+                    self.progress[work].is_over = true;
                 } else {
                     self.agenda.add(self.now_ms + 500, Event::Work(work));
                 }
                 return;
             };
-            if let Deed::Requeue(_) = deed {
+            if let Action::Requeue(_) = action {
                 self.expect_requeue(job);
             }
         }
-        if let Deed::Submit(_) = deed {
+        if let Action::Submit(_) = action {
             self.user_judge.submit_asked(work, self.now_ms);
         }
         self.ask(work);
@@ -62,17 +62,17 @@ impl World {
     fn ask(&mut self, work: usize) {
         let Some(body) = self.body(work) else { return };
         let controllers: Vec<ControllerId> = self.hosts.keys().copied().collect();
-        let errand = &mut self.errands[work];
-        errand.attempt += 1;
-        errand.asked_ms.push(self.now_ms);
-        errand.turn += 1;
-        let by_turn = controllers[(errand.turn + work) % controllers.len()];
-        let to = errand.hint.take().unwrap_or(by_turn);
-        let id = AskId { work, attempt: errand.attempt };
-        self.agenda.add(self.now_ms + PATIENCE_MS, Event::AskTimeout(id));
+        let progress = &mut self.progress[work];
+        progress.attempt += 1;
+        progress.asked_ms.push(self.now_ms);
+        progress.turn += 1;
+        let by_turn = controllers[(progress.turn + work) % controllers.len()];
+        let to = progress.hint.take().unwrap_or(by_turn);
+        let id = AskId { work, attempt: progress.attempt };
+        self.agenda.add(self.now_ms + PATIENCE_MS, Event::AskAgain(id));
         let (from, host) = (At::User(user_host(work)), At::Controller(to));
         let mut delays_ms = self.net.carry(self.now_ms, from, host);
-        if let Deed::Update(of) = self.plan.works[work].deed {
+        if let Action::Update(of) = self.plan.works[work].action {
             self.register_judge.change_asked(of, id, work::new_limit(work), self.now_ms);
             // Two copies would be two changes, and a stream never duplicates a request.
             delays_ms.truncate(1);
@@ -89,8 +89,8 @@ impl World {
             let job = self.user_judge.job_of(of)?;
             Some(Target { key: JobKey::single(job) })
         };
-        let command = match &self.plan.works.get(work)?.deed {
-            Deed::Submit(ask) => Command::SubmitJob {
+        let command = match &self.plan.works.get(work)?.action {
+            Action::Submit(ask) => Command::SubmitJob {
                 request_key: RequestKey(format!("key of {}", work::job_name(work))),
                 owner: Owner { uid, gid: Gid(uid.0), name: format!("u{uid}") },
                 groups: Vec::new(),
@@ -100,23 +100,23 @@ impl World {
                 script: format!("#!/bin/sh\necho {}\n", work % 4),
                 environment: "PATH=/bin\0".to_owned(),
             },
-            Deed::Cancel(of) => Command::CancelJob { actor, target: target(*of)? },
-            Deed::Hold(of) => Command::HoldJob { actor, target: target(*of)? },
-            Deed::Release(of) => Command::ReleaseJob { actor, target: target(*of)? },
-            Deed::Requeue(of) => Command::RequeueJob { actor, target: target(*of)? },
-            Deed::Suspend(of) => Command::SuspendJob { actor, target: target(*of)? },
-            Deed::Resume(of) => Command::ResumeJob { actor, target: target(*of)? },
-            Deed::Resize(of) => {
+            Action::Cancel(of) => Command::CancelJob { actor, target: target(*of)? },
+            Action::Hold(of) => Command::HoldJob { actor, target: target(*of)? },
+            Action::Release(of) => Command::ReleaseJob { actor, target: target(*of)? },
+            Action::Requeue(of) => Command::RequeueJob { actor, target: target(*of)? },
+            Action::Suspend(of) => Command::SuspendJob { actor, target: target(*of)? },
+            Action::Resume(of) => Command::ResumeJob { actor, target: target(*of)? },
+            Action::Resize(of) => {
                 let size = JobSize::Nodes(Nodes(1));
                 Command::ResizeJob { actor, target: target(*of)?, size }
             }
-            Deed::Update(of) => {
+            Action::Update(of) => {
                 let limit = Some(work::new_limit(work));
                 let patch = Box::new(Patch { time_limit: limit, ..Patch::default() });
                 Command::UpdateJob { actor, target: target(*of)?, patch, living: true }
             }
-            Deed::Show(of) => return Some(Body::Show(self.user_judge.job_of(*of)?)),
-            Deed::Look => return Some(Body::Look),
+            Action::Show(of) => return Some(Body::Show(self.user_judge.job_of(*of)?)),
+            Action::Look => return Some(Body::Look),
         };
         Some(Body::Command(Box::new(command)))
     }
@@ -142,87 +142,70 @@ impl World {
         }
     }
 
-    pub(super) fn ask_timed_out(&mut self, id: AskId) {
-        self.try_again(id, 0);
-    }
-
-    pub(super) fn ask_again(&mut self, id: AskId) {
-        self.try_again(id, 0);
-    }
-
     /// Repeats a request that is not answered, if `id` is its latest try.
-    fn try_again(&mut self, id: AskId, in_ms: u64) {
-        let errand = &self.errands[id.work];
-        if errand.is_over || errand.attempt != id.attempt {
-            return;
-        }
-        if in_ms > 0 {
-            self.agenda.add(self.now_ms + in_ms, Event::AskAgain(id));
-        } else {
+    pub(super) fn ask_again(&mut self, id: AskId) {
+        let progress = &self.progress[id.work];
+        if !progress.is_over && progress.attempt == id.attempt {
             self.ask(id.work);
         }
     }
 
     pub(super) fn reply_arrives(&mut self, id: AskId, reply: Reply) {
-        self.story.tell(self.now_ms, || format!("user w{} is told {reply:?}", id.work));
-        let deed = self.plan.works[id.work].deed.clone();
-        if let Deed::Update(of) = deed {
+        self.story.add(self.now_ms, || format!("user w{} receives {reply:?}", id.work));
+        let action = self.plan.works[id.work].action.clone();
+        if let Action::Update(of) = action {
             match reply {
                 Reply::NotLeader(_) | Reply::Refused(_) => {
                     self.register_judge.change_refused(of, id);
                 }
-                Reply::Changed(_) => self.register_judge.change_told(of, id, self.now_ms),
+                Reply::Changed(_) => self.register_judge.change_answered(of, id, self.now_ms),
                 _ => {}
             }
         }
         match reply {
-            Reply::NotLeader(hint) => {
-                let errand = &mut self.errands[id.work];
-                if errand.attempt == id.attempt {
-                    errand.hint = hint;
+            Reply::NotLeader(_) | Reply::Unknown => {
+                let progress = &mut self.progress[id.work];
+                if let (Reply::NotLeader(hint), true) = (reply, progress.attempt == id.attempt) {
+                    progress.hint = hint;
                 }
-                let in_ms = self.dice.between(30, 400);
-                return self.try_again(id, in_ms);
+                let at_ms = self.now_ms + self.rng.between(30, 400);
+                return self.agenda.add(at_ms, Event::AskAgain(id));
             }
-            Reply::Unknown => {
-                let in_ms = self.dice.between(30, 400);
-                return self.try_again(id, in_ms);
-            }
-            Reply::Submitted(job) => self.user_judge.submit_told(id.work, job, self.now_ms),
+            Reply::Submitted(job) => self.user_judge.submit_answered(id.work, job, self.now_ms),
             Reply::Last(job) => {
                 self.user_judge.looked(self.asked_ms(id), self.now_ms, job);
             }
             Reply::Limit(limit) => {
-                if let (Deed::Show(of), Some(limit)) = (deed, limit) {
+                if let (Action::Show(of), Some(limit)) = (action, limit) {
                     let asked_ms = self.asked_ms(id);
                     self.register_judge.looked(of, id, limit, asked_ms, self.now_ms);
                 }
             }
             Reply::Changed(keys) => {
-                if let Deed::Cancel(of) = deed {
+                if let Action::Cancel(of) = action {
                     self.note_cancel(of, &keys);
                 }
             }
             Reply::Refused(reason) => {
-                if let Deed::Submit(_) = deed {
+                if let Action::Submit(_) = action {
                     let text = format!("w{} was refused: {reason}", id.work);
                     self.complaints.push(crate::judge::Complaint::new("refused", text));
                 }
             }
         }
-        self.errands[id.work].is_over = true;
+        self.progress[id.work].is_over = true;
     }
 
     /// Time of a try, in milliseconds.
     fn asked_ms(&self, id: AskId) -> u64 {
-        self.errands[id.work].asked_ms[id.attempt as usize - 1]
+        self.progress[id.work].asked_ms[id.attempt as usize - 1]
     }
 
     fn note_cancel(&mut self, of: usize, keys: &[JobKey]) {
         let log = self.log.borrow();
         for key in keys {
             if let Some((_, element)) = log.frontier.element(*key) {
-                self.user_judge.cancel_told(of, *key, element.attempt);
+                self.user_judge.cancel_answered(of, *key, element.attempt);
             }
         }
     }

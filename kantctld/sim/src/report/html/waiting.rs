@@ -138,13 +138,13 @@ mod tests {
         let drawing = waiting(&[summary.clone(), summary]);
         assert_eq!(drawing.matches("<rect").count(), 6, "three classes, two policies");
         assert!(drawing.contains(">8 GPUs<"));
-        assert!(!drawing.contains(">1 GPU<"), "nobody asked for one GPU");
+        assert!(!drawing.contains(">1 GPU<"), "no job asked for one GPU");
         let tip = "fifo first, 9-32 GPUs: mean 1.5m, P50 1.5m, P90 1.5m, P99 1.5m, 1 jobs";
         assert!(drawing.contains(tip), "{drawing}");
     }
 
     #[test]
-    fn that_nobody_waited_is_seen_at_the_foot() {
+    fn no_wait_is_drawn_at_the_foot() {
         let mut outcome = two_nodes();
         outcome.jobs.truncate(2);
         let drawing = waiting(&[Summary::of(&outcome)]);

@@ -1,4 +1,4 @@
-//! Planted bugs of a leader, each active only when it is named.
+//! Injected bugs of a leader, each active only when it is named.
 
 use super::{Lead, ROUND_PERIOD_MS};
 use common::id::JobKey;
@@ -11,19 +11,19 @@ use std::collections::BTreeSet;
 const BROKEN_FOR: Span = Span::from_seconds(20);
 
 impl Lead {
-    /// For a planted bug: a controller that spoke to nodes before it led begins all other work of a
+    /// For a mutant: a controller that spoke to nodes before it led begins all other work of a
     /// leader.
     pub fn begin(&mut self, now_ms: u64) {
         self.round_at_ms = self.round_at_ms.min(now_ms + ROUND_PERIOD_MS);
         self.look_at_ms = self.look_at_ms.min(now_ms + ROUND_PERIOD_MS);
     }
 
-    /// For a planted bug: continues the watch of an earlier term.
+    /// For a mutant: continues the watch of an earlier term.
     pub fn keep_watch_of(&mut self, earlier: Watch) {
         self.watch = earlier;
     }
 
-    /// For a planted bug: withholds the starts that were promised from a round's command.
+    /// For a mutant: withholds the starts that were promised from a round's command.
     pub(super) fn break_promises(
         &mut self,
         now: Time,

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const ONE_GPU: u64 = 1000;
 
-struct Team {
+struct QueueUse {
     parent: Option<usize>,
     children: Vec<usize>,
     quota: Option<u64>,
@@ -53,30 +53,30 @@ impl Stretch {
 }
 
 /// All queues of a policy that has several for jobs.
-pub(super) struct Owed {
-    teams: Vec<Team>,
+pub(super) struct Entitlements {
+    queues: Vec<QueueUse>,
     names: Vec<QueueName>,
     places: BTreeMap<QueueName, usize>,
     capacity: u64,
 }
 
-impl Owed {
+impl Entitlements {
     /// `None`: there are no two queues to compare.
     pub fn of(policy: &Policy, capacity: GpuMilli) -> Option<Self> {
         let queues = &policy.queues;
         let places: BTreeMap<QueueName, usize> =
             queues.iter().enumerate().map(|(at, queue)| (queue.name.clone(), at)).collect();
         let place = |name: &Option<QueueName>| places.get(name.as_ref()?).copied();
-        let mut teams: Vec<Team> =
-            queues.iter().map(|queue| team(queue, place(&queue.parent))).collect();
-        for at in 0..teams.len() {
-            if let Some(parent) = teams[at].parent {
-                teams[parent].children.push(at);
+        let mut queues: Vec<QueueUse> =
+            queues.iter().map(|queue| queue_use(queue, place(&queue.parent))).collect();
+        for at in 0..queues.len() {
+            if let Some(parent) = queues[at].parent {
+                queues[parent].children.push(at);
             }
         }
-        let leaves = teams.iter().filter(|team| team.children.is_empty()).count();
-        let names = queues.iter().map(|queue| queue.name.clone()).collect();
-        (leaves > 1).then_some(Self { teams, names, places, capacity: u64::from(capacity.0) })
+        let leaves = queues.iter().filter(|queue_use| queue_use.children.is_empty()).count();
+        let names = policy.queues.iter().map(|queue| queue.name.clone()).collect();
+        (leaves > 1).then_some(Self { queues, names, places, capacity: u64::from(capacity.0) })
     }
 
     fn path(&self, queue: &QueueName) -> Vec<usize> {
@@ -84,7 +84,7 @@ impl Owed {
         let mut next = self.places.get(queue).copied();
         while let Some(at) = next.filter(|at| !path.contains(at)) {
             path.push(at);
-            next = self.teams[at].parent;
+            next = self.queues[at].parent;
         }
         path
     }
@@ -93,9 +93,9 @@ impl Owed {
     pub fn waits(&mut self, queue: &QueueName, gpus: GpuMilli) {
         let gpus = u64::from(gpus.0);
         for (depth, at) in self.path(queue).into_iter().enumerate() {
-            self.teams[at].asked += gpus;
+            self.queues[at].asked += gpus;
             if depth == 0 && gpus > 0 {
-                *self.teams[at].waiting.entry(gpus).or_default() += 1;
+                *self.queues[at].waiting.entry(gpus).or_default() += 1;
             }
         }
     }
@@ -104,15 +104,15 @@ impl Owed {
     pub fn waits_no_more(&mut self, queue: &QueueName, gpus: GpuMilli) {
         let gpus = u64::from(gpus.0);
         for (depth, at) in self.path(queue).into_iter().enumerate() {
-            let team = &mut self.teams[at];
-            team.asked = team.asked.saturating_sub(gpus);
+            let queue_use = &mut self.queues[at];
+            queue_use.asked = queue_use.asked.saturating_sub(gpus);
             if depth > 0 {
                 continue;
             }
-            if let Some(count) = team.waiting.get_mut(&gpus) {
+            if let Some(count) = queue_use.waiting.get_mut(&gpus) {
                 *count -= 1;
                 if *count == 0 {
-                    team.waiting.remove(&gpus);
+                    queue_use.waiting.remove(&gpus);
                 }
             }
         }
@@ -121,39 +121,40 @@ impl Owed {
     /// A job holds GPUs from now on.
     pub fn holds(&mut self, queue: &QueueName, gpus: GpuMilli) {
         for at in self.path(queue) {
-            self.teams[at].held += u64::from(gpus.0);
-            self.teams[at].asked += u64::from(gpus.0);
+            self.queues[at].held += u64::from(gpus.0);
+            self.queues[at].asked += u64::from(gpus.0);
         }
     }
 
     /// A job holds them no longer.
-    pub fn lets_go(&mut self, queue: &QueueName, gpus: GpuMilli) {
+    pub fn releases(&mut self, queue: &QueueName, gpus: GpuMilli) {
         for at in self.path(queue) {
-            let team = &mut self.teams[at];
-            team.held = team.held.saturating_sub(u64::from(gpus.0));
-            team.asked = team.asked.saturating_sub(u64::from(gpus.0));
+            let queue_use = &mut self.queues[at];
+            queue_use.held = queue_use.held.saturating_sub(u64::from(gpus.0));
+            queue_use.asked = queue_use.asked.saturating_sub(u64::from(gpus.0));
         }
     }
 
     /// Records the end of a pass: which queues are below their quotas, and how even the shares are.
     pub fn pass(&mut self, now: Time, sample: &mut Sample) {
-        for at in 0..self.teams.len() {
-            let smallest = self.teams[at].waiting.keys().next().copied();
+        for at in 0..self.queues.len() {
+            let smallest = self.queues[at].waiting.keys().next().copied();
             let room = self.room_within_quota(at);
             let waits = |most: u64| smallest.is_some_and(|gpus| gpus <= most && gpus <= room);
             let (any, one) = (waits(u64::MAX), waits(ONE_GPU));
-            self.teams[at].any.is(now, any);
-            self.teams[at].one.is(now, one);
+            self.queues[at].any.is(now, any);
+            self.queues[at].one.is(now, one);
         }
-        let dues = self.dues();
-        let leaves = (0..self.teams.len()).filter(|at| self.teams[*at].children.is_empty());
-        let asking = leaves.filter(|at| self.teams[*at].asked > 0);
+        let fair_shares = self.fair_shares();
+        let leaves = (0..self.queues.len()).filter(|at| self.queues[*at].children.is_empty());
+        let asking = leaves.filter(|at| self.queues[*at].asked > 0);
         let pairs: Vec<(f64, f64)> =
-            asking.map(|at| (self.teams[at].held as f64, dues[at])).collect();
+            asking.map(|at| (self.queues[at].held as f64, fair_shares[at])).collect();
         // A queue without a fair share has no fraction of it; all that it holds counts as error.
-        let due: Vec<(f64, f64)> = pairs.iter().copied().filter(|(_, due)| *due > 0.0).collect();
-        sample.jain_ppm = jain(&due).map(ppm);
-        let off: f64 = pairs.iter().map(|(held, due)| (held - due).abs()).sum();
+        let with_share: Vec<(f64, f64)> =
+            pairs.iter().copied().filter(|(_, share)| *share > 0.0).collect();
+        sample.jain_ppm = jain(&with_share).map(ppm);
+        let off: f64 = pairs.iter().map(|(held, share)| (held - share).abs()).sum();
         let is_compared = pairs.len() > 1 && self.capacity > 0;
         sample.share_error_ppm = is_compared.then(|| ppm(off / 2.0 / self.capacity as f64));
     }
@@ -161,67 +162,69 @@ impl Owed {
     /// How much more a queue may hold within its quota and those of all its ancestors. 0 without a
     /// quota.
     fn room_within_quota(&self, at: usize) -> u64 {
-        if self.teams[at].quota.is_none() {
+        if self.queues[at].quota.is_none() {
             return 0;
         }
         let mut room = None;
         let mut next = Some(at);
         let mut seen = BTreeSet::new();
         while let Some(at) = next.filter(|at| seen.insert(*at)) {
-            let team = &self.teams[at];
-            let bounds = [team.quota, team.limit].into_iter().flatten();
-            let own = bounds.map(|bound| bound.saturating_sub(team.held)).min();
+            let queue_use = &self.queues[at];
+            let bounds = [queue_use.quota, queue_use.limit].into_iter().flatten();
+            let own = bounds.map(|bound| bound.saturating_sub(queue_use.held)).min();
             room = room.into_iter().chain(own).min();
-            next = team.parent;
+            next = queue_use.parent;
         }
         room.unwrap_or(0)
     }
 
     /// The fair share of each queue.
-    fn dues(&self) -> Vec<f64> {
-        let mut dues = vec![0.0; self.teams.len()];
+    fn fair_shares(&self) -> Vec<f64> {
+        let mut fair_shares = vec![0.0; self.queues.len()];
         let top: Vec<usize> =
-            (0..self.teams.len()).filter(|at| self.teams[*at].parent.is_none()).collect();
+            (0..self.queues.len()).filter(|at| self.queues[*at].parent.is_none()).collect();
         let mut open = vec![(self.capacity as f64, top)];
         while let Some((total, queues)) = open.pop() {
-            self.divide(total, &queues, &mut dues);
+            self.divide(total, &queues, &mut fair_shares);
             open.extend(queues.into_iter().filter_map(|at| {
-                let children = self.teams[at].children.clone();
-                (!children.is_empty()).then_some((dues[at], children))
+                let children = self.queues[at].children.clone();
+                (!children.is_empty()).then_some((fair_shares[at], children))
             }));
         }
-        dues
+        fair_shares
     }
 
     /// Divides a total among sibling queues.
-    fn divide(&self, total: f64, queues: &[usize], dues: &mut [f64]) {
+    fn divide(&self, total: f64, queues: &[usize], fair_shares: &mut [f64]) {
         let wants = |at: usize| {
-            let team = &self.teams[at];
-            team.limit.map_or(team.asked, |limit| limit.min(team.asked)) as f64
+            let queue_use = &self.queues[at];
+            queue_use.limit.map_or(queue_use.asked, |limit| limit.min(queue_use.asked)) as f64
         };
         let mut rest = total;
         for at in queues {
-            let quota = self.teams[*at].quota.unwrap_or(0) as f64;
-            dues[*at] = quota.min(wants(*at));
-            rest -= dues[*at];
+            let quota = self.queues[*at].quota.unwrap_or(0) as f64;
+            fair_shares[*at] = quota.min(wants(*at));
+            rest -= fair_shares[*at];
         }
-        let levels: BTreeSet<i64> = queues.iter().map(|at| self.teams[*at].priority).collect();
+        let levels: BTreeSet<i64> = queues.iter().map(|at| self.queues[*at].priority).collect();
         for level in levels.into_iter().rev() {
             loop {
                 let asks = |at: &&usize| {
-                    let team = &self.teams[**at];
-                    team.priority == level && team.weight > 0.0 && wants(**at) > dues[**at] + 1e-6
+                    let queue_use = &self.queues[**at];
+                    queue_use.priority == level
+                        && queue_use.weight > 0.0
+                        && wants(**at) > fair_shares[**at] + 1e-6
                 };
                 let asking: Vec<usize> = queues.iter().filter(asks).copied().collect();
-                let weights: f64 = asking.iter().map(|at| self.teams[*at].weight).sum();
+                let weights: f64 = asking.iter().map(|at| self.queues[*at].weight).sum();
                 if asking.is_empty() || rest < 1e-6 {
                     break;
                 }
                 let before = rest;
                 for at in asking {
-                    let offer = before * self.teams[at].weight / weights;
-                    let taken = offer.min(wants(at) - dues[at]);
-                    dues[at] += taken;
+                    let offer = before * self.queues[at].weight / weights;
+                    let taken = offer.min(wants(at) - fair_shares[at]);
+                    fair_shares[at] += taken;
                     rest -= taken;
                 }
             }
@@ -230,28 +233,29 @@ impl Owed {
 
     /// The outcome of each queue with waiting jobs, as of the end.
     pub fn outcomes(mut self, end: Time) -> Vec<TeamOutcome> {
-        let leaves = self.teams.iter_mut().zip(self.names);
-        let leaves = leaves.filter(|(team, _)| team.children.is_empty());
-        let outcome = |(team, queue): (&mut Team, QueueName)| {
+        let leaves = self.queues.iter_mut().zip(self.names);
+        let leaves = leaves.filter(|(queue_use, _)| queue_use.children.is_empty());
+        let outcome = |(queue_use, queue): (&mut QueueUse, QueueName)| {
             let longest = |stretch: &mut Stretch| {
                 stretch.is(end, false);
                 common::time::Span(stretch.longest)
             };
-            let quota = team.quota.map(|quota| GpuMilli(u32::try_from(quota).unwrap_or(u32::MAX)));
-            let (below, below_by_one) = (longest(&mut team.any), longest(&mut team.one));
+            let quota =
+                queue_use.quota.map(|quota| GpuMilli(u32::try_from(quota).unwrap_or(u32::MAX)));
+            let (below, below_by_one) = (longest(&mut queue_use.any), longest(&mut queue_use.one));
             TeamOutcome { queue, quota, below, below_by_one }
         };
         leaves.map(outcome).collect()
     }
 }
 
-fn team(queue: &Queue, parent: Option<usize>) -> Team {
+fn queue_use(queue: &Queue, parent: Option<usize>) -> QueueUse {
     let gpus = |amounts: &Amounts| {
         let by_kind = (!amounts.gpus.is_empty())
             .then(|| amounts.gpus.values().map(|gpus| u64::from(gpus.0) * 1000).sum());
         amounts.gpus_any.map(|gpus| u64::from(gpus.0) * 1000).or(by_kind)
     };
-    Team {
+    QueueUse {
         parent,
         children: Vec::new(),
         quota: gpus(&queue.quota.amounts),
@@ -272,7 +276,7 @@ fn jain(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.len() < 2 {
         return None;
     }
-    let parts = pairs.iter().map(|(held, due)| held / due);
+    let parts = pairs.iter().map(|(held, share)| held / share);
     let (sum, squares) =
         parts.fold((0.0, 0.0), |(sum, squares), part| (sum + part, part.mul_add(part, squares)));
     // If no queue holds anything, that is even.
@@ -289,7 +293,7 @@ mod tests {
     use super::*;
 
     /// 16 GPUs; a has a quota of 8, b of 4 and a limit of 10, c no quota but twice the weight.
-    fn owed() -> Owed {
+    fn entitlements() -> Entitlements {
         let queue = |name: &str, quota: Option<u32>, weight: u32| {
             let name = QueueName::new(name).unwrap();
             let mut queue = Queue { weight, ..Queue::plain(name) };
@@ -299,7 +303,7 @@ mod tests {
         let mut queues = vec![queue("a", Some(8), 1), queue("b", Some(4), 1), queue("c", None, 2)];
         queues[1].quota.at_most.gpus_any = Some(common::unit::Gpus(10));
         let policy = Policy { queues, ..Policy::default() };
-        Owed::of(&policy, GpuMilli(16_000)).unwrap()
+        Entitlements::of(&policy, GpuMilli(16_000)).unwrap()
     }
 
     fn name(text: &str) -> QueueName {
@@ -307,43 +311,43 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_is_the_quota_and_a_part_of_the_rest_by_weight() {
-        let mut owed = owed();
-        owed.holds(&name("b"), GpuMilli(10_000));
-        owed.waits(&name("b"), GpuMilli(6000));
-        owed.waits(&name("c"), GpuMilli(16_000));
-        let dues = owed.dues();
+    fn the_fair_share_is_the_quota_and_a_part_of_the_rest_by_weight() {
+        let mut entitlements = entitlements();
+        entitlements.holds(&name("b"), GpuMilli(10_000));
+        entitlements.waits(&name("b"), GpuMilli(6000));
+        entitlements.waits(&name("c"), GpuMilli(16_000));
+        let fair_shares = entitlements.fair_shares();
         // b has a quota of 4, and a third of the other 12.
-        assert_eq!(dues, [0.0, 8000.0, 8000.0]);
-        owed.waits(&name("a"), GpuMilli(9000));
+        assert_eq!(fair_shares, [0.0, 8000.0, 8000.0]);
+        entitlements.waits(&name("a"), GpuMilli(9000));
         // a has a quota of 8 and b of 4; a fourth of the other 4 is all that a still asks for.
-        assert_eq!(owed.dues(), [9000.0, 5000.0, 2000.0]);
+        assert_eq!(entitlements.fair_shares(), [9000.0, 5000.0, 2000.0]);
     }
 
     #[test]
     fn a_queue_is_below_while_a_job_waits_that_is_within_its_quota() {
-        let mut owed = owed();
+        let mut entitlements = entitlements();
         let mut sample = Sample::default();
-        owed.holds(&name("b"), GpuMilli(10_000));
-        owed.holds(&name("c"), GpuMilli(6000));
+        entitlements.holds(&name("b"), GpuMilli(10_000));
+        entitlements.holds(&name("c"), GpuMilli(6000));
         // A job beyond the quota does not count.
-        owed.waits(&name("a"), GpuMilli(9000));
-        owed.pass(Time(0), &mut sample);
-        owed.waits(&name("a"), GpuMilli(2000));
-        owed.pass(Time(10), &mut sample);
-        owed.pass(Time(40), &mut sample);
-        owed.waits_no_more(&name("a"), GpuMilli(2000));
-        owed.waits(&name("a"), GpuMilli(1000));
-        owed.pass(Time(50), &mut sample);
-        owed.waits_no_more(&name("a"), GpuMilli(1000));
-        owed.pass(Time(55), &mut sample);
-        let outcomes = owed.outcomes(Time(90));
+        entitlements.waits(&name("a"), GpuMilli(9000));
+        entitlements.pass(Time(0), &mut sample);
+        entitlements.waits(&name("a"), GpuMilli(2000));
+        entitlements.pass(Time(10), &mut sample);
+        entitlements.pass(Time(40), &mut sample);
+        entitlements.waits_no_more(&name("a"), GpuMilli(2000));
+        entitlements.waits(&name("a"), GpuMilli(1000));
+        entitlements.pass(Time(50), &mut sample);
+        entitlements.waits_no_more(&name("a"), GpuMilli(1000));
+        entitlements.pass(Time(55), &mut sample);
+        let outcomes = entitlements.outcomes(Time(90));
         assert_eq!((outcomes[0].below.0, outcomes[0].below_by_one.0), (45, 5));
         assert_eq!((outcomes[1].below.0, outcomes[2].below.0), (0, 0));
     }
 
     #[test]
-    fn it_is_even_where_all_hold_the_same_part_of_what_is_due() {
+    fn it_is_even_where_all_hold_the_same_part_of_their_fair_shares() {
         assert_eq!(jain(&[(4.0, 8.0), (2.0, 4.0)]), Some(1.0));
         assert_eq!(jain(&[(8.0, 8.0), (0.0, 4.0)]), Some(0.5));
         assert_eq!(jain(&[(8.0, 8.0)]), None);

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 #[serde(deny_unknown_fields)]
 pub struct Expect {
     #[serde(default)]
-    pub jobs: BTreeMap<String, Fate>,
+    pub jobs: BTreeMap<String, Expectation>,
     #[serde(default)]
-    pub tasks: BTreeMap<String, Fate>,
+    pub tasks: BTreeMap<String, Expectation>,
     #[serde(default)]
-    pub nodes: BTreeMap<String, NodeFate>,
+    pub nodes: BTreeMap<String, NodeExpectation>,
     #[serde(default)]
     pub at_most_per_round: Option<AtMost>,
     #[serde(default)]
@@ -22,7 +22,7 @@ pub struct Expect {
 /// The expected outcome of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fate {
+pub struct Expectation {
     pub status: String,
     #[serde(default)]
     pub node: Option<String>,
@@ -43,7 +43,7 @@ pub struct Fate {
 /// The expected outcome of a node.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NodeFate {
+pub struct NodeExpectation {
     #[serde(default)]
     pub idle_gpus: Option<i64>,
     #[serde(default)]

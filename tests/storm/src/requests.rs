@@ -5,13 +5,13 @@ use common::wire::node::ToNode;
 use state::Command;
 
 #[derive(Default)]
-pub struct Wishes {
+pub struct Requests {
     pub commands: Vec<(Command, Ticket)>,
     pub outputs: Vec<Output>,
 }
 
 /// Refuses a node and closes its connection.
-pub fn refuse(link: LinkId, reason: String, wishes: &mut Wishes) {
-    wishes.outputs.push(Output::Down(link, Box::new(ToNode::Refused { reason })));
-    wishes.outputs.push(Output::Close(link));
+pub fn refuse(link: LinkId, reason: String, requests: &mut Requests) {
+    requests.outputs.push(Output::Down(link, Box::new(ToNode::Refused { reason })));
+    requests.outputs.push(Output::Close(link));
 }

@@ -2,7 +2,7 @@
 
 use super::{Lead, WAKE_MS};
 use crate::message::Output;
-use crate::wishes::Wishes;
+use crate::requests::Requests;
 use common::id::NodeName;
 use state::{Event, State, effect};
 
@@ -12,26 +12,26 @@ impl Lead {
         now_ms: u64,
         events: &[Vec<Event>],
         state: &State,
-        wishes: &mut Wishes,
+        requests: &mut Requests,
     ) {
         for batch in events {
             if effect::wakes_scheduler(batch) {
                 self.round_at_ms = self.round_at_ms.min(now_ms + WAKE_MS);
             }
-            if let Some(untold) = &mut self.untold {
-                untold.extend(batch.iter().cloned());
+            if let Some(pending_events) = &mut self.pending_events {
+                pending_events.extend(batch.iter().cloned());
             }
             for node in effect::touched_nodes(batch) {
-                self.tell(&node, state, wishes);
+                self.send_desired(&node, state, requests);
             }
         }
     }
 
-    fn tell(&mut self, node: &NodeName, state: &State, wishes: &mut Wishes) {
-        let Some(link) = self.seats.channel(node).copied() else { return };
+    fn send_desired(&mut self, node: &NodeName, state: &State, requests: &mut Requests) {
+        let Some(link) = self.table.channel(node).copied() else { return };
         let live = self.sessions.get_mut(&link).and_then(|session| session.live.as_mut());
         let Some(live) = live else { return };
         let messages = live.desired(state, false).into_iter();
-        wishes.outputs.extend(messages.map(|message| Output::Down(link, Box::new(message))));
+        requests.outputs.extend(messages.map(|message| Output::Down(link, Box::new(message))));
     }
 }

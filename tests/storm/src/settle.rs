@@ -20,11 +20,11 @@ pub fn settle(
         let settled = replica.settle();
         let outbox = replica.take_outbox();
         answers.extend(outbox.answers);
-        let letters = outbox.messages.into_iter();
+        let messages = outbox.messages.into_iter();
         match settled {
-            Ok(Settled::Sending) => outputs.extend(letters.map(Output::EarlyLetter)),
+            Ok(Settled::Sending) => outputs.extend(messages.map(Output::EarlyMessage)),
             settled => {
-                outputs.extend(letters.map(Output::PeerMessage));
+                outputs.extend(messages.map(Output::PeerMessage));
                 return (answers, settled);
             }
         }

@@ -1,9 +1,9 @@
 //! Random numbers from a seed. All chance in a history comes from here, so the seed determines it.
 
 #[derive(Debug, Clone)]
-pub struct Dice(fastrand::Rng);
+pub struct Rng(fastrand::Rng);
 
-impl Dice {
+impl Rng {
     /// A generator for one purpose. Its draws do not change those for other purposes.
     pub fn new(seed: u64, purpose: u64) -> Self {
         let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ purpose.wrapping_mul(0xd6e8_feb8);
