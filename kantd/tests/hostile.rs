@@ -1,6 +1,6 @@
 //! Jobs that misbehave, by accident or on purpose. Each ends as its user would expect, the node
 //! works on, and no process, cgroup, mount or file is left. docs/operating/nodes.md has a table
-//! with a line for each test here. As root, with the machine's cgroups.
+//! with a line for each of them. As root, with the machine's cgroups.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -68,19 +68,17 @@ async fn start_stop_and_check(harness: &mut StepHarness, order: LaunchOrder) -> 
 }
 
 #[tokio::test]
-async fn a_script_without_an_interpreters_line() {
+async fn a_script_without_an_interpreter() {
     let Some(mut harness) = node().await else { return };
-    let order = LaunchOrder { script: "echo hi\n".into(), ..harness.order("") };
-    let end = run_and_check(&mut harness, order).await;
-    assert_failed_with(&end, &["ENOEXEC", "first line names no interpreter", "#!/bin/sh"]);
-}
-
-#[tokio::test]
-async fn a_script_whose_interpreter_is_missing() {
-    let Some(mut harness) = node().await else { return };
-    let order = LaunchOrder { script: "#!/opt/none/python9\n".into(), ..harness.order("") };
-    let end = run_and_check(&mut harness, order).await;
-    assert_failed_with(&end, &["interpreter is not on this node", "/opt/none/python9"]);
+    for (script, words) in [
+        ("echo hi\n", ["ENOEXEC", "first line names no interpreter", "#!/bin/sh"].as_slice()),
+        ("#!/opt/none/python9\n", &["interpreter is not on this node", "/opt/none/python9"]),
+    ] {
+        let (script, stdout) = (script.into(), "/dev/null".into());
+        let order = LaunchOrder { script, stdout, ..harness.order("") };
+        let end = run_and_check(&mut harness, order).await;
+        assert_failed_with(&end, words);
+    }
 }
 
 #[tokio::test]

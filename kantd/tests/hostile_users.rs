@@ -10,14 +10,13 @@ use common::id::{AttemptId, TaskNumber};
 use common::job::{EndCause, Launch, Rlimit};
 use common::time::Span;
 use common::unit::Tasks;
-use common::wire::node::{LaunchOrder, Manner, StartTask, StepPhase, TaskState, WatchTask};
-use harness::{StepHarness, assert_exited, assert_failed_with, with_share};
+use common::wire::node::{LaunchOrder, StepPhase, TaskState, WatchTask};
+use harness::{StepHarness, assert_exited, assert_failed_with, shell_in, with_share};
 use leftovers::{Before, run_and_check};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::mkfifo;
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -29,25 +28,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A node with the default private directories: /tmp and /dev/shm.
-async fn node() -> Option<StepHarness> {
-    StepHarness::with_rules(|rules| rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()])
-        .await
-}
-
 /// Runs a program in a job, and returns its output.
 async fn run_in(harness: &StepHarness, id: AttemptId, text: &str) -> String {
     let task = TaskNumber(7);
-    let start = StartTask {
-        question: 1,
-        id,
-        task,
-        program: ["/bin/sh", "-c", text].map(str::to_owned).to_vec(),
-        environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        work_dir: "/".into(),
-        manner: Manner::default(),
-    };
-    harness.steps().start_task(start).await;
+    harness.steps().start_task(shell_in(id, task, text)).await;
     let deadline = Instant::now() + harness::PATIENCE;
     let mut out = Vec::new();
     loop {
@@ -116,7 +100,7 @@ impl RootsKey {
 
 #[tokio::test]
 async fn the_processes_of_a_job_share_its_keys_and_find_no_others() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let Some(RootsKey(key)) = RootsKey::add() else { return };
     let before = Before::of(&harness);
     let read = call(libc::SYS_keyctl, &format!("11, {key}, 0, 0"));
@@ -151,7 +135,7 @@ async fn the_processes_of_a_job_share_its_keys_and_find_no_others() {
 
 #[tokio::test]
 async fn prolog_and_epilog_find_no_key_of_the_job() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let Some(_) = RootsKey::add() else { return };
     let output = harness.home().join("output");
     let lines =
@@ -175,7 +159,7 @@ fn device(path: &Path, kind: SFlag, major: u64, minor: u64) -> PathBuf {
 
 #[tokio::test]
 async fn a_device_as_input_or_output_is_refused() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     // /dev/fuse exists on any machine, and opening it has no effect.
     let fuse = device(&harness.work_dir().join("fuse"), SFlag::S_IFCHR, 10, 229);
     let disk = device(&harness.work_dir().join("disk"), SFlag::S_IFBLK, 7, 0);
@@ -207,7 +191,7 @@ async fn a_device_as_input_or_output_is_refused() {
 
 #[tokio::test]
 async fn a_directory_as_input_or_output_is_refused() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let _queues = Queues::mount(&harness.home().join("queues"));
     let queues = harness.home().join("queues").display().to_string();
     symlink("/dev/shm", harness.work_dir().join("link")).unwrap();
@@ -225,7 +209,7 @@ async fn a_directory_as_input_or_output_is_refused() {
 
 #[tokio::test]
 async fn a_message_queue_as_input_or_output_is_refused_and_none_is_left() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let queues = harness.home().join("queues");
     // In a namespace of its own, because other tests list the host's queues.
     unshare(CloneFlags::CLONE_NEWIPC).unwrap();
@@ -256,7 +240,7 @@ async fn a_message_queue_as_input_or_output_is_refused_and_none_is_left() {
 
 #[tokio::test]
 async fn a_user_cannot_signal_the_preparing_child_and_its_death_drains_no_node() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let before = Before::of(&harness);
     let fifo = harness.work_dir().join("out");
     mkfifo(&fifo, Mode::from_bits_truncate(0o600)).unwrap();
@@ -302,7 +286,7 @@ async fn preparer(harness: &mut StepHarness, id: AttemptId, uid: u32) -> i32 {
 
 #[tokio::test]
 async fn a_job_that_prevents_its_own_start_is_at_fault() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let mut order = harness.order("true");
     order.rlimits = vec![Rlimit { name: "nofile".into(), soft: Some(2) }];
     let end = run_and_check(&mut harness, order).await;
@@ -348,7 +332,7 @@ impl Drop for Toggle {
 
 #[tokio::test]
 async fn changing_a_scripts_mode_at_any_moment_is_never_the_nodes_fault() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let mut causes = Vec::new();
     for _ in 0..100 {
         let order = harness.order("true");
@@ -387,7 +371,7 @@ impl Drop for Lease {
 
 #[tokio::test]
 async fn a_pipe_without_its_other_end_fails_its_job_in_seconds() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     for name in ["in", "out"] {
         let fifo = harness.work_dir().join(name);
         mkfifo(&fifo, Mode::from_bits_truncate(0o600)).unwrap();
@@ -439,7 +423,7 @@ impl Drop for Queues {
 
 #[tokio::test]
 async fn shared_memory_semaphores_and_message_queues_end_with_their_job() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let _queues = Queues::mount(&harness.home().join("queues"));
     let before = Before::of(&harness);
     let flags = libc::O_CREAT | libc::O_RDWR;
@@ -470,7 +454,7 @@ async fn shared_memory_semaphores_and_message_queues_end_with_their_job() {
 
 #[tokio::test]
 async fn tasks_of_a_job_share_memory_under_the_machines_limits() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let set = fs::read_to_string("/proc/sys/kernel/shmmni").unwrap();
     let script = "#!/usr/bin/perl\n\
         $size = 64;\n\

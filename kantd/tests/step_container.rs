@@ -10,7 +10,7 @@ use common::id::TaskNumber;
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{LaunchOrder, StartTask, TaskState};
-use harness::{StepHarness, assert_failed_with, open_to_all, until};
+use harness::{StepHarness, assert_failed_with, open_to_all, shell_in, until};
 use kantd::config::ContainerSettings;
 use kantd::container_support::{self, Mount, Offer};
 use leftovers::Before;
@@ -111,12 +111,9 @@ async fn a_job_in_a_container_has_its_user_and_cgroup_and_leaves_nothing() {
         };
         assert!(harness.groups(id).iter().all(held), "outside of {:?}", harness.groups(id));
         // A program that is started in the step runs in the container too.
-        let (question, task) = (1, TaskNumber(1));
-        let program = ["/bin/sh", "-c", "cat /etc/word >launched; pwd >>launched"];
-        let program = program.map(str::to_owned).to_vec();
+        let start = shell_in(id, TaskNumber(1), "cat /etc/word >launched; pwd >>launched");
         let (environment, work_dir) = (BTreeMap::new(), "/nonexistent".to_owned());
-        let manner = common::wire::node::Manner::default();
-        let start = StartTask { question, id, task, program, environment, work_dir, manner };
+        let start = StartTask { environment, work_dir, ..start };
         // No other user may see what it writes into its root.
         let layer = fs::metadata(harness.step_dir(id).join("container/layer")).unwrap();
         assert_eq!(layer.permissions().mode() & 0o777, 0o700);
@@ -312,13 +309,9 @@ async fn tasks_and_programs_in_a_container_share_the_keys_of_their_step() {
         let id = harness.start(in_container(harness.order(&script), &image)).await;
         harness.line("up").await;
         assert_eq!(harness.written("out"), "found", "no key was added");
-        let (question, task) = (1, TaskNumber(1));
         let search = format!("{search} >seen.new; echo >>seen.new; mv seen.new seen");
-        let program = ["/bin/sh", "-c", &search].map(str::to_owned).to_vec();
-        let environment = BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]);
         let work_dir = harness.work_dir().display().to_string();
-        let manner = common::wire::node::Manner::default();
-        let start = StartTask { question, id, task, program, environment, work_dir, manner };
+        let start = StartTask { work_dir, ..shell_in(id, TaskNumber(1), &search) };
         let news = harness.steps().start_task(start).await;
         assert!(!matches!(news.state, TaskState::Failed(_)), "{news:?}");
         let seen = harness.line("seen").await;

@@ -11,14 +11,9 @@ use leftovers::{Before, run_and_check};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs;
 
-async fn node() -> Option<StepHarness> {
-    StepHarness::with_rules(|rules| rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()])
-        .await
-}
-
 #[tokio::test]
 async fn jobs_do_not_see_each_others_files() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let before = Before::of(&harness);
     let mut order = before.own(harness.order(
         "ls -A /dev/shm; stat -c %a /tmp /dev/shm; touch /tmp/mine /dev/shm/mine; \
@@ -67,7 +62,7 @@ async fn mounts_of_a_job_do_not_propagate_even_if_the_machines_are_shared() {
 
 #[tokio::test]
 async fn a_private_tmpfs_is_as_large_as_the_jobs_memory() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let order = harness.order("df --output=size --block-size=1M /dev/shm | tail -1");
     let order = with_share(order, |share| share.memory = Bytes::from_mib(96));
     assert!(harness.run(order).await.exit.is_success());
@@ -76,7 +71,7 @@ async fn a_private_tmpfs_is_as_large_as_the_jobs_memory() {
 
 #[tokio::test]
 async fn files_of_a_lost_step_are_removed() {
-    let Some(mut harness) = node().await else { return };
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let before = Before::of(&harness);
     let id =
         harness.start(before.own(harness.order("touch /tmp/x; echo up > up; sleep 600"))).await;

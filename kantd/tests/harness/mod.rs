@@ -4,17 +4,17 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use common::gpu::Gpu;
-use common::id::{AttemptId, Gid, NodeName, Uid};
+use common::id::{AttemptId, Gid, NodeName, TaskNumber, Uid};
 use common::job::{EndCause, Owner, StepEnd};
 use common::resource::{Allocation, Share};
 use common::unit::Bytes;
-use common::wire::node::{LaunchOrder, StepPhase};
+use common::wire::node::{LaunchOrder, Manner, StartTask, StepPhase};
 use kantd::cgroup::{self, CgroupParent, Kind};
 use kantd::step::{StartLimits, StepChanges, StepRules, Steps, StepsSettings};
 use net::OwnerRules;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -97,6 +97,12 @@ impl StepHarness {
         change(&mut harness.rules);
         harness.restart().await;
         Some(harness)
+    }
+
+    /// A harness with the default private directories: /tmp and /dev/shm.
+    pub async fn with_private_dirs() -> Option<Self> {
+        let dirs = vec!["/tmp".into(), "/dev/shm".into()];
+        Self::with_rules(|rules| rules.private_dirs = dirs).await
     }
 
     /// Restarts kantd's part, with the rules that the harness has now.
@@ -333,6 +339,19 @@ pub fn with_second_node(mut order: LaunchOrder, first: bool) -> LaunchOrder {
 
 pub fn open_to_all(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A shell to start in a step.
+pub fn shell_in(id: AttemptId, task: TaskNumber, script: &str) -> StartTask {
+    StartTask {
+        question: 1,
+        id,
+        task,
+        program: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+        environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        work_dir: "/".into(),
+        manner: Manner::default(),
+    }
 }
 
 /// Polls for a condition.

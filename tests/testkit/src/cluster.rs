@@ -77,7 +77,7 @@ impl TestCluster {
         Self::of_nodes(nodes, &inventory(64, 64, 0))
     }
 
-    /// The same with these nodes, which are all alike.
+    /// The same with these nodes, each with this inventory.
     #[must_use]
     pub fn of_nodes(nodes: &[&str], inventory: &Inventory) -> Self {
         let mut cluster = Self::new();
