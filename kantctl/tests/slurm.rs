@@ -6,9 +6,6 @@
 #[path = "support/slurm_link.rs"]
 mod slurm_link;
 mod support;
-
-use common::cpuset::CpuSet;
-use common::id::{GpuIndex, NodeName};
 use common::job::{Outcome, Phase, Usage};
 use common::resource::{Allocation, GpuRequest, Share};
 use common::time::Span;
@@ -23,12 +20,9 @@ use support::{NOW, TestController, finish, job, jobs, json, refusal, refused_as}
 
 fn running() -> JobView {
     let share = |node: &str| Share {
-        gpu_milli: None,
-        node: NodeName::new(node).unwrap(),
         tasks: Tasks(2),
-        cpus: CpuSet::first(4),
         memory: Bytes::from_mib(8192),
-        gpus: vec![GpuIndex(0), GpuIndex(1)],
+        ..testkit::share(node, 0, 4, &[0, 1])
     };
     let mut job = job("41", Phase::Running, None);
     job.ask.name = "llama-pretrain".to_owned();

@@ -178,11 +178,7 @@ mod tests {
     use crate::clock::{SteadyClock, wall_clock};
     use crate::raft::Machine as _;
     use crate::state_machine::{Outlets, StateMachine};
-    use common::cpuset::CpuSet;
-    use common::gpu::GpuMatrix;
     use common::id::{LogIndex, NodeName};
-    use common::node::{Inventory, Numa};
-    use common::unit::Bytes;
     use tokio::sync::{mpsc, watch};
 
     fn empty() -> (StateMachine, SharedState) {
@@ -198,28 +194,12 @@ mod tests {
     }
 
     fn node_registers(name: &str) -> Command {
-        let (cpus, memory) = (CpuSet::first(1), Bytes::from_mib(1024));
-        let inventory = Inventory {
-            sockets: 1,
-            threads_per_core: 1,
-            cpus: cpus.clone(),
-            cores: vec![cpus.clone()],
-            numa: vec![Numa { id: 0, cpus, memory }],
-            memory,
-            gpus: Vec::new(),
-            gpu_matrix: GpuMatrix::default(),
-            boot_id: "boot-1".to_owned(),
-            gpu_driver: None,
-            nics: Vec::new(),
-            features: Vec::new(),
-            limits_missing: Vec::new(),
-        };
         Command::RegisterNode {
             name: NodeName::new(name).unwrap(),
             identity: name.to_owned(),
             address: name.to_owned(),
             version: "1".to_owned(),
-            inventory: Box::new(inventory),
+            inventory: Box::new(testkit::inventory(1, 1, 0)),
             steps: Vec::new(),
         }
     }

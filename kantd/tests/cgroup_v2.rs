@@ -58,6 +58,21 @@ impl TestCgroup {
         command.spawn().unwrap()
     }
 
+    /// Opens device files of these numbers in the cgroup. Whether each is denied, and what the
+    /// programs said.
+    fn denied(&self, devices: &[(u64, u64)]) -> (Vec<bool>, String) {
+        let nodes = tempfile::tempdir().unwrap();
+        let mut script = String::new();
+        for (major, minor) in devices {
+            let path = nodes.path().join(format!("{major}-{minor}"));
+            mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(*major, *minor)).unwrap();
+            script += &format!("cat {} 2>&1\n", path.display());
+        }
+        let out = self.shell(&script).wait_with_output().unwrap().stdout;
+        let out = String::from_utf8(out).unwrap();
+        (out.lines().map(|line| line.contains("not permitted")).collect(), out)
+    }
+
     fn has(&self, file: &str) -> bool {
         self.dir.join(file).exists()
     }
@@ -114,50 +129,27 @@ fn a_frozen_cgroup_stops_and_can_be_killed() {
 #[test]
 fn only_granted_gpus_can_be_opened() {
     let Some(test) = TestCgroup::new("devices") else { return };
-    let nodes = tempfile::tempdir().unwrap();
-    for minor in [0, 3, 5, 200, 254, 255] {
-        let path = nodes.path().join(minor.to_string());
-        mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(195, minor)).unwrap();
-    }
     let limits = Limits { gpu_minors: BTreeSet::from([3]), ..Limits::default() };
     test.group.create(&limits).unwrap();
-    let dir = nodes.path().display();
-    let shell = test.shell(&format!(
-        "for n in 0 3 5 200 254 255; do cat {dir}/$n 2>&1; done; cat /dev/null && echo null"
-    ));
-    let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
-    let denied: Vec<bool> = out.lines().map(|line| line.contains("not permitted")).collect();
-    assert_eq!(denied, [true, false, true, true, false, false, false], "{out}");
-    assert!(out.ends_with("null\n"), "{out}");
+    let (denied, out) = test.denied(&[0, 3, 5, 200, 254, 255].map(|minor| (195, minor)));
+    assert_eq!(denied, [true, false, true, true, false, false], "{out}");
+    let null = test.shell("cat /dev/null && echo null").wait_with_output().unwrap();
+    assert_eq!(null.stdout, b"null\n");
 }
 
 #[test]
 fn only_granted_amd_gpus_can_be_opened_and_all_other_render_devices() {
     let Some(test) = TestCgroup::new("render") else { return };
-    let nodes = tempfile::tempdir().unwrap();
-    for minor in [128, 129, 130] {
-        let path = nodes.path().join(minor.to_string());
-        mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(226, minor)).unwrap();
-    }
     let gpu_minors = BTreeSet::from([129]);
     let known_gpu_minors = BTreeSet::from([128, 129]);
     test.group.create(&Limits { gpu_minors, known_gpu_minors, ..Limits::default() }).unwrap();
-    let dir = nodes.path().display();
-    let shell = test.shell(&format!("for n in 128 129 130; do cat {dir}/$n 2>&1; done"));
-    let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
-    let denied: Vec<bool> = out.lines().map(|line| line.contains("not permitted")).collect();
+    let (denied, out) = test.denied(&[128, 129, 130].map(|minor| (226, minor)));
     assert_eq!(denied, [true, false, false], "{out}");
 }
 
 #[test]
 fn only_granted_mig_devices_can_be_opened_even_of_unknown_ones() {
     let Some(test) = TestCgroup::new("mig") else { return };
-    let nodes = tempfile::tempdir().unwrap();
-    // Majors without a driver: opening an allowed one reports that there is no such device.
-    for (major, minor) in [(3000, 1), (3000, 12), (3000, 13), (3000, 21), (3000, 99), (3001, 12)] {
-        let path = nodes.path().join(format!("{major}-{minor}"));
-        mknod(&path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(major, minor)).unwrap();
-    }
     let numbers = |minors: &[u32]| -> BTreeSet<DeviceNumber> {
         minors.iter().map(|minor| DeviceNumber { major: 3000, minor: *minor }).collect()
     };
@@ -167,12 +159,9 @@ fn only_granted_mig_devices_can_be_opened_even_of_unknown_ones() {
         ..Limits::default()
     };
     test.group.create(&limits).unwrap();
-    let dir = nodes.path().display();
-    let shell = test.shell(&format!(
-        "for n in 3000-1 3000-12 3000-13 3000-21 3000-99 3001-12; do cat {dir}/$n 2>&1; done"
-    ));
-    let out = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
-    let denied: Vec<bool> = out.lines().map(|line| line.contains("not permitted")).collect();
+    // Majors without a driver: opening an allowed one reports that there is no such device.
+    let devices = [(3000, 1), (3000, 12), (3000, 13), (3000, 21), (3000, 99), (3001, 12)];
+    let (denied, out) = test.denied(&devices);
     assert_eq!(denied, [true, false, false, true, true, false], "{out}");
     assert_eq!(out.matches("No such device").count(), 3, "{out}");
 }

@@ -7,13 +7,13 @@ mod controller;
 mod standin;
 
 use common::id::{AttemptId, GpuIndex};
-use common::job::{EndCause, ExitStatus};
+use common::job::{EndCause, ExitStatus, StepEnd};
 use common::resource::{Allocation, Share};
 use common::time::Span;
 use common::wire::node::{
     DesiredStep, FromNode, OutputChunk, ReadOutput, StepPhase, StepStatus, ToNode, Want,
 };
-use controller::{Controller, NodeChannel, PATIENCE, id, order, send_all, soon, until};
+use controller::{Controller, NodeChannel, PATIENCE, id, order, send_all, soon, until, wanted};
 use net::ClusterKey;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -85,6 +85,13 @@ impl Node {
     }
 }
 
+async fn node_and_controller() -> (Controller, Node) {
+    let key = ClusterKey::generate().unwrap();
+    let controller = Controller::start(&key).await;
+    let node = Node::new(&key, &controller.addr.to_string());
+    (controller, node)
+}
+
 /// A running kantd; it is killed when dropped, its steps are not.
 struct Kantd(Child);
 
@@ -122,27 +129,9 @@ async fn eventually(what: &str, is_it: impl Fn() -> bool) {
     tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("timed out: {what}"));
 }
 
-fn wanted(id: AttemptId, script: &str, work_dir: &Path) -> DesiredStep {
+fn ordered(id: AttemptId, script: &str, work_dir: &Path) -> DesiredStep {
     let order = order(id, "g-1", script, work_dir.to_str().unwrap());
-    DesiredStep {
-        id,
-        want: Want::Run,
-        suspended: false,
-        time_limit: None,
-        resized: None,
-        order: Some(order),
-    }
-}
-
-fn still(id: AttemptId) -> DesiredStep {
-    DesiredStep {
-        id,
-        want: Want::Run,
-        suspended: false,
-        time_limit: None,
-        resized: None,
-        order: None,
-    }
+    DesiredStep { order: Some(order), ..wanted(id, Want::Run) }
 }
 
 /// Waits for text in the job's output from `offset` on.
@@ -175,8 +164,12 @@ fn is_running(phase: &StepPhase) -> bool {
     matches!(phase, StepPhase::Running { .. })
 }
 
-fn is_over(phase: &StepPhase) -> bool {
-    matches!(phase, StepPhase::Ended(_))
+/// Reads reports until an attempt has ended.
+async fn until_ended(channel: &mut NodeChannel, id: AttemptId) -> StepEnd {
+    match until(channel, id, |phase| matches!(phase, StepPhase::Ended(_))).await {
+        StepPhase::Ended(end) => *end,
+        _ => unreachable!("only an end is waited for"),
+    }
 }
 
 /// Reports that it runs, and continues until there is a file `go`.
@@ -185,16 +178,14 @@ const PATIENT_SCRIPT: &str =
 
 #[tokio::test]
 async fn a_job_outlives_kantd_and_the_next_kantd_reports_its_end() {
-    let key = ClusterKey::generate().unwrap();
-    let mut controller = Controller::start(&key).await;
-    let node = Node::new(&key, &controller.addr.to_string());
+    let (mut controller, node) = node_and_controller().await;
     let a = id(1, 1);
 
     let mut kantd = node.start();
     let (mut channel, hello) = controller.welcome().await;
     assert_eq!(hello.steps, []);
     let identity = hello.identity;
-    send_all(&channel, vec![wanted(a, PATIENT_SCRIPT, node.dir.path())]).await;
+    send_all(&channel, vec![ordered(a, PATIENT_SCRIPT, node.dir.path())]).await;
     let running = until(&mut channel, a, is_running).await;
     let out = node.path("out");
     let chunk = read_output(&mut channel, a, &out, 0).await;
@@ -213,9 +204,9 @@ async fn a_job_outlives_kantd_and_the_next_kantd_reports_its_end() {
         channel = next;
     }
 
-    send_all(&channel, vec![still(a)]).await;
+    send_all(&channel, vec![wanted(a, Want::Run)]).await;
     fs::write(node.path("go"), "").unwrap();
-    let StepPhase::Ended(end) = until(&mut channel, a, is_over).await else { unreachable!() };
+    let end = until_ended(&mut channel, a).await;
     assert_eq!(end.cause, EndCause::Exited);
     assert_eq!(end.exit, ExitStatus { code: 3, signal: None });
     let chunk = read_output(&mut channel, a, &out, 8).await;
@@ -228,9 +219,7 @@ async fn a_job_outlives_kantd_and_the_next_kantd_reports_its_end() {
 
 #[tokio::test]
 async fn an_incomplete_step_directory_of_a_killed_kantd_keeps_no_job_from_starting() {
-    let key = ClusterKey::generate().unwrap();
-    let mut controller = Controller::start(&key).await;
-    let node = Node::new(&key, &controller.addr.to_string());
+    let (mut controller, node) = node_and_controller().await;
     for half_made in ["spool/steps/76.1", "spool/steps/77.1"] {
         fs::create_dir_all(node.path(half_made)).unwrap();
     }
@@ -240,45 +229,30 @@ async fn an_incomplete_step_directory_of_a_killed_kantd_keeps_no_job_from_starti
     assert_eq!(hello.steps, [], "they were never reported");
     // One of them is wanted, the other is not, and a third is unrelated.
     for job in [77, 78] {
-        send_all(&channel, vec![wanted(id(job, 1), "#!/bin/sh\n", node.dir.path())]).await;
-        let StepPhase::Ended(end) = until(&mut channel, id(job, 1), is_over).await else {
-            unreachable!()
-        };
+        send_all(&channel, vec![ordered(id(job, 1), "#!/bin/sh\n", node.dir.path())]).await;
+        let end = until_ended(&mut channel, id(job, 1)).await;
         assert_eq!(end.cause, EndCause::Exited, "{end:?}");
     }
 }
 
 #[tokio::test]
 async fn a_job_that_is_no_longer_wanted_is_stopped_and_forgotten() {
-    let key = ClusterKey::generate().unwrap();
-    let mut controller = Controller::start(&key).await;
-    let node = Node::new(&key, &controller.addr.to_string());
+    let (mut controller, node) = node_and_controller().await;
     let _kantd = node.start();
     let (mut channel, _) = controller.welcome().await;
     let (a, b) = (id(1, 1), id(2, 1));
     send_all(
         &channel,
         vec![
-            wanted(a, "#!/bin/sh\nexec sleep 1000\n", node.dir.path()),
-            wanted(b, "#!/bin/sh\nexec sleep 1000\n", node.dir.path()),
+            ordered(a, "#!/bin/sh\nexec sleep 1000\n", node.dir.path()),
+            ordered(b, "#!/bin/sh\nexec sleep 1000\n", node.dir.path()),
         ],
     )
     .await;
     until(&mut channel, b, is_running).await;
     // One is cancelled, the other is no longer listed.
-    send_all(
-        &channel,
-        vec![DesiredStep {
-            id: a,
-            want: Want::Stop,
-            suspended: false,
-            time_limit: None,
-            resized: None,
-            order: None,
-        }],
-    )
-    .await;
-    let StepPhase::Ended(end) = until(&mut channel, a, is_over).await else { unreachable!() };
+    send_all(&channel, vec![wanted(a, Want::Stop)]).await;
+    let end = until_ended(&mut channel, a).await;
     assert_eq!(end.cause, EndCause::Stopped);
     send_all(&channel, vec![]).await;
     eventually("both are forgotten", || node.spooled() == 0).await;
@@ -286,9 +260,7 @@ async fn a_job_that_is_no_longer_wanted_is_stopped_and_forgotten() {
 
 #[tokio::test]
 async fn a_gpu_that_falls_off_the_bus_leaves_the_others_their_numbers() {
-    let key = ClusterKey::generate().unwrap();
-    let mut controller = Controller::start(&key).await;
-    let node = Node::new(&key, &controller.addr.to_string());
+    let (mut controller, node) = node_and_controller().await;
     let library = standin::library();
     let mut config = fs::read_to_string(node.path("kantd.toml")).unwrap();
     config.push_str(&format!("nvml_library = \"{}\"\n", library.display()));
@@ -324,14 +296,13 @@ async fn a_gpu_that_falls_off_the_bus_leaves_the_others_their_numbers() {
     // A job with number 2 gets that GPU, and none gets the lost one.
     for (job, number) in [(1, 2), (2, 1)] {
         let script = "#!/bin/sh\necho $CUDA_VISIBLE_DEVICES\n";
-        let mut step = wanted(id(job, 1), script, node.dir.path());
+        let mut step = ordered(id(job, 1), script, node.dir.path());
         let order = step.order.as_mut().unwrap();
         let share = order.allocation.shares()[0].clone();
         let share = Share { gpus: vec![GpuIndex(number)], ..share };
         order.allocation = Allocation::new(vec![share]).unwrap();
         send_all(&channel, vec![step]).await;
-        let end = until(&mut channel, id(job, 1), is_over).await;
-        let StepPhase::Ended(end) = end else { unreachable!() };
+        let end = until_ended(&mut channel, id(job, 1)).await;
         let cause = if number == 1 { EndCause::NodeFault } else { EndCause::Exited };
         assert_eq!(end.cause, cause, "{end:?}");
     }

@@ -1,6 +1,6 @@
 //! Jobs that misbehave, by accident or on purpose. Each ends as its user would expect, the node
 //! works on, and no process, cgroup, mount or file is left. docs/operating/nodes.md has a table
-//! with a line for each test here. As root, with the machine's cgroups.
+//! with a line for each of them. As root, with the machine's cgroups.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -12,7 +12,9 @@ use common::job::{EndCause, StepEnd};
 use common::time::Span;
 use common::unit::Bytes;
 use common::wire::node::{LaunchOrder, StepPhase};
-use harness::{StepHarness, assert_failed_with, with_share};
+use harness::{
+    StepHarness, assert_exited, assert_failed_with, assert_stopped_before_it_ran, with_share,
+};
 use leftovers::Before;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
@@ -24,29 +26,23 @@ use std::path::{Path, PathBuf};
 const PROCESSES_MAX: u32 = 48;
 
 /// A node with the default private directories: /tmp and /dev/shm.
-async fn node() -> StepHarness {
-    let mut harness = StepHarness::new().await;
-    harness.close();
-    harness.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    harness.rules.processes_max = Some(PROCESSES_MAX);
-    harness.open().await;
-    harness
+async fn node() -> Option<StepHarness> {
+    StepHarness::with_rules(|rules| {
+        rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
+        rules.processes_max = Some(PROCESSES_MAX);
+    })
+    .await
 }
 
 /// Lets later jobs see the machine's /tmp with the harness in it, as if that were /home.
 async fn see_tmp(harness: &mut StepHarness) {
-    harness.close();
     harness.rules.private_dirs = vec!["/dev/shm".into()];
-    harness.open().await;
+    harness.restart().await;
 }
 
 /// Runs a job, and checks that nothing is left of it and that the node still works.
 async fn run_and_check(harness: &mut StepHarness, order: LaunchOrder) -> StepEnd {
-    let before = Before::of(harness);
-    let order = before.own(order);
-    let id = order.id;
-    let end = harness.run(order).await;
-    before.assert_nothing_left(harness, id).await;
+    let end = leftovers::run_and_check(harness, order).await;
     assert_works(harness).await;
     end
 }
@@ -72,27 +68,22 @@ async fn start_stop_and_check(harness: &mut StepHarness, order: LaunchOrder) -> 
 }
 
 #[tokio::test]
-async fn a_script_without_an_interpreters_line() {
-    needs_root!();
-    let mut harness = node().await;
-    let order = LaunchOrder { script: "echo hi\n".into(), ..harness.order("") };
-    let end = run_and_check(&mut harness, order).await;
-    assert_failed_with(&end, &["ENOEXEC", "first line names no interpreter", "#!/bin/sh"]);
-}
-
-#[tokio::test]
-async fn a_script_whose_interpreter_is_missing() {
-    needs_root!();
-    let mut harness = node().await;
-    let order = LaunchOrder { script: "#!/opt/none/python9\n".into(), ..harness.order("") };
-    let end = run_and_check(&mut harness, order).await;
-    assert_failed_with(&end, &["interpreter is not on this node", "/opt/none/python9"]);
+async fn a_script_without_an_interpreter() {
+    let Some(mut harness) = node().await else { return };
+    for (script, words) in [
+        ("echo hi\n", ["ENOEXEC", "first line names no interpreter", "#!/bin/sh"].as_slice()),
+        ("#!/opt/none/python9\n", &["interpreter is not on this node", "/opt/none/python9"]),
+    ] {
+        let (script, stdout) = (script.into(), "/dev/null".into());
+        let order = LaunchOrder { script, stdout, ..harness.order("") };
+        let end = run_and_check(&mut harness, order).await;
+        assert_failed_with(&end, words);
+    }
 }
 
 #[tokio::test]
 async fn a_user_that_the_node_does_not_know_runs_by_number_with_one_group() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     let order = harness.order("id -u; id -G; echo $HOME");
     let before = Before::of(&harness);
     let (order, uid) = (before.own(order), before.uid());
@@ -105,8 +96,7 @@ async fn a_user_that_the_node_does_not_know_runs_by_number_with_one_group() {
 
 #[tokio::test]
 async fn a_missing_home_directory_matters_only_to_jobs_that_use_it() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     let mut order = harness.order("cd || echo no home; pwd");
     order.environment.insert("HOME".into(), "/no/such/home".into());
     let work_dir = order.work_dir.clone();
@@ -148,23 +138,20 @@ impl Drop for Hanging {
 
 #[tokio::test]
 async fn a_hanging_home_directory_delays_only_its_own_job() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     see_tmp(&mut harness).await;
     let home = Hanging::mount(&harness.home().join("ada"));
     let before = Before::of(&harness);
     let mut order = before.own(harness.order("touch ran"));
     order.work_dir = home.path.display().to_string();
-    let id = order.id;
-    harness.steps().launch(order, &harness.gpus);
-    harness.steps().go(id);
+    let id = harness.launch(order);
     harness::until("it is being prepared", || harness.step_dir(id).join("script").exists()).await;
     assert_works(&mut harness).await;
     let held = harness.steps().status().into_iter().find(|step| step.id == id);
     assert_eq!(held.map(|step| step.phase), Some(StepPhase::Preparing));
     harness.steps().stop(id);
     let end = harness.end(id).await;
-    assert_eq!((end.cause, end.started_at), (EndCause::Stopped, None), "{end:?}");
+    assert_stopped_before_it_ran(&end);
     before.assert_nothing_left(&harness, id).await;
     // A job that accesses the directory itself hangs, and can still be stopped.
     let mut order = harness.order("ls $HOME & echo up > up; wait");
@@ -176,24 +163,19 @@ async fn a_hanging_home_directory_delays_only_its_own_job() {
 
 #[tokio::test]
 async fn a_prolog_that_never_ends_is_killed_and_is_the_nodes_fault() {
-    needs_root!();
-    let mut harness = node().await;
-    harness.close();
+    let Some(mut harness) = node().await else { return };
     let prolog = harness.program_of("prolog", "setsid sleep 600 & while :; do sleep 0.05; done");
     harness.rules.prolog = Some(prolog);
     harness.rules.hook_limit = Span(300);
-    harness.open().await;
-    let before = Before::of(&harness);
-    let order = before.own(harness.order("touch ran"));
-    let id = order.id;
-    let end = harness.run(order).await;
+    harness.restart().await;
+    let order = harness.order("touch ran");
+    let end = leftovers::run_and_check(&mut harness, order).await;
     harness::assert_node_fault(&end, &["prolog", "did not end within 300ms and was killed"]);
     assert!(!harness.work_dir().join("ran").exists());
-    before.assert_nothing_left(&harness, id).await;
     // A job that waits for its prolog can be stopped at once.
-    harness.close();
     harness.rules.hook_limit = Span::from_minutes(60);
-    harness.open().await;
+    harness.restart().await;
+    let before = Before::of(&harness);
     let order = before.own(harness.order("touch ran"));
     let id = order.id;
     harness.steps().launch(order, &harness.gpus);
@@ -201,14 +183,13 @@ async fn a_prolog_that_never_ends_is_killed_and_is_the_nodes_fault() {
     harness::until("the prolog runs", || running.exists()).await;
     harness.steps().stop(id);
     let end = harness.end(id).await;
-    assert_eq!((end.cause, end.started_at), (EndCause::Stopped, None), "{end:?}");
+    assert_stopped_before_it_ran(&end);
     before.assert_nothing_left(&harness, id).await;
 }
 
 #[tokio::test]
 async fn a_fork_bomb_is_limited_in_processes_and_killed_completely() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     let before = Before::of(&harness);
     let bomb = "#!/usr/bin/env python3\nimport os\nwhile True:\n    try:\n        os.fork()\n    \
         except OSError:\n        pass\n";
@@ -230,8 +211,7 @@ async fn a_fork_bomb_is_limited_in_processes_and_killed_completely() {
 
 #[tokio::test]
 async fn a_job_that_ignores_sigterm_is_killed_after_the_grace() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     let mut order = harness.order("trap '' TERM; echo up > up; while :; do sleep 0.05; done");
     order.kill_grace = Span(200);
     let end = start_stop_and_check(&mut harness, order).await;
@@ -240,20 +220,18 @@ async fn a_job_that_ignores_sigterm_is_killed_after_the_grace() {
 
 #[tokio::test]
 async fn a_job_that_daemonises_leaves_no_daemon() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     let order = harness.order(
         "setsid sh -c 'trap \"\" TERM HUP; (echo up > up; exec sleep 600) &' \
          </dev/null >/dev/null 2>&1 &\nwhile [ ! -s up ]; do sleep 0.02; done",
     );
     let end = run_and_check(&mut harness, order).await;
-    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 0), "{end:?}");
+    assert_exited(&end, 0);
 }
 
 #[tokio::test]
 async fn a_job_that_fills_dev_shm_is_out_of_its_own_memory() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     let order = harness.order("head -c 200M /dev/zero > /dev/shm/fill; exit 3");
     let order = with_share(order, |share| share.memory = Bytes::from_mib(48));
     let end = run_and_check(&mut harness, order).await;
@@ -282,12 +260,11 @@ impl Drop for SmallDisk {
 
 #[tokio::test]
 async fn a_job_that_fills_the_spools_disk_frees_it_at_its_end() {
-    needs_root!();
     if statfs("/tmp").unwrap().filesystem_type() == TMPFS_MAGIC {
         println!("skipped: /tmp is in memory here, and so are the jobs' private ones");
         return;
     }
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     harness.close();
     let disk = SmallDisk::mount(&harness.spool(), "mode=711,size=4m");
     harness.open().await;
@@ -297,7 +274,7 @@ async fn a_job_that_fills_the_spools_disk_frees_it_at_its_end() {
          df --output=avail /tmp | tail -1; exit 3",
     );
     let end = run_and_check(&mut harness, order).await;
-    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 3), "{end:?}");
+    assert_exited(&end, 3);
     assert_eq!(harness.written("out").trim(), "0", "it was full");
     harness.close();
     drop(disk);
@@ -306,12 +283,11 @@ async fn a_job_that_fills_the_spools_disk_frees_it_at_its_end() {
 
 #[tokio::test]
 async fn a_job_that_fills_its_own_disk_gets_the_error_itself() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     let _disk = SmallDisk::mount(&harness.work_dir(), "mode=777,size=1m");
     let order = harness.order("head -c 8M /dev/zero; echo $? >&2; exit 28");
     let end = run_and_check(&mut harness, order).await;
-    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 28), "{end:?}");
+    assert_exited(&end, 28);
     let length = fs::metadata(harness.work_dir().join("out")).unwrap().len();
     assert!((1 << 19..=1 << 20).contains(&length), "{length}");
 }
@@ -321,8 +297,7 @@ async fn a_job_that_fills_its_own_disk_gets_the_error_itself() {
 /// limit that users set themselves (`ulimit -f`) applies.
 #[tokio::test]
 async fn endless_output_goes_to_the_file_and_not_through_kant() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     let order = harness.order("head -c 64M /dev/zero; echo up > up; sleep 600");
     let before = Before::of(&harness);
     let id = harness.start(before.own(order)).await;
@@ -347,8 +322,7 @@ fn memory_peak_kib(harness: &StepHarness, id: AttemptId) -> u64 {
 
 #[tokio::test]
 async fn a_job_that_deletes_its_directory_continues_and_the_next_one_fails() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = node().await else { return };
     // A working directory below a private one is a mount, which cannot be removed.
     see_tmp(&mut harness).await;
     let dir = harness.work_dir().join("mine");
@@ -357,7 +331,7 @@ async fn a_job_that_deletes_its_directory_continues_and_the_next_one_fails() {
     let mut order = harness.order("rm -rf \"$PWD\"; cd / && exit 6");
     order.work_dir = dir.display().to_string();
     let end = run_and_check(&mut harness, order.clone()).await;
-    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 6), "{end:?}");
+    assert_exited(&end, 6);
     assert!(!dir.exists());
     order.id = harness.order("").id;
     let end = run_and_check(&mut harness, order).await;

@@ -7,17 +7,16 @@ mod harness;
 mod leftovers;
 
 use common::id::{AttemptId, TaskNumber};
-use common::job::{EndCause, Launch, Rlimit, StepEnd};
+use common::job::{EndCause, Launch, Rlimit};
 use common::time::Span;
 use common::unit::Tasks;
-use common::wire::node::{LaunchOrder, Manner, StartTask, StepPhase, TaskState, WatchTask};
-use harness::{StepHarness, assert_failed_with, with_share};
-use leftovers::Before;
+use common::wire::node::{LaunchOrder, StepPhase, TaskState, WatchTask};
+use harness::{StepHarness, assert_exited, assert_failed_with, shell_in, with_share};
+use leftovers::{Before, run_and_check};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::mkfifo;
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -29,38 +28,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A node with the default private directories: /tmp and /dev/shm.
-async fn node() -> StepHarness {
-    let mut harness = StepHarness::new().await;
-    harness.close();
-    harness.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    harness.open().await;
-    harness
-}
-
-/// Runs a job, and checks that nothing is left of it.
-async fn run_and_check(harness: &mut StepHarness, order: LaunchOrder) -> StepEnd {
-    let before = Before::of(harness);
-    let order = before.own(order);
-    let id = order.id;
-    let end = harness.run(order).await;
-    before.assert_nothing_left(harness, id).await;
-    end
-}
-
 /// Runs a program in a job, and returns its output.
 async fn run_in(harness: &StepHarness, id: AttemptId, text: &str) -> String {
     let task = TaskNumber(7);
-    let start = StartTask {
-        question: 1,
-        id,
-        task,
-        program: ["/bin/sh", "-c", text].map(str::to_owned).to_vec(),
-        environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        work_dir: "/".into(),
-        manner: Manner::default(),
-    };
-    harness.steps().start_task(start).await;
+    harness.steps().start_task(shell_in(id, task, text)).await;
     let deadline = Instant::now() + harness::PATIENCE;
     let mut out = Vec::new();
     loop {
@@ -129,9 +100,8 @@ impl RootsKey {
 
 #[tokio::test]
 async fn the_processes_of_a_job_share_its_keys_and_find_no_others() {
-    needs_root!();
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let Some(RootsKey(key)) = RootsKey::add() else { return };
-    let mut harness = node().await;
     let before = Before::of(&harness);
     let read = call(libc::SYS_keyctl, &format!("11, {key}, 0, 0"));
     let order = harness.order(&format!(
@@ -165,17 +135,15 @@ async fn the_processes_of_a_job_share_its_keys_and_find_no_others() {
 
 #[tokio::test]
 async fn prolog_and_epilog_find_no_key_of_the_job() {
-    needs_root!();
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let Some(_) = RootsKey::add() else { return };
-    let mut harness = node().await;
-    harness.close();
     let output = harness.home().join("output");
     let lines =
         format!("({}; {}) >> {}", search("kant-own"), search("kant-roots-key"), output.display());
     let hook = harness.program_of("hook", &lines);
     (harness.rules.prolog, harness.rules.epilog) = (Some(hook.clone()), Some(hook));
     harness.rules.hook_limit = Span::from_minutes(5);
-    harness.open().await;
+    harness.restart().await;
     let order = harness.order(&add_own());
     assert!(run_and_check(&mut harness, order).await.exit.is_success());
     let output = fs::read_to_string(output).unwrap();
@@ -191,8 +159,7 @@ fn device(path: &Path, kind: SFlag, major: u64, minor: u64) -> PathBuf {
 
 #[tokio::test]
 async fn a_device_as_input_or_output_is_refused() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     // /dev/fuse exists on any machine, and opening it has no effect.
     let fuse = device(&harness.work_dir().join("fuse"), SFlag::S_IFCHR, 10, 229);
     let disk = device(&harness.work_dir().join("disk"), SFlag::S_IFBLK, 7, 0);
@@ -224,8 +191,7 @@ async fn a_device_as_input_or_output_is_refused() {
 
 #[tokio::test]
 async fn a_directory_as_input_or_output_is_refused() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let _queues = Queues::mount(&harness.home().join("queues"));
     let queues = harness.home().join("queues").display().to_string();
     symlink("/dev/shm", harness.work_dir().join("link")).unwrap();
@@ -243,8 +209,7 @@ async fn a_directory_as_input_or_output_is_refused() {
 
 #[tokio::test]
 async fn a_message_queue_as_input_or_output_is_refused_and_none_is_left() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let queues = harness.home().join("queues");
     // In a namespace of its own, because other tests list the host's queues.
     unshare(CloneFlags::CLONE_NEWIPC).unwrap();
@@ -275,8 +240,7 @@ async fn a_message_queue_as_input_or_output_is_refused_and_none_is_left() {
 
 #[tokio::test]
 async fn a_user_cannot_signal_the_preparing_child_and_its_death_drains_no_node() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let before = Before::of(&harness);
     let fifo = harness.work_dir().join("out");
     mkfifo(&fifo, Mode::from_bits_truncate(0o600)).unwrap();
@@ -322,19 +286,17 @@ async fn preparer(harness: &mut StepHarness, id: AttemptId, uid: u32) -> i32 {
 
 #[tokio::test]
 async fn a_job_that_prevents_its_own_start_is_at_fault() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let mut order = harness.order("true");
     order.rlimits = vec![Rlimit { name: "nofile".into(), soft: Some(2) }];
     let end = run_and_check(&mut harness, order).await;
     assert_failed_with(&end, &["limit of open files", "ulimit -n"]);
     // Simulates a user who is quicker than the node.
-    harness.close();
     let scripts = harness.spool().join("steps/*/script");
     harness.rules.prolog =
         Some(harness.program_of("quick", &format!("chmod 0 {}", scripts.display())));
     harness.rules.hook_limit = Span::from_minutes(5);
-    harness.open().await;
+    harness.restart().await;
     let order = harness.order("true");
     let end = run_and_check(&mut harness, order).await;
     assert_failed_with(&end, &["failed to reach the script", "its mode was changed"]);
@@ -370,8 +332,7 @@ impl Drop for Toggle {
 
 #[tokio::test]
 async fn changing_a_scripts_mode_at_any_moment_is_never_the_nodes_fault() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let mut causes = Vec::new();
     for _ in 0..100 {
         let order = harness.order("true");
@@ -410,8 +371,7 @@ impl Drop for Lease {
 
 #[tokio::test]
 async fn a_pipe_without_its_other_end_fails_its_job_in_seconds() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     for name in ["in", "out"] {
         let fifo = harness.work_dir().join(name);
         mkfifo(&fifo, Mode::from_bits_truncate(0o600)).unwrap();
@@ -463,8 +423,7 @@ impl Drop for Queues {
 
 #[tokio::test]
 async fn shared_memory_semaphores_and_message_queues_end_with_their_job() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let _queues = Queues::mount(&harness.home().join("queues"));
     let before = Before::of(&harness);
     let flags = libc::O_CREAT | libc::O_RDWR;
@@ -495,8 +454,7 @@ async fn shared_memory_semaphores_and_message_queues_end_with_their_job() {
 
 #[tokio::test]
 async fn tasks_of_a_job_share_memory_under_the_machines_limits() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let set = fs::read_to_string("/proc/sys/kernel/shmmni").unwrap();
     let script = "#!/usr/bin/perl\n\
         $size = 64;\n\
@@ -515,7 +473,7 @@ async fn tasks_of_a_job_share_memory_under_the_machines_limits() {
     let order = with_share(order, |share| share.tasks = Tasks(2));
     let order = LaunchOrder { launch: Launch::PerTask, ..order };
     let end = run_and_check(&mut harness, order).await;
-    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 0), "{end:?}");
+    assert_exited(&end, 0);
     for task in ["0", "1"] {
         assert_eq!(harness.written(task), format!("from task 0, {set}"));
     }

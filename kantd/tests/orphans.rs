@@ -27,8 +27,7 @@ async fn until_recorded(findings: &mut Findings, count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn orphaned_processes_are_reported_and_not_killed() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let settings = HealthSettings {
         period: Some(Duration::from_millis(50)),
         script: None,

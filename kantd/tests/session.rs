@@ -4,15 +4,14 @@
 
 mod controller;
 
-use common::id::{Gid, Uid};
-use common::job::{EndCause, Owner};
+use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{
-    DesiredStep, FromNode, NODE_PROTOCOL, ReadOutput, StepPhase, StepStatus, ToNode, Want,
+    FromNode, NODE_PROTOCOL, ReadOutput, StepPhase, StepStatus, ToNode, Want,
 };
 use controller::{
-    Controller, FakeSteps, ended, id, node_info, running, send_all, short_timing, soon, tls, until,
-    wanted,
+    Controller, FakeSteps, ended, id, node_info, order, ordered, running, send_all, short_timing,
+    soon, tls, until, wanted,
 };
 use kantd::node_runtime::NodeRuntime;
 use net::{Client, ClusterKey, Endpoint, LocalListener};
@@ -39,14 +38,19 @@ fn node(
     (steps.clone(), parts.start(steps, held, changes, listener))
 }
 
+async fn controller() -> (ClusterKey, Controller) {
+    let key = ClusterKey::generate().unwrap();
+    let controller = Controller::start(&key).await;
+    (key, controller)
+}
+
 fn holding(steps: &[(common::id::AttemptId, StepPhase)]) -> Vec<StepStatus> {
     steps.iter().map(|(id, phase)| StepStatus { id: *id, phase: phase.clone() }).collect()
 }
 
 #[tokio::test]
 async fn every_phase_of_a_wanted_step_is_reported() {
-    let key = ClusterKey::generate().unwrap();
-    let mut controller = Controller::start(&key).await;
+    let (key, mut controller) = controller().await;
     let (steps, _node) = node(&key, &[controller.addr], vec![], None);
 
     let (mut channel, hello) = controller.welcome().await;
@@ -56,35 +60,23 @@ async fn every_phase_of_a_wanted_step_is_reported() {
     assert_eq!(hello.steps, []);
 
     let a = id(1, 1);
-    send_all(&channel, vec![wanted(a, Want::Prepare, "g-1")]).await;
+    send_all(&channel, vec![ordered(a, Want::Prepare)]).await;
     until(&mut channel, a, |phase| *phase == StepPhase::Ready).await;
-    send_all(
-        &channel,
-        vec![DesiredStep {
-            id: a,
-            want: Want::Run,
-            suspended: false,
-            time_limit: None,
-            resized: None,
-            order: None,
-        }],
-    )
-    .await;
+    send_all(&channel, vec![wanted(a, Want::Run)]).await;
     until(&mut channel, a, |phase| *phase == running()).await;
     steps.set(a, ended(EndCause::Exited));
     until(&mut channel, a, |phase| *phase == ended(EndCause::Exited)).await;
     send_all(&channel, vec![]).await;
     // Updates are handled in order, so that the step is forgotten when this one is answered.
     let b = id(2, 1);
-    send_all(&channel, vec![wanted(b, Want::Stop, "g-1")]).await;
+    send_all(&channel, vec![ordered(b, Want::Stop)]).await;
     until(&mut channel, b, |phase| matches!(phase, StepPhase::Ended(_))).await;
     assert_eq!(steps.recorded(), ["launch 1.1", "go 1.1", "forget 1.1"]);
 }
 
 #[tokio::test]
 async fn a_new_connection_reports_all_steps_and_changes_none_before_a_full_update() {
-    let key = ClusterKey::generate().unwrap();
-    let mut controller = Controller::start(&key).await;
+    let (key, mut controller) = controller().await;
     let (a, b) = (id(1, 1), id(2, 1));
     let held = holding(&[(a, running()), (b, ended(EndCause::Exited))]);
     let (steps, _node) = node(&key, &[controller.addr], held.clone(), None);
@@ -104,18 +96,8 @@ async fn a_new_connection_reports_all_steps_and_changes_none_before_a_full_updat
     assert_eq!(steps.recorded(), Vec::<String>::new());
 
     // A full update: `a` runs on, `b` has ended, `c` is unwanted, `d` is stopped before its launch.
-    let (d, run) = (
-        id(4, 1),
-        DesiredStep {
-            id: a,
-            want: Want::Run,
-            suspended: false,
-            time_limit: None,
-            resized: None,
-            order: None,
-        },
-    );
-    send_all(&channel, vec![run, wanted(d, Want::Stop, "g-1")]).await;
+    let (d, run) = (id(4, 1), wanted(a, Want::Run));
+    send_all(&channel, vec![run, ordered(d, Want::Stop)]).await;
     until(&mut channel, d, |phase| matches!(phase, StepPhase::Ended(_))).await;
     drop(channel);
     let (_channel, hello) = controller.welcome().await;
@@ -126,21 +108,13 @@ async fn a_new_connection_reports_all_steps_and_changes_none_before_a_full_updat
 
 #[tokio::test]
 async fn attempts_that_the_node_cannot_run_are_reported_as_ended() {
-    let key = ClusterKey::generate().unwrap();
-    let mut controller = Controller::start(&key).await;
+    let (key, mut controller) = controller().await;
     let (steps, _node) = node(&key, &[controller.addr], vec![], None);
     let (mut channel, _) = controller.welcome().await;
 
     let (stopped, lost) = (id(1, 1), id(2, 1));
-    let without_order = DesiredStep {
-        id: lost,
-        want: Want::Run,
-        suspended: false,
-        time_limit: None,
-        resized: None,
-        order: None,
-    };
-    send_all(&channel, vec![wanted(stopped, Want::Stop, "g-1"), without_order]).await;
+    let without_order = wanted(lost, Want::Run);
+    send_all(&channel, vec![ordered(stopped, Want::Stop), without_order]).await;
     let Some(Ok(FromNode::Report(news))) = soon(channel.recv()).await else {
         panic!("expected a report");
     };
@@ -157,8 +131,7 @@ async fn attempts_that_the_node_cannot_run_are_reported_as_ended() {
 
 #[tokio::test]
 async fn a_refused_node_keeps_its_jobs_and_tries_again() {
-    let key = ClusterKey::generate().unwrap();
-    let mut controller = Controller::start(&key).await;
+    let (key, mut controller) = controller().await;
     let held = holding(&[(id(1, 1), running())]);
     let (steps, _node) = node(&key, &[controller.addr], held.clone(), None);
     for _ in 0..2 {
@@ -222,18 +195,7 @@ async fn a_follower_sends_the_node_to_the_leader() {
     channel.send(&ToNode::NotLeader { leader: None }).await.unwrap();
     let (channel, hello) = follower.welcome().await;
     assert_eq!(hello.steps, held);
-    send_all(
-        &channel,
-        vec![DesiredStep {
-            id: id(1, 1),
-            want: Want::Run,
-            suspended: false,
-            time_limit: None,
-            resized: None,
-            order: None,
-        }],
-    )
-    .await;
+    send_all(&channel, vec![wanted(id(1, 1), Want::Run)]).await;
     assert_eq!(steps.recorded(), Vec::<String>::new(), "its job is not affected");
 }
 
@@ -258,19 +220,18 @@ async fn without_a_session_local_users_requests_go_to_any_running_controller() {
 
 #[tokio::test]
 async fn requests_for_output_are_answered_on_the_channel() {
-    let key = ClusterKey::generate().unwrap();
-    let mut controller = Controller::start(&key).await;
+    let (key, mut controller) = controller().await;
     let (_steps, _node) = node(&key, &[controller.addr], vec![], None);
     let (mut channel, _) = controller.welcome().await;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("out");
     std::fs::write(&path, "hello, world").unwrap();
-    let (uid, gid) = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
+    let owner = order(id(1, 1), "g-1", "", "/").owner;
     let question = |question: u64, path: &Path| {
         ToNode::ReadOutput(ReadOutput {
             question,
             id: id(1, 1),
-            owner: Owner { uid: Uid(uid), gid: Gid(gid), name: "tester".to_owned() },
+            owner: owner.clone(),
             path: path.display().to_string(),
             offset: 7,
             bytes_max: 3,

@@ -10,7 +10,7 @@ use common::id::TaskNumber;
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{LaunchOrder, StartTask, TaskState};
-use harness::{StepHarness, assert_failed_with, open_to_all, until};
+use harness::{StepHarness, assert_failed_with, open_to_all, shell_in, until};
 use kantd::config::{ContainerSettings, Mount};
 use kantd::container_support::{self, Offer};
 use leftovers::Before;
@@ -38,19 +38,18 @@ fn runtimes() -> Vec<PathBuf> {
 }
 
 /// A node with this container runtime, and the image.
-async fn node(runtime: &Path) -> (StepHarness, PathBuf) {
-    let mut harness = StepHarness::new().await;
-    harness.close();
+async fn node(runtime: &Path) -> Option<(StepHarness, PathBuf)> {
+    let mut harness = StepHarness::new().await?;
     let runtime = Some(runtime.to_owned());
     let containers =
         container_support::detect(&ContainerSettings { runtime, ..Default::default() });
     assert!(matches!(containers, Offer::Offered(_)), "{containers:?}");
     harness.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
     harness.rules.containers = containers;
-    harness.open().await;
+    harness.restart().await;
     let image = harness.home().join("image");
     make_image(&image);
-    (harness, image)
+    Some((harness, image))
 }
 
 /// Makes a root file system that only root may change, with the programs and a file.
@@ -87,9 +86,8 @@ fn files(dir: &Path) -> BTreeSet<PathBuf> {
 
 #[tokio::test]
 async fn a_job_in_a_container_has_its_user_and_cgroup_and_leaves_nothing() {
-    needs_root!();
     for runtime in runtimes() {
-        let (mut harness, image) = node(&runtime).await;
+        let Some((mut harness, image)) = node(&runtime).await else { return };
         let before = Before::of(&harness);
         let untouched = files(&image);
         let order = before.own(harness.order(
@@ -113,12 +111,9 @@ async fn a_job_in_a_container_has_its_user_and_cgroup_and_leaves_nothing() {
         };
         assert!(harness.groups(id).iter().all(held), "outside of {:?}", harness.groups(id));
         // A program that is started in the step runs in the container too.
-        let (question, task) = (1, TaskNumber(1));
-        let program = ["/bin/sh", "-c", "cat /etc/word >launched; pwd >>launched"];
-        let program = program.map(str::to_owned).to_vec();
+        let start = shell_in(id, TaskNumber(1), "cat /etc/word >launched; pwd >>launched");
         let (environment, work_dir) = (BTreeMap::new(), "/nonexistent".to_owned());
-        let manner = common::wire::node::Manner::default();
-        let start = StartTask { question, id, task, program, environment, work_dir, manner };
+        let start = StartTask { environment, work_dir, ..start };
         // No other user may see what it writes into its root.
         let layer = fs::metadata(harness.step_dir(id).join("container/layer")).unwrap();
         assert_eq!(layer.permissions().mode() & 0o777, 0o700);
@@ -145,9 +140,8 @@ async fn a_job_in_a_container_has_its_user_and_cgroup_and_leaves_nothing() {
 
 #[tokio::test]
 async fn the_root_of_a_users_own_image_is_writable_and_the_image_unchanged() {
-    needs_root!();
     for runtime in runtimes() {
-        let (mut harness, image) = node(&runtime).await;
+        let Some((mut harness, image)) = node(&runtime).await else { return };
         std::os::unix::fs::chown(&image, Some(harness::USER), Some(harness::USER)).unwrap();
         open_to_all(&image, 0o750);
         let untouched = files(&image);
@@ -168,9 +162,8 @@ async fn the_root_of_a_users_own_image_is_writable_and_the_image_unchanged() {
 
 #[tokio::test]
 async fn a_cancelled_job_in_a_container_gets_one_sigterm() {
-    needs_root!();
     for runtime in runtimes() {
-        let (mut harness, image) = node(&runtime).await;
+        let Some((mut harness, image)) = node(&runtime).await else { return };
         let before = Before::of(&harness);
         let order = before.own(harness.order(
             "trap 'echo term >>got; sleep 0.3; exit 3' TERM; echo up >up
@@ -193,9 +186,8 @@ async fn a_cancelled_job_in_a_container_gets_one_sigterm() {
 
 #[tokio::test]
 async fn a_job_in_a_container_is_warned_once() {
-    needs_root!();
     for runtime in runtimes() {
-        let (mut harness, image) = node(&runtime).await;
+        let Some((mut harness, image)) = node(&runtime).await else { return };
         // Long enough for a script to start before its warning on a slow machine.
         for warning in ["USR1@6", "B:USR1@6"] {
             // The signal may end the last sleep, whose status would then be the loop's.
@@ -222,9 +214,8 @@ async fn a_job_in_a_container_is_warned_once() {
 
 #[tokio::test]
 async fn a_bundle_defines_variables_and_mounts_and_not_its_user() {
-    needs_root!();
     for runtime in runtimes() {
-        let (mut harness, image) = node(&runtime).await;
+        let Some((mut harness, image)) = node(&runtime).await else { return };
         let bundle = harness.home().join("bundle");
         fs::create_dir_all(bundle.join("data")).unwrap();
         fs::write(bundle.join("data/part"), "of the bundle\n").unwrap();
@@ -245,12 +236,11 @@ async fn a_bundle_defines_variables_and_mounts_and_not_its_user() {
         let mut order = in_container(harness.order(script), &bundle);
         order.environment.insert("MINE".into(), "submitted".into());
         order.environment.insert("PATH".into(), "/nonexistent".into());
-        harness.close();
         // The bundle lies in /tmp, which would be private.
         harness.rules.private_dirs = vec!["/dev/shm".into()];
         let Offer::Offered(offer) = &mut harness.rules.containers else { panic!("no runtime") };
         offer.mounts = vec![Mount::read("/etc/hosts:ro").unwrap()];
-        harness.open().await;
+        harness.restart().await;
         let id = order.id;
         let end = harness.run(order).await;
         let out = harness.written("out");
@@ -266,12 +256,11 @@ async fn a_bundle_defines_variables_and_mounts_and_not_its_user() {
 
 #[tokio::test]
 async fn a_container_that_cannot_run_gives_the_reason() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let order = in_container(harness.order("true"), Path::new("/nonexistent/image"));
     assert_failed_with(&harness.run(order).await, &["--container", "node n1", "--exclude=n1"]);
     let Some(runtime) = runtimes().into_iter().next() else { return };
-    let (mut harness, image) = node(&runtime).await;
+    let Some((mut harness, image)) = node(&runtime).await else { return };
     let order = in_container(harness.order("true"), Path::new("/nonexistent/image"));
     assert_failed_with(&harness.run(order).await, &["/nonexistent/image", "(uid 12345)"]);
     // A limit of the job's own is no fault of the node.
@@ -288,9 +277,8 @@ async fn a_container_that_cannot_run_gives_the_reason() {
 
 #[tokio::test]
 async fn processes_that_outlive_the_script_in_a_container_end_with_it() {
-    needs_root!();
     for runtime in runtimes() {
-        let (mut harness, image) = node(&runtime).await;
+        let Some((mut harness, image)) = node(&runtime).await else { return };
         let before = Before::of(&harness);
         let script = "(trap '' TERM HUP; while :; do sleep 0.05; done) & echo $! >left; exit 0";
         let order = in_container(before.own(harness.order(script)), &image);
@@ -304,13 +292,12 @@ async fn processes_that_outlive_the_script_in_a_container_end_with_it() {
 
 #[tokio::test]
 async fn tasks_and_programs_in_a_container_share_the_keys_of_their_step() {
-    needs_root!();
     if !Path::new("/proc/keys").exists() {
         println!("skipped: the kernel has no keyrings");
         return;
     }
     for runtime in runtimes() {
-        let (mut harness, image) = node(&runtime).await;
+        let Some((mut harness, image)) = node(&runtime).await else { return };
         let call = |number: libc::c_long, words: &str| {
             format!(
                 "perl -e '@words = ({words}); print syscall({number}, @words) > 0 ? \"found\" : $!'"
@@ -322,13 +309,9 @@ async fn tasks_and_programs_in_a_container_share_the_keys_of_their_step() {
         let id = harness.start(in_container(harness.order(&script), &image)).await;
         harness.line("up").await;
         assert_eq!(harness.written("out"), "found", "no key was added");
-        let (question, task) = (1, TaskNumber(1));
         let search = format!("{search} >seen.new; echo >>seen.new; mv seen.new seen");
-        let program = ["/bin/sh", "-c", &search].map(str::to_owned).to_vec();
-        let environment = BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]);
         let work_dir = harness.work_dir().display().to_string();
-        let manner = common::wire::node::Manner::default();
-        let start = StartTask { question, id, task, program, environment, work_dir, manner };
+        let start = StartTask { work_dir, ..shell_in(id, TaskNumber(1), &search) };
         let news = harness.steps().start_task(start).await;
         assert!(!matches!(news.state, TaskState::Failed(_)), "{news:?}");
         let seen = harness.line("seen").await;
@@ -341,9 +324,8 @@ async fn tasks_and_programs_in_a_container_share_the_keys_of_their_step() {
 /// The error comes when the root file system is mounted already.
 #[tokio::test]
 async fn a_container_that_cannot_be_made_leaves_the_image_unchanged() {
-    needs_root!();
     for runtime in runtimes() {
-        let (mut harness, image) = node(&runtime).await;
+        let Some((mut harness, image)) = node(&runtime).await else { return };
         let untouched = files(&image);
         let bundle = harness.home().join("bundle");
         fs::create_dir(&bundle).unwrap();

@@ -4,102 +4,86 @@
 mod harness;
 
 use common::id::{Attempt, GpuIndex};
-use common::job::{EndCause, Launch};
+use common::job::Launch;
 use common::unit::Tasks;
-use common::wire::node::StepPhase;
+use common::wire::node::{LaunchOrder, StepPhase};
 use harness::{
-    StepHarness, assert_failed_with, assert_node_fault, assert_unclear_fault, with_share,
+    StepHarness, assert_exited, assert_failed_with, assert_node_fault,
+    assert_stopped_before_it_ran, assert_unclear_fault, with_share,
 };
 use kantd::cgroup::Kind;
 use net::OwnerRules;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+/// What is wrong with an order, the change that makes it so, and the words of the message.
+type Fault = (&'static str, fn(&mut LaunchOrder), &'static [&'static str]);
+
+const FAULTS_OF_JOBS: [Fault; 6] = [
+    (
+        "an output path the user cannot write",
+        |order| order.stdout = "/root/kant-never.out".into(),
+        &["/root/kant-never.out", "ada (uid 12345)", "EACCES", "n1"],
+    ),
+    (
+        "a missing working directory",
+        |order| {
+            order.work_dir = "/no/such/place".into();
+            order.stdout = "/dev/null".into();
+        },
+        &["/no/such/place", "--chdir", "ENOENT"],
+    ),
+    (
+        "a missing input file",
+        |order| order.stdin = Some("missing".into()),
+        &["/missing", "reading", "--input"],
+    ),
+    (
+        "a missing interpreter",
+        |order| order.script = "#!/opt/none/python9\nprint()\n".into(),
+        &["interpreter", "/opt/none/python9", "n1"],
+    ),
+    (
+        "a task that cannot start ends all tasks",
+        |order| {
+            *order = with_share(order.clone(), |share| share.tasks = Tasks(4));
+            order.launch = Launch::PerTask;
+            order.args = vec!["x".repeat(3 << 20)];
+        },
+        &["E2BIG", "too large"],
+    ),
+    ("a job of root", |order| order.owner.uid.0 = 0, &["root", "allow_root_jobs"]),
+];
+
 #[tokio::test]
-async fn an_output_path_the_user_cannot_write() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
-    let mut order = harness.order("touch ran");
-    order.stdout = "/root/kant-never.out".into();
-    let id = order.id;
-    let end = harness.run(order).await;
-    assert_failed_with(&end, &["/root/kant-never.out", "ada (uid 12345)", "EACCES", "n1"]);
-    assert!(!harness.work_dir().join("ran").exists());
-    harness.assert_no_group(id);
+async fn a_fault_of_the_job_is_named_and_leaves_nothing() {
+    let Some(mut harness) = StepHarness::new().await else { return };
+    for (fault, change, words) in FAULTS_OF_JOBS {
+        println!("{fault}");
+        let mut order = harness.order("touch ran");
+        change(&mut order);
+        let id = order.id;
+        let end = harness.run(order).await;
+        assert_failed_with(&end, words);
+        assert!(!harness.work_dir().join("ran").exists(), "{fault}");
+        harness.assert_no_group(id);
+    }
 }
 
 #[tokio::test]
 async fn a_file_of_another_user_is_not_truncated() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let theirs = harness.work_dir().join("out");
     fs::write(&theirs, "mine\n").unwrap();
     fs::set_permissions(&theirs, fs::Permissions::from_mode(0o600)).unwrap();
-    let order = harness.order("true");
-    let end = harness.run(order).await;
+    let end = harness.run(harness.order("true")).await;
     assert_failed_with(&end, &["EACCES", "--output"]);
     assert_eq!(harness.written("out"), "mine\n");
 }
 
 #[tokio::test]
-async fn a_missing_working_directory() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
-    let mut order = harness.order("true");
-    order.work_dir = "/no/such/place".into();
-    order.stdout = "/dev/null".into();
-    let end = harness.run(order).await;
-    assert_failed_with(&end, &["/no/such/place", "--chdir", "ENOENT"]);
-}
-
-#[tokio::test]
-async fn a_missing_input_file() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
-    let mut order = harness.order("true");
-    order.stdin = Some("missing".into());
-    let end = harness.run(order).await;
-    assert_failed_with(&end, &["/missing", "reading", "--input"]);
-}
-
-#[tokio::test]
-async fn a_missing_interpreter() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
-    let mut order = harness.order("");
-    order.script = "#!/opt/none/python9\nprint()\n".into();
-    let id = order.id;
-    let end = harness.run(order).await;
-    assert_failed_with(&end, &["interpreter", "/opt/none/python9", "n1"]);
-    harness.assert_no_group(id);
-}
-
-#[tokio::test]
-async fn a_task_that_cannot_start_ends_all_tasks() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
-    let mut order = with_share(harness.order(""), |share| share.tasks = Tasks(4));
-    order.launch = Launch::PerTask;
-    order.args = vec!["x".repeat(3 << 20)];
-    let end = harness.run(order).await;
-    assert_failed_with(&end, &["E2BIG", "too large"]);
-}
-
-#[tokio::test]
-async fn a_job_of_root() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
-    let mut order = harness.order("touch ran");
-    order.owner.uid.0 = 0;
-    let end = harness.run(order).await;
-    assert_failed_with(&end, &["root", "allow_root_jobs"]);
-    assert!(!harness.work_dir().join("ran").exists());
-}
-
-#[tokio::test]
 async fn a_job_of_a_user_or_with_a_group_that_the_node_does_not_know() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     harness.rules.owners = OwnerRules::default();
     harness.open().await;
     let unknown = harness.order("touch ran");
@@ -119,8 +103,7 @@ async fn a_job_of_a_user_or_with_a_group_that_the_node_does_not_know() {
 
 #[tokio::test]
 async fn an_order_for_another_node_or_a_missing_gpu() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let order = harness.order("true");
     let elsewhere =
         with_share(order, |share| share.node = common::id::NodeName::new("n9").unwrap());
@@ -138,8 +121,7 @@ async fn an_order_for_another_node_or_a_missing_gpu() {
 
 #[tokio::test]
 async fn cpus_this_machine_does_not_have() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let order = harness.order("true");
     let order = with_share(order, |share| share.cpus = [60_000].into_iter().collect());
     let id = order.id;
@@ -150,18 +132,15 @@ async fn cpus_this_machine_does_not_have() {
 
 #[tokio::test]
 async fn a_spool_that_users_cannot_traverse() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     fs::set_permissions(harness.spool(), fs::Permissions::from_mode(0o700)).unwrap();
-    let order = harness.order("true");
-    let end = harness.run(order).await;
+    let end = harness.run(harness.order("true")).await;
     assert_node_fault(&end, &["spool directory", "0711"]);
 }
 
 #[tokio::test]
 async fn a_spool_that_cannot_hold_the_spec() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let order = harness.order("true");
     let steps = harness.spool().join("steps");
     fs::remove_dir(&steps).unwrap();
@@ -175,9 +154,7 @@ async fn a_spool_that_cannot_hold_the_spec() {
 /// Only the supervisor sees a directory in place of /etc/passwd.
 #[tokio::test]
 async fn a_user_database_that_does_not_answer_is_the_nodes_fault() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
-    harness.close();
+    let Some(mut harness) = StepHarness::new().await else { return };
     let wrapper = harness.work_dir().join("kantd-without-users");
     let kantd = harness.program.display().to_string();
     let lines = format!(
@@ -187,35 +164,29 @@ async fn a_user_database_that_does_not_answer_is_the_nodes_fault() {
     fs::write(&wrapper, lines).unwrap();
     harness::open_to_all(&wrapper, 0o755);
     harness.program = wrapper;
-    harness.open().await;
-    let order = harness.order("touch ran");
-    let end = harness.run(order).await;
+    harness.restart().await;
+    let end = harness.run(harness.order("touch ran")).await;
     assert_node_fault(&end, &["user database of node n1", "ada (uid 12345)"]);
     assert!(!harness.work_dir().join("ran").exists());
 }
 
 #[tokio::test]
 async fn a_program_that_is_not_kantd() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
-    harness.close();
+    let Some(mut harness) = StepHarness::new().await else { return };
     harness.program = "/bin/false".into();
-    harness.open().await;
+    harness.restart().await;
     let order = harness.order("true");
     let id = order.id;
     let end = harness.run(order).await;
     assert_node_fault(&end, &["failed to start the supervisor"]);
     // The failure is recorded: a restart does not try again.
-    harness.close();
-    harness.open().await;
+    harness.restart().await;
     assert_node_fault(&harness.end(id).await, &["failed to start the supervisor"]);
 }
 
 #[tokio::test]
 async fn kantd_that_is_not_root_runs_its_own_users_jobs_only() {
-    needs_root!();
-    let mut harness = StepHarness::with_cgroup_kind(Some(Kind::None)).await;
-    harness.close();
+    let Some(mut harness) = StepHarness::with_cgroup_kind(Some(Kind::None)).await else { return };
     let wrapper = harness.work_dir().join("kantd-as-user");
     let kantd = harness.program.display().to_string();
     let lines = format!(
@@ -231,7 +202,7 @@ async fn kantd_that_is_not_root_runs_its_own_users_jobs_only() {
     let mut own = harness.order("id -u");
     (own.owner.uid.0, own.owner.gid.0) = (777, 777);
     let end = harness.run(own).await;
-    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 0), "{end:?}");
+    assert_exited(&end, 0);
     assert_eq!(harness.written("out"), "777\n");
     let end = harness.run(harness.order("true")).await;
     assert_failed_with(&end, &["ada (uid 12345)", "runs as uid 777, not as root"]);
@@ -239,19 +210,17 @@ async fn kantd_that_is_not_root_runs_its_own_users_jobs_only() {
 
 #[tokio::test]
 async fn an_incomplete_directory_that_could_not_be_removed_is_completed() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let order = harness.order("echo ran");
     fs::create_dir(harness.step_dir(order.id)).unwrap();
     let end = harness.run(order).await;
-    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 0), "{end:?}");
+    assert_exited(&end, 0);
     assert_eq!(harness.written("out"), "ran\n");
 }
 
 #[tokio::test]
 async fn a_job_whose_directory_cannot_be_locked_can_be_stopped() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let order = harness.order("touch ran");
     let id = order.id;
     // The directory cannot be locked, so that the driver keeps trying.
@@ -262,7 +231,7 @@ async fn a_job_whose_directory_cannot_be_locked_can_be_stopped() {
     assert_eq!(harness.steps().status()[0].phase, StepPhase::Preparing);
     harness.steps().stop(id);
     let end = harness.end(id).await;
-    assert_eq!((end.cause, end.started_at), (EndCause::Stopped, None), "{end:?}");
+    assert_stopped_before_it_ran(&end);
     assert!(!harness.work_dir().join("ran").exists());
     harness.steps().forget(id);
     harness::until("it is forgotten", || !harness.step_dir(id).exists()).await;
@@ -270,8 +239,7 @@ async fn a_job_whose_directory_cannot_be_locked_can_be_stopped() {
 
 #[tokio::test]
 async fn a_job_whose_output_cannot_be_opened_yet_can_be_stopped() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let fifos = ["out", "later"].map(|name| harness.work_dir().join(name));
     for fifo in &fifos {
         nix::unistd::mkfifo(fifo, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
@@ -285,7 +253,7 @@ async fn a_job_whose_output_cannot_be_opened_yet_can_be_stopped() {
     harness::until("the files are being opened", || script.exists()).await;
     harness.steps().stop(id);
     let end = harness.end(id).await;
-    assert_eq!((end.cause, end.started_at), (EndCause::Stopped, None), "{end:?}");
+    assert_stopped_before_it_ran(&end);
     harness.assert_no_group(id);
     // With a reader the job becomes ready and runs. It uses another FIFO: the killed child may have
     // the first one open for another moment, as a writer that writes nothing.

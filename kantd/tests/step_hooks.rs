@@ -9,19 +9,18 @@ mod leftovers;
 use common::id::GpuIndex;
 use common::job::EndCause;
 use common::time::Span;
-use harness::{StepHarness, with_share};
-use leftovers::Before;
+use harness::{StepHarness, assert_exited, with_share};
+use leftovers::{Before, run_and_check};
 use std::fs;
 
 /// A node with this prolog and epilog.
-async fn node(prolog: &str, epilog: &str) -> StepHarness {
-    let mut harness = StepHarness::new().await;
-    harness.close();
+async fn node(prolog: &str, epilog: &str) -> Option<StepHarness> {
+    let mut harness = StepHarness::new().await?;
     harness.rules.prolog = Some(harness.program_of("prolog", prolog));
     harness.rules.epilog = Some(harness.program_of("epilog", epilog));
     harness.rules.hook_limit = Span::from_minutes(1);
-    harness.open().await;
-    harness
+    harness.restart().await;
+    Some(harness)
 }
 
 /// The failure that was reported to kantd.
@@ -31,8 +30,7 @@ fn reported_failure(harness: &StepHarness) -> Option<String> {
 
 #[tokio::test]
 async fn both_run_as_root_around_the_job_and_know_its_user() {
-    needs_root!();
-    let mut harness = node("", "").await;
+    let Some(mut harness) = node("", "").await else { return };
     let log = harness.home().join("log");
     let line = format!(
         "echo $KANT_HOOK $SLURM_JOB_ID $SLURM_JOB_UID $KANT_NODE $KANT_GPUS $(id -u) >> {}\n\
@@ -48,7 +46,7 @@ async fn both_run_as_root_around_the_job_and_know_its_user() {
     let order = before.own(with_share(order, |share| share.gpus = vec![GpuIndex(1)]));
     let (id, uid) = (order.id, before.uid());
     let end = harness.run(order).await;
-    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 5), "{end:?}");
+    assert_exited(&end, 5);
     let about = format!("{} {uid} n1 GPU-0000-1 0", id.key);
     let expected = format!("prolog {about}\njob\nepilog {about}\n");
     assert_eq!(fs::read_to_string(log).unwrap(), expected);
@@ -58,39 +56,32 @@ async fn both_run_as_root_around_the_job_and_know_its_user() {
 
 #[tokio::test]
 async fn a_failing_prolog_keeps_the_job_from_starting_and_gives_the_reason() {
-    needs_root!();
-    let mut harness = node("echo the scratch disk is gone; exit 3", "true").await;
-    let before = Before::of(&harness);
-    let order = before.own(harness.order("touch ran"));
-    let id = order.id;
-    let end = harness.run(order).await;
+    let Some(mut harness) = node("echo the scratch disk is gone; exit 3", "true").await else {
+        return;
+    };
+    let order = harness.order("touch ran");
+    let end = run_and_check(&mut harness, order).await;
     harness::assert_node_fault(&end, &["prolog", "exited with 3: the scratch disk is gone"]);
     assert!(!harness.work_dir().join("ran").exists());
     assert!(
         reported_failure(&harness)
             .is_some_and(|failure| failure.contains("the scratch disk is gone"))
     );
-    before.assert_nothing_left(&harness, id).await;
 }
 
 #[tokio::test]
 async fn a_failing_epilog_is_the_nodes_fault_and_not_the_jobs() {
-    needs_root!();
-    let mut harness = node("true", "kill -SEGV $$").await;
-    let before = Before::of(&harness);
-    let order = before.own(harness.order("true"));
-    let id = order.id;
-    let end = harness.run(order).await;
-    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, 0), "{end:?}");
+    let Some(mut harness) = node("true", "kill -SEGV $$").await else { return };
+    let order = harness.order("true");
+    let end = run_and_check(&mut harness, order).await;
+    assert_exited(&end, 0);
     let failure = reported_failure(&harness).unwrap_or_default();
     assert!(failure.contains("epilog") && failure.contains("was ended by signal 11"), "{failure}");
-    before.assert_nothing_left(&harness, id).await;
 }
 
 #[tokio::test]
 async fn an_epilog_runs_even_if_its_steps_directory_is_lost() {
-    needs_root!();
-    let mut harness = node("true", "").await;
+    let Some(mut harness) = node("true", "").await else { return };
     let ran = harness.home().join("ran");
     harness.program_of("epilog", &format!("echo said; echo $KANT_HOOK >{}", ran.display()));
     let order = harness.order("echo $$ >pid; while [ ! -e done ]; do sleep 0.02; done");
@@ -105,21 +96,16 @@ async fn an_epilog_runs_even_if_its_steps_directory_is_lost() {
 
 #[tokio::test]
 async fn a_missing_hook_fails() {
-    needs_root!();
-    let mut harness = node("true", "true").await;
+    let Some(mut harness) = node("true", "true").await else { return };
     fs::remove_file(harness.home().join("prolog")).unwrap();
-    let before = Before::of(&harness);
-    let order = before.own(harness.order("true"));
-    let id = order.id;
-    let end = harness.run(order).await;
+    let order = harness.order("true");
+    let end = run_and_check(&mut harness, order).await;
     harness::assert_node_fault(&end, &["failed to run the prolog", "prolog", "No such file"]);
-    before.assert_nothing_left(&harness, id).await;
 }
 
 #[tokio::test]
 async fn a_running_prolog_dies_with_its_supervisor() {
-    needs_root!();
-    let mut harness = node("sleep 600", "true").await;
+    let Some(mut harness) = node("sleep 600", "true").await else { return };
     let before = Before::of(&harness);
     let order = before.own(harness.order("true"));
     let id = order.id;
@@ -133,17 +119,15 @@ async fn a_running_prolog_dies_with_its_supervisor() {
 
 #[tokio::test]
 async fn a_task_prolog_changes_the_environment_and_runs_as_the_user() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     let prolog = harness.program_of(
         "task-prolog",
         "echo export SITE=it has = and spaces; echo unset GONE; echo print hello from $(id -u)
          echo rubbish; cat",
     );
     harness::open_to_all(&prolog, 0o755);
-    harness.close();
     harness.rules.task_prolog = Some(prolog.clone());
-    harness.open().await;
+    harness.restart().await;
     let mut order = harness.order("echo \"$SITE\" \"${GONE-gone}\" \"$1\"; exit 9");
     order.environment.insert("GONE".into(), "here".into());
     order.args = vec!["a b".into()];

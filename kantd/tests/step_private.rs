@@ -7,22 +7,13 @@ mod leftovers;
 use common::job::EndCause;
 use common::unit::Bytes;
 use harness::{StepHarness, with_share};
-use leftovers::Before;
+use leftovers::{Before, run_and_check};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs;
 
-async fn node() -> StepHarness {
-    let mut harness = StepHarness::new().await;
-    harness.close();
-    harness.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    harness.open().await;
-    harness
-}
-
 #[tokio::test]
 async fn jobs_do_not_see_each_others_files() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let before = Before::of(&harness);
     let mut order = before.own(harness.order(
         "ls -A /dev/shm; stat -c %a /tmp /dev/shm; touch /tmp/mine /dev/shm/mine; \
@@ -48,8 +39,7 @@ async fn jobs_do_not_see_each_others_files() {
 /// spool.
 #[tokio::test]
 async fn mounts_of_a_job_do_not_propagate_even_if_the_machines_are_shared() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
+    let Some(mut harness) = StepHarness::new().await else { return };
     harness.close();
     let (home, none) = (harness.home().to_owned(), None::<&str>);
     mount(Some(&home), &home, none, MsFlags::MS_BIND, none).unwrap();
@@ -72,8 +62,7 @@ async fn mounts_of_a_job_do_not_propagate_even_if_the_machines_are_shared() {
 
 #[tokio::test]
 async fn a_private_tmpfs_is_as_large_as_the_jobs_memory() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let order = harness.order("df --output=size --block-size=1M /dev/shm | tail -1");
     let order = with_share(order, |share| share.memory = Bytes::from_mib(96));
     assert!(harness.run(order).await.exit.is_success());
@@ -82,8 +71,7 @@ async fn a_private_tmpfs_is_as_large_as_the_jobs_memory() {
 
 #[tokio::test]
 async fn files_of_a_lost_step_are_removed() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let before = Before::of(&harness);
     let id =
         harness.start(before.own(harness.order("touch /tmp/x; echo up > up; sleep 600"))).await;
@@ -96,16 +84,11 @@ async fn files_of_a_lost_step_are_removed() {
 
 #[tokio::test]
 async fn a_directory_that_cannot_be_made_private_is_the_nodes_fault() {
-    needs_root!();
-    let mut harness = StepHarness::new().await;
-    harness.close();
-    harness.rules.private_dirs = vec!["/no/such/dir".into()];
-    harness.open().await;
-    let before = Before::of(&harness);
-    let order = before.own(harness.order("touch ran"));
-    let id = order.id;
-    let end = harness.run(order).await;
+    let harness =
+        StepHarness::with_rules(|rules| rules.private_dirs = vec!["/no/such/dir".into()]).await;
+    let Some(mut harness) = harness else { return };
+    let order = harness.order("touch ran");
+    let end = run_and_check(&mut harness, order).await;
     harness::assert_node_fault(&end, &["private directories", "private_dirs", "n1"]);
     assert!(!harness.work_dir().join("ran").exists());
-    before.assert_nothing_left(&harness, id).await;
 }

@@ -12,20 +12,11 @@ use common::time::Span;
 use common::wire::node::{
     LaunchOrder, Manner, SignalTask, StartTask, TaskNews, TaskState, WatchTask,
 };
-use harness::{StepHarness, is_alive, until, with_second_node};
+use harness::{StepHarness, is_alive, shell_in, until, with_second_node};
 use kantd::step::StartLimits;
 use leftovers::Before;
-use std::collections::BTreeMap;
 
 const TASK: TaskNumber = TaskNumber(7);
-
-async fn node() -> StepHarness {
-    let mut harness = StepHarness::new().await;
-    harness.close();
-    harness.rules.private_dirs = vec!["/tmp".into(), "/dev/shm".into()];
-    harness.open().await;
-    harness
-}
 
 /// This node's part of a job whose script runs on another node before it.
 fn second(harness: &StepHarness) -> LaunchOrder {
@@ -35,19 +26,11 @@ fn second(harness: &StepHarness) -> LaunchOrder {
 }
 
 fn shell(harness: &StepHarness, id: AttemptId, text: &str) -> StartTask {
-    StartTask {
-        question: 1,
-        id,
-        task: TASK,
-        program: ["/bin/sh", "-c", text].map(str::to_owned).to_vec(),
-        environment: BTreeMap::from([
-            ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
-            ("MINE".to_owned(), "yes".to_owned()),
-            ("SLURM_NODEID".to_owned(), "of the caller".to_owned()),
-        ]),
-        work_dir: harness.work_dir().display().to_string(),
-        manner: Manner::default(),
+    let mut start = shell_in(id, TASK, text);
+    for (name, value) in [("MINE", "yes"), ("SLURM_NODEID", "of the caller")] {
+        start.environment.insert(name.to_owned(), value.to_owned());
     }
+    StartTask { work_dir: harness.work_dir().display().to_string(), ..start }
 }
 
 /// The end of a program, and all its output.
@@ -86,8 +69,7 @@ fn why(state: TaskState) -> String {
 
 #[tokio::test]
 async fn a_program_is_part_of_the_job_on_a_node_without_tasks() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let before = Before::of(&harness);
     let id = harness.start(before.own(second(&harness))).await;
     let start = shell(
@@ -124,8 +106,7 @@ async fn a_program_is_part_of_the_job_on_a_node_without_tasks() {
 
 #[tokio::test]
 async fn a_program_ends_with_the_job_and_the_job_not_with_the_program() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let before = Before::of(&harness);
     let order = before.own(harness.order("while [ ! -e done ]; do sleep 0.02; done"));
     let id = harness.start(order).await;
@@ -149,8 +130,7 @@ async fn a_program_ends_with_the_job_and_the_job_not_with_the_program() {
 
 #[tokio::test]
 async fn a_task_number_is_started_once_and_a_new_kantd_knows_its_end() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let id = harness.start(second(&harness)).await;
     let start =
         shell(&harness, id, "echo once >> runs; while [ ! -e go ]; do sleep 0.02; done; exit 4");
@@ -170,8 +150,7 @@ async fn a_task_number_is_started_once_and_a_new_kantd_knows_its_end() {
 
 #[tokio::test]
 async fn a_signal_reaches_a_program_and_its_children_and_no_others() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let order =
         harness.order("trap 'echo hit > hit' USR1; while [ ! -e done ]; do sleep 0.02; done");
     let id = harness.start(order).await;
@@ -192,8 +171,7 @@ async fn a_signal_reaches_a_program_and_its_children_and_no_others() {
 
 #[tokio::test]
 async fn a_failed_start_is_reported_and_a_missing_directory_prevents_none() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let id = harness.start(second(&harness)).await;
     let missing = StartTask { program: vec!["/no/such".into()], ..shell(&harness, id, "") };
     let failed = why(harness.steps().start_task(missing).await.state);
@@ -215,11 +193,9 @@ async fn a_failed_start_is_reported_and_a_missing_directory_prevents_none() {
 
 #[tokio::test]
 async fn a_missing_program_of_the_node_is_named_by_its_path_there() {
-    needs_root!();
-    let mut harness = node().await;
-    harness.close();
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     harness.rules.kantctl = Some("/no/such/kantctl".into());
-    harness.open().await;
+    harness.restart().await;
     let id = harness.start(second(&harness)).await;
     let manner = Manner { own_program: true, ..Manner::default() };
     let program = vec!["/usr/bin/of-the-callers".into()];
@@ -232,8 +208,7 @@ async fn a_missing_program_of_the_node_is_named_by_its_path_there() {
 
 #[tokio::test]
 async fn a_program_requested_early_waits_until_the_job_runs() {
-    needs_root!();
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     let order = second(&harness);
     let id = order.id;
     harness.steps().launch(order, &harness.gpus);
@@ -251,11 +226,10 @@ async fn a_program_requested_early_waits_until_the_job_runs() {
 
 #[tokio::test]
 async fn the_number_of_programs_waiting_for_a_job_is_bounded() {
-    needs_root!();
     /// Starts in files, and starts that wait in memory.
     const FILES: usize = 4;
     const MOST: u64 = 64;
-    let mut harness = node().await;
+    let Some(mut harness) = StepHarness::with_private_dirs().await else { return };
     harness.close();
     harness.starts = StartLimits { at_once: FILES, waiting: MOST as usize, ..harness.starts };
     harness.open().await;

@@ -74,11 +74,14 @@ async fn serve(keepalive: Keepalive) -> (Server, Endpoint, Endpoint) {
     (server, tls(addr, &node(&key, "g-1")), tls(addr, &controller(&key)))
 }
 
+async fn connected(endpoint: &Endpoint, keepalive: Keepalive) -> Channel<Report, Order> {
+    soon(connect_channel(endpoint, "/channel", keepalive)).await.unwrap()
+}
+
 #[tokio::test]
 async fn messages_of_all_sizes_come_back_in_order() {
     let (server, endpoint, _) = serve(Keepalive::default()).await;
-    let mut channel: Channel<Report, Order> =
-        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    let mut channel = connected(&endpoint, Keepalive::default()).await;
     let welcome = soon(channel.recv()).await.unwrap().unwrap();
     assert_eq!(welcome, Order::Welcome { name: "node g-1".to_owned() });
 
@@ -106,8 +109,7 @@ async fn messages_of_all_sizes_come_back_in_order() {
 #[tokio::test]
 async fn two_ends_that_flood_each_other_do_not_lock_up() {
     let (server, endpoint, _) = serve(Keepalive::default()).await;
-    let channel: Channel<Report, Order> =
-        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    let channel = connected(&endpoint, Keepalive::default()).await;
     let (sender, mut receiver) = channel.split();
     // Far more than queues and socket buffers hold: each end must read while it writes.
     let report = Report::Output("x".repeat(1 << 20));
@@ -130,8 +132,7 @@ async fn two_ends_that_flood_each_other_do_not_lock_up() {
 #[tokio::test]
 async fn the_peers_reason_for_closing_arrives() {
     let (server, endpoint, _) = serve(Keepalive::default()).await;
-    let mut channel: Channel<Report, Order> =
-        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    let mut channel = connected(&endpoint, Keepalive::default()).await;
     soon(channel.recv()).await.unwrap().unwrap();
     channel.send(&Report::Output("close".to_owned())).await.unwrap();
     let end = soon(channel.recv()).await.unwrap().unwrap_err();
@@ -148,8 +149,7 @@ async fn the_peers_reason_for_closing_arrives() {
 #[tokio::test]
 async fn a_quiet_channel_stays_open_far_beyond_the_silence_limit() {
     let (server, endpoint, _) = serve(HASTY).await;
-    let mut channel: Channel<Report, Order> =
-        soon(connect_channel(&endpoint, "/channel", HASTY)).await.unwrap();
+    let mut channel = connected(&endpoint, HASTY).await;
     soon(channel.recv()).await.unwrap().unwrap();
     let quiet = tokio::time::timeout(HASTY.silence_limit * 4, channel.recv()).await;
     assert!(quiet.is_err(), "{quiet:?}");
@@ -173,8 +173,7 @@ async fn a_peer_gone_silent_is_noticed_by_both_ends() {
     );
     let (server, addr) = serve_tls("127.0.0.1:0", &controller(&key), silent).await;
     let endpoint = tls(addr, &node(&key, "g-1"));
-    let mut channel: Channel<Report, Order> =
-        soon(connect_channel(&endpoint, "/channel", HASTY)).await.unwrap();
+    let mut channel = connected(&endpoint, HASTY).await;
     let end = soon(channel.recv()).await.unwrap().unwrap_err();
     assert!(matches!(end, ChannelError::Silent { .. }), "{end}");
     assert!(soon(channel.recv()).await.is_none());
@@ -288,8 +287,7 @@ async fn a_lost_connection_ends_the_channel() {
         let mut far = TcpStream::connect(addr).await.unwrap();
         tokio::io::copy_bidirectional(&mut near, &mut far).await
     });
-    let mut channel: Channel<Report, Order> =
-        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    let mut channel = connected(&endpoint, Keepalive::default()).await;
     soon(channel.recv()).await.unwrap().unwrap();
     plugged.abort();
     let end = soon(channel.recv()).await.unwrap().unwrap_err();
@@ -351,8 +349,7 @@ async fn a_refused_channel_reports_the_reason() {
 #[tokio::test]
 async fn a_message_beyond_the_limit_is_refused_before_it_is_sent() {
     let (server, endpoint, _) = serve(Keepalive::default()).await;
-    let mut channel: Channel<Report, Order> =
-        soon(connect_channel(&endpoint, "/channel", Keepalive::default())).await.unwrap();
+    let mut channel = connected(&endpoint, Keepalive::default()).await;
     soon(channel.recv()).await.unwrap().unwrap();
     let huge = Report::Output("x".repeat(65 << 20));
     let error = soon(channel.send(&huge)).await.unwrap_err();

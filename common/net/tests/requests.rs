@@ -19,7 +19,7 @@ use axum::{Json, Router};
 use futures_util::{StreamExt, stream};
 use net::{Caller, Client, ClientError, Endpoint, Refusal, USER_HEADER, User, Via, forward};
 use serde::{Deserialize, Serialize};
-use support::{controller, key, node, serve_local, serve_tls, socket, soon, tls};
+use support::{Server, controller, key, node, serve_local, serve_tls, socket, soon, tls};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
@@ -64,6 +64,13 @@ fn jobs() -> Router {
         .route("/sleep", get(std::future::pending::<()>))
 }
 
+/// The example on a local socket in a directory of its own, and a client.
+fn local_jobs() -> (tempfile::TempDir, Server, Client) {
+    let (dir, path) = socket();
+    let server = serve_local(&path, jobs());
+    (dir, server, Client::new(Endpoint::Unix(path)))
+}
+
 fn me() -> (u32, u32) {
     (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw())
 }
@@ -90,9 +97,7 @@ async fn the_kernel_identifies_the_caller_on_the_local_socket() {
 
 #[tokio::test]
 async fn a_local_caller_cannot_claim_to_be_another_user() {
-    let (_dir, path) = socket();
-    let server = serve_local(&path, jobs());
-    let client = Client::new(Endpoint::Unix(path));
+    let (_dir, server, client) = local_jobs();
     let claim = axum::http::Request::get("/whoami").header(USER_HEADER, "0:0");
     let response = soon(client.send(claim.body(Body::empty()).unwrap())).await.unwrap();
     assert_eq!(response.status(), StatusCode::BAD_REQUEST);
@@ -120,9 +125,7 @@ async fn json_makes_the_round_trip_over_both_transports() {
 
 #[tokio::test]
 async fn a_refusal_keeps_its_code_message_and_hint() {
-    let (_dir, path) = socket();
-    let server = serve_local(&path, jobs());
-    let client = Client::new(Endpoint::Unix(path));
+    let (_dir, server, client) = local_jobs();
     let error = soon(client.get::<Job>("/jobs/404")).await.unwrap_err();
     let (status, reason) = error.refusal().unwrap();
     assert_eq!((status, reason.code.as_str()), (404, "job-unknown"));

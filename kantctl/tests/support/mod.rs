@@ -6,12 +6,11 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use common::id::{Gid, JobKey, QueueName, Uid};
 use common::job::state::slurm_state;
-use common::job::{Ask, ExitStatus, Outcome, Owner, Phase};
+use common::job::{ExitStatus, Outcome, Phase};
 use common::reason::WaitReason;
 use common::time::Time;
-use common::unit::{Bytes, Cpus, Gpus};
+use common::unit::Bytes;
 use common::wire::api::{JobList, JobView, Looked, ReasonView};
 use net::{ListenError, LocalListener, Refusal, serve};
 use serde_json::Value;
@@ -211,38 +210,18 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
     let detail = WaitReason::Held;
     let reason = ReasonView { code: "JobHeldUser".into(), sentence: detail.to_string(), detail };
     JobView {
-        key: key.parse::<JobKey>().unwrap(),
-        number: None,
-        set: None,
-        owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "ada".to_owned() },
-        ask: Ask { queue: Some(QueueName::new("main").unwrap()), ..Ask::default() },
         phase,
         outcome,
         state: state.to_owned(),
         state_code: code.to_owned(),
-        held: false,
         reason: (phase == Phase::Pending).then_some(reason),
-        dependency: None,
-        position: None,
         attempt: u32::from(begun.is_some()),
-        cancelled_by: None,
-        array_limit: None,
         submitted_at: NOW,
         started_at: begun,
         ended_at: outcome.map(|_| NOW),
-        suspended_at: None,
-        suspended: Default::default(),
-        checkpoint_at: None,
-        allocation: None,
-        leaving: Vec::new(),
-        joining: Vec::new(),
-        cpus: Cpus(1),
         memory: Bytes::from_mib(512),
-        gpus: Gpus(0),
         exit: outcome.map(|_| exit),
-        usage: None,
-        message: None,
-        story: vec![],
+        ..testkit::job_view(key)
     }
 }
 

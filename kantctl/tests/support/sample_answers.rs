@@ -6,13 +6,12 @@ use crate::sample_cluster::{
 };
 use crate::support::{NOW, ReceivedRequest, TestController, job, jobs, json, output, refused_as};
 use axum::response::{IntoResponse, Response};
-use common::cpuset::CpuSet;
-use common::id::{AccountName, Gid, GpuIndex, NodeName, Uid};
+use common::id::{AccountName, Gid, Uid};
 use common::job::{Outcome, Phase, Usage};
 use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest, Share};
 use common::time::Span;
-use common::unit::{Bytes, Cpus, Gpus, Tasks};
+use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{JobView, StoryLine};
 use serde_json::{Value, json as value};
 
@@ -156,14 +155,7 @@ fn submitted(request: &Value) -> Response {
 }
 
 fn share(node: &str) -> Share {
-    Share {
-        gpu_milli: None,
-        node: NodeName::new(node).unwrap(),
-        tasks: Tasks(1),
-        cpus: CpuSet::first(4),
-        memory: Bytes::from_mib(8192),
-        gpus: vec![GpuIndex(0), GpuIndex(1)],
-    }
+    Share { memory: Bytes::from_mib(8192), ..testkit::share(node, 0, 4, &[0, 1]) }
 }
 
 /// A job of ada's, of a group that no host knows.

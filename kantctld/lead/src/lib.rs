@@ -24,6 +24,3 @@ pub use session::{NodeSession, check_hello, register};
 pub use session_table::{Presence, SessionId, SessionTable};
 pub use steering::Parts;
 pub use timers::{Due, Limits, Watch};
-
-#[cfg(test)]
-mod tests;

@@ -6,8 +6,7 @@ mod others;
 use super::*;
 use crate::shared_state::SharedState;
 use common::id::{
-    AccountName, ArrayIndex, Attempt, AttemptId, ClusterId, Gid, JobId, JobKey, LogIndex,
-    QueueName, Uid,
+    AccountName, ArrayIndex, Attempt, AttemptId, ClusterId, Gid, LogIndex, QueueName, Uid,
 };
 use common::job::state::slurm_state;
 use common::job::{Ask, ExitStatus, Outcome, Owner, Phase, StepRecord};
@@ -31,38 +30,23 @@ fn run(job: u32, from: u64, to: u64) -> HistoryRun {
         ..Ask::default()
     };
     let job = JobView {
-        key: JobKey::single(JobId(job)),
-        number: None,
-        set: None,
         cancelled_by: Some(Uid(7)),
-        array_limit: None,
-        owner: Owner { uid: Uid(1000), gid: Gid(100), name: "ada".to_owned() },
         ask,
         phase: Phase::Done,
         outcome,
         state: state.to_owned(),
         state_code: state_code.to_owned(),
-        held: false,
-        reason: None,
-        dependency: None,
-        position: None,
         attempt: 1,
         submitted_at: Time(from * HOUR - 1),
         started_at: Some(Time(from * HOUR + 1)),
         ended_at: Some(Time(to * HOUR)),
-        suspended_at: None,
         suspended: Span(7),
-        checkpoint_at: None,
-        allocation: None,
-        leaving: Vec::new(),
-        joining: Vec::new(),
         cpus: Cpus(4),
         memory: Bytes(5),
         gpus: Gpus(2),
         exit: Some(ExitStatus { code: 3, signal: None }),
-        usage: None,
         message: Some("it's \"over\"".to_owned()),
-        story: Vec::new(),
+        ..testkit::job_view(&job.to_string())
     };
     HistoryRun {
         job,

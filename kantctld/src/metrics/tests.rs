@@ -1,173 +1,22 @@
 //! Tests of the metrics on a state that is driven by commands.
 
 use super::*;
-use common::cpuset::CpuSet;
-use common::gpu::{Gpu, GpuKind, GpuMatrix};
 use common::gpu_parts::GpuParts;
-use common::id::{AttemptId, Gid, GpuIndex, JobKey, QueueName, RequestKey, Uid};
-use common::job::{Ask, EndCause, ExitStatus, Owner, StepEnd, Usage};
-use common::node::{Inventory, Numa};
-use common::policy::queue::Queue;
-use common::resource::Allocation;
+use common::job::{Ask, EndCause};
 use common::resource::GpuRequest;
-use common::unit::{Bytes, Tasks};
-use common::wire::node::{StepPhase, StepStatus};
+use common::unit::Tasks;
+use common::wire::node::StepPhase;
 use state::snapshot::snapshot;
-use state::{Actor, Command, Event, RoundStart, Settings, Stamped, Target};
+use state::{Command, Settings, Target};
+use testkit::{TestCluster, USER, ended, inventory, name, running, settings, share};
 
-/// A cluster of nodes g1 and g2 with 8 CPUs and 4 GPUs each.
-struct TestCluster {
-    state: State,
-    now: Time,
-    requests: u32,
-}
-
-impl TestCluster {
-    fn new() -> Self {
-        let mut cluster = Self { state: State::default(), now: Time(1_000_000), requests: 0 };
-        cluster.apply(Command::Configure(settings()));
-        for node in ["g1", "g2"] {
-            cluster.apply(Command::RegisterNode {
-                name: name(node),
-                identity: node.to_owned(),
-                address: node.to_owned(),
-                version: "1".to_owned(),
-                inventory: Box::new(inventory()),
-                steps: Vec::new(),
-            });
-        }
-        cluster
-    }
-
-    fn apply(&mut self, command: Command) -> Vec<Event> {
-        let events = state::apply(&mut self.state, &Stamped { at: self.now, command });
-        let refused = events.iter().any(|event| matches!(event, Event::CommandRefused(_)));
-        assert!(!refused, "{events:?}");
-        events
-    }
-
-    fn wait(&mut self, seconds: u64) {
-        self.now = self.now + Span::from_seconds(seconds);
-    }
-
-    fn job_of(&mut self, ask: Ask) -> JobKey {
-        self.requests += 1;
-        let events = self.apply(Command::SubmitJob {
-            request_key: RequestKey(self.requests.to_string()),
-            owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "ada".to_owned() },
-            groups: Vec::new(),
-            operator: false,
-            via: None,
-            ask: Box::new(ask),
-            script: "#!/bin/sh\n".to_owned(),
-            environment: String::new(),
-        });
-        match events.as_slice() {
-            [Event::JobSubmitted { job, .. }] => JobKey::single(*job),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn start(&mut self, key: JobKey, shares: Vec<Share>) -> AttemptId {
-        let (_, element) = self.state.element(key).unwrap();
-        let id = AttemptId { key, attempt: element.next_attempt() };
-        let allocation = Allocation::new(shares).unwrap();
-        let starts = vec![RoundStart { id, allocation, group: None }];
-        let events = self.apply(Command::EnactRound {
-            preempts: vec![],
-            shrinks: Vec::new(),
-            starts,
-            grows: Vec::new(),
-        });
-        assert!(matches!(events.as_slice(), [Event::JobStarted { .. }]), "{events:?}");
-        id
-    }
-
-    fn report(&mut self, node: &str, id: AttemptId, phase: StepPhase) {
-        let steps = vec![StepStatus { id, phase }];
-        self.apply(Command::ReportSteps { node: name(node), steps });
-    }
-}
-
-fn name(text: &str) -> NodeName {
-    NodeName::new(text).unwrap()
-}
-
-fn settings() -> Settings {
-    let queue = Queue { default: true, ..Queue::plain(QueueName::new("main").unwrap()) };
-    Settings {
-        cluster: "test".to_owned(),
-        queues: vec![queue],
-        allow_root_jobs: false,
-        kill_grace: Span::from_seconds(30),
-        done_jobs_kept: Span::from_minutes(60),
-        user_bounds: state::UserBounds::default(),
-        qos: Vec::new(),
-        accounts: Vec::new(),
-        fair_sharing: false,
-        yields_first: common::policy::YieldsFirst::default(),
-        factors: common::policy::Factors::default(),
-        moves: common::policy::Moves::default(),
-        topology: common::topology::Topology::default(),
-    }
-}
-
-fn inventory() -> Inventory {
-    let gpu = |index: u16| Gpu {
-        index: GpuIndex(index),
-        uuid: format!("GPU-{index}"),
-        model: "NVIDIA H100 80GB HBM3".to_owned(),
-        kind: GpuKind("h100".to_owned()),
-        memory: Bytes::from_mib(81_559),
-        minor: u32::from(index),
-        pci_bus_id: format!("0000:{index:02x}:00.0"),
-        numa: Some(0),
-        cpus: CpuSet::first(8),
-        mig: None,
-    };
-    let memory = Bytes::from_mib(65_536);
-    Inventory {
-        sockets: 1,
-        threads_per_core: 1,
-        cpus: CpuSet::first(8),
-        cores: (0..8).map(|cpu| CpuSet::from_iter([cpu])).collect(),
-        numa: vec![Numa { id: 0, cpus: CpuSet::first(8), memory }],
-        memory,
-        gpus: (0..4).map(gpu).collect(),
-        gpu_matrix: GpuMatrix::default(),
-        boot_id: "boot-1".to_owned(),
-        gpu_driver: None,
-        nics: Vec::new(),
-        features: Vec::new(),
-        limits_missing: vec![],
-    }
-}
-
-fn share(node: &str, first: u32, cpus: u32, gpus: &[u16]) -> Share {
-    Share {
-        gpu_milli: None,
-        node: name(node),
-        tasks: Tasks(1),
-        cpus: (first..first + cpus).collect(),
-        memory: Bytes::from_mib(1024),
-        gpus: gpus.iter().map(|index| GpuIndex(*index)).collect(),
-    }
-}
-
-fn running() -> StepPhase {
-    StepPhase::Running { since: Time(1), suspended: false }
+/// Nodes g1 and g2 with 8 CPUs and 4 GPUs each.
+fn cluster() -> TestCluster {
+    TestCluster::of_nodes(&["g1", "g2"], &inventory(8, 64, 4))
 }
 
 fn exited(code: u8) -> StepPhase {
-    StepPhase::Ended(Box::new(StepEnd {
-        cause: EndCause::Exited,
-        exit: ExitStatus { code, signal: None },
-        started_at: Some(Time(1)),
-        ended_at: Time(2),
-        usage: Usage { cpu: Span(5), memory_peak: Bytes(7), ..Usage::default() },
-        message: None,
-        steps: Vec::new(),
-    }))
+    ended(EndCause::Exited, code)
 }
 
 fn shown(cluster: &TestCluster) -> MetricsView {
@@ -191,7 +40,7 @@ fn gpus(nodes: u32, gpus: u32) -> Ask {
 
 #[test]
 fn an_unused_cluster_has_only_its_capacity() {
-    let view = shown(&TestCluster::new());
+    let view = shown(&cluster());
     assert_eq!((view.gpus, view.nodes, view.nodes_free), (Gpus(8), Nodes(2), Nodes(2)));
     assert_eq!((view.gar, view.sor, view.gfr, view.fr_8), (0.0, 0.0, 0.0, 1.0));
     assert_eq!((view.fgd, view.sor_from), (None, view.as_of));
@@ -203,7 +52,7 @@ fn an_unused_cluster_has_only_its_capacity() {
 
 #[test]
 fn occupancy_is_the_gpu_time_held_since_the_first_job() {
-    let mut cluster = TestCluster::new();
+    let mut cluster = cluster();
     let (key, begin) = (cluster.job_of(gpus(1, 3)), cluster.now);
     cluster.job_of(gpus(2, 4));
     cluster.job_of(gpus(2, 4));
@@ -228,7 +77,7 @@ fn occupancy_is_the_gpu_time_held_since_the_first_job() {
 
 #[test]
 fn the_window_is_the_last_day() {
-    let mut cluster = TestCluster::new();
+    let mut cluster = cluster();
     let key = cluster.job_of(gpus(1, 4));
     let id = cluster.start(key, vec![share("g1", 0, 1, &[0, 1, 2, 3])]);
     cluster.report("g1", id, running());
@@ -246,15 +95,14 @@ fn the_window_is_the_last_day() {
 
 #[test]
 fn a_wait_lasts_from_the_earliest_start_to_the_first_start() {
-    let mut cluster = TestCluster::new();
+    let mut cluster = cluster();
     let begin_at = Some(cluster.now + Span::from_seconds(3600));
     let key = cluster.job_of(Ask { begin_at, ..gpus(1, 1) });
     cluster.wait(3605);
     let id = cluster.start(key, vec![share("g1", 0, 1, &[0])]);
     cluster.report("g1", id, running());
     cluster.wait(1000);
-    let actor = Actor { uid: Uid(1000), operator: false };
-    cluster.apply(Command::RequeueJob { actor, target: Target { key } });
+    cluster.apply(Command::RequeueJob { actor: USER, target: Target { key } });
     cluster.report("g1", id, exited(1));
     let view = shown(&cluster);
     let bucket = waits(&view, "1");
@@ -266,7 +114,7 @@ fn a_wait_lasts_from_the_earliest_start_to_the_first_start() {
 
 #[test]
 fn a_part_of_a_gpu_has_its_own_size_class() {
-    let mut cluster = TestCluster::new();
+    let mut cluster = cluster();
     let mut settings = settings();
     settings.queues[0].share_gpus = true;
     cluster.apply(Command::Configure(settings));
@@ -286,7 +134,7 @@ fn a_part_of_a_gpu_has_its_own_size_class() {
 
 #[test]
 fn jobs_that_are_spread_out_show_in_their_size_class() {
-    let mut cluster = TestCluster::new();
+    let mut cluster = cluster();
     let mut topology = common::topology::Topology::default();
     for (node, leaf) in [("g1", "l1"), ("g2", "l2")] {
         let position = topology.0.entry(name(node)).or_default();

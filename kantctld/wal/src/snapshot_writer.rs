@@ -63,16 +63,15 @@ mod tests {
     use crate::test_data::{entry, files, filled, held, lose_all, open, snapshot};
     use crate::{MemDisk, Wal};
 
-    fn under_way(disk: &MemDisk) -> (Wal<MemDisk>, SnapshotWriter<MemDisk>) {
-        let wal = filled(disk, 1..=3);
+    fn under_way() -> (MemDisk, Wal<MemDisk>, SnapshotWriter<MemDisk>) {
+        let (disk, wal) = filled(1..=3);
         let writer = wal.snapshot_writer();
-        (wal, writer)
+        (disk, wal, writer)
     }
 
     #[test]
     fn entries_are_accepted_and_durable_while_a_snapshot_is_written() {
-        let disk = MemDisk::new();
-        let (mut wal, writer) = under_way(&disk);
+        let (disk, mut wal, writer) = under_way();
         let written = writer.write(&snapshot(2, 1));
         wal.append(vec![entry(4, 1)], None).unwrap();
         wal.sync().unwrap();
@@ -86,8 +85,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_that_was_not_adopted_is_removed_by_the_next_start() {
-        let disk = MemDisk::new();
-        let (wal, writer) = under_way(&disk);
+        let (disk, wal, writer) = under_way();
         writer.write(&snapshot(2, 1)).unwrap();
         drop(wal);
         assert_eq!(files(&disk, "aside").len(), 1);
@@ -97,8 +95,7 @@ mod tests {
 
     #[test]
     fn a_leaders_snapshot_that_was_installed_meanwhile_stays_the_newest() {
-        let disk = MemDisk::new();
-        let (mut wal, writer) = under_way(&disk);
+        let (disk, mut wal, writer) = under_way();
         let written = writer.write(&snapshot(3, 1));
         wal.install_snapshot(&snapshot(40, 2)).unwrap();
         assert!(matches!(wal.adopt(written).unwrap_err(), Error::Refused { .. }));
@@ -110,8 +107,7 @@ mod tests {
 
     #[test]
     fn a_disk_failure_of_the_writer_closes_the_log() {
-        let disk = MemDisk::new();
-        let (mut wal, writer) = under_way(&disk);
+        let (disk, mut wal, writer) = under_way();
         disk.fail_sync_after(0);
         let written = writer.write(&snapshot(2, 1));
         assert!(matches!(wal.adopt(written).unwrap_err(), Error::Io { .. }));

@@ -44,14 +44,15 @@ pub(crate) fn refusal(disk: &MemDisk) -> Error {
     }
 }
 
-/// A log with these entries, one record each, all synced.
-pub(crate) fn filled(disk: &MemDisk, range: std::ops::RangeInclusive<u64>) -> Wal<MemDisk> {
-    let (mut wal, _) = open(disk);
+/// A log on a new disk with these entries, one record each, all synced.
+pub(crate) fn filled(range: std::ops::RangeInclusive<u64>) -> (MemDisk, Wal<MemDisk>) {
+    let disk = MemDisk::new();
+    let (mut wal, _) = open(&disk);
     for index in range {
         wal.append(vec![entry(index, 1)], Some(hard(index))).unwrap();
         wal.sync().unwrap();
     }
-    wal
+    (disk, wal)
 }
 
 /// All entries of the log as (index, term); checks that each payload is its own.

@@ -8,9 +8,7 @@ use common::id::AttemptId;
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{DesiredStep, Resized, StepPhase, StepStatus, Want};
-use fixtures::{
-    change, ended, id, order, running, suspended_phase, wanted, wanted_without_order, whole,
-};
+use fixtures::{change, ended, id, order, ordered, running, suspended_phase, wanted, whole};
 use node::{DeclineReason, Desired, DesiredError, NodeAction, Observed, reconcile};
 
 fn desired(steps: Vec<DesiredStep>) -> Desired {
@@ -30,7 +28,7 @@ fn next(wants: Vec<DesiredStep>, holds: Vec<(AttemptId, StepPhase)>) -> Vec<Node
 #[test]
 fn a_wanted_step_is_launched_then_waits_then_goes() {
     let a = id(1, 1);
-    let run = || vec![wanted(a, Want::Run)];
+    let run = || vec![ordered(a, Want::Run)];
     assert_eq!(next(run(), vec![]), [NodeAction::Launch(order(a))]);
     assert_eq!(next(run(), vec![(a, StepPhase::Preparing)]), []);
     assert_eq!(next(run(), vec![(a, StepPhase::Ready)]), [NodeAction::Go(a)]);
@@ -41,7 +39,7 @@ fn a_wanted_step_is_launched_then_waits_then_goes() {
 #[test]
 fn a_gang_member_is_prepared_and_waits_until_it_may_run() {
     let a = id(1, 1);
-    let prepare = || vec![wanted(a, Want::Prepare)];
+    let prepare = || vec![ordered(a, Want::Prepare)];
     assert_eq!(next(prepare(), vec![]), [NodeAction::Launch(order(a))]);
     assert_eq!(next(prepare(), vec![(a, StepPhase::Ready)]), []);
 }
@@ -51,7 +49,7 @@ fn a_step_that_is_to_stop_or_is_unwanted_is_stopped() {
     let a = id(1, 1);
     for phase in [StepPhase::Preparing, StepPhase::Ready, running()] {
         let holds = || vec![(a, phase.clone())];
-        assert_eq!(next(vec![wanted(a, Want::Stop)], holds()), [NodeAction::Stop(a)]);
+        assert_eq!(next(vec![ordered(a, Want::Stop)], holds()), [NodeAction::Stop(a)]);
         assert_eq!(next(vec![], holds()), [NodeAction::Stop(a)]);
     }
 }
@@ -59,14 +57,14 @@ fn a_step_that_is_to_stop_or_is_unwanted_is_stopped() {
 #[test]
 fn a_step_is_suspended_exactly_while_that_is_wanted() {
     let a = id(1, 1);
-    let run = |suspended| vec![DesiredStep { suspended, ..wanted(a, Want::Run) }];
+    let run = |suspended| vec![DesiredStep { suspended, ..ordered(a, Want::Run) }];
     assert_eq!(next(run(true), vec![(a, running())]), [NodeAction::Suspend(a)]);
     assert_eq!(next(run(true), vec![(a, suspended_phase())]), []);
     assert_eq!(next(run(false), vec![(a, suspended_phase())]), [NodeAction::Resume(a)]);
     // It must run first; a step that is to stop is stopped even if it is suspended.
     assert_eq!(next(run(true), vec![(a, StepPhase::Ready)]), [NodeAction::Go(a)]);
     assert_eq!(
-        next(vec![wanted(a, Want::Stop)], vec![(a, suspended_phase())]),
+        next(vec![ordered(a, Want::Stop)], vec![(a, suspended_phase())]),
         [NodeAction::Stop(a)]
     );
 }
@@ -75,7 +73,7 @@ fn a_step_is_suspended_exactly_while_that_is_wanted() {
 fn a_step_gets_each_time_limit_once() {
     let a = id(1, 1);
     let limit = Span::from_minutes;
-    let run = DesiredStep { time_limit: Some(limit(5)), ..wanted(a, Want::Run) };
+    let run = DesiredStep { time_limit: Some(limit(5)), ..ordered(a, Want::Run) };
     let mut holds = observed(vec![(a, running())]);
     let next =
         |step: &DesiredStep, holds: &Observed| reconcile(&desired(vec![step.clone()]), holds);
@@ -96,7 +94,7 @@ fn a_running_step_gets_each_size_of_its_job_once() {
         let (allocation, addresses) = (allocation.clone(), Vec::new());
         Some(Box::new(Resized { number, allocation, addresses, signal: None }))
     };
-    let run = |number| DesiredStep { resized: resized(number), ..wanted(a, Want::Run) };
+    let run = |number| DesiredStep { resized: resized(number), ..ordered(a, Want::Run) };
     let mut holds = observed(vec![(a, running())]);
     let next =
         |step: &DesiredStep, holds: &Observed| reconcile(&desired(vec![step.clone()]), holds);
@@ -118,7 +116,7 @@ fn an_ended_step_is_kept_until_it_is_no_longer_wanted() {
     let a = id(1, 1);
     let over = || vec![(a, ended(EndCause::Exited))];
     for want in [Want::Prepare, Want::Run, Want::Stop] {
-        assert_eq!(next(vec![wanted(a, want)], over()), []);
+        assert_eq!(next(vec![ordered(a, want)], over()), []);
     }
     assert_eq!(next(vec![], over()), [NodeAction::Forget(a)]);
 }
@@ -126,19 +124,19 @@ fn an_ended_step_is_kept_until_it_is_no_longer_wanted() {
 #[test]
 fn a_new_attempt_waits_until_the_old_one_has_ended() {
     let (old, new) = (id(1, 1), id(1, 2));
-    let wants = || vec![wanted(old, Want::Stop), wanted(new, Want::Run)];
+    let wants = || vec![ordered(old, Want::Stop), ordered(new, Want::Run)];
     assert_eq!(next(wants(), vec![(old, running())]), [NodeAction::Stop(old)]);
     let over = vec![(old, ended(EndCause::Stopped))];
     assert_eq!(next(wants(), over), [NodeAction::Launch(order(new))]);
     // An old attempt that the controller does not list blocks the new one too.
-    let only_new = vec![wanted(new, Want::Run)];
+    let only_new = vec![ordered(new, Want::Run)];
     assert_eq!(next(only_new, vec![(old, running())]), [NodeAction::Stop(old)]);
 }
 
 #[test]
 fn nothing_is_launched_while_an_unwanted_step_may_use_its_cpus() {
     let (unwanted, new) = (id(1, 1), id(2, 1));
-    let wants = || vec![wanted(new, Want::Run)];
+    let wants = || vec![ordered(new, Want::Run)];
     assert_eq!(next(wants(), vec![(unwanted, running())]), [NodeAction::Stop(unwanted)]);
     let over = vec![(unwanted, ended(EndCause::Stopped))];
     let launch = NodeAction::Launch(order(new));
@@ -149,7 +147,7 @@ fn nothing_is_launched_while_an_unwanted_step_may_use_its_cpus() {
 fn an_attempt_older_than_one_here_is_never_launched() {
     let (old, new) = (id(1, 1), id(1, 2));
     let superseded = NodeAction::Decline(old, DeclineReason::Superseded);
-    let both = vec![wanted(old, Want::Run), wanted(new, Want::Run)];
+    let both = vec![ordered(old, Want::Run), ordered(new, Want::Run)];
     assert_eq!(next(both.clone(), vec![(new, running())]), vec![superseded.clone()]);
     assert_eq!(next(both, vec![]), [superseded, NodeAction::Launch(order(new))]);
 }
@@ -158,13 +156,13 @@ fn an_attempt_older_than_one_here_is_never_launched() {
 fn an_attempt_that_cannot_run_here_is_declined() {
     let a = id(1, 1);
     assert_eq!(
-        next(vec![wanted(a, Want::Stop)], vec![]),
+        next(vec![ordered(a, Want::Stop)], vec![]),
         [NodeAction::Decline(a, DeclineReason::StoppedBeforeLaunch)]
     );
     let not_held = NodeAction::Decline(a, DeclineReason::NotHeld);
-    assert_eq!(next(vec![wanted_without_order(a, Want::Run)], vec![]), vec![not_held.clone()]);
+    assert_eq!(next(vec![wanted(a, Want::Run)], vec![]), vec![not_held.clone()]);
     // An order for another attempt is no order for this one.
-    let mixed_up = DesiredStep { order: Some(order(id(2, 1))), ..wanted(a, Want::Run) };
+    let mixed_up = DesiredStep { order: Some(order(id(2, 1))), ..ordered(a, Want::Run) };
     assert_eq!(next(vec![mixed_up], vec![]), [not_held]);
 }
 
@@ -172,7 +170,7 @@ fn an_attempt_that_cannot_run_here_is_declined() {
 fn a_forgotten_attempt_is_never_launched_again() {
     let mut observed = observed(vec![(id(1, 2), ended(EndCause::Exited))]);
     observed.forget(id(1, 2));
-    let again = |attempt| desired(vec![wanted(id(1, attempt), Want::Run)]);
+    let again = |attempt| desired(vec![ordered(id(1, attempt), Want::Run)]);
     let declined = |attempt, reason| vec![NodeAction::Decline(id(1, attempt), reason)];
     assert_eq!(reconcile(&again(1), &observed), declined(1, DeclineReason::Superseded));
     assert_eq!(reconcile(&again(2), &observed), declined(2, DeclineReason::EndedBefore));
@@ -184,7 +182,7 @@ fn nothing_happens_before_a_full_update_on_this_connection() {
     let observed = observed(vec![(id(1, 1), running()), (id(2, 1), ended(EndCause::Exited))]);
     let mut desired = Desired::new();
     assert_eq!(reconcile(&desired, &observed), []);
-    let early = change(vec![wanted(id(3, 1), Want::Run)], vec![id(1, 1)]);
+    let early = change(vec![ordered(id(3, 1), Want::Run)], vec![id(1, 1)]);
     assert_eq!(desired.apply(early), Err(DesiredError::ChangeBeforeWhole));
     assert_eq!(reconcile(&desired, &observed), []);
     desired.apply(whole(vec![])).unwrap();
@@ -199,15 +197,15 @@ fn nothing_happens_before_a_full_update_on_this_connection() {
 #[test]
 fn a_change_keeps_the_rest_and_a_repeated_want_keeps_its_order() {
     let (a, b) = (id(1, 1), id(2, 1));
-    let mut desired = desired(vec![wanted(a, Want::Prepare), wanted(b, Want::Run)]);
-    desired.apply(change(vec![wanted_without_order(a, Want::Run)], vec![])).unwrap();
+    let mut desired = desired(vec![ordered(a, Want::Prepare), ordered(b, Want::Run)]);
+    desired.apply(change(vec![wanted(a, Want::Run)], vec![])).unwrap();
     assert_eq!(
         reconcile(&desired, &Observed::new()),
         [NodeAction::Launch(order(a)), NodeAction::Launch(order(b))]
     );
     desired.apply(change(vec![], vec![b])).unwrap();
     assert_eq!(reconcile(&desired, &Observed::new()), [NodeAction::Launch(order(a))]);
-    desired.apply(whole(vec![wanted_without_order(a, Want::Run)])).unwrap();
+    desired.apply(whole(vec![wanted(a, Want::Run)])).unwrap();
     assert_eq!(reconcile(&desired, &Observed::new()), [NodeAction::Launch(order(a))]);
 }
 

@@ -9,9 +9,7 @@ use common::id::AttemptId;
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{DesiredStep, Resized, StepPhase, StepStatus, Want};
-use fixtures::{
-    change, ended, id, order, running, suspended_phase, wanted, wanted_without_order, whole,
-};
+use fixtures::{change, ended, id, order, ordered, running, suspended_phase, wanted, whole};
 use node::{Desired, NodeAction, Observed, reconcile};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,7 +84,7 @@ impl World {
 
     fn step(&self, id: AttemptId) -> DesiredStep {
         let (want, with_order) = self.wants[&id];
-        let step = if with_order { wanted(id, want) } else { wanted_without_order(id, want) };
+        let step = if with_order { ordered(id, want) } else { wanted(id, want) };
         let time_limit = Some(Span::from_seconds(u64::from(id.attempt.0)));
         let (allocation, addresses) = (order(id).allocation, Vec::new());
         let resized = Resized { number: id.attempt.0, allocation, addresses, signal: None };

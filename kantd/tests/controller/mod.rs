@@ -7,14 +7,11 @@
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::routing::get;
-use common::cpuset::CpuSet;
-use common::gpu::GpuMatrix;
-use common::id::{Attempt, AttemptId, Gid, JobId, JobKey, NodeName, QueueName, Uid};
-use common::job::{EndCause, ExitStatus, Launch, OpenMode, Owner, StepEnd, Usage};
-use common::node::{Inventory, Numa};
+use common::id::{AttemptId, Gid, NodeName, Uid};
+use common::job::{EndCause, Owner};
 use common::resource::{Allocation, Share};
 use common::time::{Span, Time};
-use common::unit::{Bytes, Tasks};
+use common::unit::Bytes;
 use common::wire::node::{
     DesiredStep, DesiredUpdate, FromNode, Hello, LaunchOrder, NODE_PATH, Resized, StepPhase,
     StepStatus, ToNode, Want,
@@ -25,10 +22,10 @@ use net::{
     Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, TlsListener, User, accept_channel,
     serve,
 };
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+pub use testkit::{attempt as id, running, wanted};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -162,91 +159,33 @@ pub fn tls(addr: SocketAddr, key: &ClusterKey, node: &str) -> Endpoint {
 
 /// A node with two CPUs, named `name`.
 pub fn node_info(name: &str) -> NodeInfo {
-    let inventory = Inventory {
-        sockets: 1,
-        threads_per_core: 1,
-        cpus: CpuSet::first(2),
-        cores: vec!["0".parse().unwrap(), "1".parse().unwrap()],
-        numa: vec![Numa { id: 0, cpus: CpuSet::first(2), memory: Bytes(1 << 30) }],
-        memory: Bytes(1 << 30),
-        gpus: vec![],
-        gpu_matrix: GpuMatrix::default(),
-        boot_id: "boot-1".to_owned(),
-        gpu_driver: None,
-        nics: Vec::new(),
-        features: Vec::new(),
-        limits_missing: vec![],
-    };
     NodeInfo {
         name: NodeName::new(name).unwrap(),
         address: name.to_owned(),
         identity: format!("identity of {name}"),
-        inventory: Arc::new(inventory),
+        inventory: Arc::new(testkit::inventory(2, 1, 0)),
     }
-}
-
-pub fn id(job: u32, attempt: u32) -> AttemptId {
-    AttemptId { key: JobKey::single(JobId(job)), attempt: Attempt(attempt) }
 }
 
 /// A launch order for `script` on node `node`, for the user who runs this test.
 pub fn order(id: AttemptId, node: &str, script: &str, work_dir: &str) -> Box<LaunchOrder> {
-    let share = Share {
-        gpu_milli: None,
-        node: NodeName::new(node).unwrap(),
-        tasks: Tasks(1),
-        cpus: CpuSet::first(1),
-        memory: Bytes(64 << 20),
-        gpus: vec![],
-    };
+    let share = Share { memory: Bytes(64 << 20), ..testkit::share(node, 0, 1, &[]) };
     Box::new(LaunchOrder {
-        id,
-        cluster: "test".to_owned(),
-        job_name: "job".to_owned(),
         owner: Owner {
             uid: Uid(nix::unistd::geteuid().as_raw()),
             gid: Gid(nix::unistd::getegid().as_raw()),
             name: "tester".to_owned(),
         },
-        queue: QueueName::new("default").unwrap(),
-        account: None,
         script: script.to_owned(),
-        args: vec![],
-        environment: BTreeMap::new(),
         work_dir: work_dir.to_owned(),
-        stdin: None,
-        stdout: "out".to_owned(),
-        stderr: None,
-        open_mode: OpenMode::Truncate,
-        umask: 0o022,
-        rlimits: vec![],
-        launch: Launch::Once,
-        container: None,
-        time_limit: None,
-        until_deadline: None,
-        warning: None,
-        kill_grace: Span::from_seconds(5),
         allocation: Allocation::new(vec![share]).unwrap(),
-        addresses: vec!["127.0.0.1".to_owned()],
-        resized: 0,
-        cpus_per_task: 1,
-        submitted_at: Time(0),
-        submit_host: node.to_owned(),
-        array: None,
-        set: None,
+        ..testkit::launch_order(id, node)
     })
 }
 
-/// A wanted attempt with a launch order for node `node`, which the fake steps do not use.
-pub fn wanted(id: AttemptId, want: Want, node: &str) -> DesiredStep {
-    DesiredStep {
-        id,
-        want,
-        suspended: false,
-        time_limit: None,
-        resized: None,
-        order: Some(order(id, node, "#!/bin/sh\n", "/")),
-    }
+/// A wanted attempt with a launch order for node g-1, which the fake steps do not use.
+pub fn ordered(id: AttemptId, want: Want) -> DesiredStep {
+    DesiredStep { order: Some(order(id, "g-1", "#!/bin/sh\n", "/")), ..wanted(id, want) }
 }
 
 /// Fake steps that carry out every action at once, and record it.
@@ -319,18 +258,6 @@ impl Executor for FakeSteps {
     }
 }
 
-pub fn running() -> StepPhase {
-    StepPhase::Running { since: Time(1), suspended: false }
-}
-
 pub fn ended(cause: EndCause) -> StepPhase {
-    StepPhase::Ended(Box::new(StepEnd {
-        cause,
-        exit: ExitStatus::default(),
-        started_at: None,
-        ended_at: Time(2),
-        usage: Usage::default(),
-        message: None,
-        steps: Vec::new(),
-    }))
+    testkit::ended(cause, 0)
 }

@@ -3,14 +3,12 @@
 #![allow(dead_code, reason = "each test program uses a part of the harness")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use common::cpuset::CpuSet;
-use common::gpu::{Gpu, GpuKind};
-use common::id::{Attempt, AttemptId, Gid, GpuIndex, JobId, JobKey, NodeName, QueueName, Uid};
-use common::job::{EndCause, Launch, OpenMode, Owner, StepEnd};
+use common::gpu::Gpu;
+use common::id::{AttemptId, Gid, NodeName, TaskNumber, Uid};
+use common::job::{EndCause, Owner, StepEnd};
 use common::resource::{Allocation, Share};
-use common::time::{Span, Time};
-use common::unit::{Bytes, Tasks};
-use common::wire::node::{LaunchOrder, StepPhase};
+use common::unit::Bytes;
+use common::wire::node::{LaunchOrder, Manner, StartTask, StepPhase};
 use kantd::cgroup::{self, CgroupParent, Kind};
 use kantd::step::{StartLimits, StepChanges, StepRules, Steps, StepsSettings};
 use net::OwnerRules;
@@ -30,17 +28,6 @@ pub const PATIENCE: Duration = Duration::from_secs(180);
 /// A user without an entry in any database.
 pub const USER: u32 = 12_345;
 
-/// Prints that the test is skipped and returns from it, unless it runs as root.
-#[macro_export]
-macro_rules! needs_root {
-    () => {
-        if !nix::unistd::geteuid().is_root() {
-            println!("skipped: running jobs as other users in cgroups needs root");
-            return;
-        }
-    };
-}
-
 pub struct StepHarness {
     home: TempDir,
     pub cgroup: CgroupParent,
@@ -53,6 +40,15 @@ pub struct StepHarness {
     pub starts: StartLimits,
 }
 
+/// Whether the test runs as root; prints that it is skipped if not.
+pub fn is_root() -> bool {
+    let is_root = nix::unistd::geteuid().is_root();
+    if !is_root {
+        println!("skipped: running jobs as other users in cgroups needs root");
+    }
+    is_root
+}
+
 /// How many times longer everything may take than on an idle machine: a virtual machine may be
 /// emulated, and its host busy. Time limits of jobs in tests are multiplied by it.
 pub fn slowness() -> u64 {
@@ -62,12 +58,15 @@ pub fn slowness() -> u64 {
 
 impl StepHarness {
     /// Uses the cgroups of this host, which must exist.
-    pub async fn new() -> Self {
+    pub async fn new() -> Option<Self> {
         Self::with_cgroup_kind(None).await
     }
 
-    /// Uses this kind of cgroups.
-    pub async fn with_cgroup_kind(kind: Option<Kind>) -> Self {
+    /// Uses this kind of cgroups. `None`, with a message, unless the test runs as root.
+    pub async fn with_cgroup_kind(kind: Option<Kind>) -> Option<Self> {
+        if !is_root() {
+            return None;
+        }
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let root = format!("kant-test-{}-{number}", std::process::id());
@@ -89,7 +88,27 @@ impl StepHarness {
         fs::create_dir(harness.work_dir()).unwrap();
         open_to_all(&harness.work_dir(), 0o777);
         harness.open().await;
-        harness
+        Some(harness)
+    }
+
+    /// A harness whose steps have these rules.
+    pub async fn with_rules(change: impl FnOnce(&mut StepRules)) -> Option<Self> {
+        let mut harness = Self::new().await?;
+        change(&mut harness.rules);
+        harness.restart().await;
+        Some(harness)
+    }
+
+    /// A harness with the default private directories: /tmp and /dev/shm.
+    pub async fn with_private_dirs() -> Option<Self> {
+        let dirs = vec!["/tmp".into(), "/dev/shm".into()];
+        Self::with_rules(|rules| rules.private_dirs = dirs).await
+    }
+
+    /// Restarts kantd's part, with the rules that the harness has now.
+    pub async fn restart(&mut self) {
+        self.close();
+        self.open().await;
     }
 
     pub async fn open(&mut self) {
@@ -145,62 +164,34 @@ impl StepHarness {
     /// A job of [`USER`] on this node: one task, one CPU, 256M, a grace period of ten seconds.
     pub fn order(&self, script: &str) -> LaunchOrder {
         static JOBS: AtomicU32 = AtomicU32::new(1);
-        let job = JobId(JOBS.fetch_add(1, Ordering::Relaxed));
-        let share = Share {
-            gpu_milli: None,
-            node: NodeName::new("n1").unwrap(),
-            tasks: Tasks(1),
-            cpus: CpuSet::first(1),
-            memory: Bytes::from_mib(256),
-            gpus: Vec::new(),
-        };
+        let job = JOBS.fetch_add(1, Ordering::Relaxed);
+        let share = Share { memory: Bytes::from_mib(256), ..testkit::share("n1", 0, 1, &[]) };
         LaunchOrder {
-            id: AttemptId { key: JobKey::single(job), attempt: Attempt(1) },
-            cluster: "test".into(),
-            job_name: "job".into(),
             owner: Owner { uid: Uid(USER), gid: Gid(USER), name: "ada".into() },
-            queue: QueueName::new("batch").unwrap(),
-            account: None,
             script: format!("#!/bin/sh\n{script}\n"),
-            args: Vec::new(),
-            environment: BTreeMap::new(),
             work_dir: self.work_dir().display().to_string(),
-            stdin: None,
-            stdout: "out".into(),
-            stderr: None,
-            open_mode: OpenMode::Truncate,
-            umask: 0o022,
-            rlimits: Vec::new(),
-            launch: Launch::Once,
-            container: None,
-            time_limit: None,
-            until_deadline: None,
-            warning: None,
-            kill_grace: Span::from_seconds(10),
             allocation: Allocation::new(vec![share]).unwrap(),
-            addresses: vec!["127.0.0.1".into()],
-            resized: 0,
-            cpus_per_task: 1,
-            submitted_at: Time(0),
-            submit_host: "login".into(),
-            array: None,
-            set: None,
+            ..testkit::launch_order(testkit::attempt(job, 1), "n1")
         }
+    }
+
+    /// Launches a job, and lets it run.
+    pub fn launch(&self, order: LaunchOrder) -> AttemptId {
+        let id = order.id;
+        self.steps().launch(order, &self.gpus);
+        self.steps().go(id);
+        id
     }
 
     /// Launches a job, lets it run, and waits for its end.
     pub async fn run(&mut self, order: LaunchOrder) -> StepEnd {
-        let id = order.id;
-        self.steps().launch(order, &self.gpus);
-        self.steps().go(id);
+        let id = self.launch(order);
         self.end(id).await
     }
 
     /// Launches a job, and waits until it runs.
     pub async fn start(&mut self, order: LaunchOrder) -> AttemptId {
-        let id = order.id;
-        self.steps().launch(order, &self.gpus);
-        self.steps().go(id);
+        let id = self.launch(order);
         self.until(id, |phase| matches!(phase, StepPhase::Running { .. })).await;
         id
     }
@@ -326,18 +317,7 @@ pub fn groups_below(path: &Path) -> Vec<PathBuf> {
 }
 
 fn gpu(index: u16, minor: u32) -> Gpu {
-    Gpu {
-        index: GpuIndex(index),
-        uuid: format!("GPU-0000-{index}"),
-        model: "NVIDIA A40".into(),
-        kind: GpuKind("a40".into()),
-        memory: Bytes::from_mib(46_068),
-        minor,
-        pci_bus_id: String::new(),
-        numa: None,
-        cpus: CpuSet::new(),
-        mig: None,
-    }
+    Gpu { uuid: format!("GPU-0000-{index}"), minor, ..testkit::gpu(index) }
 }
 
 /// The same launch order with its only share changed.
@@ -361,6 +341,19 @@ pub fn open_to_all(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
+/// A shell to start in a step.
+pub fn shell_in(id: AttemptId, task: TaskNumber, script: &str) -> StartTask {
+    StartTask {
+        question: 1,
+        id,
+        task,
+        program: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+        environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        work_dir: "/".into(),
+        manner: Manner::default(),
+    }
+}
+
 /// Polls for a condition.
 pub async fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
@@ -377,23 +370,39 @@ pub fn is_alive(pid: i32) -> bool {
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
+/// Checks that a step ended itself, with this exit code.
+#[track_caller]
+pub fn assert_exited(end: &StepEnd, code: u8) {
+    assert_eq!((end.cause, end.exit.code), (EndCause::Exited, code), "{end:?}");
+}
+
+/// Checks that a step was stopped before it ran.
+#[track_caller]
+pub fn assert_stopped_before_it_ran(end: &StepEnd) {
+    assert_eq!((end.cause, end.started_at), (EndCause::Stopped, None), "{end:?}");
+}
+
 /// Checks that a step failed to launch by the job's own fault, with these words in the message.
+#[track_caller]
 pub fn assert_failed_with(end: &StepEnd, words: &[&str]) {
     assert_never_ran(end, EndCause::LaunchFailed, words);
 }
 
 /// Checks that a step failed to launch by the node's fault, with these words in the message.
+#[track_caller]
 pub fn assert_node_fault(end: &StepEnd, words: &[&str]) {
     assert_never_ran(end, EndCause::NodeFault, words);
     assert_never_ran(end, EndCause::NodeFault, &["a fault of the node"]);
 }
 
 /// Checks that a step failed to launch by a fault that may be the node's, with these words.
+#[track_caller]
 pub fn assert_unclear_fault(end: &StepEnd, words: &[&str]) {
     assert_never_ran(end, EndCause::UnclearFault, words);
     assert_never_ran(end, EndCause::UnclearFault, &["it may succeed on another node"]);
 }
 
+#[track_caller]
 fn assert_never_ran(end: &StepEnd, cause: EndCause, words: &[&str]) {
     assert_eq!(end.cause, cause, "{end:?}");
     let message = end.message.as_deref().unwrap_or_default();

@@ -5,6 +5,7 @@
 
 use crate::harness::{StepHarness, is_alive, until};
 use common::id::AttemptId;
+use common::job::StepEnd;
 use common::wire::node::LaunchOrder;
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,6 +59,16 @@ impl Before {
         until("the step is forgotten", || !dir.exists()).await;
         until("its supervisor is gone", || !supervisor.is_some_and(is_alive)).await;
     }
+}
+
+/// Runs a job, and checks that nothing is left of it.
+pub async fn run_and_check(harness: &mut StepHarness, order: LaunchOrder) -> StepEnd {
+    let before = Before::of(harness);
+    let order = before.own(order);
+    let id = order.id;
+    let end = harness.run(order).await;
+    before.assert_nothing_left(harness, id).await;
+    end
 }
 
 /// Living processes of a user, by name.

@@ -33,6 +33,25 @@ pub struct ClusterOptions {
     pub without_cgroups: bool,
 }
 
+impl ClusterOptions {
+    /// Nodes of these names without GPUs.
+    #[must_use]
+    pub fn cpu_nodes(names: &[&'static str]) -> Self {
+        Self::of_nodes(names, &Machine::cpu())
+    }
+
+    /// Nodes of these names with the GPUs of a stand-in's machine.
+    #[must_use]
+    pub fn gpu_nodes(names: &[&'static str], gpus: &'static str) -> Self {
+        Self::of_nodes(names, &Machine::with_gpus(gpus))
+    }
+
+    fn of_nodes(names: &[&'static str], machine: &Machine) -> Self {
+        let nodes = names.iter().map(|name| (*name, machine.clone())).collect();
+        Self { nodes, ..Self::default() }
+    }
+}
+
 /// A running cluster.
 pub struct Cluster {
     dir: PathBuf,

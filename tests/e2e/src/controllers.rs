@@ -42,6 +42,17 @@ impl Controllers {
         Ok(Self { dir, binaries, configs, running, nodes, network })
     }
 
+    /// Starts one controller, `a`.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn one() -> anyhow::Result<Self> {
+        let mut controllers = Self::new()?;
+        controllers.add("a")?;
+        controllers.start("a")?;
+        Ok(controllers)
+    }
+
     /// Starts three voting controllers, `a`, `b` and `c`.
     ///
     /// # Errors
@@ -124,6 +135,16 @@ impl Controllers {
         let mut command = self.on_host(name, &self.binaries.kantctld);
         command.arg("--config").arg(self.path(&format!("{name}.toml"))).env_remove("RUST_LOG");
         command
+    }
+
+    /// Runs a verb of kantctld; it must be refused, with this in its message.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn verb_refused(&self, name: &str, words: &[&str], message: &str) -> anyhow::Result<()> {
+        let answer = self.try_verb(name, words)?;
+        ensure!(answer.code != 0 && answer.stderr.contains(message), "{words:?}: {answer:?}");
+        Ok(())
     }
 
     /// Runs a verb of kantctld; any exit code is a result.

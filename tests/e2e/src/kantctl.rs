@@ -2,10 +2,14 @@
 
 use crate::person::Person;
 use anyhow::{Context as _, bail, ensure};
+use common::job::{Outcome, Phase};
 use common::wire::api::{JobList, JobView, NodeList};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+/// A script that runs until the file `enough` exists.
+pub const UNTIL_ENOUGH: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
 
 /// kantctl for one user and one socket.
 #[derive(Debug, Clone)]
@@ -139,6 +143,85 @@ impl Kantctl {
             let job = self.job(id)?;
             Ok(job.outcome.is_some().then_some(job))
         })
+    }
+
+    /// Waits until a job has ended, which must have completed.
+    ///
+    /// # Errors
+    /// When it takes too long, or has another outcome.
+    pub fn completed(&self, id: &str) -> anyhow::Result<JobView> {
+        let job = self.finished(id)?;
+        ensure!(job.outcome == Some(Outcome::Completed), "job {id}: {job:?}");
+        Ok(job)
+    }
+
+    /// Waits until a job is in a phase and returns it.
+    ///
+    /// # Errors
+    /// When it takes too long.
+    pub fn until(&self, id: &str, phase: Phase) -> anyhow::Result<JobView> {
+        crate::wait_for(&format!("job {id} to be {phase}"), || {
+            Ok(Some(self.job(id)?).filter(|job| job.phase == phase))
+        })
+    }
+
+    /// Runs it; it must be refused, with this in its message.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn refused(&self, arguments: &[&str], message: &str) -> anyhow::Result<()> {
+        let answer = self.run(arguments)?;
+        ensure!(answer.code == 1 && answer.stderr.contains(message), "{arguments:?}: {answer:?}");
+        Ok(())
+    }
+
+    /// The content of a file in its directory.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&self, file: &str) -> anyhow::Result<String> {
+        let path = self.dir.join(file);
+        std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))
+    }
+
+    /// The content of a file in its directory without its last newline, once there is any.
+    #[must_use]
+    pub fn said(&self, file: &str) -> Option<String> {
+        let text = self.read(file).ok()?.trim().to_owned();
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    /// Waits for a complete line in a file in its directory.
+    ///
+    /// # Errors
+    /// When it takes too long.
+    pub fn line(&self, file: &str) -> anyhow::Result<String> {
+        let text = crate::wait_for(&format!("a line in {file}"), || {
+            let text = self.read(file).unwrap_or_default();
+            Ok(Some(text).filter(|text| text.ends_with('\n')))
+        })?;
+        Ok(text.trim().to_owned())
+    }
+
+    /// Slurm's commands under their own names, in a directory for a PATH.
+    ///
+    /// # Errors
+    /// When they cannot be installed.
+    pub fn slurm_names(&self) -> anyhow::Result<String> {
+        let names = self.dir.join("names");
+        let shown = names.display().to_string();
+        if !names.exists() {
+            self.ok(&["install-slurm-names", &shown])?;
+        }
+        Ok(shown)
+    }
+
+    /// Makes an empty file in its directory.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn touch(&self, file: &str) -> anyhow::Result<()> {
+        Ok(std::fs::write(self.dir.join(file), "")?)
     }
 
     /// The nodes.

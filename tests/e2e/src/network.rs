@@ -2,6 +2,7 @@
 //! of the real host is not changed. Only root can make such a network.
 
 use crate::person::is_root;
+use crate::wait::say;
 use anyhow::{Context as _, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,7 +19,8 @@ pub struct Network {
 const SWITCH: &str = "switch";
 
 impl Network {
-    /// Makes these hosts; `None` if this system or user cannot make network namespaces.
+    /// Makes these hosts; `None`, with a message, if this system or user cannot make network
+    /// namespaces.
     ///
     /// # Errors
     /// When a later step fails.
@@ -29,6 +31,7 @@ impl Network {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let network = Self { tag: format!("kant-test-{}-{count}", std::process::id()), hosts };
         if !is_root() || network.ip(&["netns", "add", &network.namespace(SWITCH)]).is_err() {
+            say("skipped: only root can make network namespaces, with `ip` of iproute2");
             return Ok(None);
         }
         network.at(SWITCH, &["link", "add", "br0", "type", "bridge", "forward_delay", "0"])?;

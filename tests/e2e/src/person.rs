@@ -1,5 +1,6 @@
 //! Users of a test cluster: uids without an account on this host, or the current user.
 
+use crate::wait::say;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
@@ -17,9 +18,13 @@ impl Person {
         if is_root() { Self { uid: 23_001 } } else { Self::me() }
     }
 
-    /// Another user without privileges; only root can act as two users.
+    /// Another user without privileges. `None`, with a message, without root: only root can act as
+    /// two users.
     #[must_use]
     pub fn other() -> Option<Self> {
+        if !is_root() {
+            say("skipped, or partly: only root can act as two users");
+        }
         is_root().then_some(Self { uid: 23_002 })
     }
 

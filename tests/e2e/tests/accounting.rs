@@ -32,13 +32,12 @@ fn show_of(cluster: &Cluster, pid: u32, percent: i64, mib: i64, joules: i64) -> 
 
 #[test]
 fn a_jobs_record_has_the_usage_of_its_gpus_also_after_a_crash_of_kantd() -> anyhow::Result<()> {
-    let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::gpu_nodes(&["g1"], "pcie-2"))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     show(&cluster, 80, 1000, 2_000_000)?;
     let script = "#!/bin/sh\nuntil [ -e over ]; do sleep 0.05; done\n";
     let id = kantctl.submit(&["--gpus=1", "--mem=16M"], script)?;
-    wait_for("it to run", || Ok((kantctl.job(&id)?.phase == Phase::Running).then_some(())))?;
+    kantctl.until(&id, Phase::Running)?;
     let tally = cluster.dir().join(format!("spool-g1/steps/{id}.1/gpus"));
     let kept = |what: &str| std::fs::read_to_string(&tally).is_ok_and(|text| text.contains(what));
     wait_for("a first look", || Ok(kept("\"samples\"").then_some(())))?;
@@ -46,7 +45,7 @@ fn a_jobs_record_has_the_usage_of_its_gpus_also_after_a_crash_of_kantd() -> anyh
     show(&cluster, 80, 3000, 2_000_500)?;
     cluster.start_node("g1")?;
     wait_for("a sample by the restarted kantd", || Ok(kept("2000500000").then_some(())))?;
-    std::fs::write(kantctl.dir().join("over"), "")?;
+    kantctl.touch("over")?;
     let job = kantctl.finished(&id)?;
     let gpus = job.usage.and_then(|usage| usage.gpu).expect("its GPUs were sampled");
     assert!(gpus.samples >= 2, "{gpus:?}");
@@ -110,8 +109,8 @@ fn a_job_that_exceeds_its_share_of_a_gpus_memory_is_ended_with_the_reason() -> a
         let shown = kantctl.ok(&["show", id])?;
         assert!(said.iter().all(|said| shown.contains(said)), "{shown}");
     }
-    std::fs::write(kantctl.dir().join("over"), "")?;
-    assert_eq!(kantctl.finished(&modest)?.outcome, Some(Outcome::Completed));
-    assert_eq!(kantctl.finished(&wide)?.outcome, Some(Outcome::Completed));
+    kantctl.touch("over")?;
+    kantctl.completed(&modest)?;
+    kantctl.completed(&wide)?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! read, and none of them ends or blocks the step.
 
 use anyhow::Context as _;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,8 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 fn two_nodes() -> ClusterOptions {
-    let nodes = ["n1", "n2"].into_iter().map(|name| (name, Machine::cpu())).collect();
-    ClusterOptions { nodes, ..ClusterOptions::default() }
+    ClusterOptions::cpu_nodes(&["n1", "n2"])
 }
 
 /// kantctl, its input, and the lines that it prints.

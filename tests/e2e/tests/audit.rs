@@ -1,7 +1,7 @@
 //! The audit log of real daemons: a job submitted on a node, a refusal, a node drained and resumed,
 //! and forwarded requests.
 
-use e2e::{Cluster, ClusterOptions, Controllers, Kantctl, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Controllers, Kantctl, Person, wait_for};
 use serde_json::Value;
 use std::path::Path;
 
@@ -23,8 +23,7 @@ fn story(kantctl: &Kantctl, id: &str) -> anyhow::Result<String> {
 
 #[test]
 fn the_audit_log_records_the_user_the_change_and_the_path_of_a_request() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let log = cluster.dir().join("state/audit.log");
     let (person, operator) = (Person::plain(), cluster.kantctl(Person::me())?);
     let kantctl = cluster.kantctl(person)?;

@@ -1,7 +1,7 @@
 //! Invalid input of any kind gets a clear message and exit code, and disturbs nothing.
 
 use common::job::Outcome;
-use e2e::{Answer, Cluster, ClusterOptions, Machine, Person};
+use e2e::{Answer, Cluster, ClusterOptions, Person};
 use std::process::Command;
 
 fn assert_refused(answer: &Answer, code: i32, words: &[&str]) {
@@ -14,8 +14,7 @@ fn assert_refused(answer: &Answer, code: i32, words: &[&str]) {
 
 #[test]
 fn invalid_input_is_refused_with_a_clear_message_and_disturbs_nothing() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let dir = kantctl.dir().to_owned();
     let file = |name: &str, bytes: &[u8]| -> anyhow::Result<String> {
@@ -52,15 +51,14 @@ fn invalid_input_is_refused_with_a_clear_message_and_disturbs_nothing() -> anyho
 
     // Afterwards the cluster works as before.
     let id = kantctl.submit(&[], "#!/bin/sh\ntrue\n")?;
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    kantctl.completed(&id)?;
     assert!(cluster.controller()?.ended()?.is_none() && cluster.node("n1")?.ended()?.is_none());
     Ok(())
 }
 
 #[test]
 fn errors_that_only_the_node_can_detect_end_the_job_with_the_reason() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = "#!/bin/sh\ntrue\n";
     for (flags, words) in [
@@ -106,8 +104,7 @@ fn malformed_configuration_stops_a_daemon_with_line_and_key() -> anyhow::Result<
 
 #[test]
 fn a_second_node_with_the_same_name_is_refused_and_the_first_stays() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let config = cluster.dir().join("kantd-n1.toml");
     let text = std::fs::read_to_string(&config)?;
     let text = text.replace("spool-n1", "spool-twin").replace("kantd-n1.sock", "twin.sock");
@@ -119,7 +116,7 @@ fn a_second_node_with_the_same_name_is_refused_and_the_first_stays() -> anyhow::
     e2e::wait_for("the refusal", || Ok(twin.log().contains("already connected").then_some(())))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = kantctl.submit(&[], "#!/bin/sh\ntrue\n")?;
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    kantctl.completed(&id)?;
     assert!(cluster.node("n1")?.ended()?.is_none());
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! `kantctl checkpoint` on real daemons, called by the job: the time of the last checkpoint is
 //! recorded and survives restarts.
 
-use common::job::{Outcome, Phase};
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use common::job::Phase;
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
 
 /// A script that reports a checkpoint in its first attempt and waits for a file.
 const SAVES: &str = "#!/bin/sh\n\
@@ -28,13 +28,12 @@ fn said(kantctl: &Kantctl, key: &str) -> anyhow::Result<String> {
 }
 
 fn output_of(kantctl: &Kantctl, key: &str) -> anyhow::Result<String> {
-    Ok(std::fs::read_to_string(kantctl.dir().join(format!("said.{key}")))?)
+    kantctl.read(&format!("said.{key}"))
 }
 
 #[test]
 fn a_job_reports_its_checkpoint_which_survives_a_restart_of_the_controller() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let operator = cluster.kantctl(Person::me())?;
     let id = kantctl.submit(&["--mem=16M", "--time=10"], &script(&cluster))?;
@@ -49,8 +48,7 @@ fn a_job_reports_its_checkpoint_which_survives_a_restart_of_the_controller() -> 
     let explained = kantctl.ok(&["explain", &id])?;
     assert!(explained.contains("that its work is saved"), "{explained}");
     if let Some(other) = Person::other() {
-        let refused = cluster.kantctl(other)?.run(&["checkpoint", &id])?;
-        assert!(refused.code == 1 && refused.stderr.contains("belongs to"), "{refused:?}");
+        cluster.kantctl(other)?.refused(&["checkpoint", &id], "belongs to")?;
     }
     cluster.kill_controller()?;
     cluster.start_controller()?;
@@ -66,17 +64,15 @@ fn a_job_reports_its_checkpoint_which_survives_a_restart_of_the_controller() -> 
         Ok((job.attempt == 2 && job.phase == Phase::Running).then_some(job))
     })?;
     assert_eq!(again.checkpoint_at, None, "a new attempt has no checkpoint");
-    std::fs::write(kantctl.dir().join("enough"), "")?;
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
-    let refused = kantctl.run(&["checkpoint", &id])?;
-    assert!(refused.code == 1 && refused.stderr.contains("it has ended"), "{refused:?}");
+    kantctl.touch("enough")?;
+    kantctl.completed(&id)?;
+    kantctl.refused(&["checkpoint", &id], "it has ended")?;
     Ok(())
 }
 
 #[test]
 fn an_array_task_reports_its_own_checkpoint() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let one = script(&cluster).replace("= 1 ]", "= 1 ] && [ $KANT_ARRAY_INDEX = 1 ]");
     let id = kantctl.submit(&["--mem=16M", "--time=10", "--array=0-1"], &one)?;
@@ -85,9 +81,9 @@ fn an_array_task_reports_its_own_checkpoint() -> anyhow::Result<()> {
     assert!(answer.starts_with(&format!("job {second}: work up to 20")), "{answer}");
     assert!(kantctl.job(&second)?.checkpoint_at.is_some());
     assert_eq!(kantctl.job(&first)?.checkpoint_at, None);
-    std::fs::write(kantctl.dir().join("enough"), "")?;
+    kantctl.touch("enough")?;
     for key in [first, second] {
-        assert_eq!(kantctl.finished(&key)?.outcome, Some(Outcome::Completed));
+        kantctl.completed(&key)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A job sees exactly its allocation, and leaves nothing behind. Needs root and cgroups.
 
 use common::job::Outcome;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,7 +57,7 @@ const CAGED: Person = Person { uid: 23_017 };
 fn output(kantctl: &Kantctl, flags: &[&str], script: &str) -> anyhow::Result<String> {
     let id = kantctl.submit(&[&["--output=%j.out"], flags].concat(), script)?;
     let job = kantctl.finished(&id)?;
-    let text = std::fs::read_to_string(kantctl.dir().join(format!("{id}.out")))?;
+    let text = kantctl.read(&format!("{id}.out"))?;
     assert_eq!(job.outcome, Some(Outcome::Completed), "{:?}\n{text}", job.message);
     Ok(text)
 }
@@ -68,8 +68,7 @@ fn a_job_sees_exactly_its_share_and_leaves_nothing_behind() -> anyhow::Result<()
         eprintln!("skipped: {why}");
         return Ok(());
     }
-    let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
-    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let cluster = Cluster::start(ClusterOptions::gpu_nodes(&["g1"], "pcie-2"))?;
     let kantctl = cluster.kantctl(CAGED)?;
     sees_its_cpus_and_memory(&kantctl)?;
     opens_only_its_gpu(&cluster, &kantctl)?;

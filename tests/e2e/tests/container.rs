@@ -2,7 +2,7 @@
 //! its output and exit code are handled as usual, and it can be cancelled.
 
 use common::job::{Outcome, Phase};
-use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Person, say, wait_for};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -33,11 +33,10 @@ fn make_image(root: &Path) -> anyhow::Result<()> {
 fn a_script_runs_in_its_container() -> anyhow::Result<()> {
     let runtime = RUNTIMES.iter().any(|path| Path::new(path).exists());
     if Person::other().is_none() || !runtime {
-        eprintln!("skipped: not root, or neither crun nor runc (apt-get install crun)");
+        say("skipped: not root, or neither crun nor runc (apt-get install crun)");
         return Ok(());
     }
-    let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
-    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let cluster = Cluster::start(ClusterOptions::gpu_nodes(&["g1"], "pcie-2"))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let image = cluster.dir().join("image");
     make_image(&image)?;
@@ -46,7 +45,7 @@ fn a_script_runs_in_its_container() -> anyhow::Result<()> {
     let script = "#!/bin/sh\ncat /etc/word\necho $CUDA_VISIBLE_DEVICES\nexit 4\n";
     let id = kantctl.submit(&flags, script)?;
     let job = kantctl.finished(&id)?;
-    let out = fs::read_to_string(kantctl.dir().join(format!("{id}.out")))?;
+    let out = kantctl.read(&format!("{id}.out"))?;
     assert_eq!(job.outcome, Some(Outcome::Failed), "{:?} {out}", job.message);
     assert_eq!(job.exit.map(|exit| exit.code), Some(4), "{out}");
     assert!(out.starts_with("of the image\nGPU-"), "{out}");

@@ -3,7 +3,7 @@
 
 use anyhow::Context as _;
 use common::config::ControllerConfig;
-use common::job::Outcome;
+use common::job::{Outcome, Phase};
 use common::sync::Mutex;
 use common::wire::api::JobList;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
@@ -31,7 +31,7 @@ fn sigkill_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Result<()>
     Person::plain().own(&ran)?;
 
     let long = kantctl.submit(&["-o", "long.out"], &long_script())?;
-    e2e::wait_for("the long job to run", || Ok(kantctl.job(&long)?.started_at.map(|_| ())))?;
+    kantctl.until(&long, Phase::Running)?;
 
     let seed = fastrand::u64(..);
     eprintln!("seed {seed}");
@@ -64,10 +64,10 @@ fn sigkill_loses_no_acknowledged_job_and_runs_none_twice() -> anyhow::Result<()>
     assert!(failed.is_empty(), "abandoned submissions: {failed:?}");
     assert_eq!(acknowledged.len(), JOBS);
     check_all_ran_once(&kantctl, &acknowledged)?;
-    std::fs::write(kantctl.dir().join("stop"), "")?;
-    let job = kantctl.finished(&long)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1));
-    assert_eq!(std::fs::read_to_string(kantctl.dir().join("long.out"))?, "begin\nend\n");
+    kantctl.touch("stop")?;
+    let job = kantctl.completed(&long)?;
+    assert_eq!(job.attempt, 1);
+    assert_eq!(kantctl.read("long.out")?, "begin\nend\n");
     Ok(())
 }
 

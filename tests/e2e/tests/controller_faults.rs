@@ -4,7 +4,7 @@
 use anyhow::Context as _;
 use common::job::Outcome;
 use common::wire::api::ControllerRole;
-use e2e::{Controllers, SmallDisk, is_root, probe, under_load, wait_for};
+use e2e::{Controllers, SmallDisk, is_root, probe, say, under_load, wait_for};
 use nix::sys::signal::Signal;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -23,12 +23,6 @@ fn controllers() -> anyhow::Result<Controllers> {
 
 fn other_than(name: &str) -> &'static str {
     if name == "a" { "b" } else { "a" }
-}
-
-/// Prints past the test harness's capture, for readers of the CI output.
-fn say(text: &str) {
-    // A closed output is no failure.
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 #[test]
@@ -210,7 +204,7 @@ fn a_backup_restores_the_cluster_after_the_loss_of_everything_else() -> anyhow::
     let mut controllers = controllers()?;
     let kantctl = controllers.kantctl("a")?;
     let done = kantctl.submit(&["-o", "/dev/null"], "#!/bin/sh\ntrue\n")?;
-    assert_eq!(kantctl.finished(&done)?.outcome, Some(Outcome::Completed));
+    kantctl.completed(&done)?;
     let held = kantctl.ok(&SUBMIT_HELD)?.trim().to_owned();
     let (leader, _) = controllers.leader()?;
     let output = controllers.kantctl(&leader)?.ok(&["admin", "backup", "saved"])?;

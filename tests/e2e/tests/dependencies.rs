@@ -6,13 +6,10 @@ use std::process::Command;
 
 /// Runs a shell script with the Slurm commands in PATH, as the user of this kantctl.
 fn shell(cluster: &Cluster, kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
-    let names = kantctl.dir().join("names");
-    if !names.exists() {
-        kantctl.ok(&["install-slurm-names", &names.to_string_lossy()])?;
-    }
+    let names = kantctl.slurm_names()?;
     let mut command = Command::new("sh");
     command.arg("-c").arg(script).env_clear().current_dir(kantctl.dir());
-    command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", names.display()));
+    command.env("PATH", format!("{names}:/usr/local/bin:/usr/bin:/bin"));
     command.env("KANT_SOCKET", cluster.dir().join("kantctld.sock"));
     Person::plain().dress(&mut command);
     let output = command.output()?;
@@ -21,15 +18,10 @@ fn shell(cluster: &Cluster, kantctl: &Kantctl, script: &str) -> anyhow::Result<S
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-fn read(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
-    Ok(std::fs::read_to_string(kantctl.dir().join(name))?)
-}
-
 #[test]
 fn a_chain_runs_in_order_and_an_unsatisfiable_dependency_is_reported_or_cancels()
 -> anyhow::Result<()> {
-    let nodes = vec![("g1", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::cpu_nodes(&["g1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let sh = |script: &str| shell(&cluster, &kantctl, script);
     let first = sh("sbatch --parsable --mem=16M \
@@ -48,17 +40,16 @@ fn a_chain_runs_in_order_and_an_unsatisfiable_dependency_is_reported_or_cancels(
     assert_eq!(shown, format!("PENDING Dependency afterok:{first}(unfulfilled)"));
     let explanation = kantctl.ok(&["explain", &second])?;
     assert!(explanation.contains(&format!("job {first} must succeed")), "{explanation}");
-    let refused = kantctl.run(&["submit", "-d", "afterok:9999", "--wrap", "true"])?;
-    assert!(refused.code == 1 && refused.stderr.contains("no job 9999"), "{refused:?}");
+    kantctl.refused(&["submit", "-d", "afterok:9999", "--wrap", "true"], "no job 9999")?;
 
     // Dependencies survive a restart of the controller.
     cluster.kill_controller()?;
     cluster.start_controller()?;
     cluster.wait_for_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    std::fs::write(kantctl.dir().join("go"), "")?;
-    assert_eq!(kantctl.finished(&third)?.outcome, Some(Outcome::Completed));
-    assert_eq!(read(&kantctl, "order")?, "1\n2\n3\n");
+    kantctl.touch("go")?;
+    kantctl.completed(&third)?;
+    assert_eq!(kantctl.read("order")?, "1\n2\n3\n");
     let over = kantctl.finished(&killed)?;
     assert_eq!((over.outcome, over.attempt), (Some(Outcome::Cancelled), 0), "{over:?}");
     let why = over.message.unwrap_or_default();
@@ -66,14 +57,13 @@ fn a_chain_runs_in_order_and_an_unsatisfiable_dependency_is_reported_or_cancels(
     let shown = shell(&cluster, &kantctl, &format!("squeue -h -j {never} -o '%T %r'"))?;
     assert_eq!(shown, "PENDING DependencyNeverSatisfied");
     shell(&cluster, &kantctl, &format!("scontrol update JobId={never} Dependency="))?;
-    assert_eq!(kantctl.finished(&never)?.outcome, Some(Outcome::Completed));
+    kantctl.completed(&never)?;
     Ok(())
 }
 
 #[test]
 fn an_array_task_has_a_job_id_that_every_command_accepts() -> anyhow::Result<()> {
-    let nodes = vec![("g1", Machine::cpu())];
-    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let cluster = Cluster::start(ClusterOptions::cpu_nodes(&["g1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let sh = |script: &str| shell(&cluster, &kantctl, script);
     let array = sh("sbatch --parsable --mem=16M --array=5,7 -o o-%j --wrap 'echo $SLURM_JOB_ID \
@@ -85,7 +75,7 @@ fn an_array_task_has_a_job_id_that_every_command_accepts() -> anyhow::Result<()>
     let base: u32 = array.parse()?;
     assert_eq!(next.parse::<u32>()?, base + 3, "one id for the array and one for each task");
     let line = wait_for("the second task to run", || {
-        Ok(read(&kantctl, "told-7").ok().filter(|text| text.ends_with("7\n")))
+        Ok(kantctl.read("told-7").ok().filter(|text| text.ends_with("7\n")))
     })?;
     assert_eq!(line, format!("{} {base} 7\n", base + 2));
     assert!(kantctl.dir().join(format!("o-{}", base + 2)).exists(), "%j is SLURM_JOB_ID");
@@ -103,7 +93,7 @@ fn an_array_task_has_a_job_id_that_every_command_accepts() -> anyhow::Result<()>
     let uid = Person::plain().uid;
     let shown = sh(&format!("sacct -n -X -P -j {} -o JobIDRaw,State", base + 2))?;
     assert_eq!(shown, format!("{}|CANCELLED by {uid}", base + 2));
-    std::fs::write(kantctl.dir().join("go"), "")?;
+    kantctl.touch("go")?;
     assert_eq!(kantctl.finished(&format!("{next}_5"))?.outcome, Some(Outcome::Completed));
     assert!(kantctl.dir().join("next-5").exists() && !kantctl.dir().join("next-7").exists());
     let reason = kantctl.job(&format!("{next}_7"))?.reason.map(|reason| reason.code);
@@ -127,10 +117,9 @@ fn a_job_runs_on_a_node_with_its_features() -> anyhow::Result<()> {
          --wrap 'echo $SLURMD_NODENAME > where'"
     );
     let job = sh(&asks)?;
-    assert_eq!(kantctl.finished(&job)?.outcome, Some(Outcome::Completed));
-    assert_eq!(read(&kantctl, "where")?, "g1\n");
-    let refused = kantctl.run(&["submit", "--constraint=none-such", "--wrap", "true"])?;
-    assert!(refused.code == 1 && refused.stderr.contains(&kind), "{refused:?}");
+    kantctl.completed(&job)?;
+    assert_eq!(kantctl.read("where")?, "g1\n");
+    kantctl.refused(&["submit", "--constraint=none-such", "--wrap", "true"], &kind)?;
     let shown = sh("sinfo -h -n g1 -o %f")?;
     assert_eq!(shown, kind);
     Ok(())

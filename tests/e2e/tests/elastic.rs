@@ -1,14 +1,10 @@
 //! Jobs with a range of nodes, on real daemons: the environment inside describes the actual
 //! allocation.
 
-use common::job::Outcome;
-use e2e::{Cluster, ClusterOptions, Machine, Person};
+use e2e::{Cluster, ClusterOptions, Person};
 
 fn two_nodes() -> ClusterOptions {
-    ClusterOptions {
-        nodes: vec![("g1", Machine::with_gpus("pcie-2")), ("g2", Machine::with_gpus("pcie-2"))],
-        ..ClusterOptions::default()
-    }
+    ClusterOptions::gpu_nodes(&["g1", "g2"], "pcie-2")
 }
 
 #[test]
@@ -22,16 +18,14 @@ fn a_job_for_one_to_four_nodes_starts_on_two_and_sees_two() -> anyhow::Result<()
     let tried = kantctl.ok(&[&["submit", "--test-only", "--wrap", "true"], &flags[..]].concat())?;
     assert!(!tried.is_empty());
     let id = kantctl.submit(&flags, script)?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!(job.outcome, Some(Outcome::Completed), "{job:?}");
+    kantctl.completed(&id)?;
     for rank in 0..2 {
-        let text = std::fs::read_to_string(kantctl.dir().join(format!("rank-{rank}")))?;
+        let text = kantctl.read(&format!("rank-{rank}"))?;
         assert_eq!(text.trim(), "2 2 2 1(x2) g[1-2] 2");
     }
     assert!(!kantctl.dir().join("rank-2").exists());
     let refused = kantctl.run(&["submit", "--wrap", "true", "-N", "1-4", "-n", "8"])?;
     assert!(refused.code == 2 && refused.stderr.contains("single number of nodes"), "{refused:?}");
-    let refused = kantctl.run(&["submit", "--wrap", "true", "-N", "3-4", "--mem=16M"])?;
-    assert!(refused.code == 1 && refused.stderr.contains("3 nodes"), "{refused:?}");
+    kantctl.refused(&["submit", "--wrap", "true", "-N", "3-4", "--mem=16M"], "3 nodes")?;
     Ok(())
 }

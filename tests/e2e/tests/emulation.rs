@@ -1,7 +1,7 @@
 //! Emulated nodes over the real protocol: jobs start, run, end and fail on them, and the nodes are
 //! recognizable as emulated.
 
-use common::job::Outcome;
+use common::job::{Outcome, Phase};
 use common::node::Contact;
 use e2e::{Cluster, ClusterOptions, Daemon, Kantctl, Machine, Person};
 
@@ -40,9 +40,9 @@ fn fifty_emulated_nodes_run_jobs_as_real_ones_would() -> anyhow::Result<()> {
     let gang = kantctl.submit(&["-N", "50", "--gpus-per-node=4"], "#!/bin/sh\nsleep 0.1\n")?;
     kantctl.ok(&["wait", &instant])?;
     assert_eq!(kantctl.finished(&failing)?.exit.map(|exit| exit.code), Some(3));
-    assert_eq!(kantctl.finished(&gang)?.outcome, Some(Outcome::Completed));
+    kantctl.completed(&gang)?;
     let long = kantctl.submit(&["--gpus=4"], "#!/bin/sh\nsleep 1h\n")?;
-    e2e::wait_for("the long job to run", || Ok(kantctl.job(&long)?.started_at.map(|_| ())))?;
+    kantctl.until(&long, Phase::Running)?;
     let output = kantctl.run(&["logs", &long])?;
     assert!(output.stderr.contains("emulated"), "{output:?}");
     kantctl.ok(&["cancel", &long])?;

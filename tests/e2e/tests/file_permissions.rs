@@ -2,7 +2,7 @@
 //! and their own files are private, except the output of jobs.
 
 use common::config::NodeConfig;
-use e2e::{Cluster, ClusterOptions, Daemon, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Daemon, Machine, Person, say, wait_for};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ fn with_prolog(config: &mut NodeConfig) {
 #[test]
 fn a_prolog_that_becomes_writable_for_others_is_not_run() -> anyhow::Result<()> {
     if !e2e::is_root() {
-        eprintln!("skipped: prologs need root and cgroups");
+        say("skipped: prologs need root and cgroups");
         return Ok(());
     }
     let cluster = Cluster::start(ClusterOptions {

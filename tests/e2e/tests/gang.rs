@@ -1,13 +1,10 @@
 //! A job on two nodes starts on both or on none, and every task knows its rank and peers.
 
-use common::job::Outcome;
-use e2e::{Cluster, ClusterOptions, Machine, Person};
+use common::job::{Outcome, Phase};
+use e2e::{Cluster, ClusterOptions, Person};
 
 fn two_nodes() -> ClusterOptions {
-    ClusterOptions {
-        nodes: vec![("g1", Machine::with_gpus("pcie-2")), ("g2", Machine::with_gpus("pcie-2"))],
-        ..ClusterOptions::default()
-    }
+    ClusterOptions::gpu_nodes(&["g1", "g2"], "pcie-2")
 }
 
 #[test]
@@ -19,10 +16,9 @@ fn tasks_of_a_gang_run_on_both_nodes_with_rank_and_peers() -> anyhow::Result<()>
         > rank-$RANK\n";
     let flags = ["-N", "2", "--launch", "per-task", "--gpus-per-node=2", "--mem=16M"];
     let id = kantctl.submit(&flags, script)?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!(job.outcome, Some(Outcome::Completed), "{job:?}");
+    kantctl.completed(&id)?;
     for rank in 0..2 {
-        let text = std::fs::read_to_string(kantctl.dir().join(format!("rank-{rank}")))?;
+        let text = kantctl.read(&format!("rank-{rank}"))?;
         let node = format!("g{}", rank + 1);
         assert_eq!(text.trim(), format!("{rank} 2 {rank} {node} g[1-2] 127.0.0.1"));
     }
@@ -47,13 +43,13 @@ fn a_gang_waits_until_both_nodes_are_free_and_shows_the_reason() -> anyhow::Resu
     let cluster = Cluster::start(two_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let first = kantctl.submit(&["--gpus=2", "--mem=16M"], "#!/bin/sh\nsleep 600\n")?;
-    e2e::wait_for("the first job to run", || Ok(kantctl.job(&first)?.started_at.map(|_| ())))?;
+    kantctl.until(&first, Phase::Running)?;
     let flags = ["-N", "2", "--gpus-per-node=2", "--mem=16M"];
     let gang = kantctl.submit(&flags, "#!/bin/sh\ntrue\n")?;
     let reason = e2e::wait_for("a reason", || Ok(kantctl.job(&gang)?.reason))?;
     assert_eq!(reason.code, "Resources", "{}", reason.sentence);
     assert!(reason.sentence.contains("2 GPUs"), "{}", reason.sentence);
     kantctl.ok(&["cancel", &first])?;
-    assert_eq!(kantctl.finished(&gang)?.outcome, Some(Outcome::Completed));
+    kantctl.completed(&gang)?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use common::config::{ControllerConfig, QosTable, QueueTable};
 use common::id::{QosName, QueueName};
-use common::job::{Outcome, Phase};
+use common::job::Phase;
 use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
 
 /// A script that records its resize notifications and runs until a file exists.
@@ -44,21 +44,6 @@ fn three_nodes() -> ClusterOptions {
     }
 }
 
-fn phase(kantctl: &Kantctl, id: &str, phase: Phase) -> anyhow::Result<()> {
-    wait_for(&format!("job {id} to be {phase}"), || {
-        Ok((kantctl.job(id)?.phase == phase).then_some(()))
-    })
-}
-
-fn says(kantctl: &Kantctl, file: &str) -> Option<String> {
-    let text = std::fs::read_to_string(kantctl.dir().join(file)).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
-}
-
-fn write(kantctl: &Kantctl, file: &str) -> anyhow::Result<()> {
-    Ok(std::fs::write(kantctl.dir().join(file), "")?)
-}
-
 /// Starts a job that holds a whole node until this file exists.
 fn holds(kantctl: &Kantctl, until: &str, flags: &[&str]) -> anyhow::Result<String> {
     let script = format!("#!/bin/sh\nwhile [ ! -e {until} ]; do sleep 0.1; done\n");
@@ -70,19 +55,19 @@ fn holds(kantctl: &Kantctl, until: &str, flags: &[&str]) -> anyhow::Result<Strin
 fn runs_on_one(kantctl: &Kantctl, flags: &[&str]) -> anyhow::Result<String> {
     for (until, node) in [("free-2", "g2"), ("free-3", "g3")] {
         let id = holds(kantctl, until, &["--nodelist", node])?;
-        phase(kantctl, &id, Phase::Running)?;
+        kantctl.until(&id, Phase::Running)?;
     }
     let id = kantctl.submit(&[&GROWS[..], flags].concat(), SCRIPT)?;
-    phase(kantctl, &id, Phase::Running)?;
-    wait_for("its script to begin", || Ok(says(kantctl, "began")))?;
-    assert_eq!(says(kantctl, "began").as_deref(), Some("1 1 g1 0"));
+    kantctl.until(&id, Phase::Running)?;
+    wait_for("its script to begin", || Ok(kantctl.said("began")))?;
+    assert_eq!(kantctl.said("began").as_deref(), Some("1 1 g1 0"));
     Ok(id)
 }
 
 fn wait_until_notified(kantctl: &Kantctl, lines: &[&str]) -> anyhow::Result<()> {
     let expected = lines.join("\n");
     wait_for(&format!("the notifications {expected:?}"), || {
-        Ok((says(kantctl, "told").as_deref() == Some(&expected)).then_some(()))
+        Ok((kantctl.said("told").as_deref() == Some(&expected)).then_some(()))
     })
 }
 
@@ -90,31 +75,30 @@ fn wait_until_notified(kantctl: &Kantctl, lines: &[&str]) -> anyhow::Result<()> 
 fn a_job_grows_onto_free_nodes_and_gives_them_up_again() -> anyhow::Result<()> {
     let cluster = Cluster::start(three_nodes())?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let refused = kantctl.run(&["submit", "--wrap", "true", "--grow"])?;
-    assert!(refused.code == 1 && refused.stderr.contains("--nodes=1-4"), "{refused:?}");
+    kantctl.refused(&["submit", "--wrap", "true", "--grow"], "--nodes=1-4")?;
     let id = runs_on_one(&kantctl, &[])?;
-    write(&kantctl, "free-3")?;
+    kantctl.touch("free-3")?;
     wait_until_notified(&kantctl, &["2 2 g[1,3] 1"])?;
     let job = kantctl.job(&id)?;
     assert_eq!((job.phase, job.gpus.0, job.joining.len()), (Phase::Running, 4, 0), "{job:?}");
     // A program on the added node.
     let there = kantctl.ok(&["launch", "--job", &id, "g3", "echo $KANT_NODE $SLURM_NNODES"])?;
     assert_eq!(there.trim(), "g3 2");
-    write(&kantctl, "free-2")?;
+    kantctl.touch("free-2")?;
     wait_until_notified(&kantctl, &["2 2 g[1,3] 1", "3 3 g[1,3,2] 2"])?;
 
     let urgent = holds(&kantctl, "free-4", &["--qos=urgent"])?;
-    phase(&kantctl, &urgent, Phase::Running)?;
+    kantctl.until(&urgent, Phase::Running)?;
     wait_until_notified(&kantctl, &["2 2 g[1,3] 1", "3 3 g[1,3,2] 2", "2 2 g[1,3] 3"])?;
     // A node that the job gave up is not added again.
-    write(&kantctl, "free-4")?;
-    assert_eq!(kantctl.finished(&urgent)?.outcome, Some(Outcome::Completed));
+    kantctl.touch("free-4")?;
+    kantctl.completed(&urgent)?;
     let shown = kantctl.ok(&["show", "job", &id])?;
     assert!(shown.contains("is given g3 in addition"), "{shown}");
     assert!(shown.contains("grew to 2 tasks on g[1,3], with g3"), "{shown}");
-    write(&kantctl, "enough")?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    kantctl.touch("enough")?;
+    let job = kantctl.completed(&id)?;
+    assert_eq!(job.attempt, 1, "{job:?}");
     Ok(())
 }
 
@@ -125,21 +109,21 @@ fn killed_daemons_neither_lose_nor_repeat_the_growth_of_a_job() -> anyhow::Resul
     let id = runs_on_one(&kantctl, &[])?;
     // The job's first node is down; then the controller is killed as well.
     cluster.kill_node("g1")?;
-    write(&kantctl, "free-3")?;
+    kantctl.touch("free-3")?;
     wait_for("g3 to run it", || {
         let job = kantctl.job(&id)?;
         Ok((job.gpus.0 == 4 && job.joining.is_empty()).then_some(()))
     })?;
-    assert_eq!(says(&kantctl, "told"), None);
+    assert_eq!(kantctl.said("told"), None);
     cluster.kill_node("g3")?;
     cluster.kill_controller()?;
     cluster.start_controller()?;
     cluster.start_node("g3")?;
     cluster.start_node("g1")?;
     wait_until_notified(&kantctl, &["2 2 g[1,3] 1"])?;
-    write(&kantctl, "enough")?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    kantctl.touch("enough")?;
+    let job = kantctl.completed(&id)?;
+    assert_eq!(job.attempt, 1, "{job:?}");
     wait_until_notified(&kantctl, &["2 2 g[1,3] 1"])?;
     Ok(())
 }

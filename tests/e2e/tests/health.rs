@@ -5,7 +5,7 @@ use common::health::{Check, DrainCause};
 use common::job::Phase;
 use common::node::NodeStatus;
 use common::wire::api::NodeView;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
 
 fn node(kantctl: &Kantctl, name: &str) -> anyhow::Result<NodeView> {
     let node = kantctl.nodes()?.nodes.into_iter().find(|node| node.name.as_str() == name);
@@ -33,15 +33,12 @@ fn drained_for(kantctl: &Kantctl, name: &str, check: Check) -> anyhow::Result<No
 
 #[test]
 fn broken_gpus_drain_their_nodes_with_the_reason_and_jobs_start_elsewhere() -> anyhow::Result<()> {
-    let nodes = ["g1", "g2", "g3"].map(|name| (name, Machine::with_gpus("pcie-2")));
-    let options = ClusterOptions { nodes: nodes.into(), ..ClusterOptions::default() };
+    let options = ClusterOptions::gpu_nodes(&["g1", "g2", "g3"], "pcie-2");
     let cluster = Cluster::start(options)?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let running =
         kantctl.submit(&["-w", "g1"], "#!/bin/sh\nuntil [ -e over ]; do sleep 0.1; done\n")?;
-    wait_for("the job to run", || {
-        Ok((kantctl.job(&running)?.phase == Phase::Running).then_some(()))
-    })?;
+    kantctl.until(&running, Phase::Running)?;
 
     change(&cluster, "g1", |machine| {
         let xid = "gpu = 1\ncode = 79".parse().expect("it is TOML");
@@ -68,8 +65,8 @@ fn broken_gpus_drain_their_nodes_with_the_reason_and_jobs_start_elsewhere() -> a
 
     let next = kantctl.submit(&["-o", "where"], "#!/bin/sh\necho $SLURM_JOB_NODELIST\n")?;
     kantctl.finished(&next)?;
-    assert_eq!(std::fs::read_to_string(kantctl.dir().join("where"))?, "g3\n");
-    std::fs::write(kantctl.dir().join("over"), "")?;
+    assert_eq!(kantctl.read("where")?, "g3\n");
+    kantctl.touch("over")?;
     kantctl.finished(&running)?;
 
     // The GPU was replaced and the operator resumes the node: old errors do not drain it again.

@@ -3,38 +3,19 @@
 
 use common::config::ControllerConfig;
 use common::job::{Outcome, Phase};
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, gone, wait_for};
 
 fn two_nodes() -> ClusterOptions {
-    ClusterOptions {
-        nodes: ["n1", "n2"].into_iter().map(|name| (name, Machine::cpu())).collect(),
-        ..ClusterOptions::default()
-    }
+    ClusterOptions::cpu_nodes(&["n1", "n2"])
 }
 
 /// Submits a script with a component on each node. The script may call `srun`.
 fn script(kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
-    let names = kantctl.dir().join("names");
-    let shown = names.to_string_lossy().into_owned();
-    kantctl.ok(&["install-slurm-names", &shown])?;
+    let shown = kantctl.slurm_names()?;
     Ok(format!(
         "#!/bin/sh\n#SBATCH -N1 -w n1 -o out\n#SBATCH hetjob\n#SBATCH -N1 -n2 -w n2\n\
          PATH={shown}:$PATH\n{script}"
     ))
-}
-
-fn line(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
-    let text = wait_for(name, || {
-        let text = std::fs::read_to_string(kantctl.dir().join(name)).unwrap_or_default();
-        Ok(Some(text).filter(|text| text.ends_with('\n')))
-    })?;
-    Ok(text.trim().to_owned())
-}
-
-fn gone(pid: &str) -> anyhow::Result<()> {
-    wait_for(&format!("the end of process {pid}"), || {
-        Ok((!std::path::Path::new("/proc").join(pid).exists()).then_some(()))
-    })
 }
 
 fn second(first: &str) -> anyhow::Result<String> {
@@ -62,19 +43,19 @@ fn a_script_starts_programs_in_each_component_and_its_end_ends_all() -> anyhow::
     let id = kantctl.submit(&[], &script)?;
     let other = second(&id)?;
     let jobs = [kantctl.finished(&id)?, kantctl.finished(&other)?];
-    let out = std::fs::read_to_string(kantctl.dir().join("out")).unwrap_or_default();
+    let out = kantctl.read("out").unwrap_or_default();
     for job in &jobs {
         assert_eq!(job.outcome, Some(Outcome::Failed), "{out} {job:?}");
         assert_eq!(job.exit.map(|exit| exit.code), Some(7), "{job:?}");
     }
-    assert_eq!(line(&kantctl, "told")?, format!("2 {other} n2 2 on n1"), "{out}");
+    assert_eq!(kantctl.line("told")?, format!("2 {other} n2 2 on n1"), "{out}");
     let both = format!("0 of 2 on n2 in {other}\n1 of 2 on n2 in {other}");
-    assert_eq!(line(&kantctl, "second")?, both, "{out}");
-    assert_eq!(line(&kantctl, "first")?, "first on n1");
-    assert_eq!(line(&kantctl, "beside")?, "beside on n2");
-    assert_eq!(line(&kantctl, "code")?, "5", "the larger of both codes");
-    assert!(line(&kantctl, "none")?.contains("has 2 components"));
-    gone(&line(&kantctl, "pid")?)?;
+    assert_eq!(kantctl.line("second")?, both, "{out}");
+    assert_eq!(kantctl.line("first")?, "first on n1");
+    assert_eq!(kantctl.line("beside")?, "beside on n2");
+    assert_eq!(kantctl.line("code")?, "5", "the larger of both codes");
+    assert!(kantctl.line("none")?.contains("has 2 components"));
+    gone(&kantctl.line("pid")?)?;
     let shown = kantctl.ok(&["queue", "--all"])?;
     assert!(shown.contains(&format!("{id}+0")) && shown.contains(&format!("{id}+1")), "{shown}");
     Ok(())
@@ -87,7 +68,7 @@ fn a_heterogeneous_job_is_cancelled_only_as_a_whole() -> anyhow::Result<()> {
     let text =
         script(&kantctl, "srun --het-group=1 sh -c 'echo $$ >pid; exec sleep 600' &\nwait\n")?;
     let id = kantctl.submit(&[], &text)?;
-    let pid = line(&kantctl, "pid")?;
+    let pid = kantctl.line("pid")?;
     let part = format!("{id}+1");
     let refused = kantctl.run(&["cancel", &part])?;
     assert!(refused.code != 0 && refused.stderr.contains(&format!("name {id}")), "{refused:?}");
@@ -108,7 +89,7 @@ fn a_lost_node_requeues_the_whole_heterogeneous_job() -> anyhow::Result<()> {
     )?;
     let id = kantctl.submit(&[], &text)?;
     let other = second(&id)?;
-    let pid = line(&kantctl, "pid-")?;
+    let pid = kantctl.line("pid-")?;
     cluster.kill_node("n2")?;
     wait_for("both to wait again", || {
         let both = [kantctl.job(&id)?.phase, kantctl.job(&other)?.phase];
@@ -116,8 +97,8 @@ fn a_lost_node_requeues_the_whole_heterogeneous_job() -> anyhow::Result<()> {
     })?;
     gone(&pid)?;
     cluster.start_node("n2")?;
-    line(&kantctl, "pid-1")?;
-    std::fs::write(kantctl.dir().join("go"), "")?;
+    kantctl.line("pid-1")?;
+    kantctl.touch("go")?;
     for id in [&id, &other] {
         let job = kantctl.finished(id)?;
         assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 2), "{job:?}");

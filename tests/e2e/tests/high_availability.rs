@@ -2,9 +2,9 @@
 //! message and without damage.
 
 use anyhow::Context as _;
-use common::job::Outcome;
+use common::job::{Outcome, Phase};
 use common::wire::api::ControllerRole;
-use e2e::{Controllers, SmallDisk, is_root, wait_for};
+use e2e::{Controllers, SmallDisk, is_root, say, wait_for};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn a_job_survives_the_leader_that_accepted_it() -> anyhow::Result<()> {
     let kantctl = controllers.kantctl(follower)?;
     // A follower forwards the submission.
     let long = kantctl.submit(&["-o", "long.out"], LONG)?;
-    wait_for("the job to run", || Ok(kantctl.job(&long)?.started_at.map(|_| ())))?;
+    kantctl.until(&long, Phase::Running)?;
     let key = ["submit", "--parsable", "--hold", "script.sh"];
     let held = kantctl.ok(&key)?.trim().to_owned();
 
@@ -30,8 +30,8 @@ fn a_job_survives_the_leader_that_accepted_it() -> anyhow::Result<()> {
     assert_ne!(next, leader);
     assert_eq!(kantctl.job(&held)?.outcome, None, "the acknowledged job exists");
     std::fs::write(controllers.dir().join("stop"), "")?;
-    let job = kantctl.finished(&long)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1));
+    let job = kantctl.completed(&long)?;
+    assert_eq!(job.attempt, 1);
     assert_eq!(std::fs::read_to_string(controllers.dir().join("long.out"))?, "begin\nend\n");
 
     // The killed controller returns and follows.
@@ -102,18 +102,14 @@ fn a_controller_that_lost_its_log_is_refused_and_rebuilt_from_the_others() -> an
 
 #[test]
 fn invalid_cluster_operations_are_refused_without_damage() -> anyhow::Result<()> {
-    let mut controllers = Controllers::new()?;
-    controllers.add("a")?;
-    controllers.start("a")?;
+    let mut controllers = Controllers::one()?;
     let kantctl = controllers.kantctl("a")?;
 
     // With an empty directory and named peers, the operator must say whether to bootstrap or join.
     controllers.add("b")?;
-    let answer = controllers.try_verb("b", &[])?;
-    assert!(answer.code != 0 && answer.stderr.contains("kantctld join"), "{}", answer.stderr);
+    controllers.verb_refused("b", &[], "kantctld join")?;
     // A second bootstrap.
-    let answer = controllers.try_verb("a", &["found"])?;
-    assert!(answer.code != 0 && answer.stderr.contains("already"), "{}", answer.stderr);
+    controllers.verb_refused("a", &["found"], "already")?;
     // Another cluster's key.
     let key = controllers.config("a")?.cluster_key.clone();
     let other = controllers.dir().join("other.key").display().to_string();
@@ -121,22 +117,17 @@ fn invalid_cluster_operations_are_refused_without_damage() -> anyhow::Result<()>
     let to_a = controllers.address("a");
     let invitation = controllers.invite("a")?;
     let join = ["join", "--to", to_a.as_str(), "--invitation", &invitation];
-    let answer = controllers.try_verb("b", &join)?;
-    assert!(answer.code != 0 && answer.stderr.contains("no cluster key"), "{}", answer.stderr);
+    controllers.verb_refused("b", &join, "no cluster key")?;
     controllers.verb("b", &["found"])?;
     std::fs::remove_dir_all(&controllers.config("b")?.state_dir)?;
-    let answer = controllers.try_verb("b", &join)?;
-    assert!(answer.code != 0 && answer.stderr.contains("same cluster key"), "{}", answer.stderr);
+    controllers.verb_refused("b", &join, "same cluster key")?;
     // A directory of one cluster cannot join another.
     controllers.reconfigure("b", |config| config.cluster_key.clone_from(&key))?;
     controllers.verb("b", &["found"])?;
-    let answer = controllers.try_verb("b", &join)?;
-    assert!(answer.code != 0 && answer.stderr.contains("empty directory"), "{}", answer.stderr);
+    controllers.verb_refused("b", &join, "empty directory")?;
     // The last voter.
-    let answer = kantctl.run(&["admin", "controller", "remove", "1"])?;
-    assert!(answer.code == 1 && answer.stderr.contains("is the last voter"), "{answer:?}");
-    let answer = kantctl.run(&["admin", "controller", "promote", "7"])?;
-    assert!(answer.code == 1 && answer.stderr.contains("no controller 7"), "{answer:?}");
+    kantctl.refused(&["admin", "controller", "remove", "1"], "is the last voter")?;
+    kantctl.refused(&["admin", "controller", "promote", "7"], "no controller 7")?;
     // A connection without a certificate.
     garbage(&to_a)?;
     let list = controllers.list("a")?;
@@ -180,31 +171,33 @@ fn controllers_join_online_and_an_address_belongs_to_one_controller() -> anyhow:
     early.ok(&["admin", "controller", "promote", &learner.id.to_string()])?;
     controllers.wait_for_voters("a", 2)?;
 
-    let answer = early.run(&["admin", "controller", "promote", &learner.id.to_string()])?;
-    assert!(answer.code == 1 && answer.stderr.contains("is already a voter"), "{answer:?}");
+    early.refused(
+        &["admin", "controller", "promote", &learner.id.to_string()],
+        "is already a voter",
+    )?;
     // An address of another controller.
     controllers.add("c")?;
     let taken = controllers.address("b");
     controllers.reconfigure("c", |config| config.advertise = taken)?;
     let (to, invitation) = (controllers.address("a"), controllers.invite("a")?);
-    let answer = controllers.try_verb("c", &["join", "--to", &to, "--invitation", &invitation])?;
-    assert!(answer.code != 0 && answer.stderr.contains("already"), "{answer:?}");
+    controllers.verb_refused(
+        "c",
+        &["join", "--to", &to, "--invitation", &invitation],
+        "already",
+    )?;
     Ok(())
 }
 
 #[test]
 fn with_a_nearly_full_disk_only_submissions_are_refused() -> anyhow::Result<()> {
-    let mut controllers = Controllers::new()?;
-    controllers.add("a")?;
-    controllers.start("a")?;
+    let mut controllers = Controllers::one()?;
     let kantctl = controllers.kantctl("a")?;
     let submit = ["submit", "--parsable", "--hold", "--wrap", "true"];
     let job = kantctl.ok(&submit)?.trim().to_owned();
     controllers.stop("a")?;
     controllers.reconfigure("a", |config| config.disk_reserve_mib = 1 << 40)?;
     controllers.start("a")?;
-    let answer = kantctl.run(&submit)?;
-    assert!(answer.code == 1 && answer.stderr.contains("disk_reserve_mib"), "{answer:?}");
+    kantctl.refused(&submit, "disk_reserve_mib")?;
     kantctl.ok(&["cancel", &job])?;
     assert_eq!(kantctl.job(&job)?.outcome, Some(Outcome::Cancelled));
     Ok(())
@@ -213,8 +206,7 @@ fn with_a_nearly_full_disk_only_submissions_are_refused() -> anyhow::Result<()> 
 #[test]
 fn on_a_read_only_disk_a_controller_does_not_start_and_names_the_directory() -> anyhow::Result<()> {
     if !is_root() {
-        // Written past the test harness's capture.
-        let _ = writeln!(std::io::stderr(), "skipped: only root can mount a small file system");
+        say("skipped: only root can mount a small file system");
         return Ok(());
     }
     let mut controllers = Controllers::new()?;

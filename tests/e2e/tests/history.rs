@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use common::job::Phase;
 use common::wire::api::HistoryRun;
-use e2e::{Answer, Cluster, ClusterOptions, Controllers, Kantctl, Machine, Person, wait_for};
+use e2e::{Answer, Cluster, ClusterOptions, Controllers, Kantctl, Person, wait_for};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -20,8 +20,7 @@ fn history(kantctl: &Kantctl) -> anyhow::Result<Vec<(String, u32, String)>> {
 }
 
 fn cluster() -> anyhow::Result<Cluster> {
-    let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
-    Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })
+    Cluster::start(ClusterOptions::gpu_nodes(&["g1"], "pcie-2"))
 }
 
 #[test]

@@ -3,16 +3,13 @@
 use anyhow::Context as _;
 use common::job::{Outcome, Phase};
 use common::wire::api::JobList;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, PseudoTerminal, wait_for};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, PseudoTerminal, wait_for};
 use std::process::{Command, Stdio};
 
 const NODES: [&str; 2] = ["n1", "n2"];
 
 fn two_nodes() -> anyhow::Result<Cluster> {
-    Cluster::start(ClusterOptions {
-        nodes: NODES.into_iter().map(|name| (name, Machine::cpu())).collect(),
-        ..ClusterOptions::default()
-    })
+    Cluster::start(ClusterOptions::cpu_nodes(&NODES))
 }
 
 fn at_a_terminal(kantctl: &Kantctl, words: &[&str]) -> anyhow::Result<PseudoTerminal> {
@@ -54,7 +51,7 @@ fn a_shell_on_a_node_has_a_terminal_of_the_same_size_and_job_control() -> anyhow
     terminal.press("\u{1a}")?;
     terminal.press("jobs >jobs; echo after\"\"wards\n")?;
     terminal.see("afterwards\r\n", 1)?;
-    let jobs = std::fs::read_to_string(kantctl.dir().join("jobs"))?;
+    let jobs = kantctl.read("jobs")?;
     assert!(jobs.contains("Stopped") && jobs.contains("sleep 600"), "{jobs}");
     // The shell warns once about stopped jobs, which end with the step.
     terminal.press("exit 5\n")?;

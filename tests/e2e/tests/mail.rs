@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use common::config::ControllerConfig;
-use e2e::{Cluster, ClusterOptions, Controllers, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Controllers, Person, wait_for};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,9 @@ fn mailer(dir: &Path) -> anyhow::Result<PathBuf> {
 
 /// A cluster with one node, and the directory of its recorded mail.
 fn cluster() -> anyhow::Result<(Cluster, PathBuf)> {
-    let nodes = vec![("n1", Machine::cpu())];
     let controller: Option<fn(&mut ControllerConfig)> = Some(with_mailer);
-    let cluster = Cluster::start(ClusterOptions { nodes, controller, ..Default::default() })?;
+    let cluster =
+        Cluster::start(ClusterOptions { controller, ..ClusterOptions::cpu_nodes(&["n1"]) })?;
     let letters = mailer(cluster.dir())?;
     Ok((cluster, letters))
 }
@@ -140,8 +140,7 @@ fn a_failing_mail_program_delays_nothing_and_a_missing_one_is_reported_at_submis
         Ok(cluster.controller_log().contains("failed to send mail").then_some(()))
     })?;
 
-    let nodes = vec![("n1", Machine::cpu())];
-    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let answer = kantctl.run(&["submit", "--mail-type=END", "--wrap", "true"])?;
     assert!(answer.code == 0 && answer.stderr.contains("this cluster sends no mail"), "{answer:?}");

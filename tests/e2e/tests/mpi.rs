@@ -6,9 +6,8 @@ use anyhow::{Context as _, ensure};
 use common::config::{ControllerConfig, VouchedFor};
 use common::job::Outcome;
 use common::wire::api::JobView;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Network, Person, wait_for, workspace};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Network, Person, say, wait_for, workspace};
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -34,12 +33,6 @@ const FLAGS: [&str; 4] = ["-N", "2", "--ntasks-per-node=2", "--mem=1G"];
 /// Open MPI requires a user with an entry in the user database.
 const NOBODY: Person = Person { uid: 65_534 };
 
-/// Prints past the test harness's capture, for readers of the CI output.
-fn say(text: &str) {
-    // A closed output is no failure.
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
 /// A cluster on two hosts, and the installed MPI implementations; `None` if the test cannot run.
 fn cluster() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
     let is_there = |mpi: &&Mpi| {
@@ -55,7 +48,6 @@ fn cluster() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
         return Ok(None);
     }
     let Some(network) = Network::new(&[Cluster::CONTROLLER_HOST, "g1", "g2"])? else {
-        say("skipped: only root can make network namespaces, with `ip` of iproute2");
         return Ok(None);
     };
     let nodes = vec![("g1", Machine::cpu()), ("g2", Machine::cpu())];
@@ -92,7 +84,7 @@ fn every_rank_runs_once_and_on_its_node() -> anyhow::Result<()> {
         );
         let id = kantctl.submit(&[&FLAGS[..], &["-o", "out"]].concat(), &script)?;
         let job = kantctl.finished(&id)?;
-        let out = std::fs::read_to_string(kantctl.dir().join("out"))?;
+        let out = kantctl.read("out")?;
         assert_eq!(job.outcome, Some(Outcome::Completed), "{}: {out} {job:?}", mpi.starter);
         let ranks: BTreeSet<&str> = out.lines().filter(|line| line.starts_with("rank ")).collect();
         let expected = ["0 of 4 on g1", "1 of 4 on g1", "2 of 4 on g2", "3 of 4 on g2"];
@@ -199,8 +191,7 @@ fn staying(kantctl: &Kantctl) -> anyhow::Result<JobView> {
 }
 
 fn two_nodes() -> ClusterOptions {
-    let nodes = vec![("g1", Machine::cpu()), ("g2", Machine::cpu())];
-    ClusterOptions { nodes, ..ClusterOptions::default() }
+    ClusterOptions::cpu_nodes(&["g1", "g2"])
 }
 
 #[test]
@@ -245,10 +236,7 @@ fn launch_behaves_like_ssh_and_explains_failures() -> anyhow::Result<()> {
 
 #[test]
 fn only_its_owner_starts_programs_in_a_job() -> anyhow::Result<()> {
-    let Some(other) = Person::other() else {
-        say("skipped: only root can play two people");
-        return Ok(());
-    };
+    let Some(other) = Person::other() else { return Ok(()) };
     // An operator passes the node's check and is refused, too.
     let controller = Some(nodes_speak_for_operators as fn(&mut ControllerConfig));
     let cluster = Cluster::start(ClusterOptions { controller, ..two_nodes() })?;

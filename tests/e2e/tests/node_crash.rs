@@ -15,16 +15,13 @@ const SCRIPT: &str = "#!/bin/sh\necho begin $$ >> log-$SLURM_JOB_ID\n\
 
 #[test]
 fn jobs_survive_their_node_daemon_and_their_ends_are_reported_afterwards() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let flags = ["-o", "/dev/null", "--mem=16M"];
     let during = kantctl.submit(&flags, SCRIPT)?;
     let after = kantctl.submit(&flags, SCRIPT)?;
     for id in [&during, &after] {
-        e2e::wait_for("both jobs to run", || {
-            Ok((kantctl.job(id)?.phase == Phase::Running).then_some(()))
-        })?;
+        kantctl.until(id, Phase::Running)?;
     }
 
     cluster.kill_node("n1")?;
@@ -51,10 +48,10 @@ fn jobs_survive_their_node_daemon_and_their_ends_are_reported_afterwards() -> an
     assert_eq!(job.exit.map(|exit| exit.code), Some(9));
     assert_eq!(kantctl.job(&after)?.phase, Phase::Running);
     end(&after, "0")?;
-    let job = kantctl.finished(&after)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1));
+    let job = kantctl.completed(&after)?;
+    assert_eq!(job.attempt, 1);
     for id in [&during, &after] {
-        let text = std::fs::read_to_string(kantctl.dir().join(format!("log-{id}")))?;
+        let text = kantctl.read(&format!("log-{id}"))?;
         assert_eq!(text.matches("begin").count(), 1, "job {id} began once: {text}");
     }
     Ok(())
@@ -62,8 +59,7 @@ fn jobs_survive_their_node_daemon_and_their_ends_are_reported_afterwards() -> an
 
 #[test]
 fn repeated_kills_of_the_node_daemon_disturb_no_job() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = "#!/bin/sh\necho ran >> ran-$SLURM_JOB_ID\nsleep 0.$((SLURM_JOB_ID % 5))\n\
         exit $((SLURM_JOB_ID % 7))\n";
@@ -79,7 +75,7 @@ fn repeated_kills_of_the_node_daemon_disturb_no_job() -> anyhow::Result<()> {
         let job = kantctl.finished(id)?;
         let code = u8::try_from(id.parse::<u32>()? % 7)?;
         assert_eq!(job.exit.map(|exit| exit.code), Some(code), "job {id}: {:?}", job.story);
-        let text = std::fs::read_to_string(kantctl.dir().join(format!("ran-{id}")))?;
+        let text = kantctl.read(&format!("ran-{id}"))?;
         assert_eq!(text, "ran\n", "job {id} ran exactly once");
     }
     Ok(())
@@ -90,9 +86,8 @@ fn repeated_kills_of_the_node_daemon_disturb_no_job() -> anyhow::Result<()> {
 fn a_node_that_was_silent_when_the_controller_died_gets_the_full_timeout_again()
 -> anyhow::Result<()> {
     const LOST_AFTER: Duration = Duration::from_secs(6);
-    let nodes = vec![("n1", Machine::cpu())];
     let soon = |config: &mut ControllerConfig| config.node_lost_after_seconds = 6;
-    let options = ClusterOptions { nodes, controller: Some(soon), ..ClusterOptions::default() };
+    let options = ClusterOptions { controller: Some(soon), ..ClusterOptions::cpu_nodes(&["n1"]) };
     let mut cluster = Cluster::start(options)?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let id = kantctl.submit(&["-o", "/dev/null", "--mem=16M"], SCRIPT)?;

@@ -6,9 +6,7 @@ mod overload {
 }
 
 use common::node::Contact;
-use common::wire::node::{
-    FromNode, Hello, NODE_PATH, NODE_PROTOCOL, StepPhase, StepStatus, ToNode,
-};
+use common::wire::node::{FromNode, Hello, NODE_PATH, StepPhase, StepStatus, ToNode};
 use e2e::{Cluster, ClusterOptions, Kantctl, Person};
 use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, connect_channel};
 use overload::connections::{Connections, memory_mib};
@@ -162,16 +160,7 @@ fn a_node_that_floods_the_controller_with_reports_does_not_disturb_others() -> a
     let key = ClusterKey::load(&cluster.dir().join("cluster.key"))?;
     let identity = Identity::new(&key, Role::Node("flood".to_owned()))?;
     let endpoint = Endpoint::Tls { addr: config.listen, identity };
-    let hello = Hello {
-        protocol: NODE_PROTOCOL,
-        version: "0".to_owned(),
-        name: "flood".parse()?,
-        address: "127.0.0.1".to_owned(),
-        identity: "flood".to_owned(),
-        inventory: node.inventory,
-        steps: Vec::new(),
-        starts_tasks: false,
-    };
+    let hello = Hello { inventory: node.inventory, ..testkit::hello("flood", Vec::new()) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let sent = runtime.block_on(async {
         let channel: Channel<FromNode, ToNode> =
@@ -179,9 +168,7 @@ fn a_node_that_floods_the_controller_with_reports_does_not_disturb_others() -> a
         channel.send(&FromNode::Hello(Box::new(hello))).await?;
         let mut sent = 0_u32;
         for job in 1..=50_000 {
-            let id = format!("{job}")
-                .parse()
-                .map(|key| common::id::AttemptId { key, attempt: common::id::Attempt(1) })?;
+            let id = testkit::attempt(job, 1);
             let report = FromNode::Report(vec![StepStatus { id, phase: StepPhase::Preparing }]);
             if channel.send(&report).await.is_err() {
                 break;

@@ -38,9 +38,7 @@ async fn greet(
 
 #[test]
 fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
-    let mut controllers = Controllers::new()?;
-    controllers.add("a")?;
-    controllers.start("a")?;
+    let controllers = Controllers::one()?;
     let (endpoint, before) = (endpoint(&controllers)?, controllers.list("a")?);
     let cluster = before.cluster;
     let other = ClusterId(cluster.0 ^ 1);
@@ -116,9 +114,7 @@ fn a_refused_peer_gets_the_reason_and_advice() -> anyhow::Result<()> {
 
 #[test]
 fn a_controller_with_only_the_cluster_key_joins_once_with_an_invitation() -> anyhow::Result<()> {
-    let mut controllers = Controllers::new()?;
-    controllers.add("a")?;
-    controllers.start("a")?;
+    let mut controllers = Controllers::one()?;
     let endpoint = endpoint(&controllers)?;
     let join = |number: u16, invitation: &str| -> anyhow::Result<JoinRequest> {
         Ok(JoinRequest {
@@ -176,11 +172,13 @@ fn a_controller_with_only_the_cluster_key_joins_once_with_an_invitation() -> any
     })?;
     // Also for a voter, and without a request to the cluster.
     controllers.add("b")?;
-    let answer = controllers.try_verb("b", &["join"])?;
-    assert!(answer.code != 0 && answer.stderr.contains("controller invite"), "{answer:?}");
+    controllers.verb_refused("b", &["join"], "controller invite")?;
     let to = controllers.address("a");
-    let used = controllers.try_verb("b", &["join", "--to", &to, "--invitation", &secret])?;
-    assert!(used.code != 0 && used.stderr.contains("was already used"), "{used:?}");
+    controllers.verb_refused(
+        "b",
+        &["join", "--to", &to, "--invitation", &secret],
+        "was already used",
+    )?;
     assert_eq!(controllers.list("a")?.controllers.len(), 2, "a, and the invited controller");
     Ok(())
 }
@@ -191,8 +189,9 @@ fn an_invitation_survives_its_leader_and_members_need_none() -> anyhow::Result<(
     let (leader, id) = controllers.leader()?;
     let invitation = controllers.invite(&leader)?;
     let follower = ["a", "b", "c"].into_iter().find(|name| *name != leader).context("none")?;
-    let answer = controllers.kantctl(follower)?.run(&["admin", "controller", "invite"])?;
-    assert!(answer.code == 1 && answer.stderr.contains(&format!("controller {id} ")), "{answer:?}");
+    controllers
+        .kantctl(follower)?
+        .refused(&["admin", "controller", "invite"], &format!("controller {id} "))?;
     controllers.kill(&leader)?;
     let next = controllers.wait_for_another_leader(follower, &leader)?;
     controllers.add("d")?;
@@ -206,9 +205,7 @@ fn an_invitation_survives_its_leader_and_members_need_none() -> anyhow::Result<(
 
 #[test]
 fn invalid_raft_messages_are_dropped_without_harm_to_the_receiver() -> anyhow::Result<()> {
-    let mut controllers = Controllers::new()?;
-    controllers.add("a")?;
-    controllers.start("a")?;
+    let controllers = Controllers::one()?;
     let endpoint = endpoint(&controllers)?;
     let hello = PeerHello {
         protocol: PEER_PROTOCOL,

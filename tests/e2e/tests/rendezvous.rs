@@ -2,16 +2,8 @@
 //! and the rendezvous address in the environment, and all tasks connect. Needs root, for two
 //! network hosts, and python3. The script reads the variables of `env://` itself, without PyTorch.
 
-use common::job::Outcome;
-use e2e::{Cluster, ClusterOptions, Machine, Network, Person};
-use std::io::Write as _;
+use e2e::{Cluster, ClusterOptions, Machine, Network, Person, say};
 use std::process::Command;
-
-/// Prints past the test harness's capture, for readers of the CI output.
-fn say(text: &str) {
-    // A closed output is no failure.
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
 
 /// Rank 0 listens at the rendezvous address until all other ranks have sent their rank and host,
 /// and then writes them to a file.
@@ -42,7 +34,6 @@ fn tasks_on_two_hosts_connect_at_the_address_in_their_environment() -> anyhow::R
         return Ok(());
     }
     let Some(network) = Network::new(&[Cluster::CONTROLLER_HOST, "g1", "g2"])? else {
-        say("skipped: only root can make network namespaces, with `ip` of iproute2");
         return Ok(());
     };
     let nodes = vec![("g1", Machine::cpu()), ("g2", Machine::cpu())];
@@ -51,9 +42,8 @@ fn tasks_on_two_hosts_connect_at_the_address_in_their_environment() -> anyhow::R
     let kantctl = cluster.kantctl(Person::plain())?;
     let flags = ["-N", "2", "--ntasks-per-node=2", "--launch", "per-task", "--mem=128M"];
     let id = kantctl.submit(&flags, SCRIPT)?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!(job.outcome, Some(Outcome::Completed), "{job:?}");
-    let met = std::fs::read_to_string(kantctl.dir().join("met"))?;
+    kantctl.completed(&id)?;
+    let met = kantctl.read("met")?;
     assert_eq!(met, "0.0 of 2 on g1\n1.1 of 2 on g1\n2.0 of 2 on g2\n3.1 of 2 on g2\n");
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 use common::config::{ControllerConfig, QosTable, QueueTable};
 use common::id::{QosName, QueueName};
-use common::job::{Outcome, Phase};
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use common::job::Phase;
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
 
 /// A script that records its resize notifications and its SIGTERM, and runs until a file exists.
 const SCRIPT: &str = "#!/bin/sh\n\
@@ -26,30 +26,16 @@ const FLAGS: [&str; 7] = [
 ];
 
 fn two_nodes() -> ClusterOptions {
-    ClusterOptions {
-        nodes: vec![("g1", Machine::with_gpus("pcie-2")), ("g2", Machine::with_gpus("pcie-2"))],
-        ..ClusterOptions::default()
-    }
-}
-
-fn phase(kantctl: &Kantctl, id: &str, phase: Phase) -> anyhow::Result<()> {
-    wait_for(&format!("job {id} to be {phase}"), || {
-        Ok((kantctl.job(id)?.phase == phase).then_some(()))
-    })
-}
-
-fn says(kantctl: &Kantctl, file: &str) -> Option<String> {
-    let text = std::fs::read_to_string(kantctl.dir().join(file)).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    ClusterOptions::gpu_nodes(&["g1", "g2"], "pcie-2")
 }
 
 fn runs_on_two(kantctl: &Kantctl) -> anyhow::Result<String> {
     let id = kantctl.submit(&FLAGS, SCRIPT)?;
-    phase(kantctl, &id, Phase::Running)?;
+    kantctl.until(&id, Phase::Running)?;
     for node in ["g1", "g2"] {
         let began = format!("began-{node}");
-        wait_for("its script to begin", || Ok(says(kantctl, &began)))?;
-        assert_eq!(says(kantctl, &began).as_deref(), Some("2 2 g[1-2] 0"));
+        wait_for("its script to begin", || Ok(kantctl.said(&began)))?;
+        assert_eq!(kantctl.said(&began).as_deref(), Some("2 2 g[1-2] 0"));
     }
     Ok(id)
 }
@@ -61,25 +47,23 @@ fn a_job_gives_up_a_node_to_a_waiting_job_and_continues() -> anyhow::Result<()> 
     let id = runs_on_two(&kantctl)?;
     let flags = ["--gpus-per-node=2", "--mem=16M", "--time=10"];
     let next = kantctl.submit(&flags, "#!/bin/sh\necho $KANT_NODE > next\n")?;
-    let refused = kantctl.run(&["resize", &id, "--nodes=3"])?;
-    assert!(refused.code == 1 && refused.stderr.contains("not larger"), "{refused:?}");
+    kantctl.refused(&["resize", &id, "--nodes=3"], "not larger")?;
     let refused = kantctl.run(&["resize", &id, "--tasks=0"])?;
     assert_eq!(refused.code, 2, "{refused:?}");
     if let Some(other) = Person::other() {
-        let refused = cluster.kantctl(other)?.run(&["resize", &id, "--nodes=1"])?;
-        assert!(refused.code == 1 && refused.stderr.contains("belongs to"), "{refused:?}");
+        cluster.kantctl(other)?.refused(&["resize", &id, "--nodes=1"], "belongs to")?;
     }
     kantctl.ok(&["resize", &id, "--tasks=1"])?;
-    assert_eq!(kantctl.finished(&next)?.outcome, Some(Outcome::Completed));
-    assert_eq!(says(&kantctl, "next").as_deref(), Some("g2"));
-    assert_eq!(says(&kantctl, "left-g2").as_deref(), Some("ended"), "it got SIGTERM");
-    wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
-    assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"));
+    kantctl.completed(&next)?;
+    assert_eq!(kantctl.said("next").as_deref(), Some("g2"));
+    assert_eq!(kantctl.said("left-g2").as_deref(), Some("ended"), "it got SIGTERM");
+    wait_for("it to be told", || Ok(kantctl.said("told-g1")))?;
+    assert_eq!(kantctl.said("told-g1").as_deref(), Some("1 1 g1 1"));
     let job = kantctl.job(&id)?;
     assert_eq!((job.phase, job.gpus.0), (Phase::Running, 2), "{job:?}");
-    std::fs::write(kantctl.dir().join("enough"), "")?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    kantctl.touch("enough")?;
+    let job = kantctl.completed(&id)?;
+    assert_eq!(job.attempt, 1, "{job:?}");
     Ok(())
 }
 
@@ -99,16 +83,16 @@ fn a_job_gives_up_a_node_to_a_job_of_higher_priority_and_continues() -> anyhow::
     let id = runs_on_two(&kantctl)?;
     let flags = ["--qos=urgent", "--gpus-per-node=2", "--mem=16M", "--time=10"];
     let next = kantctl.submit(&flags, "#!/bin/sh\necho $KANT_NODE > next\n")?;
-    assert_eq!(kantctl.finished(&next)?.outcome, Some(Outcome::Completed));
-    assert_eq!(says(&kantctl, "next").as_deref(), Some("g2"));
-    assert_eq!(says(&kantctl, "left-g2").as_deref(), Some("ended"), "it got SIGTERM");
-    wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
-    assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"));
+    kantctl.completed(&next)?;
+    assert_eq!(kantctl.said("next").as_deref(), Some("g2"));
+    assert_eq!(kantctl.said("left-g2").as_deref(), Some("ended"), "it got SIGTERM");
+    wait_for("it to be told", || Ok(kantctl.said("told-g1")))?;
+    assert_eq!(kantctl.said("told-g1").as_deref(), Some("1 1 g1 1"));
     let explanation = kantctl.ok(&["explain", &id])?;
     assert!(explanation.contains("it has 1 of 2 tasks, and is content with 1"), "{explanation}");
-    std::fs::write(kantctl.dir().join("enough"), "")?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
+    kantctl.touch("enough")?;
+    let job = kantctl.completed(&id)?;
+    assert_eq!(job.attempt, 1, "{job:?}");
     Ok(())
 }
 
@@ -125,22 +109,22 @@ fn killed_daemons_neither_lose_nor_repeat_a_resize() -> anyhow::Result<()> {
     cluster.start_controller()?;
     let job = kantctl.job(&id)?;
     assert_eq!((job.phase, job.leaving.len()), (Phase::Running, 1), "{job:?}");
-    assert_eq!((says(&kantctl, "told-g1"), says(&kantctl, "left-g2")), (None, None));
+    assert_eq!((kantctl.said("told-g1"), kantctl.said("left-g2")), (None, None));
     cluster.start_node("g1")?;
-    wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
+    wait_for("it to be told", || Ok(kantctl.said("told-g1")))?;
     cluster.start_node("g2")?;
     wait_for("the other node to end its tasks", || {
         Ok(kantctl.job(&id)?.leaving.is_empty().then_some(()))
     })?;
-    assert_eq!(says(&kantctl, "left-g2").as_deref(), Some("ended"));
+    assert_eq!(kantctl.said("left-g2").as_deref(), Some("ended"));
     cluster.kill_node("g1")?;
     cluster.kill_controller()?;
     cluster.start_controller()?;
     cluster.start_node("g1")?;
     cluster.wait_for_nodes()?;
-    std::fs::write(kantctl.dir().join("enough"), "")?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
-    assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"), "once");
+    kantctl.touch("enough")?;
+    let job = kantctl.completed(&id)?;
+    assert_eq!(job.attempt, 1, "{job:?}");
+    assert_eq!(kantctl.said("told-g1").as_deref(), Some("1 1 g1 1"), "once");
     Ok(())
 }

@@ -4,17 +4,14 @@
 use anyhow::Context as _;
 use common::job::{Outcome, Phase};
 use common::wire::api::JobList;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 
 const NODES: [&str; 2] = ["n1", "n2"];
 
 fn two_nodes() -> anyhow::Result<Cluster> {
-    Cluster::start(ClusterOptions {
-        nodes: NODES.into_iter().map(|name| (name, Machine::cpu())).collect(),
-        ..ClusterOptions::default()
-    })
+    Cluster::start(ClusterOptions::cpu_nodes(&NODES))
 }
 
 fn spawned(kantctl: &Kantctl, words: &[&str]) -> anyhow::Result<Child> {
@@ -29,13 +26,6 @@ fn the_job(kantctl: &Kantctl) -> anyhow::Result<String> {
     wait_for("a job", || {
         let list: JobList = kantctl.json(&["queue"])?;
         Ok(list.jobs.first().map(|job| job.key.to_string()))
-    })
-}
-
-fn read(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
-    wait_for(name, || {
-        let text = std::fs::read_to_string(kantctl.dir().join(name)).unwrap_or_default();
-        Ok(Some(text).filter(|text| text.ends_with('\n')))
     })
 }
 
@@ -89,7 +79,7 @@ fn a_job_and_its_programs_end_soon_after_kantctl_is_killed() -> anyhow::Result<(
     let stubborn = "trap '' TERM HUP; echo $$ > pid-$SLURM_PROCID; while :; do sleep 1; done";
     let mut child =
         spawned(&kantctl, &["run", "-N2", "--ntasks-per-node=1", "sh", "-c", stubborn])?;
-    let pids = [read(&kantctl, "pid-0")?, read(&kantctl, "pid-1")?];
+    let pids = [kantctl.line("pid-0")?, kantctl.line("pid-1")?];
     let id = the_job(&kantctl)?;
     child.kill()?;
     child.wait()?;
@@ -106,9 +96,7 @@ fn a_waiting_job_whose_kantctl_was_killed_does_not_start() -> anyhow::Result<()>
     let cluster = two_nodes()?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let blocker = kantctl.submit(&["-N2", "--exclusive"], "#!/bin/sh\nsleep 600\n")?;
-    wait_for("the first job to run", || {
-        Ok((kantctl.job(&blocker)?.phase == Phase::Running).then_some(()))
-    })?;
+    kantctl.until(&blocker, Phase::Running)?;
     let mut child = spawned(&kantctl, &["run", "hostname"])?;
     let waiting = wait_for("a job that waits", || {
         let list: JobList = kantctl.json(&["queue"])?;
@@ -127,13 +115,13 @@ fn a_run_survives_a_crash_of_the_controller() -> anyhow::Result<()> {
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = "echo up > up; while [ ! -e go ]; do sleep 0.1; done; cat; exit 3";
     let mut child = spawned(&kantctl, &["run", "sh", "-c", script])?;
-    read(&kantctl, "up")?;
+    kantctl.line("up")?;
     cluster.kill_controller()?;
     let mut input = child.stdin.take().context("no input")?;
     input.write_all(b"typed without a leader\n")?;
     drop(input);
     cluster.start_controller()?;
-    std::fs::write(kantctl.dir().join("go"), "")?;
+    kantctl.touch("go")?;
     let output = child.wait_with_output()?;
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "typed without a leader\n");
@@ -147,13 +135,13 @@ fn signals_reach_the_tasks_and_the_exit_code_is_reported() -> anyhow::Result<()>
     let script = "trap 'echo got it > got; exit 9' USR1; echo up > up; \
                   while :; do sleep 0.1; done";
     let child = spawned(&kantctl, &["run", "sh", "-c", script])?;
-    read(&kantctl, "up")?;
+    kantctl.line("up")?;
     let id = the_job(&kantctl)?;
     let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id())?);
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGUSR1)?;
     let output = child.wait_with_output()?;
     assert_eq!(output.status.code(), Some(9), "{output:?}");
-    assert_eq!(read(&kantctl, "got")?, "got it\n");
+    assert_eq!(kantctl.line("got")?, "got it");
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Failed));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Signals to running jobs on real daemons: which processes get one, and which users may send it.
 
 use common::job::{Outcome, Phase};
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
 use std::process::{Command, Output};
 
 fn there(kantctl: &Kantctl, name: &str) -> anyhow::Result<()> {
@@ -16,7 +16,8 @@ fn is_there(kantctl: &Kantctl, name: &str) -> bool {
 /// jobs, knows that the job runs.
 fn is_up(kantctl: &Kantctl, id: &str, name: &str) -> anyhow::Result<()> {
     there(kantctl, name)?;
-    wait_for("it to run", || Ok((kantctl.job(id)?.phase == Phase::Running).then_some(())))
+    kantctl.until(id, Phase::Running)?;
+    Ok(())
 }
 
 /// A script that runs until the file `enough` exists.
@@ -33,8 +34,7 @@ fn scancel(cluster: &Cluster, kantctl: &Kantctl, words: &[&str]) -> anyhow::Resu
 
 #[test]
 fn a_signal_goes_to_the_tasks_or_the_script_and_does_not_end_the_job() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
 
     // The shell has no handler and waits for a process that has one.
@@ -48,14 +48,12 @@ fn a_signal_goes_to_the_tasks_or_the_script_and_does_not_end_the_job() -> anyhow
     assert_eq!(kantctl.job(&id)?.phase, Phase::Running);
 
     let pending = kantctl.submit(&["--mem=16M", "--hold"], "#!/bin/sh\n")?;
-    let refused = kantctl.run(&["cancel", "-s", "USR1", &pending])?;
-    assert!(refused.code == 1 && refused.stderr.contains("signal job"), "{refused:?}");
+    kantctl.refused(&["cancel", "-s", "USR1", &pending], "signal job")?;
     assert_eq!(kantctl.job(&pending)?.phase, Phase::Pending);
     let refused = kantctl.run(&["cancel", "-s", "NOSUCH", &id])?;
     assert!(refused.code != 0 && refused.stderr.contains("NOSUCH"), "{refused:?}");
     if let Some(other) = Person::other() {
-        let refused = cluster.kantctl(other)?.run(&["cancel", "-s", "USR1", &id])?;
-        assert!(refused.code == 1 && refused.stderr.contains("belongs to"), "{refused:?}");
+        cluster.kantctl(other)?.refused(&["cancel", "-s", "USR1", &id], "belongs to")?;
         cluster.kantctl(Person::me())?.ok(&["cancel", "-s", "CONT", "--full", &id])?;
     }
     // With a filter, only running jobs are signalled.
@@ -65,24 +63,20 @@ fn a_signal_goes_to_the_tasks_or_the_script_and_does_not_end_the_job() -> anyhow
     there(&kantctl, "hit")?;
 
     cluster.kill_node("n1")?;
-    let refused = kantctl.run(&["cancel", "-s", "USR1", &id])?;
-    assert!(refused.code == 1 && refused.stderr.contains("n1 did not answer"), "{refused:?}");
+    kantctl.refused(&["cancel", "-s", "USR1", &id], "n1 did not answer")?;
     cluster.start_node("n1")?;
     cluster.wait_for_nodes()?;
-    std::fs::write(kantctl.dir().join("enough"), "")?;
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    kantctl.touch("enough")?;
+    kantctl.completed(&id)?;
     assert!(is_there(&kantctl, "after"));
     Ok(())
 }
 
 #[test]
 fn steps_are_signalled_before_the_script_and_array_tasks_individually() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu()), ("n2", Machine::cpu())];
-    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1", "n2"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
-    let names = kantctl.dir().join("names");
-    let names = names.to_string_lossy().into_owned();
-    kantctl.ok(&["install-slurm-names", &names])?;
+    let names = kantctl.slurm_names()?;
 
     // A step on the second node only: the script on the first gets no signal.
     let step = waits("trap \"touch step\" USR1", "step-up");
@@ -106,8 +100,8 @@ fn steps_are_signalled_before_the_script_and_array_tasks_individually() -> anyho
     assert!(scancel(&cluster, &kantctl, &["--signal=10", "--full", &id])?.status.success());
     there(&kantctl, "script")?;
     there(&kantctl, "step")?;
-    std::fs::write(kantctl.dir().join("enough"), "")?;
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    kantctl.touch("enough")?;
+    kantctl.completed(&id)?;
     let late = scancel(&cluster, &kantctl, &["-s", "USR1", &id])?;
     assert!(late.status.code() == Some(1), "{late:?}");
 

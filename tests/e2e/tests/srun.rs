@@ -2,27 +2,18 @@
 //! end with the job.
 
 use common::job::Outcome;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person};
 
 const NODES: [&str; 2] = ["n1", "n2"];
 
 fn two_nodes() -> ClusterOptions {
-    ClusterOptions {
-        nodes: NODES.into_iter().map(|name| (name, Machine::cpu())).collect(),
-        ..ClusterOptions::default()
-    }
+    ClusterOptions::cpu_nodes(&NODES)
 }
 
 /// Submits a script that may call `srun`.
 fn with_names(kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
-    let names = kantctl.dir().join("names");
-    let shown = names.to_string_lossy().into_owned();
-    kantctl.ok(&["install-slurm-names", &shown])?;
+    let shown = kantctl.slurm_names()?;
     Ok(format!("#!/bin/sh\nPATH={shown}:$PATH\n{script}"))
-}
-
-fn read(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
-    Ok(std::fs::read_to_string(kantctl.dir().join(name))?)
 }
 
 #[test]
@@ -48,12 +39,12 @@ fn tasks_run_on_all_nodes_of_the_job_and_srun_has_the_largest_exit_code() -> any
         "0: 0 of 2 on n1 as {uid}\n0: node 0, local 0 of n[1-2] it's\n\
          1: 1 of 2 on n2 as {uid}\n1: node 1, local 0 of n[1-2] it's\n"
     );
-    assert_eq!(read(&kantctl, "told")?, expected, "{out}");
-    let first = read(&kantctl, "task-0-n1")?;
-    assert_eq!(read(&kantctl, "task-1-n2")?, first, "all tasks have the same port");
+    assert_eq!(kantctl.read("told")?, expected, "{out}");
+    let first = kantctl.read("task-0-n1")?;
+    assert_eq!(kantctl.read("task-1-n2")?, first, "all tasks have the same port");
     assert!(first.starts_with("2 2"), "{first}");
-    assert_eq!(read(&kantctl, "alone")?, "alone 1\n");
-    assert_eq!(read(&kantctl, "code")?, "7\n", "{out}");
+    assert_eq!(kantctl.read("alone")?, "alone 1\n");
+    assert_eq!(kantctl.read("code")?, "7\n", "{out}");
     Ok(())
 }
 
@@ -70,7 +61,7 @@ fn a_cancel_ends_the_tasks_of_every_node() -> anyhow::Result<()> {
     let mut pids = Vec::new();
     for task in 0..2 {
         pids.push(e2e::wait_for(&format!("task {task} to run"), || {
-            Ok(read(&kantctl, &format!("pid-{task}")).ok())
+            Ok(kantctl.read(&format!("pid-{task}")).ok())
         })?);
     }
     kantctl.ok(&["cancel", &id])?;

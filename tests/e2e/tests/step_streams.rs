@@ -3,7 +3,7 @@
 //! exist.
 
 use anyhow::Context as _;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -14,8 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MIB: usize = 1 << 20;
 
 fn two_nodes() -> ClusterOptions {
-    let nodes = ["n1", "n2"].into_iter().map(|name| (name, Machine::cpu())).collect();
-    ClusterOptions { nodes, ..ClusterOptions::default() }
+    ClusterOptions::cpu_nodes(&["n1", "n2"])
 }
 
 fn spawned(kantctl: &Kantctl, words: &[&str]) -> anyhow::Result<Child> {
@@ -122,7 +121,7 @@ fn input_that_a_task_does_not_read_blocks_its_writer() -> anyhow::Result<()> {
         Ok((taken.load(Ordering::Acquire) >= MIB).then_some(()))
     })?;
     let so_far = taken.load(Ordering::Acquire);
-    std::fs::write(kantctl.dir().join("go"), "")?;
+    kantctl.touch("go")?;
     assert!(so_far < 8 * MIB, "{so_far} bytes were taken without a reader");
     let output = child.wait_with_output()?;
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), SENT.to_string(), "{output:?}");
@@ -142,7 +141,7 @@ fn a_missing_program_has_the_exit_code_of_srun_or_of_a_shell() -> anyhow::Result
     );
     let id = kantctl.submit(&["-N2", "--ntasks-per-node=1"], &script)?;
     kantctl.finished(&id)?;
-    let codes = std::fs::read_to_string(kantctl.dir().join("codes"))?;
+    let codes = kantctl.read("codes")?;
     let log = kantctl.ok(&["logs", &id])?;
     // ENOENT and EACCES, as in Slurm; and a shell's code.
     assert_eq!(codes, "2\n13\n127\n", "{log}");

@@ -2,7 +2,7 @@
 //! other nodes.
 
 use common::job::Outcome;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, gone, wait_for};
 use std::process::Command;
 
 fn cluster(nodes: Vec<(&'static str, Machine)>) -> anyhow::Result<Cluster> {
@@ -15,24 +15,8 @@ fn two_nodes() -> anyhow::Result<Cluster> {
 
 /// Submits a script that may call Slurm's commands.
 fn with_names(kantctl: &Kantctl, script: &str) -> anyhow::Result<String> {
-    let names = kantctl.dir().join("names");
-    let shown = names.to_string_lossy().into_owned();
-    kantctl.ok(&["install-slurm-names", &shown])?;
+    let shown = kantctl.slurm_names()?;
     Ok(format!("#!/bin/sh\nPATH={shown}:$PATH\nexport KANT_LEASE_SECONDS=5\n{script}"))
-}
-
-fn line(kantctl: &Kantctl, name: &str) -> anyhow::Result<String> {
-    let text = wait_for(name, || {
-        let text = std::fs::read_to_string(kantctl.dir().join(name)).unwrap_or_default();
-        Ok(Some(text).filter(|text| text.ends_with('\n')))
-    })?;
-    Ok(text.trim().to_owned())
-}
-
-fn gone(pid: &str) -> anyhow::Result<()> {
-    wait_for(&format!("the end of process {pid}"), || {
-        Ok((!std::path::Path::new("/proc").join(pid).exists()).then_some(()))
-    })
 }
 
 #[test]
@@ -49,17 +33,17 @@ fn steps_are_numbered_and_parallel_exclusive_steps_have_separate_resources() -> 
          srun -n2 --gpus=2 --gpu-bind=single:1 sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort -u | wc -l >seen\n",
     )?;
     let id = kantctl.submit(&["-n2", "--gpus=2"], &script)?;
-    assert_eq!(line(&kantctl, "first")?, "0");
+    assert_eq!(kantctl.line("first")?, "0");
     let both = wait_for("two of the three", || {
         let found = ["a", "b", "c"].into_iter().filter(|name| {
-            let text = std::fs::read_to_string(kantctl.dir().join(format!("part-{name}")));
+            let text = kantctl.read(&format!("part-{name}"));
             text.is_ok_and(|text| text.ends_with('\n'))
         });
         let found: Vec<&str> = found.collect();
         Ok((found.len() == 2).then_some(found))
     })?;
     let words = |name: &str| -> anyhow::Result<Vec<String>> {
-        let line = line(&kantctl, &format!("part-{name}"))?;
+        let line = kantctl.line(&format!("part-{name}"))?;
         Ok(line.split_whitespace().map(str::to_owned).collect())
     };
     let (one, other) = (words(both[0])?, words(both[1])?);
@@ -72,8 +56,8 @@ fn steps_are_numbered_and_parallel_exclusive_steps_have_separate_resources() -> 
     for name in ["a", "b", "c"] {
         std::fs::write(kantctl.dir().join(format!("go-{name}")), "")?;
     }
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
-    assert_eq!(line(&kantctl, "seen")?, "2", "each task sees one of the two");
+    kantctl.completed(&id)?;
+    assert_eq!(kantctl.line("seen")?, "2", "each task sees one of the two");
     Ok(())
 }
 
@@ -87,14 +71,14 @@ fn a_step_can_be_ended_by_its_number_and_the_job_continues() -> anyhow::Result<(
          echo $? >code\n",
     )?;
     let id = kantctl.submit(&["-N2", "--ntasks-per-node=1"], &script)?;
-    let pids = [line(&kantctl, "pid-0")?, line(&kantctl, "pid-1")?];
+    let pids = [kantctl.line("pid-0")?, kantctl.line("pid-1")?];
     let mut command = Command::new(kantctl.dir().join("names/scancel"));
     command.env_clear().env("KANT_SOCKET", cluster.dir().join("kantctld.sock"));
     Person::plain().dress(&mut command);
     let output = command.arg(format!("{id}.0")).output()?;
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(line(&kantctl, "code")?, "143");
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    assert_eq!(kantctl.line("code")?, "143");
+    kantctl.completed(&id)?;
     pids.iter().try_for_each(|pid| gone(pid))
 }
 
@@ -119,12 +103,12 @@ fn tasks_on_other_nodes_end_with_a_failed_step_and_with_a_killed_srun() -> anyho
         ),
     )?;
     let id = kantctl.submit(&["-N2", "--ntasks-per-node=1"], &script)?;
-    let first = line(&kantctl, "first")?;
-    assert_eq!(line(&kantctl, "code")?, "137");
+    let first = kantctl.line("first")?;
+    assert_eq!(kantctl.line("code")?, "137");
     gone(&first)?;
-    gone(&line(&kantctl, "second")?)?;
-    std::fs::write(kantctl.dir().join("go"), "")?;
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
+    gone(&kantctl.line("second")?)?;
+    kantctl.touch("go")?;
+    kantctl.completed(&id)?;
     Ok(())
 }
 
@@ -149,17 +133,17 @@ fn single_node_steps_spread_over_the_jobs_nodes_and_get_ctrl_c_in_the_background
          srun -n1 -t 1s sleep 600 2>limit; echo $? >code\n",
     )?;
     let id = kantctl.submit(&["-N2", "-n4", "--ntasks-per-node=2"], &script)?;
-    assert_eq!(line(&kantctl, "code")?, "143");
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
-    let four = std::fs::read_to_string(kantctl.dir().join("four"))?;
+    assert_eq!(kantctl.line("code")?, "143");
+    kantctl.completed(&id)?;
+    let four = kantctl.read("four")?;
     let on = |node: &str| four.lines().filter(|line| line.starts_with(node)).count();
     assert_eq!((on("n1"), on("n2")), (2, 2), "{four}");
     let parts: std::collections::BTreeSet<&str> = four.lines().collect();
     assert_eq!(parts.len(), 4, "each has a CPU of its own: {four}");
-    assert!(line(&kantctl, "at-5").is_ok(), "the fifth waited for one");
-    assert_eq!(line(&kantctl, "heard")?, "heard");
-    assert!(line(&kantctl, "gpus")?.contains("where the job has 0"));
-    let text = std::fs::read_to_string(kantctl.dir().join("limit"))?;
+    assert!(kantctl.line("at-5").is_ok(), "the fifth waited for one");
+    assert_eq!(kantctl.line("heard")?, "heard");
+    assert!(kantctl.line("gpus")?.contains("where the job has 0"));
+    let text = kantctl.read("limit")?;
     assert!(text.contains("DUE TO TIME LIMIT ***"), "{text}");
     Ok(())
 }
@@ -187,7 +171,7 @@ fn a_job_at_its_time_limit_has_a_note_in_its_output_and_all_named_nodes_are_used
     assert_eq!(srun(&["scontrol", "ping"])?.trim(), "Slurmctld(primary) is UP");
     let id = kantctl.submit(&["-t", "1s", "-o", "out"], "#!/bin/sh\nsleep 600\n")?;
     assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::TimedOut));
-    let text = std::fs::read_to_string(kantctl.dir().join("out"))?;
+    let text = kantctl.read("out")?;
     let start = format!("kantd: error: *** JOB {id} ON n1 CANCELLED AT ");
     assert!(
         text.lines().any(|l| l.starts_with(&start) && l.contains("DUE TO TIME LIMIT")),

@@ -2,7 +2,7 @@
 //! allocation, also over restarts of the daemons.
 
 use common::job::{Outcome, Phase};
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Kantctl, Person, wait_for};
 
 const DOTS: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do printf . >>dots; sleep 0.02; done\n";
 
@@ -31,15 +31,13 @@ fn goes_on(kantctl: &Kantctl) -> anyhow::Result<()> {
 #[test]
 fn a_suspended_job_keeps_its_gpu_over_crashes_of_both_daemons_and_then_continues()
 -> anyhow::Result<()> {
-    let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::gpu_nodes(&["g1"], "pcie-2"))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let operator = cluster.kantctl(Person::me())?;
     let id = kantctl.submit(&["--gpus=2", "--mem=16M", "--time=1:00:00"], DOTS)?;
     wait_for("dots", || Ok(kantctl.dir().join("dots").exists().then_some(())))?;
     if Person::other().is_some() {
-        let refused = kantctl.run(&["suspend", &id])?;
-        assert!(refused.code == 1 && refused.stderr.contains("operator"), "{refused:?}");
+        kantctl.refused(&["suspend", &id], "operator")?;
     }
     operator.ok(&["suspend", &id])?;
     assert_eq!(kantctl.job(&id)?.state, "SUSPENDED");
@@ -59,13 +57,13 @@ fn a_suspended_job_keeps_its_gpu_over_crashes_of_both_daemons_and_then_continues
     goes_on(&kantctl)?;
     let job = kantctl.job(&id)?;
     assert!(job.phase == Phase::Running && !job.suspended.is_zero(), "{job:?}");
-    std::fs::write(kantctl.dir().join("enough"), "")?;
-    assert_eq!(kantctl.finished(&id)?.outcome, Some(Outcome::Completed));
-    assert_eq!(kantctl.finished(&other)?.outcome, Some(Outcome::Completed));
+    kantctl.touch("enough")?;
+    kantctl.completed(&id)?;
+    kantctl.completed(&other)?;
 
     std::fs::remove_file(kantctl.dir().join("enough"))?;
     let id = kantctl.submit(&["--mem=16M"], DOTS)?;
-    wait_for("it to run", || Ok((kantctl.job(&id)?.phase == Phase::Running).then_some(())))?;
+    kantctl.until(&id, Phase::Running)?;
     operator.ok(&["suspend", &id])?;
     stands_still(&kantctl)?;
     kantctl.ok(&["cancel", &id])?;

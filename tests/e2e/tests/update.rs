@@ -5,14 +5,13 @@ use common::job::{Outcome, Phase};
 use common::reason::WaitReason;
 use common::resource::GpuRequest;
 use common::unit::Gpus;
-use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Person, UNTIL_ENOUGH, wait_for};
 
-const UNTIL_FILE_EXISTS: &str = "#!/bin/sh\nwhile [ ! -e enough ]; do sleep 0.1; done\n";
+const UNTIL_FILE_EXISTS: &str = UNTIL_ENOUGH;
 
 #[test]
 fn a_changed_waiting_job_starts_with_its_changes() -> anyhow::Result<()> {
-    let nodes = vec![("g1", Machine::with_gpus("pcie-2"))];
-    let cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let cluster = Cluster::start(ClusterOptions::gpu_nodes(&["g1"], "pcie-2"))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let runs = kantctl.submit(&["--gpus=1", "--mem=16M", "--time=1:00:00"], UNTIL_FILE_EXISTS)?;
     wait_for("the first job to run", || {
@@ -25,38 +24,34 @@ fn a_changed_waiting_job_starts_with_its_changes() -> anyhow::Result<()> {
         Ok(reason.filter(|reason| matches!(reason, WaitReason::Resources { .. })).map(drop))
     })?;
 
-    let refused = kantctl.run(&["update", &waits, "--gpus=64"])?;
-    assert!(refused.code == 1 && refused.stderr.contains("64 GPUs"), "{refused:?}");
-    let refused = kantctl.run(&["update", &runs, "--time=2:00:00"])?;
-    assert!(refused.code == 1 && refused.stderr.contains("operators raise it"), "{refused:?}");
+    kantctl.refused(&["update", &waits, "--gpus=64"], "64 GPUs")?;
+    kantctl.refused(&["update", &runs, "--time=2:00:00"], "operators raise it")?;
     if let Some(other) = Person::other() {
-        let refused = cluster.kantctl(other)?.run(&["update", &waits, "--gpus=1"])?;
-        assert!(refused.code == 1 && refused.stderr.contains("belongs to"), "{refused:?}");
+        cluster.kantctl(other)?.refused(&["update", &waits, "--gpus=1"], "belongs to")?;
     }
     let asked = kantctl.job(&waits)?.ask.request;
     assert_eq!(asked.gpus, Some(GpuRequest::Total(Gpus(2))), "nothing was changed");
 
     kantctl.ok(&["update", &waits, "--gpus=1", "--time=10"])?;
-    let job = kantctl.finished(&waits)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");
-    let given = std::fs::read_to_string(kantctl.dir().join("given"))?;
+    let job = kantctl.completed(&waits)?;
+    assert_eq!(job.attempt, 1, "{job:?}");
+    let given = kantctl.read("given")?;
     assert_eq!(given.trim().split(',').count(), 1, "one GPU: {given}");
     assert!(!given.trim().is_empty(), "a GPU");
     let mut story = job.story.iter();
     assert!(story.any(|line| line.text.contains("changed by")), "{job:?}");
-    std::fs::write(kantctl.dir().join("enough"), "")?;
-    assert_eq!(kantctl.finished(&runs)?.outcome, Some(Outcome::Completed));
+    kantctl.touch("enough")?;
+    kantctl.completed(&runs)?;
     Ok(())
 }
 
 #[test]
 fn a_running_job_gets_a_new_time_limit_also_over_a_restart_of_its_node() -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let (kantctl, operator) = (cluster.kantctl(Person::plain())?, cluster.kantctl(Person::me())?);
     let id =
         kantctl.submit(&["--mem=16M", "--time=1:00:00", "--job-name=long"], UNTIL_FILE_EXISTS)?;
-    wait_for("it to run", || Ok((kantctl.job(&id)?.phase == Phase::Running).then_some(())))?;
+    kantctl.until(&id, Phase::Running)?;
     operator.ok(&["update", &id, "--time=+30"])?;
     let limit = |minutes| Some(common::time::Span::from_minutes(minutes));
     assert_eq!(kantctl.job(&id)?.ask.time_limit, limit(90));

@@ -1,13 +1,11 @@
 //! `--signal` on real daemons: a script is warned before its time limit and saves its work.
 
-use common::job::Outcome;
-use e2e::{Cluster, ClusterOptions, Machine, Person, wait_for};
+use e2e::{Cluster, ClusterOptions, Person, wait_for};
 
 #[test]
 fn a_script_is_warned_before_its_time_limit_also_after_both_daemons_were_killed()
 -> anyhow::Result<()> {
-    let nodes = vec![("n1", Machine::cpu())];
-    let mut cluster = Cluster::start(ClusterOptions { nodes, ..ClusterOptions::default() })?;
+    let mut cluster = Cluster::start(ClusterOptions::cpu_nodes(&["n1"]))?;
     let kantctl = cluster.kantctl(Person::plain())?;
     let script = "#!/bin/sh\n#SBATCH --signal=B:USR1@2\n#SBATCH --time=6s\n\
         trap 'echo saved >saved; exit 0' USR1\ntouch up\nwhile :; do sleep 0.05; done\n";
@@ -19,8 +17,7 @@ fn a_script_is_warned_before_its_time_limit_also_after_both_daemons_were_killed(
     cluster.kill_controller()?;
     cluster.start_controller()?;
     cluster.start_node("n1")?;
-    let job = kantctl.finished(&id)?;
-    assert_eq!(job.outcome, Some(Outcome::Completed), "{job:?}");
-    assert_eq!(std::fs::read_to_string(kantctl.dir().join("saved"))?, "saved\n");
+    kantctl.completed(&id)?;
+    assert_eq!(kantctl.read("saved")?, "saved\n");
     Ok(())
 }

@@ -30,8 +30,12 @@ pub const ROOMS: &[Room] = &[
     outside("e2e", "tests/e2e"),
     outside("nvml-standin", "tests/nvml-standin"),
     outside("storm", "tests/storm"),
+    outside(KIT, "tests/testkit"),
     outside("xtask", "xtask"),
 ];
+
+/// The crate that the tests of any crate may import.
+pub const KIT: &str = "testkit";
 
 const KANTCTLD_IMPORTS: &[&str] =
     &["common", "engine", "state", "lead", "sim", "net", "wal", "replica"];

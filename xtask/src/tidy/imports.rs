@@ -1,7 +1,7 @@
 //! Rule: a crate imports only the crates that the map in house.rs allows.
 
 use super::finding::Finding;
-use super::house::{Room, room_named};
+use super::house::{KIT, Room, room_named};
 use super::manifest::{Dependency, Manifest};
 use crate::tree::Tree;
 
@@ -22,7 +22,9 @@ fn check_manifest(manifest: &Manifest) -> Vec<Finding> {
     // A crate may import itself, to set a feature for its own tests.
     let is_other = |dep: &&Dependency| dep.name != room.name && room_named(&dep.name).is_some();
     let rooms = manifest.dependencies.iter().filter(is_other);
-    let forbidden = rooms.filter(|dependency| !may_import.contains(&dependency.name.as_str()));
+    let is_kit = |dependency: &Dependency| dependency.dev && dependency.name == KIT;
+    let is_allowed = |dep: &Dependency| is_kit(dep) || may_import.contains(&dep.name.as_str());
+    let forbidden = rooms.filter(|dependency| !is_allowed(dependency));
     forbidden.map(|dependency| finding(manifest, room, dependency, may_import)).collect()
 }
 
@@ -72,6 +74,13 @@ mod tests {
     fn tests_of_a_crate_keep_to_the_map_too() {
         let text = "[dev-dependencies]\nsim.workspace = true\n";
         assert_eq!(findings("engine", text), ["`engine` imports `sim`"]);
+    }
+
+    #[test]
+    fn only_tests_import_the_kit_of_tests() {
+        assert_eq!(findings("kantd", "[dev-dependencies]\ntestkit.workspace = true\n"), [""; 0]);
+        let text = "[dependencies]\ntestkit.workspace = true\n";
+        assert_eq!(findings("kantd", text), ["`kantd` imports `testkit`"]);
     }
 
     #[test]

@@ -4,12 +4,12 @@ use super::*;
 use common::cpuset::CpuSet;
 use common::gpu_parts::GpuParts;
 use common::id::{GpuIndex, JobKey, NodeName, QosName, QueueName, ReservationName};
-use common::job::{Ask, ExitStatus, Owner, Usage};
+use common::job::{Ask, ExitStatus, Usage};
 use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest, PerNodeMax, Share};
 use common::time::Span;
 use common::topology::{Level, Nearness};
-use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
+use common::unit::{Bytes, GpuMilli, Gpus, Nodes, Tasks};
 use common::wire::api::{ReasonView, StoryLine};
 
 /// The current time of all samples: 2023-11-14 22:13:20 UTC.
@@ -28,54 +28,14 @@ fn sample(key: &str, name: &str) -> JobView {
         submit_host: "login1".to_owned(),
         ..Ask::default()
     };
-    JobView {
-        key: key.parse().unwrap(),
-        number: None,
-        set: None,
-        owner: Owner {
-            uid: common::id::Uid(1000),
-            gid: common::id::Gid(1000),
-            name: "ada".to_owned(),
-        },
-        ask,
-        phase: Phase::Pending,
-        outcome: None,
-        state: "PENDING".to_owned(),
-        state_code: "PD".to_owned(),
-        held: false,
-        reason: None,
-        dependency: None,
-        position: None,
-        attempt: 0,
-        cancelled_by: None,
-        array_limit: None,
-        submitted_at: ago(4000),
-        started_at: None,
-        ended_at: None,
-        suspended_at: None,
-        suspended: Span(0),
-        checkpoint_at: None,
-        allocation: None,
-        leaving: Vec::new(),
-        joining: Vec::new(),
-        cpus: Cpus(1),
-        memory: Bytes::from_mib(1024),
-        gpus: Gpus(0),
-        exit: None,
-        usage: None,
-        message: None,
-        story: vec![],
-    }
+    JobView { ask, submitted_at: ago(4000), ..testkit::job_view(key) }
 }
 
 fn running() -> JobView {
     let share = |node: &str| Share {
-        gpu_milli: None,
-        node: NodeName::new(node).unwrap(),
         tasks: Tasks(2),
-        cpus: CpuSet::first(4),
         memory: Bytes::from_mib(8192),
-        gpus: vec![GpuIndex(0), GpuIndex(1)],
+        ..testkit::share(node, 0, 4, &[0, 1])
     };
     let mut job = sample("41", "llama-pretrain-large");
     job.phase = Phase::Running;

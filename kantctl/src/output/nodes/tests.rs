@@ -2,26 +2,13 @@
 
 use super::*;
 use common::cpuset::CpuSet;
-use common::gpu::{Gpu, GpuKind, GpuMatrix};
 use common::health::DrainCause;
-use common::id::{GpuIndex, NodeName, Uid};
+use common::id::{NodeName, Uid};
 use common::node::{Inventory, Resumed};
 use common::time::Time;
 use common::unit::{Bytes, Cpus, Gpus};
 
 fn node(name: &str, gpus: u16) -> NodeView {
-    let gpu = |index| Gpu {
-        index: GpuIndex(index),
-        uuid: format!("GPU-{index}"),
-        model: "NVIDIA H100 80GB HBM3".to_owned(),
-        kind: GpuKind("h100".to_owned()),
-        memory: Bytes::from_mib(81_920),
-        minor: u32::from(index),
-        pci_bus_id: "0000:1b:00.0".to_owned(),
-        numa: Some(0),
-        cpus: CpuSet::first(8),
-        mig: None,
-    };
     NodeView {
         name: NodeName::new(name).unwrap(),
         status: NodeStatus::Mixed,
@@ -29,19 +16,10 @@ fn node(name: &str, gpus: u16) -> NodeView {
         drain: None,
         resumed: None,
         inventory: Inventory {
-            sockets: 1,
             threads_per_core: 2,
-            cpus: CpuSet::first(16),
             cores: vec![CpuSet::first(2); 8],
             numa: vec![],
-            memory: Bytes::from_mib(65_536),
-            gpus: (0..gpus).map(gpu).collect(),
-            gpu_matrix: GpuMatrix::default(),
-            boot_id: String::new(),
-            gpu_driver: None,
-            nics: Vec::new(),
-            features: Vec::new(),
-            limits_missing: vec![],
+            ..testkit::inventory(16, 64, gpus)
         },
         cpus_used: Cpus(4),
         memory_used: Bytes::from_mib(1536),

@@ -2,14 +2,12 @@
 
 use super::*;
 use crate::Rounds;
-use crate::tests::{TestCluster, name, status};
-use common::id::{ArrayIndex, Uid};
-use common::job::{Ask, EndCause, ExitStatus, Mail, StepEnd, Usage};
-use common::time::{Span, Time};
-use common::wire::node::StepPhase;
-use state::{Actor, Command, Target};
-
-const ADA: Actor = Actor { uid: Uid(1000), operator: false };
+use common::id::ArrayIndex;
+use common::job::{Ask, EndCause, Mail, StepEnd};
+use common::time::Span;
+use common::wire::node::{StepPhase, StepStatus};
+use state::{Command, Target};
+use testkit::{TestCluster, USER, name, running, step_end};
 
 /// A cluster with one node, and a notifier.
 struct MailTest {
@@ -39,7 +37,7 @@ impl MailTest {
     fn submit(&mut self, on: &str, ask: Ask) -> JobKey {
         let mail = Some(Mail { on: on.parse().unwrap(), to: None });
         let name = "train".to_owned();
-        let key = self.cluster.submit(Ask { mail, name, ..ask }, "#!/bin/sh\n".to_owned());
+        let key = self.cluster.job_of(Ask { mail, name, ..ask });
         self.notify(&[Event::JobSubmitted { job: key.job, tasks: 1, repeated: false }]);
         key
     }
@@ -52,27 +50,20 @@ impl MailTest {
     }
 
     fn report(&mut self, keys: &[JobKey], phase: &StepPhase) -> Vec<Notification> {
-        let steps = keys.iter().map(|key| status(self.cluster.attempt(*key), phase.clone()));
-        let steps = steps.collect();
+        let status =
+            |key: &JobKey| StepStatus { id: self.cluster.attempt(*key), phase: phase.clone() };
+        let steps = keys.iter().map(status).collect();
         self.apply(Command::ReportSteps { node: name("a"), steps })
     }
 
     /// Starts the waiting jobs, and lets these run.
     fn run(&mut self, keys: &[JobKey]) {
         self.round();
-        self.report(keys, &StepPhase::Running { since: Time(1), suspended: false });
+        self.report(keys, &running());
     }
 
     fn end(&mut self, keys: &[JobKey], cause: EndCause, code: u8) -> Vec<Notification> {
-        let end = StepEnd {
-            cause,
-            exit: ExitStatus { code, signal: None },
-            started_at: Some(Time(1)),
-            ended_at: self.cluster.now,
-            usage: Usage::default(),
-            message: None,
-            steps: Vec::new(),
-        };
+        let end = StepEnd { ended_at: self.cluster.now, ..step_end(cause, code) };
         self.report(keys, &StepPhase::Ended(Box::new(end)))
     }
 
@@ -127,12 +118,12 @@ fn a_cancelled_job_ended_and_a_requeued_one_was_requeued() {
         mail_test.submit("ALL", Ask { hold: true, ..Ask::default() }),
         mail_test.submit("ALL", Ask::default()),
     );
-    mail_test.apply(Command::CancelJob { actor: ADA, target: target(waits) });
+    mail_test.apply(Command::CancelJob { actor: USER, target: target(waits) });
     let expected = format!("kant Job_id={waits} Name=train Ended, Run time 00:00:00, CANCELLED");
     assert_eq!(mail_test.subjects(), [expected]);
     mail_test.run(&[runs]);
     let _ = mail_test.subjects();
-    mail_test.apply(Command::RequeueJob { actor: ADA, target: target(runs) });
+    mail_test.apply(Command::RequeueJob { actor: USER, target: target(runs) });
     mail_test.end(&[runs], EndCause::Stopped, 0);
     assert_eq!(mail_test.subjects(), [format!("kant Job_id={runs} Name=train Requeued")]);
     mail_test.run(&[runs]);
@@ -151,7 +142,7 @@ fn an_array_is_reported_as_a_whole_and_with_array_tasks_task_by_task() {
     let [one, two, three] = tasks(key);
     // Two of them in one report, as a node sends it.
     mail_test.run(&[one, two]);
-    mail_test.report(&[three], &StepPhase::Running { since: Time(1), suspended: false });
+    mail_test.report(&[three], &running());
     let whole = format!("kant Array Summary Job_id={0}_* ({0}) Name=train", key.job);
     assert_eq!(mail_test.subjects(), [format!("{whole} Began, Queued time 00:00:00")]);
     mail_test.end(&[one], EndCause::Exited, 0);
@@ -264,7 +255,7 @@ fn changed_mail_options_take_effect() {
         mail_to: Some(common::job::Replaced::With("ops@example.org,ada".to_owned())),
         ..common::job::Patch::default()
     };
-    let (actor, target) = (ADA, target(key));
+    let (actor, target) = (USER, target(key));
     mail_test.apply(Command::UpdateJob { actor, target, patch: Box::new(patch), living: true });
     let [notification] = mail_test.end(&[key], EndCause::Exited, 1).try_into().unwrap();
     assert_eq!(notification.to, ["ops@example.org", "ada"]);
@@ -276,10 +267,10 @@ fn an_array_that_is_cancelled_at_once_is_reported_once() {
     let array = || Ask { array: "1-200".parse().ok(), ..Ask::default() };
     let key = mail_test.submit("ALL", array());
     mail_test.subjects();
-    let notifications = mail_test.apply(Command::CancelJob { actor: ADA, target: target(key) });
+    let notifications = mail_test.apply(Command::CancelJob { actor: USER, target: target(key) });
     assert_eq!(notifications.len(), 1, "{:?}", mail_test.subjects);
     let key = mail_test.submit("ALL,ARRAY_TASKS", array());
-    let notifications = mail_test.apply(Command::CancelJob { actor: ADA, target: target(key) });
+    let notifications = mail_test.apply(Command::CancelJob { actor: USER, target: target(key) });
     assert_eq!(notifications.len(), 200, "one for each task");
 }
 

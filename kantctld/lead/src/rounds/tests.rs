@@ -1,9 +1,9 @@
 //! Tests of rounds on a small cluster: when the engine is asked, and what becomes of its decisions.
 
 use super::*;
-use crate::tests::TestCluster;
 use common::resource::Allocation;
 use state::RoundStart;
+use testkit::TestCluster;
 
 /// Catches up with the cluster as kantctld does, and runs a round.
 fn round(rounds: &mut Rounds, cluster: &mut TestCluster) -> Outcome {

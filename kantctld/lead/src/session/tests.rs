@@ -2,26 +2,18 @@
 
 use super::*;
 use crate::Rounds;
-use crate::tests::{TestCluster, hello, name, status};
 use common::id::JobKey;
-use common::job::{Ask, EndCause, ExitStatus, StepEnd, Usage};
-use common::time::{Span, Time};
-use common::unit::Bytes;
+use common::job::{Ask, EndCause};
 use common::wire::node::StepPhase;
-use state::{Actor, Target};
+use state::Target;
+use testkit::{OPERATOR, TestCluster, hello, name, running};
 
-const RUNNING: StepPhase = StepPhase::Running { since: Time(1), suspended: false };
+fn status(id: AttemptId, phase: StepPhase) -> StepStatus {
+    StepStatus { id, phase }
+}
 
 fn ended() -> StepPhase {
-    StepPhase::Ended(Box::new(StepEnd {
-        cause: EndCause::Exited,
-        exit: ExitStatus { code: 0, signal: None },
-        started_at: Some(Time(1)),
-        ended_at: Time(2),
-        usage: Usage { cpu: Span(5), memory_peak: Bytes(7), ..Usage::default() },
-        message: None,
-        steps: Vec::new(),
-    }))
+    testkit::ended(EndCause::Exited, 0)
 }
 
 /// Starts all waiting jobs.
@@ -89,9 +81,8 @@ fn a_full_comparison_sends_everything_and_later_ones_the_difference() {
     assert!(!sent[0].full);
     assert_eq!(session.desired(&cluster.state, false), [], "it was sent");
 
-    cluster.apply(session.report(vec![status(id, RUNNING)]));
-    let actor = Actor { uid: common::id::Uid(0), operator: true };
-    cluster.apply(Command::CancelJob { actor, target: Target { key } });
+    cluster.apply(session.report(vec![status(id, running())]));
+    cluster.apply(Command::CancelJob { actor: OPERATOR, target: Target { key } });
     let sent = updates(session.desired(&cluster.state, false));
     assert_eq!(named(&sent[0]), [(id, Want::Stop, false)], "it has the order");
 
@@ -107,7 +98,7 @@ fn a_step_that_the_node_has_is_not_ordered_again() {
     let (held, lacking) = (cluster.job(), cluster.job());
     start_all(&mut cluster);
     let (held, lacking) = (cluster.attempt(held), cluster.attempt(lacking));
-    let mut session = session("a", vec![status(held, RUNNING)]);
+    let mut session = session("a", vec![status(held, running())]);
     let sent = updates(session.desired(&cluster.state, true));
     assert_eq!((sent[0].full, named(&sent[0])), (true, vec![(held, Want::Run, false)]));
     assert_eq!((sent[1].full, named(&sent[1])), (false, vec![(lacking, Want::Run, true)]));
@@ -171,10 +162,9 @@ fn a_comparison_between_two_messages_loses_nothing() {
     assert!(first[0].full, "a full comparison is not replaced by a later one");
     let mut sent = updates(session.next_message(&cluster.state).into_iter().collect());
     // The last of them ends before its order is sent.
-    let actor = Actor { uid: common::id::Uid(0), operator: true };
     let target = Target { key: ids[2].key };
-    cluster.apply(Command::CancelJob { actor, target });
-    cluster.apply(Command::ReportSteps { node: name("a"), steps: vec![status(ids[2], ended())] });
+    cluster.apply(Command::CancelJob { actor: OPERATOR, target });
+    cluster.report("a", ids[2], ended());
     sent.extend(updates(session.desired(&cluster.state, false)));
     let ordered: Vec<AttemptId> = sent.iter().flat_map(named).map(|(id, _, _)| id).collect();
     assert_eq!(ordered, ids[..2]);
@@ -188,8 +178,7 @@ fn an_order_whose_attempt_has_ended_is_left_out() {
     let mut session = NodeSession::new(&hello("a", Vec::new()), 1);
     session.request_comparison(true);
     let _ = session.next_message(&cluster.state);
-    let over = Command::ReportSteps { node: name("a"), steps: vec![status(ids[0], ended())] };
-    cluster.apply(over);
+    cluster.report("a", ids[0], ended());
     let rest = updates(std::iter::from_fn(|| session.next_message(&cluster.state)).collect());
     let ordered: Vec<AttemptId> = rest.iter().flat_map(named).map(|(id, _, _)| id).collect();
     assert_eq!(ordered, ids[1..]);

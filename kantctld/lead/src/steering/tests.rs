@@ -2,14 +2,11 @@
 
 use super::*;
 use crate::Rounds;
-use crate::tests::TestCluster;
 use common::id::Uid;
 use common::job::{Ask, Outcome, Phase};
 use state::{Actor, Event};
 use std::collections::BTreeSet;
-
-const OWNER: Actor = Actor { uid: Uid(1000), operator: false };
-const OPERATOR: Actor = Actor { uid: Uid(0), operator: true };
+use testkit::{OPERATOR, TestCluster, USER};
 
 /// Not a multiple of the size of a part.
 const TASKS: usize = 2 * TASKS_MAX + 345;
@@ -17,7 +14,7 @@ const TASKS: usize = 2 * TASKS_MAX + 345;
 /// An array of [`TASKS`] tasks, without every second index.
 fn array(cluster: &mut TestCluster) -> JobKey {
     let array = format!("0-{}:2", TASKS * 2 - 1).parse().unwrap();
-    cluster.submit(Ask { array: Some(array), ..Ask::default() }, "#!/bin/sh\n".to_owned())
+    cluster.job_of(Ask { array: Some(array), ..Ask::default() })
 }
 
 fn target(key: JobKey) -> Target {
@@ -57,7 +54,7 @@ fn steer(cluster: &mut TestCluster, command: Command) -> Vec<JobKey> {
 fn all_tasks_are_changed_as_asked_and_few_by_one_entry() {
     let mut cluster = TestCluster::new();
     let key = array(&mut cluster);
-    let (actor, target) = (OWNER, target(key));
+    let (actor, target) = (USER, target(key));
     let changed = steer(&mut cluster, Command::HoldJob { actor: actor.clone(), target });
     assert_eq!(changed.len(), TASKS);
     assert!(changed.is_sorted());
@@ -76,7 +73,7 @@ fn all_tasks_are_changed_as_asked_and_few_by_one_entry() {
 fn a_command_that_a_leader_left_halfway_is_finished_by_repeating_it() {
     let mut cluster = TestCluster::new();
     let key = array(&mut cluster);
-    let cancel = || Command::CancelJob { actor: OWNER, target: target(key) };
+    let cancel = || Command::CancelJob { actor: USER, target: target(key) };
     let mut parts = Parts::new(&cluster.state, cancel(), TASKS_MAX);
     carry_out(&mut cluster, &mut parts, 2);
     drop(parts);
@@ -106,7 +103,7 @@ fn a_task_that_an_earlier_part_made_start_is_not_requeued_by_a_later_one() {
     assert!(begun > 0 && begun < TASKS_MAX, "{begun}");
     let last = ArrayIndex(u32::try_from(begun * 2 - 2).unwrap());
     let asked = |asked_at| Command::SteerTasks {
-        actor: OWNER,
+        actor: USER,
         tasks: SomeTasks { job: key.job, first: ArrayIndex(0), last, asked_at },
         how: Steering::Requeue,
     };
@@ -121,7 +118,7 @@ fn a_command_on_few_tasks_or_on_anothers_array_is_not_split() {
     let other = Actor { uid: Uid(7), operator: false };
     let task = JobKey { index: Some(ArrayIndex(0)), ..key };
     for (actor, key, count) in
-        [(OWNER, one, 1), (OWNER, task, 1), (other, key, 1), (OWNER, key, 3), (OPERATOR, key, 3)]
+        [(USER, one, 1), (USER, task, 1), (other, key, 1), (USER, key, 3), (OPERATOR, key, 3)]
     {
         let hold = Command::HoldJob { actor, target: target(key) };
         let mut parts = Parts::new(&cluster.state, hold.clone(), TASKS_MAX);
@@ -136,12 +133,12 @@ fn a_command_on_few_tasks_or_on_anothers_array_is_not_split() {
 fn a_command_is_refused_only_if_every_part_is() {
     let mut cluster = TestCluster::new();
     let key = array(&mut cluster);
-    let release = || Command::ReleaseJob { actor: OWNER, target: target(key) };
+    let release = || Command::ReleaseJob { actor: USER, target: target(key) };
     let mut parts = Parts::new(&cluster.state, release(), TASKS_MAX);
     carry_out(&mut cluster, &mut parts, usize::MAX);
     assert!(matches!(parts.outcome(), Err(Refusal::NotHeld { .. })));
     let last = JobKey { index: Some(ArrayIndex(u32::try_from(TASKS * 2 - 2).unwrap())), ..key };
-    cluster.apply(Command::HoldJob { actor: OWNER, target: target(last) });
+    cluster.apply(Command::HoldJob { actor: USER, target: target(last) });
     let mut parts = Parts::new(&cluster.state, release(), TASKS_MAX);
     carry_out(&mut cluster, &mut parts, usize::MAX);
     assert_eq!(parts.outcome(), Ok(vec![last]));

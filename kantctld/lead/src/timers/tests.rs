@@ -1,8 +1,8 @@
 //! Tests of the timers on a small cluster, with simulated clocks.
 
 use super::*;
-use crate::tests::{TestCluster, name};
 use common::job::{Ask, Phase};
+use testkit::{OPERATOR, TestCluster, name};
 
 const LIMITS: Limits = Limits { node_lost_after: Span::from_seconds(300) };
 
@@ -149,10 +149,9 @@ fn tasks_that_cannot_start_any_more_are_ended_until_none_is_left() {
         kill_on_invalid_dependency: true,
         ..Ask::default()
     };
-    cluster.submit(array, "#!/bin/sh\n".to_owned());
+    cluster.job_of(array);
     assert_eq!(guard.look(&cluster), []);
-    let actor = state::Actor { uid: common::id::Uid(0), operator: true };
-    cluster.apply(Command::CancelJob { actor, target: state::Target { key: first } });
+    cluster.apply(Command::CancelJob { actor: OPERATOR, target: state::Target { key: first } });
     assert_eq!(guard.look(&cluster), [Due::Propose(Command::EndHopeless)]);
     cluster.apply(Command::EndHopeless);
     assert_eq!((guard.look(&cluster), cluster.state.live().count()), (vec![], 0));

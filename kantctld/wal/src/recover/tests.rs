@@ -19,8 +19,7 @@ fn rot(disk: &MemDisk, name: &str, text: &str) {
 
 #[test]
 fn synced_entries_survive_a_crash_and_unsynced_ones_do_not() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=3);
+    let (disk, mut wal) = filled(1..=3);
     wal.append(vec![entry(4, 1)], Some(hard(4))).unwrap();
     lose_all(&disk);
     let (wal, recovered) = open(&disk);
@@ -31,8 +30,7 @@ fn synced_entries_survive_a_crash_and_unsynced_ones_do_not() {
 
 #[test]
 fn a_batch_survives_completely_or_not_at_all() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     wal.append(entries(3..=5, 1), Some(hard(5))).unwrap();
     disk.crash(&mut |below| match below {
         4 => 2,
@@ -47,8 +45,7 @@ fn a_batch_survives_completely_or_not_at_all() {
 
 #[test]
 fn records_after_a_torn_one_do_not_join_with_new_ones() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     wal.append(vec![entry(3, 1)], None).unwrap();
     wal.append(vec![entry(4, 1)], None).unwrap();
     // The first of the two is lost, the second survives.
@@ -64,8 +61,7 @@ fn records_after_a_torn_one_do_not_join_with_new_ones() {
 
 #[test]
 fn writes_of_a_killed_process_are_made_durable_before_they_are_used() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     wal.append(vec![entry(3, 1)], None).unwrap();
     disk.restart();
     let (wal, _) = open(&disk);
@@ -76,8 +72,7 @@ fn writes_of_a_killed_process_are_made_durable_before_they_are_used() {
 
 #[test]
 fn writes_only_in_the_page_cache_after_a_failed_sync_are_written_again() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     wal.append(vec![entry(3, 1)], None).unwrap();
     disk.fail_sync_after(0);
     wal.sync().unwrap_err();
@@ -89,8 +84,7 @@ fn writes_only_in_the_page_cache_after_a_failed_sync_are_written_again() {
 
 #[test]
 fn names_that_are_not_durable_are_synced_before_the_log_builds_on_them() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     // The snapshot's content is synced, its name is not.
     disk.fail_sync_after(1);
     wal.install_snapshot(&snapshot(9, 2)).unwrap_err();
@@ -102,8 +96,7 @@ fn names_that_are_not_durable_are_synced_before_the_log_builds_on_them() {
 
 #[test]
 fn a_spare_that_is_not_durable_is_filled_again() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     while files(&disk, "log-").len() < 2 {
         let next = wal.last_index().next();
         wal.append(vec![entry(next.0, 1)], None).unwrap();
@@ -125,8 +118,7 @@ fn a_spare_that_is_not_durable_is_filled_again() {
 
 #[test]
 fn damage_before_a_later_sync_is_refused_with_file_and_byte() {
-    let disk = MemDisk::new();
-    drop(filled(&disk, 1..=3));
+    let (disk, _) = filled(1..=3);
     rot(&disk, FIRST, "entry 2 of");
     let error = refusal(&disk);
     let Error::Corrupt { file, offset, .. } = &error else { panic!("{error}") };
@@ -138,8 +130,7 @@ fn damage_before_a_later_sync_is_refused_with_file_and_byte() {
 
 #[test]
 fn damage_in_an_earlier_segment_is_refused_even_at_its_end() {
-    let disk = MemDisk::new();
-    let wal = filled(&disk, 1..=20);
+    let (disk, wal) = filled(1..=20);
     let content = disk.content(SECOND).unwrap();
     let last_of_second = (1..=20)
         .rev()
@@ -156,16 +147,15 @@ fn damage_in_an_earlier_segment_is_refused_even_at_its_end() {
 
 #[test]
 fn damage_in_the_last_record_is_refused_after_a_clean_stop() {
-    let disk = MemDisk::new();
-    filled(&disk, 1..=3).close().unwrap();
+    let (disk, wal) = filled(1..=3);
+    wal.close().unwrap();
     rot(&disk, FIRST, "entry 3 of");
     assert!(matches!(refusal(&disk), Error::Corrupt { .. }));
 }
 
 #[test]
 fn a_refused_start_changes_nothing() {
-    let disk = MemDisk::new();
-    drop(filled(&disk, 1..=3));
+    let (disk, _) = filled(1..=3);
     rot(&disk, FIRST, "entry 2 of");
     let before = disk.content(FIRST);
     refusal(&disk);
@@ -176,8 +166,7 @@ fn a_refused_start_changes_nothing() {
 #[test]
 fn a_missing_segment_is_detected_anywhere() {
     for missing in [FIRST, SECOND] {
-        let disk = MemDisk::new();
-        drop(filled(&disk, 1..=30));
+        let (disk, _) = filled(1..=30);
         disk.remove(missing).unwrap();
         let error = refusal(&disk);
         assert!(matches!(error, Error::Incomplete { .. }), "{error}");
@@ -187,8 +176,7 @@ fn a_missing_segment_is_detected_anywhere() {
 
 #[test]
 fn snapshots_without_a_log_are_refused() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=3);
+    let (disk, mut wal) = filled(1..=3);
     wal.save_snapshot(&snapshot(3, 1)).unwrap();
     drop(wal);
     disk.remove(FIRST).unwrap();
@@ -198,8 +186,7 @@ fn snapshots_without_a_log_are_refused() {
 
 #[test]
 fn a_log_without_its_snapshot_is_refused() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=30);
+    let (disk, mut wal) = filled(1..=30);
     wal.save_snapshot(&snapshot(20, 1)).unwrap();
     wal.compact(Index(20)).unwrap();
     drop(wal);
@@ -210,8 +197,7 @@ fn a_log_without_its_snapshot_is_refused() {
 
 #[test]
 fn a_damaged_newest_snapshot_is_replaced_by_the_older_one_if_the_log_reaches_back() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=30);
+    let (disk, mut wal) = filled(1..=30);
     wal.save_snapshot(&snapshot(10, 1)).unwrap();
     wal.save_snapshot(&snapshot(20, 1)).unwrap();
     wal.compact(Index(10)).unwrap();
@@ -229,8 +215,7 @@ fn a_damaged_newest_snapshot_is_replaced_by_the_older_one_if_the_log_reaches_bac
 
 #[test]
 fn a_damaged_newest_snapshot_is_refused_if_the_log_begins_after_the_older_one() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=30);
+    let (disk, mut wal) = filled(1..=30);
     wal.save_snapshot(&snapshot(10, 1)).unwrap();
     wal.save_snapshot(&snapshot(20, 1)).unwrap();
     wal.compact(Index(20)).unwrap();
@@ -242,8 +227,7 @@ fn a_damaged_newest_snapshot_is_refused_if_the_log_begins_after_the_older_one() 
 
 #[test]
 fn an_incomplete_snapshot_is_removed() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=3);
+    let (disk, mut wal) = filled(1..=3);
     disk.fail_sync_after(0);
     wal.save_snapshot(&snapshot(3, 1)).unwrap_err();
     drop(wal);
@@ -256,8 +240,7 @@ fn an_incomplete_snapshot_is_removed() {
 
 #[test]
 fn an_interrupted_install_after_the_snapshot_is_completed() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=3);
+    let (disk, mut wal) = filled(1..=3);
     // Two syncs make the snapshot durable; the third one would have restarted the log.
     disk.fail_sync_after(2);
     wal.install_snapshot(&snapshot(50, 2)).unwrap_err();
@@ -275,8 +258,7 @@ fn an_interrupted_install_after_the_snapshot_is_completed() {
 
 #[test]
 fn an_unknown_segment_format_is_refused_with_the_remedy() {
-    let disk = MemDisk::new();
-    drop(filled(&disk, 1..=3));
+    let (disk, _) = filled(1..=3);
     disk.rot(FIRST, 8, |format| *format = 2);
     let turned = refusal(&disk);
     assert!(matches!(turned, Error::Corrupt { .. }), "a flipped bit is damage: {turned}");
@@ -292,8 +274,7 @@ fn an_unknown_segment_format_is_refused_with_the_remedy() {
 
 #[test]
 fn a_start_on_a_full_disk_succeeds() {
-    let disk = MemDisk::new();
-    drop(filled(&disk, 1..=3));
+    let (disk, _) = filled(1..=3);
     let spares = files(&disk, "spare-");
     spares.iter().for_each(|spare| disk.remove(spare).unwrap());
     disk.set_capacity_bytes(Some(disk.used_bytes()));

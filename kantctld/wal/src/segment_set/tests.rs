@@ -19,8 +19,7 @@ fn a_full_segment_is_synced_before_the_next_begins() {
 
 #[test]
 fn every_segment_starts_with_the_hard_state_so_that_earlier_ones_are_unnecessary() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=3);
+    let (disk, mut wal) = filled(1..=3);
     for index in 4..=40 {
         wal.append(vec![entry(index, 1)], None).unwrap();
     }
@@ -51,8 +50,7 @@ fn a_crash_at_any_sync_while_segments_change_loses_nothing() {
     let mut crashes = 0;
     for survivors in [lose_all, lose_nothing] {
         for syncs in 0.. {
-            let disk = MemDisk::new();
-            let mut wal = filled(&disk, 1..=40);
+            let (disk, mut wal) = filled(1..=40);
             let mut acknowledged = 40;
             disk.fail_sync_after(syncs);
             let done = work(&mut wal, &mut acknowledged).is_ok();

@@ -38,8 +38,7 @@ fn a_read_stops_at_the_byte_limit_but_gives_at_least_one() {
 
 #[test]
 fn reads_outside_the_log_report_its_range() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=6);
+    let (_, mut wal) = filled(1..=6);
     wal.save_snapshot(&snapshot(4, 1)).unwrap();
     wal.compact(Index(4)).unwrap();
     let error = wal.entries(Index(4), Index(6), 100).unwrap_err();
@@ -65,8 +64,7 @@ fn a_conflicting_suffix_is_replaced() {
 
 #[test]
 fn invalid_appends_are_refused_and_change_nothing() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=3);
+    let (_, mut wal) = filled(1..=3);
     let cases = [
         (vec![entry(5, 1)], None, "gap"),
         (vec![entry(3, 2)], None, "committed"),
@@ -98,8 +96,7 @@ fn one_sync_covers_entries_and_hard_state() {
 
 #[test]
 fn a_failed_sync_closes_the_log() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     wal.append(vec![entry(3, 1)], None).unwrap();
     disk.fail_sync_after(0);
     assert!(matches!(wal.sync().unwrap_err(), Error::Io { .. }));
@@ -118,8 +115,7 @@ fn a_failed_sync_closes_the_log() {
 
 #[test]
 fn a_failed_write_closes_the_log() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     disk.fail_write_after(0);
     assert!(matches!(wal.append(vec![entry(3, 1)], None).unwrap_err(), Error::Io { .. }));
     assert!(matches!(wal.sync().unwrap_err(), Error::Poisoned { .. }));
@@ -130,8 +126,7 @@ fn a_failed_write_closes_the_log() {
 
 #[test]
 fn a_full_disk_refuses_a_new_segment_and_works_again_with_space() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     disk.set_capacity_bytes(Some(disk.used_bytes()));
     let mut next = 3;
     let error = loop {
@@ -152,8 +147,7 @@ fn a_full_disk_refuses_a_new_segment_and_works_again_with_space() {
 
 #[test]
 fn a_full_disk_refuses_a_snapshot_and_keeps_no_part_of_it() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     disk.set_capacity_bytes(Some(disk.used_bytes()));
     let error = wal.save_snapshot(&snapshot(2, 1)).unwrap_err();
     assert!(matches!(error, Error::NoSpace { .. }), "{error}");
@@ -163,8 +157,7 @@ fn a_full_disk_refuses_a_snapshot_and_keeps_no_part_of_it() {
 
 #[test]
 fn compaction_recycles_segments_instead_of_growing() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=20);
+    let (disk, mut wal) = filled(1..=20);
     wal.save_snapshot(&snapshot(20, 1)).unwrap();
     wal.compact(Index(20)).unwrap();
     let settled = disk.used_bytes();
@@ -189,8 +182,7 @@ fn compaction_recycles_segments_instead_of_growing() {
 
 #[test]
 fn only_entries_covered_by_a_snapshot_are_compacted() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=4);
+    let (_, mut wal) = filled(1..=4);
     assert!(matches!(wal.compact(Index(1)).unwrap_err(), Error::Refused { .. }));
     wal.save_snapshot(&snapshot(2, 1)).unwrap();
     assert!(matches!(wal.compact(Index(3)).unwrap_err(), Error::Refused { .. }));
@@ -201,8 +193,7 @@ fn only_entries_covered_by_a_snapshot_are_compacted() {
 
 #[test]
 fn a_snapshot_must_be_of_an_entry_in_the_log_and_newer() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=4);
+    let (_, mut wal) = filled(1..=4);
     for wrong in [snapshot(5, 1), snapshot(3, 2)] {
         assert!(matches!(wal.save_snapshot(&wrong).unwrap_err(), Error::Refused { .. }));
     }
@@ -215,8 +206,7 @@ fn a_snapshot_must_be_of_an_entry_in_the_log_and_newer() {
 
 #[test]
 fn an_installed_snapshot_restarts_the_log() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=30);
+    let (disk, mut wal) = filled(1..=30);
     assert!(files(&disk, "log-").len() > 2);
     wal.install_snapshot(&snapshot(100, 3)).unwrap();
     assert_eq!((wal.first_index(), wal.last_index()), (Index(101), Index(100)));
@@ -267,8 +257,7 @@ fn entries_covered_by_a_snapshot_cannot_be_replaced() {
 
 #[test]
 fn a_snapshot_below_the_commit_index_is_not_installed() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=5);
+    let (_, mut wal) = filled(1..=5);
     for known in [snapshot(4, 1), snapshot(5, 1)] {
         assert!(matches!(wal.install_snapshot(&known).unwrap_err(), Error::Refused { .. }));
     }
@@ -277,8 +266,7 @@ fn a_snapshot_below_the_commit_index_is_not_installed() {
 
 #[test]
 fn an_entry_larger_than_a_segment_gets_one_of_its_own_size() {
-    let disk = MemDisk::new();
-    let mut wal = filled(&disk, 1..=2);
+    let (disk, mut wal) = filled(1..=2);
     let payload = vec![7; 5000];
     wal.append(vec![Entry { index: Index(3), term: Term(1), payload: payload.clone() }], None)
         .unwrap();
@@ -315,8 +303,7 @@ fn an_invalid_segment_size_is_refused() {
 
 #[test]
 fn the_segment_size_may_change_between_starts() {
-    let disk = MemDisk::new();
-    drop(filled(&disk, 1..=20));
+    let (disk, _) = filled(1..=20);
     let options = Options { segment_bytes: 1024, salt: 9, memory_bytes: 200 };
     let (mut wal, _) = Wal::open(disk.clone(), options).unwrap();
     for index in 21..=60 {

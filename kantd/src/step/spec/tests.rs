@@ -2,72 +2,37 @@
 
 use super::*;
 use crate::cgroup::Kind;
-use common::cpuset::CpuSet;
-use common::gpu::GpuKind;
-use common::id::{Attempt, Gid, JobId, JobKey, QueueName, Uid};
-use common::job::{OpenMode, Owner};
+use common::id::{Gid, QueueName, Uid};
+use common::job::Owner;
 use common::resource::Allocation;
-use common::time::{Span, Time};
+use common::time::Span;
 use common::unit::Tasks;
-use std::collections::BTreeMap;
 
 /// The launch order of ada's job 42: nodes g1 (two tasks) and g2 (one), one GPU each.
 pub(crate) fn example_launch() -> LaunchOrder {
     let share = |node: &str, tasks| Share {
-        gpu_milli: None,
-        node: NodeName::new(node).unwrap(),
         tasks: Tasks(tasks),
-        cpus: CpuSet::first(tasks * 2),
         memory: Bytes::from_mib(512),
-        gpus: vec![GpuIndex(1)],
+        ..testkit::share(node, 0, tasks * 2, &[1])
     };
     LaunchOrder {
-        id: AttemptId { key: JobKey::single(JobId(42)), attempt: Attempt(1) },
-        cluster: "test".into(),
         job_name: "train".into(),
         owner: Owner { uid: Uid(12_345), gid: Gid(12_345), name: "ada".into() },
         queue: QueueName::new("batch").unwrap(),
-        account: None,
         script: "#!/bin/sh\ntrue\n".into(),
-        args: Vec::new(),
-        environment: BTreeMap::new(),
         work_dir: "/scratch".into(),
-        stdin: None,
         stdout: "kant-%j.out".into(),
-        stderr: None,
-        open_mode: OpenMode::Truncate,
-        umask: 0o022,
-        rlimits: Vec::new(),
-        launch: Launch::Once,
-        container: None,
         time_limit: Some(Span::from_minutes(10)),
-        until_deadline: None,
-        warning: None,
         kill_grace: Span::from_seconds(30),
         allocation: Allocation::new(vec![share("g1", 2), share("g2", 1)]).unwrap(),
         addresses: vec!["10.0.0.1".into(), "10.0.0.2".into()],
-        resized: 0,
         cpus_per_task: 2,
-        submitted_at: Time(0),
-        submit_host: "login".into(),
-        array: None,
-        set: None,
+        ..testkit::launch_order(testkit::attempt(42, 1), "g1")
     }
 }
 
 fn gpu(index: u16, minor: u32) -> Gpu {
-    Gpu {
-        index: GpuIndex(index),
-        uuid: format!("GPU-{index}"),
-        model: "NVIDIA A40".into(),
-        kind: GpuKind("a40".into()),
-        memory: Bytes(0),
-        minor,
-        pci_bus_id: String::new(),
-        numa: None,
-        cpus: CpuSet::new(),
-        mig: None,
-    }
+    Gpu { minor, ..testkit::gpu(index) }
 }
 
 /// A node's part in a launch order; the node has GPUs 0 and 1, with minors 7 and 3.
