@@ -78,8 +78,5 @@ pub fn hello(node: &str, steps: Vec<StepStatus>) -> Hello {
         inventory: inventory(64, 64, 0),
         steps,
         starts_tasks: false,
-        passes_streams: false,
-        feeds_tasks: false,
-        signals_jobs: false,
     }
 }
