@@ -27,15 +27,18 @@ fn of_hundreds_of_leaf_queues_few_are_searched_for_in_a_round() {
     assert!(searches <= 40, "{searches} searches for each job");
 }
 
-/// A job without room is not tried again before something is freed where it may run.
+/// A kind of jobs without room is compared with the freed nodes, not with all nodes. Searching all
+/// nodes again, as rounds once did, takes 8 searches for each job.
 #[test]
-fn on_mixed_nodes_a_round_does_not_retry_what_the_last_one_found_full() {
+fn on_mixed_nodes_a_round_looks_only_where_something_was_freed() {
     let searches = searches_per_job(&mixed(800, 400));
-    assert!(searches <= 40, "{searches} searches for each job");
+    assert!(searches <= 5, "{searches} searches for each job");
 }
 
+/// The same, and no trial shows that a job would delay the first. With trials, as rounds once did,
+/// it takes 18 searches for each job.
 #[test]
-fn easy_backfill_does_not_retry_what_the_last_round_found_full() {
+fn easy_backfill_tries_few_jobs_that_would_delay_the_first() {
     let searches = searches_per_job(&easy(800, 160));
-    assert!(searches <= 40, "{searches} searches for each job");
+    assert!(searches <= 3, "{searches} searches for each job");
 }
