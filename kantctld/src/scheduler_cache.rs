@@ -6,8 +6,8 @@
 //! It works on a cheap copy of the state: entries are applied meanwhile, and submissions are
 //! checked against an outline without jobs.
 
-use common::sync::{Mutex, RwLock, RwLockWriteGuard};
 use crate::shared_state::SharedState;
+use common::sync::{Mutex, RwLock, RwLockWriteGuard};
 use common::time::{Span, Time};
 use engine::Snapshot;
 use lead::Rounds;

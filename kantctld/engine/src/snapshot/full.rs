@@ -3,9 +3,9 @@
 //! not considered; each round checks those again.
 
 use super::Snapshot;
-use crate::floor::NodeIndex;
-use crate::floor::tally::Takes;
-use crate::line::KindId;
+use crate::cluster::NodeIndex;
+use crate::cluster::tally::Takes;
+use crate::wait_queue::KindId;
 use std::collections::BTreeMap;
 
 /// A kind that found more nodes with room than this is searched for again by each round.
@@ -66,11 +66,11 @@ impl Snapshot {
     /// snapshot, and before any other change. Without it, each round searches for itself.
     pub fn set_full(&mut self, full: Full) {
         self.full.kinds.extend(full.0);
-        if self.full.kinds.len() > 2 * self.line.kinds_len() + CANDIDATES_MAX {
-            let line = &self.line;
-            self.full.kinds.retain(|kind, _| line.kind_of(*kind).is_some());
+        if self.full.kinds.len() > 2 * self.wait_queue.kinds_len() + CANDIDATES_MAX {
+            let queue = &self.wait_queue;
+            self.full.kinds.retain(|kind, _| queue.kind_of(*kind).is_some());
         }
-        if self.full.freed.len() > self.floor.len() + LOG_SPARE {
+        if self.full.freed.len() > self.cluster.len() + LOG_SPARE {
             self.forget_full();
         }
     }

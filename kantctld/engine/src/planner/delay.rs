@@ -1,0 +1,58 @@
+//! Jobs that would delay a promised job wherever they started, found without a trial.
+
+use super::RoundState;
+use crate::backfill::shadow::Shadow;
+use crate::cluster::NodeIndex;
+use crate::fit::demand::Part;
+use crate::shape::{Shape, ShapeIndex};
+use crate::snapshot::WaitingJob;
+use common::id::JobKey;
+use common::unit::GpuMilli;
+
+impl RoundState<'_> {
+    /// The promised job that a job of this shape would delay on any of these nodes, the only ones
+    /// with room for it. `None`: a trial has to show that.
+    ///
+    /// A job that outlasts the promised start needs nodes that the promised job does not count on,
+    /// or that hold both, or that the promised job can spare.
+    pub(super) fn delays(
+        &self,
+        job: &WaitingJob,
+        index: ShapeIndex,
+        nodes: &[NodeIndex],
+    ) -> Option<JobKey> {
+        let ends = self.ends_by(job.time_limit);
+        let shape = self.shapes.get(index);
+        let needs = shape.nodes()?.0 as usize;
+        let part = shape.demand.even_part(shape.nodes()?, 0);
+        let shadows = self.shadows.iter().map(|(_, shadow)| shadow);
+        let mut later = shadows.filter(|shadow| ends > shadow.at);
+        let delayed = later.find(|shadow| {
+            let Some((kept, spare)) = shadow.part_and_spare() else { return false };
+            let is_safe = |at: &&NodeIndex| {
+                !shadow.counts_on(**at) || self.holds_both(**at, (shape, part), (shadow, kept))
+            };
+            let enough = needs.saturating_sub(spare);
+            nodes.iter().filter(is_safe).take(enough).count() < enough
+        });
+        delayed.map(|shadow| shadow.key)
+    }
+
+    /// Whether a node may have room for both parts at the promised start, by their sums.
+    fn holds_both(
+        &self,
+        at: NodeIndex,
+        (shape, part): (&Shape<'_>, Part),
+        (shadow, kept): (&Shadow, Part),
+    ) -> bool {
+        let class = &self.trial.cluster.node(at).class;
+        let own = shape.demand.takes(part, class);
+        let kept = self.shapes.get(shadow.shape).fewest().demand.takes(kept, class);
+        let then = self.bookings.tally(&self.trial, at, shadow.at, self.now);
+        let shares = own.milli > GpuMilli::ZERO || kept.milli > GpuMilli::ZERO;
+        !(own.whole_node || kept.whole_node)
+            && own.cpus + kept.cpus <= then.cpus
+            && own.memory + kept.memory <= then.memory
+            && (shares || then.whole_gpus().is_none_or(|gpus| own.gpus + kept.gpus <= gpus))
+    }
+}
