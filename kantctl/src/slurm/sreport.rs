@@ -115,7 +115,7 @@ fn show(
     listing: &Listing,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    let separator = Separator::from_options(args.parsable, args.parsable2, None);
+    let separator = Separator::from_options(args.parsable, args.parsable2);
     if !args.no_header {
         let rule = "-".repeat(80);
         let at = |time| calendar::moment(time, &screen.zone);
@@ -128,7 +128,7 @@ fn show(
         screen.line(&rule)?;
     }
     let titled = !args.no_header;
-    for line in fixed_columns::lines(&listing.columns, &listing.rows, &separator, titled, true) {
+    for line in fixed_columns::lines(&listing.columns, &listing.rows, separator, titled) {
         screen.line(&line)?;
     }
     Ok(OK)
