@@ -5,6 +5,7 @@
 //! scheduler (`engine`) nor on the replicated state (`state`), which both use it.
 
 pub mod blob;
+pub mod causes;
 pub mod config;
 pub mod constraint;
 pub mod counts;

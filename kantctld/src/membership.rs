@@ -20,6 +20,7 @@ pub use owner::act_as_owner;
 pub use rebuild::rebuild;
 pub use start::{Start, at_start};
 
+use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId, Uid};
 use net::{ClientError, Identity, IdentityError, KeyError, TrustError};
@@ -143,7 +144,7 @@ impl MembershipError {
 /// The errors on one line.
 fn answers(errors: &[(String, ClientError)]) -> String {
     let one = |(addr, error): &(String, ClientError)| {
-        let why = crate::settings::with_causes(error);
+        let why = with_causes(error);
         // Most errors contain the address; a refusal does not.
         if why.contains(addr.as_str()) { why } else { format!("{addr} says: {why}") }
     };

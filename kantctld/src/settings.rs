@@ -8,7 +8,7 @@ mod reload;
 pub use changes::{changes, needing_restart};
 pub use file::{ConfigFile, FileError};
 pub use host::HostNames;
-pub use reload::{ReloadError, Reloader, with_causes};
+pub use reload::{ReloadError, Reloader};
 
 use crate::mail::Mailer;
 use common::config::policy::{

@@ -17,6 +17,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use common::causes::with_causes;
 use common::id::{ControllerId, Uid};
 use common::wire::api::{ControllerList, ControllerView, JoinAnswer, JoinRequest};
 pub use invite::invite;
@@ -218,7 +219,7 @@ fn relayed_refusal(error: net::ClientError) -> net::Refusal {
             net::Refusal { status, error }
         }
         error => {
-            let message = crate::settings::with_causes(&error);
+            let message = with_causes(&error);
             net::Refusal::new(StatusCode::SERVICE_UNAVAILABLE, super::leader::NO_LEADER, message)
         }
     }

@@ -2,11 +2,12 @@
 
 use super::error::ApiFailure;
 use crate::core::Core;
-use crate::settings::{ReloadError, Reloader, with_causes};
+use crate::settings::{ReloadError, Reloader};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use common::causes::with_causes;
 use common::id::Uid;
 use common::reason::Refusal;
 use common::wire::api::ReloadAnswer;

@@ -3,6 +3,7 @@
 //! again, because it may have been sent although the program was slow.
 
 use super::{MailCounts, MailReceiver};
+use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::text::shown;
 use lead::Notification;
@@ -190,7 +191,7 @@ fn count(counts: &MailCounts, notification: &Notification, sent: Result<(), Send
             let lost = counts.lost.fetch_add(1, Ordering::Relaxed) + 1;
             // A broken program fails for each message: log failures 1, 2, 4, 8, ...
             if lost.is_power_of_two() {
-                let why = crate::settings::with_causes(&error);
+                let why = with_causes(&error);
                 tracing::warn!("failed to send mail ({lost} since the start): {why}");
             }
         }

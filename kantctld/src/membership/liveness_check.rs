@@ -2,6 +2,7 @@
 //! proves little: a controller may run on a host that is cut off.
 
 use super::MembershipError;
+use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::wire::api::ControllerList;
 use net::{Client, ClusterKey, Endpoint, Identity, Role};
@@ -57,7 +58,7 @@ async fn listener_at(addr: &str, identity: &Identity) -> Option<String> {
     Some(match client.get::<ControllerList>("/v1/controllers?here=true").await {
         Ok(list) => format!("controller {} of cluster {}", list.answering, list.cluster),
         Err(error) => {
-            let why = crate::settings::with_causes(&error);
+            let why = with_causes(&error);
             format!("a server that does not identify itself ({why})")
         }
     })

@@ -4,7 +4,7 @@
 use super::links::Link;
 use super::{KEEPALIVE, Peers, chunked_transfer};
 use crate::raft::{PeerMessage, ThreadMachine};
-use crate::settings::with_causes;
+use common::causes::with_causes;
 use common::id::ControllerId;
 use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerClock, ToPeer};
 use net::{Backoff, Channel, ChannelError, ClientError, Endpoint, connect_channel};

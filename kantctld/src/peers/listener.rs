@@ -4,9 +4,9 @@
 use super::handshake::was_removed;
 use super::{KEEPALIVE, Peers, chunked_transfer};
 use crate::raft::ThreadMachine;
-use crate::settings::with_causes;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::response::Response;
+use common::causes::with_causes;
 use common::id::ControllerId;
 use common::wire::peer::{FromPeer, LetterHead, PeerClock, PeerHello, ToPeer};
 use net::{Channel, ChannelReceiver, ChannelSender, accept_channel};

@@ -4,12 +4,12 @@
 use super::{ConfigFile, FileError, SettingsError, changes, needing_restart, settings};
 use crate::access::Access;
 use crate::core::{CommandError, Core};
+use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::config::policy::{Capacity, open_access_warnings, warnings as policy_warnings};
 use common::policy::queue::Queue;
 use common::wire::api::{QueueHeld, QueueList, ReloadAnswer};
 use state::{Command, Settings, State, view};
-use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -186,20 +186,6 @@ fn read(named: Option<PathBuf>) -> Result<Read, ReloadError> {
     super::check(&file.config)?;
     let (settings, access) = (settings(&file)?, Access::configured(&file.config)?);
     Ok((file, settings, access))
-}
-
-/// An error and its causes on one line.
-#[must_use]
-pub fn with_causes(error: &dyn Error) -> String {
-    let mut sentences = vec![error.to_string()];
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        sentences.push(error.to_string());
-        cause = error.source();
-    }
-    // An error that only wraps another has the same text.
-    sentences.dedup();
-    sentences.join(": ")
 }
 
 fn log_failure(error: &ReloadError) {

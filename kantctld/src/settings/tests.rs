@@ -1,6 +1,7 @@
 //! Tests of configuration files.
 
 use super::*;
+use common::causes::with_causes;
 use common::id::Uid;
 use std::collections::BTreeSet;
 use std::path::Path;

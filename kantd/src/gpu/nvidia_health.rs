@@ -4,7 +4,7 @@
 
 use super::nvml;
 use crate::health::ProbeRequests;
-use crate::logging::with_causes;
+use common::causes::with_causes;
 use common::gpu::Gpu;
 use common::health::Check;
 use node::{Symptom, broken_hardware};
