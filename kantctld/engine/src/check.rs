@@ -17,7 +17,7 @@ mod moved;
 mod near;
 mod order;
 mod outgrown;
-mod promised;
+mod planned_start;
 mod static_rules;
 mod sums;
 mod who;
@@ -58,11 +58,11 @@ pub fn check(snapshot: &Snapshot, now: Time, round: &Round) -> Vec<Violation> {
     let mut judge = Judge::new(snapshot, now);
     judge.decisions(&round.decisions);
     judge.strict_order(round);
-    judge.promises(round);
+    judge.planned_starts(round);
     judge.moves_make_room(round);
-    judge.growth_harms_nobody(round);
+    judge.growth_harms_no_job(round);
     judge.growth_keeps_the_promise(round);
-    judge.nobody_is_forgotten(round);
+    judge.no_job_is_forgotten(round);
     judge.violations
 }
 
@@ -275,7 +275,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Every waiting job starts or has a wait reason, and none waits for itself.
-    fn nobody_is_forgotten(&mut self, round: &Round) {
+    fn no_job_is_forgotten(&mut self, round: &Round) {
         let of = |job: &&Arc<WaitingJob>| {
             !self.started.contains(&job.key) && !round.waits.knows(self.snapshot, job.key)
         };
@@ -283,14 +283,14 @@ impl<'a> Judge<'a> {
             self.snapshot.all_waiting().filter(of).map(|job| job.key).collect();
         for key in forgotten {
             self.key = key;
-            self.fault("neither starts nor hears why not");
+            self.fault("neither starts nor has a reason");
         }
         for job in self.snapshot.all_waiting() {
             if let Some(WaitReason::BehindHead { head }) = round.waits.of(self.snapshot, job.key)
                 && head == job.key
             {
                 self.key = job.key;
-                self.fault("is told to wait for itself");
+                self.fault("waits for itself");
             }
         }
     }

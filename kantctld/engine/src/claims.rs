@@ -1,20 +1,25 @@
-//! Claims of jobs in the books: running jobs by what they hold, waiting jobs by what they ask for.
-//! `books` decides whether a claim is admitted.
+//! Claims of jobs in the usage accounting: running jobs by what they hold, waiting jobs by what
+//! they ask for. `usage_accounting` decides whether a claim is admitted.
 
-use crate::books::{Books, Claim, Party};
+use crate::cluster::ClusterIndex;
 use crate::fit::demand::Demand;
-use crate::floor::Floor;
 use crate::shape::Shape;
 use crate::snapshot::{RunningJob, WaitingJob};
+use crate::usage_accounting::{Claim, Principal, UsageAccounting};
 use common::resource::{GpuRequest, Share};
 use common::unit::{Bytes, Cpus, GpuMilli, Nodes};
 
 /// What a running job holds. GPUs of unknown nodes count as of no kind.
-pub(crate) fn of_running(job: &RunningJob, floor: &Floor, books: &mut Books) -> Claim {
-    let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
-    let mut claim = Claim::new(party);
+pub(crate) fn of_running(
+    job: &RunningJob,
+    cluster: &ClusterIndex,
+    accounting: &mut UsageAccounting,
+) -> Claim {
+    let principal =
+        accounting.principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    let mut claim = Claim::new(principal);
     for share in job.allocation.shares() {
-        add_share(&mut claim, share, floor, books);
+        add_share(&mut claim, share, cluster, accounting);
     }
     claim
 }
@@ -24,13 +29,14 @@ pub(crate) fn of_running(job: &RunningJob, floor: &Floor, books: &mut Books) -> 
 pub(crate) fn of_part(
     job: &RunningJob,
     (jobs, shares): (u32, &[Share]),
-    floor: &Floor,
-    books: &Books,
+    cluster: &ClusterIndex,
+    accounting: &UsageAccounting,
 ) -> Claim {
-    let party = books.known_party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
-    let mut claim = Claim::new(party);
+    let principal =
+        accounting.known_principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    let mut claim = Claim::new(principal);
     claim.jobs = jobs;
-    shares.iter().for_each(|share| add_share(&mut claim, share, floor, books));
+    shares.iter().for_each(|share| add_share(&mut claim, share, cluster, accounting));
     claim
 }
 
@@ -38,44 +44,59 @@ pub(crate) fn of_part(
 pub(crate) fn of_start<'a>(
     job: &WaitingJob,
     shares: impl Iterator<Item = &'a Share>,
-    floor: &Floor,
-    books: &mut Books,
+    cluster: &ClusterIndex,
+    accounting: &mut UsageAccounting,
 ) -> Claim {
-    let party = books.party(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
-    let mut claim = Claim::new(party);
-    shares.for_each(|share| add_share(&mut claim, share, floor, books));
+    let principal =
+        accounting.principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    let mut claim = Claim::new(principal);
+    shares.for_each(|share| add_share(&mut claim, share, cluster, accounting));
     claim
 }
 
-fn add_share(claim: &mut Claim, share: &Share, floor: &Floor, books: &Books) {
+fn add_share(
+    claim: &mut Claim,
+    share: &Share,
+    cluster: &ClusterIndex,
+    accounting: &UsageAccounting,
+) {
     claim.cpus += Cpus(share.cpus.len());
     claim.memory += share.memory;
     let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE);
-    let class = floor.find(&share.node).map(|at| &floor.node(at).class);
+    let class = cluster.find(&share.node).map(|at| &cluster.node(at).class);
     for index in &share.gpus {
         let kind = class.and_then(|class| class.kind_at(class.position(*index)?));
-        claim.add_gpus(kind.and_then(|kind| books.kind(kind)), each);
+        claim.add_gpus(kind.and_then(|kind| accounting.kind(kind)), each);
     }
 }
 
 /// What a waiting job of this shape asks for before its nodes are known; an elastic job with its
 /// minimum.
-pub(crate) fn of_asking(shape: &Shape<'_>, party: Party, books: &Books) -> Claim {
+pub(crate) fn of_asking(
+    shape: &Shape<'_>,
+    principal: Principal,
+    accounting: &UsageAccounting,
+) -> Claim {
     let fewest = shape.fewest();
-    of_waiting(&fewest.demand, fewest.nodes().unwrap_or(Nodes(1)), party, books)
+    of_waiting(&fewest.demand, fewest.nodes().unwrap_or(Nodes(1)), principal, accounting)
 }
 
 /// What a waiting job asks for on `nodes` nodes, before those are known. A job for whole nodes asks
 /// at least for what it names.
-pub(crate) fn of_waiting(demand: &Demand<'_>, nodes: Nodes, party: Party, books: &Books) -> Claim {
+pub(crate) fn of_waiting(
+    demand: &Demand<'_>,
+    nodes: Nodes,
+    principal: Principal,
+    accounting: &UsageAccounting,
+) -> Claim {
     let request = demand.request;
-    let mut claim = Claim::new(party);
+    let mut claim = Claim::new(principal);
     claim.cpus = request.cpus_per_task.times(demand.tasks.0);
     let gpus = gpus(demand, nodes);
     if gpus.0 > 0 {
         let kind = match &request.gpu_kind {
-            None => books.only_kind(),
-            Some(kind) if request.gpu_kinds_or.is_empty() => books.kind(kind),
+            None => accounting.only_kind(),
+            Some(kind) if request.gpu_kinds_or.is_empty() => accounting.kind(kind),
             Some(_) => None,
         };
         claim.add_gpus(kind, gpus);

@@ -1,7 +1,7 @@
 //! Which nodes satisfy the feature constraints of jobs, computed once per round for each
 //! constraint.
 
-use crate::floor::Floor;
+use crate::cluster::ClusterIndex;
 use common::job::Constraint;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,11 +12,11 @@ pub(crate) struct Featured<'a>(BTreeMap<&'a Constraint, Rc<[bool]>>);
 
 impl<'a> Featured<'a> {
     /// Whether each node, by position, satisfies the constraint.
-    pub fn of(&mut self, floor: &Floor, constraint: &'a Constraint) -> Rc<[bool]> {
-        self.0.entry(constraint).or_insert_with(|| nodes_with(floor, constraint)).clone()
+    pub fn of(&mut self, cluster: &ClusterIndex, constraint: &'a Constraint) -> Rc<[bool]> {
+        self.0.entry(constraint).or_insert_with(|| nodes_with(cluster, constraint)).clone()
     }
 }
 
-pub(crate) fn nodes_with(floor: &Floor, constraint: &Constraint) -> Rc<[bool]> {
-    floor.nodes().map(|(_, node)| constraint.holds(&node.class.inventory.features)).collect()
+pub(crate) fn nodes_with(cluster: &ClusterIndex, constraint: &Constraint) -> Rc<[bool]> {
+    cluster.nodes().map(|(_, node)| constraint.holds(&node.class.inventory.features)).collect()
 }

@@ -7,7 +7,7 @@
 
 use crate::decision::Decision;
 use crate::round::{Round, schedule};
-use crate::snapshot::{Promise, RunningJob, Snapshot, WaitingJob};
+use crate::snapshot::{PlannedStart, RunningJob, Snapshot, WaitingJob};
 use common::id::{JobKey, NodeName};
 use common::job::Moving;
 use common::policy::MOVE_KEPT;
@@ -51,20 +51,28 @@ pub(crate) fn after_round(snapshot: Snapshot, now: Time, key: JobKey, round: Rou
     };
     // A job of higher priority whose begin time comes first may take the place. A job never starts
     // too late for its deadline.
-    let next_gate = snapshot.line.next_gate();
+    let next_gate = snapshot.wait_queue.next_gate();
     let in_time = |at: Time| {
         let ends = at + job.time_limit.unwrap_or_default();
         job.deadline.is_none_or(|deadline| ends <= deadline)
     };
     // Promises on no certain nodes do not take each other into account.
-    let anywhere = round.promises.values().filter(|promise| promise.nodes.is_empty()).count();
-    let promised = round.promises.get(&key);
-    let promised = promised.filter(|promise| anywhere <= 1 || !promise.nodes.is_empty());
+    let anywhere = round
+        .planned_starts
+        .values()
+        .filter(|planned_start| planned_start.nodes.is_empty())
+        .count();
+    let planned_start = round.planned_starts.get(&key);
+    let planned_start =
+        planned_start.filter(|planned_start| anywhere <= 1 || !planned_start.nodes.is_empty());
     // With fair sharing, other jobs may be preempted for it before.
-    let is_last_word = |promise: &&Promise| promise.yielded || !snapshot.policy.fair_sharing;
+    let is_last_word =
+        |planned_start: &&PlannedStart| planned_start.yielded || !snapshot.policy.fair_sharing;
     let holds = |at: Time| in_time(at) && next_gate.is_none_or(|gate| gate >= at);
-    if let Some(promise) = promised.filter(is_last_word).filter(|promise| holds(promise.at)) {
-        let (expected_at, nodes) = (Some(promise.at), promise.nodes.clone());
+    if let Some(planned_start) =
+        planned_start.filter(is_last_word).filter(|planned_start| holds(planned_start.at))
+    {
+        let (expected_at, nodes) = (Some(planned_start.at), planned_start.nodes.clone());
         return Forecast { expected_at, nodes, ..Forecast::default() };
     }
     Play { snapshot, at: now, upto: None, after: 0 }.until(key, round)
@@ -103,7 +111,7 @@ impl Play {
                 let nodes = starts_on(&round.decisions, key).unwrap_or_default();
                 return Forecast { nodes, ..self.tell(Some(self.at), false) };
             }
-            turns += self.snapshot.line.classes().count() + round.decisions.len();
+            turns += self.snapshot.wait_queue.classes().count() + round.decisions.len();
             if turns > TURNS_MAX || self.upto.is_some_and(|upto| self.at > upto) {
                 break;
             }
@@ -115,10 +123,10 @@ impl Play {
             self.snapshot.settle(self.at);
             round = schedule(&self.snapshot, self.at);
         }
-        match round.promises.get(&key) {
-            Some(promise) => {
-                let nodes = promise.nodes.clone();
-                Forecast { nodes, ..self.tell(Some(promise.at), false) }
+        match round.planned_starts.get(&key) {
+            Some(planned_start) => {
+                let nodes = planned_start.nodes.clone();
+                Forecast { nodes, ..self.tell(Some(planned_start.at), false) }
             }
             None => self.tell(Some(self.at), true),
         }
@@ -130,8 +138,8 @@ impl Play {
 
     /// Carries out a round's decisions. Returns whether any job was preempted.
     fn enact(&mut self, round: &Round) -> bool {
-        self.snapshot.set_promises(round.promises.clone());
-        self.snapshot.set_halfway(round.halfway.clone());
+        self.snapshot.set_planned_starts(round.planned_starts.clone());
+        self.snapshot.set_resume_cursor(round.resume_cursor.clone());
         let mut yielded = false;
         for decision in &round.decisions {
             match decision {

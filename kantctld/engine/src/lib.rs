@@ -8,53 +8,54 @@
 
 mod admit;
 mod backfill;
-pub mod books;
 pub mod check;
 mod claims;
+mod cluster;
 pub mod decision;
-mod desk;
+mod explain;
 pub mod fair;
+mod feasibility;
 mod features;
 mod fit;
-mod floor;
 mod forecast;
-mod halfway;
-mod in_order;
-mod line;
+mod het_feasibility;
 pub mod measure;
 pub mod order;
 mod place;
+mod planner;
 mod position;
 mod preempt;
-mod queue_up;
+mod priority_breakdown;
+mod queue_order;
+mod queue_scan;
+mod resume_cursor;
 pub mod round;
 mod score;
 mod shape;
-mod shapes;
-mod sheet;
+mod shape_cache;
 pub mod snapshot;
 pub mod solve;
 #[cfg(test)]
 mod testing;
-mod together;
 mod trial;
 pub mod typical;
-mod wait;
+pub mod usage_accounting;
+mod wait_queue;
 pub mod waits;
 mod what_if;
-mod whole;
 
 pub use decision::Decision;
+pub use feasibility::{could_ever_be_near, could_ever_fit};
 pub use forecast::{Forecast, forecast};
-pub use halfway::Halfway;
-pub use in_order::in_order;
+pub use het_feasibility::could_ever_start_together;
 pub use position::position;
+pub use priority_breakdown::priority_breakdowns;
+pub use queue_order::in_order;
+pub use resume_cursor::ResumeCursor;
 pub use round::{Cost, Round, schedule};
-pub use sheet::sheets;
 pub use snapshot::{
-    Full, Growing, NodeSnapshot, Promise, RunningJob, Snapshot, Unusable, WaitingJob, nodes_min,
+    Full, Growing, NodeSnapshot, PlannedStart, RunningJob, Snapshot, Unusable, WaitingJob,
+    nodes_min,
 };
-pub use together::could_ever_start_together;
 pub use waits::Waits;
 pub use what_if::{Outlook, outlook, what_if};
-pub use whole::{could_ever_be_near, could_ever_fit};

@@ -1,13 +1,13 @@
 //! Steps 3 and 4 combined: nodes for a job, and on each of them its CPUs, memory and GPUs. Nothing
 //! is taken here; the round does that through `trial`.
 
+use crate::cluster::NodeIndex;
+use crate::cluster::class::Class;
+use crate::cluster::free::Free;
 use crate::fit::cpus;
 use crate::fit::demand::Part;
 use crate::fit::gang::{Layout, lay_out};
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::class::Class;
-use crate::floor::free::Free;
+use crate::fit::node_search::NodeSearch;
 use crate::score::{fgd, nvlink};
 use common::id::GpuIndex;
 use common::policy::Placement;
@@ -31,22 +31,22 @@ impl Placed {
 }
 
 /// Finds a place for the job. `None`: there is none.
-pub(crate) fn place(hall: &Hall<'_>) -> Option<Placed> {
-    Some(filled_in(hall, lay_out(hall)?))
+pub(crate) fn place(search: &NodeSearch<'_>) -> Option<Placed> {
+    Some(filled_in(search, lay_out(search)?))
 }
 
 /// Chooses CPUs and GPUs for each node of a layout.
-pub(crate) fn filled_in(hall: &Hall<'_>, layout: Layout) -> Placed {
-    Placed { shares: layout.into_iter().map(|(at, part)| (at, share(hall, at, part))).collect() }
+pub(crate) fn filled_in(search: &NodeSearch<'_>, layout: Layout) -> Placed {
+    Placed { shares: layout.into_iter().map(|(at, part)| (at, share(search, at, part))).collect() }
 }
 
 /// What a part of the job gets on a node that holds it. A job that asked for whole nodes gets all
 /// CPUs and GPUs, and the memory it asked for (man sbatch, `--exclusive`).
-fn share(hall: &Hall<'_>, at: NodeIndex, part: Part) -> Share {
-    let (node, free) = (hall.floor().node(at), hall.trial.free(at));
+fn share(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
+    let (node, free) = (search.cluster().node(at), search.trial.free(at));
     let class = &node.class;
-    let request = hall.shape.demand.request;
-    let takes = hall.takes(at, part);
+    let request = search.shape.demand.request;
+    let takes = search.takes(at, part);
     let mut gpu_milli = None;
     let (cpus, gpus) = if request.exclusive {
         (free.cpus.clone(), Free::indices(class, free.gpus))
@@ -56,8 +56,8 @@ fn share(hall: &Hall<'_>, at: NodeIndex, part: Part) -> Share {
             choose(of_kind, takes.gpus, class)
         } else {
             gpu_milli = Some(takes.milli);
-            let mut chosen = match hall.placement {
-                Placement::Fgd => fgd::best_gpus(hall, at, takes),
+            let mut chosen = match search.placement {
+                Placement::Fgd => fgd::best_gpus(search, at, takes),
                 Placement::First => free.first_with(class, request, takes),
                 Placement::Spread => free.emptiest(class, request, takes),
                 _ => free.tightest(class, request, takes),

@@ -1,5 +1,5 @@
-//! The position of a waiting job in the queue, computed on request. [`crate::in_order`] lists all
-//! jobs.
+//! The position of a waiting job in the queue, computed on request. [`crate::queue_order`] lists
+//! all jobs.
 
 use crate::order::fair_share::FairShare;
 use crate::order::multifactor::Multifactor;
@@ -22,7 +22,7 @@ pub fn position(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<u32> {
         return position(&settled, now, key);
     }
     let job = snapshot.waiting(key)?;
-    let classes = snapshot.line.classes().map(|(_, class)| class);
+    let classes = snapshot.wait_queue.classes().map(|(_, class)| class);
     let before: usize = if snapshot.class_of(key).is_some() {
         let (accounts, half_life) =
             (&snapshot.policy.accounts, snapshot.policy.factors.half_life_hours);
@@ -30,7 +30,7 @@ pub fn position(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<u32> {
         let multifactor = Multifactor::new(&snapshot.policy, &fair, &snapshot.capacity);
         let first = facts_of(snapshot, job);
         let own = place(&multifactor, first.as_ref(), job, now);
-        let ahead = |class: &crate::line::Class| {
+        let ahead = |class: &crate::wait_queue::Class| {
             let first = class.jobs().next().and_then(|job| facts_of(snapshot, job));
             let places = class.jobs().map(|job| place(&multifactor, first.as_ref(), job, now));
             places.take_while(|place| *place < own).count()
@@ -39,7 +39,7 @@ pub fn position(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<u32> {
     } else {
         let parked = snapshot.all_waiting().map(|job| job.key).take_while(|other| *other < key);
         let parked = parked.filter(|other| snapshot.class_of(*other).is_none());
-        classes.map(crate::line::Class::len).sum::<usize>() + parked.count()
+        classes.map(crate::wait_queue::Class::len).sum::<usize>() + parked.count()
     };
     u32::try_from(before + 1).ok()
 }
@@ -54,14 +54,14 @@ fn facts_of<'a>(snapshot: &'a Snapshot, job: &'a WaitingJob) -> Option<Facts<'a>
 /// The rank of a job with these facts, except for its number and since when it waits.
 fn place(
     multifactor: &Multifactor<'_>,
-    alike: Option<&Facts<'_>>,
+    equivalent: Option<&Facts<'_>>,
     job: &WaitingJob,
     now: Time,
 ) -> Rank {
     let own = |facts: &Facts<'_>| {
         rank_of(multifactor, &Facts { key: job.key, since: job.since(), ..*facts }, now)
     };
-    alike.map_or_else(|| Rank::last(job), own)
+    equivalent.map_or_else(|| Rank::last(job), own)
 }
 
 #[cfg(test)]

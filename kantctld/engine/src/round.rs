@@ -1,12 +1,12 @@
 //! One scheduling round, in numbered steps. Read this file first.
 //!
-//! 1. Order     in which jobs are considered                    `order`, `queue_up`
-//! 2. Admit     jobs that may start at all now                  `admit`, `books`
+//! 1. Order     in which jobs are considered                    `order`, `queue_scan`
+//! 2. Admit     jobs that may start at all now                  `admit`, `usage_accounting`
 //! 3. Fit       nodes that hold the whole job                   `fit`
 //! 4. Score     the best of them, with their GPUs and CPUs      `score`, `place`
-//! 5. Backfill  later jobs past jobs that have no room          `backfill`, `desk::reserve`
+//! 5. Backfill  later jobs past jobs that have no room          `backfill`, `planner::reserve`
 //! 6. Preempt   running jobs for jobs that may preempt them     `preempt`
-//! 7. Grow      elastic jobs onto nodes that no job waits for   `desk::growing`
+//! 7. Grow      elastic jobs onto nodes that no job waits for   `planner::growing`
 //! 8. Reasons   for which each other job waits                  `waits`
 //!
 //! With fair sharing (`fair_sharing`), `fair::round` replaces steps 1, 5 and 6.
@@ -15,10 +15,10 @@
 //! same round on any machine.
 
 use crate::decision::Decision;
-use crate::desk::Desk;
-use crate::halfway::Halfway;
-use crate::queue_up::Queueing;
-use crate::snapshot::{Full, Promise, Snapshot};
+use crate::planner::RoundState;
+use crate::queue_scan::QueueScan;
+use crate::resume_cursor::ResumeCursor;
+use crate::snapshot::{Full, PlannedStart, Snapshot};
 use crate::waits::Waits;
 use common::id::JobKey;
 use common::time::Time;
@@ -36,10 +36,10 @@ pub struct Round {
     /// What to do, in this order. All decisions fit together: the judge (`check`) accepts them.
     pub decisions: Vec<Decision>,
     /// Promises to jobs that still wait. The caller passes them to the next round.
-    pub promises: BTreeMap<JobKey, Promise>,
+    pub planned_starts: BTreeMap<JobKey, PlannedStart>,
     /// Where this round stopped if it ran out of searches. The caller passes it to the next round.
-    #[serde(default, skip_serializing_if = "Halfway::is_empty")]
-    pub halfway: Halfway,
+    #[serde(default, skip_serializing_if = "ResumeCursor::is_empty")]
+    pub resume_cursor: ResumeCursor,
     /// Which kinds of jobs found no room. The caller passes it to the next round.
     #[serde(skip)]
     pub full: Full,
@@ -78,18 +78,18 @@ fn round(snapshot: &Snapshot, now: Time) -> Round {
     if snapshot.policy.fair_sharing {
         return crate::fair::round(snapshot, now);
     }
-    let mut desk = Desk::new(snapshot, now);
+    let mut state = RoundState::new(snapshot, now);
     // 1. Order.
-    let mut queueing = Queueing::new(snapshot, now);
+    let mut scan = QueueScan::new(snapshot, now);
     // 2 to 6, job by job: what one job takes is not free for the next.
-    while let Some(turn) = queueing.next() {
-        let verdict = desk.consider(&turn);
-        queueing.tell(&turn, verdict, desk.queue_is_done(&turn.job.queue));
+    while let Some(considered) = scan.next() {
+        let verdict = state.consider(&considered);
+        scan.tell(&considered, verdict, state.queue_is_done(&considered.job.queue));
     }
     // 7. Grow.
-    desk.grow();
+    state.grow();
     // 8. Reasons.
-    desk.finish()
+    state.finish()
 }
 
 #[cfg(test)]

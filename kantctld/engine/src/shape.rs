@@ -1,14 +1,14 @@
 //! What jobs of one queue that ask for the same have in common: what they need, and which nodes
 //! they may use. Computed once per round.
 
+use crate::cluster::class::Class;
+use crate::cluster::free::Free;
+use crate::cluster::{ClusterIndex, NodeIndex};
 use crate::features::nodes_with;
 use crate::fit::demand::{Demand, Part};
-use crate::fit::hall::Side;
-use crate::floor::class::Class;
-use crate::floor::free::Free;
-use crate::floor::{Floor, NodeIndex};
+use crate::fit::node_search::Side;
 use crate::score::yardstick::Yardsticks;
-pub(crate) use crate::shapes::{RoomIndex, ShapeIndex, Shapes};
+pub(crate) use crate::shape_cache::{RoomIndex, ShapeCache, ShapeIndex};
 use common::gpu_parts::PartSize;
 use common::id::NodeName;
 use common::policy::queue::Queue;
@@ -47,19 +47,19 @@ pub(crate) struct Shape<'a> {
 
 impl<'a> Shape<'a> {
     pub fn new(
-        floor: &'a Floor,
+        cluster: &'a ClusterIndex,
         policy: &Policy,
         queue: &'a Queue,
         request: &'a Request,
         service: bool,
         typical: Arc<Yardsticks>,
     ) -> Self {
-        let featured = request.constraint.as_ref().map(|asked| nodes_with(floor, asked));
-        Self::made(floor, has_zones(policy), queue, (request, service), typical, featured)
+        let featured = request.constraint.as_ref().map(|asked| nodes_with(cluster, asked));
+        Self::made(cluster, has_zones(policy), queue, (request, service), typical, featured)
     }
 
     pub fn made(
-        floor: &'a Floor,
+        cluster: &'a ClusterIndex,
         has_zones: bool,
         queue: &'a Queue,
         (request, service): (&'a Request, bool),
@@ -67,7 +67,7 @@ impl<'a> Shape<'a> {
         featured: Option<Rc<[bool]>>,
     ) -> Self {
         let found = |names: &[NodeName]| -> BTreeSet<NodeIndex> {
-            names.iter().filter_map(|name| floor.find(name)).collect()
+            names.iter().filter_map(|name| cluster.find(name)).collect()
         };
         let only = (!request.only_nodes.is_empty()).then(|| found(&request.only_nodes));
         let mut shape = Self {
@@ -75,7 +75,7 @@ impl<'a> Shape<'a> {
             demand: Demand::new(request, queue),
             service,
             typical,
-            of_queue: floor.of_queue(&queue.name),
+            of_queue: cluster.of_queue(&queue.name),
             only,
             not: found(&request.not_nodes),
             featured,
@@ -84,11 +84,11 @@ impl<'a> Shape<'a> {
             no_fit_from: None,
         };
         if request.gpu_parts().is_some_and(|parts| matches!(parts.each, PartSize::Memory(_))) {
-            let sizes = shape.sizes(floor);
+            let sizes = shape.sizes(cluster);
             shape.demand = shape.demand.among(sizes.iter().map(|(class, _)| &**class));
         }
         if let (None, Some(gpus)) = (request.nodes, shape.demand.gpus_total()) {
-            shape.spread = shape.spread_over(floor, gpus);
+            shape.spread = shape.spread_over(cluster, gpus);
         }
         shape
     }
@@ -108,11 +108,11 @@ impl<'a> Shape<'a> {
     }
 
     /// Whether a node is on this side of the zones.
-    pub fn is_on_side(&self, floor: &Floor, at: NodeIndex, side: Side) -> bool {
+    pub fn is_on_side(&self, cluster: &ClusterIndex, at: NodeIndex, side: Side) -> bool {
         if !self.has_zones {
             return side == Side::Outside;
         }
-        match (side, floor.dedicated_zone(at)) {
+        match (side, cluster.dedicated_zone(at)) {
             (Side::Outside, zone) => zone.is_none(),
             (Side::Zone, zone) => zone.is_some() && zone == self.queue.zone.as_ref(),
         }
@@ -159,10 +159,10 @@ impl<'a> Shape<'a> {
 
     /// The fewest nodes that are up and, if idle, could hold the GPUs evenly; if those cannot, of
     /// all nodes; if none can, as many as the GPUs need, for the reason that is shown.
-    fn spread_over(&self, floor: &Floor, gpus: Gpus) -> Nodes {
-        let all = self.sizes(floor);
-        if floor.unusable_count() > 0 {
-            let up = self.sizes_of(floor, |at| floor.node(at).is_usable());
+    fn spread_over(&self, cluster: &ClusterIndex, gpus: Gpus) -> Nodes {
+        let all = self.sizes(cluster);
+        if cluster.unusable_count() > 0 {
+            let up = self.sizes_of(cluster, |at| cluster.node(at).is_usable());
             let spread = self.fewest_nodes(&up, gpus);
             if self.could_hold(&up, spread) {
                 return spread;
@@ -194,27 +194,28 @@ impl<'a> Shape<'a> {
     }
 
     /// How many nodes of each class it may use, up or down.
-    pub fn sizes(&self, floor: &Floor) -> Vec<(Arc<Class>, u32)> {
+    pub fn sizes(&self, cluster: &ClusterIndex) -> Vec<(Arc<Class>, u32)> {
         if self.may_have_all() {
-            return floor.class_sizes().to_vec();
+            return cluster.class_sizes().to_vec();
         }
-        self.sizes_of(floor, |_| true)
+        self.sizes_of(cluster, |_| true)
     }
 
     /// Whether it may use the node, up or down, large enough or not.
-    pub fn may_have(&self, floor: &Floor, at: NodeIndex) -> bool {
-        self.allows(at) && self.sides().iter().any(|(side, _)| self.is_on_side(floor, at, *side))
+    pub fn may_have(&self, cluster: &ClusterIndex, at: NodeIndex) -> bool {
+        self.allows(at) && self.sides().iter().any(|(side, _)| self.is_on_side(cluster, at, *side))
     }
 
     /// The same for certain nodes.
     fn sizes_of(
         &self,
-        floor: &Floor,
+        cluster: &ClusterIndex,
         counts: impl Fn(NodeIndex) -> bool,
     ) -> Vec<(Arc<Class>, u32)> {
-        let mut sizes: BTreeMap<crate::floor::class::ClassKey, (Arc<Class>, u32)> = BTreeMap::new();
-        let mine = |at: &NodeIndex| self.may_have(floor, *at) && counts(*at);
-        for (_, node) in floor.nodes().filter(|(at, _)| mine(at)) {
+        let mut sizes: BTreeMap<crate::cluster::class::ClassKey, (Arc<Class>, u32)> =
+            BTreeMap::new();
+        let mine = |at: &NodeIndex| self.may_have(cluster, *at) && counts(*at);
+        for (_, node) in cluster.nodes().filter(|(at, _)| mine(at)) {
             sizes.entry(node.class.key()).or_insert_with(|| (node.class.clone(), 0)).1 += 1;
         }
         sizes.into_values().collect()

@@ -1,12 +1,12 @@
 //! What is free while a round works, with checkpoints and rollback.
 //!
-//! Only nodes that a round changes are copied; everything else is read from the floor.
+//! Only nodes that a round changes are copied; everything else is read from the cluster index.
 
-use crate::floor::bundle::BundleIndex;
-use crate::floor::free::Free;
-use crate::floor::group::{Counted, GroupIndex, Sums};
-use crate::floor::node::{Holder, NEVER};
-use crate::floor::{Floor, NodeIndex};
+use crate::cluster::bundle::BundleIndex;
+use crate::cluster::free::Free;
+use crate::cluster::group::{Counted, GroupIndex, Sums};
+use crate::cluster::node::{Holder, NEVER};
+use crate::cluster::{ClusterIndex, NodeIndex};
 use common::id::JobKey;
 use common::time::Time;
 use std::cell::Cell;
@@ -24,7 +24,7 @@ struct Changed {
 /// What is free, and how to roll back.
 #[derive(Debug, Clone)]
 pub(crate) struct Trial<'a> {
-    pub floor: &'a Floor,
+    pub cluster: &'a ClusterIndex,
     /// For each node: 0, or one more than its index in `changed`.
     place: Vec<u32>,
     changed: Vec<Changed>,
@@ -50,15 +50,15 @@ pub(crate) struct Trial<'a> {
 pub(crate) struct Checkpoint(usize);
 
 impl<'a> Trial<'a> {
-    /// Starts from the floor as it is.
-    pub fn of(floor: &'a Floor) -> Self {
+    /// Starts from the cluster as it is.
+    pub fn of(cluster: &'a ClusterIndex) -> Self {
         Self {
-            floor,
-            place: vec![0; floor.len()],
+            cluster,
+            place: vec![0; cluster.len()],
             changed: Vec::new(),
             changed_nodes: Vec::new(),
-            sums: floor.sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
-            bundle_sums: floor.bundle_sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
+            sums: cluster.sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
+            bundle_sums: cluster.bundle_sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
             undo: Vec::new(),
             asked: Cell::new(0),
             searched: Cell::new(0),
@@ -72,12 +72,12 @@ impl<'a> Trial<'a> {
 
     /// What is free on a node.
     pub fn free(&self, at: NodeIndex) -> &Free {
-        self.own(at).map_or_else(|| &self.floor.node(at).free, |own| &own.free)
+        self.own(at).map_or_else(|| &self.cluster.node(at).free, |own| &own.free)
     }
 
     /// The holders of a node, soonest end first.
     pub fn holders(&self, at: NodeIndex) -> &[Arc<Holder>] {
-        self.own(at).map_or_else(|| &self.floor.node(at).holders[..], |own| &own.holders)
+        self.own(at).map_or_else(|| &self.cluster.node(at).holders[..], |own| &own.holders)
     }
 
     /// Nodes by the earliest end, at the latest, of a job there, soonest first.
@@ -88,7 +88,7 @@ impl<'a> Trial<'a> {
             .map(|at| (self.holders(*at).first().map_or(NEVER, |first| first.until), *at))
             .collect();
         own.sort_unstable();
-        let (mut own, mut others) = (own.into_iter().peekable(), self.floor.by_end().iter());
+        let (mut own, mut others) = (own.into_iter().peekable(), self.cluster.by_end().iter());
         let mut others = std::iter::from_fn(move || others.find(|(_, at)| self.own(*at).is_none()));
         let mut next = others.next().copied();
         std::iter::from_fn(move || match (own.peek(), next) {
@@ -120,9 +120,9 @@ impl<'a> Trial<'a> {
     pub fn sums(&self, group: GroupIndex) -> Sums {
         let known = &self.sums[group.0 as usize];
         known.get().unwrap_or_else(|| {
-            let members = self.floor.groups()[group.0 as usize].nodes.iter();
+            let members = self.cluster.groups()[group.0 as usize].nodes.iter();
             let sums = Sums::of(members.map(|member| Counted {
-                usable: self.floor.node(*member).is_usable(),
+                usable: self.cluster.node(*member).is_usable(),
                 free: self.free(*member),
             }));
             known.set(Some(sums));
@@ -134,7 +134,7 @@ impl<'a> Trial<'a> {
     pub fn bundle_sums(&self, bundle: BundleIndex) -> Sums {
         let known = &self.bundle_sums[bundle.0 as usize];
         known.get().unwrap_or_else(|| {
-            let groups = &self.floor.bundles()[bundle.0 as usize].groups;
+            let groups = &self.cluster.bundles()[bundle.0 as usize].groups;
             let each: Vec<Sums> = groups.iter().map(|group| self.sums(*group)).collect();
             let sums = Sums::all(each.iter());
             known.set(Some(sums));
@@ -162,14 +162,14 @@ impl<'a> Trial<'a> {
                 self.place[at.at()] = u32::try_from(self.changed.len()).unwrap_or(u32::MAX);
             }
         }
-        let group = self.floor.node(at).group.0 as usize;
+        let group = self.cluster.node(at).group.0 as usize;
         self.sums[group].set(None);
-        self.bundle_sums[self.floor.groups()[group].bundle.0 as usize].set(None);
+        self.bundle_sums[self.cluster.groups()[group].bundle.0 as usize].set(None);
     }
 
     /// A job takes a share of a node.
     pub fn take(&mut self, at: NodeIndex, holder: Arc<Holder>) {
-        let class = self.floor.node(at).class.clone();
+        let class = self.cluster.node(at).class.clone();
         self.change(at, |node| {
             node.free.take(&class, &holder.share, holder.whole_node);
             let order = |other: &Arc<Holder>| (other.until, other.key) < (holder.until, holder.key);
@@ -180,7 +180,7 @@ impl<'a> Trial<'a> {
 
     /// A job frees what it holds on a node.
     pub fn give_back(&mut self, at: NodeIndex, key: JobKey) {
-        let class = self.floor.node(at).class.clone();
+        let class = self.cluster.node(at).class.clone();
         self.change(at, |node| {
             if let Some(place) = node.holders.iter().position(|holder| holder.key == key) {
                 let holder = node.holders.remove(place);

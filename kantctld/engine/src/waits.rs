@@ -1,8 +1,8 @@
 //! Why jobs wait, by class if equivalent jobs wait for the same reason.
 
-use crate::line::{ClassId, KindId};
 use crate::shape::ShapeIndex;
 use crate::snapshot::Snapshot;
+use crate::wait_queue::{ClassId, KindId};
 use common::id::JobKey;
 use common::reason::WaitReason;
 use common::time::Time;
@@ -61,9 +61,9 @@ impl Waits {
             return Some(reason.clone());
         }
         // The other jobs of its kind have no room; a reason of this job's own takes precedence.
-        let kind = snapshot.line.class(class)?.kind;
+        let kind = snapshot.wait_queue.class(class)?.kind;
         let reason = self.by_kind.get(&kind.0)?;
-        Some(crate::desk::not_admitted(snapshot, job, self.at).unwrap_or_else(|| reason.clone()))
+        Some(crate::planner::not_admitted(snapshot, job, self.at).unwrap_or_else(|| reason.clone()))
     }
 
     /// Whether [`Self::of`] would return a reason.
@@ -72,7 +72,7 @@ impl Waits {
         job.is_kept_back()
             || self.by_job.contains_key(&key)
             || snapshot.class_of(key).map_or(job.gate().is_some(), |class| {
-                let kind = snapshot.line.class(class).map(|class| class.kind.0);
+                let kind = snapshot.wait_queue.class(class).map(|class| class.kind.0);
                 self.by_class.contains_key(&class.0)
                     || kind.is_some_and(|kind| self.by_kind.contains_key(&kind))
             })
@@ -114,7 +114,7 @@ impl Waits {
     pub(crate) fn said(&self, snapshot: &Snapshot, key: JobKey) -> Option<&WaitReason> {
         let class = snapshot.class_of(key)?;
         let own = self.by_job.get(&key).or_else(|| self.by_class.get(&class.0));
-        own.or_else(|| self.by_kind.get(&snapshot.line.class(class)?.kind.0))
+        own.or_else(|| self.by_kind.get(&snapshot.wait_queue.class(class)?.kind.0))
     }
 
     pub(crate) fn start(&mut self, key: JobKey) {
@@ -129,7 +129,7 @@ impl Waits {
     }
 
     /// Whether this job is already decided on.
-    pub(crate) fn is_told(&self, key: JobKey) -> bool {
+    pub(crate) fn is_decided(&self, key: JobKey) -> bool {
         self.notes.started.contains(&key)
             || self.by_job.contains_key(&key)
             || self.notes.by_job.contains_key(&key)

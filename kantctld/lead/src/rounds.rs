@@ -163,8 +163,8 @@ impl Rounds {
     pub fn finish(&mut self, result: RoundResult, now: Time) -> Outcome {
         let RoundResult { round, violations } = result;
         let command = enactment(&round.decisions);
-        self.keeper.snapshot_mut().set_promises(round.promises.clone());
-        self.keeper.snapshot_mut().set_halfway(round.halfway.clone());
+        self.keeper.snapshot_mut().set_planned_starts(round.planned_starts.clone());
+        self.keeper.snapshot_mut().set_resume_cursor(round.resume_cursor.clone());
         (self.round, self.at, self.is_stale) = (round, now, false);
         self.number += 1;
         Outcome { command, violations }

@@ -238,13 +238,13 @@ impl Cluster {
         let round = engine::schedule(seen, self.now);
         let mut judged = seen.clone();
         if std::mem::take(&mut self.ends_moved) {
-            judged.set_promises(BTreeMap::new());
+            judged.set_planned_starts(BTreeMap::new());
         }
         let wrong = engine::check::check(&judged, self.now, &round);
         self.waits = state::view::waits(seen, &round, self.now);
         self.judged(wrong.iter().map(ToString::to_string).collect())?;
-        self.keeper.snapshot_mut().set_promises(round.promises);
-        self.keeper.snapshot_mut().set_halfway(round.halfway);
+        self.keeper.snapshot_mut().set_planned_starts(round.planned_starts);
+        self.keeper.snapshot_mut().set_resume_cursor(round.resume_cursor);
         let Some(command) = enactment(&round.decisions) else { return Ok(()) };
         let events = self.apply(command)?;
         let refused = |event: &&Event| matches!(event, Event::RoundEntryRefused { .. });

@@ -11,7 +11,7 @@ use common::policy::Order;
 use common::reason::Refusal;
 use common::time::Time;
 use common::wire::api::{FactorView, PriorityList, PriorityQuery, PriorityView};
-use engine::order::multifactor::FactorSheet;
+use engine::order::multifactor::PriorityBreakdown;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,11 +40,11 @@ fn list_of(core: &Core, named: &[JobKey], now: Time) -> Result<Vec<PriorityView>
     };
     let places: Vec<(u32, JobKey)> = places.into_iter().filter(|(_, key)| wanted(key)).collect();
     let keys: Vec<JobKey> = places.iter().map(|(_, key)| *key).collect();
-    let sheets: BTreeMap<JobKey, FactorSheet> =
-        engine::sheets(&snapshot, now, &keys).into_iter().collect();
+    let breakdowns: BTreeMap<JobKey, PriorityBreakdown> =
+        engine::priority_breakdowns(&snapshot, now, &keys).into_iter().collect();
     Ok(places
         .into_iter()
-        .filter_map(|(place, key)| view(state, key, place, sheets.get(&key)?))
+        .filter_map(|(place, key)| view(state, key, place, breakdowns.get(&key)?))
         .collect())
 }
 
@@ -52,7 +52,7 @@ fn view(
     state: &state::State,
     key: JobKey,
     place: u32,
-    sheet: &FactorSheet,
+    breakdown: &PriorityBreakdown,
 ) -> Option<PriorityView> {
     let (record, element) = state.element(key).filter(|(_, e)| e.phase == Phase::Pending)?;
     let ask = &record.spec.ask;
@@ -65,13 +65,13 @@ fn view(
     };
     let (total, factors) = match queue.order {
         Order::Multifactor => {
-            let named = sheet.named().map(|(name, factor)| FactorView {
+            let named = breakdown.named().map(|(name, factor)| FactorView {
                 name: name.to_owned(),
                 weight: i64::from(factor.weight),
                 value: factor.factor,
                 points: factor.points,
             });
-            (sheet.points, named.into_iter().chain([nice(-1)]).collect())
+            (breakdown.points, named.into_iter().chain([nice(-1)]).collect())
         }
         Order::Fifo => {
             let qos = ask.qos.as_ref().and_then(|name| state.qos(name));

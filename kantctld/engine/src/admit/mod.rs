@@ -1,6 +1,7 @@
 //! Step 2: which jobs may start at all now, whatever is free. One rule per file, checked in the
-//! order below; the first that refuses gives the reason. Quotas and limits are in `books`. Held
-//! jobs and jobs before their begin time are parked in `line` and do not reach this step.
+//! order below; the first that refuses gives the reason. Quotas and limits are in
+//! `usage_accounting`. Held jobs and jobs before their begin time are parked in `wait_queue` and do
+//! not reach this step.
 
 mod array_limit;
 mod deadline;
@@ -8,7 +9,7 @@ mod reservation;
 
 pub(crate) use array_limit::Arrays;
 
-use crate::desk::Refused;
+use crate::planner::Refused;
 use crate::snapshot::{Snapshot, WaitingJob};
 use common::time::Time;
 

@@ -4,10 +4,10 @@
 //! Source: man sbatch, `--segment`.
 
 use crate::backfill::earliest::{Earliest, ready};
+use crate::cluster::NodeIndex;
+use crate::cluster::switches::SwitchIndex;
 use crate::fit::demand::Part;
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::switches::SwitchIndex;
+use crate::fit::node_search::NodeSearch;
 use common::time::{Span, Time};
 use common::topology::Level;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +24,8 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// For a job that requires blocks. `None`: a job that only prefers near nodes, or needs no more
     /// than one block.
-    pub fn of(hall: &Hall<'_>, count: usize) -> Option<Self> {
-        let request = hall.shape.demand.request;
+    pub fn of(search: &NodeSearch<'_>, count: usize) -> Option<Self> {
+        let request = search.shape.demand.request;
         let size = (request.segment?.0 as usize).max(1);
         let level = match request.near {
             Some(near) if near.required => near.level,
@@ -39,15 +39,15 @@ impl Blocks {
     /// for the part.
     pub fn first(
         self,
-        hall: &Hall<'_>,
+        search: &NodeSearch<'_>,
         part: Part,
         length: Span,
         (after, by): (Time, Option<Time>),
     ) -> Option<Earliest> {
         let mut edges: Vec<(Time, bool, NodeIndex, SwitchIndex)> = Vec::new();
-        for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
-            let Some(switch) = hall.floor().switches().of(self.level, at) else { continue };
-            ready(hall, at, part, length, by, |from, to| {
+        for (at, _) in search.cluster().nodes().filter(|(at, _)| search.allows(*at)) {
+            let Some(switch) = search.cluster().switches().of(self.level, at) else { continue };
+            ready(search, at, part, length, by, |from, to| {
                 if to >= after {
                     edges.push((from.max(after), false, at, switch));
                     edges.push((to, true, at, switch));

@@ -4,9 +4,9 @@
 //! TPDS 12(6), 2001.
 
 use crate::backfill::timeline::Timeline;
-use crate::fit::hall::Hall;
-use crate::floor::tally::{Takes, Tally};
-use crate::floor::{Floor, NodeIndex};
+use crate::cluster::tally::{Takes, Tally};
+use crate::cluster::{ClusterIndex, NodeIndex};
+use crate::fit::node_search::NodeSearch;
 use crate::trial::Trial;
 use common::id::{JobKey, ReservationName};
 use common::reservation::Reservation;
@@ -29,7 +29,7 @@ pub(crate) struct Booking {
     pub from: Time,
     pub to: Time,
     pub takes: Takes,
-    pub whom: For,
+    pub kept_for: For,
 }
 
 /// All bookings.
@@ -58,16 +58,16 @@ enum Slot {
 impl Bookings {
     /// The operators' reservations that have not ended.
     pub fn of<'r>(
-        floor: &Floor,
+        cluster: &ClusterIndex,
         reservations: impl Iterator<Item = &'r Reservation>,
         now: Time,
     ) -> Self {
         let mut bookings = Self::default();
         for booked in reservations.filter(|booked| booked.to > now) {
-            for at in booked.nodes.iter().filter_map(|name| floor.find(name)) {
-                let whom = For::Reservation(booked.name.clone());
+            for at in booked.nodes.iter().filter_map(|name| cluster.find(name)) {
+                let kept_for = For::Reservation(booked.name.clone());
                 let takes = Takes { whole_node: true, ..Takes::default() };
-                bookings.add(at, Booking { from: booked.from, to: booked.to, takes, whom });
+                bookings.add(at, Booking { from: booked.from, to: booked.to, takes, kept_for });
             }
         }
         bookings
@@ -81,7 +81,7 @@ impl Bookings {
         for edge in [booking.from, booking.to] {
             *self.edges.entry(edge).or_default() += 1;
         }
-        if matches!(booking.whom, For::Reservation(_)) {
+        if matches!(booking.kept_for, For::Reservation(_)) {
             *self.reserved.entry(at).or_default() += 1;
         }
         if let Some(slot) = self.lines.get_mut().get_mut(at.at()) {
@@ -97,7 +97,7 @@ impl Bookings {
     pub fn drop_job(&mut self, key: JobKey, nodes: impl Iterator<Item = NodeIndex>) {
         for at in nodes {
             while let Some(place) =
-                self.on(at).iter().position(|booking| booking.whom == For::Job(key))
+                self.on(at).iter().position(|booking| booking.kept_for == For::Job(key))
             {
                 let booking = self.by_node[at.at()].remove(place);
                 self.forget(at, &booking);
@@ -152,27 +152,27 @@ impl Bookings {
     /// more than a timeline shows.
     pub(super) fn ask<T>(
         &self,
-        hall: &Hall<'_>,
+        search: &NodeSearch<'_>,
         at: NodeIndex,
         ask: impl FnOnce(&Timeline) -> T,
     ) -> Option<T> {
         let is_plain =
-            hall.reservation.is_none() && hall.shape.demand.request.per_node_max.is_none();
+            search.reservation.is_none() && search.shape.demand.request.per_node_max.is_none();
         if !is_plain || self.reserved.contains_key(&at) {
             return None;
         }
         let mut lines = self.lines.borrow_mut();
         if lines.len() <= at.at() {
-            lines.resize_with(hall.floor().len().max(at.at() + 1), Slot::default);
+            lines.resize_with(search.cluster().len().max(at.at() + 1), Slot::default);
         }
-        let (version, slot) = (hall.trial.version_of(at), &mut lines[at.at()]);
+        let (version, slot) = (search.trial.version_of(at), &mut lines[at.at()]);
         let is_known = match slot {
             Slot::Unknown => false,
             Slot::None(known) => *known == version,
-            Slot::Line(line) => line.version == version && line.now == hall.now,
+            Slot::Line(line) => line.version == version && line.now == search.now,
         };
         if !is_known {
-            *slot = Timeline::of(hall.trial, at, self.on(at), hall.now)
+            *slot = Timeline::of(search.trial, at, self.on(at), search.now)
                 .map_or(Slot::None(version), Slot::Line);
         }
         match slot {
@@ -183,7 +183,7 @@ impl Bookings {
 
     /// What is free on a node at a time, without what is kept for jobs then.
     pub fn tally(&self, trial: &Trial<'_>, at: NodeIndex, time: Time, now: Time) -> Tally {
-        let class = &trial.floor.node(at).class;
+        let class = &trial.cluster.node(at).class;
         let mut tally = Tally::of(trial.free(at));
         if time > now {
             for holder in trial.holders(at).iter().take_while(|holder| holder.until <= time) {
@@ -191,7 +191,7 @@ impl Bookings {
             }
         }
         for booked in self.on(at) {
-            let is_job = matches!(booked.whom, For::Job(_));
+            let is_job = matches!(booked.kept_for, For::Job(_));
             if is_job && booked.from <= time && time < booked.to {
                 tally.take(booked.takes);
             }
@@ -202,14 +202,14 @@ impl Bookings {
     /// The first reservation that keeps a job off a node if it ran from now until its end.
     pub fn reservation_in_the_way(
         &self,
-        hall: &Hall<'_>,
+        search: &NodeSearch<'_>,
         at: NodeIndex,
     ) -> Option<(&ReservationName, Time, Time)> {
-        let in_the_way = self.on(at).iter().filter_map(|booked| match &booked.whom {
+        let in_the_way = self.on(at).iter().filter_map(|booked| match &booked.kept_for {
             For::Reservation(name)
-                if hall.reservation != Some(name)
-                    && booked.from < hall.ends
-                    && hall.now < booked.to =>
+                if search.reservation != Some(name)
+                    && booked.from < search.ends
+                    && search.now < booked.to =>
             {
                 Some((name, booked.from, booked.to))
             }

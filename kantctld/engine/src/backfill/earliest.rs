@@ -7,12 +7,12 @@
 use crate::backfill::blocks::Blocks;
 use crate::backfill::filled::filled;
 use crate::backfill::sweep::Sweep;
+use crate::cluster::NodeIndex;
+use crate::cluster::node::{Holder, NEVER};
+use crate::cluster::switches::SwitchIndex;
+use crate::cluster::tally::{Takes, Tally};
 use crate::fit::demand::Part;
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::node::{Holder, NEVER};
-use crate::floor::switches::SwitchIndex;
-use crate::floor::tally::{Takes, Tally};
+use crate::fit::node_search::NodeSearch;
 use common::time::{Span, Time};
 use common::unit::Nodes;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -34,8 +34,8 @@ pub(crate) struct Size {
 }
 
 /// The different parts of a job on this many nodes, largest first.
-pub(crate) fn sizes(hall: &Hall<'_>, nodes: Nodes) -> Vec<Size> {
-    let parts = hall.shape.demand.even_parts(nodes);
+pub(crate) fn sizes(search: &NodeSearch<'_>, nodes: Nodes) -> Vec<Size> {
+    let parts = search.shape.demand.even_parts(nodes);
     let mut need = 0;
     let mut sizes = Vec::new();
     for same in parts.chunk_by(|a, b| a == b) {
@@ -48,44 +48,44 @@ pub(crate) fn sizes(hall: &Hall<'_>, nodes: Nodes) -> Vec<Size> {
 /// The earliest time, not before `after`, at which a job that runs for at most `length` has room.
 /// `None`: never, or not until `by` if that is given.
 pub(crate) fn earliest(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     length: Option<Span>,
     (after, by): (Time, Option<Time>),
 ) -> Option<Earliest> {
     let length = length.unwrap_or(Span(u64::MAX));
-    match hall.shape.nodes() {
-        Some(nodes) => on_nodes(hall, nodes, length, (after, by)),
-        None => filled(hall, length, after),
+    match search.shape.nodes() {
+        Some(nodes) => on_nodes(search, nodes, length, (after, by)),
+        None => filled(search, length, after),
     }
 }
 
 fn on_nodes(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     nodes: Nodes,
     length: Span,
     (after, by): (Time, Option<Time>),
 ) -> Option<Earliest> {
-    let sizes = sizes(hall, nodes);
-    if let (Some(blocks), Some(largest)) = (Blocks::of(hall, nodes.0 as usize), sizes.first()) {
-        return blocks.first(hall, largest.part, length, (after, by));
+    let sizes = sizes(search, nodes);
+    if let (Some(blocks), Some(largest)) = (Blocks::of(search, nodes.0 as usize), sizes.first()) {
+        return blocks.first(search, largest.part, length, (after, by));
     }
-    if let ([size], None, true) = (&sizes[..], hall.shape.demand.request.near, hall.is_open()) {
-        return first_to_end(hall, *size, (after, by));
+    if let ([size], None, true) = (&sizes[..], search.shape.demand.request.near, search.is_open()) {
+        return first_to_end(search, *size, (after, by));
     }
-    let smallest = sizes.last().map(|size| hall.takes_least(size.part));
-    let near = hall.shape.demand.request.near.filter(|near| near.required && nodes.0 > 1);
-    if let ([size], None, None) = (&sizes[..], near, hall.reservation) {
-        return beside_bookings(hall, *size, length, (after, by));
+    let smallest = sizes.last().map(|size| search.takes_least(size.part));
+    let near = search.shape.demand.request.near.filter(|near| near.required && nodes.0 > 1);
+    if let ([size], None, None) = (&sizes[..], near, search.reservation) {
+        return beside_bookings(search, *size, length, (after, by));
     }
     let mut by_switch: BTreeMap<Option<SwitchIndex>, Sweep> = BTreeMap::new();
-    for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
-        let switch = near.map(|near| hall.floor().switches().of(near.level, at));
-        if switch == Some(None) || is_late(hall, at, smallest, by) {
+    for (at, _) in search.cluster().nodes().filter(|(at, _)| search.allows(*at)) {
+        let switch = near.map(|near| search.cluster().switches().of(near.level, at));
+        if switch == Some(None) || is_late(search, at, smallest, by) {
             continue;
         }
         let sweep = by_switch.entry(switch.flatten()).or_default();
         for (number, size) in sizes.iter().enumerate() {
-            ready(hall, at, size.part, length, by, |from, to| {
+            ready(search, at, size.part, length, by, |from, to| {
                 if to >= after {
                     sweep.add(number, at, from.max(after), to);
                 }
@@ -99,25 +99,25 @@ fn on_nodes(
 /// The earliest time on equivalent nodes, some of which are booked. Nodes without bookings give an
 /// upper bound, and booked nodes are searched up to that time.
 fn beside_bookings(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     size: Size,
     length: Span,
     (after, latest): (Time, Option<Time>),
 ) -> Option<Earliest> {
-    let open = |at: NodeIndex| hall.bookings.on(at).is_empty();
-    let (ready_at, bound) = first_ready(hall, size, (after, latest), open);
+    let open = |at: NodeIndex| search.bookings.on(at).is_empty();
+    let (ready_at, bound) = first_ready(search, size, (after, latest), open);
     let by = bound.into_iter().chain(latest).min();
     let mut sweep = Sweep::default();
     let in_time = |(from, _): &(Time, NodeIndex)| bound.is_none_or(|bound| *from <= bound);
     for (from, at) in ready_at.into_iter().filter(in_time) {
         sweep.add(0, at, from, NEVER);
     }
-    let least = Some(hall.takes_least(size.part));
-    for at in hall.bookings.booked().filter(|at| hall.allows(*at)) {
-        if is_late(hall, at, least, by) {
+    let least = Some(search.takes_least(size.part));
+    for at in search.bookings.booked().filter(|at| search.allows(*at)) {
+        if is_late(search, at, least, by) {
             continue;
         }
-        ready(hall, at, size.part, length, by, |from, to| {
+        ready(search, at, size.part, length, by, |from, to| {
             if to >= after {
                 sweep.add(0, at, from.max(after), to);
             }
@@ -129,11 +129,11 @@ fn beside_bookings(
 /// The earliest time on equivalent nodes without bookings. What is free on each only grows, so the
 /// time is that of the last of the first N nodes.
 fn first_to_end(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     size: Size,
     (after, latest): (Time, Option<Time>),
 ) -> Option<Earliest> {
-    let (ready_at, at) = first_ready(hall, size, (after, latest), |_| true);
+    let (ready_at, at) = first_ready(search, size, (after, latest), |_| true);
     let at = at?;
     let ready = ready_at.into_iter().filter(|(time, _)| *time <= at);
     let mut nodes: Vec<NodeIndex> = ready.map(|(_, node)| node).collect();
@@ -144,7 +144,7 @@ fn first_to_end(
 /// When nodes without bookings are ready, and by when there are enough of them. `None`: never. A
 /// node whose jobs all end later than that is skipped.
 fn first_ready(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     size: Size,
     (after, latest): (Time, Option<Time>),
     counts: impl Fn(NodeIndex) -> bool,
@@ -152,16 +152,16 @@ fn first_ready(
     let need = size.need as usize;
     let mut soonest: BinaryHeap<Time> = BinaryHeap::with_capacity(need + 1);
     let mut ready_at: Vec<(Time, NodeIndex)> = Vec::new();
-    let least = hall.takes_least(size.part);
+    let least = search.takes_least(size.part);
     let by = |soonest: &BinaryHeap<Time>| {
         if soonest.len() < need { latest } else { soonest.peek().copied() }
     };
     let mut look = |at: NodeIndex, soonest: &mut BinaryHeap<Time>| {
-        if !counts(at) || !hall.allows(at) {
+        if !counts(at) || !search.allows(at) {
             return;
         }
-        hall.trial.asked.set(hall.trial.asked.get() + 1);
-        ready(hall, at, size.part, Span(0), by(soonest), |from, _| {
+        search.trial.asked.set(search.trial.asked.get() + 1);
+        ready(search, at, size.part, Span(0), by(soonest), |from, _| {
             let from = from.max(after);
             ready_at.push((from, at));
             soonest.push(from);
@@ -170,19 +170,19 @@ fn first_ready(
             }
         });
     };
-    let mut is_full = vec![true; hall.floor().groups().len()];
-    for group in hall.open_groups(least) {
+    let mut is_full = vec![true; search.cluster().groups().len()];
+    for group in search.open_groups(least) {
         is_full[group.0 as usize] = false;
-        hall.nodes_of(group).iter().for_each(|at| look(*at, &mut soonest));
+        search.nodes_of(group).iter().for_each(|at| look(*at, &mut soonest));
     }
     // On the other nodes nothing is ready before a job ends, so visit them in the order of their
     // first ends.
-    for (ends, at) in hall.trial.by_end() {
+    for (ends, at) in search.trial.by_end() {
         if ends == NEVER || by(&soonest).is_some_and(|by| ends > by) {
             break;
         }
-        let group = hall.floor().node(at).group;
-        if is_full[group.0 as usize] && !hall.is_of_other_kind(group, least) {
+        let group = search.cluster().node(at).group;
+        if is_full[group.0 as usize] && !search.is_of_other_kind(group, least) {
             look(at, &mut soonest);
         }
     }
@@ -191,10 +191,10 @@ fn first_ready(
 }
 
 /// Whether the node is in a full group, and none of its jobs ends by then.
-fn is_late(hall: &Hall<'_>, at: NodeIndex, least: Option<Takes>, by: Option<Time>) -> bool {
+fn is_late(search: &NodeSearch<'_>, at: NodeIndex, least: Option<Takes>, by: Option<Time>) -> bool {
     let (Some(least), Some(by)) = (least, by) else { return false };
-    let first = hall.trial.holders(at).first().map_or(NEVER, |first| first.until);
-    first > by && hall.rules_out(hall.floor().node(at).group, least)
+    let first = search.trial.holders(at).first().map_or(NEVER, |first| first.until);
+    first > by && search.rules_out(search.cluster().node(at).group, least)
 }
 
 /// When a job will be gone. A job past its time limit is gone soon, but not yet.
@@ -205,70 +205,70 @@ pub(super) fn gone_at(holder: &Holder, now: Time) -> Time {
 /// The start times at which a node has room for a part for `length`, as intervals with both ends
 /// included. With `by`, only intervals that begin by then.
 pub(super) fn ready(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     at: NodeIndex,
     part: Part,
     length: Span,
     by: Option<Time>,
     mut add: impl FnMut(Time, Time),
 ) {
-    let request = hall.shape.demand.request;
+    let request = search.shape.demand.request;
     if request.tasks_per_node.is_some_and(|most| part.tasks > most) {
         return;
     }
     let is_late = |time: Time| by.is_some_and(|by| time > by);
-    if is_late(hall.now) {
+    if is_late(search.now) {
         return;
     }
-    let takes = hall.takes(at, part);
-    let class = &hall.floor().node(at).class;
-    let holders = hall.trial.holders(at);
-    if hall.bookings.on(at).is_empty() && hall.reservation.is_none() {
+    let takes = search.takes(at, part);
+    let class = &search.cluster().node(at).class;
+    let holders = search.trial.holders(at);
+    if search.bookings.on(at).is_empty() && search.reservation.is_none() {
         // What is free only grows. Most nodes are full, and most of those until after `by`.
-        let has_room = || hall.trial.free(at).holds(class, request, takes);
+        let has_room = || search.trial.free(at).holds(class, request, takes);
         if holders.first().is_none_or(|first| is_late(first.until)) && !has_room() {
             return;
         }
-        let mut tally = Tally::of(hall.trial.free(at));
-        let mut time = hall.now;
+        let mut tally = Tally::of(search.trial.free(at));
+        let mut time = search.now;
         let mut next = 0;
         loop {
-            if tally.holds(class, request, takes) && group_has_room(hall, &holders[next..]) {
+            if tally.holds(class, request, takes) && group_has_room(search, &holders[next..]) {
                 add(time, NEVER);
                 return;
             }
             let Some(holder) = holders.get(next).filter(|holder| holder.until < NEVER) else {
                 return;
             };
-            time = gone_at(holder, hall.now);
+            time = gone_at(holder, search.now);
             if is_late(time) {
                 return;
             }
-            while let Some(holder) = holders.get(next).filter(|h| gone_at(h, hall.now) <= time) {
+            while let Some(holder) = holders.get(next).filter(|h| gone_at(h, search.now) <= time) {
                 tally.give_back(class, holder);
                 next += 1;
             }
         }
     }
     let by = by.unwrap_or(NEVER);
-    hall.bookings.starts(hall, at, (takes, length), by, |from, to| {
+    search.bookings.starts(search, at, (takes, length), by, |from, to| {
         add(from, to);
         true
     });
 }
 
 /// Whether the limit on jobs of its group per node leaves room for another one at that time.
-pub(super) fn group_allows(hall: &Hall<'_>, at: NodeIndex, time: Time) -> bool {
-    hall.shape.demand.request.per_node_max.is_none() || {
-        let holders = hall.trial.holders(at);
-        let over = |holder: &Arc<Holder>| time > hall.now && holder.until <= time;
-        group_has_room(hall, &holders[holders.partition_point(over)..])
+pub(super) fn group_allows(search: &NodeSearch<'_>, at: NodeIndex, time: Time) -> bool {
+    search.shape.demand.request.per_node_max.is_none() || {
+        let holders = search.trial.holders(at);
+        let over = |holder: &Arc<Holder>| time > search.now && holder.until <= time;
+        group_has_room(search, &holders[holders.partition_point(over)..])
     }
 }
 
 /// The same, for the holders that are left then.
-fn group_has_room(hall: &Hall<'_>, left: &[Arc<Holder>]) -> bool {
-    hall.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
+fn group_has_room(search: &NodeSearch<'_>, left: &[Arc<Holder>]) -> bool {
+    search.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
         let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));
         (same.count() as u64) < u64::from(most.jobs)
     })

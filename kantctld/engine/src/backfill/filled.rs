@@ -4,40 +4,41 @@
 //! Source: the sweep line of computational geometry, over time.
 
 use crate::backfill::earliest::{Earliest, gone_at, group_allows};
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::node::NEVER;
-use crate::floor::switches::SwitchIndex;
+use crate::cluster::NodeIndex;
+use crate::cluster::node::NEVER;
+use crate::cluster::switches::SwitchIndex;
+use crate::fit::node_search::NodeSearch;
 use common::time::{Span, Time};
 use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// For a job that takes as few nodes as hold its tasks: the earliest time at which nodes hold them,
 /// under one switch if the job requires that.
-pub(super) fn filled(hall: &Hall<'_>, length: Span, after: Time) -> Option<Earliest> {
-    let near = hall.shape.demand.request.near.filter(|near| near.required);
+pub(super) fn filled(search: &NodeSearch<'_>, length: Span, after: Time) -> Option<Earliest> {
+    let near = search.shape.demand.request.near.filter(|near| near.required);
     let mut by_switch: BTreeMap<(Option<SwitchIndex>, Option<NodeIndex>), Vec<NodeIndex>> =
         BTreeMap::new();
-    for (at, _) in hall.floor().nodes().filter(|(at, _)| hall.allows(*at)) {
-        let switch = near.map(|near| hall.floor().switches().of(near.level, at));
+    for (at, _) in search.cluster().nodes().filter(|(at, _)| search.allows(*at)) {
+        let switch = near.map(|near| search.cluster().switches().of(near.level, at));
         // A node without a known switch is near to itself only.
         let alone = (switch == Some(None)).then_some(at);
         by_switch.entry((switch.flatten(), alone)).or_default().push(at);
     }
-    let found = by_switch.into_values().filter_map(|nodes| filled_from(hall, nodes, length, after));
+    let found =
+        by_switch.into_values().filter_map(|nodes| filled_from(search, nodes, length, after));
     found.min_by_key(|earliest| earliest.at)
 }
 
 fn filled_from(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     allowed: Vec<NodeIndex>,
     length: Span,
     after: Time,
 ) -> Option<Earliest> {
-    let all = hall.shape.demand.tasks;
-    let at = if hall.is_open() {
-        let holders = |at: &NodeIndex| hall.trial.holders(*at).iter();
-        let ends = allowed.iter().flat_map(holders).map(|holder| gone_at(holder, hall.now));
+    let all = search.shape.demand.tasks;
+    let at = if search.is_open() {
+        let holders = |at: &NodeIndex| search.trial.holders(*at).iter();
+        let ends = allowed.iter().flat_map(holders).map(|holder| gone_at(holder, search.now));
         let mut times: Vec<Time> = ends.filter(|time| *time > after && *time < NEVER).collect();
         times.push(after);
         times.sort_unstable();
@@ -45,7 +46,7 @@ fn filled_from(
         let enough = |time: Time| -> bool {
             let mut left = all;
             allowed.iter().any(|at| {
-                left -= room_from(hall, *at, time, length);
+                left -= room_from(search, *at, time, length);
                 left == Tasks::ZERO
             })
         };
@@ -58,8 +59,8 @@ fn filled_from(
         let mut changes: Vec<(Time, NodeIndex, Tasks)> = Vec::new();
         for at in allowed.iter().copied() {
             let mut known = Tasks::ZERO;
-            for time in changes_at(hall, at, length, after) {
-                let room = room_from(hall, at, time, length);
+            for time in changes_at(search, at, length, after) {
+                let room = room_from(search, at, time, length);
                 if room != known {
                     changes.push((time, at, room));
                     known = room;
@@ -79,27 +80,28 @@ fn filled_from(
         });
         enough?.first()?.0
     };
-    let has_room = |node: &NodeIndex| room_from(hall, *node, at, length) > Tasks::ZERO;
+    let has_room = |node: &NodeIndex| room_from(search, *node, at, length) > Tasks::ZERO;
     let nodes = allowed.into_iter().filter(has_room).collect();
     Some(Earliest { at, nodes })
 }
 
 /// The most tasks that a node holds from `time` on, for `length`.
-fn room_from(hall: &Hall<'_>, at: NodeIndex, time: Time, length: Span) -> Tasks {
-    let demand = &hall.shape.demand;
+fn room_from(search: &NodeSearch<'_>, at: NodeIndex, time: Time, length: Span) -> Tasks {
+    let demand = &search.shape.demand;
     crate::fit::room::most_tasks(demand.tasks, |tasks| {
-        let takes = hall.takes(at, demand.part(tasks));
+        let takes = search.takes(at, demand.part(tasks));
         demand.request.tasks_per_node.is_none_or(|most| tasks <= most)
-            && group_allows(hall, at, time)
-            && (tasks.0 == 0 || hall.bookings.is_free_from(hall, at, takes, time, time + length))
+            && group_allows(search, at, time)
+            && (tasks.0 == 0
+                || search.bookings.is_free_from(search, at, takes, time, time + length))
     })
 }
 
 /// The times, from `after` on, at which the room of a node for `length` may change: a job ends, or
 /// a booking begins, ends, or comes too near.
-fn changes_at(hall: &Hall<'_>, at: NodeIndex, length: Span, after: Time) -> BTreeSet<Time> {
-    let ends = hall.trial.holders(at).iter().map(|holder| gone_at(holder, hall.now));
-    let edges = hall.bookings.on(at).iter().flat_map(|booked| {
+fn changes_at(search: &NodeSearch<'_>, at: NodeIndex, length: Span, after: Time) -> BTreeSet<Time> {
+    let ends = search.trial.holders(at).iter().map(|holder| gone_at(holder, search.now));
+    let edges = search.bookings.on(at).iter().flat_map(|booked| {
         [booked.from, booked.to, Time(booked.from.0.saturating_sub(length.0)) + Span(1)]
     });
     let later = ends.chain(edges).filter(|time| *time > after && *time < NEVER);

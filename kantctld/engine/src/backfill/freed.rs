@@ -5,7 +5,7 @@
 //! Source: ours; "compression" of A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001, plans every
 //! job again.
 
-use crate::floor::NodeIndex;
+use crate::cluster::NodeIndex;
 use std::collections::BTreeMap;
 
 /// Nodes on which resources were freed.

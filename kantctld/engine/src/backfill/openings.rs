@@ -6,68 +6,68 @@
 use crate::backfill::bookings::{Booking, Bookings, For};
 use crate::backfill::earliest::{gone_at, group_allows};
 use crate::backfill::timeline::{Runs, Timeline};
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::node::NEVER;
-use crate::floor::tally::Takes;
+use crate::cluster::NodeIndex;
+use crate::cluster::node::NEVER;
+use crate::cluster::tally::Takes;
+use crate::fit::node_search::NodeSearch;
 use common::id::JobKey;
 use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus};
 
 impl Bookings {
     /// Whether a job that takes this much of a node now leaves room for what is kept there.
-    pub fn leave_room(&self, hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> bool {
-        if self.is_empty() && hall.reservation.is_none() {
+    pub fn leave_room(&self, search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> bool {
+        if self.is_empty() && search.reservation.is_none() {
             return true;
         }
-        self.is_free_from(hall, at, takes, hall.now, hall.ends)
+        self.is_free_from(search, at, takes, search.now, search.ends)
     }
 
     /// Whether a job could hold this much of a node from `from` to `to`, with what is kept there.
     pub fn is_free_from(
         &self,
-        hall: &Hall<'_>,
+        search: &NodeSearch<'_>,
         at: NodeIndex,
         takes: Takes,
         from: Time,
         to: Time,
     ) -> bool {
-        if !has_kind(hall, at, takes) {
+        if !has_kind(search, at, takes) {
             return false;
         }
-        if let Some(answer) = self.ask(hall, at, |line| line.is_free(takes, from, to)) {
+        if let Some(answer) = self.ask(search, at, |line| line.is_free(takes, from, to)) {
             return answer;
         }
         let own =
-            |name| move |booked: &&Booking| booked.whom == For::Reservation(Clone::clone(name));
-        let own = hall.reservation.map(|name| self.on(at).iter().find(own(name)));
+            |name| move |booked: &&Booking| booked.kept_for == For::Reservation(Clone::clone(name));
+        let own = search.reservation.map(|name| self.on(at).iter().find(own(name)));
         if own.is_some_and(|own| own.is_none_or(|own| to > own.to)) {
             return false;
         }
-        let is_open = |time: Time| self.is_open(hall, at, takes, time);
+        let is_open = |time: Time| self.is_open(search, at, takes, time);
         let begins = self.on(at).iter().map(|booked| booked.from);
         is_open(from) && begins.filter(|time| from < *time && *time < to).all(is_open)
     }
 
     /// Whether a job could hold this much of a node at this moment. The answer only changes when a
     /// job ends, or when a booking begins or ends.
-    fn is_open(&self, hall: &Hall<'_>, at: NodeIndex, takes: Takes, time: Time) -> bool {
+    fn is_open(&self, search: &NodeSearch<'_>, at: NodeIndex, takes: Takes, time: Time) -> bool {
         let booked = |booked: &Booking| booked.from <= time && time < booked.to;
-        let mut is_own = hall.reservation.is_none();
+        let mut is_own = search.reservation.is_none();
         for booking in self.on(at).iter().filter(|booking| booked(booking)) {
-            match &booking.whom {
+            match &booking.kept_for {
                 // A job of a reservation is restricted to its nodes and its time.
-                For::Reservation(name) if hall.reservation == Some(name) => is_own = true,
+                For::Reservation(name) if search.reservation == Some(name) => is_own = true,
                 For::Reservation(_) => return false,
                 For::Job(_) => {}
             }
         }
-        let class = &hall.floor().node(at).class;
+        let class = &search.cluster().node(at).class;
         is_own
-            && group_allows(hall, at, time)
-            && self.tally(hall.trial, at, time, hall.now).holds(
+            && group_allows(search, at, time)
+            && self.tally(search.trial, at, time, search.now).holds(
                 class,
-                hall.shape.demand.request,
+                search.shape.demand.request,
                 takes,
             )
     }
@@ -75,23 +75,23 @@ impl Bookings {
     /// Like [`Self::starts`], as if nothing were kept there for this job.
     pub fn starts_without(
         &self,
-        hall: &Hall<'_>,
+        search: &NodeSearch<'_>,
         at: NodeIndex,
         (takes, length): (Takes, Span),
         by: Time,
         key: JobKey,
         mut add: impl FnMut(Time, Time) -> bool,
     ) {
-        let own = self.on(at).iter().find(|booking| booking.whom == For::Job(key));
-        let Some(own) = own else { return self.starts(hall, at, (takes, length), by, add) };
+        let own = self.on(at).iter().find(|booking| booking.kept_for == For::Job(key));
+        let Some(own) = own else { return self.starts(search, at, (takes, length), by, add) };
         let without = |line: &Timeline| {
             let mut line = line.clone();
             line.remove(own);
             line.starts(takes, length, by, &mut add);
         };
-        if has_kind(hall, at, takes) && self.ask(hall, at, without).is_none() {
+        if has_kind(search, at, takes) && self.ask(search, at, without).is_none() {
             // A node without a timeline: it is safe to assume that it may help.
-            add(hall.now, NEVER);
+            add(search.now, NEVER);
         }
     }
 
@@ -99,28 +99,28 @@ impl Bookings {
     /// included. Intervals that begin after `by` are left out. Stops when `add` returns false.
     pub fn starts(
         &self,
-        hall: &Hall<'_>,
+        search: &NodeSearch<'_>,
         at: NodeIndex,
         (takes, length): (Takes, Span),
         by: Time,
         mut add: impl FnMut(Time, Time) -> bool,
     ) {
-        if !has_kind(hall, at, takes) {
+        if !has_kind(search, at, takes) {
             return;
         }
-        if self.ask(hall, at, |line| line.starts(takes, length, by, &mut add)).is_some() {
+        if self.ask(search, at, |line| line.starts(takes, length, by, &mut add)).is_some() {
             return;
         }
-        let ends = hall.trial.holders(at).iter().map(|holder| gone_at(holder, hall.now));
+        let ends = search.trial.holders(at).iter().map(|holder| gone_at(holder, search.now));
         let edges = self.on(at).iter().flat_map(|booked| [booked.from, booked.to]);
         let mut steps: Vec<Time> =
-            ends.chain(edges).filter(|time| *time > hall.now && *time < NEVER).collect();
-        steps.push(hall.now);
+            ends.chain(edges).filter(|time| *time > search.now && *time < NEVER).collect();
+        steps.push(search.now);
         steps.sort_unstable();
         steps.dedup();
         let mut runs = Runs::new(length, by);
         for step in steps {
-            if !runs.step(step, self.is_open(hall, at, takes, step), &mut add) {
+            if !runs.step(step, self.is_open(search, at, takes, step), &mut add) {
                 return;
             }
         }
@@ -129,10 +129,10 @@ impl Bookings {
 }
 
 /// Whether a node has GPUs that the job accepts and, for shares, one that is large enough.
-fn has_kind(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> bool {
-    let class = &hall.floor().node(at).class;
+fn has_kind(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> bool {
+    let class = &search.cluster().node(at).class;
     let wants = takes.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
-    let accepted = || class.accepted(hall.shape.demand.request);
+    let accepted = || class.accepted(search.shape.demand.request);
     let has_one = || class.kinds().iter().any(|(_, mask)| mask & accepted() != 0);
     !wants || (takes.milli <= GpuMilli::WHOLE && has_one())
 }

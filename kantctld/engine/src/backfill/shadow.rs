@@ -16,10 +16,10 @@
 
 use crate::backfill::blocks::Blocks;
 use crate::backfill::earliest::{Earliest, Size, sizes};
+use crate::cluster::NodeIndex;
+use crate::cluster::switches::SwitchIndex;
 use crate::fit::demand::Part;
-use crate::fit::hall::{Hall, Side};
-use crate::floor::NodeIndex;
-use crate::floor::switches::SwitchIndex;
+use crate::fit::node_search::{NodeSearch, Side};
 use crate::shape::ShapeIndex;
 use common::id::JobKey;
 use common::time::Time;
@@ -45,37 +45,43 @@ impl Shadow {
     /// The shadow of a job that will have room at the time found. `None` for a job that takes as
     /// few nodes as hold its tasks, or blocks of nodes: its nodes are not fixed, so they cannot be
     /// counted.
-    pub fn cast(hall: &Hall<'_>, key: JobKey, shape: ShapeIndex, found: &Earliest) -> Option<Self> {
-        let nodes = hall.shape.nodes()?;
-        if Blocks::of(hall, nodes.0 as usize).is_some() {
+    pub fn cast(
+        search: &NodeSearch<'_>,
+        key: JobKey,
+        shape: ShapeIndex,
+        found: &Earliest,
+    ) -> Option<Self> {
+        let nodes = search.shape.nodes()?;
+        if Blocks::of(search, nodes.0 as usize).is_some() {
             return None;
         }
-        let sizes = sizes(hall, nodes);
+        let sizes = sizes(search, nodes);
         let mut shadow = Self {
             key,
             shape,
             at: found.at,
-            side: hall.side,
-            ready: vec![vec![false; hall.floor().len()]; sizes.len()],
+            side: search.side,
+            ready: vec![vec![false; search.cluster().len()]; sizes.len()],
             counts: vec![BTreeMap::new(); sizes.len()],
             sizes,
         };
         for at in &found.nodes {
-            shadow.look(hall, *at);
+            shadow.look(search, *at);
         }
         debug_assert!(shadow.stands(), "the shadow of job {key} does not stand from the first");
         Some(shadow)
     }
 
     /// Checks again what a node will have.
-    pub fn look(&mut self, hall: &Hall<'_>, at: NodeIndex) {
-        let near = hall.shape.demand.request.near.filter(|near| near.required);
-        let switch = near.and_then(|near| hall.floor().switches().of(near.level, at));
-        let class = &hall.floor().node(at).class;
-        let tally = hall.bookings.tally(hall.trial, at, self.at, hall.now);
+    pub fn look(&mut self, search: &NodeSearch<'_>, at: NodeIndex) {
+        let near = search.shape.demand.request.near.filter(|near| near.required);
+        let switch = near.and_then(|near| search.cluster().switches().of(near.level, at));
+        let class = &search.cluster().node(at).class;
+        let tally = search.bookings.tally(search.trial, at, self.at, search.now);
         for (number, size) in self.sizes.iter().enumerate() {
-            let takes = hall.takes(at, size.part);
-            let is_ready = hall.allows(at) && tally.holds(class, hall.shape.demand.request, takes);
+            let takes = search.takes(at, size.part);
+            let is_ready =
+                search.allows(at) && tally.holds(class, search.shape.demand.request, takes);
             let was_ready = std::mem::replace(&mut self.ready[number][at.at()], is_ready);
             let count = self.counts[number].entry(switch).or_default();
             *count = *count + u32::from(is_ready) - u32::from(was_ready);

@@ -4,8 +4,8 @@
 //! Source: the sweep line of computational geometry, over time.
 
 use crate::backfill::earliest::{Earliest, Size};
-use crate::floor::NodeIndex;
-use crate::floor::node::NEVER;
+use crate::cluster::NodeIndex;
+use crate::cluster::node::NEVER;
 use common::time::Time;
 use std::collections::BTreeMap;
 

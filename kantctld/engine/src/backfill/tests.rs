@@ -2,9 +2,9 @@
 
 use crate::backfill::bookings::{Booking, For};
 use crate::backfill::earliest::earliest;
-use crate::desk::Desk;
-use crate::fit::hall::Side;
-use crate::floor::NodeIndex;
+use crate::cluster::NodeIndex;
+use crate::fit::node_search::Side;
+use crate::planner::RoundState;
 use crate::shape::Shape;
 use crate::testing::{gpu_node, gpu_request, key, run, share, share_request, snapshot, waiting};
 use common::id::GpuIndex;
@@ -55,35 +55,35 @@ proptest! {
             run(&mut cluster, job, share, Some(minute(*end)));
         }
         cluster.settle(NOW);
-        let mut desk = Desk::new(&cluster, NOW);
+        let mut state = RoundState::new(&cluster, NOW);
         let queue = &cluster.policy.queues[0];
         let at = NodeIndex(0);
         let side = (Side::Outside, Placement::First);
         for (job, (milli, from, minutes)) in (100..).zip(&booked) {
             let request = asks(*milli);
-            let shape =
-                Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Arc::default());
+            let (nodes, policy) = (&cluster.cluster, &cluster.policy);
+            let shape = Shape::new(nodes, policy, queue, &request, false, Arc::default());
             let other = waiting(job, request.clone(), *minutes);
             let part = shape.demand.even_parts(common::unit::Nodes(1))[0];
-            let takes = desk.hall_of(&other, &shape, side, &[]).takes(at, part);
+            let takes = state.node_search_of(&other, &shape, side, &[]).takes(at, part);
             let (from, to) = (minute(*from), minute(from + minutes));
-            desk.bookings.add(at, Booking { from, to, takes, whom: For::Job(key(job)) });
+            state.bookings.add(at, Booking { from, to, takes, kept_for: For::Job(key(job)) });
         }
         let request = asks(asked);
         let shape =
-            Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Arc::default());
+            Shape::new(&cluster.cluster, &cluster.policy, queue, &request, false, Arc::default());
         let job = waiting(99, request.clone(), length);
-        let hall = desk.hall_of(&job, &shape, side, &[]);
-        let takes = hall.takes(at, shape.demand.even_parts(common::unit::Nodes(1))[0]);
-        let class = &cluster.floor.node(at).class;
+        let search = state.node_search_of(&job, &shape, side, &[]);
+        let takes = search.takes(at, shape.demand.even_parts(common::unit::Nodes(1))[0]);
+        let class = &cluster.cluster.node(at).class;
         let has_room = |time: Time| {
-            desk.bookings.tally(&desk.trial, at, time, NOW).holds(class, &request, takes)
+            state.bookings.tally(&state.trial, at, time, NOW).holds(class, &request, takes)
         };
         let fits = |start: u64| (start..start + length).all(|time| has_room(minute(time)));
         let by_force: Vec<u64> = (0..HORIZON).filter(|start| fits(*start)).collect();
         let mut found = Vec::new();
         let by = minute(HORIZON);
-        desk.bookings.starts(&hall, at, (takes, Span::from_minutes(length)), by, |from, to| {
+        state.bookings.starts(&search, at, (takes, Span::from_minutes(length)), by, |from, to| {
             found.push((from, to));
             true
         });
@@ -107,17 +107,17 @@ fn nodes_that_end_late_are_not_asked_when_they_have_room() {
             run(&mut cluster, job, share, Some(end));
         }
         cluster.settle(NOW);
-        let desk = Desk::new(&cluster, NOW);
+        let state = RoundState::new(&cluster, NOW);
         let mut request = gpu_request(1);
         (request.nodes, request.tasks) = (Some(Nodes(3)), Tasks(3));
         let queue = &cluster.policy.queues[0];
         let shape =
-            Shape::new(&cluster.floor, &cluster.policy, queue, &request, false, Arc::default());
+            Shape::new(&cluster.cluster, &cluster.policy, queue, &request, false, Arc::default());
         let job = waiting(999, request.clone(), 10);
-        let hall = desk.hall_of(&job, &shape, (Side::Outside, Placement::First), &[]);
-        let found = earliest(&hall, job.time_limit, (NOW, None)).unwrap();
+        let search = state.node_search_of(&job, &shape, (Side::Outside, Placement::First), &[]);
+        let found = earliest(&search, job.time_limit, (NOW, None)).unwrap();
         assert_eq!((found.at, found.nodes.len()), (minute(3), 3));
-        desk.trial.asked.get()
+        state.trial.asked.get()
     };
     assert_eq!([asked(20), asked(200)], [3, 3]);
 }

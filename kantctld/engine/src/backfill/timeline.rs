@@ -6,9 +6,9 @@
 //! kind, none of them shared, and no job past its time limit.
 
 use crate::backfill::bookings::{Booking, For};
-use crate::floor::NodeIndex;
-use crate::floor::node::NEVER;
-use crate::floor::tally::{Takes, Tally};
+use crate::cluster::NodeIndex;
+use crate::cluster::node::NEVER;
+use crate::cluster::tally::{Takes, Tally};
 use crate::trial::Trial;
 use common::time::{Span, Time};
 use common::unit::GpuMilli;
@@ -80,7 +80,7 @@ pub(super) struct Timeline {
 impl Timeline {
     /// The timeline of a node with these bookings. `None`: counts do not suffice there.
     pub fn of(trial: &Trial<'_>, at: NodeIndex, on: &[Booking], now: Time) -> Option<Self> {
-        let class = &trial.floor.node(at).class;
+        let class = &trial.cluster.node(at).class;
         let free = trial.free(at);
         if class.kinds().len() > 1 {
             return None;
@@ -137,7 +137,7 @@ impl Timeline {
     }
 
     fn change(&mut self, booking: &Booking, sign: i32) {
-        if !matches!(booking.whom, For::Job(_)) || booking.to <= self.now.max(booking.from) {
+        if !matches!(booking.kept_for, For::Job(_)) || booking.to <= self.now.max(booking.from) {
             return;
         }
         let first = self.step_at(booking.from.max(self.now));

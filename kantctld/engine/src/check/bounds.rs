@@ -4,7 +4,7 @@
 use super::ledger::Ledger;
 use super::left::Left;
 use super::sums::{Column, Held, kind_in, named, to_go};
-use super::who::{Party, Who, counted_for, limits, of_running, of_waiting, path};
+use super::who::{Principal, Who, counted_for, limits, of_running, of_waiting, path};
 use crate::snapshot::{NodeSnapshot, RunningJob, WaitingJob};
 use common::gpu::GpuKind;
 use common::id::{GpuIndex, NodeName, QueueName};
@@ -58,8 +58,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    fn add(&mut self, party: &Party<'_>, held: &Held) {
-        for who in counted_for(self.policy, party) {
+    fn add(&mut self, principal: &Principal<'_>, held: &Held) {
+        for who in counted_for(self.policy, principal) {
             self.sum_of(who).join(held);
         }
     }
@@ -102,14 +102,14 @@ impl<'a> Bounds<'a> {
     }
 
     /// Adds what a job will hold that is promised a start. Returns the bounds that it breaks.
-    pub fn promised(&mut self, job: &WaitingJob, held: &Held) -> Vec<String> {
+    pub fn planned_start(&mut self, job: &WaitingJob, held: &Held) -> Vec<String> {
         self.takes(job, held.clone())
     }
 
     fn takes(&mut self, job: &WaitingJob, held: Held) -> Vec<String> {
-        let party = of_waiting(job);
+        let principal = of_waiting(job);
         let mut faults = Vec::new();
-        for (who, limits) in limits(self.policy, &party) {
+        for (who, limits) in limits(self.policy, &principal) {
             let with_it = |of: fn(&Held) -> u64| self.held(&who, of) + of(&held);
             let gpus = |held: &Held| held.get(&Column::Gpus);
             let cpus = |held: &Held| held.get(&Column::Cpus);
@@ -129,14 +129,14 @@ impl<'a> Bounds<'a> {
                 faults.push(format!("is more than the limits of {who} allow"));
             }
         }
-        faults.extend(self.quotas(&party, &held));
-        self.add(&party, &held);
+        faults.extend(self.quotas(&principal, &held));
+        self.add(&principal, &held);
         faults
     }
 
-    fn quotas(&self, party: &Party<'_>, asked: &Held) -> Vec<String> {
+    fn quotas(&self, principal: &Principal<'_>, asked: &Held) -> Vec<String> {
         let mut faults = Vec::new();
-        let path = self.path(party.queue);
+        let path = self.path(principal.queue);
         for (column, amount) in &asked.amounts {
             for queue in &path {
                 let with_it = self.quota_used(queue, column) + amount;
@@ -182,7 +182,7 @@ impl<'a> Bounds<'a> {
                 Some(isolated(queue)?.saturating_sub(self.quota_used(queue, column)))
             })
             .sum();
-        let used = self.held(&Who::Everybody, |held| held.get(column));
+        let used = self.held(&Who::All, |held| held.get(column));
         !is_owed && kept > 0 && used + asked + kept > self.capacity.get(column)
     }
 

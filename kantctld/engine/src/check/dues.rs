@@ -111,7 +111,8 @@ impl Judge<'_> {
     /// components in several queues, or of which one may not start, have no share.
     pub(super) fn asks_with<'j>(&'j self, job: &'j WaitingJob) -> Vec<&'j WaitingJob> {
         let Some(first) = job.together else { return vec![job] };
-        let all: Vec<&WaitingJob> = self.snapshot.line.together(first).map(|one| &**one).collect();
+        let all: Vec<&WaitingJob> =
+            self.snapshot.wait_queue.together(first).map(|one| &**one).collect();
         let may =
             |one: &&WaitingJob| one.queue == job.queue && self.snapshot.class_of(one.key).is_some();
         if all.iter().all(may) { all } else { Vec::new() }

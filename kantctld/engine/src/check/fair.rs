@@ -62,7 +62,7 @@ impl<'a> Judge<'a> {
         for queue in self.bounds.path(&job.queue) {
             if sum(&firm, queue) > self.bound(Of::Gpus, &queue.quota.amounts) {
                 let name = &queue.name;
-                self.fault(format!("yields to nobody, and takes queue {name} over its quota"));
+                self.fault(format!("is not preemptible, and takes queue {name} over its quota"));
             }
         }
         self.dues_mut().firm = Some(firm);
@@ -70,8 +70,8 @@ impl<'a> Judge<'a> {
 
     /// Whether room is reserved for the job, which victims leave or to which it was moved.
     pub(super) fn has_room_kept(&self, key: JobKey) -> bool {
-        let promise = self.snapshot.promises().get(&key);
-        promise.is_some_and(|kept| kept.yielded) || self.snapshot.is_moving(key, self.now)
+        let planned_start = self.snapshot.planned_starts().get(&key);
+        planned_start.is_some_and(|kept| kept.yielded) || self.snapshot.is_moving(key, self.now)
     }
 
     fn dues_mut(&mut self) -> &mut Dues {

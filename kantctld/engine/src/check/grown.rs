@@ -43,7 +43,7 @@ impl<'a> Judge<'a> {
             let is_long = left.is_none_or(|left| left.0 >= LEFT_MS_MIN);
             self.expect(is_long, "grows though it is over soon");
             let may_lose = job.preemptible || !self.snapshot.policy().fair_sharing;
-            self.expect(may_lose, "grows where queues share, and yields to nobody");
+            self.expect(may_lose, "grows where queues share, and is not preemptible");
             let is_time = growing.not_before.is_none_or(|time| time <= self.now);
             self.expect(is_time, "grows though nodes failed to join it a moment ago");
             self.gets(job, growing, (shares, left));
@@ -87,7 +87,7 @@ impl<'a> Judge<'a> {
     }
 
     /// No waiting job could use the nodes that others grow onto.
-    pub(super) fn growth_harms_nobody(&mut self, round: &'a Round) {
+    pub(super) fn growth_harms_no_job(&mut self, round: &'a Round) {
         let grows = round.decisions.iter().filter_map(|decision| match decision {
             Decision::Grow { key, shares, .. } => Some((*key, &shares[..])),
             _ => None,
@@ -125,13 +125,17 @@ impl<'a> Judge<'a> {
     ) {
         let ends = job.ends_by.unwrap_or(Time(u64::MAX));
         let is_fair = self.snapshot.policy().fair_sharing;
-        let sure = round.promises.get(&other.key).filter(|promise| !promise.nodes.is_empty());
+        let sure = round
+            .planned_starts
+            .get(&other.key)
+            .filter(|planned_start| !planned_start.nodes.is_empty());
         if is_fair && has_no_room(reason) {
             return self.fault(format!("grows while job {} waits", other.key));
         }
-        if let Some(promise) = sure {
-            let is_late = promise.yielded || ends > promise.at;
-            let taken = shares.iter().find(|share| is_late && promise.nodes.contains(&share.node));
+        if let Some(planned_start) = sure {
+            let is_late = planned_start.yielded || ends > planned_start.at;
+            let taken =
+                shares.iter().find(|share| is_late && planned_start.nodes.contains(&share.node));
             if let Some(share) = taken {
                 self.fault(format!("grows onto {}, kept for job {}", share.node, other.key));
             }
@@ -156,7 +160,7 @@ impl<'a> Judge<'a> {
     fn bounds_both(&self, job: &RunningJob, other: &WaitingJob, reason: &WaitReason) -> bool {
         let bound = match reason {
             WaitReason::LimitReached { bound, .. } => bound,
-            WaitReason::QuotaExceeded { .. } => return self.count_alike(job, other),
+            WaitReason::QuotaExceeded { .. } => return self.count_for_same_bound(job, other),
             _ => return false,
         };
         let own = path(self.snapshot.policy(), &job.queue);
@@ -174,7 +178,7 @@ impl<'a> Judge<'a> {
             }
     }
 
-    fn count_alike(&self, job: &RunningJob, other: &WaitingJob) -> bool {
+    fn count_for_same_bound(&self, job: &RunningJob, other: &WaitingJob) -> bool {
         let (own, waits) = (of_running(job), of_waiting(other));
         let policy = self.snapshot.policy();
         let above = path(policy, waits.queue);

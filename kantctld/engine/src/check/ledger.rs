@@ -1,10 +1,10 @@
 //! The judge's own sums of what running jobs hold, kept up to date as jobs start and end, so that
-//! judging a round costs as much as its changes. It does not use the engine's books, which it
+//! judging a round costs as much as its changes. It does not use the engine's accounting, which it
 //! verifies; [`super::check`] sums again from scratch, and tests compare the two.
 
 use super::sums::{Column, Held, kind_in, to_go};
-use super::who::{Who, bound_anybody, counted_for, limits, of_running};
-use crate::floor::Floor;
+use super::who::{Who, bound_any_job, counted_for, limits, of_running};
+use crate::cluster::ClusterIndex;
 use crate::snapshot::{RunningJob, Unusable};
 use common::gpu::GpuKind;
 use common::id::{GpuIndex, JobKey, NodeName};
@@ -25,10 +25,10 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Sums the capacity of the nodes again.
-    pub fn set_capacity(&mut self, floor: &Floor) {
+    pub fn set_capacity(&mut self, cluster: &ClusterIndex) {
         self.capacity = Held::default();
         let mut known = None;
-        for (_, node) in floor.nodes().filter(|(_, node)| node.unusable != Some(Unusable::Down)) {
+        for (_, node) in cluster.nodes().filter(|(_, node)| node.unusable != Some(Unusable::Down)) {
             let has = &node.class.inventory;
             // Most nodes have the same inventory as the one before.
             let all = match known.take() {
@@ -40,11 +40,11 @@ impl Ledger {
         }
     }
 
-    pub fn run(&mut self, policy: &Policy, floor: &Floor, job: &RunningJob) {
-        if !bound_anybody(policy) {
+    pub fn run(&mut self, policy: &Policy, cluster: &ClusterIndex, job: &RunningJob) {
+        if !bound_any_job(policy) {
             return;
         }
-        let held = amounts(floor, job);
+        let held = amounts(cluster, job);
         for who in counted_for(policy, &of_running(job)) {
             self.held.entry(who).or_default().join(&held);
         }
@@ -57,11 +57,11 @@ impl Ledger {
     }
 
     /// Removes a job that no longer runs. Policy and nodes must be those under which it was added.
-    pub fn stop(&mut self, policy: &Policy, floor: &Floor, job: &RunningJob) {
-        if !bound_anybody(policy) {
+    pub fn stop(&mut self, policy: &Policy, cluster: &ClusterIndex, job: &RunningJob) {
+        if !bound_any_job(policy) {
             return;
         }
-        let held = amounts(floor, job);
+        let held = amounts(cluster, job);
         for who in counted_for(policy, &of_running(job)) {
             if let Some(sum) = self.held.get_mut(&who) {
                 sum.leave(&held);
@@ -90,9 +90,9 @@ impl Ledger {
     }
 }
 
-fn amounts(floor: &Floor, job: &RunningJob) -> Held {
+fn amounts(cluster: &ClusterIndex, job: &RunningJob) -> Held {
     let kind = |name: &NodeName, index: GpuIndex| -> Option<GpuKind> {
-        kind_in(&floor.node(floor.find(name)?).class.inventory, index)
+        kind_in(&cluster.node(cluster.find(name)?).class.inventory, index)
     };
     Held::of(job.allocation.shares(), kind, None)
 }

@@ -84,7 +84,7 @@ impl<'a> Judge<'a> {
         let qos = policy.qos.iter().find(|qos| Some(&qos.name) == by.qos.as_ref());
         let says = by.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
         let yields = says.or_else(|| queue.map(|queue| queue.preemption.preemptible));
-        self.expect(yields == Some(true), "moves for a job that yields to nobody");
+        self.expect(yields == Some(true), "moves for a job that is not preemptible");
         let least = self.safe_for(victim, by, PreemptReason::Move);
         let has_run = self.now.since(victim.started_at);
         self.expect(has_run >= least, "is moved before it has run for long enough");
@@ -93,7 +93,7 @@ impl<'a> Judge<'a> {
         let unsaved = victim.saved_at.map_or(has_run, |at| has_run.min(self.now.since(at)));
         let lost_minutes = held.gpu_milli * i128::from(unsaved.0) / 1000 / 60_000;
         let is_cheap = lost_minutes <= i128::from(moves.lost_gpu_minutes_max);
-        self.expect(is_cheap, "moves and loses more than the policy lets go");
+        self.expect(is_cheap, "moves and loses more than the policy allows");
         self.moved += 1;
         let recent = self.snapshot.moves().iter().filter(|at| **at + AN_HOUR > self.now).count();
         let is_within = recent as u64 + self.moved <= u64::from(moves.per_hour);
@@ -165,7 +165,9 @@ impl<'a> Judge<'a> {
         }
         for (by, movers) in all {
             self.key = movers[0].0;
-            let Some(kept) = round.promises.get(&by).filter(|promise| promise.yielded) else {
+            let Some(kept) =
+                round.planned_starts.get(&by).filter(|planned_start| planned_start.yielded)
+            else {
                 self.fault(format!("moves for job {by}, for which no room is kept"));
                 continue;
             };

@@ -39,7 +39,12 @@ impl Judge<'_> {
             let Some(job) = self.snapshot.waiting(*key) else { continue };
             let Some(queue) = self.queues.get(&job.queue) else { continue };
             // Others have been preempted for it already.
-            if self.snapshot.promises().get(key).is_some_and(|promise| promise.yielded) {
+            if self
+                .snapshot
+                .planned_starts()
+                .get(key)
+                .is_some_and(|planned_start| planned_start.yielded)
+            {
                 continue;
             }
             if queue.behind == Behind::Wait

@@ -20,23 +20,23 @@ impl Judge<'_> {
         let goes = |decision: &Decision| {
             matches!(decision, Decision::Preempt { .. } | Decision::Shrink { .. })
         };
-        if !all().any(grows) || all().any(goes) || round.promises.len() != 1 {
+        if !all().any(grows) || all().any(goes) || round.planned_starts.len() != 1 {
             return;
         }
-        let Some((key, promise)) = round.promises.first_key_value() else { return };
+        let Some((key, planned_start)) = round.planned_starts.first_key_value() else { return };
         let job = self.snapshot.waiting(*key).filter(|_| !self.started.contains(key));
         let Some((job, held)) = job.and_then(|job| Some((job, wholly(job)?))) else { return };
         let is_going = self.snapshot.all_running().any(|job| !job.may_be_asked());
-        if is_going || promise.yielded || promise.at <= self.now {
+        if is_going || planned_start.yielded || planned_start.at <= self.now {
             return;
         }
         let is_within = |grown: bool| {
-            let mut bounds = self.bounds_at(promise.at, &round.decisions, grown);
-            bounds.promised(job, &held).is_empty()
+            let mut bounds = self.bounds_at(planned_start.at, &round.decisions, grown);
+            bounds.planned_start(job, &held).is_empty()
         };
         if is_within(false) && !is_within(true) {
             self.key = *key;
-            self.fault(format!("could not start by {}, for what others grow by", promise.at));
+            self.fault(format!("could not start by {}, for what others grow by", planned_start.at));
         }
     }
 

@@ -248,7 +248,7 @@ fn nodes_are_up_in_the_queue_wanted_and_of_its_zone() {
 }
 
 #[test]
-fn nodes_are_as_near_as_insisted_on_and_groups_do_not_crowd() {
+fn nodes_are_as_near_as_insisted_on_and_groups_are_spread() {
     let mut snapshot = cluster();
     with_leafs(&mut snapshot, &[("l", "a"), ("m", "b g")]);
     let near = |required| Some(Nearness { level: Level::Leaf, required });

@@ -7,7 +7,7 @@ use common::policy::{Limits, Policy};
 use std::fmt;
 
 /// The owner of a job.
-pub(super) struct Party<'j> {
+pub(super) struct Principal<'j> {
     pub queue: &'j QueueName,
     pub owner: Uid,
     pub account: Option<&'j AccountName>,
@@ -17,7 +17,7 @@ pub(super) struct Party<'j> {
 /// A holder: a party with a bound.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
-    Everybody,
+    All,
     /// A queue with its descendants, for its quota.
     Quota(QueueName),
     /// The same, for its limits.
@@ -33,7 +33,7 @@ pub(super) enum Who {
 impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Everybody => f.write_str("everybody"),
+            Self::All => f.write_str("all jobs"),
             Self::Quota(queue) => write!(f, "quota of {queue}"),
             Self::Queue(queue) => write!(f, "queue {queue}"),
             Self::UserInQueue(user, queue) => write!(f, "user {user} in queue {queue}"),
@@ -47,7 +47,7 @@ impl fmt::Display for Who {
 }
 
 /// Whether any limit or quota is set.
-pub(super) fn bound_anybody(policy: &Policy) -> bool {
+pub(super) fn bound_any_job(policy: &Policy) -> bool {
     let limits = |all: &[&Limits]| all.iter().any(|limits| !limits.is_empty());
     policy.queues.iter().any(|queue| {
         limits(&[&queue.limits, &queue.limits_per_user, &queue.limits_per_account])
@@ -71,22 +71,22 @@ pub(super) fn path<'a>(policy: &'a Policy, name: &QueueName) -> Vec<&'a Queue> {
 }
 
 /// The holders with limits that apply to this party, and the limits.
-pub(super) fn limits(policy: &Policy, party: &Party<'_>) -> Vec<(Who, Limits)> {
+pub(super) fn limits(policy: &Policy, principal: &Principal<'_>) -> Vec<(Who, Limits)> {
     let mut all = Vec::new();
-    let user = party.owner;
-    for queue in path(policy, party.queue) {
+    let user = principal.owner;
+    for queue in path(policy, principal.queue) {
         let name = || queue.name.clone();
         all.push((Who::Queue(name()), queue.limits));
         all.push((Who::UserInQueue(user, name()), queue.limits_per_user));
-        if let Some(account) = party.account {
+        if let Some(account) = principal.account {
             all.push((Who::AccountInQueue(account.clone(), name()), queue.limits_per_account));
         }
     }
-    for qos in policy.qos.iter().filter(|qos| Some(&qos.name) == party.qos) {
+    for qos in policy.qos.iter().filter(|qos| Some(&qos.name) == principal.qos) {
         all.push((Who::Qos(qos.name.clone()), qos.limits));
         all.push((Who::UserInQos(user, qos.name.clone()), qos.limits_per_user));
     }
-    for one in policy.accounts.iter().filter(|one| Some(&one.name) == party.account) {
+    for one in policy.accounts.iter().filter(|one| Some(&one.name) == principal.account) {
         all.push((Who::Account(one.name.clone()), one.limits));
         all.push((Who::UserInAccount(user, one.name.clone()), one.limits_per_user));
     }
@@ -95,18 +95,19 @@ pub(super) fn limits(policy: &Policy, party: &Party<'_>) -> Vec<(Who, Limits)> {
 }
 
 /// All holders that a job of this party counts for.
-pub(super) fn counted_for(policy: &Policy, party: &Party<'_>) -> Vec<Who> {
-    let limited = limits(policy, party).into_iter().map(|(who, _)| who);
-    let quotas = path(policy, party.queue).into_iter().map(|queue| Who::Quota(queue.name.clone()));
-    limited.chain(quotas).chain([Who::Everybody]).collect()
+pub(super) fn counted_for(policy: &Policy, principal: &Principal<'_>) -> Vec<Who> {
+    let limited = limits(policy, principal).into_iter().map(|(who, _)| who);
+    let quotas =
+        path(policy, principal.queue).into_iter().map(|queue| Who::Quota(queue.name.clone()));
+    limited.chain(quotas).chain([Who::All]).collect()
 }
 
-pub(super) fn of_running(job: &RunningJob) -> Party<'_> {
+pub(super) fn of_running(job: &RunningJob) -> Principal<'_> {
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
-    Party { queue: &job.queue, owner: job.owner, account, qos }
+    Principal { queue: &job.queue, owner: job.owner, account, qos }
 }
 
-pub(super) fn of_waiting(job: &WaitingJob) -> Party<'_> {
+pub(super) fn of_waiting(job: &WaitingJob) -> Principal<'_> {
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
-    Party { queue: &job.queue, owner: job.owner, account, qos }
+    Principal { queue: &job.queue, owner: job.owner, account, qos }
 }

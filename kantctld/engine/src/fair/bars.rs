@@ -10,8 +10,8 @@ use super::board::Board;
 use super::seat::look;
 use super::view::View;
 use super::world::{JobAt, NodeAt};
-use crate::desk::Desk;
-use crate::floor::NodeIndex;
+use crate::cluster::NodeIndex;
+use crate::planner::RoundState;
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
@@ -69,7 +69,7 @@ impl Bars {
     /// nodes that seem free.
     pub fn no_start(
         &mut self,
-        (desk, view): (&Desk<'_>, &View<'_>),
+        (desk, view): (&RoundState<'_>, &View<'_>),
         board: &Board<'_>,
         at: JobAt,
         nodes: &[NodeIndex],
@@ -92,7 +92,7 @@ impl Bars {
     }
 
     /// Excludes each job from the nodes where it has no room, whatever the plan counts.
-    pub fn keep_off(&self, desk: &Desk<'_>, view: &mut View<'_>) {
+    pub fn keep_off(&self, desk: &RoundState<'_>, view: &mut View<'_>) {
         let mut known: BTreeMap<Class, BTreeSet<NodeIndex>> = BTreeMap::new();
         let mut lists: BTreeMap<JobAt, Vec<NodeAt>> = BTreeMap::new();
         let board = (!self.suspects.is_empty()).then(|| Board::new(&view.world));
@@ -101,7 +101,7 @@ impl Bars {
             let class = (*shape, desk.ends_by(job.time_limit));
             let looks = known.len().saturating_mul(self.suspects.len());
             // Suspects do not bar a job that has nodes reserved.
-            let is_bound = looks < LOOKS_MAX && !desk.is_promised(job.key);
+            let is_bound = looks < LOOKS_MAX && !desk.has_planned_start(job.key);
             if let Some(board) = board.as_ref().filter(|_| is_bound) {
                 let refused = || self.refused(desk, board, (*at, job, *shape));
                 nodes.extend(known.entry(class).or_insert_with(refused).iter().copied());
@@ -134,7 +134,7 @@ impl Bars {
     /// The suspect nodes where a job seems to have room and has none.
     fn refused(
         &self,
-        desk: &Desk<'_>,
+        desk: &RoundState<'_>,
         board: &Board<'_>,
         (at, job, shape): (JobAt, &WaitingJob, ShapeIndex),
     ) -> BTreeSet<NodeIndex> {

@@ -3,15 +3,15 @@
 
 use super::view::{View, amount, may_be_preempted, priority};
 use super::world::{GpuAsk, Job, NodeAt, Task, TaskState};
-use crate::desk::Desk;
-use crate::floor::Floor;
+use crate::cluster::ClusterIndex;
+use crate::planner::RoundState;
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::policy::{Policy, YieldsFirst};
 use common::resource::{Allocation, Share};
 
 impl<'a> View<'a> {
     /// Adds a running job.
-    pub(super) fn runs(&mut self, desk: &Desk<'a>, job: &RunningJob) {
+    pub(super) fn runs(&mut self, desk: &RoundState<'a>, job: &RunningJob) {
         let queue = desk.queues.get(&job.queue);
         let state = match (job.ending, queue) {
             (true, _) => TaskState::Leaving,
@@ -19,7 +19,7 @@ impl<'a> View<'a> {
             // Its queue no longer exists: it belongs to no queue's share and still holds its nodes.
             (false, None) => TaskState::Stuck,
         };
-        let mut tasks = seated(&desk.snapshot.floor, &job.allocation, state);
+        let mut tasks = seated(&desk.snapshot.cluster, &job.allocation, state);
         let gone = job.given_up().len();
         if state == TaskState::Running {
             tasks.iter_mut().rev().take(gone).for_each(|task| task.state = TaskState::Leaving);
@@ -41,9 +41,14 @@ impl<'a> View<'a> {
     }
 
     /// Adds a job that starts in this round before the plan is made.
-    pub(super) fn starts(&mut self, desk: &Desk<'a>, job: &WaitingJob, allocation: &Allocation) {
+    pub(super) fn starts(
+        &mut self,
+        desk: &RoundState<'a>,
+        job: &WaitingJob,
+        allocation: &Allocation,
+    ) {
         let Some(queue) = desk.queues.get(&job.queue) else { return };
-        let tasks = seated(&desk.snapshot.floor, allocation, TaskState::Running);
+        let tasks = seated(&desk.snapshot.cluster, allocation, TaskState::Running);
         let is_preemptible = may_be_preempted(desk, job, queue);
         let plain = self.plain(job.key, queue, job.since().0, tasks.len());
         self.push(Job { is_preemptible, stays: true, ..plain }, tasks);
@@ -58,13 +63,13 @@ pub(super) fn least_of(job: &RunningJob, tasks: usize) -> usize {
     least.unwrap_or_else(|| tasks.saturating_sub(job.given_up().len()))
 }
 
-fn seated(floor: &Floor, allocation: &Allocation, state: TaskState) -> Vec<Task> {
+fn seated(floor: &ClusterIndex, allocation: &Allocation, state: TaskState) -> Vec<Task> {
     let tasks = allocation.shares().iter().filter_map(|share| task_of(floor, share));
     tasks.map(|task| Task { state, ..task }).collect()
 }
 
 /// What a job holds on one node, as a task. `None`: the node is not known.
-pub(super) fn task_of(floor: &Floor, share: &Share) -> Option<Task> {
+pub(super) fn task_of(floor: &ClusterIndex, share: &Share) -> Option<Task> {
     let at = floor.find(&share.node)?;
     let class = &floor.node(at).class;
     let devices: Vec<usize> = share.gpus.iter().filter_map(|gpu| class.position(*gpu)).collect();

@@ -19,7 +19,7 @@ use super::tree::{QueueAt, Tree};
 use super::view::View;
 use super::world::{Job, JobAt, Least, World};
 use crate::decision::Decision;
-use crate::desk::Desk;
+use crate::planner::RoundState;
 use common::id::JobKey;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Reserves nodes for the first job of each queue that lacks room, and drops reservations that may
 /// not be kept any longer. `books`: what queues hold after this round's decisions.
 pub(super) fn keep<'a>(
-    desk: &mut Desk<'a>,
+    desk: &mut RoundState<'a>,
     view: &View<'a>,
     (plan, books): (&Plan, &Tree),
     bars: &Bars,
@@ -42,7 +42,7 @@ pub(super) fn keep<'a>(
     for (at, (waiting, _)) in &view.waiting {
         let lacks_room = plan.refused.get(at) == Some(&None) || bars.has(waiting.key);
         let is_served = started.contains(&waiting.key)
-            || desk.waits.is_told(waiting.key)
+            || desk.waits.is_decided(waiting.key)
             || !desk.room_kept_for(waiting.key).is_empty();
         if is_served || !lacks_room {
             continue;
@@ -62,7 +62,7 @@ pub(super) fn keep<'a>(
     let mut has_one = BTreeSet::new();
     for (at, (waiting, _)) in &view.waiting {
         let queue = view.world.jobs[at.0].queue;
-        if started.contains(&waiting.key) || !desk.is_promised(waiting.key) {
+        if started.contains(&waiting.key) || !desk.has_planned_start(waiting.key) {
             continue;
         }
         if others_are_due(queue) {

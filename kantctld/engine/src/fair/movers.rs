@@ -5,22 +5,22 @@
 //! Reads: the budget of moves, what a job would lose, how long it has run. Knobs: `[moves]`,
 //! `runtime_min`.
 //!
-//! Example: see [`crate::desk`], `moving`.
+//! Example: see [`crate::planner`], `moving`.
 
 use super::board::{Board, State};
 use super::plan::{Act, Plan};
 use super::view::{View, may_be_preempted};
 use super::world::{Job, JobAt, NodeAt, TaskAt, TaskState};
 use super::yielding::{Quest, Why};
-use crate::desk::{Desk, Mover};
-use crate::floor::NodeIndex;
+use crate::cluster::NodeIndex;
+use crate::planner::{Mover, RoundState};
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::time::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Whether a running job may be moved and is past its `runtime_min`.
-pub(crate) fn may_move(desk: &Desk<'_>, job: &RunningJob) -> bool {
+pub(crate) fn may_move(desk: &RoundState<'_>, job: &RunningJob) -> bool {
     // A job that can give up nodes is not stopped for a move: it would restart with its minimum.
     if job.nodes_min.is_some() || desk.snapshot.may_move(job, desk.now).is_none() {
         return false;
@@ -37,7 +37,7 @@ pub(crate) fn may_move(desk: &Desk<'_>, job: &RunningJob) -> bool {
 /// The jobs that move for each job, and their new nodes. A job moves as a whole, with those of its
 /// tasks that could stay.
 pub(super) fn movers<'a>(
-    desk: &Desk<'a>,
+    desk: &RoundState<'a>,
     view: &View<'a>,
     plan: &Plan,
 ) -> BTreeMap<JobAt, Vec<Mover<'a>>> {
@@ -63,7 +63,7 @@ pub(super) fn movers<'a>(
 
 impl<'a> View<'a> {
     /// Adds a job that was stopped to be moved: its new place is taken.
-    pub(super) fn goes_on(&mut self, desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>) {
+    pub(super) fn goes_on(&mut self, desk: &mut RoundState<'a>, job: &'a Arc<WaitingJob>) {
         let Some(queue) = desk.queues.get(&job.queue) else { return };
         let shape = desk.shape_for(queue, job);
         let kept: Vec<NodeIndex> = desk.seats_kept_for(job.key).to_vec();

@@ -3,7 +3,7 @@
 use super::amount::{Amount, UNLIMITED};
 use super::runtime::Protection;
 use super::tree::{QueueAt, Terms, Tree};
-use crate::floor::Floor;
+use crate::cluster::ClusterIndex;
 use common::gpu::GpuKind;
 use common::id::QueueName;
 use common::policy::queue::Queue;
@@ -12,7 +12,7 @@ use common::time::Span;
 use std::collections::BTreeMap;
 
 /// The queues of a policy on these nodes, without any holdings or requests.
-pub(crate) fn tree(policy: &Policy, floor: &Floor) -> Tree {
+pub(crate) fn tree(policy: &Policy, floor: &ClusterIndex) -> Tree {
     Tree::new(terms(&policy.queues, &kinds(floor)))
 }
 
@@ -64,7 +64,7 @@ fn of_queue(
 pub(super) type Kinds = BTreeMap<GpuKind, i64>;
 
 /// GPUs by kind, on nodes that are up or down.
-fn kinds(floor: &Floor) -> Kinds {
+fn kinds(floor: &ClusterIndex) -> Kinds {
     let mut kinds = Kinds::new();
     for (class, nodes) in floor.class_sizes() {
         for (kind, mask) in class.kinds() {

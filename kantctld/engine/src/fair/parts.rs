@@ -3,9 +3,9 @@
 
 use super::view::{SLOTS, View, amount};
 use super::world::{GpuAsk, GroupAt, Node, NodeAt, Task, World};
-use crate::desk::Desk;
+use crate::cluster::NodeIndex;
 use crate::fit::demand::{Demand, Part};
-use crate::floor::NodeIndex;
+use crate::planner::RoundState;
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
 use common::resource::GpuRequest;
@@ -17,7 +17,7 @@ impl<'a> View<'a> {
     /// minimum.
     pub(super) fn parts(
         &mut self,
-        desk: &Desk<'a>,
+        desk: &RoundState<'a>,
         job: &WaitingJob,
         index: ShapeIndex,
     ) -> (Vec<Task>, usize) {
@@ -73,12 +73,12 @@ impl<'a> View<'a> {
     }
 
     /// The nodes that jobs of a shape may use; `None`: all.
-    fn nodes_for(&mut self, desk: &Desk<'a>, index: ShapeIndex) -> Option<Arc<Vec<NodeAt>>> {
+    fn nodes_for(&mut self, desk: &RoundState<'a>, index: ShapeIndex) -> Option<Arc<Vec<NodeAt>>> {
         let room = desk.shapes.room_of(index);
         if let Some(known) = self.lists.get(&room) {
             return known.clone();
         }
-        let (shape, floor) = (desk.shapes.get(index), &desk.snapshot.floor);
+        let (shape, floor) = (desk.shapes.get(index), &desk.snapshot.cluster);
         let request = shape.demand.request;
         let asks_whole = request.gpu_kind.is_none() && request.gpu_parts().is_none();
         let has_mig = || floor.class_sizes().iter().any(|(class, _)| class.has_mig());

@@ -9,7 +9,7 @@ use super::sight::Sight;
 use super::tree::Account;
 use super::view::View;
 use super::world::{GpuAsk, JobAt, Task, World};
-use crate::desk::Desk;
+use crate::planner::RoundState;
 use crate::snapshot::Snapshot;
 use common::id::{JobKey, QueueName};
 use common::reason::{Counted, QuotaBound, WaitReason, What};
@@ -22,7 +22,7 @@ pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<WaitRea
     if !snapshot.policy.fair_sharing {
         return None;
     }
-    let mut desk = Desk::new(snapshot, now);
+    let mut desk = RoundState::new(snapshot, now);
     let view = View::of(&mut desk, &Bars::default(), Sight::sums());
     let (at, _) = view.waiting.iter().find(|(_, (job, _))| job.key == key)?;
     let board = Board::new(&view.world);

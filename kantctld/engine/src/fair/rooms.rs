@@ -99,9 +99,9 @@ impl Rooms {
                 device.leaving += milli;
             }
         }
-        let is_promised = |seat: &&Seat| seat.state == State::Promised;
+        let has_planned_start = |seat: &&Seat| seat.state == State::Promised;
         let promised =
-            board.seats.iter().filter(is_promised).filter_map(|seat| seat.place.as_ref());
+            board.seats.iter().filter(has_planned_start).filter_map(|seat| seat.place.as_ref());
         for at in promised.map(|place| place.node) {
             let (load, devices) = nodes.entry(at).or_insert_with(|| as_is(at));
             let all = [&mut load.cpu, &mut load.memory, &mut load.tasks];

@@ -1,8 +1,7 @@
 //! A round under fair sharing: makes a plan ([`super::plan`]) and carries it out as far as the desk
 //! accepts it. What the desk refuses is barred, and the plan is made again without it.
 //!
-//! A victim is not offered another place in the same round, except by a move within the budget of
-//! moves.
+//! A victim is not offered another place in the same round, except within the budget of moves.
 
 use super::amount::Amount;
 use super::bars::Bars;
@@ -18,8 +17,8 @@ use super::tree::Tree;
 use super::view::View;
 use super::world::{JobAt, Least, TaskAt, World};
 use super::yielding::Why;
-use crate::desk::{Desk, Refused, Victim};
-use crate::floor::NodeIndex;
+use crate::cluster::NodeIndex;
+use crate::planner::{Refused, RoundState, Victim};
 use crate::round::Round;
 use crate::shape::ShapeIndex;
 use crate::snapshot::{RunningJob, Snapshot};
@@ -46,15 +45,15 @@ pub(crate) fn round(snapshot: &Snapshot, now: Time) -> Round {
 fn seeing(snapshot: &Snapshot, now: Time, mut sight: Sight) -> Round {
     if snapshot.all_waiting().next().is_none() {
         // No job waits, so running jobs need not be read.
-        let mut desk = Desk::new(snapshot, now);
+        let mut desk = RoundState::new(snapshot, now);
         desk.grow();
         return desk.finish();
     }
     let mut bars = None;
     let mut plans = 0;
     loop {
-        let mut desk = Desk::new(snapshot, now);
-        desk.stand_by_promises();
+        let mut desk = RoundState::new(snapshot, now);
+        desk.honour_planned_starts();
         let bars = bars.get_or_insert_with(|| Bars::with_suspects(desk.booked_nodes()));
         let view = View::of(&mut desk, bars, sight);
         let steps = if view.world.settings.moves_max > 0 { &WITH_MOVES[..] } else { &STEPS };
@@ -74,7 +73,12 @@ fn seeing(snapshot: &Snapshot, now: Time, mut sight: Sight) -> Round {
 
 /// Carries out the plan in its order. Notes as failed each job that cannot start, and the first job
 /// for which the victims do not make room (those after it may depend on its victims).
-fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut Bars) -> Vec<JobAt> {
+fn carry_out<'a>(
+    desk: &mut RoundState<'a>,
+    view: &View<'a>,
+    plan: &Plan,
+    bars: &mut Bars,
+) -> Vec<JobAt> {
     let victims = victims(desk, view, plan);
     let movers = movers(desk, view, plan);
     let (mut failed, mut is_without_room) = (Vec::new(), false);
@@ -141,7 +145,11 @@ fn carry_out<'a>(desk: &mut Desk<'a>, view: &View<'a>, plan: &Plan, bars: &mut B
 /// The victims for each job: a whole job, or its last nodes where it runs on without them. The
 /// plan's order matters: a queue may be above its share for the first claim and not for the last.
 /// If the plan takes nodes of one job for several claims, all of them go with the first.
-fn victims<'a>(desk: &Desk<'a>, view: &View<'a>, plan: &Plan) -> BTreeMap<JobAt, Vec<Victim<'a>>> {
+fn victims<'a>(
+    desk: &RoundState<'a>,
+    view: &View<'a>,
+    plan: &Plan,
+) -> BTreeMap<JobAt, Vec<Victim<'a>>> {
     let mut victims: BTreeMap<JobAt, Vec<Victim<'a>>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for task in &plan.gone {
@@ -176,7 +184,7 @@ fn keeps(view: &View<'_>, plan: &Plan, (at, job): (JobAt, &RunningJob)) -> Optio
 /// Records why the other jobs wait, and finishes the round. `failed`: jobs for which the plan did
 /// not hold.
 fn finish<'a>(
-    mut desk: Desk<'a>,
+    mut desk: RoundState<'a>,
     view: View<'a>,
     (plan, failed): (&Plan, &[JobAt]),
     bars: &Bars,
@@ -195,7 +203,7 @@ fn finish<'a>(
     start_one(&mut desk, &view, (plan, &books), bars);
     super::later::keep(&mut desk, &view, (plan, &books), bars);
     for (at, (job, shape)) in &view.waiting {
-        if desk.waits.is_told(job.key) {
+        if desk.waits.is_decided(job.key) {
             continue;
         }
         let excess = plan.refused.get(at).copied().flatten();
@@ -218,17 +226,22 @@ fn finish<'a>(
     if plan.is_unfinished {
         desk.look_again(Some(desk.now));
         tried.extend(plan.in_vain.iter().filter_map(|at| view.asker(*at)));
-        tried.extend(&desk.snapshot.halfway.tried);
+        tried.extend(&desk.snapshot.resume_cursor.tried);
     }
     desk.grow();
     let mut round = desk.finish();
-    round.halfway.tried = tried;
+    round.resume_cursor.tried = tried;
     round
 }
 
 /// Starts one job per round that the plan found no room for. A plan does not count cores, links,
 /// zones, uneven task sizes and limits by kind, so the desk tries; the next plan then includes it.
-fn start_one<'a>(desk: &mut Desk<'a>, view: &View<'a>, (plan, books): (&Plan, &Tree), bars: &Bars) {
+fn start_one<'a>(
+    desk: &mut RoundState<'a>,
+    view: &View<'a>,
+    (plan, books): (&Plan, &Tree),
+    bars: &Bars,
+) {
     // Shapes for which there was no room, for jobs that end at this time or later.
     let mut no_room: BTreeMap<ShapeIndex, Time> = BTreeMap::new();
     for (at, (job, shape)) in &view.waiting {
@@ -238,7 +251,7 @@ fn start_one<'a>(desk: &mut Desk<'a>, view: &View<'a>, (plan, books): (&Plan, &T
         let awaits = !desk.room_kept_for(job.key).is_empty();
         let ends = desk.ends_by(job.time_limit);
         let is_known = no_room.get(shape).is_some_and(|from| ends >= *from);
-        let may_try = has_no_place && !awaits && !is_known && !desk.waits.is_told(job.key);
+        let may_try = has_no_place && !awaits && !is_known && !desk.waits.is_decided(job.key);
         if !may_try || desk.may_start_at_all(job, *shape).is_err() {
             continue;
         }

@@ -18,8 +18,8 @@ use super::plan::{Act, Plan};
 use super::tree::Tree;
 use super::view::{View, is_by_task, may_be_preempted, priority};
 use super::world::{Group, GroupAt, Job, JobAt, Least, NodeAt, TaskState, World};
-use crate::desk::{Component, Desk, Victim};
-use crate::floor::NodeIndex;
+use crate::cluster::NodeIndex;
+use crate::planner::{Component, RoundState, Victim};
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
 use common::id::JobKey;
@@ -42,8 +42,13 @@ pub(super) type Sets<'a> = BTreeMap<JobAt, Set<'a>>;
 impl<'a> View<'a> {
     /// Adds the components that start together with this one as one job. A set that cannot ask as
     /// one is left out.
-    pub(super) fn wait_together(&mut self, desk: &mut Desk<'a>, first: JobKey, is_barred: bool) {
-        let components: Vec<&Arc<WaitingJob>> = desk.snapshot.line.together(first).collect();
+    pub(super) fn wait_together(
+        &mut self,
+        desk: &mut RoundState<'a>,
+        first: JobKey,
+        is_barred: bool,
+    ) {
+        let components: Vec<&Arc<WaitingJob>> = desk.snapshot.wait_queue.together(first).collect();
         let Some(queue) = one_queue(desk, &components) else { return };
         let mut job = self.plain(first, queue, 0, 0);
         job.is_preemptible = components.iter().all(|one| may_be_preempted(desk, one, queue));
@@ -57,7 +62,7 @@ impl<'a> View<'a> {
         job.may_preempt = queue.preemption.by_priority;
         job.is_apart = components.iter().any(|one| is_apart(one));
         job.turn = components.iter().filter_map(|one| self.turns.get(&one.key)).max().copied();
-        job.was_tried = desk.snapshot.halfway.tried.contains(&first);
+        job.was_tried = desk.snapshot.resume_cursor.tried.contains(&first);
         job.groups[0].least = Least::Groups(components.len());
         job.may_start = !is_barred;
         let mut set = Set { first, components: Vec::new() };
@@ -91,7 +96,7 @@ pub(super) fn is_apart(job: &WaitingJob) -> bool {
 
 /// The queue of all components. `None`: they are in several queues or in none, or one of them may
 /// not start.
-fn one_queue<'a>(desk: &Desk<'a>, components: &[&Arc<WaitingJob>]) -> Option<&'a Queue> {
+fn one_queue<'a>(desk: &RoundState<'a>, components: &[&Arc<WaitingJob>]) -> Option<&'a Queue> {
     let first = components.first()?;
     let is_ready = |one: &&Arc<WaitingJob>| desk.snapshot.class_of(one.key).is_some();
     let is_beside = |one: &&Arc<WaitingJob>| one.queue == first.queue;
@@ -104,7 +109,7 @@ impl<'a> Set<'a> {
     /// if not.
     pub fn carry_out(
         &self,
-        (desk, view): (&mut Desk<'a>, &View<'a>),
+        (desk, view): (&mut RoundState<'a>, &View<'a>),
         (plan, at): (&Plan, JobAt),
         victims: &[Victim<'a>],
         bars: &mut Bars,
@@ -174,7 +179,7 @@ impl<'a> Set<'a> {
 /// Tries to start sets that the plan found no room for: a plan covers no links, zones or sets in
 /// several queues. A set that a quota forbids is not tried.
 pub(super) fn try_the_rest<'a>(
-    desk: &mut Desk<'a>,
+    desk: &mut RoundState<'a>,
     view: &View<'a>,
     (plan, books): (&Plan, &Tree),
 ) {
@@ -208,6 +213,6 @@ pub(super) fn try_the_rest<'a>(
 }
 
 /// Whether the set's components start in this round.
-fn has_started(desk: &Desk<'_>, first: JobKey) -> bool {
-    desk.snapshot.line.together(first).next().is_some_and(|one| desk.starts(one.key))
+fn has_started(desk: &RoundState<'_>, first: JobKey) -> bool {
+    desk.snapshot.wait_queue.together(first).next().is_some_and(|one| desk.starts(one.key))
 }

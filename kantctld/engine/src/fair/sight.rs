@@ -8,13 +8,13 @@
 //! Example: ten jobs of queue a run, job 11 of b waits and is entitled to room. Of a the last two
 //! are named; if neither of them is enough for job 11, the plan is made again with all ten.
 
-use super::muster::{Muster, Place, Row};
 use super::prospect::spans;
+use super::running_index::{Place, Row, RunningIndex};
 use super::runtime::always_min;
 use super::tree::{QueueAt, Tree};
 use super::unseen::{Rest, Unseen};
 use super::view::priority;
-use crate::desk::Desk;
+use crate::planner::RoundState;
 use crate::snapshot::RunningJob;
 use common::id::{JobKey, QueueName};
 use common::time::{Span, Time};
@@ -60,7 +60,7 @@ impl Sight {
 /// The named running jobs, by key, and what all running jobs of each queue hold. A view subtracts
 /// the holdings of the named jobs as it adds them.
 pub(super) fn seen<'a>(
-    desk: &Desk<'a>,
+    desk: &RoundState<'a>,
     tree: &Tree,
     sight: Sight,
 ) -> (Vec<&'a Arc<RunningJob>>, Unseen) {
@@ -71,15 +71,15 @@ pub(super) fn seen<'a>(
     };
     let mut keys: BTreeSet<JobKey> = snapshot.ending.keys().copied().collect();
     keys.extend(snapshot.giving_up.keys());
-    let muster: &Muster = &snapshot.muster;
+    let running_index: &RunningIndex = &snapshot.running_index;
     let mut unseen = Unseen {
-        loads: muster.loads().clone(),
+        loads: running_index.loads().clone(),
         queues: vec![Rest::default(); tree.terms.len()],
         may_move: !snapshot.movable.is_empty(),
     };
     let asking = asking(desk);
     let mut is_any_gone = false;
-    for (name, row) in muster.rows() {
+    for (name, row) in running_index.rows() {
         let Some(at) = tree.find(name.as_str()) else {
             is_any_gone = true;
             continue;
@@ -111,7 +111,7 @@ fn named(row: &Row, most: usize, safe: &Safe, keys: &mut BTreeSet<JobKey>) -> Re
 }
 
 /// The highest priority that waits in each queue whose jobs preempt by priority.
-fn asking<'a>(desk: &Desk<'a>) -> BTreeMap<&'a QueueName, i64> {
+fn asking<'a>(desk: &RoundState<'a>) -> BTreeMap<&'a QueueName, i64> {
     let snapshot = desk.snapshot;
     let mut highest = BTreeMap::new();
     for job in snapshot.all_waiting() {
@@ -139,7 +139,7 @@ struct Safe {
 }
 
 impl Safe {
-    fn of(desk: &Desk<'_>, (tree, queue): (&Tree, QueueAt), below: Option<i64>) -> Self {
+    fn of(desk: &RoundState<'_>, (tree, queue): (&Tree, QueueAt), below: Option<i64>) -> Self {
         let says = |at: QueueAt| tree.terms[at.0].protection;
         Self {
             now: desk.now,

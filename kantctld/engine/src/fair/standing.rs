@@ -11,10 +11,10 @@ use super::past::used_ppm;
 use super::sight::Sight;
 use super::tree::{QueueAt, Tree};
 use super::view::View;
-use crate::books::{Books, Claim};
 use crate::claims::of_asking;
-use crate::desk::Desk;
+use crate::planner::RoundState;
 use crate::snapshot::Snapshot;
+use crate::usage_accounting::{Claim, UsageAccounting};
 use common::gpu::GpuKind;
 use common::policy::{Amounts, Policy, QuotaMode};
 use common::reason::What;
@@ -50,7 +50,7 @@ pub fn standings(snapshot: &Snapshot, now: Time) -> Vec<ShareView> {
     // Only parents matter here; the bounds are those of the view.
     let none = Kinds::new();
     let tree = Tree::new(terms(queues, &none));
-    let mut desk = Desk::new(snapshot, now);
+    let mut desk = RoundState::new(snapshot, now);
     let columns = columns(policy, &snapshot.capacity);
     let mut all: Vec<Vec<ShareOf>> = queues
         .iter()
@@ -114,7 +114,7 @@ impl Column<'_> {
         }
     }
 
-    fn of_claim(&self, claim: &Claim, books: &Books) -> u64 {
+    fn of_claim(&self, claim: &Claim, books: &UsageAccounting) -> u64 {
         match (self.what, self.kind) {
             (What::Gpus, Some(kind)) => {
                 let known = |index| claim.kinds().iter().find(|(kind, _)| *kind == index);
@@ -164,20 +164,21 @@ fn said(column: Column<'_>, owed: &Amounts, most: &Amounts) -> ShareOf {
 }
 
 /// What jobs hold and wait for, as quotas count it.
-fn tally(desk: &mut Desk<'_>, tree: &Tree, columns: &[Column<'_>], all: &mut [Vec<ShareOf>]) {
+fn tally(desk: &mut RoundState<'_>, tree: &Tree, columns: &[Column<'_>], all: &mut [Vec<ShareOf>]) {
     let snapshot = desk.snapshot;
     let queues = &snapshot.policy.queues;
-    let mut add = |claim: &Claim, at: usize, books: &Books, change: &dyn Fn(&mut ShareOf, u64)| {
-        for at in tree.path(QueueAt(at)) {
-            for (column, share) in columns.iter().zip(&mut all[at.0]) {
-                change(share, column.of_claim(claim, books));
+    let mut add =
+        |claim: &Claim, at: usize, books: &UsageAccounting, change: &dyn Fn(&mut ShareOf, u64)| {
+            for at in tree.path(QueueAt(at)) {
+                for (column, share) in columns.iter().zip(&mut all[at.0]) {
+                    change(share, column.of_claim(claim, books));
+                }
             }
-        }
-    };
+        };
     for job in snapshot.all_running() {
         let at = queues.iter().position(|queue| queue.name == job.queue);
         let Some((claim, at)) = snapshot.claim_of(job.key).zip(at) else { continue };
-        add(claim, at, &snapshot.books, &|share, amount| {
+        add(claim, at, &snapshot.accounting, &|share, amount| {
             share.held += amount;
             share.firm += if job.preemptible { 0 } else { amount };
         });
@@ -186,9 +187,9 @@ fn tally(desk: &mut Desk<'_>, tree: &Tree, columns: &[Column<'_>], all: &mut [Ve
         let Some(at) = queues.iter().position(|queue| queue.name == job.queue) else { continue };
         let shape = desk.shape_for(&queues[at], job);
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
-        let party = desk.books.known_party(&job.queue, job.owner, account, qos);
-        let claim = of_asking(desk.shapes.get(shape), party, &desk.books);
-        add(&claim, at, &desk.books, &|share, amount| share.waiting += amount);
+        let party = desk.accounting.known_principal(&job.queue, job.owner, account, qos);
+        let claim = of_asking(desk.shapes.get(shape), party, &desk.accounting);
+        add(&claim, at, &desk.accounting, &|share, amount| share.waiting += amount);
     }
 }
 

@@ -10,9 +10,9 @@ use super::turns::turns;
 use super::world::{
     Group, Job, JobAt, Least, Node, NodeAt, Settings, Task, TaskAt, TaskState, World,
 };
+use crate::cluster::NodeIndex;
 use crate::decision::Decision;
-use crate::desk::{Desk, Refused};
-use crate::floor::NodeIndex;
+use crate::planner::{Refused, RoundState};
 use crate::shape::{RoomIndex, ShapeIndex};
 use crate::snapshot::WaitingJob;
 use common::id::{JobKey, QosName};
@@ -48,10 +48,10 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// The view of a desk's snapshot. `bars`: what was refused before in this round.
-    pub fn of(desk: &mut Desk<'a>, bars: &Bars, sight: Sight) -> Self {
+    pub fn of(desk: &mut RoundState<'a>, bars: &Bars, sight: Sight) -> Self {
         let snapshot = desk.snapshot;
         let world = World {
-            nodes: snapshot.floor.nodes().map(|(_, node)| of_node(node)).collect(),
+            nodes: snapshot.cluster.nodes().map(|(_, node)| of_node(node)).collect(),
             queues: snapshot.queues.clone(),
             settings: Settings {
                 may_move: false,
@@ -93,7 +93,8 @@ impl<'a> View<'a> {
                 view.starts(desk, job, allocation);
             } else if let Some(first) = job.together {
                 // A set is added once, at its first remaining component.
-                if snapshot.line.together(first).next().is_some_and(|one| one.key == job.key) {
+                if snapshot.wait_queue.together(first).next().is_some_and(|one| one.key == job.key)
+                {
                     view.wait_together(desk, first, bars.is_out(first));
                 }
             } else if snapshot.class_of(job.key).is_some() {
@@ -145,7 +146,7 @@ impl<'a> View<'a> {
         at
     }
 
-    fn waits(&mut self, desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>, is_barred: bool) {
+    fn waits(&mut self, desk: &mut RoundState<'a>, job: &'a Arc<WaitingJob>, is_barred: bool) {
         let Some(queue) = desk.queues.get(&job.queue) else {
             let reason = WaitReason::QueueGone { queue: job.queue.clone() };
             return self.refused.push((job.key, reason));
@@ -163,7 +164,7 @@ impl<'a> View<'a> {
             may_start: admitted.is_ok() && !is_barred,
             is_apart: is_apart(job),
             turn: self.turns.get(&job.key).copied(),
-            was_tried: desk.snapshot.halfway.tried.contains(&job.key),
+            was_tried: desk.snapshot.resume_cursor.tried.contains(&job.key),
             alike: promised.is_empty().then(|| self.alike(shape, desk.ends_by(job.time_limit))),
             ..self.plain(job.key, queue, job.since().0, least)
         };
@@ -237,7 +238,7 @@ pub(super) fn amount(of: u64) -> i64 {
     i64::try_from(of).unwrap_or(UNLIMITED)
 }
 
-fn of_node(node: &crate::floor::node::Node) -> Node {
+fn of_node(node: &crate::cluster::node::Node) -> Node {
     Node {
         gpus: node.class.gpu_count().0,
         cpu_milli: i64::from(node.class.core_cpus.0) * 1000,
@@ -248,7 +249,7 @@ fn of_node(node: &crate::floor::node::Node) -> Node {
     }
 }
 
-pub(super) fn may_be_preempted(desk: &Desk<'_>, job: &WaitingJob, queue: &Queue) -> bool {
+pub(super) fn may_be_preempted(desk: &RoundState<'_>, job: &WaitingJob, queue: &Queue) -> bool {
     let qos = desk.snapshot.policy.qos.iter().find(|qos| Some(&qos.name) == job.qos.as_ref());
     let says = job.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
     says.unwrap_or(queue.preemption.preemptible)

@@ -13,7 +13,7 @@
 //! 1 and 2 CPUs: 4,5. Job 2 gets both GPUs and 4 CPUs: 0,1 and then 6,7. Job 3 has no GPU and 2
 //! CPUs: 2,3, the only free ones.
 
-use crate::floor::class::Class;
+use crate::cluster::class::Class;
 use common::cpuset::CpuSet;
 use common::gpu::Gpu;
 use common::id::GpuIndex;
@@ -22,7 +22,7 @@ use common::unit::Cpus;
 
 /// Chooses whole free cores with at least `count` CPUs, or all of them if there are fewer.
 pub(crate) fn choose(class: &Class, free: &CpuSet, count: Cpus, gpus: &[GpuIndex]) -> CpuSet {
-    if class.cpus_are_alike {
+    if class.cpus_are_equal {
         return free.iter().take(count.0 as usize).collect();
     }
     let inventory = &class.inventory;

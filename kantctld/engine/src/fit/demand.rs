@@ -5,8 +5,8 @@
 //!
 //! Source: man sbatch, `--mem`, `--mem-per-cpu`, `--mem-per-gpu`, `--gpus`, `--exclusive`.
 
-use crate::floor::class::Class;
-use crate::floor::tally::Takes;
+use crate::cluster::class::Class;
+use crate::cluster::tally::Takes;
 use common::gpu_parts::{GpuParts, PartSize};
 use common::policy::queue::Queue;
 use common::resource::{GpuRequest, MemoryRequest, Request};

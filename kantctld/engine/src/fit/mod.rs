@@ -5,6 +5,6 @@
 pub(crate) mod cpus;
 pub(crate) mod demand;
 pub(crate) mod gang;
-pub(crate) mod hall;
 pub(crate) mod near;
+pub(crate) mod node_search;
 pub(crate) mod room;

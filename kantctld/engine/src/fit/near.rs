@@ -14,9 +14,9 @@
 //! four: n. Job 3 asks for five with `--near leaf:required`: it waits; without it, it gets n and
 //! one node of m.
 
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::switches::{LEVELS, SwitchIndex};
+use crate::cluster::NodeIndex;
+use crate::cluster::switches::{LEVELS, SwitchIndex};
+use crate::fit::node_search::NodeSearch;
 use crate::score::Scorer;
 use common::policy::Placement;
 use common::topology::Level;
@@ -30,13 +30,13 @@ pub(crate) fn sets<'a>(
     ranked: Vec<NodeIndex>,
     count: usize,
 ) -> impl Iterator<Item = Vec<NodeIndex>> + 'a {
-    let hall = scorer.hall;
-    let request = hall.shape.demand.request;
+    let search = scorer.search;
+    let request = search.shape.demand.request;
     let block = request.segment.map_or(count, |nodes| (nodes.0 as usize).clamp(1, count));
-    levels(hall).into_iter().filter_map(move |level| match level {
-        Some(level) if block < count => blocks(hall, level, &ranked, block, count),
-        Some(level) => under_one(hall, level, &ranked, count),
-        None if hall.placement == Placement::EBinpack => Some(few_leafs(hall, &ranked, count)),
+    levels(search).into_iter().filter_map(move |level| match level {
+        Some(level) if block < count => blocks(search, level, &ranked, block, count),
+        Some(level) => under_one(search, level, &ranked, count),
+        None if search.placement == Placement::EBinpack => Some(few_leafs(search, &ranked, count)),
         None => Some(ranked.clone()),
     })
 }
@@ -47,12 +47,12 @@ pub(crate) fn rooms<'a>(
     rooms: &'a [(Tasks, NodeIndex)],
     all: Tasks,
 ) -> impl Iterator<Item = Vec<(Tasks, NodeIndex)>> + 'a {
-    let hall = scorer.hall;
-    levels(hall).into_iter().filter_map(move |level| {
+    let search = scorer.search;
+    levels(search).into_iter().filter_map(move |level| {
         let Some(level) = level else { return Some(rooms.to_vec()) };
         let mut by_switch: BTreeMap<SwitchIndex, Vec<(Tasks, NodeIndex)>> = BTreeMap::new();
         for room in rooms {
-            if let Some(switch) = hall.floor().switches().of(level, room.1) {
+            if let Some(switch) = search.cluster().switches().of(level, room.1) {
                 by_switch.entry(switch).or_default().push(*room);
             }
         }
@@ -64,10 +64,10 @@ pub(crate) fn rooms<'a>(
 
 /// The levels to try: the one asked for and, unless it is required, the wider ones. `None`: any
 /// nodes.
-fn levels(hall: &Hall<'_>) -> Vec<Option<Level>> {
-    let Some(near) = hall.shape.demand.request.near else {
+fn levels(search: &NodeSearch<'_>) -> Vec<Option<Level>> {
+    let Some(near) = search.shape.demand.request.near else {
         // A segment without a level is a block under one leaf (man sbatch, `--segment`).
-        return match hall.shape.demand.request.segment {
+        return match search.shape.demand.request.segment {
             Some(_) => vec![Some(Level::Leaf)],
             None => vec![None],
         };
@@ -81,13 +81,13 @@ fn levels(hall: &Hall<'_>) -> Vec<Option<Level>> {
 
 /// These nodes by switch, best first for each.
 fn by_switch(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     level: Level,
     ranked: &[NodeIndex],
 ) -> BTreeMap<SwitchIndex, Vec<NodeIndex>> {
     let mut by_switch: BTreeMap<SwitchIndex, Vec<NodeIndex>> = BTreeMap::new();
     for at in ranked {
-        if let Some(switch) = hall.floor().switches().of(level, *at) {
+        if let Some(switch) = search.cluster().switches().of(level, *at) {
             by_switch.entry(switch).or_default().push(*at);
         }
     }
@@ -96,26 +96,26 @@ fn by_switch(
 
 /// All nodes under the one switch that has the fewest of them, but enough.
 fn under_one(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     level: Level,
     ranked: &[NodeIndex],
     count: usize,
 ) -> Option<Vec<NodeIndex>> {
-    let enough = by_switch(hall, level, ranked).into_values().filter(|set| set.len() >= count);
+    let enough = by_switch(search, level, ranked).into_values().filter(|set| set.len() >= count);
     let set = enough.min_by_key(Vec::len)?;
-    let packs = hall.placement == Placement::EBinpack && level > Level::Leaf;
-    Some(if packs { few_leafs(hall, &set, count) } else { set })
+    let packs = search.placement == Placement::EBinpack && level > Level::Leaf;
+    Some(if packs { few_leafs(search, &set, count) } else { set })
 }
 
 /// Blocks of `block` nodes, each under one switch. The last block may be smaller.
 fn blocks(
-    hall: &Hall<'_>,
+    search: &NodeSearch<'_>,
     level: Level,
     ranked: &[NodeIndex],
     block: usize,
     count: usize,
 ) -> Option<Vec<NodeIndex>> {
-    let mut sets = by_switch(hall, level, ranked);
+    let mut sets = by_switch(search, level, ranked);
     let mut chosen = Vec::with_capacity(count);
     while chosen.len() < count {
         let need = block.min(count - chosen.len());
@@ -129,10 +129,10 @@ fn blocks(
 }
 
 /// The fewest leafs. Nodes without a known leaf come last.
-fn few_leafs(hall: &Hall<'_>, ranked: &[NodeIndex], count: usize) -> Vec<NodeIndex> {
-    let switches = hall.floor().switches();
+fn few_leafs(search: &NodeSearch<'_>, ranked: &[NodeIndex], count: usize) -> Vec<NodeIndex> {
+    let switches = search.cluster().switches();
     let mut leafs: Vec<Vec<NodeIndex>> =
-        by_switch(hall, Level::Leaf, ranked).into_values().collect();
+        by_switch(search, Level::Leaf, ranked).into_values().collect();
     // Emptiest first; best fit for the remainder.
     leafs.sort_by_key(|set| std::cmp::Reverse(set.len()));
     let mut chosen = Vec::with_capacity(ranked.len());

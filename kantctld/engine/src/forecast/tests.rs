@@ -140,7 +140,7 @@ fn history(mut snapshot: Snapshot) -> std::collections::BTreeMap<JobKey, Time> {
                 snapshot.start(*key, allocation.clone(), at);
             }
         }
-        snapshot.set_promises(round.promises);
+        snapshot.set_planned_starts(round.planned_starts);
         let ends = snapshot.all_running().filter_map(|job| job.ends_by);
         let next = ends.chain(gates.iter().copied()).filter(|next| *next > at).min();
         let Some(next) = next else { break };
@@ -161,22 +161,22 @@ proptest! {
         behind in prop_oneof![Just(Behind::Wait), Just(Behind::Pass), Just(Behind::Backfill)],
     ) {
         let snapshot = cluster(&asks, &held, behind, Order::Fifo);
-        let promised = schedule(&snapshot, NOW).promises;
+        let planned_start = schedule(&snapshot, NOW).planned_starts;
         let starts = history(snapshot.clone());
         let begins_later = snapshot.all_waiting().any(|job| job.begin_at.is_some());
         for job in snapshot.all_waiting() {
-            let told = forecast(&snapshot, NOW, job.key);
-            prop_assert!(!told.bounded);
+            let found = forecast(&snapshot, NOW, job.key);
+            prop_assert!(!found.bounded);
             let start = starts.get(&job.key).copied();
-            match promised.get(&job.key).filter(|_| !begins_later) {
-                Some(promise) => {
-                    prop_assert_eq!(told.expected_at, Some(promise.at));
-                    prop_assert!(start <= told.expected_at, "{} {:?} {:?}", job.key, start, told);
+            match planned_start.get(&job.key).filter(|_| !begins_later) {
+                Some(planned_start) => {
+                    prop_assert_eq!(found.expected_at, Some(planned_start.at));
+                    prop_assert!(start <= found.expected_at, "{} {:?} {:?}", job.key, start, found);
                 }
-                None if promised.contains_key(&job.key) => {
-                    prop_assert!(start <= told.expected_at, "{} {:?} {:?}", job.key, start, told);
+                None if planned_start.contains_key(&job.key) => {
+                    prop_assert!(start <= found.expected_at, "{} {:?} {:?}", job.key, start, found);
                 }
-                None => prop_assert_eq!(told.expected_at, start, "job {}", job.key),
+                None => prop_assert_eq!(found.expected_at, start, "job {}", job.key),
             }
         }
     }

@@ -3,10 +3,10 @@
 //! drained node counts as neither free nor useless.
 
 use super::{fr, gar, gfr, is_broken, useless_to};
-use crate::floor::Floor;
-use crate::floor::class::Class;
-use crate::floor::group::{Group, Sums};
-use crate::floor::node::Node;
+use crate::cluster::ClusterIndex;
+use crate::cluster::class::Class;
+use crate::cluster::group::{Group, Sums};
+use crate::cluster::node::Node;
 use crate::score::fgd::fragmentation;
 use crate::snapshot::{Snapshot, Unusable};
 use crate::typical::Typical;
@@ -148,12 +148,12 @@ struct Leaf {
 /// Measures the cluster. The cost grows with the number of partly used groups, not of nodes.
 #[must_use]
 pub fn cluster(snapshot: &Snapshot) -> ClusterMeasure {
-    let floor = laid_out(snapshot);
+    let cluster = laid_out(snapshot);
     let mut sum = ClusterMeasure::default();
-    let mut leafs = vec![Leaf::default(); floor.switches().count(Level::Leaf)];
-    for (group, sums) in floor.groups().iter().zip(floor.sums()) {
+    let mut leafs = vec![Leaf::default(); cluster.switches().count(Level::Leaf)];
+    for (group, sums) in cluster.groups().iter().zip(cluster.sums()) {
         let (nodes, free) = (sum.nodes.0, sum.nodes_free.0);
-        add_group(&mut sum, &floor, group, sums);
+        add_group(&mut sum, &cluster, group, sums);
         if let Some(leaf) = group.leaf.and_then(|leaf| leafs.get_mut(leaf.0 as usize)) {
             leaf.nodes += sum.nodes.0 - nodes;
             leaf.free += sum.nodes_free.0 - free;
@@ -167,13 +167,13 @@ pub fn cluster(snapshot: &Snapshot) -> ClusterMeasure {
     sum
 }
 
-fn add_group(sum: &mut ClusterMeasure, floor: &Floor, group: &Group, sums: &Sums) {
+fn add_group(sum: &mut ClusterMeasure, cluster: &ClusterIndex, group: &Group, sums: &Sums) {
     let count = u32::try_from(group.nodes.len()).unwrap_or(u32::MAX);
-    let first = group.nodes.first().map(|at| floor.node(*at));
+    let first = group.nodes.first().map(|at| cluster.node(*at));
     if first.is_some_and(|first| sum.add_sums(&first.class, count, sums)) {
         return;
     }
-    let nodes = group.nodes.iter().map(|at| floor.node(*at));
+    let nodes = group.nodes.iter().map(|at| cluster.node(*at));
     nodes.filter(|node| counts(node)).for_each(|node| sum.add_node(node));
 }
 
@@ -183,8 +183,8 @@ fn counts(node: &Node) -> bool {
 }
 
 /// Usable nodes with GPUs.
-fn open_nodes(floor: &Floor) -> impl Iterator<Item = &Node> {
-    let nodes = floor.nodes().map(|(_, node)| node);
+fn open_nodes(cluster: &ClusterIndex) -> impl Iterator<Item = &Node> {
+    let nodes = cluster.nodes().map(|(_, node)| node);
     nodes.filter(|node| node.is_usable() && !node.free.milli.is_empty())
 }
 
@@ -192,9 +192,9 @@ fn open_nodes(floor: &Floor) -> impl Iterator<Item = &Node> {
 /// with the number of nodes.
 #[must_use]
 pub fn fr_of(snapshot: &Snapshot, gpus: Gpus) -> f64 {
-    let floor = laid_out(snapshot);
+    let cluster = laid_out(snapshot);
     let (mut useless, mut all) = (GpuMilli::ZERO, GpuMilli::ZERO);
-    for node in open_nodes(&floor) {
+    for node in open_nodes(&cluster) {
         let free = GpuMilli(node.free.milli_sum);
         useless += useless_to(gpus, free, node.free.whole_count(&node.class));
         all += free;
@@ -210,10 +210,10 @@ pub fn fgd(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
     if typical.is_empty() {
         return None;
     }
-    let floor = laid_out(snapshot);
+    let cluster = laid_out(snapshot);
     let mut known: BTreeMap<(*const Class, Cpus, Bytes, &[u16]), f64> = BTreeMap::new();
     let (mut lost, mut all) = (0.0, 0.0);
-    for node in open_nodes(&floor).filter(|node| node.free.milli_sum > 0) {
+    for node in open_nodes(&cluster).filter(|node| node.free.milli_sum > 0) {
         let free = &node.free;
         let like = (Arc::as_ptr(&node.class), free.core_cpus, free.memory, &free.milli[..]);
         lost += *known.entry(like).or_insert_with(|| fragmentation(node, typical));
@@ -222,14 +222,14 @@ pub fn fgd(snapshot: &Snapshot, typical: &[Typical]) -> Option<f64> {
     Some(super::ratio(lost, all).unwrap_or(0.0))
 }
 
-/// The floor with all nodes in their groups, as a round would see it.
-fn laid_out(snapshot: &Snapshot) -> Cow<'_, Floor> {
-    if snapshot.floor.is_laid_out() {
-        return Cow::Borrowed(&snapshot.floor);
+/// The index of the cluster with all nodes in their groups, as a round would see it.
+fn laid_out(snapshot: &Snapshot) -> Cow<'_, ClusterIndex> {
+    if snapshot.cluster.is_laid_out() {
+        return Cow::Borrowed(&snapshot.cluster);
     }
-    let mut floor = snapshot.floor.clone();
-    floor.lay_out(&snapshot.policy);
-    Cow::Owned(floor)
+    let mut cluster = snapshot.cluster.clone();
+    cluster.lay_out(&snapshot.policy);
+    Cow::Owned(cluster)
 }
 
 #[cfg(test)]

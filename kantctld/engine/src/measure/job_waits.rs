@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_waits_that_somebody_had() {
+    fn quantiles_are_waits_that_some_job_had() {
         let waits = JobWaits::of((1..=10).rev().map(Span::from_seconds).collect());
         assert_eq!((waits.jobs, waits.mean), (10, Some(5.5)));
         assert_eq!((waits.p50, waits.p90), (Some(5.0), Some(9.0)));

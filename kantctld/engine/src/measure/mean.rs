@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_counts_alike_and_of_none_there_is_no_mean() {
+    fn every_value_counts_equally_and_of_none_there_is_no_mean() {
         let mut mean = Mean::default();
         assert_eq!((mean.value(), mean.count()), (None, 0));
         [1.0, 2.0, 6.0].into_iter().for_each(|value| mean.add(value));

@@ -9,9 +9,9 @@
 //! Example, two nodes, one kept for a job in 60 minutes. Job 1 may run for 50 minutes, job 2 for
 //! 20, job 3 for 10 with `--nice=5`. The order is 2, 1, 3.
 
-use crate::line::UNLIMITED;
 use crate::order::ranker::Ranker;
 use crate::snapshot::WaitingJob;
+use crate::wait_queue::UNLIMITED;
 use common::id::JobKey;
 use common::time::{Span, Time};
 use std::cmp::Reverse;

@@ -41,7 +41,7 @@ pub struct Factor {
 
 /// The factors of a job's priority.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct FactorSheet {
+pub struct PriorityBreakdown {
     /// For the time waited.
     pub age: Factor,
     /// For what it asks for.
@@ -55,7 +55,7 @@ pub struct FactorSheet {
     pub points: i64,
 }
 
-impl FactorSheet {
+impl PriorityBreakdown {
     /// The factors with their names in the configuration and in `kantctl priority`.
     #[must_use]
     pub const fn named(&self) -> [(&'static str, Factor); 5] {
@@ -97,11 +97,11 @@ impl<'a> Multifactor<'a> {
 
     /// The factors of the job's priority at this time.
     #[must_use]
-    pub fn sheet(&self, job: &Facts<'_>, now: Time) -> FactorSheet {
+    pub fn breakdown(&self, job: &Facts<'_>, now: Time) -> PriorityBreakdown {
         let weights = &self.factors;
         let qos = job.qos.map_or(0, |qos| qos.priority);
         let fair = self.fair.factor(job.account, job.owner);
-        let sheet = FactorSheet {
+        let breakdown = PriorityBreakdown {
             age: weigh(weights.age, self.age(job, now)),
             size: weigh(weights.size, self.size(job)),
             queue: weigh(weights.queue, part(job.queue.priority, self.queue_highest)),
@@ -110,16 +110,16 @@ impl<'a> Multifactor<'a> {
             nice: job.nice,
             points: 0,
         };
-        let points: i64 = sheet.named().iter().map(|(_, factor)| factor.points).sum();
-        FactorSheet { points: points - i64::from(job.nice), ..sheet }
+        let points: i64 = breakdown.named().iter().map(|(_, factor)| factor.points).sum();
+        PriorityBreakdown { points: points - i64::from(job.nice), ..breakdown }
     }
 
     /// The job's rank at this time. [`super::rank`] explains how it compares with jobs of FIFO
     /// queues.
     #[must_use]
     pub fn rank(&self, job: &Facts<'_>, now: Time) -> Rank {
-        let sheet = self.sheet(job, now);
-        let earned = i128::from(sheet.points - sheet.queue.points);
+        let breakdown = self.breakdown(job, now);
+        let earned = i128::from(breakdown.points - breakdown.queue.points);
         let max_ms = i128::from(self.factors.age_max_seconds) * 1000;
         let turn_ms = match i128::from(self.factors.age) {
             0 => i128::from(now.0) - earned * 1000,
@@ -130,7 +130,7 @@ impl<'a> Multifactor<'a> {
             qos: Reverse(0),
             nice: 0,
             turn_ms,
-            points: Reverse(sheet.points),
+            points: Reverse(breakdown.points),
             since: job.since,
             key: job.key,
         }

@@ -35,8 +35,8 @@ impl<'a> Ranker<'a> {
     ) -> Self {
         // Fair shares matter only in multifactor queues.
         let weighs = policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
-        let (nobody, half_life) = (Usage::default(), policy.factors.half_life_hours);
-        let usage = if weighs { usage } else { &nobody };
+        let (no_usage, half_life) = (Usage::default(), policy.factors.half_life_hours);
+        let usage = if weighs { usage } else { &no_usage };
         Self {
             fair: FairShare::new(usage, &policy.accounts, half_life, now),
             queues,

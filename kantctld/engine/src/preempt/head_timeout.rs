@@ -12,7 +12,7 @@
 //! b, with 4 GPUs each. At minute 20 a becomes free, and job 1 still waits. At minute 30 both are
 //! stopped, job 3 first, which loses less.
 
-use super::{Asker, Tier};
+use super::{Asker, PriorityKey};
 use crate::snapshot::RunningJob;
 use common::time::Time;
 
@@ -28,13 +28,18 @@ pub(super) fn has_struck(asker: &Asker<'_>, now: Time) -> bool {
 }
 
 /// Whether this job passed the waiting one and may be preempted for it.
-pub(super) fn yields(asker: &Asker<'_>, now: Time, job: &RunningJob, tier: Tier) -> bool {
+pub(super) fn yields(
+    asker: &Asker<'_>,
+    now: Time,
+    job: &RunningJob,
+    priority_key: PriorityKey,
+) -> bool {
     let since = asker.job.since();
     has_struck(asker, now)
         && job.preemptible
         && job.queue == asker.job.queue
         && job.started_at > since
-        && (tier, job.submitted_at, job.key) > (asker.tier, since, asker.job.key)
+        && (priority_key, job.submitted_at, job.key) > (asker.priority_key, since, asker.job.key)
 }
 
 #[cfg(test)]
@@ -84,10 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn who_would_yield_in_vain_goes_on() {
+    fn a_job_whose_preemption_would_not_help_runs_on() {
         let mut world = world();
         world.at(40);
-        assert_eq!(world.round(), [""; 0], "job 9 was there before, and yields to nobody");
+        assert_eq!(world.round(), [""; 0], "job 9 was there before, and is not preemptible");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Step 6: preemption for a job that may start and has no room (or no quota). The job does not
 //! start in this round: it starts when its victims are gone, and until then what they release is
-//! reserved for it (`desk::yielding`).
+//! reserved for it (`planner::preempting`).
 //!
 //! A job preempts when it has its turn, so later jobs see what it takes. Each rule decides which
 //! jobs it may preempt; [`victims`] chooses among them. Components of a job that start together
@@ -13,36 +13,36 @@
 //! guaranteed. So requeued victims never preempt in return, and without new jobs the preemptions
 //! end.
 
-mod crowd;
 pub(crate) mod head_timeout;
+mod lower_bound;
 pub(crate) mod priority;
 pub(crate) mod reclaim;
 mod room;
-mod roster;
-mod suffice;
+mod victim_cache;
+mod victim_index;
 pub(crate) mod victims;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::books::{Claim, Standing};
-use crate::desk::Desk;
-use crate::floor::NodeIndex;
-use crate::line::UNLIMITED;
+use crate::cluster::NodeIndex;
+use crate::planner::RoundState;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::{GivenUp, RunningJob, WaitingJob};
+use crate::usage_accounting::{Claim, QuotaStatus};
+use crate::wait_queue::UNLIMITED;
 use common::id::{JobKey, QosName, ReservationName};
 use common::job::PreemptReason;
 use common::policy::Policy;
 use common::policy::queue::Queue;
 use common::time::{Span, Time};
 use common::unit::Nodes;
-pub(crate) use crowd::Crowd;
 use reclaim::Owed;
-use roster::Rosters;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use victim_cache::VictimCache;
+pub(crate) use victim_index::VictimIndex;
 
 /// At most this many trial placements per round to find victims, over all jobs.
 pub(crate) const TRIALS_MAX: u32 = 1_000;
@@ -52,13 +52,13 @@ pub(crate) const TRIALS_MAX_EACH: u32 = 250;
 
 /// A job's priority without its age: the smaller goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Tier {
+pub(crate) struct PriorityKey {
     queue: Reverse<i32>,
     qos: Reverse<i32>,
     nice: i32,
 }
 
-impl Tier {
+impl PriorityKey {
     pub fn new(policy: &Policy, queue: Option<&Queue>, qos: Option<&QosName>, nice: i32) -> Self {
         let qos = qos.and_then(|name| policy.qos.iter().find(|qos| qos.name == *name));
         Self {
@@ -76,8 +76,8 @@ pub(crate) struct Asker<'a> {
     pub index: ShapeIndex,
     /// Its request, with the minimum of tasks.
     pub shape: Shape<'a>,
-    pub tier: Tier,
-    pub standing: Standing,
+    pub priority_key: PriorityKey,
+    pub quota_status: QuotaStatus,
     /// Whether it is the first of its queue without room.
     pub is_head: bool,
     /// Whether it lacks quota. Then candidates on nodes that it could not use matter, too.
@@ -85,7 +85,7 @@ pub(crate) struct Asker<'a> {
 }
 
 /// Rule, tier, what is lost, start, key.
-type Place = (u8, Option<Reverse<Tier>>, u128, Reverse<Time>, Reverse<JobKey>);
+type Place = (u8, Option<Reverse<PriorityKey>>, u128, Reverse<Time>, Reverse<JobKey>);
 
 /// A running job that may be preempted.
 #[derive(Clone, Copy)]
@@ -98,7 +98,7 @@ pub(crate) struct Candidate<'a> {
     /// What it would lose: thousandths of GPUs times milliseconds since its start or last
     /// checkpoint.
     lost: u128,
-    tier: Tier,
+    priority_key: PriorityKey,
     /// The number of its first nodes on which it runs on; `None`: it is stopped. Claim and nodes
     /// are those that it gives up.
     pub keeps: Option<Nodes>,
@@ -131,8 +131,9 @@ impl<'a> Candidate<'a> {
             PreemptReason::Move => 3,
         };
         // Among jobs that passed the head only the loss counts.
-        let tier = (self.reason != PreemptReason::HeadTimeout).then_some(Reverse(self.tier));
-        (rule, tier, self.lost, Reverse(self.job.started_at), Reverse(self.job.key))
+        let priority_key =
+            (self.reason != PreemptReason::HeadTimeout).then_some(Reverse(self.priority_key));
+        (rule, priority_key, self.lost, Reverse(self.job.started_at), Reverse(self.job.key))
     }
 }
 
@@ -142,57 +143,60 @@ pub(crate) struct Asks<'a> {
     /// The victims chosen in this round.
     pub chosen: BTreeSet<JobKey>,
     /// The candidates of each class of waiting jobs that asked.
-    rosters: Rosters<'a>,
+    victim_cache: VictimCache<'a>,
     /// The shortest time limit with which a job of this class found no victims: with this limit or
     /// a longer one, none will. 0 where the limit does not matter.
-    refused: BTreeMap<Alike, Span>,
+    refused: BTreeMap<SearchKey, Span>,
 }
 
 impl Default for Asks<'_> {
     fn default() -> Self {
         let (chosen, refused) = (BTreeSet::new(), BTreeMap::new());
-        Self { trials_left: TRIALS_MAX, chosen, rosters: Rosters::default(), refused }
+        Self { trials_left: TRIALS_MAX, chosen, victim_cache: VictimCache::default(), refused }
     }
 }
 
 /// The class of jobs that find the same victims; the last field: whether it lacks quota.
-type Alike = (ShapeIndex, Tier, Standing, Option<ReservationName>, bool);
+type SearchKey = (ShapeIndex, PriorityKey, QuotaStatus, Option<ReservationName>, bool);
 
 /// Whether the job may preempt at all, by configuration and by results for its class. Schedules a
 /// round for when its head timeout expires.
-pub(crate) fn may_ask(desk: &mut Desk<'_>, asker: &Asker<'_>) -> bool {
+pub(crate) fn may_ask(state: &mut RoundState<'_>, asker: &Asker<'_>) -> bool {
     if asker.job.together.is_some() {
         return false;
     }
     let strike = head_timeout::strike(asker);
-    desk.look_again(strike.filter(|strike| *strike > desk.now));
-    let has_struck = strike.is_some_and(|strike| strike <= desk.now);
+    state.look_again(strike.filter(|strike| *strike > state.now));
+    let has_struck = strike.is_some_and(|strike| strike <= state.now);
     let may = asker.queue.preemption.by_priority
         || has_struck
-        || reclaim::may_ask(asker, &desk.books, &desk.queues);
-    if !may || desk.asks.trials_left == 0 {
+        || reclaim::may_ask(asker, &state.accounting, &state.queues);
+    if !may || state.asks.trials_left == 0 {
         return false;
     }
     let limit = asker.job.time_limit.unwrap_or(UNLIMITED);
-    let refused = desk.asks.refused.get(&alike(asker));
+    let refused = state.asks.refused.get(&search_key(asker));
     has_struck || refused.is_none_or(|known| limit < *known)
 }
 
-fn alike(asker: &Asker<'_>) -> Alike {
+fn search_key(asker: &Asker<'_>) -> SearchKey {
     let reservation = asker.job.reservation.clone();
-    (asker.index, asker.tier, asker.standing, reservation, asker.lacks_quota)
+    (asker.index, asker.priority_key, asker.quota_status, reservation, asker.lacks_quota)
 }
 
 /// The victims for this job, and where it goes then. `None`: there are no candidates, or they are
 /// not enough.
-pub(crate) fn choose<'a>(desk: &mut Desk<'a>, asker: &Asker<'a>) -> Option<victims::Chosen<'a>> {
-    let owed = Owed::new(asker, desk);
-    let (books, roster) = Rosters::of(desk, asker, &owed);
-    match victims::choose(desk, asker, &books, &roster) {
+pub(crate) fn choose<'a>(
+    state: &mut RoundState<'a>,
+    asker: &Asker<'a>,
+) -> Option<victims::Chosen<'a>> {
+    let owed = Owed::new(asker, state);
+    let (accounting, victim_list) = VictimCache::of(state, asker, &owed);
+    match victims::choose(state, asker, &accounting, &victim_list) {
         Ok(chosen) => Some(chosen),
         Err(limit) => {
-            desk.look_again(roster.safe_until);
-            let known = desk.asks.refused.entry(alike(asker)).or_insert(limit);
+            state.look_again(victim_list.safe_until);
+            let known = state.asks.refused.entry(search_key(asker)).or_insert(limit);
             *known = limit.min(*known);
             None
         }

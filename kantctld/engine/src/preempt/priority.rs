@@ -12,15 +12,15 @@
 //! 3 of QoS high asks for 8 GPUs: job 2 is stopped, which loses 10 minutes of 8 GPUs and not 20. If
 //! job 3 had QoS low, it would wait.
 
-use super::{Asker, Tier};
+use super::{Asker, PriorityKey};
 use crate::snapshot::RunningJob;
 
 /// Whether the waiting job may preempt this one.
-pub(super) fn yields(asker: &Asker<'_>, job: &RunningJob, tier: Tier) -> bool {
+pub(super) fn yields(asker: &Asker<'_>, job: &RunningJob, priority_key: PriorityKey) -> bool {
     asker.queue.preemption.by_priority
         && job.preemptible
         && job.queue == asker.job.queue
-        && tier > asker.tier
+        && priority_key > asker.priority_key
 }
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_yields_who_is_not_preemptible_or_of_another_queue_or_where_no_queue_says_so() {
+    fn no_job_is_preempted_that_is_not_preemptible_or_of_another_queue_or_where_no_queue_says_so() {
         let mut kept = world(|queue| queue.preemption.preemptible = false);
         assert_eq!(kept.submit(high(3, 8)).round(), [""; 0]);
         let mut off = world(|queue| queue.preemption.by_priority = false);

@@ -2,8 +2,8 @@
 //!
 //! Source: Kueue, "Preemption", reclaimWithinCohort; KAI Scheduler, action reclaim. Ours: what is
 //! borrowed is always lent on recall, whether or not the job that holds it is preemptible.
-//! Reads: quotas and what is held (`books::reclaim` decides what may be taken back). Never for a
-//! job that would borrow itself.
+//! Reads: quotas and what is held (`usage_accounting::reclaim` decides what may be taken back).
+//! Never for a job that would borrow itself.
 //! Knobs: `quota` of a queue; `preemption.reclaim` of the queue that takes back.
 //!
 //! A job that accepts several kinds of GPU has a claim for each of them; what it gets in the end
@@ -13,20 +13,24 @@
 //! 2 of y run on a and b, job 2 started later. Job 3 of x asks for 4 GPUs: job 2 is stopped, as it
 //! loses less. Then y holds its quota, and x reclaims no more from it.
 
-use super::{Asker, Crowd};
-use crate::books::{Books, Claim, KindIndex, Standing};
-use crate::desk::Desk;
+use super::{Asker, VictimIndex};
+use crate::planner::RoundState;
 use crate::snapshot::Queues;
+use crate::usage_accounting::{Claim, KindIndex, QuotaStatus, UsageAccounting};
 use common::id::QueueName;
 use common::unit::{GpuMilli, Nodes};
 
 /// Whether a job of this queue may reclaim at all.
-pub(super) fn may_ask(asker: &Asker<'_>, books: &Books, queues: &Queues<'_>) -> bool {
-    let tree = books.tree();
+pub(super) fn may_ask(
+    asker: &Asker<'_>,
+    accounting: &UsageAccounting,
+    queues: &Queues<'_>,
+) -> bool {
+    let tree = accounting.tree();
     let has_quota =
         |name: &QueueName| queues.get(name).is_some_and(|q| !q.quota.amounts.is_empty());
     asker.queue.preemption.reclaim
-        && asker.standing == Standing::WithinQuota
+        && asker.quota_status == QuotaStatus::WithinQuota
         && tree
             .index(&asker.queue.name)
             .is_some_and(|queue| tree.path(queue).iter().any(|above| has_quota(tree.name(*above))))
@@ -51,23 +55,23 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
-    pub(super) fn new(asker: &Asker<'_>, desk: &mut Desk<'_>) -> Self {
-        if !may_ask(asker, &desk.books, &desk.queues) {
+    pub(super) fn new(asker: &Asker<'_>, state: &mut RoundState<'_>) -> Self {
+        if !may_ask(asker, &state.accounting, &state.queues) {
             return Self { claims: Vec::new() };
         }
         let demand = &asker.shape.demand;
         let nodes = asker.shape.nodes().unwrap_or(Nodes(1));
         let job = asker.job;
         let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
-        let party = desk.books.party(&job.queue, job.owner, account, qos);
-        let open = crate::claims::of_waiting(demand, nodes, party, &desk.books);
+        let principal = state.accounting.principal(&job.queue, job.owner, account, qos);
+        let open = crate::claims::of_waiting(demand, nodes, principal, &state.accounting);
         let mut claims = Vec::new();
         if open.gpu_milli() > 0 && open.kinds().is_empty() {
             let gpus = GpuMilli(u32::try_from(open.gpu_milli()).unwrap_or(u32::MAX));
-            for (class, _) in desk.snapshot.floor.class_sizes() {
+            for (class, _) in state.snapshot.cluster.class_sizes() {
                 let accepted = class.accepted(demand.request);
                 let kinds = class.kinds().iter().filter(|(_, mask)| mask & accepted != 0);
-                for kind in kinds.filter_map(|(kind, _)| desk.books.kind(kind)) {
+                for kind in kinds.filter_map(|(kind, _)| state.accounting.kind(kind)) {
                     let mut claim = Claim::new(open.who);
                     (claim.cpus, claim.memory) = (open.cpus, open.memory);
                     claim.add_gpus(Some(kind), gpus);
@@ -82,18 +86,25 @@ impl Owed {
     }
 
     /// The running jobs that hold what it is guaranteed, for each way.
-    pub(super) fn lent(&self, books: &Books, crowd: &Crowd) -> Vec<Lent> {
+    pub(super) fn lent(
+        &self,
+        accounting: &UsageAccounting,
+        victim_index: &VictimIndex,
+    ) -> Vec<Lent> {
         let lent = |claim: &Claim| Lent {
             kinds: claim.kinds().iter().map(|(kind, _)| *kind).collect(),
             asks: [claim.gpu_milli() > 0, claim.cpus.0 > 0, claim.memory.0 > 0],
-            groups: crowd.groups().map(|one| books.may_reclaim(claim, &one.claim)).collect(),
+            groups: victim_index
+                .groups()
+                .map(|one| accounting.may_reclaim(claim, &one.claim))
+                .collect(),
         };
         self.claims.iter().map(lent).collect()
     }
 
-    /// Whether the job may preempt one that holds this much, as the books stand.
-    pub(super) fn may_reclaim(&self, books: &Books, victim: &Claim) -> bool {
-        self.claims.iter().any(|claim| books.may_reclaim(claim, victim))
+    /// Whether the job may preempt one that holds this much, as the usage accounting stands.
+    pub(super) fn may_reclaim(&self, accounting: &UsageAccounting, victim: &Claim) -> bool {
+        self.claims.iter().any(|claim| accounting.may_reclaim(claim, victim))
     }
 }
 

@@ -1,16 +1,16 @@
 //! The place for a job if certain others were gone. Which others is decided in `victims`.
 //!
-//! Source: ours; a place that delays no reservation, is within quotas, and breaks no pledge.
+//! Source: ours; a place that delays no reservation, is within quotas, and breaks no future claim.
 
 use super::{Asker, Candidate};
-use crate::books::{Books, Claim};
-use crate::desk::Desk;
+use crate::cluster::NodeIndex;
+use crate::cluster::node::{Holder, NEVER};
 use crate::fit::gang::{Layout, lay_out};
-use crate::fit::hall::Side;
-use crate::floor::NodeIndex;
-use crate::floor::node::{Holder, NEVER};
+use crate::fit::node_search::Side;
 use crate::place::{Placed, filled_in};
+use crate::planner::RoundState;
 use crate::trial::Checkpoint;
+use crate::usage_accounting::{Claim, UsageAccounting};
 use common::policy::Placement;
 use common::unit::Cpus;
 use std::sync::Arc;
@@ -23,15 +23,15 @@ pub(crate) struct Room {
 }
 
 pub(super) struct Search<'s, 'a> {
-    pub desk: &'s mut Desk<'a>,
+    pub state: &'s mut RoundState<'a>,
     pub asker: &'s Asker<'a>,
     /// The sides where it may go, in order, and the placement on each.
     pub sides: Vec<(Side, Placement)>,
     /// The quotas without jobs that are leaving.
-    pub quotas: Books,
+    pub quotas: UsageAccounting,
     pub trials_left: u32,
     /// Whether there is room once the jobs that leave anyway are gone.
-    pub needs_nobody: bool,
+    pub needs_no_victim: bool,
     /// The nodes that shadows looked at during trials.
     pub looked: Vec<NodeIndex>,
 }
@@ -40,10 +40,10 @@ impl<'a> Search<'_, 'a> {
     /// The place for the job if these are gone. `None`: there is none, or there were too many
     /// trials.
     pub fn room(&mut self, victims: &[Candidate<'_>]) -> Option<Room> {
-        let checkpoint = self.desk.trial.checkpoint();
-        self.desk.let_all_go();
+        let checkpoint = self.state.trial.checkpoint();
+        self.state.release_all();
         for victim in victims {
-            victim.nodes.iter().for_each(|(at, _)| self.desk.trial.give_back(*at, victim.job.key));
+            victim.nodes.iter().for_each(|(at, _)| self.state.trial.give_back(*at, victim.job.key));
         }
         let found = self.room_now(victims);
         self.go_back(checkpoint);
@@ -51,28 +51,28 @@ impl<'a> Search<'_, 'a> {
     }
 
     pub fn go_back(&mut self, checkpoint: Checkpoint) {
-        self.desk.trial.roll_back(checkpoint);
+        self.state.trial.roll_back(checkpoint);
         let looked = std::mem::take(&mut self.looked);
-        self.desk.look(&looked, NEVER);
+        self.state.look(&looked, NEVER);
     }
 
     /// The place for the job in the current trial, with these gone.
     pub fn room_now(&mut self, victims: &[Candidate<'_>]) -> Option<Room> {
-        if self.trials_left == 0 || self.desk.asks.trials_left == 0 {
+        if self.trials_left == 0 || self.state.asks.trials_left == 0 {
             return None;
         }
         self.trials_left -= 1;
-        self.desk.asks.trials_left -= 1;
+        self.state.asks.trials_left -= 1;
         let (layout, placed) = self.place()?;
         let shares = placed.shares.iter().map(|(_, share)| share);
-        let (job, floor) = (self.asker.job, self.desk.trial.floor);
-        let claim = crate::claims::of_start(job, shares, floor, &mut self.desk.books);
+        let (job, cluster) = (self.asker.job, self.state.trial.cluster);
+        let claim = crate::claims::of_start(job, shares, cluster, &mut self.state.accounting);
         let mut quotas = self.quotas.clone();
         victims.iter().for_each(|victim| quotas.remove(victim.claim, victim.job.ends_by));
-        let ends_by = job.time_limit.map(|limit| self.desk.now + limit);
+        let ends_by = job.time_limit.map(|limit| self.state.now + limit);
         let may_have = quotas.admit(&claim).is_ok()
             && quotas.is_within_quota_with(&claim)
-            && self.desk.broken_pledge(job.key, &claim, (self.desk.now, ends_by)).is_none();
+            && self.state.broken_future_claim(job.key, &claim, (self.state.now, ends_by)).is_none();
         may_have.then_some(Room { layout, claim })
     }
 
@@ -82,9 +82,9 @@ impl<'a> Search<'_, 'a> {
         for side in self.sides.clone() {
             let mut avoid: Vec<bool> = Vec::new();
             for _ in 0..2 {
-                let hall = self.desk.hall_of(job, shape, side, &avoid);
-                let Some(layout) = lay_out(&hall) else { break };
-                let placed = filled_in(&hall, layout.clone());
+                let search = self.state.node_search_of(job, shape, side, &avoid);
+                let Some(layout) = lay_out(&search) else { break };
+                let placed = filled_in(&search, layout.clone());
                 avoid = self.hurt(&placed);
                 if avoid.is_empty() {
                     return Some((layout, placed));
@@ -96,27 +96,27 @@ impl<'a> Search<'_, 'a> {
 
     /// The nodes that delayed reservations depend on; empty: none would be delayed.
     fn hurt(&mut self, placed: &Placed) -> Vec<bool> {
-        if self.desk.shadows.is_empty() {
+        if self.state.shadows.is_empty() {
             return Vec::new();
         }
-        let (job, ends) = (self.asker.job, self.desk.ends_by(self.asker.job.time_limit));
-        let checkpoint = self.desk.trial.checkpoint();
+        let (job, ends) = (self.asker.job, self.state.ends_by(self.asker.job.time_limit));
+        let checkpoint = self.state.trial.checkpoint();
         let nodes: Vec<NodeIndex> = placed.shares.iter().map(|(at, _)| *at).collect();
         for (at, share) in &placed.shares {
             let whole_node = job.request.exclusive;
             let share = share.clone();
             let (key, cpus) = (job.key, Cpus(share.cpus.len()));
             let holder = Holder { key, until: ends, share, cpus, whole_node, group: None };
-            self.desk.trial.take(*at, Arc::new(holder));
+            self.state.trial.take(*at, Arc::new(holder));
         }
-        let hurt = self.desk.hurt(&nodes, ends);
-        let floor = self.desk.trial.floor;
-        let counts_on = |at| hurt.iter().any(|which| self.desk.shadows[*which].1.counts_on(at));
+        let hurt = self.state.hurt(&nodes, ends);
+        let cluster = self.state.trial.cluster;
+        let counts_on = |at| hurt.iter().any(|which| self.state.shadows[*which].1.counts_on(at));
         let avoid = match hurt.is_empty() {
             true => Vec::new(),
-            false => floor.nodes().map(|(at, _)| counts_on(at)).collect(),
+            false => cluster.nodes().map(|(at, _)| counts_on(at)).collect(),
         };
-        self.desk.trial.roll_back(checkpoint);
+        self.state.trial.roll_back(checkpoint);
         self.looked.extend(nodes);
         avoid
     }

@@ -101,21 +101,21 @@ impl World {
     pub fn round(&mut self) -> Vec<String> {
         self.snapshot.settle(self.now);
         self.round = schedule(&self.snapshot, self.now);
-        self.snapshot.set_promises(self.round.promises.clone());
-        let mut told = Vec::new();
+        self.snapshot.set_planned_starts(self.round.planned_starts.clone());
+        let mut decided = Vec::new();
         for decision in self.round.decisions.clone() {
             match decision {
                 Decision::Start { key, allocation, .. } => {
                     let nodes = allocation.shares().iter().map(|share| share.node.to_string());
-                    told.push(format!("{key} on {}", nodes.collect::<Vec<_>>().join(" ")));
+                    decided.push(format!("{key} on {}", nodes.collect::<Vec<_>>().join(" ")));
                     self.snapshot.start(key, allocation, self.now);
                 }
                 Decision::Preempt { key, by, to, .. } if to.is_empty() => {
-                    told.push(format!("{key} for {by}"));
+                    decided.push(format!("{key} for {by}"));
                     self.change(key, |job| (job.ending, job.yields_to) = (true, Some(by)));
                 }
                 Decision::Shrink { key, keeps, by, .. } => {
-                    told.push(format!("{key} keeps {keeps} for {by}"));
+                    decided.push(format!("{key} keeps {keeps} for {by}"));
                     self.change(key, |job| {
                         let all = u32::try_from(job.allocation.shares().len()).unwrap();
                         (job.leaving, job.yields_to) = (all - keeps.0, Some(by));
@@ -123,12 +123,12 @@ impl World {
                 }
                 Decision::Grow { key, shares, .. } => {
                     let nodes = shares.iter().map(|share| share.node.to_string());
-                    told.push(format!("{key} grows to {}", nodes.collect::<Vec<_>>().join(" ")));
+                    decided.push(format!("{key} grows to {}", nodes.collect::<Vec<_>>().join(" ")));
                     self.snapshot.grow(key, &shares);
                 }
                 Decision::Preempt { key, by, to, .. } => {
                     let names: Vec<String> = to.iter().map(ToString::to_string).collect();
-                    told.push(format!("{key} for {by} to {}", names.join(" ")));
+                    decided.push(format!("{key} for {by} to {}", names.join(" ")));
                     let again = self.snapshot.movable.get(&key).cloned();
                     self.change(key, |job| (job.ending, job.yields_to) = (true, Some(by)));
                     self.snapshot.set_movable(key, again);
@@ -139,7 +139,7 @@ impl World {
                 }
             }
         }
-        told
+        decided
     }
 
     /// Changes a running job.

@@ -23,16 +23,16 @@
 //! the order and does not make room; with job 2 there is room on b, and without job 1, too: only
 //! job 2 is stopped.
 
+use super::lower_bound::Could;
 use super::room::{Room, Search};
-use super::roster::{Roster, ToCome};
-use super::suffice::Could;
+use super::victim_cache::{ToCome, VictimList};
 use super::{Asker, Candidate, TRIALS_MAX_EACH};
-use crate::desk::Desk;
+use crate::cluster::NodeIndex;
 use crate::fit::demand::Part;
-use crate::fit::hall::Side;
-use crate::floor::NodeIndex;
-use crate::line::UNLIMITED;
+use crate::fit::node_search::Side;
+use crate::planner::RoundState;
 use crate::snapshot::GivenUp;
+use crate::wait_queue::UNLIMITED;
 use common::job::PreemptReason;
 use common::policy::Placement;
 use common::time::Span;
@@ -51,39 +51,39 @@ pub(crate) struct Chosen<'a> {
 /// No job of its class with this time limit or a longer one finds any; 0 where the limit does not
 /// matter.
 pub(super) fn choose<'a>(
-    desk: &mut Desk<'a>,
+    state: &mut RoundState<'a>,
     asker: &Asker<'a>,
     to_come: &ToCome,
-    roster: &Roster<'a>,
+    victim_list: &VictimList<'a>,
 ) -> Result<Chosen<'a>, Span> {
     let (job, limit) = (asker.job, asker.job.time_limit.unwrap_or(UNLIMITED));
-    let could = roster.freed.could_suffice(desk, asker);
-    let is_nobody = roster.victims.is_empty() && roster.smaller.is_empty();
-    if is_nobody || could == Could::No {
+    let could = victim_list.freed.could_suffice(state, asker);
+    let is_empty = victim_list.victims.is_empty() && victim_list.smaller.is_empty();
+    if is_empty || could == Could::No {
         return Err(Span(0));
     }
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
-    let party = desk.books.party(&job.queue, job.owner, account, qos);
+    let principal = state.accounting.principal(&job.queue, job.owner, account, qos);
     // Wherever it goes, it will hold at least this.
-    let asked = crate::claims::of_asking(&asker.shape, party, &desk.books);
-    if !roster.quotas.iter().any(|quotas| quotas.is_within_quota_with(&asked)) {
+    let asked = crate::claims::of_asking(&asker.shape, principal, &state.accounting);
+    if !victim_list.quotas.iter().any(|quotas| quotas.is_within_quota_with(&asked)) {
         return Err(Span(0));
     }
-    let ends_by = job.time_limit.map(|limit| desk.now + limit);
+    let ends_by = job.time_limit.map(|limit| state.now + limit);
     if could == Could::NotSoLong
-        || desk.broken_pledge(job.key, &asked, (desk.now, ends_by)).is_some()
+        || state.broken_future_claim(job.key, &asked, (state.now, ends_by)).is_some()
     {
         return Err(limit);
     }
     let (sides, quotas) = (asker.shape.sides(), to_come.quotas.clone());
     let (trials_left, looked) = (TRIALS_MAX_EACH, Vec::new());
-    let before = cfg!(debug_assertions).then(|| desk.counted_on_by_each());
-    let needs_nobody = false;
-    let mut search = Search { desk, asker, sides, quotas, trials_left, needs_nobody, looked };
-    let chosen = search.least_harm(roster).ok_or(limit);
+    let before = cfg!(debug_assertions).then(|| state.counted_on_by_each());
+    let needs_no_victim = false;
+    let mut search = Search { state, asker, sides, quotas, trials_left, needs_no_victim, looked };
+    let chosen = search.least_harm(victim_list).ok_or(limit);
     // The next job to start asks the shadows whether it delays a promise.
     debug_assert!(
-        before.is_none_or(|before| search.desk.changed_truly(&before)),
+        before.is_none_or(|before| search.state.changed_truly(&before)),
         "a search for victims of job {} left its trials in the shadows",
         job.key
     );
@@ -93,11 +93,12 @@ pub(super) fn choose<'a>(
 impl<'a> Search<'_, 'a> {
     /// First asks elastic jobs to give up nodes. If that is not enough, stops others, and shrinks
     /// those that can run on with less.
-    fn least_harm(&mut self, roster: &Roster<'a>) -> Option<Chosen<'a>> {
+    fn least_harm(&mut self, victim_list: &VictimList<'a>) -> Option<Chosen<'a>> {
         let runs_on = |one: &&Candidate<'a>| one.keeps.is_some();
-        let elastic: Vec<Candidate<'a>> = roster.smaller.iter().filter(runs_on).copied().collect();
-        for victims in [&elastic, &roster.smaller, &roster.victims] {
-            if victims.is_empty() || self.needs_nobody {
+        let elastic: Vec<Candidate<'a>> =
+            victim_list.smaller.iter().filter(runs_on).copied().collect();
+        for victims in [&elastic, &victim_list.smaller, &victim_list.victims] {
+            if victims.is_empty() || self.needs_no_victim {
                 continue;
             }
             self.trials_left = TRIALS_MAX_EACH;
@@ -142,7 +143,7 @@ impl<'a> Search<'_, 'a> {
         (at, keeps): (usize, usize),
     ) -> bool {
         let job = chosen.victims[at].job;
-        let before = parts[at].replace(self.desk.snapshot.part(job, keeps));
+        let before = parts[at].replace(self.state.snapshot.part(job, keeps));
         let with = chosen.victims.iter().zip(&*parts);
         let victims: Vec<Candidate<'_>> = with
             .map(|(victim, part)| part.as_ref().map_or(*victim, |part| victim.keeping(part)))
@@ -167,12 +168,12 @@ impl<'a> Search<'_, 'a> {
     /// The number of first candidates that have to leave until there is room, and the place.
     /// `None`: there is none, or the jobs that are leaving anyway make enough room.
     fn first_enough(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Room)> {
-        let checkpoint = self.desk.trial.checkpoint();
+        let checkpoint = self.state.trial.checkpoint();
         let found = self.first_promising(victims);
         self.go_back(checkpoint);
         let (mut low, known) = match found? {
             (0, Some(_)) => {
-                self.needs_nobody = true;
+                self.needs_no_victim = true;
                 return None;
             }
             (many, Some(room)) => return Some((many, room)),
@@ -193,7 +194,7 @@ impl<'a> Search<'_, 'a> {
     /// Returns how many were stopped, and the place if nothing else prevents it. `None`: never
     /// enough.
     fn first_promising(&mut self, victims: &[Candidate<'a>]) -> Option<(usize, Option<Room>)> {
-        self.desk.let_all_go();
+        self.state.release_all();
         let Some(need) = self.asker.shape.nodes() else { return Some((0, self.room_now(&[]))) };
         let part = self.asker.shape.demand.even_part(need, need.0.saturating_sub(1));
         let mut holding = self.holding(part);
@@ -204,7 +205,7 @@ impl<'a> Search<'_, 'a> {
             let Some(victim) = victims.get(many) else { break };
             for (at, _) in victim.nodes {
                 let before = self.holds(*at, part);
-                self.desk.trial.give_back(*at, victim.job.key);
+                self.state.trial.give_back(*at, victim.job.key);
                 let after = self.holds(*at, part);
                 for (nodes, (before, after)) in holding.iter_mut().zip(before.iter().zip(after)) {
                     *nodes += u32::from(after && !before);
@@ -217,8 +218,8 @@ impl<'a> Search<'_, 'a> {
     /// The number of nodes on each side that hold a part of the job.
     fn holding(&self, part: Part) -> Vec<u32> {
         let count = |side: &(Side, Placement)| {
-            let hall = self.desk.hall_of(self.asker.job, &self.asker.shape, *side, &[]);
-            u32::try_from(hall.all_that_hold(part).count()).unwrap_or(u32::MAX)
+            let search = self.state.node_search_of(self.asker.job, &self.asker.shape, *side, &[]);
+            u32::try_from(search.all_that_hold(part).count()).unwrap_or(u32::MAX)
         };
         self.sides.iter().map(count).collect()
     }
@@ -226,8 +227,8 @@ impl<'a> Search<'_, 'a> {
     /// Whether this node holds a part, on each side.
     fn holds(&self, at: NodeIndex, part: Part) -> Vec<bool> {
         let holds = |side: &(Side, Placement)| {
-            let hall = self.desk.hall_of(self.asker.job, &self.asker.shape, *side, &[]);
-            hall.holds(at, part)
+            let search = self.state.node_search_of(self.asker.job, &self.asker.shape, *side, &[]);
+            search.holds(at, part)
         };
         self.sides.iter().map(holds).collect()
     }

@@ -17,11 +17,11 @@ use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 mod admission;
 mod backfill;
 mod first;
-mod halfway;
+mod future_claims;
 mod holes;
 mod mig;
 mod parts;
-mod pledges;
+mod resume_cursor;
 
 const NOW: Time = Time(1_700_000_000_000);
 
@@ -142,7 +142,7 @@ fn gpus_in_all_go_to_one_node_if_one_can_have_them_else_evenly_to_the_fewest() {
 }
 
 #[test]
-fn whole_nodes_come_with_all_cpus_and_gpus_and_are_shared_with_nobody() {
+fn whole_nodes_come_with_all_cpus_and_gpus_and_are_not_shared() {
     let mut snapshot = snapshot(vec![gpu_node("a", 2), gpu_node("b", 2)]);
     use_gpus(&mut snapshot, "a", 1);
     let whole = Request { exclusive: true, ..gpu_request(1) };

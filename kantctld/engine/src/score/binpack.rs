@@ -9,18 +9,18 @@
 //! Example. Node a has 8 free GPUs of 8, node b has 3 of 8. Job 1 asks for 2: b. Job 2 asks for 1:
 //! b. Job 3 asks for 8: a, which is still free.
 
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::group::GroupIndex;
-use crate::floor::tally::Takes;
+use crate::cluster::NodeIndex;
+use crate::cluster::group::GroupIndex;
+use crate::cluster::tally::Takes;
+use crate::fit::node_search::NodeSearch;
 use crate::score::Key;
 
-pub(crate) fn key(hall: &Hall<'_>, at: NodeIndex) -> Key {
-    [hall.trial.free(at).milli_sum.into(), 0, 0, 0, 0]
+pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex) -> Key {
+    [search.trial.free(at).milli_sum.into(), 0, 0, 0, 0]
 }
 
-pub(crate) fn bound(hall: &Hall<'_>, group: GroupIndex, takes: Takes) -> Key {
-    let sums = hall.sums(group);
+pub(crate) fn bound(search: &NodeSearch<'_>, group: GroupIndex, takes: Takes) -> Key {
+    let sums = search.sums(group);
     let broken = sums.tightest_broken(takes.gpus.0);
     let tightest = broken.into_iter().chain(sums.tightest_idle(takes.gpus.0)).min();
     [tightest.map_or(u64::MAX, |gpus| u64::from(gpus) * 1000), 0, 0, 0, 0]

@@ -10,13 +10,13 @@
 //! Example. Node a has GPUs, all free; node b has none. Job 1 asks for 1 CPU: b. Job 2 asks for 16
 //! CPUs, more than b has left: a. Job 3 asks for 1 CPU: b.
 
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::tally::Takes;
+use crate::cluster::NodeIndex;
+use crate::cluster::tally::Takes;
+use crate::fit::node_search::NodeSearch;
 use crate::score::Key;
 
-pub(crate) fn key(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Key {
-    let free = hall.trial.free(at);
+pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> Key {
+    let free = search.trial.free(at);
     let cpus_left = free.core_cpus - takes.cpus;
     let memory_left = free.memory - takes.memory;
     [

@@ -13,15 +13,15 @@
 //! Example. Leaf l has nodes a and b, leaf m has node c, 8 GPUs each; b has 3 free, the others 8.
 //! Job 1 asks for 2: b. Job 2 asks for 4: a, whose leaf is already in use. Job 3 asks for 8: c.
 
-use crate::floor::NodeIndex;
-use crate::floor::group::GroupIndex;
-use crate::floor::tally::Takes;
+use crate::cluster::NodeIndex;
+use crate::cluster::group::GroupIndex;
+use crate::cluster::tally::Takes;
 use crate::score::{Key, Scorer};
 use common::unit::GpuMilli;
 
 pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex, takes: Takes) -> Key {
-    let free = scorer.hall.trial.free(at);
-    let leaf = scorer.leafs().of_group(scorer.hall, scorer.hall.floor().node(at).group);
+    let free = scorer.search.trial.free(at);
+    let leaf = scorer.leafs().of_group(scorer.search, scorer.search.cluster().node(at).group);
     let opens = free.is_idle();
     let takes_milli = GpuMilli::WHOLE.times(takes.gpus.0) + takes.milli.times(takes.shared.0);
     let left = free.milli_sum.saturating_sub(takes_milli.0);
@@ -36,8 +36,8 @@ pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex, takes: Takes) -> Key {
 }
 
 pub(crate) fn bound(scorer: &Scorer<'_>, group: GroupIndex, takes: Takes) -> Key {
-    let sums = scorer.hall.sums(group);
-    let leaf = scorer.leafs().of_group(scorer.hall, group);
+    let sums = scorer.search.sums(group);
+    let leaf = scorer.leafs().of_group(scorer.search, group);
     let free = leaf.map_or(0, |leaf| leaf.milli_free().into());
     let left = |gpus: u32| u64::from(gpus - takes.gpus.0) * 1000;
     if let Some(gpus) = sums.tightest_broken(takes.gpus.0) {

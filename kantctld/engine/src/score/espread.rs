@@ -9,13 +9,13 @@
 //! Example. Zone z has nodes a and b under leafs l and m; node c is outside. Services 1 and 2 ask
 //! for a GPU each: a, then b under the other leaf. Job 3, which is no service, asks for one: c.
 
-use crate::floor::NodeIndex;
+use crate::cluster::NodeIndex;
 use crate::score::{Key, Scorer};
 
 pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex) -> Key {
-    let free = scorer.hall.trial.free(at);
+    let free = scorer.search.trial.free(at);
     let all = 1000 * u32::try_from(free.milli.len()).unwrap_or(0);
-    let leaf = scorer.leafs().of_group(scorer.hall, scorer.hall.floor().node(at).group);
+    let leaf = scorer.leafs().of_group(scorer.search, scorer.search.cluster().node(at).group);
     // The fraction in use, in millionths, since leafs and nodes differ in size.
     let share = |used: u32, all: u32| u64::from(used) * 1_000_000 / u64::from(all.max(1));
     [

@@ -14,26 +14,26 @@
 //! is all free. Job 1 asks for 0.6: a, since on b it would leave 0.4, which no typical job can use.
 //! Job 2 asks for 0.5: b. Job 3 asks for 0.5: b.
 
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::free::Free;
-use crate::floor::node::Node;
-use crate::floor::tally::Takes;
+use crate::cluster::NodeIndex;
+use crate::cluster::free::Free;
+use crate::cluster::node::Node;
+use crate::cluster::tally::Takes;
+use crate::fit::node_search::NodeSearch;
 use crate::score::Key;
 use crate::score::yardstick::{Ask, Yardstick};
 use crate::typical::Typical;
 use common::unit::{Bytes, Cpus, GpuMilli};
 
-pub(crate) fn key(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Key {
-    let (_, drop) = best(hall, at, takes);
+pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> Key {
+    let (_, drop) = best(search, at, takes);
     let squeezed = (100.0 / (1.0 + (-drop / 1000.0).exp())).floor();
     // From 0 to 100; the largest drop gives the smallest key.
     [100 - squeezed as u64, 0, 0, 0, 0]
 }
 
 /// The GPUs (by position) of which to take a share each, for a request for shares.
-pub(crate) fn best_gpus(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> Vec<usize> {
-    best(hall, at, takes).0
+pub(crate) fn best_gpus(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> Vec<usize> {
+    best(search, at, takes).0
 }
 
 /// Thousandths of the node's free GPUs that the typical job cannot use at present.
@@ -47,18 +47,18 @@ pub(crate) fn fragmentation(node: &Node, typical: &[Typical]) -> f64 {
 
 /// The best way to take this much of the node, one share after the other, and the resulting drop in
 /// fragmentation.
-fn best(hall: &Hall<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f64) {
-    let class = &hall.floor().node(at).class;
-    let free: &Free = hall.trial.free(at);
+fn best(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f64) {
+    let class = &search.cluster().node(at).class;
+    let free: &Free = search.trial.free(at);
     let nothing = Yardstick::default();
-    let yardstick = hall.shape.typical.get(class).unwrap_or(&nothing);
-    let jobs = hall.shape.typical.jobs.max(1) as f64;
+    let yardstick = search.shape.typical.get(class).unwrap_or(&nothing);
+    let jobs = search.shape.typical.jobs.max(1) as f64;
     let slots =
         |cpus: Cpus, memory: Bytes| Slots::of(yardstick, free.milli.clone(), (cpus, memory));
     let before = slots(free.core_cpus, free.memory).fragmentation();
     let mut slots = slots(free.core_cpus - takes.cpus, free.memory - takes.memory);
     let drop = |after: i64| (before - after) as f64 / jobs;
-    let accepted = class.accepted(hall.shape.demand.request);
+    let accepted = class.accepted(search.shape.demand.request);
     if takes.milli == GpuMilli::ZERO {
         let mut left = takes.gpus.0;
         for position in 0..slots.milli.len() {

@@ -2,8 +2,8 @@
 //!
 //! Source: Kant (arXiv 2510.01256) page 9, LeafGroup.
 
-use crate::fit::hall::Hall;
-use crate::floor::group::GroupIndex;
+use crate::cluster::group::GroupIndex;
+use crate::fit::node_search::NodeSearch;
 use common::topology::Level;
 
 /// What is free under one leaf.
@@ -31,11 +31,11 @@ impl Leaf {
 pub(crate) struct Leafs(Vec<Leaf>);
 
 impl Leafs {
-    pub fn of(hall: &Hall<'_>) -> Self {
-        let floor = hall.floor();
-        let mut leafs = vec![Leaf::default(); floor.switches().count(Level::Leaf)];
-        for (group, at) in floor.groups().iter().zip(hall.groups()) {
-            let sums = hall.sums(at);
+    pub fn of(search: &NodeSearch<'_>) -> Self {
+        let cluster = search.cluster();
+        let mut leafs = vec![Leaf::default(); cluster.switches().count(Level::Leaf)];
+        for (group, at) in cluster.groups().iter().zip(search.groups()) {
+            let sums = search.sums(at);
             let Some(leaf) = group.leaf.and_then(|leaf| leafs.get_mut(leaf.0 as usize)) else {
                 continue;
             };
@@ -47,8 +47,8 @@ impl Leafs {
         Self(leafs)
     }
 
-    pub fn of_group(&self, hall: &Hall<'_>, group: GroupIndex) -> Option<&Leaf> {
-        let leaf = hall.floor().groups()[group.0 as usize].leaf?;
+    pub fn of_group(&self, search: &NodeSearch<'_>, group: GroupIndex) -> Option<&Leaf> {
+        let leaf = search.cluster().groups()[group.0 as usize].leaf?;
         self.0.get(leaf.0 as usize)
     }
 }

@@ -13,10 +13,10 @@ pub(crate) mod nvlink;
 pub(crate) mod spread;
 pub(crate) mod yardstick;
 
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
-use crate::floor::group::GroupIndex;
-use crate::floor::tally::Takes;
+use crate::cluster::NodeIndex;
+use crate::cluster::group::GroupIndex;
+use crate::cluster::tally::Takes;
+use crate::fit::node_search::NodeSearch;
 use common::policy::Placement;
 use common::unit::{GpuMilli, Gpus};
 use leafs::Leafs;
@@ -25,40 +25,40 @@ use std::cell::OnceCell;
 /// The cost of a node for a part: compared from the left, then by the node's position.
 pub(crate) type Key = [u64; 5];
 
-/// What the policies read in addition to the hall.
+/// What the policies read in addition to the node search.
 pub(crate) struct Scorer<'a> {
-    pub hall: &'a Hall<'a>,
+    pub search: &'a NodeSearch<'a>,
     /// Sums by leaf, computed at the first use.
     leafs: OnceCell<Leafs>,
 }
 
 impl<'a> Scorer<'a> {
-    pub const fn new(hall: &'a Hall<'a>) -> Self {
-        Self { hall, leafs: OnceCell::new() }
+    pub const fn new(search: &'a NodeSearch<'a>) -> Self {
+        Self { search, leafs: OnceCell::new() }
     }
 
     pub fn leafs(&self) -> &Leafs {
-        self.leafs.get_or_init(|| Leafs::of(self.hall))
+        self.leafs.get_or_init(|| Leafs::of(self.search))
     }
 
     /// The key of a node that holds the part.
     pub fn key(&self, at: NodeIndex, takes: Takes) -> Key {
         if takes.gpus == Gpus::ZERO && takes.milli == GpuMilli::ZERO {
-            return match self.hall.placement {
+            return match self.search.placement {
                 Placement::First => first::KEY,
-                Placement::Spread => spread::cpu_key(self.hall, at),
+                Placement::Spread => spread::cpu_key(self.search, at),
                 // Taking CPUs may leave GPUs unusable, too.
-                Placement::Fgd => fgd::key(self.hall, at, takes),
-                _ => cpu_only::key(self.hall, at, takes),
+                Placement::Fgd => fgd::key(self.search, at, takes),
+                _ => cpu_only::key(self.search, at, takes),
             };
         }
-        match self.hall.placement {
+        match self.search.placement {
             Placement::First => first::KEY,
-            Placement::Binpack => binpack::key(self.hall, at),
+            Placement::Binpack => binpack::key(self.search, at),
             Placement::EBinpack => ebinpack::key(self, at, takes),
-            Placement::Spread => spread::key(self.hall, at),
+            Placement::Spread => spread::key(self.search, at),
             Placement::ESpread => espread::key(self, at),
-            Placement::Fgd => fgd::key(self.hall, at, takes),
+            Placement::Fgd => fgd::key(self.search, at, takes),
         }
     }
 
@@ -67,8 +67,8 @@ impl<'a> Scorer<'a> {
         if takes.gpus == Gpus::ZERO {
             return [0; 5];
         }
-        match self.hall.placement {
-            Placement::Binpack => binpack::bound(self.hall, group, takes),
+        match self.search.placement {
+            Placement::Binpack => binpack::bound(self.search, group, takes),
             Placement::EBinpack => ebinpack::bound(self, group, takes),
             Placement::First | Placement::Spread | Placement::ESpread | Placement::Fgd => [0; 5],
         }

@@ -14,7 +14,7 @@
 //! two: 0,1. Job 2 asks for one: 2. Job 3 asks for one: 3. Had there been another free pair, job 3
 //! would not have split it.
 
-use crate::floor::class::Class;
+use crate::cluster::class::Class;
 use common::gpu::GpuPath;
 use common::id::GpuIndex;
 use common::node::Inventory;
@@ -26,7 +26,7 @@ pub(crate) const TRIED_MAX: usize = 16;
 /// ascending, too.
 pub(crate) fn choose(class: &Class, free: &[GpuIndex], count: usize) -> Vec<GpuIndex> {
     // If all GPUs are equivalent, take the lowest numbers, which the search below would find, too.
-    if count == 0 || free.len() <= count || class.gpus_are_alike {
+    if count == 0 || free.len() <= count || class.gpus_are_equal {
         return free[..count.min(free.len())].to_vec();
     }
     let inventory = &class.inventory;

@@ -8,16 +8,16 @@
 //! Example. Nodes a and b, 8 free GPUs each. Job 1 asks for 2: a. Job 2 asks for 2: b. Job 3 asks
 //! for 1: a again.
 
-use crate::fit::hall::Hall;
-use crate::floor::NodeIndex;
+use crate::cluster::NodeIndex;
+use crate::fit::node_search::NodeSearch;
 use crate::score::Key;
 
-pub(crate) fn key(hall: &Hall<'_>, at: NodeIndex) -> Key {
-    [u64::from(u32::MAX - hall.trial.free(at).milli_sum), 0, 0, 0, 0]
+pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex) -> Key {
+    [u64::from(u32::MAX - search.trial.free(at).milli_sum), 0, 0, 0, 0]
 }
 
-pub(crate) fn cpu_key(hall: &Hall<'_>, at: NodeIndex) -> Key {
-    [u64::from(u32::MAX - hall.trial.free(at).core_cpus.0), 0, 0, 0, 0]
+pub(crate) fn cpu_key(search: &NodeSearch<'_>, at: NodeIndex) -> Key {
+    [u64::from(u32::MAX - search.trial.free(at).core_cpus.0), 0, 0, 0, 0]
 }
 
 #[cfg(test)]

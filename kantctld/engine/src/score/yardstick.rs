@@ -4,8 +4,8 @@
 //! Source: ours. A search asks thousands of nodes for each job; hundreds of shapes reduce to a few
 //! that differ in what they ask of GPUs. Integers make equal drops compare as equal.
 
-use crate::floor::Floor;
-use crate::floor::class::Class;
+use crate::cluster::ClusterIndex;
+use crate::cluster::class::Class;
 use crate::typical::Typical;
 use common::unit::{Bytes, Cpus};
 use std::collections::BTreeMap;
@@ -44,9 +44,9 @@ pub(crate) struct Ask {
 
 impl Yardsticks {
     /// Computes the yardsticks of these shapes for all nodes.
-    pub fn of(floor: &Floor, typical: Vec<Typical>) -> Self {
+    pub fn of(cluster: &ClusterIndex, typical: Vec<Typical>) -> Self {
         let mut classes: BTreeMap<*const Class, &Arc<Class>> = BTreeMap::new();
-        for (_, node) in floor.nodes() {
+        for (_, node) in cluster.nodes() {
             classes.entry(Arc::as_ptr(&node.class)).or_insert(&node.class);
         }
         let of = |class: &Arc<Class>| (class.clone(), Yardstick::of(class, &typical));
@@ -56,8 +56,8 @@ impl Yardsticks {
     }
 
     /// Computes them again after nodes changed.
-    pub fn again(&self, floor: &Floor) -> Self {
-        Self::of(floor, self.typical.clone())
+    pub fn again(&self, cluster: &ClusterIndex) -> Self {
+        Self::of(cluster, self.typical.clone())
     }
 
     /// The yardstick of a class of nodes. `None` if there is none for it.

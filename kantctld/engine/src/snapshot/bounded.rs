@@ -1,8 +1,8 @@
-//! Whether a policy has limits or quotas. Without any, rounds skip the books.
+//! Whether a policy has limits or quotas. Without any, rounds skip the usage accounting.
 
 use common::policy::{Policy, Quota};
 
-pub(super) fn bounds_anybody(policy: &Policy) -> bool {
+pub(super) fn bounds_any_job(policy: &Policy) -> bool {
     let of_queue = |queue: &common::policy::queue::Queue| {
         let limits = [&queue.limits, &queue.limits_per_user, &queue.limits_per_account];
         limits.into_iter().any(|limits| !limits.is_empty()) || queue.quota != Quota::default()

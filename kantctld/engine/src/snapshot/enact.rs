@@ -11,7 +11,7 @@ use std::sync::Arc;
 impl Snapshot {
     /// Starts a waiting job with this allocation at once.
     pub fn start(&mut self, key: JobKey, allocation: Allocation, now: Time) {
-        let Some(job) = self.line.get(key).cloned() else { return };
+        let Some(job) = self.wait_queue.get(key).cloned() else { return };
         let queue = self.policy.queues.iter().find(|queue| queue.name == job.queue);
         let qos = job.qos.as_ref();
         let qos = self.policy.qos.iter().find(|known| Some(&known.name) == qos);

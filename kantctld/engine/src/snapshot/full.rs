@@ -3,8 +3,8 @@
 //! not considered; each round checks those again.
 
 use super::Snapshot;
-use crate::floor::NodeIndex;
-use crate::line::KindId;
+use crate::cluster::NodeIndex;
+use crate::wait_queue::KindId;
 use std::collections::BTreeSet;
 
 /// Kinds of waiting jobs for which no nodes have room, even without what is kept for others. All

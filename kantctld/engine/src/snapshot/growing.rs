@@ -1,4 +1,4 @@
-//! Running jobs that can grow onto spare nodes. `desk` decides whether they do.
+//! Running jobs that can grow onto spare nodes. `planner` decides whether they do.
 
 use super::{RunningJob, Snapshot, WaitingJob, nodes_min};
 use common::id::{JobKey, NodeName};

@@ -1,12 +1,12 @@
-//! What each running job holds: its claim in the books, its nodes, and its place among the
-//! preemption candidates.
+//! What each running job holds: its claim in the usage accounting, its nodes, and its place among
+//! the preemption candidates.
 
 use super::{RunningJob, Snapshot};
-use crate::books::{Books, Claim};
 use crate::check::Ledger;
-use crate::fair::{Member, Muster};
-use crate::floor::NodeIndex;
-use crate::preempt::Crowd;
+use crate::cluster::NodeIndex;
+use crate::fair::{Member, RunningIndex};
+use crate::preempt::VictimIndex;
+use crate::usage_accounting::{Claim, UsageAccounting};
 use common::id::JobKey;
 use common::resource::Share;
 use common::unit::Nodes;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Hold {
-    /// What it counts for in the books.
+    /// What it counts for in the usage accounting.
     pub claim: Claim,
     /// Its nodes, with the number of GPUs it holds there, whole or in part. Unknown nodes are left
     /// out.
@@ -42,14 +42,14 @@ pub(crate) struct GivenUp {
 
 impl Snapshot {
     /// Counts all running jobs again, after nodes or the policy changed.
-    pub(super) fn rebuild_books(&mut self) {
-        self.books = Books::new(&self.policy, &self.capacity);
+    pub(super) fn rebuild_accounting(&mut self) {
+        self.accounting = UsageAccounting::new(&self.policy, &self.capacity);
         self.holds.clear();
         self.ends.clear();
-        self.crowd = Crowd::default();
-        self.muster = Muster::none(&self.policy, &self.floor);
+        self.victim_index = VictimIndex::default();
+        self.running_index = RunningIndex::none(&self.policy, &self.cluster);
         self.ledger = Ledger::default();
-        self.ledger.set_capacity(&self.floor);
+        self.ledger.set_capacity(&self.cluster);
         let running: Vec<Arc<RunningJob>> = self.running.values().cloned().collect();
         for job in running {
             self.count(&job);
@@ -57,16 +57,16 @@ impl Snapshot {
     }
 
     pub(super) fn count(&mut self, job: &Arc<RunningJob>) {
-        let claim = crate::claims::of_running(job, &self.floor, &mut self.books);
-        self.books.add(&claim, job.ends_by);
+        let claim = crate::claims::of_running(job, &self.cluster, &mut self.accounting);
+        self.accounting.add(&claim, job.ends_by);
         let nodes = self.nodes_with(job.allocation.shares());
         let part =
             (job.leaving > 0 && !job.ending).then(|| Arc::new(self.part(job, job.staying().len())));
         let surplus = self.surplus(job);
-        let member = self.muster.add(&self.policy, &self.floor, job);
+        let member = self.running_index.add(&self.policy, &self.cluster, job);
         let hold = Arc::new(Hold { claim, nodes, part, surplus, member });
-        self.crowd.add(&self.policy, job, &hold);
-        self.ledger.run(&self.policy, &self.floor, job);
+        self.victim_index.add(&self.policy, job, &hold);
+        self.ledger.run(&self.policy, &self.cluster, job);
         if let Some(end) = job.ends_by.filter(|_| self.has_bounds && !job.ending) {
             self.ends.insert((end, job.key), hold.clone());
         }
@@ -75,23 +75,24 @@ impl Snapshot {
 
     pub(super) fn discount(&mut self, job: &RunningJob) {
         if let Some(hold) = self.holds.remove(&job.key) {
-            self.books.remove(&hold.claim, job.ends_by);
+            self.accounting.remove(&hold.claim, job.ends_by);
             if let Some(end) = job.ends_by {
                 self.ends.remove(&(end, job.key));
             }
-            self.crowd.remove(&self.policy, job, &hold);
+            self.victim_index.remove(&self.policy, job, &hold);
             if let Some(member) = &hold.member {
-                self.muster.remove(&self.floor, job, member);
+                self.running_index.remove(&self.cluster, job, member);
             }
-            self.ledger.stop(&self.policy, &self.floor, job);
+            self.ledger.stop(&self.policy, &self.cluster, job);
         }
     }
 
     /// What a running job would give up if it kept its first `keeps` nodes.
     pub(crate) fn part(&self, job: &RunningJob, keeps: usize) -> GivenUp {
         let (stays, goes) = job.allocation.shares().split_at_checked(keeps).unwrap_or_default();
-        let claim =
-            |jobs, shares| crate::claims::of_part(job, (jobs, shares), &self.floor, &self.books);
+        let claim = |jobs, shares| {
+            crate::claims::of_part(job, (jobs, shares), &self.cluster, &self.accounting)
+        };
         let keeps = Nodes(u32::try_from(stays.len()).unwrap_or(u32::MAX));
         GivenUp {
             keeps,
@@ -103,13 +104,13 @@ impl Snapshot {
 
     fn surplus(&self, job: &RunningJob) -> Option<GivenUp> {
         let least = job.nodes_min.filter(|_| job.may_be_asked())?;
-        let is_asked = !self.policy.fair_sharing && Crowd::is_wanted(&self.policy);
+        let is_asked = !self.policy.fair_sharing && VictimIndex::is_wanted(&self.policy);
         is_asked.then(|| self.part(job, least.0 as usize))
     }
 
     fn nodes_with(&self, shares: &[Share]) -> Vec<(NodeIndex, u32)> {
         let gpus = |share: &Share| u32::try_from(share.gpus.len()).unwrap_or(u32::MAX);
-        let at = |share: &Share| Some((self.floor.find(&share.node)?, gpus(share)));
+        let at = |share: &Share| Some((self.cluster.find(&share.node)?, gpus(share)));
         shares.iter().filter_map(at).collect()
     }
 
@@ -119,7 +120,7 @@ impl Snapshot {
         self.giving_up.keys().filter_map(part)
     }
 
-    /// A running job's claim in the books.
+    /// A running job's claim in the usage accounting.
     pub(crate) fn claim_of(&self, key: JobKey) -> Option<&Claim> {
         self.holds.get(&key).map(|hold| &hold.claim)
     }

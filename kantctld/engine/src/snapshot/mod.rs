@@ -10,7 +10,7 @@ mod job;
 mod moving;
 mod node;
 mod plain;
-mod promised;
+mod planned_start;
 mod queues;
 mod read;
 mod settle;
@@ -20,22 +20,22 @@ pub use growing::Growing;
 pub(crate) use hold::{GivenUp, Hold};
 pub use job::{RunningJob, WaitingJob, nodes_min};
 pub use node::{NodeSnapshot, Unusable};
-pub use promised::Promise;
+pub use planned_start::PlannedStart;
 pub(crate) use queues::{Places, Queues};
 
 use crate::backfill::freed::Freed;
-use crate::books::Books;
 use crate::check::Ledger;
+use crate::cluster::{ClusterIndex, NodeIndex};
 use crate::fair::tree::Tree;
-use crate::fair::{Muster, QueueUse};
-use crate::floor::{Floor, NodeIndex};
-use crate::halfway::Halfway;
-use crate::line::Line;
+use crate::fair::{QueueUse, RunningIndex};
 use crate::order::fair_share::Usage;
-use crate::preempt::Crowd;
+use crate::preempt::VictimIndex;
+use crate::resume_cursor::ResumeCursor;
 use crate::score::yardstick::Yardsticks;
 use crate::typical::Typical;
-use bounded::bounds_anybody;
+use crate::usage_accounting::UsageAccounting;
+use crate::wait_queue::WaitQueue;
+use bounded::bounds_any_job;
 use common::id::{JobId, JobKey, NodeName, ReservationName};
 use common::job::Moving;
 use common::policy::{Amounts, Policy};
@@ -52,17 +52,17 @@ use std::sync::Arc;
 pub struct Snapshot {
     pub(crate) policy: Arc<Policy>,
     pub(crate) places: Places,
-    pub(crate) floor: Floor,
-    pub(crate) line: Line,
+    pub(crate) cluster: ClusterIndex,
+    pub(crate) wait_queue: WaitQueue,
     pub(crate) running: BTreeMap<JobKey, Arc<RunningJob>>,
     holds: BTreeMap<JobKey, Arc<Hold>>,
     /// Holdings of jobs that are not ending, by the ends of their time limits. Kept only if the
     /// policy has limits or quotas.
     pub(crate) ends: BTreeMap<(Time, JobKey), Arc<Hold>>,
     /// Preemption candidates.
-    pub(crate) crowd: Crowd,
+    pub(crate) victim_index: VictimIndex,
     /// What fair sharing knows of the running jobs.
-    pub(crate) muster: Muster,
+    pub(crate) running_index: RunningIndex,
     /// With fair sharing: the tree of queues and what each is entitled to.
     pub(crate) queues: Tree,
     /// The judge's own sums of what runs.
@@ -71,13 +71,13 @@ pub struct Snapshot {
     pub(crate) ending: BTreeMap<JobKey, Option<JobKey>>,
     /// Jobs that are giving up nodes, with their preemptors.
     pub(crate) giving_up: BTreeMap<JobKey, Option<JobKey>>,
-    pub(crate) books: Books,
-    /// The books as if nothing ran and all nodes were up.
-    pub(crate) books_alone: Books,
+    pub(crate) accounting: UsageAccounting,
+    /// The usage accounting as if nothing ran and all nodes were up.
+    pub(crate) accounting_alone: UsageAccounting,
     pub(crate) array_running: BTreeMap<JobId, u32>,
     pub(crate) reservations: BTreeMap<ReservationName, Reservation>,
-    pub(crate) promises: BTreeMap<JobKey, Promise>,
-    pub(crate) halfway: Halfway,
+    pub(crate) planned_starts: BTreeMap<JobKey, PlannedStart>,
+    pub(crate) resume_cursor: ResumeCursor,
     /// Running jobs that may be moved, as they would wait if they were.
     pub(crate) movable: BTreeMap<JobKey, Arc<WaitingJob>>,
     /// Running jobs that can grow.
@@ -113,34 +113,34 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub fn set_policy(&mut self, policy: Arc<Policy>) {
-        self.has_bounds = bounds_anybody(&policy);
+        self.has_bounds = bounds_any_job(&policy);
         self.places = queues::places(&policy);
         self.policy = policy;
-        self.floor.unsettle();
+        self.cluster.unsettle();
         self.loosen_everywhere();
     }
 
     /// Forgets what an earlier round found out about a waiting job and about the components that
     /// start with it.
     fn search_again(&mut self, key: JobKey) {
-        if self.halfway.jobs.remove(&key).is_some()
-            && let Some(first) = self.line.get(key).and_then(|job| job.together)
+        if self.resume_cursor.jobs.remove(&key).is_some()
+            && let Some(first) = self.wait_queue.get(key).and_then(|job| job.together)
         {
-            for component in self.line.together(first) {
-                self.halfway.jobs.remove(&component.key);
+            for component in self.wait_queue.together(first) {
+                self.resume_cursor.jobs.remove(&component.key);
             }
         }
     }
 
     /// Adds a node, or changes its inventory and whether jobs may start there.
     pub fn set_node(&mut self, node: &NodeSnapshot) {
-        self.floor.set_node(node);
+        self.cluster.set_node(node);
         self.loosen_everywhere();
         self.is_capacity_old = true;
     }
 
     pub fn remove_node(&mut self, name: &NodeName) {
-        self.floor.remove_node(name);
+        self.cluster.remove_node(name);
         self.loosen_everywhere();
     }
 
@@ -148,21 +148,21 @@ impl Snapshot {
     pub fn set_waiting(&mut self, job: WaitingJob) {
         self.stop(job.key);
         self.search_again(job.key);
-        if self.promises.contains_key(&job.key) {
+        if self.planned_starts.contains_key(&job.key) {
             // The job may ask for less than what was kept for it.
             self.freed = Freed::Everywhere;
         }
-        self.line.set(Arc::new(job));
+        self.wait_queue.set(Arc::new(job));
     }
 
     /// Sets a running job and what it holds. It no longer waits.
     pub fn set_running(&mut self, job: RunningJob) {
         self.search_again(job.key);
-        self.line.remove(job.key);
-        self.unpromise(job.key);
+        self.wait_queue.remove(job.key);
+        self.remove_planned_start(job.key);
         self.stop(job.key);
         let job = Arc::new(job);
-        self.floor.hold(&job);
+        self.cluster.hold(&job);
         self.count(&job);
         if job.key.index.is_some() {
             *self.array_running.entry(job.key.job).or_default() += 1;
@@ -181,9 +181,9 @@ impl Snapshot {
     /// Removes a job that has ended or is no longer known.
     pub fn remove_job(&mut self, key: JobKey) {
         self.search_again(key);
-        self.line.remove(key);
+        self.wait_queue.remove(key);
         self.moving.remove(&key);
-        if self.unpromise(key) {
+        if self.remove_planned_start(key) {
             self.loosen();
         }
         self.stop(key);
@@ -198,11 +198,11 @@ impl Snapshot {
         self.loosen();
         let nodes = job.allocation.shares().iter();
         let nodes: Vec<NodeIndex> =
-            nodes.filter_map(|share| self.floor.find(&share.node)).collect();
+            nodes.filter_map(|share| self.cluster.find(&share.node)).collect();
         for at in nodes {
             self.comes_free(at);
         }
-        self.floor.let_go(&job);
+        self.cluster.release(&job);
         self.discount(&job);
         if key.index.is_some()
             && let Some(count) = self.array_running.get_mut(&key.job)
@@ -230,7 +230,7 @@ impl Snapshot {
     /// Sets what jobs of this cluster typically ask for (FGD). Without it, a round uses the waiting
     /// jobs. Not saved with the snapshot.
     pub fn set_typical(&mut self, typical: Vec<Typical>) {
-        self.typical = Some(Arc::new(Yardsticks::of(&self.floor, typical)));
+        self.typical = Some(Arc::new(Yardsticks::of(&self.cluster, typical)));
     }
 
     /// Sets the most searches for a place in one round (default 20,000). The next round continues

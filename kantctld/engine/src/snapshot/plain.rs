@@ -1,9 +1,9 @@
 //! A snapshot as plain lists, for files and for comparison. Rounds do not use it.
 
-use super::{Growing, NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
+use super::{Growing, NodeSnapshot, PlannedStart, RunningJob, Snapshot, WaitingJob};
 use crate::fair::QueueUse;
-use crate::halfway::Halfway;
 use crate::order::fair_share::Usage;
+use crate::resume_cursor::ResumeCursor;
 use common::id::JobKey;
 use common::job::Moving;
 use common::policy::Policy;
@@ -23,9 +23,9 @@ pub(super) struct Plain {
     #[serde(default)]
     reservations: Vec<Reservation>,
     #[serde(default)]
-    promises: BTreeMap<JobKey, Promise>,
+    planned_starts: BTreeMap<JobKey, PlannedStart>,
     #[serde(default)]
-    halfway: Halfway,
+    resume_cursor: ResumeCursor,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     movable: Vec<WaitingJob>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,8 +54,8 @@ impl From<Plain> for Snapshot {
         snapshot.set_reservations(plain.reservations);
         snapshot.set_usage(plain.usage);
         snapshot.set_queue_use(plain.queue_use);
-        snapshot.promises = plain.promises;
-        snapshot.halfway = plain.halfway;
+        snapshot.planned_starts = plain.planned_starts;
+        snapshot.resume_cursor = plain.resume_cursor;
         let movable = plain.movable.into_iter().map(|job| (job.key, Arc::new(job)));
         snapshot.movable = movable.collect();
         let growing = plain.growing.into_iter().map(|job| (job.asked.key, Arc::new(job)));
@@ -70,12 +70,12 @@ impl From<Plain> for Snapshot {
 impl From<Snapshot> for Plain {
     fn from(snapshot: Snapshot) -> Self {
         Self {
-            nodes: snapshot.floor.snapshots(),
-            waiting: snapshot.line.all().map(|job| WaitingJob::clone(job)).collect(),
+            nodes: snapshot.cluster.snapshots(),
+            waiting: snapshot.wait_queue.all().map(|job| WaitingJob::clone(job)).collect(),
             running: snapshot.running.values().map(|job| RunningJob::clone(job)).collect(),
             reservations: snapshot.reservations.into_values().collect(),
-            promises: snapshot.promises,
-            halfway: snapshot.halfway,
+            planned_starts: snapshot.planned_starts,
+            resume_cursor: snapshot.resume_cursor,
             movable: snapshot.movable.values().map(|job| WaitingJob::clone(job)).collect(),
             growing: snapshot.growing.values().map(|job| Growing::clone(job)).collect(),
             moving: snapshot.moving,

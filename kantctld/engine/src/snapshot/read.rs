@@ -1,6 +1,6 @@
 //! Read access to a snapshot.
 
-use super::{NodeSnapshot, Promise, RunningJob, Snapshot, WaitingJob};
+use super::{NodeSnapshot, PlannedStart, RunningJob, Snapshot, WaitingJob};
 use common::id::{JobId, JobKey, NodeName};
 use common::policy::Policy;
 use common::reservation::Reservation;
@@ -16,17 +16,17 @@ impl Snapshot {
 
     #[must_use]
     pub fn waiting(&self, key: JobKey) -> Option<&Arc<WaitingJob>> {
-        self.line.get(key)
+        self.wait_queue.get(key)
     }
 
     /// All waiting jobs, by key.
     pub fn all_waiting(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
-        self.line.all()
+        self.wait_queue.all()
     }
 
     #[must_use]
     pub fn waiting_count(&self) -> usize {
-        self.line.len()
+        self.wait_queue.len()
     }
 
     /// A job that holds resources.
@@ -52,20 +52,20 @@ impl Snapshot {
         &self,
         name: &NodeName,
     ) -> Option<(NodeSnapshot, impl Iterator<Item = &Arc<RunningJob>>)> {
-        let node = self.floor.node(self.floor.find(name)?);
+        let node = self.cluster.node(self.cluster.find(name)?);
         let holders = node.holders.iter().filter_map(|holder| self.running(holder.key));
         Some((node.snapshot(), holders))
     }
 
     /// Whether all nodes are in their groups, and the sums of capacity and holdings are current.
     pub(crate) const fn is_laid_out(&self) -> bool {
-        self.floor.is_laid_out() && !self.is_capacity_old
+        self.cluster.is_laid_out() && !self.is_capacity_old
     }
 
     /// All nodes, by name.
     #[must_use]
     pub fn nodes(&self) -> Vec<NodeSnapshot> {
-        self.floor.snapshots()
+        self.cluster.snapshots()
     }
 
     /// All reservations, by name.
@@ -75,8 +75,8 @@ impl Snapshot {
 
     /// The promises to waiting jobs, from the last round.
     #[must_use]
-    pub const fn promises(&self) -> &BTreeMap<JobKey, Promise> {
-        &self.promises
+    pub const fn planned_starts(&self) -> &BTreeMap<JobKey, PlannedStart> {
+        &self.planned_starts
     }
 
     /// When jobs were moved, in the last hour.
@@ -85,7 +85,7 @@ impl Snapshot {
     }
 
     /// The class of equivalent jobs with which this job shares its wait reason, if it has one.
-    pub(crate) fn class_of(&self, key: JobKey) -> Option<crate::line::ClassId> {
-        self.line.class_of(key)
+    pub(crate) fn class_of(&self, key: JobKey) -> Option<crate::wait_queue::ClassId> {
+        self.wait_queue.class_of(key)
     }
 }

@@ -3,10 +3,10 @@
 
 use super::{Queues, Snapshot};
 use crate::backfill::freed::Freed;
-use crate::books::Books;
 use crate::fair::tree::Tree;
 use crate::fair::tree_of;
 use crate::order::ranker::Ranker;
+use crate::usage_accounting::UsageAccounting;
 use common::policy::Order;
 use common::time::{Span, Time};
 use std::sync::Arc;
@@ -18,44 +18,45 @@ impl Snapshot {
     /// Prepares for rounds at `now`: puts new nodes into groups, and lets jobs whose begin time has
     /// come join the queue. A round that gets an unsettled snapshot settles a copy.
     pub fn settle(&mut self, now: Time) {
-        if !self.floor.is_laid_out() {
+        if !self.cluster.is_laid_out() {
             let policy = self.policy.clone();
-            self.floor.lay_out(&policy);
+            self.cluster.lay_out(&policy);
             self.measure_typical();
             self.freed = Freed::Everywhere;
-            self.capacity = self.floor.capacity();
+            self.capacity = self.cluster.capacity();
             self.ranked_at = None;
-            self.rebuild_books();
-            self.books_alone = Books::new(&self.policy, &self.floor.capacity_of_all());
+            self.rebuild_accounting();
+            self.accounting_alone =
+                UsageAccounting::new(&self.policy, &self.cluster.capacity_of_all());
             self.plant();
         }
         if std::mem::take(&mut self.is_capacity_old) {
-            self.capacity = self.floor.capacity();
-            self.books.set_capacity(&self.capacity);
-            self.ledger.set_capacity(&self.floor);
+            self.capacity = self.cluster.capacity();
+            self.accounting.set_capacity(&self.capacity);
+            self.ledger.set_capacity(&self.cluster);
             self.ranked_at = None;
             self.measure_typical();
             self.plant();
         }
-        self.line.settle(now);
+        self.wait_queue.settle(now);
         let all = self.is_rank_due(now);
         let at = self.ranked_at.filter(|_| !all).unwrap_or(now);
         self.ranked_at = Some(at);
         let queues = Queues::new(&self.policy, &self.places);
         let ranker = Ranker::new((&self.policy, queues), &self.usage, &self.capacity, at);
-        self.line.rank(all, |job| ranker.rank(job));
+        self.wait_queue.rank(all, |job| ranker.rank(job));
     }
 
     /// Builds the tree of queues again, after nodes or the policy changed.
     pub(super) fn plant(&mut self) {
         let is_fair = self.policy.fair_sharing;
-        self.queues = if is_fair { tree_of(&self.policy, &self.floor) } else { Tree::default() };
+        self.queues = if is_fair { tree_of(&self.policy, &self.cluster) } else { Tree::default() };
     }
 
     /// Computes the yardsticks of typical jobs again, after nodes changed.
     pub(super) fn measure_typical(&mut self) {
         let typical = self.typical.take();
-        self.typical = typical.map(|typical| Arc::new(typical.again(&self.floor)));
+        self.typical = typical.map(|typical| Arc::new(typical.again(&self.cluster)));
     }
 
     /// Ranks that change with time are computed once a minute (man slurm.conf, PriorityCalcPeriod),
@@ -68,9 +69,9 @@ impl Snapshot {
     /// Whether the snapshot is ready for a round at `now`.
     #[must_use]
     pub fn is_settled(&self, now: Time) -> bool {
-        self.floor.is_laid_out()
+        self.cluster.is_laid_out()
             && !self.is_capacity_old
-            && self.line.is_settled(now)
+            && self.wait_queue.is_settled(now)
             && !self.is_rank_due(now)
     }
 }

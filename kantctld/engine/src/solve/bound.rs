@@ -115,7 +115,7 @@ impl Measure {
         held.map(|(_, share)| of(share)).sum()
     }
 
-    fn told(&self, room: i64, needed: i64) -> Count {
+    fn count(&self, room: i64, needed: i64) -> Count {
         let of = [Counted::GpuMilli, Counted::WholeGpus, Counted::Cpus, Counted::Memory][self.of];
         let count = |count: i64| u64::try_from(count).unwrap_or(0);
         let (size, room, needed) = (count(self.size), count(room), count(needed));
@@ -134,6 +134,6 @@ pub(super) fn ruled_out(model: &Model, lifted: &[Node]) -> Option<Count> {
         };
         let movers: i64 = (1..model.jobs.len()).map(of).sum();
         let needed = movers + measure.of_parts(model, 0);
-        (room < needed).then(|| measure.told(room, needed))
+        (room < needed).then(|| measure.count(room, needed))
     })
 }

@@ -96,7 +96,7 @@ impl Search<'_, '_> {
     pub(super) fn lift_from(&self, node: &mut Node, place: usize, owner: Owner) {
         let held = self.model.jobs[owner].held.iter().filter(|(held, _)| *held == place);
         for (_, share) in held {
-            node.lift(self.floor.node(node.at), owner, share);
+            node.lift(self.cluster.node(node.at), owner, share);
         }
     }
 }

@@ -26,7 +26,7 @@ mod opened;
 mod search;
 mod trial;
 
-use crate::desk::{Desk, Refused};
+use crate::planner::{Refused, RoundState};
 use crate::snapshot::Snapshot;
 use common::id::{JobKey, NodeName};
 use common::reason::WaitReason;
@@ -154,35 +154,35 @@ pub fn over_quota(snapshot: &Snapshot, now: Time, key: JobKey) -> Option<Solutio
 #[must_use]
 pub fn solve(snapshot: &Snapshot, now: Time, key: JobKey, effort: &Effort<'_>) -> Option<Solution> {
     let job = snapshot.waiting(key)?;
-    let told = |verdict| Some(Solution { verdict, trials: 0, movable: 0 });
+    let answer = |verdict| Some(Solution { verdict, trials: 0, movable: 0 });
     if job.together.is_some() {
-        return told(Verdict::GaveUp(GaveUp::Component));
+        return answer(Verdict::GaveUp(GaveUp::Component));
     }
-    let refused = |reason| told(Verdict::Impossible(Impossible::MayNotStart(reason)));
+    let refused = |reason| answer(Verdict::Impossible(Impossible::MayNotStart(reason)));
     if snapshot.class_of(key).is_none() {
         return refused(None);
     }
-    let mut desk = Desk::new(snapshot, now);
-    desk.stand_by_promises();
-    let Some(queue) = desk.queues.get(&job.queue) else {
+    let mut state = RoundState::new(snapshot, now);
+    state.honour_planned_starts();
+    let Some(queue) = state.queues.get(&job.queue) else {
         return refused(Some(WaitReason::QueueGone { queue: job.queue.clone() }));
     };
-    let shape = desk.shape_for(queue, job);
-    if let Some(never) = desk.never_fits(shape) {
-        return told(Verdict::Impossible(Impossible::NeverFits(never)));
+    let shape = state.shape_for(queue, job);
+    if let Some(never) = state.never_fits(shape) {
+        return answer(Verdict::Impossible(Impossible::NeverFits(never)));
     }
-    let kept = desk.room_kept_for(key).to_vec();
+    let kept = state.room_kept_for(key).to_vec();
     if !kept.is_empty() {
-        let name = |at: &crate::floor::NodeIndex| snapshot.floor.node(*at).name.clone();
+        let name = |at: &crate::cluster::NodeIndex| snapshot.cluster.node(*at).name.clone();
         let room = kept.iter().map(name).collect();
-        return told(Verdict::Moves { moves: Vec::new(), room, fewest: true });
+        return answer(Verdict::Moves { moves: Vec::new(), room, fewest: true });
     }
-    if let Err(Refused::Job(reason) | Refused::Class(reason)) = desk.may_start_at_all(job, shape) {
+    if let Err(Refused::Job(reason) | Refused::Class(reason)) = state.may_start_at_all(job, shape) {
         return refused(Some(reason));
     }
-    let model = model::Model::of(&mut desk, job, shape);
+    let model = model::Model::of(&mut state, job, shape);
     let movable = model.movers.len();
-    if let Some(count) = bound::ruled_out(&model, &model.all_lifted(&snapshot.floor)) {
+    if let Some(count) = bound::ruled_out(&model, &model.all_lifted(&snapshot.cluster)) {
         let verdict = Verdict::Impossible(Impossible::Counts(count));
         return Some(Solution { verdict, trials: 0, movable });
     }
@@ -192,7 +192,7 @@ pub fn solve(snapshot: &Snapshot, now: Time, key: JobKey, effort: &Effort<'_>) -
         return Some(Solution { verdict, trials: 0, movable });
     }
     let mut try_out = |found: &Found| trial::try_out(snapshot, now, (job, queue), found);
-    let mut search = Search::new((&model, &snapshot.floor), effort, &mut try_out);
+    let mut search = Search::new((&model, &snapshot.cluster), effort, &mut try_out);
     let verdict = search.verdict();
     Some(Solution { verdict, trials: search.trials, movable })
 }

@@ -2,10 +2,10 @@
 //! there, and what the parts of each job take. Counts never demand more than real places do.
 
 use super::item::{Amounts, CPUS, GPU_MILLI, MEMORY, Parts, WHOLE_GPUS};
-use crate::desk::Desk;
+use crate::cluster::node::{Holder, Node as FloorNode};
+use crate::cluster::{ClusterIndex, NodeIndex};
 use crate::fair::may_move;
-use crate::floor::node::{Holder, Node as FloorNode};
-use crate::floor::{Floor, NodeIndex};
+use crate::planner::RoundState;
 use crate::shape::ShapeIndex;
 use crate::snapshot::{RunningJob, WaitingJob};
 use common::id::JobKey;
@@ -64,25 +64,25 @@ type Type = (ShapeIndex, bool, Vec<(usize, u32, u64)>, Option<JobKey>);
 
 impl Model {
     /// The model for this waiting job. Jobs that are leaving count as gone.
-    pub fn of<'a>(desk: &mut Desk<'a>, job: &'a Arc<WaitingJob>, shape: ShapeIndex) -> Self {
-        let snapshot = desk.snapshot;
+    pub fn of<'a>(state: &mut RoundState<'a>, job: &'a Arc<WaitingJob>, shape: ShapeIndex) -> Self {
+        let snapshot = state.snapshot;
         let mut movers: Vec<(&'a Arc<RunningJob>, ShapeIndex, u64)> = Vec::new();
         for running in snapshot.all_running() {
             let again = snapshot.movable.get(&running.key);
-            let Some(again) = again.filter(|_| may_move(desk, running)) else { continue };
-            let Some(queue) = desk.queues.get(&again.queue) else { continue };
-            let lost = lost_gpu_minutes(running, desk);
-            movers.push((running, desk.shape_for(queue, again), lost));
+            let Some(again) = again.filter(|_| may_move(state, running)) else { continue };
+            let Some(queue) = state.queues.get(&again.queue) else { continue };
+            let lost = lost_gpu_minutes(running, state);
+            movers.push((running, state.shape_for(queue, again), lost));
         }
         movers.sort_by_key(|(running, _, lost)| (*lost, running.key));
         let shapes: Vec<ShapeIndex> =
             std::iter::once(shape).chain(movers.iter().map(|(_, shape, _)| *shape)).collect();
-        let (mut nodes, suits) = nodes(desk, &shapes);
+        let (mut nodes, suits) = nodes(state, &shapes);
         let places: BTreeMap<NodeIndex, usize> =
             nodes.iter().enumerate().map(|(place, node)| (node.at, place)).collect();
         let mut jobs = vec![Job {
             key: job.key,
-            parts: Parts::of(desk.shapes.get(shape)),
+            parts: Parts::of(state.shapes.get(shape)),
             suits: suits[&shape].clone(),
             held: Vec::new(),
             has_whole_nodes: false,
@@ -92,12 +92,12 @@ impl Model {
         let mut types: BTreeMap<Type, usize> = BTreeMap::new();
         for (running, shape, lost) in &movers {
             let of = |share: &Share| {
-                let at = snapshot.floor.find(&share.node)?;
+                let at = snapshot.cluster.find(&share.node)?;
                 Some((*places.get(&at)?, share.clone()))
             };
             let shares = running.allocation.shares();
             let held: Vec<(usize, Share)> = shares.iter().filter_map(of).collect();
-            let parts = Parts::of(desk.shapes.get(*shape));
+            let parts = Parts::of(state.shapes.get(*shape));
             // A job on several nodes or with parts of GPUs is interchangeable with no other.
             let is_plain = shares.len() == 1 && parts.each.len() == 1;
             let is_plain = is_plain && shares.iter().all(|share| share.gpu_milli.is_none());
@@ -116,17 +116,17 @@ impl Model {
                 lost_gpu_minutes: *lost,
             });
         }
-        seat(desk, &mut nodes, &jobs);
+        seat(state, &mut nodes, &jobs);
         Self { nodes, jobs, movers: movers.iter().map(|(running, ..)| running.key).collect() }
     }
 
     /// The nodes with every movable job lifted.
-    pub fn all_lifted(&self, floor: &Floor) -> Vec<Node> {
+    pub fn all_lifted(&self, cluster: &ClusterIndex) -> Vec<Node> {
         let mut nodes = self.nodes.clone();
         for (owner, job) in self.jobs.iter().enumerate() {
             for (place, share) in &job.held {
                 let node = &mut nodes[*place];
-                node.lift(floor.node(node.at), owner, share);
+                node.lift(cluster.node(node.at), owner, share);
             }
         }
         nodes
@@ -134,35 +134,35 @@ impl Model {
 }
 
 /// Registers which jobs are on each node, and subtracts what they hold.
-fn seat(desk: &Desk<'_>, nodes: &mut [Node], jobs: &[Job]) {
-    let floor = &desk.snapshot.floor;
+fn seat(state: &RoundState<'_>, nodes: &mut [Node], jobs: &[Job]) {
+    let cluster = &state.snapshot.cluster;
     let owners: BTreeMap<JobKey, Owner> =
         jobs.iter().enumerate().skip(1).map(|(owner, job)| (job.key, owner)).collect();
     for node in nodes {
-        for holder in &floor.node(node.at).holders {
-            if desk.goes_from(holder.key, node.at) {
+        for holder in &cluster.node(node.at).holders {
+            if state.goes_from(holder.key, node.at) {
                 continue;
             }
             match owners.get(&holder.key) {
                 Some(owner) => node.present.push(*owner),
                 None => node.fixed += 1,
             }
-            node.hold(floor.node(node.at), holder);
+            node.hold(cluster.node(node.at), holder);
         }
         // In `jobs`, those that lose less come first.
         node.present.sort_unstable_by_key(|owner| (jobs[*owner].kind, *owner));
-        node.is_closed = floor.node(node.at).holders.iter().any(|holder| {
+        node.is_closed = cluster.node(node.at).holders.iter().any(|holder| {
             let stays = !owners.contains_key(&holder.key);
-            holder.whole_node && stays && !desk.goes_from(holder.key, node.at)
+            holder.whole_node && stays && !state.goes_from(holder.key, node.at)
         });
     }
 }
 
 /// What a job has used since its start or last checkpoint, in minutes of one GPU.
-pub(super) fn lost_gpu_minutes(job: &RunningJob, desk: &Desk<'_>) -> u64 {
+pub(super) fn lost_gpu_minutes(job: &RunningJob, state: &RoundState<'_>) -> u64 {
     let shares = job.allocation.shares().iter();
     let milli: u64 = shares.map(|share| u64::try_from(milli(share)).unwrap_or(0)).sum();
-    milli.saturating_mul(desk.now.since(job.loses_since()).0) / 1000 / 60_000
+    milli.saturating_mul(state.now.since(job.loses_since()).0) / 1000 / 60_000
 }
 
 fn milli(share: &Share) -> i64 {
@@ -171,24 +171,27 @@ fn milli(share: &Share) -> i64 {
 }
 
 /// The nodes that jobs may start on, as if idle, and which kinds of them suit each shape.
-fn nodes(desk: &Desk<'_>, shapes: &[ShapeIndex]) -> (Vec<Node>, BTreeMap<ShapeIndex, Vec<bool>>) {
-    let floor = &desk.snapshot.floor;
+fn nodes(
+    state: &RoundState<'_>,
+    shapes: &[ShapeIndex],
+) -> (Vec<Node>, BTreeMap<ShapeIndex, Vec<bool>>) {
+    let cluster = &state.snapshot.cluster;
     let mut asked: Vec<ShapeIndex> = shapes.to_vec();
     asked.sort_unstable();
     asked.dedup();
     let suits = |shape: ShapeIndex, at: NodeIndex| {
-        let (shape, node) = (desk.shapes.get(shape).fewest(), floor.node(at));
+        let (shape, node) = (state.shapes.get(shape).fewest(), cluster.node(at));
         let request = shape.demand.request;
         let asks_gpus = !matches!(request.gpus, None | Some(GpuRequest::Total(_)));
         let accepted = node.class.accepted(request) != 0 || !asks_gpus;
-        accepted && shape.may_have(floor, at)
+        accepted && shape.may_have(cluster, at)
     };
     let mut kinds = BTreeMap::new();
     let mut by_kind: Vec<Vec<bool>> = Vec::new();
     let mut nodes = Vec::new();
-    for (at, node) in floor.nodes().filter(|(_, node)| node.is_usable()) {
+    for (at, node) in cluster.nodes().filter(|(_, node)| node.is_usable()) {
         let suit: Vec<bool> = asked.iter().map(|shape| suits(*shape, at)).collect();
-        let is_booked = !desk.bookings.on(at).is_empty();
+        let is_booked = !state.bookings.on(at).is_empty();
         let position = format!("{:?}", node.position);
         let next = by_kind.len();
         let kind = (suit.clone(), node.class.key(), is_booked, position);

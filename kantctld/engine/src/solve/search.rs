@@ -10,7 +10,7 @@ use super::bound::Measure;
 use super::item::Amounts;
 use super::model::{Model, Node, Owner};
 use super::{Effort, GaveUp, Impossible, Move, PARTS_MAX, Verdict};
-use crate::floor::{Floor, NodeIndex};
+use crate::cluster::{ClusterIndex, NodeIndex};
 use common::id::NodeName;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,7 @@ pub(super) type State = (Vec<(u32, u32)>, Vec<(usize, usize)>);
 
 pub(super) struct Search<'m, 'e> {
     pub(super) model: &'m Model,
-    pub(super) floor: &'m Floor,
+    pub(super) cluster: &'m ClusterIndex,
     pub(super) effort: &'e Effort<'e>,
     pub(super) try_out: &'e mut dyn FnMut(&Found) -> Option<Proved>,
     pub(super) nodes: Vec<Node>,
@@ -80,7 +80,7 @@ pub(super) struct Search<'m, 'e> {
     /// Pieces free, pieces needed, and the most that one move gains, for each measure.
     pub(super) measures: Vec<(Measure, i64, i64, i64)>,
     /// The number of arrangements that counts allowed and that did not hold.
-    pub(super) in_vain: u64,
+    pub(super) without_success: u64,
     /// The most parts that looked for a place at once, if those were too many.
     pub(super) parts_most: usize,
     pub(super) is_stopped: bool,
@@ -94,7 +94,7 @@ pub(super) struct Search<'m, 'e> {
 
 impl<'m, 'e> Search<'m, 'e> {
     pub fn new(
-        (model, floor): (&'m Model, &'m Floor),
+        (model, cluster): (&'m Model, &'m ClusterIndex),
         effort: &'e Effort<'e>,
         try_out: &'e mut dyn FnMut(&Found) -> Option<Proved>,
     ) -> Self {
@@ -105,7 +105,7 @@ impl<'m, 'e> Search<'m, 'e> {
         });
         let mut search = Self {
             model,
-            floor,
+            cluster,
             effort,
             try_out,
             nodes: model.nodes.clone(),
@@ -118,7 +118,7 @@ impl<'m, 'e> Search<'m, 'e> {
             changed: BTreeMap::new(),
             known: BTreeMap::new(),
             measures: measures.collect(),
-            in_vain: 0,
+            without_success: 0,
             parts_most: 0,
             is_stopped: false,
             is_over: false,
@@ -138,7 +138,7 @@ impl<'m, 'e> Search<'m, 'e> {
     pub fn verdict(&mut self) -> Verdict {
         let most = u32::try_from(self.model.movers.len()).unwrap_or(u32::MAX);
         for moves in 0..=most {
-            let is_sure = self.in_vain == 0 && self.parts_most == 0;
+            let is_sure = self.without_success == 0 && self.parts_most == 0;
             match self.step(moves) {
                 Step::Found(Proved { moves, room }) => {
                     return Verdict::Moves { moves, room, fewest: is_sure };
@@ -149,7 +149,7 @@ impl<'m, 'e> Search<'m, 'e> {
                 Step::Nothing { with_more: false } => break,
             }
         }
-        match self.in_vain {
+        match self.without_success {
             0 if self.parts_most > 0 => Verdict::GaveUp(GaveUp::Parts { parts: self.parts_most }),
             0 => Verdict::Impossible(Impossible::Exhausted),
             arrangements => Verdict::GaveUp(GaveUp::InDetail { arrangements }),
@@ -237,7 +237,7 @@ impl<'m, 'e> Search<'m, 'e> {
         if let Some(proved) = (self.try_out)(&found) {
             return Step::Found(proved);
         }
-        self.in_vain += 1;
+        self.without_success += 1;
         Step::Nothing { with_more: false }
     }
 

@@ -86,13 +86,13 @@ impl House {
 /// `1 a-b` for each move, and whether it is proved that fewer are not enough.
 fn moves(solution: &Solution) -> (Vec<String>, bool) {
     let Verdict::Moves { moves, fewest, .. } = &solution.verdict else { panic!("{solution:?}") };
-    let told = |one: &Move| {
+    let described = |one: &Move| {
         let names = |nodes: &[common::id::NodeName]| {
             nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
         format!("{} {}-{}", one.key, names(&one.from), names(&one.to))
     };
-    (moves.iter().map(told).collect(), *fewest)
+    (moves.iter().map(described).collect(), *fewest)
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn what_no_count_rules_out_is_gone_through_to_the_end() {
 }
 
 #[test]
-fn who_yields_to_nobody_does_not_move_but_others_move_for_it() {
+fn a_job_that_is_not_preemptible_does_not_move_but_others_move_for_it() {
     let mut house = House::new(&[8, 8]);
     house.stays(1, &["a"], 4).stays(2, &["b"], 4);
     assert!(matches!(house.ask(gpu_request(8)).verdict, Verdict::Impossible(_)));
@@ -221,7 +221,7 @@ fn a_share_of_a_gpu_that_keeps_it_from_being_whole_moves_onto_another_shared_one
 }
 
 #[test]
-fn it_gives_up_when_told_and_when_its_effort_is_used_up() {
+fn it_gives_up_on_request_and_when_its_effort_is_used_up() {
     let mut house = House::new(&[7, 7]);
     house.runs(1, &["a"], 3).runs(2, &["a"], 3).runs(3, &["b"], 3);
     let job = of(99, gpu_request(5), "q", "low");
@@ -245,7 +245,7 @@ fn with_however_little_effort_it_never_says_no_before_it_has_looked_everywhere()
 }
 
 #[test]
-fn whoever_may_not_start_is_told_so() {
+fn a_job_that_may_not_start_gets_its_reason() {
     let mut house = House::new(&[8]);
     let held = WaitingJob { held: true, ..of(99, gpu_request(1), "q", "low") };
     let effort = Effort { trials: 1000, is_stopped: &|| false };
@@ -256,7 +256,7 @@ fn whoever_may_not_start_is_told_so() {
 }
 
 #[test]
-fn what_a_job_gives_up_is_free_soon_and_nobody_need_move_for_it() {
+fn what_a_job_gives_up_is_free_soon_and_no_job_need_move_for_it() {
     let mut house = House::new(&[8, 8]);
     house.stays(1, &["a", "b"], 8);
     let mut running = crate::RunningJob::clone(house.snapshot.running(key(1)).unwrap());
@@ -267,7 +267,7 @@ fn what_a_job_gives_up_is_free_soon_and_nobody_need_move_for_it() {
 }
 
 #[test]
-fn whoever_asks_may_end_the_search_before_anything_is_tried_in_detail() {
+fn the_caller_may_end_the_search_before_anything_is_tried_in_detail() {
     let mut house = House::new(&[8, 8]);
     house.runs(1, &["a"], 4).runs(2, &["b"], 4);
     let asked = std::cell::Cell::new(0);

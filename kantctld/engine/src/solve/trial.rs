@@ -6,7 +6,7 @@ use super::model::lost_gpu_minutes;
 use super::search::{Found, Proved};
 use crate::check;
 use crate::decision::Decision;
-use crate::desk::{Desk, Mover};
+use crate::planner::{Mover, RoundState};
 use crate::round::Round;
 use crate::snapshot::{RunningJob, Snapshot, WaitingJob};
 use common::id::NodeName;
@@ -22,31 +22,31 @@ pub(super) fn try_out(
     (job, queue): (&Arc<WaitingJob>, &Queue),
     found: &Found,
 ) -> Option<Proved> {
-    let mut desk = Desk::new(snapshot, now);
-    desk.stand_by_promises();
-    // The same queue and job, as this desk knows them.
-    let queue = desk.queues.get(&queue.name)?;
+    let mut state = RoundState::new(snapshot, now);
+    state.honour_planned_starts();
+    // The same queue and job, as this round knows them.
+    let queue = state.queues.get(&queue.name)?;
     let job = snapshot.waiting(job.key)?;
-    let shape = desk.shape_for(queue, job);
+    let shape = state.shape_for(queue, job);
     let mover = |(key, to): &(_, Vec<_>)| Some((snapshot.running(*key)?, to.clone()));
     let movers: Option<Vec<Mover<'_>>> = found.movers.iter().map(mover).collect();
-    if !desk.move_for((job, shape), &found.room, &movers?) {
+    if !state.move_for((job, shape), &found.room, &movers?) {
         return None;
     }
     let nodes = |job: &RunningJob| -> Vec<NodeName> {
         job.allocation.shares().iter().map(|share| share.node.clone()).collect()
     };
-    let moves = desk.decisions.iter().filter_map(|decision| match decision {
+    let moves = state.decisions.iter().filter_map(|decision| match decision {
         Decision::Preempt { key, to, reason: PreemptReason::Move, .. } => {
             let running = snapshot.running(*key)?;
-            let lost_gpu_minutes = lost_gpu_minutes(running, &desk);
+            let lost_gpu_minutes = lost_gpu_minutes(running, &state);
             Some(Move { key: *key, from: nodes(running), to: to.clone(), lost_gpu_minutes })
         }
         _ => None,
     });
     let moves: Vec<Move> = moves.collect();
-    let (decisions, promises) = (desk.decisions, desk.promises);
-    let room = promises.get(&job.key)?.nodes.clone();
-    let round = Round { decisions, promises, ..Round::default() };
+    let (decisions, planned_starts) = (state.decisions, state.planned_starts);
+    let room = planned_starts.get(&job.key)?.nodes.clone();
+    let round = Round { decisions, planned_starts, ..Round::default() };
     check::check_moves(snapshot, now, &round).is_empty().then_some(Proved { moves, room })
 }

@@ -32,7 +32,7 @@ const PATIENCE: u32 = 100;
 const REST_MAX: u32 = 600;
 
 #[test]
-fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
+fn the_judge_accepts_every_round_and_every_job_has_its_turn() {
     #[allow(clippy::disallowed_methods)] // how a person asks for one history, or for more
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let (only, wanted) = (number("KANT_SEED"), number("KANT_ROUNDS").unwrap_or(ROUNDS));
@@ -70,22 +70,22 @@ fn the_judge_is_content_with_every_round_and_everybody_has_their_turn() {
          gave nodes up, {grown} grew, {saves} times a job saved its work"
     );
     assert!(starts > 0, "nothing started");
-    assert!(only.is_some() || wanted < ROUNDS || shrunk > 0, "nobody gave nodes up");
-    assert!(only.is_some() || wanted < ROUNDS || grown > 0, "nobody grew");
-    assert!(only.is_some() || wanted < ROUNDS || saves > 0, "nobody saved its work");
+    assert!(only.is_some() || wanted < ROUNDS || shrunk > 0, "no job gave nodes up");
+    assert!(only.is_some() || wanted < ROUNDS || grown > 0, "no job grew");
+    assert!(only.is_some() || wanted < ROUNDS || saves > 0, "no job saved its work");
     // With too few rounds, some reasons may not occur.
     let is_all = only.is_some() || wanted < ROUNDS || preempts.iter().all(|count| *count > 0);
-    assert!(is_all, "nobody yielded for one of the reasons: {preempts:?}");
+    assert!(is_all, "no job was preempted for one of the reasons: {preempts:?}");
 }
 
 /// Further seeds that once failed, and why.
 const ONCE_WRONG: [(u64, &str); 3] = [
-    (7210, "a job told to wait for another's promise was not looked at when that was dropped"),
+    (7210, "a job that waits for another's planned start was not looked at when that was dropped"),
     (
         8171,
         "a job whose components never are within a quota together kept its strict queue waiting",
     ),
-    (8806, "components went on to wait for one that was gone, and kept nobody waiting"),
+    (8806, "components went on to wait for one that was gone, and kept no job waiting"),
 ];
 
 #[test]
@@ -125,7 +125,7 @@ const FAIR_HISTORIES: u64 = 3_000;
 const ONCE_UNFAIR: [(u64, &str); 8] = [
     (3391, "components that started in the room kept for them started once more"),
     (5407, "GPUs by the node, and no number of nodes, were counted once by the judge"),
-    (5538, "who failed in the last plan of a round was told there was no room, whatever it was"),
+    (5538, "a job that failed in the last plan of a round got the reason no room, whatever it was"),
     (5623, "a room that a job started in was counted by the judge as what it asks for"),
     (7347, "an elastic job that got less than it might was held to what it might have got"),
     (6850, "who yields did not stand in the order in which their queue was above its share"),
@@ -134,7 +134,7 @@ const ONCE_UNFAIR: [(u64, &str); 8] = [
 ];
 
 #[test]
-fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn() {
+fn the_judge_accepts_rounds_where_queues_share_fairly_and_every_job_has_its_turn() {
     #[allow(clippy::disallowed_methods)] // how a person asks for one history, or for more
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let (only, wanted) = (number("KANT_SEED"), number("KANT_HISTORIES").unwrap_or(FAIR_HISTORIES));
@@ -158,12 +158,15 @@ fn the_judge_is_content_where_queues_share_fairly_and_everybody_has_their_turn()
         "{wanted} fair histories, {preempts:?} preemptions, {for_sets} for components, \
          {moves} moves ({saved_moves} after a save), {shrunk} gave nodes up, {grown} grew"
     );
-    assert!(only.is_some() || for_sets > 0, "nobody yielded to components");
-    assert!(only.is_some() || preempts.iter().sum::<u64>() > 0, "nobody yielded: {preempts:?}");
-    assert!(only.is_some() || moves > 0, "nobody moved");
-    assert!(only.is_some() || saved_moves > 0, "nobody moved that had saved its work");
-    assert!(only.is_some() || shrunk > 0, "nobody gave nodes up");
-    assert!(only.is_some() || grown > 0, "nobody grew");
+    assert!(only.is_some() || for_sets > 0, "no job was preempted for components");
+    assert!(
+        only.is_some() || preempts.iter().sum::<u64>() > 0,
+        "no job was preempted: {preempts:?}"
+    );
+    assert!(only.is_some() || moves > 0, "no job moved");
+    assert!(only.is_some() || saved_moves > 0, "no job moved that had saved its work");
+    assert!(only.is_some() || shrunk > 0, "no job gave nodes up");
+    assert!(only.is_some() || grown > 0, "no job grew");
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn to_its_end(mut world: World) -> Result<World, String> {
     world.mend();
     let stuck = come_to_rest(&mut world)?;
     blamed_on_bounds(&world, &stuck)?;
-    everybody_runs(&mut world)?;
+    all_jobs_run(&mut world)?;
     Ok(world)
 }
 
@@ -239,7 +242,7 @@ fn come_to_rest(world: &mut World) -> Result<Vec<(JobKey, WaitReason)>, String> 
         let is_quiet = event.is_none() && world.is_idle() && is_done;
         quiet = if is_quiet { quiet + 1 } else { 0 };
         // A reservation may remain for a job that may no longer have it.
-        let is_kept = !world.snapshot.promises().is_empty() && quiet < PATIENCE;
+        let is_kept = !world.snapshot.planned_starts().is_empty() && quiet < PATIENCE;
         if quiet >= 2 && !is_kept {
             world.show(&round);
             let waits =
@@ -289,7 +292,7 @@ fn blamed_on_bounds(world: &World, stuck: &[(JobKey, WaitReason)]) -> Result<(),
 }
 
 /// Without bounds, every job that could start on an idle cluster has run in the end.
-fn everybody_runs(world: &mut World) -> Result<(), String> {
+fn all_jobs_run(world: &mut World) -> Result<(), String> {
     let policy = policies::unbounded(&world.policy);
     world.set_policy(policy.clone());
     let waiting: Vec<Arc<WaitingJob>> = world.snapshot.all_waiting().cloned().collect();

@@ -192,8 +192,8 @@ impl World {
         for decision in &round.decisions {
             self.enact(decision);
         }
-        self.snapshot.set_promises(round.promises.clone());
-        self.snapshot.set_halfway(round.halfway.clone());
+        self.snapshot.set_planned_starts(round.planned_starts.clone());
+        self.snapshot.set_resume_cursor(round.resume_cursor.clone());
         Ok(round)
     }
 
@@ -238,18 +238,18 @@ impl World {
             return Err("a snapshot changes when it is written and read".to_owned());
         }
         let again = schedule(&read, self.now);
-        if (&again.decisions, &again.promises) != (&round.decisions, &round.promises)
+        if (&again.decisions, &again.planned_starts) != (&round.decisions, &round.planned_starts)
             || again.next_look != round.next_look
         {
-            return Err(format!("kept up to date: {round:?}; made anew: {again:?}"));
+            return Err(format!("kept up to date: {round:?}; rebuilt: {again:?}"));
         }
         let mut settled = read;
         settled.settle(self.now);
         for job in self.snapshot.all_waiting() {
-            let (kept, anew) =
+            let (kept, rebuilt) =
                 (round.waits.of(&self.snapshot, job.key), again.waits.of(&settled, job.key));
-            if kept != anew {
-                return Err(format!("job {} waits for {kept:?}, made anew {anew:?}", job.key));
+            if kept != rebuilt {
+                return Err(format!("job {} waits for {kept:?}, rebuilt {rebuilt:?}", job.key));
             }
         }
         Ok(())

@@ -50,8 +50,8 @@ impl Stage for Alone {
     fn decide(&mut self, now: Time) -> Round {
         self.snapshot.settle(now);
         let mut round = engine::schedule(&self.snapshot, now);
-        self.snapshot.set_promises(std::mem::take(&mut round.promises));
-        self.snapshot.set_halfway(std::mem::take(&mut round.halfway));
+        self.snapshot.set_planned_starts(std::mem::take(&mut round.planned_starts));
+        self.snapshot.set_resume_cursor(std::mem::take(&mut round.resume_cursor));
         round
     }
 

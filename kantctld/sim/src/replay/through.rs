@@ -172,8 +172,8 @@ impl Stage for Through {
         let snapshot = self.keeper.snapshot_mut();
         snapshot.settle(now);
         let mut round = engine::schedule(snapshot, now);
-        snapshot.set_promises(std::mem::take(&mut round.promises));
-        snapshot.set_halfway(std::mem::take(&mut round.halfway));
+        snapshot.set_planned_starts(std::mem::take(&mut round.planned_starts));
+        snapshot.set_resume_cursor(std::mem::take(&mut round.resume_cursor));
         round
     }
 

@@ -43,7 +43,7 @@ impl PromiseJudge {
         }
         let priority = |queue| state.queue(queue).map(|queue| queue.priority);
         let highest = snapshot.all_waiting().map(|job| priority(&job.queue)).max();
-        for (key, promise) in &round.promises {
+        for (key, promise) in &round.planned_starts {
             let waits = state.element(*key).is_some_and(|(_, e)| e.phase == Phase::Pending);
             let Some(job) = snapshot.waiting(*key).filter(|_| waits) else { continue };
             let others = snapshot.all_waiting().filter(|other| other.queue == job.queue);

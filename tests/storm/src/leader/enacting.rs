@@ -21,7 +21,7 @@ impl Lead {
         } else {
             self.rounds.catch_up(state, untold.as_deref(), now);
         }
-        let promised = self.rounds.last().1.promises.keys().copied().collect();
+        let promised = self.rounds.last().1.planned_starts.keys().copied().collect();
         let mut outcome = self.rounds.round(now);
         if self.sabotage == Some(Sabotage::BreakPromises) {
             self.break_promises(now, &promised, &mut outcome);

@@ -4,7 +4,8 @@
 pub const UNSWEPT: &[&str] = &[
     "docs/slurm-compatibility.md",
     "etc/kantctld.toml",
-    "kantctld/engine/",
+    "kantctld/engine/examples/share/",
+    "kantctld/engine/src/fair/",
     "kantctld/sim/",
     "kantctld/state/",
     "tests/bench/",

@@ -3,7 +3,7 @@
 use crate::Decision;
 use crate::check::{check, check_decisions};
 use crate::round::Round;
-use crate::snapshot::{Growing, Promise, RunningJob, Snapshot, WaitingJob};
+use crate::snapshot::{Growing, PlannedStart, RunningJob, Snapshot, WaitingJob};
 use crate::testing::{
     booking, change_policy, cpu_node, gpu_node, key, name, request, run, snapshot, waiting,
     with_leafs,
@@ -166,7 +166,7 @@ fn what_a_job_grows_by_counts_for_limits_but_as_no_job() {
 fn beside(
     change: impl Fn(&mut WaitingJob),
     reason: WaitReason,
-    promise: Option<Promise>,
+    planned_start: Option<PlannedStart>,
 ) -> String {
     let mut snapshot = growing(|_| ());
     let mut job = waiting(1, Request { nodes: Some(Nodes(2)), ..request(2, 1) }, 10);
@@ -174,14 +174,16 @@ fn beside(
     change(&mut job);
     snapshot.set_waiting(job);
     snapshot.settle(NOW);
-    said(&snapshot, reason, promise)
+    said(&snapshot, reason, planned_start)
 }
 
-fn said(snapshot: &Snapshot, reason: WaitReason, promise: Option<Promise>) -> String {
+fn said(snapshot: &Snapshot, reason: WaitReason, planned_start: Option<PlannedStart>) -> String {
     let mut round = Round { decisions: vec![onto_b()], ..Round::default() };
     round.waits.tell(key(1), reason);
-    round.promises =
-        promise.map(|promise| (key(1), promise)).into_iter().collect::<BTreeMap<_, _>>();
+    round.planned_starts = planned_start
+        .map(|planned_start| (key(1), planned_start))
+        .into_iter()
+        .collect::<BTreeMap<_, _>>();
     let faults = check(snapshot, NOW, &round);
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -191,7 +193,7 @@ fn no_room() -> WaitReason {
 }
 
 #[test]
-fn nobody_grows_onto_what_one_who_waits_could_use() {
+fn no_job_grows_onto_what_a_waiting_job_could_use() {
     assert_eq!(beside(|_| (), no_room(), None), "job 9 grows onto b, which job 1 could use");
     assert_eq!(beside(|job| job.held = true, no_room(), None), "");
     let elsewhere = |job: &mut WaitingJob| {
@@ -222,12 +224,12 @@ fn a_node_whose_gpus_are_too_small_for_a_part_is_of_no_use() {
 
 #[test]
 fn certain_nodes_that_are_kept_are_kept() {
-    let kept = |at: u64, node: &str| Some(Promise::of(Time(at), vec![name(node)]));
+    let kept = |at: u64, node: &str| Some(PlannedStart::of(Time(at), vec![name(node)]));
     let says = "job 9 grows onto b, kept for job 1";
     assert_eq!(beside(|_| (), no_room(), kept(NOW.0 + HOUR - 1, "b")), says);
     assert_eq!(beside(|_| (), no_room(), kept(NOW.0 + HOUR, "b")), "", "it is over by then");
     assert_eq!(beside(|_| (), no_room(), kept(NOW.0 + 1, "c")), "");
-    let any = Some(Promise::of(Time(NOW.0 + 1), Vec::new()));
+    let any = Some(PlannedStart::of(Time(NOW.0 + 1), Vec::new()));
     assert!(beside(|_| (), no_room(), any).contains("could use"));
 }
 
@@ -248,7 +250,7 @@ fn who_waits_for_a_bound_is_waited_for_by_those_who_count_for_it() {
 }
 
 #[test]
-fn where_queues_share_only_those_grow_that_yield_and_while_nobody_waits() {
+fn where_queues_share_only_preemptible_jobs_grow_and_while_no_job_waits() {
     let fair = |preemptible, waits: bool| {
         let mut snapshot = changed(|job| job.preemptible = preemptible);
         change_policy(&mut snapshot, |policy| policy.fair_sharing = true);
@@ -263,7 +265,7 @@ fn where_queues_share_only_those_grow_that_yield_and_while_nobody_waits() {
         }
     };
     assert_eq!(fair(true, false), "");
-    let firm = "job 9 grows where queues share, and yields to nobody";
+    let firm = "job 9 grows where queues share, and is not preemptible";
     assert_eq!(fair(false, false), firm);
     assert_eq!(fair(true, true), "job 9 grows while job 1 waits");
 }

@@ -68,7 +68,7 @@ fn quotas_that_are_no_ones_to_exceed_are_not_exceeded() {
 }
 
 #[test]
-fn nobody_borrows_what_is_kept_for_an_isolated_queue() {
+fn no_queue_borrows_what_is_kept_for_an_isolated_one() {
     let mut snapshot = cluster();
     // 4 + 4 + 16 + 4 CPUs.
     let mut other = queue("other");

@@ -102,7 +102,7 @@ fn what_a_queue_below_says_of_run_time_holds_against_other_trees() {
 }
 
 #[test]
-fn nor_from_its_own_queue_nor_from_one_that_yields_to_nobody() {
+fn nor_from_its_own_queue_nor_from_one_that_is_not_preemptible() {
     let mut world = borrowed(|_| ());
     world.submit(WaitingJob { queue: queue("b").name, ..third(gpu_request(8)) });
     let wrong = judged(&world, &[2]);
@@ -152,7 +152,7 @@ fn who_asks_for_no_gpus_takes_none() {
 }
 
 #[test]
-fn nobody_ends_up_further_above_their_share_than_who_loses_by_it() {
+fn no_queue_ends_up_further_above_its_share_than_one_that_loses_by_it() {
     let below = |name: &str| Queue { parent: Some(queue("lab").name), ..queue(name) };
     let queues = vec![queue("lab"), below("a"), below("lab-b"), queue("ops"), queue("x")];
     let runs = [(1, "lab-b", 8), (2, "lab-b", 4), (5, "ops", 8), (6, "ops", 4)];
@@ -164,7 +164,7 @@ fn nobody_ends_up_further_above_their_share_than_who_loses_by_it() {
 }
 
 #[test]
-fn who_yields_to_nobody_starts_within_the_quota() {
+fn a_job_that_is_not_preemptible_starts_within_the_quota() {
     let mut world = fair(&["a"], vec![owed("a", 4), owed("b", 4)]);
     world.submit(of(3, gpu_request(4), "a", "low"));
     let round = crate::schedule(&world.snapshot, world.now);
@@ -174,7 +174,7 @@ fn who_yields_to_nobody_starts_within_the_quota() {
     });
     let faults = check_decisions(&world.snapshot, world.now, &round.decisions);
     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    assert_eq!(faults, ["job 3 yields to nobody, and takes queue a over its quota"]);
+    assert_eq!(faults, ["job 3 is not preemptible, and takes queue a over its quota"]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn all_faults(snapshot: &Snapshot, round: &Round) -> String {
 }
 
 #[test]
-fn in_a_strict_queue_nobody_passes_a_job_without_room() {
+fn in_a_strict_queue_no_job_passes_one_without_room() {
     let mut snapshot = cluster();
     assert_eq!(all_faults(&snapshot, &passed(no_room())), "");
     change_policy(&mut snapshot, |policy| policy.queues[0].behind = Behind::Wait);
@@ -44,10 +44,10 @@ fn in_a_strict_queue_nobody_passes_a_job_without_room() {
 }
 
 #[test]
-fn everybody_starts_or_is_told_why_not() {
+fn every_job_starts_or_gets_its_reason() {
     let mut round = passed(no_room());
     round.waits = crate::waits::Waits::default();
-    let forgotten = "job 1 neither starts nor hears why not";
+    let forgotten = "job 1 neither starts nor has a reason";
     assert_eq!(all_faults(&cluster(), &round), forgotten);
     let mut snapshot = cluster();
     spoil(&mut snapshot, |job| job.held = true);
@@ -55,7 +55,7 @@ fn everybody_starts_or_is_told_why_not() {
 }
 
 /// A promise for this time.
-fn promise(at: Time) -> BTreeMap<JobKey, crate::Promise> {
+fn planned_start(at: Time) -> BTreeMap<JobKey, crate::PlannedStart> {
     let text = format!("{{\"at\":{},\"nodes\":[\"a\"]}}", at.0);
     BTreeMap::from([(key(1), serde_json::from_str(&text).unwrap())])
 }
@@ -65,20 +65,20 @@ fn a_promise_is_kept_or_bettered() {
     let (soon, later) = (Time(NOW.0 + 60_000), Time(NOW.0 + 120_000));
     let mut snapshot = cluster();
     let judged = |snapshot: &Snapshot, new| {
-        all_faults(snapshot, &Round { promises: new, ..passed(no_room()) })
+        all_faults(snapshot, &Round { planned_starts: new, ..passed(no_room()) })
     };
-    snapshot.set_promises(promise(later));
-    assert_eq!(judged(&snapshot, promise(soon)), "");
-    assert_eq!(judged(&snapshot, promise(later)), "");
+    snapshot.set_planned_starts(planned_start(later));
+    assert_eq!(judged(&snapshot, planned_start(soon)), "");
+    assert_eq!(judged(&snapshot, planned_start(later)), "");
     let none = judged(&snapshot, BTreeMap::new());
     assert!(none.contains("job 1 was promised a start by") && none.ends_with("now none"), "{none}");
-    snapshot.set_promises(promise(soon));
-    assert!(judged(&snapshot, promise(later)).starts_with("job 1 was promised a start by"));
+    snapshot.set_planned_starts(planned_start(soon));
+    assert!(judged(&snapshot, planned_start(later)).starts_with("job 1 was promised a start by"));
 
     let mut first = waiting(3, request(1, 1), 10);
     first.nice = -1;
     snapshot.set_waiting(first);
-    let mut round = Round { promises: promise(later), ..passed(no_room()) };
+    let mut round = Round { planned_starts: planned_start(later), ..passed(no_room()) };
     round.waits.tell(key(3), no_room());
-    assert_eq!(all_faults(&snapshot, &round), "", "somebody came who goes before");
+    assert_eq!(all_faults(&snapshot, &round), "", "a job came that goes before");
 }

@@ -50,7 +50,7 @@ fn a_victim_runs_may_yield_and_has_run_for_long_enough() {
     assert_eq!(soon, "job 9 is made to yield before it has run for long enough");
     let saved = |job: &mut RunningJob| (job.started_at, job.saved_at) = (Time(0), Some(NOW));
     let enough = by_priority(saved, |queue| queue.preemption.runtime_min = Span(NOW.0));
-    assert_eq!(enough, "", "saving its work makes nobody safe");
+    assert_eq!(enough, "", "saving its work makes no job safe");
     let cancel = by_priority(|job| job.victim_mode = VictimMode::Cancel, |_| ());
     assert_eq!(cancel, "job 9 yields in another way than it is meant to");
     let two = [preempt(PreemptReason::Priority), preempt(PreemptReason::Priority)];

@@ -9,9 +9,9 @@ use common::gpu::GpuPath;
 
 /// The same by nodes only.
 fn the_long_way(snapshot: &Snapshot) -> ClusterMeasure {
-    let floor = laid_out(snapshot);
+    let cluster = laid_out(snapshot);
     let mut sum = ClusterMeasure::default();
-    let nodes = floor.nodes().map(|(_, node)| node);
+    let nodes = cluster.nodes().map(|(_, node)| node);
     nodes.filter(|node| counts(node)).for_each(|node| sum.add_node(node));
     sum
 }
@@ -52,11 +52,11 @@ fn what_is_in_use_is_counted_by_kind_and_node() {
 }
 
 #[test]
-fn a_leaf_is_free_while_nobody_is_on_its_nodes_with_gpus() {
+fn a_leaf_is_free_while_no_job_is_on_its_nodes_with_gpus() {
     let mut snapshot = two_leafs();
     assert_eq!(free(&snapshot), (4, 2));
     run(&mut snapshot, 1, share("b3", "0"), None);
-    assert_eq!(free(&snapshot), (4, 2), "a node without GPUs is in nobody's way");
+    assert_eq!(free(&snapshot), (4, 2), "a node without GPUs is in no job's way");
     run(&mut snapshot, 2, share("b2", "0"), None);
     assert_eq!(free(&snapshot), (3, 1), "a job without GPUs is in the way of a whole node");
     assert_eq!(cluster(&snapshot).gfr(), Some(0.0), "but breaks no node's GPUs");

@@ -69,10 +69,10 @@ fn the_example() {
         Facts { qos: Some(&policy.qos[0]), ..job(2, 19, 4) },
         Facts { nice: 100, ..job(3, 0, 2) },
     ];
-    let points = jobs.map(|job| multifactor.sheet(&job, now).points);
+    let points = jobs.map(|job| multifactor.breakdown(&job, now).points);
     assert_eq!(points, [150, 535, 113]);
-    let sheet = multifactor.sheet(&jobs[2], now);
-    assert_eq!((sheet.age.points, sheet.size.points, sheet.nice), (200, 13, 100));
+    let breakdown = multifactor.breakdown(&jobs[2], now);
+    assert_eq!((breakdown.age.points, breakdown.size.points, breakdown.nice), (200, 13, 100));
     let mut ranks = jobs.map(|job| multifactor.rank(&job, now));
     ranks.sort_unstable();
     assert_eq!(ranks.map(|rank| rank.key.job.0), [2, 1, 3]);
@@ -85,11 +85,11 @@ fn age_ends_at_its_most_and_small_jobs_can_be_favoured() {
     let fair = FairShare::default();
     let multifactor = Multifactor::new(&policy, &fair, &gpus(10));
     let job = Facts { gpus: GpuMilli(2_500), ..facts(0, &policy.queues[0]) };
-    let sheet = multifactor.sheet(&job, hour(24 * 365));
-    assert_eq!((sheet.age.factor, sheet.age.points), (1.0, 10));
-    assert_eq!((sheet.size.factor, sheet.size.points), (0.75, 8));
+    let breakdown = multifactor.breakdown(&job, hour(24 * 365));
+    assert_eq!((breakdown.age.factor, breakdown.age.points), (1.0, 10));
+    assert_eq!((breakdown.size.factor, breakdown.size.points), (0.75, 8));
     let huge = Facts { gpus: GpuMilli(99_000), ..job };
-    assert_eq!(multifactor.sheet(&huge, hour(1)).size.points, 0);
+    assert_eq!(multifactor.breakdown(&huge, hour(1)).size.points, 0);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_cluster_without_gpus_weighs_cpus() {
     let fair = FairShare::default();
     let multifactor = Multifactor::new(&policy, &fair, &gpus(0));
     let job = Facts { cpus: Cpus(16), ..facts(1, &policy.queues[0]) };
-    assert_eq!(multifactor.sheet(&job, hour(1)).size.points, 250);
+    assert_eq!(multifactor.breakdown(&job, hour(1)).size.points, 250);
 }
 
 #[test]
@@ -110,6 +110,6 @@ fn priorities_below_zero_win_nothing() {
     let fair = FairShare::default();
     let multifactor = Multifactor::new(&policy, &fair, &gpus(8));
     let job = Facts { qos: Some(&policy.qos[0]), ..facts(1, &policy.queues[0]) };
-    let sheet = multifactor.sheet(&job, hour(1));
-    assert_eq!((sheet.queue.points, sheet.qos.points), (0, 0));
+    let breakdown = multifactor.breakdown(&job, hour(1));
+    assert_eq!((breakdown.queue.points, breakdown.qos.points), (0, 0));
 }

@@ -42,10 +42,10 @@ fn settle(world: &mut World, minute: &mut u64) -> Result<(), TestCaseError> {
         *minute += 1;
         world.at(*minute);
         let busy: BTreeSet<JobKey> = world.snapshot.ending.values().copied().flatten().collect();
-        let told = world.round();
+        let decided = world.round();
         for decision in &world.round.decisions {
             if let Decision::Preempt { key, by, .. } = decision {
-                prop_assert!(!busy.contains(by), "job {by} asks again: {told:?}");
+                prop_assert!(!busy.contains(by), "job {by} preempts again: {decided:?}");
                 *yielded.entry(*key).or_default() += 1;
             }
         }
@@ -54,7 +54,7 @@ fn settle(world: &mut World, minute: &mut u64) -> Result<(), TestCaseError> {
             Some(key) => {
                 world.gone(key.job.0);
             }
-            None if told.is_empty() => {
+            None if decided.is_empty() => {
                 prop_assert!(yielded.values().all(|times| *times <= 20), "{yielded:?}");
                 return Ok(());
             }
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_yields_in_vain(running in asks(), ask in (1_u32..=8, any::<bool>())) {
+    fn no_job_is_preempted_without_need(running in asks(), ask in (1_u32..=8, any::<bool>())) {
         let nodes = vec![gpu_node("a", 8), gpu_node("b", 8)];
         let mut queues = queues([0, 16], Behind::Pass, Order::Fifo);
         queues[0].quota = common::policy::Quota::default();
@@ -109,7 +109,7 @@ proptest! {
         waiting.into_iter().for_each(|key| world.snapshot.remove_job(key));
         world.at(500);
         submit(&mut world, 99, (ask.0, ask.1, true, 600));
-        let victims = world.round().iter().filter(|told| told.contains(" for ")).count();
+        let victims = world.round().iter().filter(|line| line.contains(" for ")).count();
         let ending: Vec<JobKey> = world.snapshot.ending.keys().copied().collect();
         prop_assert_eq!(victims, ending.len());
         for spared in &ending {
@@ -123,7 +123,8 @@ proptest! {
         for key in ending {
             world.snapshot.remove_job(key);
         }
-        let told = world.round();
-        prop_assert!(victims == 0 || told.iter().any(|told| told.starts_with("99 on")), "{told:?}");
+        let decided = world.round();
+        let starts = decided.iter().any(|line| line.starts_with("99 on"));
+        prop_assert!(victims == 0 || starts, "{decided:?}");
     }
 }

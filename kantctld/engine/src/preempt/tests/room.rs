@@ -25,7 +25,7 @@ fn it_starts_when_the_last_one_is_gone_and_small_jobs_do_not_take_what_comes_fre
     // Small jobs compete for it, one of them short.
     world.at(6).submit(WaitingJob { time_limit: Some(Span::from_minutes(1)), ..low(10, 1) });
     world.submit(low(11, 2));
-    assert_eq!(world.round(), [""; 0], "nobody is asked twice, nothing is free");
+    assert_eq!(world.round(), [""; 0], "no job is preempted twice, nothing is free");
     for (minute, job) in [(7, 4), (8, 3)] {
         world.at(minute).gone(job);
         assert_eq!(world.round(), [""; 0], "what job {job} left is kept");
@@ -77,7 +77,7 @@ fn room_that_comes_free_elsewhere_is_taken_at_once() {
 }
 
 #[test]
-fn who_has_room_when_others_are_gone_that_go_anyway_asks_nobody() {
+fn a_job_with_room_once_others_are_gone_that_end_anyway_preempts_none() {
     let mut world = two_nodes();
     world.submit(low(1, 8)).submit(low(2, 8));
     world.round();
@@ -91,7 +91,7 @@ fn who_has_room_when_others_are_gone_that_go_anyway_asks_nobody() {
 }
 
 #[test]
-fn all_nodes_of_a_job_or_nobody() {
+fn all_nodes_of_a_job_or_none() {
     let mut world = two_nodes();
     world.submit(low(1, 8)).submit(WaitingJob { preemptible: Some(false), ..low(2, 8) });
     world.round();
@@ -170,7 +170,7 @@ fn two_that_take_back_in_one_round_take_no_more_than_is_owed() {
 }
 
 #[test]
-fn nobody_yields_so_that_a_queue_borrows_more() {
+fn no_job_is_preempted_so_that_a_queue_borrows_more() {
     let nodes = vec![gpu_node("a", 8), gpu_node("b", 8)];
     let lent = |name, gpus| Queue { quota: owed(name, gpus).quota, ..queue(name) };
     let mut world = World::new(nodes, vec![lent("q", 6), lent("y", 10)]);
@@ -185,7 +185,7 @@ fn nobody_yields_so_that_a_queue_borrows_more() {
 }
 
 #[test]
-fn nobody_before_it_is_delayed() {
+fn no_job_before_it_is_delayed() {
     let easy = Queue { behind: Behind::Backfill, backfill: Backfill::default(), ..queue("q") };
     let mut world = World::new(vec![gpu_node("a", 8), gpu_node("b", 8)], vec![easy]);
     let hour = Some(Span::from_minutes(60));

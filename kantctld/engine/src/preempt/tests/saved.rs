@@ -84,9 +84,9 @@ fn crumbled(minute: u64) -> World {
             world.over(9);
         }
         world.submit(of(job, gpu_request(gpus), queue, "low"));
-        let told = world.round();
-        assert!(told.len() == 1 && told[0].starts_with(&format!("{job} on ")), "{told:?}");
-        assert!(job == 8 || told[0].ends_with(node), "{told:?}");
+        let decided = world.round();
+        assert!(decided.len() == 1 && decided[0].starts_with(&format!("{job} on ")), "{decided:?}");
+        assert!(job == 8 || decided[0].ends_with(node), "{decided:?}");
     }
     world.submit(of(2, gpu_request(4), "a", "low"));
     assert_eq!(world.round(), ["2 on a"]);
@@ -109,9 +109,9 @@ fn who_saved_its_work_moves_where_it_would_have_had_too_much_to_lose() {
     unsaved.set_running(RunningJob { saved_at: None, ..job });
     unsaved.set_movable(key(1), Some(again));
     unsaved.settle(world.now);
-    let told = check::check(&unsaved, world.now, &round);
-    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["job 1 moves and loses more than the policy lets go"]);
+    let decided = check::check(&unsaved, world.now, &round);
+    let decided: Vec<String> = decided.iter().map(ToString::to_string).collect();
+    assert_eq!(decided, ["job 1 moves and loses more than the policy allows"]);
     assert_eq!(world.round(), ["1 for 3 to a"]);
 }
 
@@ -145,7 +145,7 @@ fn rows_are_what_asking_and_sorting_all_that_run_comes_to() {
     let now = Time(40);
     let mut seen = 0;
     for (least, (row_key, row)) in (0..50).flat_map(|least| {
-        snapshot.crowd.groups().flat_map(|g| g.rows()).map(move |row| (least, row))
+        snapshot.victim_index.groups().flat_map(|g| g.rows()).map(move |row| (least, row))
     }) {
         let least = Span(least);
         let mut jobs: Vec<&Arc<RunningJob>> = row.members().map(|member| &member.job).collect();

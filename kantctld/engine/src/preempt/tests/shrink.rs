@@ -44,7 +44,7 @@ fn two_nodes() -> Arc<Request> {
 }
 
 #[test]
-fn nobody_is_stopped_where_others_can_give_nodes_up() {
+fn no_job_is_stopped_where_others_can_give_nodes_up() {
     let mut world = World::new(nodes("abc"), vec![queue("q")]);
     world.submit(elastic(1, 1, 2));
     world.round();
@@ -119,14 +119,14 @@ fn where_shares_are_fair_it_starts_with_what_there_is() {
 }
 
 #[test]
-fn it_is_told_that_it_lacks_the_fewest_nodes_and_not_the_most() {
+fn its_reason_names_the_fewest_nodes_and_not_the_most() {
     let mut world = World::new(nodes("abc"), vec![queue("q")]);
     world.submit(WaitingJob { request: two_nodes(), ..high(2, 8) });
     world.round();
     world.at(5).submit(elastic(1, 2, 3));
     assert_eq!(world.round(), [""; 0]);
-    let told = world.reason(1);
-    assert!(told.contains("2 nodes") && !told.contains("3 nodes"), "{told}");
+    let decided = world.reason(1);
+    assert!(decided.contains("2 nodes") && !decided.contains("3 nodes"), "{decided}");
 }
 
 #[test]
@@ -165,10 +165,10 @@ fn with_a_drained_node(reclaim_runtime_min: Option<Span>) -> Vec<String> {
     let drained = NodeSnapshot { unusable: Some(crate::Unusable::Drained), ..gpu_node("d", 8) };
     world.snapshot.set_node(&drained);
     world.at(5).submit(of(2, gpu_request(8), "a", "low"));
-    let told = world.round();
+    let decided = world.round();
     let wrong = crate::check::check_decisions(&world.snapshot, world.now, &[]);
     assert!(wrong.is_empty(), "{wrong:?}");
-    told
+    decided
 }
 
 #[test]
@@ -199,9 +199,9 @@ fn who_could_give_nodes_up_is_not_moved() {
     world.submit(of(1, half, "q", "low"));
     assert_eq!(world.round(), ["1 on a b"]);
     world.at(1).submit(of(2, gpu_request(4), "q", "low"));
-    let told = world.round();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let decided = world.round();
+    assert_eq!(decided.len(), 1, "{decided:?}");
     world.at(2).submit(WaitingJob { request: two_nodes(), ..of(3, gpu_request(8), "a", "low") });
-    let told = world.round();
-    assert!(told.iter().all(|what| !what.contains(" to ")), "{told:?}");
+    let decided = world.round();
+    assert!(decided.iter().all(|what| !what.contains(" to ")), "{decided:?}");
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_held_job_waits_and_takes_nobodys_turn() {
+fn a_held_job_waits_and_takes_no_other_jobs_turn() {
     let mut snapshot = snapshot(vec![cpu_node("a", 4), cpu_node("b", 4)]);
     wait(&mut snapshot, (1..=3).map(|job| waiting(job, request(1, 4), 10)));
     wait(&mut snapshot, [WaitingJob { held: true, ..waiting(2, request(1, 4), 10) }]);
@@ -154,7 +154,7 @@ fn nodes_that_are_down_or_drained_are_named_when_they_are_missed() {
         reason.contains("2 nodes that could hold it are down or drained, including b"),
         "{reason}"
     );
-    assert_eq!(seen.given(2), ["a: 1x 0-3 []"], "nobody waits behind such a job");
+    assert_eq!(seen.given(2), ["a: 1x 0-3 []"], "no job waits behind such a job");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_component_that_is_held_or_not_due_keeps_the_others_of_its_job_waiting() {
 }
 
 #[test]
-fn nobody_waits_behind_a_job_that_can_never_start() {
+fn no_job_waits_behind_one_that_can_never_start() {
     for behind in [common::policy::Behind::Wait, common::policy::Behind::Backfill] {
         let mut snapshot = snapshot(vec![cpu_node("a", 4)]);
         change_policy(&mut snapshot, |policy| policy.queues[0].behind = behind);

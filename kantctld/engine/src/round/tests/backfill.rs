@@ -142,7 +142,7 @@ fn five_minutes_pass(snapshot: &mut Snapshot, now: Time) -> Time {
             run_on_all(snapshot, key.job.0, allocation, Some(now + limit));
         }
     }
-    snapshot.set_promises(seen.round.promises);
+    snapshot.set_planned_starts(seen.round.planned_starts);
     let now = now + Span::from_minutes(5);
     let over: Vec<JobKey> = snapshot
         .all_running()
@@ -196,8 +196,9 @@ fn a_promise_names_as_many_nodes_as_the_most_tasks_on_one_want() {
     let three = Request { tasks_per_node: Some(Tasks(3)), ..request(6, 1) };
     wait(&mut snapshot, [waiting(1, three, 60)]);
     let seen = judged(&snapshot);
-    let promise = seen.round.promises.get(&key(1)).cloned();
-    let nodes = promise.as_ref().map(|promise| promise.nodes.clone()).unwrap_or_default();
-    assert_eq!(promise.map(|promise| promise.at), Some(in_minutes(30)));
+    let planned_start = seen.round.planned_starts.get(&key(1)).cloned();
+    let nodes =
+        planned_start.as_ref().map(|planned_start| planned_start.nodes.clone()).unwrap_or_default();
+    assert_eq!(planned_start.map(|planned_start| planned_start.at), Some(in_minutes(30)));
     assert_eq!(nodes, [name("a"), name("b")], "a would hold all six");
 }

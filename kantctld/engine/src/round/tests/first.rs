@@ -25,13 +25,13 @@ fn large_and_small(snapshot: &mut Snapshot, large: u32) -> Seen {
 }
 
 #[test]
-fn nobody_passes_in_a_strict_queue_whose_first_job_lacks_quota() {
+fn no_job_passes_in_a_strict_queue_whose_first_job_lacks_quota() {
     let seen = large_and_small(&mut strict(4, |_| ()), 8);
     assert_eq!(seen.given(2), [""; 0], "it waits for job 1");
     assert!(seen.reason(2).contains("job 1"), "{}", seen.reason(2));
     assert!(seen.reason(1).contains("queue q"), "it hears of the quota: {}", seen.reason(1));
     let seen = large_and_small(&mut strict(4, |queue| queue.behind = Behind::Pass), 8);
-    assert_eq!(seen.given(2).len(), 1, "another queue lets everybody pass");
+    assert_eq!(seen.given(2).len(), 1, "another queue lets all jobs pass");
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn nor_where_it_lacks_what_its_queue_is_limited_to() {
 }
 
 #[test]
-fn a_job_that_is_too_large_for_its_queue_for_ever_keeps_nobody_waiting() {
+fn a_job_that_is_too_large_for_its_queue_for_ever_keeps_no_job_waiting() {
     let seen = large_and_small(&mut strict(4, |_| ()), 8 + 1);
     assert_eq!(seen.given(2).len(), 1, "no node has 9 GPUs");
     let small = Amounts { gpus_any: Some(Gpus(6)), ..Amounts::default() };
@@ -65,7 +65,10 @@ fn whole_nodes_are_priced_at_what_they_come_to() {
     wait(&mut snapshot, [waiting(1, whole, 600)]);
     wait(&mut snapshot, [waiting(2, gpu_request(1), 30), waiting(3, gpu_request(1), 120)]);
     let seen = judged(&snapshot);
-    assert_eq!(seen.round.promises.get(&key(1)).map(|promise| promise.at), Some(in_minutes(60)));
+    assert_eq!(
+        seen.round.planned_starts.get(&key(1)).map(|planned_start| planned_start.at),
+        Some(in_minutes(60))
+    );
     assert_eq!((seen.given(2).len(), seen.given(3).len()), (1, 0));
 }
 
@@ -102,7 +105,10 @@ fn an_elastic_job_is_promised_a_start_with_its_fewest_tasks() {
     let elastic = Request { nodes: Some(Nodes(1)), tasks_min: Some(Tasks(2)), ..request(8, 1) };
     wait(&mut snapshot, [waiting(1, elastic, 60)]);
     let seen = judged(&snapshot);
-    assert_eq!(seen.round.promises.get(&key(1)).map(|promise| promise.at), Some(in_minutes(30)));
+    assert_eq!(
+        seen.round.planned_starts.get(&key(1)).map(|planned_start| planned_start.at),
+        Some(in_minutes(30))
+    );
 }
 
 #[test]
@@ -124,7 +130,10 @@ fn who_will_overflow_its_zone_holds_up_those_alone_that_would_delay_it() {
     later.queue = queue("other").name;
     wait(&mut snapshot, [service, later]);
     let seen = judged(&snapshot);
-    assert_eq!(seen.round.promises.get(&key(1)).map(|promise| promise.at), Some(in_minutes(60)));
+    assert_eq!(
+        seen.round.planned_starts.get(&key(1)).map(|planned_start| planned_start.at),
+        Some(in_minutes(60))
+    );
     assert_eq!(seen.given(2).len(), 1, "c is free, and not for job 1: {}", seen.reason(2));
 }
 
@@ -160,7 +169,10 @@ fn who_should_be_over_is_gone_soon_and_not_yet() {
     run(&mut snapshot, 9, share("b", "0-3"), None);
     wait(&mut snapshot, [waiting(1, request(1, 4), 60), waiting(2, request(1, 1), 60)]);
     let seen = judged(&snapshot);
-    assert_eq!(seen.round.promises.get(&key(1)).map(|promise| promise.at), Some(NOW + Span(1)));
+    assert_eq!(
+        seen.round.planned_starts.get(&key(1)).map(|planned_start| planned_start.at),
+        Some(NOW + Span(1))
+    );
 }
 
 #[test]
@@ -174,8 +186,9 @@ fn all_components_of_a_job_are_kept_room_for_at_one_time() {
     let short = |job, minutes| waiting(job, request(1, 4), minutes);
     wait(&mut snapshot, [on(1, "a"), on(2, "b"), short(3, 120), short(4, 30)]);
     let seen = judged(&snapshot);
-    let promised = |job| seen.round.promises.get(&key(job)).map(|promise| promise.at);
-    assert_eq!([promised(1), promised(2)], [Some(in_minutes(60)); 2]);
+    let planned_start =
+        |job| seen.round.planned_starts.get(&key(job)).map(|planned_start| planned_start.at);
+    assert_eq!([planned_start(1), planned_start(2)], [Some(in_minutes(60)); 2]);
     assert_eq!(seen.given(3), [""; 0], "b is needed in an hour");
     assert_eq!(seen.given(4).len(), 1);
 }
@@ -188,7 +201,7 @@ fn a_job_that_fills_nodes_is_promised_the_first_time_between_bookings() {
     let booked = |from, to| crate::testing::booking("r", &["b"], in_minutes(from), in_minutes(to));
     wait(&mut snapshot, [waiting(1, request(6, 1), 30)]);
     let at = |snapshot: &Snapshot| {
-        judged(snapshot).round.promises.get(&key(1)).map(|promise| promise.at)
+        judged(snapshot).round.planned_starts.get(&key(1)).map(|planned_start| planned_start.at)
     };
     snapshot.set_reservations([booked(50, 90)]);
     assert_eq!(at(&snapshot), Some(in_minutes(20)), "just over when r begins");

@@ -112,7 +112,7 @@ fn of_gpus_of_several_sizes_on_one_node_the_smallest_counts() {
 }
 
 #[test]
-fn nobody_is_promised_a_part_of_a_gpu_that_is_too_small_for_it() {
+fn no_job_is_planned_onto_a_part_of_a_gpu_that_is_too_small_for_it() {
     let mut snapshot = snapshot(vec![node_of("small", &[40]), node_of("large", &[80])]);
     change_policy(&mut snapshot, |policy| policy.queues[0].backfill.depth = 0);
     let busy = Share { gpus: vec![GpuIndex(0)], ..share("large", "0") };
@@ -121,9 +121,10 @@ fn nobody_is_promised_a_part_of_a_gpu_that_is_too_small_for_it() {
     wait(&mut snapshot, [waiting(1, both, 60), waiting(2, memory(1, 60), 10)]);
     let seen = judged(&snapshot);
     assert_eq!((seen.given(1), seen.given(2)), (vec![], vec![]));
-    let promised = |job| seen.round.promises.get(&key(job)).map(|promise| promise.at);
-    assert_eq!(promised(1), Some(in_minutes(30)));
-    assert_eq!(promised(2), Some(in_minutes(90)), "behind it, on the large one");
+    let planned_start =
+        |job| seen.round.planned_starts.get(&key(job)).map(|planned_start| planned_start.at);
+    assert_eq!(planned_start(1), Some(in_minutes(30)));
+    assert_eq!(planned_start(2), Some(in_minutes(90)), "behind it, on the large one");
 }
 
 #[test]

@@ -245,7 +245,8 @@ impl<'a> Waiting<'a> {
         if queue.order != Order::Multifactor {
             return None;
         }
-        let (_, sheet) = engine::sheets(self.snapshot, self.now, &[self.job.key]).pop()?;
+        let (_, sheet) =
+            engine::priority_breakdowns(self.snapshot, self.now, &[self.job.key]).pop()?;
         let parts = sheet.named().into_iter().filter(|(_, factor)| factor.points != 0);
         let mut parts: Vec<String> =
             parts.map(|(name, factor)| format!("{} for {name}", factor.points)).collect();

@@ -13,7 +13,7 @@ fn lasting(job: u32, gpus: u32, queue: &str, minutes: u64) -> WaitingJob {
 }
 
 fn promised(world: &World, job: u32) -> Option<u64> {
-    let promise = world.round.promises.get(&key(job))?;
+    let promise = world.round.planned_starts.get(&key(job))?;
     Some((promise.at.0 - world.minute(0).0) / 60_000)
 }
 

@@ -174,7 +174,7 @@ fn the_judge_knows_a_move_that_is_wrong() {
     let told = judged(&nothing, &|moves| moves.per_hour = 0);
     assert!(told.contains("the hour's moves are used up"), "{told}");
     let told = judged(&nothing, &|moves| moves.lost_gpu_minutes_max = 7);
-    assert!(told.contains("loses more than the policy lets go"), "{told}");
-    let told = judged(&|round| round.promises.clear(), &as_it_is);
+    assert!(told.contains("loses more than the policy allows"), "{told}");
+    let told = judged(&|round| round.planned_starts.clear(), &as_it_is);
     assert!(told.contains("for which no room is kept"), "{told}");
 }

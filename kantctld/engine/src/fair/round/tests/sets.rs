@@ -116,7 +116,7 @@ fn who_is_kept_room_for_gives_it_up_when_a_component_is_held() {
     }
     let again = world.at(11).gone(2).gone(3).round();
     assert_eq!(again.len(), 2, "those who yielded go on: {again:?}");
-    assert!(world.round.promises.is_empty());
+    assert!(world.round.planned_starts.is_empty());
 }
 
 #[test]

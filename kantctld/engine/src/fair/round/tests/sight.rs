@@ -3,12 +3,12 @@
 
 use super::{Draw, World, any_queues, fair, of, owed};
 use crate::Snapshot;
-use crate::desk::Desk;
 use crate::fair::bars::Bars;
 use crate::fair::plan::{Act, plan};
 use crate::fair::round::{STEPS, WITH_MOVES, seeing};
 use crate::fair::sight::Sight;
 use crate::fair::view::View;
+use crate::planner::RoundState;
 use crate::preempt::tests::on_nodes;
 use crate::snapshot::WaitingJob;
 use crate::testing::{change_policy, gpu_node, gpu_request, name, share_request};
@@ -96,8 +96,8 @@ fn surprise(world: &mut World, draw: &mut Draw) {
 /// Whether a plan with this sight leaves running jobs unnamed, whether it is short, and whether it
 /// is complete and stops a job.
 fn one_plan(snapshot: &Snapshot, now: Time, sight: Sight) -> (bool, bool, bool) {
-    let mut desk = Desk::new(snapshot, now);
-    desk.stand_by_promises();
+    let mut desk = RoundState::new(snapshot, now);
+    desk.honour_planned_starts();
     let view = View::of(&mut desk, &Bars::default(), sight);
     let steps = if view.world.settings.moves_max > 0 { &WITH_MOVES[..] } else { &STEPS };
     let plan = plan(&view.world, steps);
@@ -111,7 +111,7 @@ fn is_kept_up(snapshot: &Snapshot, now: Time) {
     let text = serde_json::to_string(snapshot).unwrap();
     let mut anew: Snapshot = serde_json::from_str(&text).unwrap();
     anew.settle(now);
-    assert_eq!(snapshot.muster, anew.muster);
+    assert_eq!(snapshot.running_index, anew.running_index);
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! Step 2: which jobs may start at all now, by the static rules, limits and quotas.
+
+use super::RoundState;
+use crate::admit;
+use crate::claims::of_asking;
+use crate::shape::{Shape, ShapeIndex};
+use crate::snapshot::{Snapshot, WaitingJob};
+use crate::usage_accounting::QuotaStatus;
+use common::reason::{WaitReason, What};
+use common::time::{Span, Time};
+use std::sync::Arc;
+
+impl RoundState<'_> {
+    /// Step 2: the static rules.
+    pub(super) fn admit(
+        &mut self,
+        job: &WaitingJob,
+        shape: ShapeIndex,
+    ) -> Result<QuotaStatus, Refused> {
+        admit::admit(job, self.snapshot, &self.arrays, self.now)?;
+        let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
+        let principal = self.accounting.principal(&job.queue, job.owner, account, qos);
+        let claim = of_asking(self.shapes.get(shape), principal, &self.accounting);
+        if let Err(reason) = self.accounting.check_limits(&claim, job.time_limit, self.now) {
+            // A shorter job of its class may be within a limit on GPU-minutes.
+            let is_own = self.eases_with_time(&reason);
+            return Err(if is_own { Refused::Job(reason) } else { Refused::Class(reason) });
+        }
+        self.accounting.admit(&claim).map_err(Refused::Class)
+    }
+
+    /// Whether this is a limit on GPU-minutes. The job may be within it as time passes, so another
+    /// round is scheduled for then.
+    pub(super) fn eases_with_time(&mut self, reason: &WaitReason) -> bool {
+        let eases = matches!(reason, WaitReason::LimitReached { counted, .. }
+            if counted.what == What::GpuMinutes);
+        if eases {
+            self.look_again(Some(self.now + Span::from_minutes(1)));
+        }
+        eases
+    }
+}
+
+/// Why limits or quotas do not admit a job at this time, given the running jobs. `None`: it is
+/// admitted.
+pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob, now: Time) -> Option<WaitReason> {
+    if !snapshot.has_bounds {
+        return None;
+    }
+    let queue = snapshot.policy.queues.iter().find(|queue| queue.name == job.queue)?;
+    let (cluster, policy) = (&snapshot.cluster, &snapshot.policy);
+    let shape = Shape::new(cluster, policy, queue, &job.request, job.service, Arc::default());
+    let (accounting, account) = (&snapshot.accounting, job.account.as_ref());
+    let principal = accounting.known_principal(&job.queue, job.owner, account, job.qos.as_ref());
+    let claim = of_asking(&shape, principal, accounting);
+    accounting
+        .check_limits(&claim, job.time_limit, now)
+        .and_then(|()| accounting.admit(&claim).map(drop))
+        .err()
+}
+
+/// Why a job is not admitted: for a reason of its own, or one that applies to all of its class.
+pub(crate) enum Refused {
+    Job(WaitReason),
+    Class(WaitReason),
+}
