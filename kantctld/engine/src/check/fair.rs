@@ -90,7 +90,8 @@ impl<'a> Judge<'a> {
     /// Shares beyond its minimum are never protected.
     pub(super) fn yields_fairly(
         &mut self,
-        (victim, gives): (&RunningJob, &[Share]),
+        victim: &RunningJob,
+        gives: &[Share],
         by: &WaitingJob,
         why: PreemptReason,
     ) {

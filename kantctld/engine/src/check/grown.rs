@@ -46,7 +46,7 @@ impl<'a> Judge<'a> {
             self.require(may_lose, "grows where queues share, and is not preemptible");
             let is_time = growing.not_before.is_none_or(|time| time <= self.now);
             self.require(is_time, "grows though nodes failed to join it a moment ago");
-            self.gets(job, growing, (shares, left));
+            self.gets(job, growing, shares, left);
         }
     }
 
@@ -54,7 +54,8 @@ impl<'a> Judge<'a> {
         &mut self,
         job: &'a RunningJob,
         growing: &Growing,
-        (shares, left): (&'a [Share], Option<Span>),
+        shares: &'a [Share],
+        left: Option<Span>,
     ) {
         // As if the job began now, and ended when it does.
         let asked = WaitingJob { time_limit: left, ..growing.asked.clone() };
@@ -106,7 +107,7 @@ impl<'a> Judge<'a> {
             let Some(job) = self.snapshot.running(key) else { continue };
             self.key = key;
             for (other, reason) in &waits {
-                self.harms(round, (job, shares), other, reason);
+                self.harms(round, job, shares, other, reason);
             }
         }
     }
@@ -119,7 +120,8 @@ impl<'a> Judge<'a> {
     fn harms(
         &mut self,
         round: &Round,
-        (job, shares): (&RunningJob, &[Share]),
+        job: &RunningJob,
+        shares: &[Share],
         other: &WaitingJob,
         reason: &WaitReason,
     ) {

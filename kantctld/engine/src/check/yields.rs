@@ -48,13 +48,13 @@ impl<'a> Judge<'a> {
                 Decision::Preempt { to, .. } if *reason == PreemptReason::Move => {
                     self.moves(victim, by, to);
                 }
-                _ if is_fair => self.yields_fairly((victim, gives), by, *reason),
+                _ if is_fair => self.yields_fairly(victim, gives, by, *reason),
                 _ => self.ran_long_enough(victim),
             }
             match reason {
                 PreemptReason::Reclaim if is_fair => {}
                 PreemptReason::Priority => self.by_priority(victim, by),
-                PreemptReason::Reclaim => self.reclaimed((victim, gives), by),
+                PreemptReason::Reclaim => self.reclaimed(victim, gives, by),
                 PreemptReason::HeadTimeout => self.passed_the_head(victim, by),
                 PreemptReason::Move => {}
             }
@@ -123,7 +123,7 @@ impl<'a> Judge<'a> {
     }
 
     /// A lender within its quota reclaims from a queue above its own.
-    fn reclaimed(&mut self, (victim, gives): (&RunningJob, &[Share]), by: &WaitingJob) {
+    fn reclaimed(&mut self, victim: &RunningJob, gives: &[Share], by: &WaitingJob) {
         let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
         self.require(may, "yields to a queue that takes nothing back");
         let (own, other) =
