@@ -13,6 +13,7 @@ pub mod cpuset;
 pub mod gpu;
 pub mod gpu_parts;
 pub mod health;
+pub mod hex;
 pub mod hostlist;
 pub mod id;
 pub mod job;

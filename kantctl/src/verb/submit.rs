@@ -296,5 +296,5 @@ pub fn request_key() -> Result<RequestKey, Failure> {
     File::open("/dev/urandom")
         .and_then(|mut random| random.read_exact(&mut bytes))
         .context("failed to read /dev/urandom for the submission's key")?;
-    Ok(RequestKey(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok(RequestKey(common::hex::hex(&bytes)))
 }
