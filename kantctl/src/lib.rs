@@ -2,6 +2,7 @@
 //! about jobs; it asks the controller and shows the answer.
 
 pub mod cli;
+pub mod clock;
 pub mod config;
 pub mod directive;
 pub mod failure;

@@ -8,6 +8,7 @@ mod measure;
 use super::calendar;
 use super::command::{self, Common};
 use super::fixed_columns::{self, Column, Separator};
+use crate::clock;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::report::Amounts;
@@ -69,7 +70,7 @@ struct Listing {
 /// [`Failure`] when the controller does not answer, or there is no such report.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let measure = Measure::from_args(args)?;
-    let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
+    let now = clock::now();
     let [kind, rest @ ..] = args.words.as_slice() else { return Err(unknown("")) };
     let [which, words @ ..] = rest else { return Err(unknown(kind)) };
     let arguments = ReportArguments::read(words, now, screen)?;
