@@ -5,8 +5,10 @@
 //! scheduler (`engine`) nor on the replicated state (`state`), which both use it.
 
 pub mod blob;
+pub mod causes;
 pub mod counts;
 pub mod cpuset;
+pub mod hex;
 pub mod id;
 pub mod serde_skip;
 pub mod sync;

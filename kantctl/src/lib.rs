@@ -1,6 +1,7 @@
 //! kantctl, the command line of kant: from arguments to an exit code. It never decides anything
 //! about jobs; it asks the controller and shows the answer.
 
+pub mod clock;
 pub mod failure;
 pub mod keys;
 pub mod slurm_time;

@@ -2,16 +2,15 @@
 //! spans as `1-02:03:04`.
 //! Source: man squeue (%M, %S), man sacct (-S).
 
+use crate::clock::to_timestamp;
 use common::time::{Span, Time};
-use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time as Clock};
 use jiff::tz::TimeZone;
 
 /// `2026-11-22T10:37:03`.
 #[must_use]
 pub fn moment(at: Time, zone: &TimeZone) -> String {
-    let at = i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    at.map_or_else(
+    to_timestamp(at).map_or_else(
         || "Unknown".to_owned(),
         |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S").to_string(),
     )
@@ -63,8 +62,7 @@ pub fn parse_time(text: &str, now: Time, zone: &TimeZone) -> Result<Time, String
     if let Some(on) = lower.strip_prefix("now+") {
         return Ok(now + parse_duration(on)?);
     }
-    let here = i64::try_from(now.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    let today = here.unwrap_or_default().to_zoned(zone.clone()).date();
+    let today = to_timestamp(now).unwrap_or_default().to_zoned(zone.clone()).date();
     let local = match lower.as_str() {
         "yesterday" => today.yesterday().ok().map(|day| day.to_datetime(Clock::midnight())),
         "tomorrow" => today.tomorrow().ok().map(|day| day.to_datetime(Clock::midnight())),

@@ -6,7 +6,6 @@ pub mod backup;
 pub mod clock;
 pub mod concurrency_limit;
 pub mod disk_guard;
-pub mod error_chain;
 pub mod files;
 pub mod host_names;
 pub mod memory;

@@ -20,7 +20,7 @@ pub use owner::act_as_owner;
 pub use rebuild::rebuild;
 pub use start::{Start, at_start};
 
-use crate::error_chain::with_causes;
+use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId, Uid};
 use net::{ClientError, Identity, IdentityError, KeyError, TrustError};

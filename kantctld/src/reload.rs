@@ -3,10 +3,10 @@
 
 use crate::access::Access;
 use crate::core::{CommandError, Core};
-use crate::error_chain::with_causes;
 use crate::settings::{
     self, ConfigFile, FileError, SettingsError, changes, needing_restart, settings,
 };
+use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::config::policy::{Capacity, open_access_warnings, warnings as policy_warnings};
 use common::policy::queue::Queue;

@@ -1,6 +1,5 @@
 //! kantd's log: to stderr, with the operator's filter. systemd stores it.
 
-use std::error::Error;
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
@@ -35,29 +34,4 @@ pub fn init(filter: &str) -> Result<(), LogError> {
         None => log.init(),
     }
     Ok(())
-}
-
-/// An error and its causes in one line.
-#[must_use]
-pub fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_error_is_shown_with_all_its_causes() {
-        let source = EnvFilter::try_new("kantd=loudly").unwrap_err();
-        let shown = with_causes(&LogError { filter: "kantd=loudly".to_owned(), source });
-        assert!(shown.starts_with("failed to use log filter `kantd=loudly`"), "{shown}");
-        assert!(shown.contains("kantd=debug: "), "the cause follows: {shown}");
-    }
 }

@@ -6,7 +6,7 @@
 
 mod open_as;
 
-use crate::logging::with_causes;
+use common::causes::with_causes;
 use common::id::{AttemptId, Uid};
 use common::wire::node::{OutputChunk, ReadOutput};
 use node::Observed;

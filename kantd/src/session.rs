@@ -5,10 +5,10 @@
 mod rotation;
 
 use crate::health::Findings;
-use crate::logging::with_causes;
 use crate::output::OutputReader;
 use crate::runner::RunnerMessage;
 use crate::step::{Steps, expire_leases};
+use common::causes::with_causes;
 use common::id::NodeName;
 use common::node::Inventory;
 use common::wire::node::{FromNode, Hello, NODE_PATH, NODE_PROTOCOL, ToNode};

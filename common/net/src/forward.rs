@@ -3,13 +3,13 @@
 //! The user is identified by the kernel on the local socket; the client's own header is dropped.
 //! Bodies stream in both directions, and requests are not retried.
 
-use std::error::Error;
-
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+
+use common::causes::with_causes;
 
 use crate::caller::{USER_HEADER, User};
 use crate::client::{Client, ClientError};
@@ -85,15 +85,4 @@ fn refusal(error: &ClientError) -> Refusal {
         _ => (StatusCode::BAD_GATEWAY, "controller-lost"),
     };
     Refusal::new(status, code, with_causes(error))
-}
-
-/// The whole chain of causes in one line, since only text leaves this process.
-fn with_causes(error: &ClientError) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }

@@ -1,8 +1,7 @@
 //! The secret by which one more controller joins a cluster. It is random, shown once, and stored
 //! only as a hash.
 
-use std::fmt::Write as _;
-
+use common::hex::hex;
 use sha2::{Digest, Sha256};
 
 use crate::key::KeyError;
@@ -28,14 +27,6 @@ pub fn new_invitation() -> Result<String, KeyError> {
 #[must_use]
 pub fn invitation_hash(secret: &str) -> String {
     hex(&Sha256::digest(secret.trim().as_bytes()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! The certificate authority is derived from it ([`crate::Identity`]). The key is not sent over the
 //! network and not printed.
 
+use common::hex::hex;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -171,10 +172,6 @@ fn parse(text: &str) -> Option<ClusterKey> {
         *byte = (high << 4 | low) as u8;
     }
     Some(ClusterKey(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

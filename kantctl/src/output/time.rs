@@ -1,6 +1,7 @@
 //! Times in the local zone and spans, to the second.
 
 use super::user_names;
+use crate::clock::to_timestamp;
 use common::time::{Span, Time};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -8,8 +9,7 @@ use jiff::tz::TimeZone;
 /// `2026-11-21 14:03:05`, in the given zone.
 #[must_use]
 pub fn local(at: Time, zone: &TimeZone) -> String {
-    let at = i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    at.map_or_else(
+    to_timestamp(at).map_or_else(
         || "never".to_owned(),
         |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
     )

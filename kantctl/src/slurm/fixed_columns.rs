@@ -8,29 +8,22 @@ use common::text::shown;
 pub type Column = (&'static str, usize, bool);
 
 /// How the fields of a line are separated.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Separator {
-    /// By padding, with a line of dashes under the titles where `ruled`.
+    /// By padding, with a line of dashes under the titles.
     #[default]
     Padded,
-    /// By a delimiter.
-    Delimited {
-        delimiter: String,
-        /// Also after the last field.
-        trailing: bool,
-    },
+    /// By `|`, with `trailing` also after the last field.
+    Bar { trailing: bool },
 }
 
 impl Separator {
-    /// From -p, -P and --delimiter.
+    /// From -p and -P.
     #[must_use]
-    pub fn from_options(parsable: bool, parsable2: bool, delimiter: Option<&str>) -> Self {
-        if !parsable && !parsable2 {
-            return Self::Padded;
-        }
-        Self::Delimited {
-            delimiter: delimiter.unwrap_or("|").to_owned(),
-            trailing: parsable && !parsable2,
+    pub const fn from_options(parsable: bool, parsable2: bool) -> Self {
+        match (parsable, parsable2) {
+            (false, false) => Self::Padded,
+            (_, has_no_last) => Self::Bar { trailing: !has_no_last },
         }
     }
 }
@@ -73,19 +66,18 @@ pub fn select(
 pub fn lines(
     columns: &[Column],
     rows: &[Vec<String>],
-    separator: &Separator,
+    separator: Separator,
     titled: bool,
-    ruled: bool,
 ) -> Vec<String> {
     let title = |(title, width, _): &Column| match separator {
         Separator::Padded => title.chars().take(*width).collect(),
-        Separator::Delimited { .. } => (*title).to_owned(),
+        Separator::Bar { .. } => (*title).to_owned(),
     };
     let titles: Vec<String> = columns.iter().map(title).collect();
     let mut lines = Vec::new();
     if titled {
         lines.push(line(columns, &titles, separator));
-        if ruled && *separator == Separator::Padded {
+        if separator == Separator::Padded {
             lines.push(columns.iter().map(|(_, width, _)| "-".repeat(*width) + " ").collect());
         }
     }
@@ -93,11 +85,11 @@ pub fn lines(
     lines
 }
 
-fn line(columns: &[Column], row: &[String], separator: &Separator) -> String {
+fn line(columns: &[Column], row: &[String], separator: Separator) -> String {
     match separator {
-        Separator::Delimited { delimiter, trailing } => {
-            let joined = row.iter().map(|text| shown(text)).collect::<Vec<_>>().join(delimiter);
-            if *trailing { joined + delimiter } else { joined }
+        Separator::Bar { trailing } => {
+            let joined = row.iter().map(|text| shown(text)).collect::<Vec<_>>().join("|");
+            if trailing { joined + "|" } else { joined }
         }
         Separator::Padded => {
             let cells = columns.iter().zip(row).map(|((_, width, right), text)| {
@@ -125,10 +117,9 @@ mod tests {
     fn fields_are_padded_or_separated_by_a_delimiter() {
         let columns: &[Column] = &[("Account", 6, false), ("Use", 4, true)];
         let rows = [vec!["vision-lab".to_owned(), "7".to_owned()]];
-        let padded = lines(columns, &rows, &Separator::Padded, true, true);
+        let padded = lines(columns, &rows, Separator::Padded, true);
         assert_eq!(padded, ["Accoun  Use ", "------ ---- ", "visio+    7 "]);
-        let signed =
-            |p, p2| lines(columns, &rows, &Separator::from_options(p, p2, None), true, true);
+        let signed = |p, p2| lines(columns, &rows, Separator::from_options(p, p2), true);
         assert_eq!(signed(true, false), ["Account|Use|", "vision-lab|7|"]);
         assert_eq!(signed(false, true), ["Account|Use", "vision-lab|7"]);
     }

@@ -83,11 +83,30 @@ pub fn parse_letters<F>(
 }
 
 /// `%all`: every field, each followed by a bar.
-#[must_use]
-pub fn all_fields<F>(fields: impl Iterator<Item = F>) -> Vec<Piece<F>> {
+fn all_fields<F>(fields: impl Iterator<Item = F>) -> Vec<Piece<F>> {
     let cell = |field| Cell { field, width: None, right: false, widest: false, plus: false };
     let pieces = fields.map(|field| [Piece::Cell(cell(field)), Piece::Text("|".to_owned())]);
     pieces.flatten().collect()
+}
+
+/// The pieces of the names of -O, otherwise of the letters of -o (`%all`: of all fields), otherwise
+/// of `default`.
+///
+/// # Errors
+/// [`FormatError`] naming the field.
+pub fn choose<F>(
+    names: Option<&str>,
+    letters: Option<&str>,
+    default: &str,
+    fields: &'static [F],
+    by_name: impl Fn(&str) -> Option<&'static F>,
+    by_letter: impl Fn(char) -> Option<&'static F>,
+) -> Result<Vec<Piece<&'static F>>, FormatError> {
+    match (names, letters) {
+        (Some(names), _) => parse_names(names, by_name),
+        (None, Some("%all")) => Ok(all_fields(fields.iter())),
+        (None, letters) => parse_letters(letters.unwrap_or(default), by_letter),
+    }
 }
 
 /// The width of a field of -O without a size (man squeue).

@@ -82,8 +82,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         other => return Err(unknown(other)),
     };
     let Listing { columns, rows } = query.select(listing)?;
-    let separator = Separator::from_options(args.parsable, args.parsable2, None);
-    for line in fixed_columns::lines(&columns, &rows, &separator, !args.no_header, true) {
+    let separator = Separator::from_options(args.parsable, args.parsable2);
+    for line in fixed_columns::lines(&columns, &rows, separator, !args.no_header) {
         screen.line(&line)?;
     }
     Ok(OK)

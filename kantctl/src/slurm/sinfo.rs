@@ -114,13 +114,10 @@ impl Args {
             (.., true) => LONG_FORMAT,
             (.., false) => DEFAULT_FORMAT,
         };
-        let read = match (&self.long_format, &self.format) {
-            (Some(names), _) => format::parse_names(names, node_field::by_name),
-            (None, Some(all)) if all == "%all" => Ok(format::all_fields(node_field::FIELDS.iter())),
-            (None, Some(letters)) => format::parse_letters(letters, node_field::by_letter),
-            (None, None) => format::parse_letters(default, node_field::by_letter),
-        };
-        read.map_err(Failure::usage)
+        let (names, letters) = (self.long_format.as_deref(), self.format.as_deref());
+        let (by_name, by_letter) = (node_field::by_name, node_field::by_letter);
+        format::choose(names, letters, default, node_field::FIELDS, by_name, by_letter)
+            .map_err(Failure::usage)
     }
 
     fn takes(&self, node: &NodeView) -> bool {

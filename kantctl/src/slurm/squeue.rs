@@ -135,20 +135,16 @@ impl Args {
     }
 
     fn pieces(&self) -> Result<Vec<Piece<&'static JobField>>, Failure> {
-        let read = match (&self.long_format, &self.format) {
-            (Some(names), _) => format::parse_names(names, job_fields::in_queue),
-            (None, Some(all)) if all == "%all" => Ok(format::all_fields(job_fields::FIELDS.iter())),
-            (None, Some(letters)) => format::parse_letters(letters, job_fields::by_letter),
-            (None, None) if self.start => {
-                format::parse_letters(START_FORMAT, job_fields::by_letter)
-            }
-            (None, None) if self.steps.is_some() => {
-                format::parse_letters(STEP_FORMAT, job_fields::by_letter)
-            }
-            (None, None) if self.long => format::parse_letters(LONG_FORMAT, job_fields::by_letter),
-            (None, None) => format::parse_letters(DEFAULT_FORMAT, job_fields::by_letter),
+        let default = match (self.start, self.steps.is_some(), self.long) {
+            (true, ..) => START_FORMAT,
+            (_, true, _) => STEP_FORMAT,
+            (.., true) => LONG_FORMAT,
+            (.., false) => DEFAULT_FORMAT,
         };
-        read.map_err(Failure::usage)
+        let (names, letters) = (self.long_format.as_deref(), self.format.as_deref());
+        let (by_name, by_letter) = (job_fields::in_queue, job_fields::by_letter);
+        format::choose(names, letters, default, job_fields::FIELDS, by_name, by_letter)
+            .map_err(Failure::usage)
     }
 
     fn all_states(&self) -> bool {

@@ -7,6 +7,7 @@ mod measure;
 
 use super::command::{self, Common};
 use super::fixed_columns::{self, Column, Separator};
+use crate::clock;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::report::Amounts;
@@ -69,7 +70,7 @@ struct Listing {
 /// [`Failure`] when the controller does not answer, or there is no such report.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
     let measure = Measure::from_args(args)?;
-    let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
+    let now = clock::now();
     let [kind, rest @ ..] = args.words.as_slice() else { return Err(unknown("")) };
     let [which, words @ ..] = rest else { return Err(unknown(kind)) };
     let arguments = ReportArguments::read(words, now, screen)?;
@@ -115,7 +116,7 @@ fn show(
     listing: &Listing,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    let separator = Separator::from_options(args.parsable, args.parsable2, None);
+    let separator = Separator::from_options(args.parsable, args.parsable2);
     if !args.no_header {
         let rule = "-".repeat(80);
         let at = |time| slurm_time::moment(time, &screen.zone);
@@ -128,7 +129,7 @@ fn show(
         screen.line(&rule)?;
     }
     let titled = !args.no_header;
-    for line in fixed_columns::lines(&listing.columns, &listing.rows, &separator, titled, true) {
+    for line in fixed_columns::lines(&listing.columns, &listing.rows, separator, titled) {
         screen.line(&line)?;
     }
     Ok(OK)

@@ -107,8 +107,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         let titles: Vec<&str> = COLUMNS.iter().map(|(title, ..)| *title).collect();
         Failure::usage(error).hint(format!("fields are {}", titles.join(", ")))
     })?;
-    let separator = Separator::from_options(args.parsable, args.parsable2, None);
-    for line in fixed_columns::lines(&columns, &rows, &separator, !args.no_header, true) {
+    let separator = Separator::from_options(args.parsable, args.parsable2);
+    for line in fixed_columns::lines(&columns, &rows, separator, !args.no_header) {
         screen.line(&line)?;
     }
     Ok(OK)

@@ -1,6 +1,7 @@
 //! `--begin` and `--deadline`: the earliest start and the latest end of a job, in the formats of
 //! man sbatch, in local time.
 
+use crate::clock::to_time;
 use common::time::{Span, Time};
 use jiff::civil::{DateTime, Time as Clock};
 use jiff::{Timestamp, Zoned};
@@ -126,10 +127,6 @@ fn on_day(day: &Zoned, clock: Clock) -> Result<Time, BeginError> {
 
 fn next_day(now: &Zoned, clock: Clock) -> Result<Time, BeginError> {
     on_day(&now.tomorrow().map_err(|_| BeginError::Shape)?, clock)
-}
-
-fn to_time(at: Timestamp) -> Time {
-    Time(u64::try_from(at.as_millisecond()).unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 
 use crate::failure::{Failure, Kind, OK};
 use crate::fetch;
+use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::output::screen::{note, print_failure};
 use crate::server::{AT_ONCE, Retry, Server};
-use common::id::JobKey;
 use futures_util::{Stream, StreamExt as _, stream};
 use serde_json::Value;
 use std::cell::Cell;
@@ -42,7 +42,7 @@ pub struct Action<'a> {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn jobs(
-    keys: &[JobKey],
+    keys: &[Keys],
     name: &str,
     retry: Retry,
     done: &str,
@@ -51,7 +51,7 @@ pub async fn jobs(
 ) -> Result<u8, Failure> {
     let path = |key: &str| format!("/v1/jobs/{key}/{name}");
     let action = Action { body: &Value::Null, retry, done };
-    each(keys, path, action, server, screen).await
+    each(&keys::flatten(keys), path, action, server, screen).await
 }
 
 /// Sends a request for each key to `path(key)`. After a refusal the others are still sent.

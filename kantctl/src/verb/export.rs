@@ -1,6 +1,7 @@
 //! `kantctl export`: past jobs and the nodes of the cluster, as files that `kantctld simulate`
 //! replays.
 
+use crate::clock::to_time;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::note;
@@ -58,14 +59,12 @@ pub(crate) fn read_until(text: &str) -> Result<Time, SinceError> {
 
 /// Reads `--since` relative to `now`, in its time zone.
 fn since(text: &str, now: &Zoned) -> Result<Time, SinceError> {
-    let present = u64::try_from(now.timestamp().as_millisecond()).unwrap_or(0);
     let at = point(text, now)?;
-    if at > Time(present) { Err(SinceError::Future) } else { Ok(at) }
+    if at > to_time(now.timestamp()) { Err(SinceError::Future) } else { Ok(at) }
 }
 
 fn point(text: &str, now: &Zoned) -> Result<Time, SinceError> {
     let text = text.trim();
-    let to_time = |at: Timestamp| Time(u64::try_from(at.as_millisecond()).unwrap_or(0));
     let present = to_time(now.timestamp());
     if let Ok(back) = text.parse::<Span>() {
         return Ok(Time(present.0.saturating_sub(back.0)));

@@ -4,6 +4,7 @@ use super::export::{read_since, read_until};
 use super::filter::check_states;
 use super::usage_filter::UsageFilter;
 use super::usage_query::{self, Runs};
+use crate::clock::now;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::columns::{self, Field, Line};
@@ -99,10 +100,6 @@ impl Args {
         ];
         parts.into_iter().flatten().map(|part| format!("&{part}")).collect()
     }
-}
-
-fn now() -> Time {
-    Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0))
 }
 
 /// Lists runs.

@@ -2,7 +2,7 @@
 
 use super::bulk_action;
 use crate::failure::Failure;
-use crate::keys::{self, Keys};
+use crate::keys::Keys;
 use crate::output::Screen;
 use crate::server::{Retry, Server};
 
@@ -24,13 +24,5 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    bulk_action::jobs(
-        &keys::flatten(&args.keys),
-        "release",
-        Retry::IfUnanswered,
-        "Released",
-        server,
-        screen,
-    )
-    .await
+    bulk_action::jobs(&args.keys, "release", Retry::IfUnanswered, "Released", server, screen).await
 }

@@ -2,6 +2,7 @@
 
 use super::export::{read_since, read_until};
 use super::usage_filter::UsageFilter;
+use crate::clock;
 use crate::failure::{Failure, OK};
 use crate::fetch::{self, Answer};
 use crate::output::{Screen, report};
@@ -69,7 +70,7 @@ pub async fn fetch_report(
 /// # Errors
 /// [`Failure`] when the controller does not answer, or the grouping is unknown.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
+    let now = clock::now();
     let since = args.since.unwrap_or(now - BACK);
     let answer = fetch_report(server, &args.by, since, args.until, args.filter.lists()).await?;
     if screen.json {

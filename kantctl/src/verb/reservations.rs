@@ -4,6 +4,7 @@ mod busy;
 pub mod update;
 
 use super::bulk_action::{self, Action};
+use crate::clock;
 use crate::failure::{Failure, OK};
 use crate::fetch::{self, Answer};
 use crate::output::{Screen, reservations};
@@ -187,8 +188,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
             Ok(OK)
         }
         Some(What::Create(create)) => {
-            let now = Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0));
-            let request = request(create, now)?;
+            let request = request(create, clock::now())?;
             let raw: Value = server.post("/v1/reservations", &request, Retry::IfUnsent).await?;
             let Answer { raw, typed }: Answer<ReservationList> = raw.try_into()?;
             if screen.json {

@@ -3,7 +3,7 @@
 use super::bulk_action::{self, Action};
 use crate::failure::Failure;
 use crate::fetch;
-use crate::keys::{self, Keys};
+use crate::keys::Keys;
 use crate::output::Screen;
 use crate::output::screen::note;
 use crate::server::{Retry, Server};
@@ -69,8 +69,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let retry = Retry::IfUnanswered;
     let nodes = match args.targets()? {
         Targets::Jobs(jobs) => {
-            let keys = keys::flatten(&jobs);
-            return bulk_action::jobs(&keys, "resume", retry, "Resumed", server, screen).await;
+            return bulk_action::jobs(&jobs, "resume", retry, "Resumed", server, screen).await;
         }
         Targets::Nodes(nodes) => nodes,
     };
@@ -106,7 +105,7 @@ mod tests {
     fn targets(words: &[&str], nodes: bool) -> String {
         let words = words.iter().map(ToString::to_string).collect();
         match (Args { words, nodes }).targets() {
-            Ok(Targets::Jobs(jobs)) => format!("{} jobs", keys::flatten(&jobs).len()),
+            Ok(Targets::Jobs(jobs)) => format!("{} jobs", crate::keys::flatten(&jobs).len()),
             Ok(Targets::Nodes(hosts)) => {
                 format!("{} nodes", hosts.iter().flat_map(|h| &h.0).count())
             }

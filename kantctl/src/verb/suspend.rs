@@ -2,7 +2,7 @@
 
 use super::bulk_action;
 use crate::failure::Failure;
-use crate::keys::{self, Keys};
+use crate::keys::Keys;
 use crate::output::Screen;
 use crate::server::{Retry, Server};
 
@@ -29,6 +29,5 @@ pub struct Args {
 /// # Errors
 /// [`Failure`] when the controller cannot be reached.
 pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Failure> {
-    let keys = keys::flatten(&args.keys);
-    bulk_action::jobs(&keys, "suspend", Retry::IfUnanswered, "Suspended", server, screen).await
+    bulk_action::jobs(&args.keys, "suspend", Retry::IfUnanswered, "Suspended", server, screen).await
 }

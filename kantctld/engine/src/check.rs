@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
         self.violations.push(Violation { key: self.key, message: what.into() });
     }
 
-    fn expect(&mut self, holds: bool, otherwise: &str) {
+    fn require(&mut self, holds: bool, otherwise: &str) {
         if !holds {
             self.fault(otherwise);
         }
@@ -161,11 +161,11 @@ impl<'a> Judge<'a> {
                     self.fault("starts but does not wait");
                     continue;
                 };
-                self.expect(job.attempt == *attempt, "starts as another attempt");
-                self.expect(job.together == *group, "starts in another group than its own");
+                self.require(job.attempt == *attempt, "starts as another attempt");
+                self.require(job.together == *group, "starts in another group than its own");
                 let first = self.started.insert(*key);
                 self.granted.insert(*key, allocation);
-                self.expect(first, "starts twice");
+                self.require(first, "starts twice");
                 self.start(job, allocation);
             }
         }

@@ -28,7 +28,8 @@ pub(crate) fn of_running(
 /// them.
 pub(crate) fn of_part(
     job: &RunningJob,
-    (jobs, shares): (u32, &[Share]),
+    jobs: u32,
+    shares: &[Share],
     cluster: &ClusterIndex,
     accounting: &UsageAccounting,
 ) -> Claim {

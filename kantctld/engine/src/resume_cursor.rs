@@ -21,6 +21,7 @@
 use crate::snapshot::Snapshot;
 use common::id::JobKey;
 use common::reason::WaitReason;
+use common::serde_skip::is_default;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +36,7 @@ pub struct ResumeCursor {
     pub(crate) is_freed: bool,
     /// Whether what was kept for a waiting job was freed at that time. Another round is due after
     /// it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) is_dropped: bool,
     /// With fair sharing: jobs for which victims were searched without success.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

@@ -6,7 +6,7 @@ use crate::cluster::free::Free;
 use crate::cluster::{ClusterIndex, NodeIndex};
 use crate::features::nodes_with;
 use crate::fit::demand::{Demand, Part};
-use crate::fit::node_search::Side;
+use crate::fit::node_search::{Placing, Side};
 use crate::score::yardstick::Yardsticks;
 pub(crate) use crate::shape_cache::{RoomIndex, ShapeCache, ShapeIndex};
 use common::gpu_parts::PartSize;
@@ -57,14 +57,15 @@ impl<'a> Shape<'a> {
         typical: Arc<Yardsticks>,
     ) -> Self {
         let featured = request.constraint.as_ref().map(|asked| nodes_with(cluster, asked));
-        Self::made(cluster, has_zones(policy), queue, (request, service), typical, featured)
+        Self::made(cluster, has_zones(policy), queue, request, service, typical, featured)
     }
 
     pub fn made(
         cluster: &'a ClusterIndex,
         has_zones: bool,
         queue: &'a Queue,
-        (request, service): (&'a Request, bool),
+        request: &'a Request,
+        service: bool,
         typical: Arc<Yardsticks>,
         featured: Option<Rc<[bool]>>,
     ) -> Self {
@@ -122,20 +123,21 @@ impl<'a> Shape<'a> {
     }
 
     /// The sides to try, in this order, and the placement on each (E-Spread).
-    pub fn sides(&self) -> Vec<(Side, Placement)> {
+    pub fn sides(&self) -> Vec<Placing> {
+        let on = |side, placement| Placing { side, placement };
         let placement = self.queue.placement;
         if placement != Placement::ESpread {
-            return vec![(Side::Outside, placement)];
+            return vec![on(Side::Outside, placement)];
         }
-        let pack = (Side::Outside, Placement::EBinpack);
+        let pack = on(Side::Outside, Placement::EBinpack);
         match (self.service, &self.queue.zone, self.queue.zone_overflow) {
             (false, ..) => vec![pack],
-            (true, None, _) => vec![(Side::Outside, Placement::ESpread)],
+            (true, None, _) => vec![on(Side::Outside, Placement::ESpread)],
             (true, Some(_), common::policy::ZoneOverflow::Wait) => {
-                vec![(Side::Zone, Placement::ESpread)]
+                vec![on(Side::Zone, Placement::ESpread)]
             }
             (true, Some(_), common::policy::ZoneOverflow::Pack) => {
-                vec![(Side::Zone, Placement::ESpread), pack]
+                vec![on(Side::Zone, Placement::ESpread), pack]
             }
         }
     }
@@ -206,7 +208,8 @@ impl<'a> Shape<'a> {
 
     /// Whether it may use the node, up or down, large enough or not.
     pub fn may_have(&self, cluster: &ClusterIndex, at: NodeIndex) -> bool {
-        self.allows(at) && self.sides().iter().any(|(side, _)| self.is_on_side(cluster, at, *side))
+        self.allows(at)
+            && self.sides().iter().any(|placing| self.is_on_side(cluster, at, placing.side))
     }
 
     /// The same for certain nodes.

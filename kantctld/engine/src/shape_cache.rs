@@ -73,7 +73,8 @@ impl<'a> ShapeCache<'a> {
             cluster,
             *self.has_zones.get_or_insert_with(|| has_zones(policy)),
             queue,
-            (request, job.service),
+            request,
+            job.service,
             typical,
             featured,
         ));

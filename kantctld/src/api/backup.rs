@@ -4,11 +4,11 @@
 use super::error::ApiFailure;
 use crate::backup::{self, Head};
 use crate::core::Core;
-use crate::error_chain::with_causes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use common::causes::with_causes;
 use common::id::Uid;
 use common::reason::Refusal;
 use std::sync::Arc;

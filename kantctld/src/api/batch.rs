@@ -7,7 +7,7 @@ mod feasibility;
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
-use super::submit::{dependency_warning, join_environment, join_warnings, owner};
+use super::submit::{accepted, join_environment, no_outcome, owner};
 use crate::core::{CommandError, Core};
 use crate::disk_guard::DiskGuard;
 use axum::extract::State;
@@ -18,7 +18,6 @@ use common::job::check::{check_ask, check_script};
 use common::reason::Refusal;
 use common::wire::api::{
     BATCH_BYTES_MAX, BATCH_JOBS_MAX, BatchAnswer, BatchJob, BatchOutcome, BatchRequest,
-    SubmitAnswer,
 };
 use feasibility::{LastChecked, never_fit};
 use state::{Command, Event, ManyJobs, OneOfMany};
@@ -270,16 +269,9 @@ async fn propose(
         Event::SubmitRefused { refusal, .. } => Some(Err(refusal)),
         _ => None,
     });
-    let no_outcome = || Refusal::BadAsk {
-        message: "the controller did not report the outcome: see `kantctl queue`".to_owned(),
-    };
     let outcome = |note: Option<String>| match reported.next().unwrap_or_else(|| Err(no_outcome()))
     {
-        Ok((job, tasks)) => BatchOutcome::Accepted(SubmitAnswer {
-            job,
-            tasks,
-            warning: join_warnings(note, dependency_warning(core, job)),
-        }),
+        Ok((job, tasks)) => BatchOutcome::Accepted(accepted(core, note, job, tasks)),
         Err(refusal) => refused(&refusal.into()),
     };
     Ok(notes.into_iter().map(outcome).collect())

@@ -2,12 +2,12 @@
 
 use super::error::ApiFailure;
 use crate::core::Core;
-use crate::error_chain::with_causes;
 use crate::reload::{ReloadError, Reloader};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use common::causes::with_causes;
 use common::id::Uid;
 use common::reason::Refusal;
 use common::wire::api::ReloadAnswer;

@@ -50,20 +50,35 @@ pub async fn submit(
         script: request.script,
         environment,
     };
+    propose(&core, &remark, note, command).await
+}
+
+/// Proposes a job, or a set of jobs, and answers once it is durable.
+pub(super) async fn propose(
+    core: &Core,
+    remark: &Remark,
+    note: Option<String>,
+    command: Command,
+) -> Result<Json<SubmitAnswer>, ApiFailure> {
     let events = core.command(command).await?;
-    let accepted = events.iter().find_map(|event| match event {
-        Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer {
-            job: *job,
-            tasks: *tasks,
-            warning: join_warnings(note.clone(), dependency_warning(&core, *job)),
-        }),
+    // The first component of a set has the number of the whole job.
+    let submitted = events.iter().find_map(|event| match event {
+        Event::JobSubmitted { job, tasks, .. } => Some((*job, *tasks)),
         _ => None,
     });
-    let answer = accepted.ok_or(Refusal::BadAsk {
+    let (job, tasks) = submitted.ok_or_else(no_outcome)?;
+    remark.target(job);
+    Ok(Json(accepted(core, note, job, tasks)))
+}
+
+pub(super) fn accepted(core: &Core, note: Option<String>, job: JobId, tasks: u32) -> SubmitAnswer {
+    SubmitAnswer { job, tasks, warning: join_warnings(note, dependency_warning(core, job)) }
+}
+
+pub(super) fn no_outcome() -> Refusal {
+    Refusal::BadAsk {
         message: "the controller did not report the outcome: see `kantctl queue`".to_owned(),
-    })?;
-    remark.target(answer.job);
-    Ok(Json(answer))
+    }
 }
 
 /// Joins two optional warnings.
@@ -72,7 +87,7 @@ pub(super) fn join_warnings(one: Option<String>, other: Option<String>) -> Optio
 }
 
 /// A warning if the job's dependency can no longer be met. As in Slurm, the job is accepted.
-pub(super) fn dependency_warning(core: &Core, job: JobId) -> Option<String> {
+fn dependency_warning(core: &Core, job: JobId) -> Option<String> {
     core.state.read().job(job).filter(|record| record.spec.ask.dependency.is_some())?;
     let waits = core.last_waits();
     dependency_warning_in(&core.state.read(), &waits, job)

@@ -3,9 +3,7 @@
 use super::audited::Remark;
 use super::error::ApiFailure;
 use super::origin::Origin;
-use super::submit::{
-    dependency_warning, join_environment, join_warnings, owner, refuse_a_set_that_never_fits,
-};
+use super::submit::{join_environment, owner, propose, refuse_a_set_that_never_fits};
 use crate::core::Core;
 use crate::disk_guard::DiskGuard;
 use axum::extract::rejection::JsonRejection;
@@ -15,7 +13,7 @@ use common::job::check::{check_ask, check_script};
 use common::job::check_size;
 use common::reason::Refusal;
 use common::wire::api::{SetRequest, SubmitAnswer};
-use state::{Command, Event};
+use state::Command;
 use std::sync::Arc;
 
 pub async fn submit(
@@ -49,20 +47,5 @@ pub async fn submit(
         script: request.script,
         environment,
     };
-    let events = core.command(command).await?;
-    // The first component has the number of the whole job.
-    let accepted = events.iter().find_map(|event| match event {
-        Event::JobSubmitted { job, tasks, .. } => Some(SubmitAnswer {
-            job: *job,
-            tasks: *tasks,
-            warning: join_warnings(note.clone(), dependency_warning(&core, *job)),
-        }),
-        _ => None,
-    });
-    let no_outcome = || Refusal::BadAsk {
-        message: "the controller did not report the outcome: see `kantctl queue`".to_owned(),
-    };
-    let answer = accepted.ok_or_else(no_outcome)?;
-    remark.target(answer.job);
-    Ok(Json(answer))
+    propose(&core, &remark, note, command).await
 }

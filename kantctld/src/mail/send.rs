@@ -3,7 +3,7 @@
 //! again, because it may have been sent although the program was slow.
 
 use super::{MailCounts, MailReceiver};
-use crate::error_chain::with_causes;
+use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::text::shown;
 use lead::Notification;

@@ -2,7 +2,7 @@
 //! proves little: a controller may run on a host that is cut off.
 
 use super::MembershipError;
-use crate::error_chain::with_causes;
+use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::wire::api::ControllerList;
 use net::{Client, ClusterKey, Endpoint, Identity, Role};

@@ -3,8 +3,8 @@
 
 use super::links::Link;
 use super::{KEEPALIVE, Peers, chunked_transfer};
-use crate::error_chain::with_causes;
 use crate::raft::{PeerMessage, ThreadMachine};
+use common::causes::with_causes;
 use common::id::ControllerId;
 use common::wire::peer::{FromPeer, LetterHead, PEER_PATH, PeerClock, ToPeer};
 use net::{Backoff, Channel, ChannelError, ClientError, Endpoint, connect_channel};

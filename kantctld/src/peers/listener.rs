@@ -3,10 +3,10 @@
 
 use super::handshake::was_removed;
 use super::{KEEPALIVE, Peers, chunked_transfer};
-use crate::error_chain::with_causes;
 use crate::raft::ThreadMachine;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::response::Response;
+use common::causes::with_causes;
 use common::id::ControllerId;
 use common::wire::peer::{FromPeer, LetterHead, PeerClock, PeerHello, ToPeer};
 use net::{Channel, ChannelReceiver, ChannelSender, accept_channel};

@@ -1,7 +1,7 @@
 //! Tests of configuration files.
 
 use super::*;
-use crate::error_chain::with_causes;
+use common::causes::with_causes;
 use common::id::Uid;
 use std::collections::BTreeSet;
 use std::path::Path;

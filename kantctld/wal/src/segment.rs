@@ -146,6 +146,7 @@ impl Fields {
     }
 }
 
+/// The checksum of a file's head, which is stored in its bytes 12 to 15.
 pub(crate) fn head_checksum(head: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     hasher.update(&head[..12]);

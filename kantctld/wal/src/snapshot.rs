@@ -14,12 +14,10 @@
 //!
 //! The first 16 bytes and the length of the head are the same in all formats, including later ones.
 
-use crc32fast::Hasher;
-
 use crate::codec::Cursor;
 use crate::entry::{Index, Position, Term};
 use crate::error::{Error, Result};
-use crate::segment::FilePosition;
+use crate::segment::{FilePosition, head_checksum};
 
 const MAGIC: &[u8; 8] = b"KANTSNAP";
 /// The format this release writes and reads.
@@ -110,13 +108,6 @@ impl Fields {
             payload_crc: cursor.u32()?,
         })
     }
-}
-
-fn head_checksum(head: &[u8]) -> u32 {
-    let mut hasher = Hasher::new();
-    hasher.update(&head[..12]);
-    hasher.update(&head[16..]);
-    hasher.finalize()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::amd::AmdMeter;
 use super::nvml;
-use crate::logging::with_causes;
+use common::causes::with_causes;
 use common::unit::Bytes;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enums::device::UsedGpuMemory;

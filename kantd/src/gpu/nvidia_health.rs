@@ -3,8 +3,8 @@
 //! only to processes that listen when they occur.
 
 use super::nvml;
-use crate::logging::with_causes;
 use crate::probe_thread::ProbeRequests;
+use common::causes::with_causes;
 use common::gpu::Gpu;
 use common::health::Check;
 use node::{Symptom, broken_hardware};

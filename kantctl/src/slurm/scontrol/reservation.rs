@@ -4,6 +4,7 @@
 //! Source: man scontrol, RESERVATIONS.
 
 use super::Args;
+use crate::clock::now;
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::output::screen::note;
@@ -160,10 +161,6 @@ impl ReservationFields {
 
 fn error_text(error: impl ToString) -> String {
     error.to_string()
-}
-
-fn now() -> Time {
-    Time(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0))
 }
 
 /// `reservation NAME=VALUE...`, or the fields alone.

@@ -32,10 +32,10 @@ pub fn compare(keys: &[(&JobField, bool)], one: &Line<'_>, other: &Line<'_>) -> 
             't' | 'T' => one.job.phase.cmp(&other.job.phase),
             'i' | 'A' => one.job.key.cmp(&other.job.key),
             // The position in the queue is the order of priorities.
-            'p' | 'Q' => return other.job.position.cmp(&one.job.position).reverse_if(*reversed),
+            'p' | 'Q' => other.job.position.cmp(&one.job.position),
             _ => natural(field, one, other),
         };
-        ordering.reverse_if(*reversed)
+        if *reversed { ordering.reverse() } else { ordering }
     };
     keys.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
 }
@@ -61,15 +61,5 @@ const fn rank(value: &Value) -> u8 {
         Value::Unlimited => 1,
         Value::Unset | Value::Unknown => 2,
         _ => 0,
-    }
-}
-
-trait ReverseIf {
-    fn reverse_if(self, reversed: bool) -> Self;
-}
-
-impl ReverseIf for Ordering {
-    fn reverse_if(self, reversed: bool) -> Self {
-        if reversed { self.reverse() } else { self }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Source: man sbatch, `--segment`.
 
-use crate::backfill::earliest::{Earliest, ready};
+use crate::backfill::earliest::{Earliest, Window, ready};
 use crate::cluster::NodeIndex;
 use crate::cluster::switches::SwitchIndex;
 use crate::fit::demand::Part;
@@ -35,15 +35,16 @@ impl Blocks {
         (size < count).then_some(Self { level, size, count })
     }
 
-    /// The first time, from `after` to `by`, at which there are enough blocks of nodes with room
+    /// The first time in the window at which there are enough blocks of nodes with room
     /// for the part.
     pub fn first(
         self,
         search: &NodeSearch<'_>,
         part: Part,
         length: Span,
-        (after, by): (Time, Option<Time>),
+        window: Window,
     ) -> Option<Earliest> {
+        let Window { after, by } = window;
         let mut edges: Vec<(Time, bool, NodeIndex, SwitchIndex)> = Vec::new();
         for (at, _) in search.cluster().nodes().filter(|(at, _)| search.allows(*at)) {
             let Some(switch) = search.cluster().switches().of(self.level, at) else { continue };

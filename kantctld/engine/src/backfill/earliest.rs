@@ -6,6 +6,7 @@
 
 use crate::backfill::blocks::Blocks;
 use crate::backfill::filled::filled;
+use crate::backfill::openings::Occupancy;
 use crate::backfill::sweep::Sweep;
 use crate::cluster::NodeIndex;
 use crate::cluster::node::{Holder, NEVER};
@@ -24,6 +25,15 @@ pub(crate) struct Earliest {
     pub at: Time,
     /// The nodes that have room from then on, in order. There are at least enough.
     pub nodes: Vec<NodeIndex>,
+}
+
+/// The times at which a start counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    /// No earlier.
+    pub after: Time,
+    /// No later; `None`: however late.
+    pub by: Option<Time>,
 }
 
 /// Parts of one size, and how many nodes must hold that part or a larger one.
@@ -45,17 +55,17 @@ pub(crate) fn sizes(search: &NodeSearch<'_>, nodes: Nodes) -> Vec<Size> {
     sizes
 }
 
-/// The earliest time, not before `after`, at which a job that runs for at most `length` has room.
-/// `None`: never, or not until `by` if that is given.
+/// The earliest time in the window at which a job that runs for at most `length` has room. `None`:
+/// there is none.
 pub(crate) fn earliest(
     search: &NodeSearch<'_>,
     length: Option<Span>,
-    (after, by): (Time, Option<Time>),
+    window: Window,
 ) -> Option<Earliest> {
     let length = length.unwrap_or(Span(u64::MAX));
     match search.shape.nodes() {
-        Some(nodes) => on_nodes(search, nodes, length, (after, by)),
-        None => filled(search, length, after),
+        Some(nodes) => on_nodes(search, nodes, length, window),
+        None => filled(search, length, window.after),
     }
 }
 
@@ -63,19 +73,20 @@ fn on_nodes(
     search: &NodeSearch<'_>,
     nodes: Nodes,
     length: Span,
-    (after, by): (Time, Option<Time>),
+    window: Window,
 ) -> Option<Earliest> {
+    let Window { after, by } = window;
     let sizes = sizes(search, nodes);
     if let (Some(blocks), Some(largest)) = (Blocks::of(search, nodes.0 as usize), sizes.first()) {
-        return blocks.first(search, largest.part, length, (after, by));
+        return blocks.first(search, largest.part, length, window);
     }
     if let ([size], None, true) = (&sizes[..], search.shape.demand.request.near, search.is_open()) {
-        return first_to_end(search, *size, (after, by));
+        return first_to_end(search, *size, window);
     }
     let smallest = sizes.last().map(|size| search.takes_least(size.part));
     let near = search.shape.demand.request.near.filter(|near| near.required && nodes.0 > 1);
     if let ([size], None, None) = (&sizes[..], near, search.reservation) {
-        return beside_bookings(search, *size, length, (after, by));
+        return beside_bookings(search, *size, length, window);
     }
     let mut by_switch: BTreeMap<Option<SwitchIndex>, Sweep> = BTreeMap::new();
     for (at, _) in search.cluster().nodes().filter(|(at, _)| search.allows(*at)) {
@@ -102,11 +113,11 @@ fn beside_bookings(
     search: &NodeSearch<'_>,
     size: Size,
     length: Span,
-    (after, latest): (Time, Option<Time>),
+    window: Window,
 ) -> Option<Earliest> {
     let open = |at: NodeIndex| search.bookings.on(at).is_empty();
-    let (ready_at, bound) = first_ready(search, size, (after, latest), open);
-    let by = bound.into_iter().chain(latest).min();
+    let (ready_at, bound) = first_ready(search, size, window, open);
+    let by = bound.into_iter().chain(window.by).min();
     let mut sweep = Sweep::default();
     let in_time = |(from, _): &(Time, NodeIndex)| bound.is_none_or(|bound| *from <= bound);
     for (from, at) in ready_at.into_iter().filter(in_time) {
@@ -118,8 +129,8 @@ fn beside_bookings(
             continue;
         }
         ready(search, at, size.part, length, by, |from, to| {
-            if to >= after {
-                sweep.add(0, at, from.max(after), to);
+            if to >= window.after {
+                sweep.add(0, at, from.max(window.after), to);
             }
         });
     }
@@ -128,12 +139,8 @@ fn beside_bookings(
 
 /// The earliest time on equivalent nodes without bookings. What is free on each only grows, so the
 /// time is that of the last of the first N nodes.
-fn first_to_end(
-    search: &NodeSearch<'_>,
-    size: Size,
-    (after, latest): (Time, Option<Time>),
-) -> Option<Earliest> {
-    let (ready_at, at) = first_ready(search, size, (after, latest), |_| true);
+fn first_to_end(search: &NodeSearch<'_>, size: Size, window: Window) -> Option<Earliest> {
+    let (ready_at, at) = first_ready(search, size, window, |_| true);
     let at = at?;
     let ready = ready_at.into_iter().filter(|(time, _)| *time <= at);
     let mut nodes: Vec<NodeIndex> = ready.map(|(_, node)| node).collect();
@@ -146,7 +153,7 @@ fn first_to_end(
 fn first_ready(
     search: &NodeSearch<'_>,
     size: Size,
-    (after, latest): (Time, Option<Time>),
+    window: Window,
     counts: impl Fn(NodeIndex) -> bool,
 ) -> (Vec<(Time, NodeIndex)>, Option<Time>) {
     let need = size.need as usize;
@@ -154,7 +161,7 @@ fn first_ready(
     let mut ready_at: Vec<(Time, NodeIndex)> = Vec::new();
     let least = search.takes_least(size.part);
     let by = |soonest: &BinaryHeap<Time>| {
-        if soonest.len() < need { latest } else { soonest.peek().copied() }
+        if soonest.len() < need { window.by } else { soonest.peek().copied() }
     };
     let mut look = |at: NodeIndex, soonest: &mut BinaryHeap<Time>| {
         if !counts(at) || !search.allows(at) {
@@ -162,7 +169,7 @@ fn first_ready(
         }
         search.trial.asked.set(search.trial.asked.get() + 1);
         ready(search, at, size.part, Span(0), by(soonest), |from, _| {
-            let from = from.max(after);
+            let from = from.max(window.after);
             ready_at.push((from, at));
             soonest.push(from);
             if soonest.len() > need {
@@ -251,7 +258,7 @@ pub(super) fn ready(
         }
     }
     let by = by.unwrap_or(NEVER);
-    search.bookings.starts(search, at, (takes, length), by, |from, to| {
+    search.bookings.starts(search, at, Occupancy { takes, length }, by, |from, to| {
         add(from, to);
         true
     });

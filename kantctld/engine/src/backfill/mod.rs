@@ -10,7 +10,7 @@ pub(crate) mod bookings;
 pub(crate) mod earliest;
 mod filled;
 pub(crate) mod freed;
-mod openings;
+pub(crate) mod openings;
 pub(crate) mod shadow;
 mod sweep;
 mod timeline;

@@ -14,6 +14,13 @@ use common::id::JobKey;
 use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus};
 
+/// What a part takes of a node, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Occupancy {
+    pub takes: Takes,
+    pub length: Span,
+}
+
 impl Bookings {
     /// Whether a job that takes this much of a node now leaves room for what is kept there.
     pub fn leave_room(&self, search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> bool {
@@ -77,13 +84,14 @@ impl Bookings {
         &self,
         search: &NodeSearch<'_>,
         at: NodeIndex,
-        (takes, length): (Takes, Span),
+        occupancy: Occupancy,
         by: Time,
         key: JobKey,
         mut add: impl FnMut(Time, Time) -> bool,
     ) {
         let own = self.on(at).iter().find(|booking| booking.kept_for == For::Job(key));
-        let Some(own) = own else { return self.starts(search, at, (takes, length), by, add) };
+        let Some(own) = own else { return self.starts(search, at, occupancy, by, add) };
+        let Occupancy { takes, length } = occupancy;
         let without = |line: &Timeline| {
             let mut line = line.clone();
             line.remove(own);
@@ -101,10 +109,11 @@ impl Bookings {
         &self,
         search: &NodeSearch<'_>,
         at: NodeIndex,
-        (takes, length): (Takes, Span),
+        occupancy: Occupancy,
         by: Time,
         mut add: impl FnMut(Time, Time) -> bool,
     ) {
+        let Occupancy { takes, length } = occupancy;
         if !has_kind(search, at, takes) {
             return;
         }

@@ -1,9 +1,10 @@
 //! Start times compared with a brute-force search that asks every minute.
 
 use crate::backfill::bookings::{Booking, For};
-use crate::backfill::earliest::earliest;
+use crate::backfill::earliest::{Window, earliest};
+use crate::backfill::openings::Occupancy;
 use crate::cluster::NodeIndex;
-use crate::fit::node_search::Side;
+use crate::fit::node_search::{Placing, Side};
 use crate::planner::RoundState;
 use crate::shape::Shape;
 use crate::testing::{gpu_node, gpu_request, key, run, share, share_request, snapshot, waiting};
@@ -58,7 +59,7 @@ proptest! {
         let mut state = RoundState::new(&cluster, NOW);
         let queue = &cluster.policy.queues[0];
         let at = NodeIndex(0);
-        let side = (Side::Outside, Placement::First);
+        let side = Placing { side: Side::Outside, placement: Placement::First };
         for (job, (milli, from, minutes)) in (100..).zip(&booked) {
             let request = asks(*milli);
             let (nodes, policy) = (&cluster.cluster, &cluster.policy);
@@ -83,7 +84,8 @@ proptest! {
         let by_force: Vec<u64> = (0..HORIZON).filter(|start| fits(*start)).collect();
         let mut found = Vec::new();
         let by = minute(HORIZON);
-        state.bookings.starts(&search, at, (takes, Span::from_minutes(length)), by, |from, to| {
+        let occupancy = Occupancy { takes, length: Span::from_minutes(length) };
+        state.bookings.starts(&search, at, occupancy, by, |from, to| {
             found.push((from, to));
             true
         });
@@ -114,8 +116,9 @@ fn nodes_that_end_late_are_not_asked_when_they_have_room() {
         let shape =
             Shape::new(&cluster.cluster, &cluster.policy, queue, &request, false, Arc::default());
         let job = waiting(999, request.clone(), 10);
-        let search = state.node_search_of(&job, &shape, (Side::Outside, Placement::First), &[]);
-        let found = earliest(&search, job.time_limit, (NOW, None)).unwrap();
+        let placing = Placing { side: Side::Outside, placement: Placement::First };
+        let search = state.node_search_of(&job, &shape, placing, &[]);
+        let found = earliest(&search, job.time_limit, Window { after: NOW, by: None }).unwrap();
         assert_eq!((found.at, found.nodes.len()), (minute(3), 3));
         state.trial.asked.get()
     };

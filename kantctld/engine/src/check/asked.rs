@@ -17,24 +17,24 @@ impl Judge<'_> {
         let sum = |of: fn(&Share) -> usize| shares.iter().map(of).sum::<usize>();
         let (tasks, all) = (allocation.tasks(), request.tasks);
         let enough = request.tasks_min.map_or(tasks == all, |least| tasks >= least);
-        self.expect(enough && tasks <= all, "does not get all of its tasks placed");
+        self.require(enough && tasks <= all, "does not get all of its tasks placed");
         let nodes = request.nodes.map_or(shares.len(), |nodes| nodes.0 as usize);
-        self.expect(shares.len() == nodes, "does not get the nodes it asked for");
+        self.require(shares.len() == nodes, "does not get the nodes it asked for");
         if let Some(GpuRequest::Total(total)) = request.gpus {
             let (got, total) = (sum(|share| share.gpus.len()), total.0 as usize);
             let enough = if request.exclusive { got >= total } else { got == total };
-            self.expect(enough, "does not get the GPUs it asked for in all");
+            self.require(enough, "does not get the GPUs it asked for in all");
         }
         if request.nodes.is_some() || matches!(request.gpus, Some(GpuRequest::Total(_))) {
             let range = |of: fn(&Share) -> usize| {
                 let counts = || shares.iter().map(of);
                 counts().max().unwrap_or(0) - counts().min().unwrap_or(0)
             };
-            self.expect(range(|share| share.tasks.0 as usize) <= 1, "has its tasks uneven");
+            self.require(range(|share| share.tasks.0 as usize) <= 1, "has its tasks uneven");
             let gpus_even = request.exclusive
                 || !matches!(request.gpus, Some(GpuRequest::Total(_)))
                 || range(|share| share.gpus.len()) <= 1;
-            self.expect(gpus_even, "has its GPUs uneven");
+            self.require(gpus_even, "has its GPUs uneven");
         }
     }
 
@@ -48,7 +48,7 @@ impl Judge<'_> {
     ) {
         let forbidden = self.forbids(job, queue, node);
         let mut rule = |holds: bool, otherwise: &str| {
-            self.expect(holds, &format!("on {}: {otherwise}", share.node));
+            self.require(holds, &format!("on {}: {otherwise}", share.node));
         };
         forbidden.into_iter().for_each(|otherwise| rule(false, otherwise));
         rule(share.tasks.0 > 0, "no task runs there");
@@ -99,7 +99,7 @@ impl Judge<'_> {
     ) {
         let (request, has) = (&job.request, &node.inventory);
         let mut rule = |holds: bool, otherwise: &str| {
-            self.expect(holds, &format!("on {}: {otherwise}", share.node));
+            self.require(holds, &format!("on {}: {otherwise}", share.node));
         };
         let tasks = u64::from(share.tasks.0);
         let asked = tasks * u64::from(request.cpus_per_task.0);

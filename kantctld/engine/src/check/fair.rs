@@ -90,15 +90,16 @@ impl<'a> Judge<'a> {
     /// Shares beyond its minimum are never protected.
     pub(super) fn yields_fairly(
         &mut self,
-        (victim, gives): (&RunningJob, &[Share]),
+        victim: &RunningJob,
+        gives: &[Share],
         by: &WaitingJob,
         why: PreemptReason,
     ) {
-        self.expect(victim.preemptible, "yields though it is not preemptible");
+        self.require(victim.preemptible, "yields though it is not preemptible");
         if gives.len() == victim.allocation.shares().len() {
             let least = self.safe_for(victim, by, why);
             let has_run = self.now.since(victim.started_at);
-            self.expect(has_run >= least, "is made to yield before it has run for long enough");
+            self.require(has_run >= least, "is made to yield before it has run for long enough");
         }
         let mut dues = self.dues.take().unwrap_or_default();
         if dues.sums.is_empty() {
@@ -197,8 +198,8 @@ impl<'a> Judge<'a> {
 
     fn taken_back(&mut self, dues: &Dues, victim: &RunningJob, by: &WaitingJob) {
         let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
-        self.expect(may, "yields to a queue that takes nothing back");
-        self.expect(victim.queue != by.queue, "yields what is due to its own queue");
+        self.require(may, "yields to a queue that takes nothing back");
+        self.require(victim.queue != by.queue, "yields what is due to its own queue");
         let (own, other) = (self.bounds.path(&by.queue), self.bounds.path(&victim.queue));
         let both = own.iter().rev().zip(other.iter().rev());
         let both = both.take_while(|(a, b)| a.name == b.name).count();
@@ -212,7 +213,7 @@ impl<'a> Judge<'a> {
             let of = sums.of;
             if self.is_judged(of) {
                 let within = sum(&sums.held, own[0]) + asks <= sum(&sums.due, own[0]);
-                self.expect(within, "yields to a queue that has its fair share");
+                self.require(within, "yields to a queue that has its fair share");
             }
             let theirs = sum(&sums.held, other_side);
             let allowance = sum(&sums.most, other_side)
@@ -226,7 +227,7 @@ impl<'a> Judge<'a> {
         };
         let is_believed = own.iter().chain(&other).any(names);
         let is_right = is_over || stays && is_owed || is_believed;
-        self.expect(is_right, "yields what is its queue's by right");
+        self.require(is_right, "yields what is its queue's by right");
     }
 
     /// How long the victim is protected from that job.

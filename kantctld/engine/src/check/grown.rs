@@ -31,22 +31,22 @@ impl<'a> Judge<'a> {
                 continue;
             };
             let first = grown.insert(*key);
-            self.expect(first, "grows twice");
-            self.expect(job.attempt == *attempt, "grows in another attempt");
+            self.require(first, "grows twice");
+            self.require(job.attempt == *attempt, "grows in another attempt");
             let goes = decisions.iter().any(|decision| {
                 matches!(decision, Decision::Preempt { key: other, .. }
                     | Decision::Shrink { key: other, .. } if other == key)
             });
             let stays = job.may_be_asked() && job.yields_to.is_none() && !goes;
-            self.expect(stays, "grows though it, or some of it, is on its way out");
+            self.require(stays, "grows though it, or some of it, is on its way out");
             let left = job.ends_by.map(|ends| ends.since(self.now));
             let is_long = left.is_none_or(|left| left.0 >= LEFT_MS_MIN);
-            self.expect(is_long, "grows though it is over soon");
+            self.require(is_long, "grows though it is over soon");
             let may_lose = job.preemptible || !self.snapshot.policy().fair_sharing;
-            self.expect(may_lose, "grows where queues share, and is not preemptible");
+            self.require(may_lose, "grows where queues share, and is not preemptible");
             let is_time = growing.not_before.is_none_or(|time| time <= self.now);
-            self.expect(is_time, "grows though nodes failed to join it a moment ago");
-            self.gets(job, growing, (shares, left));
+            self.require(is_time, "grows though nodes failed to join it a moment ago");
+            self.gets(job, growing, shares, left);
         }
     }
 
@@ -54,24 +54,25 @@ impl<'a> Judge<'a> {
         &mut self,
         job: &'a RunningJob,
         growing: &Growing,
-        (shares, left): (&'a [Share], Option<Span>),
+        shares: &'a [Share],
+        left: Option<Span>,
     ) {
         // As if the job began now, and ended when it does.
         let asked = WaitingJob { time_limit: left, ..growing.asked.clone() };
         let has = job.allocation.shares();
-        self.expect(!shares.is_empty(), "grows by nothing");
+        self.require(!shares.is_empty(), "grows by nothing");
         let all: Vec<Share> = has.iter().chain(shares).cloned().collect();
         let Ok(all) = Allocation::new(all) else {
             return self.fault("grows onto a node twice");
         };
-        self.expect(all.tasks() <= asked.request.tasks, "grows to more than it asked for");
+        self.require(all.tasks() <= asked.request.tasks, "grows to more than it asked for");
         self.nearness(&asked, &all);
         let Some(queue) = self.queues.get(&job.queue).copied() else {
             return self.fault("grows in a queue there is not");
         };
         for share in shares {
             let had = growing.had.contains(&share.node);
-            self.expect(!had, "gets a node again that it gave up");
+            self.require(!had, "gets a node again that it gave up");
             let Some(left) = self.left.get(&share.node) else {
                 self.fault(format!("grows onto node {}, which there is not", share.node));
                 continue;
@@ -106,7 +107,7 @@ impl<'a> Judge<'a> {
             let Some(job) = self.snapshot.running(key) else { continue };
             self.key = key;
             for (other, reason) in &waits {
-                self.harms(round, (job, shares), other, reason);
+                self.harms(round, job, shares, other, reason);
             }
         }
     }
@@ -119,7 +120,8 @@ impl<'a> Judge<'a> {
     fn harms(
         &mut self,
         round: &Round,
-        (job, shares): (&RunningJob, &[Share]),
+        job: &RunningJob,
+        shares: &[Share],
         other: &WaitingJob,
         reason: &WaitReason,
     ) {

@@ -69,35 +69,35 @@ impl<'a> Judge<'a> {
     pub(super) fn moves(&mut self, victim: &RunningJob, by: &WaitingJob, to: &[NodeName]) {
         let policy = self.snapshot.policy();
         let moves = policy.moves;
-        self.expect(policy.fair_sharing, "moves where queues do not share fairly");
-        self.expect(victim.preemptible, "moves though it is not preemptible");
-        self.expect(victim.victim_mode == VictimMode::Requeue, "moves and would not wait again");
-        self.expect(!to.is_empty(), "moves to no place");
-        self.expect(victim.nodes_min.is_none(), "moves though it could give nodes up");
+        self.require(policy.fair_sharing, "moves where queues do not share fairly");
+        self.require(victim.preemptible, "moves though it is not preemptible");
+        self.require(victim.victim_mode == VictimMode::Requeue, "moves and would not wait again");
+        self.require(!to.is_empty(), "moves to no place");
+        self.require(victim.nodes_min.is_none(), "moves though it could give nodes up");
         let again = self.snapshot.movable.get(&victim.key);
         let is_free = again.is_some_and(|again| {
             let meets = again.deadline.or(again.gate()).is_some_and(|at| at > self.now);
             !meets && again.reservation.is_none() && !again.service && again.together.is_none()
         });
-        self.expect(is_free, "moves and has something to meet, or would not wait again");
+        self.require(is_free, "moves and has something to meet, or would not wait again");
         let queue = self.queues.get(&by.queue).copied();
         let qos = policy.qos.iter().find(|qos| Some(&qos.name) == by.qos.as_ref());
         let says = by.preemptible.or_else(|| qos.and_then(|qos| qos.preemptible));
         let yields = says.or_else(|| queue.map(|queue| queue.preemption.preemptible));
-        self.expect(yields == Some(true), "moves for a job that is not preemptible");
+        self.require(yields == Some(true), "moves for a job that is not preemptible");
         let least = self.safe_for(victim, by, PreemptReason::Move);
         let has_run = self.now.since(victim.started_at);
-        self.expect(has_run >= least, "is moved before it has run for long enough");
+        self.require(has_run >= least, "is moved before it has run for long enough");
         let held = sum(&victim.allocation);
-        self.expect(held.gpu_milli > 0, "moves though it holds no GPU");
+        self.require(held.gpu_milli > 0, "moves though it holds no GPU");
         let unsaved = victim.saved_at.map_or(has_run, |at| has_run.min(self.now.since(at)));
         let lost_minutes = held.gpu_milli * i128::from(unsaved.0) / 1000 / 60_000;
         let is_cheap = lost_minutes <= i128::from(moves.lost_gpu_minutes_max);
-        self.expect(is_cheap, "moves and loses more than the policy allows");
+        self.require(is_cheap, "moves and loses more than the policy allows");
         self.moved += 1;
         let recent = self.snapshot.moves().iter().filter(|at| **at + AN_HOUR > self.now).count();
         let is_within = recent as u64 + self.moved <= u64::from(moves.per_hour);
-        self.expect(is_within, "moves though the hour's moves are used up");
+        self.require(is_within, "moves though the hour's moves are used up");
     }
 
     /// All moved jobs have a place once the jobs that leave are gone.
@@ -121,17 +121,17 @@ impl<'a> Judge<'a> {
                 let fits =
                     |node: &NodeName| free.get(node).is_some_and(|free| wants.is_within(*free));
                 let has_place = is_loose || to.iter().any(fits);
-                self.expect(has_place, "moves to where it has no place");
+                self.require(has_place, "moves to where it has no place");
             }
             if is_loose {
                 let tasks = i128::from(job.allocation.tasks().0.max(1));
                 let piece = sum(&job.allocation).by(tasks);
                 let room =
                     to.iter().filter_map(|node| free.get(node)).map(|node| node.holds(piece));
-                self.expect(room.sum::<i128>() >= tasks, "moves to where its tasks have no place");
+                self.require(room.sum::<i128>() >= tasks, "moves to where its tasks have no place");
             }
         }
-        self.expect(Counts::default().is_within(all), "moves with others to one place");
+        self.require(Counts::default().is_within(all), "moves with others to one place");
     }
 
     /// What remains without the part that is asked for per node.
@@ -184,7 +184,7 @@ impl<'a> Judge<'a> {
                 || !matches!(by.request.gpus, Some(GpuRequest::PerNode(_)));
             let asks = if is_sure { self.asks(Of::Gpus, by, true) } else { 0 };
             let asks = i128::try_from(asks).unwrap_or(i128::MAX);
-            self.expect(placed + asks <= free.gpu_milli, "moves, and there is not room for all");
+            self.require(placed + asks <= free.gpu_milli, "moves, and there is not room for all");
         }
     }
 

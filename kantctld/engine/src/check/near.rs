@@ -20,6 +20,6 @@ impl Judge<'_> {
             block.len() == 1 || first.is_some() && block.iter().all(|share| switch(share) == first)
         };
         let all_near = shares.chunks(block.max(1)).all(is_near);
-        self.expect(all_near, "gets nodes further apart than it allows");
+        self.require(all_near, "gets nodes further apart than it allows");
     }
 }

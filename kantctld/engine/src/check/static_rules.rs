@@ -10,18 +10,18 @@ impl Judge<'_> {
     /// The rules that depend on the job alone.
     pub(super) fn may_start(&mut self, job: &WaitingJob) {
         let now = self.now;
-        self.expect(!job.held, "starts though held");
-        self.expect(!job.awaits, "starts before other jobs that it waits for");
-        self.expect(job.begin_at.is_none_or(|at| at <= now), "starts before its begin time");
-        self.expect(job.not_before.is_none_or(|at| at <= now), "starts during its back-off");
+        self.require(!job.held, "starts though held");
+        self.require(!job.awaits, "starts before other jobs that it waits for");
+        self.require(job.begin_at.is_none_or(|at| at <= now), "starts before its begin time");
+        self.require(job.not_before.is_none_or(|at| at <= now), "starts during its back-off");
         let over_at = job.time_limit.map_or(now, |limit| now + limit);
         let in_time = job.deadline.is_none_or(|deadline| over_at <= deadline);
-        self.expect(in_time, "starts though it would not be over by its deadline");
+        self.require(in_time, "starts though it would not be over by its deadline");
         if let Some(limit) = job.array_limit {
             let running = self.arrays.entry(job.key.job).or_default();
             *running += 1;
             let running = *running;
-            self.expect(running <= limit, "starts beyond the limit of its array");
+            self.require(running <= limit, "starts beyond the limit of its array");
         }
         self.bookings(job);
     }
@@ -33,7 +33,7 @@ impl Judge<'_> {
         let booked = self.snapshot.reservations().find(|booked| booked.name == *name);
         let in_time = |booked: &Reservation| booked.from <= self.now && ends <= booked.to;
         let holds = booked.is_some_and(in_time);
-        self.expect(holds, "starts outside of the time of its reservation");
+        self.require(holds, "starts outside of the time of its reservation");
     }
 
     /// A job in a booking keeps to its nodes; other jobs stay off booked nodes.

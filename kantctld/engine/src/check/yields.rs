@@ -28,33 +28,33 @@ impl<'a> Judge<'a> {
             };
             self.key = *key;
             let once = victims.insert(*key);
-            self.expect(once, "is made to yield twice");
+            self.require(once, "is made to yield twice");
             let Some(victim) = self.snapshot.running(*key) else {
                 self.fault("is made to yield but does not run");
                 continue;
             };
-            self.expect(victim.attempt == *attempt, "is made to yield in another attempt");
+            self.require(victim.attempt == *attempt, "is made to yield in another attempt");
             let may = victim.may_be_asked();
-            self.expect(may, "is made to yield though it, or some of it, is on its way out");
-            self.expect(victim.yields_to.is_none(), "is made to yield again");
+            self.require(may, "is made to yield though it, or some of it, is on its way out");
+            self.require(victim.yields_to.is_none(), "is made to yield again");
             let gives = self.gives(victim, decision);
             let Some(by) = self.snapshot.waiting(*by).filter(|job| !job.is_kept_back()) else {
                 self.fault(format!("yields to job {by}, which does not wait"));
                 continue;
             };
-            self.expect(!self.started.contains(&by.key), "yields to a job that starts without it");
+            self.require(!self.started.contains(&by.key), "yields to a job that starts without it");
             let is_fair = self.snapshot.policy().fair_sharing;
             match decision {
                 Decision::Preempt { to, .. } if *reason == PreemptReason::Move => {
                     self.moves(victim, by, to);
                 }
-                _ if is_fair => self.yields_fairly((victim, gives), by, *reason),
+                _ if is_fair => self.yields_fairly(victim, gives, by, *reason),
                 _ => self.ran_long_enough(victim),
             }
             match reason {
                 PreemptReason::Reclaim if is_fair => {}
                 PreemptReason::Priority => self.by_priority(victim, by),
-                PreemptReason::Reclaim => self.reclaimed((victim, gives), by),
+                PreemptReason::Reclaim => self.reclaimed(victim, gives, by),
                 PreemptReason::HeadTimeout => self.passed_the_head(victim, by),
                 PreemptReason::Move => {}
             }
@@ -73,7 +73,7 @@ impl<'a> Judge<'a> {
         match decision {
             Decision::Start { .. } | Decision::Grow { .. } => &[],
             Decision::Preempt { mode, .. } => {
-                self.expect(
+                self.require(
                     victim.victim_mode == *mode,
                     "yields in another way than it is meant to",
                 );
@@ -81,10 +81,10 @@ impl<'a> Judge<'a> {
             }
             Decision::Shrink { keeps, reason, .. } => {
                 let runs_on = victim.nodes_min.is_some_and(|least| *keeps >= least);
-                self.expect(runs_on, "gives up nodes that it needs");
-                self.expect(*reason != PreemptReason::Move, "gives up nodes to move");
+                self.require(runs_on, "gives up nodes that it needs");
+                self.require(*reason != PreemptReason::Move, "gives up nodes to move");
                 let keeps = keeps.0 as usize;
-                self.expect((1..all.len()).contains(&keeps), "gives up no node, or all");
+                self.require((1..all.len()).contains(&keeps), "gives up no node, or all");
                 all.get(keeps..).unwrap_or(all)
             }
         }
@@ -94,44 +94,44 @@ impl<'a> Judge<'a> {
         let least = self.queues.get(&victim.queue).map(|queue| queue.preemption.runtime_min);
         let has_run = self.now.since(victim.started_at);
         let enough = least.is_none_or(|least| has_run >= least);
-        self.expect(enough, "is made to yield before it has run for long enough");
+        self.require(enough, "is made to yield before it has run for long enough");
     }
 
     fn by_priority(&mut self, victim: &RunningJob, by: &WaitingJob) {
         let queue = self.queues.get(&by.queue).copied();
         let may = queue.is_some_and(|queue| queue.preemption.by_priority);
-        self.expect(may, "yields to priority, which its queue does not know");
-        self.expect(victim.queue == by.queue, "yields to priority in another queue");
-        self.expect(victim.preemptible, "yields to priority though it is not preemptible");
+        self.require(may, "yields to priority, which its queue does not know");
+        self.require(victim.queue == by.queue, "yields to priority in another queue");
+        self.require(victim.preemptible, "yields to priority though it is not preemptible");
         let qos = |name: Option<&common::id::QosName>| {
             let found = self.snapshot.policy().qos.iter().find(|qos| Some(&qos.name) == name);
             found.map_or(0, |qos| qos.priority)
         };
         let (own, other) = (qos(victim.qos.as_ref()), qos(by.qos.as_ref()));
         let is_lower = other > own || (other == own && by.nice < victim.nice);
-        self.expect(is_lower, "yields to a job of no higher priority");
+        self.require(is_lower, "yields to a job of no higher priority");
     }
 
     fn passed_the_head(&mut self, victim: &RunningJob, by: &WaitingJob) {
         let timeout = self.queues.get(&by.queue).and_then(|queue| queue.backfill.head_timeout);
         let waited = self.now.since(by.since());
         let too_long = timeout.is_some_and(|timeout| waited >= timeout);
-        self.expect(too_long, "yields to a job that has not waited for too long");
-        self.expect(victim.preemptible, "yields to a head though it is not preemptible");
+        self.require(too_long, "yields to a job that has not waited for too long");
+        self.require(victim.preemptible, "yields to a head though it is not preemptible");
         let passed = victim.started_at >= by.since();
-        self.expect(passed, "yields to a head that it did not pass");
+        self.require(passed, "yields to a head that it did not pass");
     }
 
     /// A lender within its quota reclaims from a queue above its own.
-    fn reclaimed(&mut self, (victim, gives): (&RunningJob, &[Share]), by: &WaitingJob) {
+    fn reclaimed(&mut self, victim: &RunningJob, gives: &[Share], by: &WaitingJob) {
         let may = self.queues.get(&by.queue).is_some_and(|queue| queue.preemption.reclaim);
-        self.expect(may, "yields to a queue that takes nothing back");
+        self.require(may, "yields to a queue that takes nothing back");
         let (own, other) =
             (self.bounds.path(of_waiting(by).queue), self.bounds.path(&victim.queue));
         let above = |path: &[&Queue], queue: &Queue| path.iter().any(|q| q.name == queue.name);
         let side: Vec<&Queue> = other.iter().filter(|queue| !above(&own, queue)).copied().collect();
         let lends = own.iter().any(|queue| !above(&other, queue));
-        self.expect(lends, "yields its quota to its own queue or one above");
+        self.require(lends, "yields its quota to its own queue or one above");
         let held = super::sums::Held::of(gives, super::bounds::kind_on(&self.left), None);
         let is_lent = |column: &Column| {
             let mut named_by =
@@ -142,7 +142,7 @@ impl<'a> Judge<'a> {
             side.iter().any(|queue| named(&queue.quota.amounts, column).is_some())
         };
         let any = held.amounts.keys().any(|column| is_lent(column) || !names(column));
-        self.expect(any, "yields what is its queue's by right");
+        self.require(any, "yields what is its queue's by right");
     }
 }
 

@@ -26,6 +26,13 @@ pub(crate) enum Side {
     Outside,
 }
 
+/// Where to look, and how nodes are chosen there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Placing {
+    pub side: Side,
+    pub placement: Placement,
+}
+
 /// Where a job looks for room.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeSearch<'a> {

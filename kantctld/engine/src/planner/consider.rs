@@ -67,7 +67,7 @@ impl<'a> RoundState<'a> {
         let is_due = planned_start.is_some_and(|at| at <= self.now) || self.was_first(job.key);
         let step = self.step(job.key, is_due);
         if let (Some(first), Step::Search | Step::Repeat(_)) = (job.together, &step) {
-            return self.start_together(first, (matches!(step, Step::Repeat(_)), false));
+            return self.start_together(first, matches!(step, Step::Repeat(_)), false);
         }
         match step {
             Step::Search => self.look_for_room(considered, queue, no, planned_start),

@@ -86,8 +86,8 @@ impl<'a> RoundState<'a> {
                 accounting.remove(&claim, ends_by);
             }
             let ends_by = job.time_limit.map(|limit| time + limit);
-            if self.is_admitted(&mut accounting, &claim, (job.time_limit, time), [job.key; 2])
-                && self.broken_future_claim(job.key, &claim, (time, ends_by)).is_none()
+            if self.is_admitted(&mut accounting, &claim, job.time_limit, time, [job.key; 2])
+                && self.broken_future_claim(job.key, &claim, time, ends_by).is_none()
             {
                 return Some(time);
             }
@@ -190,7 +190,8 @@ impl<'a> RoundState<'a> {
         &self,
         accounting: &mut UsageAccounting,
         claim: &Claim,
-        (limit, at): (Option<Span>, Time),
+        limit: Option<Span>,
+        at: Time,
         but: [JobKey; 2],
     ) -> bool {
         let is_other = |other: &&FutureClaim| {
@@ -210,7 +211,8 @@ impl<'a> RoundState<'a> {
         &mut self,
         key: JobKey,
         claim: &Claim,
-        (from, ends_by): (Time, Option<Time>),
+        from: Time,
+        ends_by: Option<Time>,
     ) -> Option<JobKey> {
         (0..self.future_claims.len()).find_map(|which| {
             let future_claim = &self.future_claims[which];
@@ -219,18 +221,16 @@ impl<'a> RoundState<'a> {
             if !overlaps || !self.is_claimed(future_claim, key) {
                 return None;
             }
-            let (other, span, own) = (
-                future_claim.key,
-                (future_claim.limit, future_claim.at),
-                future_claim.claim.clone(),
-            );
+            let FutureClaim { key: other, limit, at, .. } = *future_claim;
+            let own = future_claim.claim.clone();
             // Take the accounting for a moment: copying it for each question takes most of a round.
             let mut accounting = std::mem::take(&mut self.future_claims[which].accounting);
             accounting.add(claim, ends_by);
-            let fits = self.is_admitted(&mut accounting, &own, span, [key, other]);
+            let fits = self.is_admitted(&mut accounting, &own, limit, at, [key, other]);
             accounting.remove(claim, ends_by);
             // A job that would not be admitted anyway is not harmed.
-            let is_broken = !fits && self.is_admitted(&mut accounting, &own, span, [key, other]);
+            let is_broken =
+                !fits && self.is_admitted(&mut accounting, &own, limit, at, [key, other]);
             self.future_claims[which].accounting = accounting;
             is_broken.then_some(other)
         })

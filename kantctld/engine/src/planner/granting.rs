@@ -7,6 +7,7 @@
 use super::leaving::Victim;
 use super::start::Obstacle;
 use super::{Refused, RoundState};
+use crate::backfill::earliest::Window;
 use crate::cluster::NodeIndex;
 use crate::fit::gang::{Layout, lay_out};
 use crate::place::{Placed, filled_in};
@@ -126,7 +127,7 @@ impl<'a> RoundState<'a> {
 
     /// Keeps nodes for a job without room, from the time when it will have some.
     pub(crate) fn keep_for_later(&mut self, job: &'a Arc<WaitingJob>, shape: ShapeIndex) {
-        let found = self.earliest_admitted(job, shape, (self.now, None));
+        let found = self.earliest_admitted(job, shape, Window { after: self.now, by: None });
         if let Some(found) = found.filter(|(earliest, _)| earliest.at > self.now) {
             let at = found.0.at;
             self.keep_nodes(job, shape, &found);
@@ -149,7 +150,7 @@ impl<'a> RoundState<'a> {
     /// Starts all components of a set, or none. `with_fewest`: elastic components get only their
     /// minimum of tasks.
     pub(crate) fn start_components(&mut self, first: JobKey, with_fewest: bool) {
-        _ = self.start_together(first, (false, with_fewest));
+        _ = self.start_together(first, false, with_fewest);
     }
 
     /// Preempts these jobs, and keeps the room for the job. None is preempted if the job would have
@@ -163,7 +164,7 @@ impl<'a> RoundState<'a> {
     ) -> bool {
         let shape = self.shapes.get(index).fewest().into_owned();
         let own = self.unbook(job.key);
-        let taken = self.takes_for(job, (index, &shape), victims, nodes);
+        let taken = self.takes_for(job, index, &shape, victims, nodes);
         if let Some(own) = own.filter(|_| !taken) {
             self.book_again(job.key, own);
         }
@@ -174,7 +175,8 @@ impl<'a> RoundState<'a> {
     fn takes_for(
         &mut self,
         job: &'a Arc<WaitingJob>,
-        (index, shape): (ShapeIndex, &Shape<'a>),
+        index: ShapeIndex,
+        shape: &Shape<'a>,
         victims: &[Victim<'a>],
         nodes: &[NodeIndex],
     ) -> bool {
@@ -198,7 +200,7 @@ impl<'a> RoundState<'a> {
             return false;
         }
         victims.iter().for_each(|victim| self.yields(victim, job.key));
-        self.keep_room(job, index, shape, (layout, claim));
+        self.keep_room(job, index, shape, layout, claim);
         true
     }
 

@@ -147,12 +147,12 @@ impl<'a> RoundState<'a> {
         self.trial.take(at, Arc::new(holder));
         let is_free = self.hurt(&[at], grower.ends).is_empty();
         let shares = std::slice::from_ref(share);
-        let claim = crate::claims::of_part(job, (0, shares), self.trial.cluster, &self.accounting);
+        let claim = crate::claims::of_part(job, 0, shares, self.trial.cluster, &self.accounting);
         let left = job.ends_by.map(|ends| ends.since(self.now));
         let is_allowed = is_free
             && self.accounting.check_limits(&claim, left, self.now).is_ok()
             && self.admit_beside(&claim).is_ok()
-            && self.broken_future_claim(job.key, &claim, (self.now, job.ends_by)).is_none();
+            && self.broken_future_claim(job.key, &claim, self.now, job.ends_by).is_none();
         if is_allowed {
             self.trial.keep(checkpoint);
             self.accounting.add(&claim, job.ends_by);

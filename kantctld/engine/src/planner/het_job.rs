@@ -8,6 +8,7 @@
 use super::RoundState;
 use super::reserve::{ADMITTED_MAX, Own};
 use super::start::Obstacle;
+use crate::backfill::earliest::Window;
 use crate::cluster::NodeIndex;
 use crate::cluster::node::NEVER;
 use crate::decision::Decision;
@@ -35,7 +36,8 @@ impl<'a> RoundState<'a> {
     pub(super) fn start_together(
         &mut self,
         first: JobKey,
-        (is_known, with_fewest): (bool, bool),
+        is_known: bool,
+        with_fewest: bool,
     ) -> Next {
         let components: Vec<_> = self.snapshot.wait_queue.together(first).collect();
         let is_parked = |one: &&&Arc<WaitingJob>| self.snapshot.class_of(one.key).is_none();
@@ -95,7 +97,7 @@ impl<'a> RoundState<'a> {
                 // Shadows were updated with the components in place; update them again.
                 self.look(&self.nodes_of(&undone), NEVER);
                 self.waits.forget_starts(components.iter().map(|component| component.key));
-                kept.into_iter().for_each(|kept| self.keep_once_more(kept));
+                kept.into_iter().for_each(|(key, start, own)| self.keep_once_more(key, start, own));
                 return Err(Box::new((component, shape, obstacle)));
             }
         }
@@ -205,7 +207,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// Restores a promise and its bookings if they were removed since.
-    fn keep_once_more(&mut self, (key, planned_start, own): (JobKey, PlannedStart, Option<Own>)) {
+    fn keep_once_more(&mut self, key: JobKey, planned_start: PlannedStart, own: Option<Own>) {
         if self.planned_starts.contains_key(&key) {
             return;
         }
@@ -252,7 +254,7 @@ impl<'a> RoundState<'a> {
         self.keep_no_more(parts);
         let mut after = self.now;
         for _ in 0..ADMITTED_MAX {
-            match self.keep_all_at(parts, (after, by)) {
+            match self.keep_all_at(parts, Window { after, by }) {
                 // All of them would fit now: what one lacked was not room.
                 Ok(()) if after <= self.now => break,
                 Ok(()) => return true,
@@ -265,23 +267,20 @@ impl<'a> RoundState<'a> {
         }
         self.keep_no_more(parts);
         if by.is_some_and(|by| by > self.now) {
-            kept.into_iter().for_each(|kept| self.keep_once_more(kept));
+            kept.into_iter().for_each(|(key, start, own)| self.keep_once_more(key, start, own));
             return true;
         }
         false
     }
 
-    /// Keeps nodes for all components at that time.
+    /// Keeps nodes for all components at the window's first time.
     ///
     /// # Errors
     /// The first time at which the component without room has room. `None`: none is known.
-    fn keep_all_at(
-        &mut self,
-        parts: &[Part<'a>],
-        (at, by): (Time, Option<Time>),
-    ) -> Result<(), Option<Time>> {
+    fn keep_all_at(&mut self, parts: &[Part<'a>], window: Window) -> Result<(), Option<Time>> {
+        let at = window.after;
         for (job, shape) in parts.iter().copied() {
-            let found = self.earliest_admitted(job, shape, (at, by)).ok_or(None)?;
+            let found = self.earliest_admitted(job, shape, window).ok_or(None)?;
             if found.0.at > at {
                 return Err(Some(found.0.at));
             }

@@ -77,7 +77,7 @@ impl<'a> RoundState<'a> {
         };
         victims.iter().for_each(|victim| self.yields(victim, first));
         for (one, (shape, layout, claim)) in places.iter().zip(found) {
-            self.keep_room(one.job, one.shape, &shape, (layout, claim));
+            self.keep_room(one.job, one.shape, &shape, layout, claim);
         }
         true
     }

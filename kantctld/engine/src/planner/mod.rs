@@ -27,7 +27,7 @@ use crate::backfill::freed::Freed;
 use crate::backfill::shadow::Shadow;
 use crate::cluster::node::NEVER;
 use crate::decision::Decision;
-use crate::fit::node_search::{NodeSearch, Side};
+use crate::fit::node_search::{NodeSearch, Placing};
 use crate::preempt::Asks;
 use crate::round::{Cost, Round};
 use crate::score::yardstick::Yardsticks;
@@ -203,7 +203,7 @@ impl<'a> RoundState<'a> {
         &'h self,
         job: &'h WaitingJob,
         shape: &'h Shape<'h>,
-        (side, placement): (Side, Placement),
+        placing: Placing,
         avoid: &'h [bool],
     ) -> NodeSearch<'h> {
         NodeSearch {
@@ -213,8 +213,8 @@ impl<'a> RoundState<'a> {
             reservation: job.reservation.as_ref(),
             now: self.now,
             ends: self.ends_by(job.time_limit),
-            side,
-            placement,
+            side: placing.side,
+            placement: placing.placement,
             avoid,
         }
     }
@@ -224,10 +224,10 @@ impl<'a> RoundState<'a> {
         &'h self,
         job: &'h WaitingJob,
         shape: ShapeIndex,
-        (side, placement): (Side, Placement),
+        placing: Placing,
         avoid: &'h [bool],
     ) -> NodeSearch<'h> {
-        self.node_search_of(job, self.shapes.get(shape), (side, placement), avoid)
+        self.node_search_of(job, self.shapes.get(shape), placing, avoid)
     }
 
     /// Step 8, and the end of the round.

@@ -76,7 +76,7 @@ impl<'a> RoundState<'a> {
         movers: &[Mover<'a>],
     ) -> bool {
         let own = self.unbook(job.key);
-        let found = self.find_for_all((job, index), nodes, movers);
+        let found = self.find_for_all(job, index, nodes, movers);
         let Some((room, places)) = found else {
             own.into_iter().for_each(|own| self.book_again(job.key, own));
             return false;
@@ -96,7 +96,7 @@ impl<'a> RoundState<'a> {
                 to: to.into_iter().collect(),
             });
         }
-        self.keep_room(job, index, &room.shape, (room.layout, room.claim));
+        self.keep_room(job, index, &room.shape, room.layout, room.claim);
         places.into_iter().for_each(|place| self.keep_place(place));
         true
     }
@@ -105,7 +105,8 @@ impl<'a> RoundState<'a> {
     /// them has none, or would not be admitted.
     fn find_for_all(
         &mut self,
-        (job, index): (&'a Arc<WaitingJob>, ShapeIndex),
+        job: &'a Arc<WaitingJob>,
+        index: ShapeIndex,
         nodes: &[NodeIndex],
         movers: &[Mover<'a>],
     ) -> Option<(Found<'a>, Vec<Found<'a>>)> {
@@ -133,7 +134,7 @@ impl<'a> RoundState<'a> {
         }
         let mut found = Vec::new();
         for (job, index, nodes) in asked {
-            match self.seat((job, index), nodes, &mut accounting) {
+            match self.seat(job, index, nodes, &mut accounting) {
                 Some(one) => found.push(one),
                 None => break,
             }
@@ -148,7 +149,8 @@ impl<'a> RoundState<'a> {
     /// A place on these nodes, taken on trial.
     fn seat(
         &mut self,
-        (job, index): (&'a Arc<WaitingJob>, ShapeIndex),
+        job: &'a Arc<WaitingJob>,
+        index: ShapeIndex,
         nodes: &[NodeIndex],
         accounting: &mut UsageAccounting,
     ) -> Option<Found<'a>> {

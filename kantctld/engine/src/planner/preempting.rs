@@ -214,7 +214,7 @@ impl<'a> RoundState<'a> {
             let victim = Victim { job: one.job, reason: one.reason, keeps: one.keeps };
             self.yields(&victim, job.key);
         }
-        self.keep_room(job, asker.index, &asker.shape, (room.layout, room.claim));
+        self.keep_room(job, asker.index, &asker.shape, room.layout, room.claim);
     }
 
     /// Keeps a place for a job until its victims there are gone.
@@ -223,7 +223,8 @@ impl<'a> RoundState<'a> {
         job: &WaitingJob,
         shape: ShapeIndex,
         of: &Shape<'a>,
-        (layout, claim): (Layout, Claim),
+        layout: Layout,
+        claim: Claim,
     ) {
         let cluster = self.trial.cluster;
         let nodes: Vec<NodeIndex> = layout.iter().map(|(at, _)| *at).collect();

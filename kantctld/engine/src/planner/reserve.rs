@@ -2,18 +2,18 @@
 
 use super::RoundState;
 use crate::backfill::bookings::{Booking, For};
-use crate::backfill::earliest::{Earliest, earliest};
+use crate::backfill::earliest::{Earliest, Window, earliest};
 use crate::backfill::shadow::Shadow;
 use crate::cluster::NodeIndex;
 use crate::fit::demand::Part;
 use crate::fit::gang::Layout;
-use crate::fit::node_search::{NodeSearch, Side};
+use crate::fit::node_search::{NodeSearch, Placing};
 use crate::fit::room::most_tasks;
 use crate::shape::ShapeIndex;
 use crate::snapshot::{PlannedStart, WaitingJob};
 use common::id::JobKey;
+use common::policy::ReservationKind;
 use common::policy::queue::Queue;
-use common::policy::{Placement, ReservationKind};
 use common::time::Time;
 use common::unit::Tasks;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(super) const ADMITTED_MAX: u32 = 16;
 
 /// When and where a job will have room, and on which side of the zones.
-pub(super) type Found = (Earliest, (Side, Placement));
+pub(super) type Found = (Earliest, Placing);
 
 /// A job's bookings, removed for a moment.
 pub(super) struct Own {
@@ -51,7 +51,7 @@ impl<'a> RoundState<'a> {
             .as_ref()
             .filter(|planned_start| !planned_start.nodes.is_empty())
             .map(|kept| kept.at);
-        let found = self.earliest_admitted(job, shape, (self.now, by));
+        let found = self.earliest_admitted(job, shape, Window { after: self.now, by });
         // A start at the same time is taken as well, on the nodes that a promise made now would
         // name, so that what is kept does not depend on when it was first promised.
         let is_as_soon = |planned_start: &PlannedStart| {
@@ -90,30 +90,25 @@ impl<'a> RoundState<'a> {
         &mut self,
         job: &WaitingJob,
         shape: ShapeIndex,
-        (mut after, by): (Time, Option<Time>),
+        mut window: Window,
     ) -> Option<Found> {
         for _ in 0..ADMITTED_MAX {
-            let found = self.earliest(job, shape, (after, by))?;
+            let found = self.earliest(job, shape, window)?;
             let admitted = self.admitted_from(job, shape, found.0.at)?;
             if admitted <= found.0.at {
                 return Some(found);
             }
-            after = admitted;
+            window.after = admitted;
         }
         None
     }
 
     /// When and where a job will have room; an elastic job with the fewest tasks.
-    fn earliest(
-        &self,
-        job: &WaitingJob,
-        shape: ShapeIndex,
-        by: (Time, Option<Time>),
-    ) -> Option<Found> {
+    fn earliest(&self, job: &WaitingJob, shape: ShapeIndex, window: Window) -> Option<Found> {
         let shape = self.shapes.get(shape).fewest();
         let found = shape.sides().into_iter().filter_map(|side| {
             let search = self.node_search_of(job, &shape, side, &[]);
-            Some((earliest(&search, job.time_limit, by)?, side))
+            Some((earliest(&search, job.time_limit, window)?, side))
         });
         found.min_by_key(|(earliest, _)| earliest.at)
     }

@@ -98,7 +98,7 @@ impl<'a> RoundState<'a> {
             return Err(Obstacle::Refused(Box::new(reason), nodes.to_vec()));
         }
         let ends_by = job.time_limit.map(|limit| self.now + limit);
-        if let Some(other) = self.broken_future_claim(job.key, &claim, (self.now, ends_by)) {
+        if let Some(other) = self.broken_future_claim(job.key, &claim, self.now, ends_by) {
             return Err(Obstacle::Claimed(other));
         }
         let refused = |_| Obstacle::Refused(Box::new(WaitReason::NotConsidered), Vec::new());

@@ -5,6 +5,7 @@ use super::RoundState;
 use super::reserve::Own;
 use crate::backfill::earliest::sizes;
 use crate::backfill::freed::Freed;
+use crate::backfill::openings::Occupancy;
 use crate::cluster::NodeIndex;
 use crate::shape::ShapeIndex;
 use crate::snapshot::WaitingJob;
@@ -20,7 +21,7 @@ impl<'a> RoundState<'a> {
         }
         let found = planned_start.nodes.iter().filter_map(|name| self.trial.cluster.find(name));
         let own: Vec<NodeIndex> = found.collect();
-        let stays = self.stays(job, shape, (planned_start.at, &own));
+        let stays = self.stays(job, shape, planned_start.at, &own);
         if stays {
             self.stays = Some(job.key);
         }
@@ -33,7 +34,8 @@ impl<'a> RoundState<'a> {
         &self,
         job: &'a Arc<WaitingJob>,
         shape: ShapeIndex,
-        (at, own): (Time, &[NodeIndex]),
+        at: Time,
+        own: &[NodeIndex],
     ) -> bool {
         if !self.snapshot.is_looser {
             // Nothing was freed sooner than promises expected.
@@ -72,7 +74,8 @@ impl<'a> RoundState<'a> {
                 helps = from < at || (is_before && from <= at && at <= to);
                 from < at && !helps
             };
-            self.bookings.starts_without(&search, node, (takes, length), at, job.key, look);
+            let occupancy = Occupancy { takes, length };
+            self.bookings.starts_without(&search, node, occupancy, at, job.key, look);
             helps
         };
         !freed.keys().any(|node| may_help(*node))

@@ -3,13 +3,12 @@
 use super::RoundState;
 use crate::backfill::bookings::Bookings;
 use crate::cluster::NodeIndex;
-use crate::fit::node_search::{NodeSearch, Side};
+use crate::fit::node_search::{NodeSearch, Placing};
 use crate::place::place;
 use crate::shape::{Shape, ShapeIndex};
 use crate::snapshot::WaitingJob;
 use crate::wait_queue::KindId;
 use common::id::JobKey;
-use common::policy::Placement;
 use common::reason::WaitReason;
 use common::unit::Tasks;
 use std::borrow::Cow;
@@ -161,7 +160,7 @@ impl<'a> RoundState<'a> {
         for side in shape.sides() {
             let mut fence = Cow::Borrowed(fence);
             loop {
-                let found = match self.try_side(job, shape, side, (&fence, for_real)) {
+                let found = match self.try_side(job, shape, side, &fence, for_real) {
                     Ok(()) => return Ok(()),
                     Err(found) => found,
                 };
@@ -187,8 +186,9 @@ impl<'a> RoundState<'a> {
         &mut self,
         job: &'a Arc<WaitingJob>,
         shape: &Shape<'a>,
-        side: (Side, Placement),
-        (fence, for_real): (&[bool], bool),
+        side: Placing,
+        fence: &[bool],
+        for_real: bool,
     ) -> Result<(), Obstacle> {
         let placed =
             place(&self.node_search_of(job, shape, side, fence)).ok_or(Obstacle::NoRoom)?;

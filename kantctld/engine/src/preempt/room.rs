@@ -6,12 +6,11 @@ use super::{Asker, Candidate};
 use crate::cluster::NodeIndex;
 use crate::cluster::node::{Holder, NEVER};
 use crate::fit::gang::{Layout, lay_out};
-use crate::fit::node_search::Side;
+use crate::fit::node_search::Placing;
 use crate::place::{Placed, filled_in};
 use crate::planner::RoundState;
 use crate::trial::Checkpoint;
 use crate::usage_accounting::{Claim, UsageAccounting};
-use common::policy::Placement;
 use common::unit::Cpus;
 use std::sync::Arc;
 
@@ -26,7 +25,7 @@ pub(super) struct Search<'s, 'a> {
     pub state: &'s mut RoundState<'a>,
     pub asker: &'s Asker<'a>,
     /// The sides where it may go, in order, and the placement on each.
-    pub sides: Vec<(Side, Placement)>,
+    pub sides: Vec<Placing>,
     /// The quotas without jobs that are leaving.
     pub quotas: UsageAccounting,
     pub trials_left: u32,
@@ -72,7 +71,7 @@ impl<'a> Search<'_, 'a> {
         let ends_by = job.time_limit.map(|limit| self.state.now + limit);
         let may_have = quotas.admit(&claim).is_ok()
             && quotas.is_within_quota_with(&claim)
-            && self.state.broken_future_claim(job.key, &claim, (self.state.now, ends_by)).is_none();
+            && self.state.broken_future_claim(job.key, &claim, self.state.now, ends_by).is_none();
         may_have.then_some(Room { layout, claim })
     }
 

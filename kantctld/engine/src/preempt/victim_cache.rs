@@ -152,7 +152,7 @@ impl<'s, 'a> Listing<'s, 'a> {
             let queue = self.state.queues.get(&group.queue);
             let least = queue.map_or(Span(0), |queue| queue.preemption.runtime_min);
             for (key, row) in group.rows() {
-                for reason in self.reasons((key, row), is_lent) {
+                for reason in self.reasons(key, row, is_lent) {
                     let may = move |member: &&'a Member| {
                         (!self.has_struck
                             || self.reason(key.priority_key, member, is_lent) == Some(reason))
@@ -172,7 +172,7 @@ impl<'s, 'a> Listing<'s, 'a> {
 
     /// The reasons for which members of a row may be preempted: the same for all, unless the head
     /// timeout has expired, as that applies only to members that passed the job.
-    fn reasons(&self, (key, row): (&RowKey, &'a Row), is_lent: bool) -> Vec<PreemptReason> {
+    fn reasons(&self, key: &RowKey, row: &'a Row, is_lent: bool) -> Vec<PreemptReason> {
         if self.has_struck {
             return vec![
                 PreemptReason::Priority,

@@ -29,12 +29,11 @@ use super::victim_cache::{ToCome, VictimList};
 use super::{Asker, Candidate, TRIALS_MAX_EACH};
 use crate::cluster::NodeIndex;
 use crate::fit::demand::Part;
-use crate::fit::node_search::Side;
+use crate::fit::node_search::Placing;
 use crate::planner::RoundState;
 use crate::snapshot::GivenUp;
 use crate::wait_queue::UNLIMITED;
 use common::job::PreemptReason;
-use common::policy::Placement;
 use common::time::Span;
 
 /// At most this many victims are dropped one by one.
@@ -71,7 +70,7 @@ pub(super) fn choose<'a>(
     }
     let ends_by = job.time_limit.map(|limit| state.now + limit);
     if could == Could::NotSoLong
-        || state.broken_future_claim(job.key, &asked, (state.now, ends_by)).is_some()
+        || state.broken_future_claim(job.key, &asked, state.now, ends_by).is_some()
     {
         return Err(limit);
     }
@@ -118,12 +117,12 @@ impl<'a> Search<'_, 'a> {
             let all = victim.job.allocation.shares().len();
             // With `enough` kept there is room, with `more` there is none: search between them.
             let (mut enough, mut more) = (most.keeps.0 as usize, all);
-            if victim.keeps.is_none() && !self.is_enough(&mut chosen, &mut parts, (at, enough)) {
+            if victim.keeps.is_none() && !self.is_enough(&mut chosen, &mut parts, at, enough) {
                 continue;
             }
             while enough + 1 < more {
                 let middle = enough + (more - enough) / 2;
-                match self.is_enough(&mut chosen, &mut parts, (at, middle)) {
+                match self.is_enough(&mut chosen, &mut parts, at, middle) {
                     true => enough = middle,
                     false => more = middle,
                 }
@@ -140,7 +139,8 @@ impl<'a> Search<'_, 'a> {
         &mut self,
         chosen: &mut Chosen<'a>,
         parts: &mut [Option<GivenUp>],
-        (at, keeps): (usize, usize),
+        at: usize,
+        keeps: usize,
     ) -> bool {
         let job = chosen.victims[at].job;
         let before = parts[at].replace(self.state.snapshot.part(job, keeps));
@@ -217,7 +217,7 @@ impl<'a> Search<'_, 'a> {
 
     /// The number of nodes on each side that hold a part of the job.
     fn holding(&self, part: Part) -> Vec<u32> {
-        let count = |side: &(Side, Placement)| {
+        let count = |side: &Placing| {
             let search = self.state.node_search_of(self.asker.job, &self.asker.shape, *side, &[]);
             u32::try_from(search.all_that_hold(part).count()).unwrap_or(u32::MAX)
         };
@@ -226,7 +226,7 @@ impl<'a> Search<'_, 'a> {
 
     /// Whether this node holds a part, on each side.
     fn holds(&self, at: NodeIndex, part: Part) -> Vec<bool> {
-        let holds = |side: &(Side, Placement)| {
+        let holds = |side: &Placing| {
             let search = self.state.node_search_of(self.asker.job, &self.asker.shape, *side, &[]);
             search.holds(at, part)
         };

@@ -41,7 +41,7 @@ pub(crate) fn fragmentation(node: &Node, typical: &[Typical]) -> f64 {
     let yardstick = Yardstick::of(&node.class, typical);
     let jobs: i64 = typical.iter().map(|one| i64::from(one.jobs)).sum();
     let free = &node.free;
-    let slots = Slots::of(&yardstick, free.milli.clone(), (free.core_cpus, free.memory));
+    let slots = Slots::of(&yardstick, free.milli.clone(), free.core_cpus, free.memory);
     slots.fragmentation() as f64 / jobs.max(1) as f64
 }
 
@@ -53,8 +53,7 @@ fn best(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f6
     let nothing = Yardstick::default();
     let yardstick = search.shape.typical.get(class).unwrap_or(&nothing);
     let jobs = search.shape.typical.jobs.max(1) as f64;
-    let slots =
-        |cpus: Cpus, memory: Bytes| Slots::of(yardstick, free.milli.clone(), (cpus, memory));
+    let slots = |cpus: Cpus, memory: Bytes| Slots::of(yardstick, free.milli.clone(), cpus, memory);
     let before = slots(free.core_cpus, free.memory).fragmentation();
     let mut slots = slots(free.core_cpus - takes.cpus, free.memory - takes.memory);
     let drop = |after: i64| (before - after) as f64 / jobs;
@@ -137,7 +136,7 @@ impl Room {
 
 impl<'y> Slots<'y> {
     /// A node with this much free.
-    fn of(yardstick: &'y Yardstick, milli: Vec<u16>, (cpus, memory): (Cpus, Bytes)) -> Self {
+    fn of(yardstick: &'y Yardstick, milli: Vec<u16>, cpus: Cpus, memory: Bytes) -> Self {
         let room = |ask: &Ask| {
             let mut room = Room { fitting: ask.fitting(cpus, memory), gpus: 0, scraps: 0 };
             let each = milli.iter().enumerate();

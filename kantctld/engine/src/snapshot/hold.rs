@@ -91,7 +91,7 @@ impl Snapshot {
     pub(crate) fn part(&self, job: &RunningJob, keeps: usize) -> GivenUp {
         let (stays, goes) = job.allocation.shares().split_at_checked(keeps).unwrap_or_default();
         let claim = |jobs, shares| {
-            crate::claims::of_part(job, (jobs, shares), &self.cluster, &self.accounting)
+            crate::claims::of_part(job, jobs, shares, &self.cluster, &self.accounting)
         };
         let keeps = Nodes(u32::try_from(stays.len()).unwrap_or(u32::MAX));
         GivenUp {

@@ -3,6 +3,7 @@
 use common::id::{AccountName, Attempt, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::policy::VictimMode;
 use common::resource::{Allocation, Request, Share};
+use common::serde_skip::is_default;
 use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
 use serde::{Deserialize, Serialize};
@@ -129,7 +130,7 @@ pub struct RunningJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes_min: Option<Nodes>,
     /// How many of its last nodes it is giving up.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub leaving: u32,
 }
 
@@ -173,11 +174,6 @@ pub fn nodes_min(request: &Request, shares: &[Share]) -> Option<Nodes> {
     })?;
     let nodes = u32::try_from(enough + 1).ok()?;
     (enough + 1 < shares.len()).then_some(Nodes(nodes))
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // as serde wants it
-const fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 const fn first() -> Attempt {

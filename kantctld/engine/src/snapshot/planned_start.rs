@@ -4,6 +4,7 @@ use super::Snapshot;
 use crate::backfill::freed::Freed;
 use crate::resume_cursor::ResumeCursor;
 use common::id::{JobKey, NodeName};
+use common::serde_skip::is_default;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ pub struct PlannedStart {
     pub nodes: Vec<NodeName>,
     /// Other jobs were preempted for it. Until they are gone, no other job gets what they free on
     /// these nodes, and `at` is the time of that decision.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub yielded: bool,
 }
 

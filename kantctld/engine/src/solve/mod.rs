@@ -191,8 +191,8 @@ pub fn solve(snapshot: &Snapshot, now: Time, key: JobKey, effort: &Effort<'_>) -
         let verdict = Verdict::GaveUp(GaveUp::Parts { parts });
         return Some(Solution { verdict, trials: 0, movable });
     }
-    let mut try_out = |found: &Found| trial::try_out(snapshot, now, (job, queue), found);
-    let mut search = Search::new((&model, &snapshot.cluster), effort, &mut try_out);
+    let mut try_out = |found: &Found| trial::try_out(snapshot, now, job, queue, found);
+    let mut search = Search::new(&model, &snapshot.cluster, effort, &mut try_out);
     let verdict = search.verdict();
     Some(Solution { verdict, trials: search.trials, movable })
 }

@@ -94,7 +94,8 @@ pub(super) struct Search<'m, 'e> {
 
 impl<'m, 'e> Search<'m, 'e> {
     pub fn new(
-        (model, cluster): (&'m Model, &'m ClusterIndex),
+        model: &'m Model,
+        cluster: &'m ClusterIndex,
         effort: &'e Effort<'e>,
         try_out: &'e mut dyn FnMut(&Found) -> Option<Proved>,
     ) -> Self {

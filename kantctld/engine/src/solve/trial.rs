@@ -19,7 +19,8 @@ use std::sync::Arc;
 pub(super) fn try_out(
     snapshot: &Snapshot,
     now: Time,
-    (job, queue): (&Arc<WaitingJob>, &Queue),
+    job: &Arc<WaitingJob>,
+    queue: &Queue,
     found: &Found,
 ) -> Option<Proved> {
     let mut state = RoundState::new(snapshot, now);

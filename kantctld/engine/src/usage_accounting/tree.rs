@@ -86,13 +86,6 @@ impl Tree {
         self.path(queue).len() - 1
     }
 
-    /// The lowest queue that is on both paths; `None`: they have different top-level queues.
-    #[must_use]
-    pub fn common_ancestor(&self, a: QueueIndex, b: QueueIndex) -> Option<QueueIndex> {
-        let (below_a, _) = self.apart(a, b);
-        self.path(a).get(below_a.len()).copied()
-    }
-
     /// The parts of both paths below the lowest common ancestor.
     #[must_use]
     pub fn apart(&self, a: QueueIndex, b: QueueIndex) -> (&[QueueIndex], &[QueueIndex]) {
@@ -150,8 +143,6 @@ mod tests {
         let at = |text: &str| tree.index(&QueueName::new(text).unwrap()).unwrap();
         assert_eq!(path(&tree, "lab-dev"), ["lab-dev", "lab"]);
         assert_eq!(path(&tree, "lab"), ["lab"]);
-        assert_eq!(tree.common_ancestor(at("lab-dev"), at("lab-run")), Some(at("lab")));
-        assert_eq!(tree.common_ancestor(at("lab"), at("lab-run")), Some(at("lab")));
         assert_eq!((tree.depth(at("lab")), tree.depth(at("lab-run"))), (0, 1));
         assert_eq!(tree.parent(at("lab-run")), Some(at("lab")));
         assert_eq!(tree.apart(at("lab-dev"), at("lab")), (&[at("lab-dev")][..], &[][..]));
@@ -172,7 +163,7 @@ mod tests {
         assert_eq!(path(&tree, "own"), ["own"]);
         assert_eq!(path(&tree, "lost"), ["lost"]);
         let top = |text: &str| tree.index(&QueueName::new(text).unwrap()).unwrap();
-        assert_eq!(tree.common_ancestor(top("b"), top("c")), None);
+        assert_eq!(tree.apart(top("b"), top("c")), (&[top("b")][..], &[top("c")][..]));
     }
 
     #[test]

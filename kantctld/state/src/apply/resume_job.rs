@@ -1,7 +1,7 @@
 //! `ResumeJob`: lets a suspended job continue where it stopped. For operators only (man scontrol,
 //! resume). A job that already runs is left as it is.
 
-use super::target::{self, Did};
+use super::target;
 use crate::command::Actor;
 use crate::event::Event;
 use crate::life;
@@ -16,17 +16,7 @@ pub(super) fn apply(
     actor: &Actor,
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
-    if !target::all_are(state, &keys, Phase::Suspended)
-        && !target::all_are(state, &keys, Phase::Running)
-    {
-        return target::each(keys, |key| target::wrong_phase(state, key, "resume"));
-    }
-    target::each(keys, |key| {
-        match state.element(key).map(|(_, element)| element.phase) {
-            Some(Phase::Suspended) => life::resume(state, events, key, actor.uid),
-            Some(Phase::Running) => {}
-            _ => return target::wrong_phase(state, key, "resume"),
-        }
-        Did::Fine
+    target::switch(state, keys, "resume", Phase::Suspended, Phase::Running, |state, key| {
+        life::resume(state, events, key, actor.uid);
     })
 }

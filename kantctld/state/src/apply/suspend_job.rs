@@ -2,7 +2,7 @@
 //! allocation. For operators only (man scontrol, suspend). The command does not wait for the nodes,
 //! and a deadline is not postponed.
 
-use super::target::{self, Did};
+use super::target;
 use crate::command::Actor;
 use crate::event::Event;
 use crate::life;
@@ -17,17 +17,7 @@ pub(super) fn apply(
     actor: &Actor,
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
-    if !target::all_are(state, &keys, Phase::Running)
-        && !target::all_are(state, &keys, Phase::Suspended)
-    {
-        return target::each(keys, |key| target::wrong_phase(state, key, "suspend"));
-    }
-    target::each(keys, |key| {
-        match state.element(key).map(|(_, element)| element.phase) {
-            Some(Phase::Running) => life::suspend(state, events, key, actor.uid),
-            Some(Phase::Suspended) => {}
-            _ => return target::wrong_phase(state, key, "suspend"),
-        }
-        Did::Fine
+    target::switch(state, keys, "suspend", Phase::Running, Phase::Suspended, |state, key| {
+        life::suspend(state, events, key, actor.uid);
     })
 }

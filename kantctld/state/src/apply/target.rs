@@ -108,6 +108,30 @@ pub(super) fn all_are(state: &State, keys: &[JobKey], phase: Phase) -> bool {
     !is_set || keys.iter().all(is_so)
 }
 
+/// Moves jobs from one phase to another; a job that is there already stays as it is. The components
+/// of a set move together.
+///
+/// # Errors
+/// As [`each`]: a job in a third phase, which `asked` names the request for.
+pub(super) fn switch(
+    state: &mut State,
+    keys: Vec<JobKey>,
+    asked: &'static str,
+    from: Phase,
+    to: Phase,
+    mut switch: impl FnMut(&mut State, JobKey),
+) -> Result<(), Refusal> {
+    let is_uniform = all_are(state, &keys, from) || all_are(state, &keys, to);
+    each(keys, |key| {
+        match state.element(key).map(|(_, element)| element.phase).filter(|_| is_uniform) {
+            Some(phase) if phase == from => switch(state, key),
+            Some(phase) if phase == to => {}
+            _ => return wrong_phase(state, key, asked),
+        }
+        Did::Fine
+    })
+}
+
 /// Applies a function to each job.
 ///
 /// # Errors

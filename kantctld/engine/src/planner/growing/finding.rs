@@ -4,6 +4,7 @@ use super::super::RoundState;
 use super::Grower;
 use crate::cluster::NodeIndex;
 use crate::fit::node_search::NodeSearch;
+use crate::fit::node_search::Placing;
 use crate::place::place;
 use crate::shape::Shape;
 use common::resource::Share;
@@ -44,7 +45,7 @@ impl RoundState<'_> {
         let with = |tasks: u32| {
             let mut shape = shape.clone();
             shape.demand = shape.demand.with_tasks(Tasks(tasks));
-            let placed = shape.sides().into_iter().find_map(|(side, placement)| {
+            let placed = shape.sides().into_iter().find_map(|Placing { side, placement }| {
                 let search = NodeSearch {
                     trial: &self.trial,
                     shape: &shape,
