@@ -2,10 +2,11 @@
 //! for others does not matter here: it only reduces the room.
 
 use super::RoundState;
-use crate::backfill::bookings::Bookings;
-use crate::fit::node_search::NodeSearch;
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
+use crate::node_search::NodeSearch;
+use crate::node_search::bookings::Bookings;
+use crate::shape::Shape;
+use crate::shape_cache::ShapeIndex;
 use crate::wait_queue::KindId;
 
 impl RoundState<'_> {

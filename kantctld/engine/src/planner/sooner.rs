@@ -4,10 +4,10 @@
 use super::RoundState;
 use super::reserve::Own;
 use crate::backfill::earliest::sizes;
-use crate::backfill::freed::Freed;
 use crate::cluster::NodeIndex;
-use crate::shape::ShapeIndex;
-use crate::snapshot::WaitingJob;
+use crate::cluster::freed::Freed;
+use crate::job::WaitingJob;
+use crate::shape_cache::ShapeIndex;
 use common::time::{Span, Time};
 use std::sync::Arc;
 

@@ -2,10 +2,11 @@
 
 use super::RoundState;
 use crate::cluster::NodeIndex;
-use crate::fit::node_search::{NodeSearch, Side};
+use crate::job::WaitingJob;
+use crate::node_search::NodeSearch;
 use crate::place::place;
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::WaitingJob;
+use crate::shape::{Shape, Side};
+use crate::shape_cache::ShapeIndex;
 use common::id::JobKey;
 use common::policy::Placement;
 use common::reason::WaitReason;
@@ -103,7 +104,7 @@ impl<'a> RoundState<'a> {
     ) -> Result<(), Obstacle> {
         let tried = self.try_sides(job, shape, fence, for_real);
         if matches!(tried, Err(Obstacle::NoRoom)) && !self.bookings.is_empty() {
-            let nothing = crate::backfill::bookings::Bookings::default();
+            let nothing = crate::node_search::bookings::Bookings::default();
             let is_there = shape.sides().into_iter().any(|side| {
                 let search = NodeSearch {
                     bookings: &nothing,

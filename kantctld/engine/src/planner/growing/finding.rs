@@ -3,7 +3,7 @@
 use super::super::RoundState;
 use super::Grower;
 use crate::cluster::NodeIndex;
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
 use crate::place::place;
 use crate::shape::Shape;
 use common::resource::Share;
