@@ -2,9 +2,9 @@
 //! they ask for. `usage_accounting` decides whether a claim is admitted.
 
 use crate::cluster::ClusterIndex;
-use crate::fit::demand::Demand;
+use crate::demand::Demand;
+use crate::job::{RunningJob, WaitingJob};
 use crate::shape::Shape;
-use crate::snapshot::{RunningJob, WaitingJob};
 use crate::usage_accounting::{Claim, Principal, UsageAccounting};
 use common::resource::{GpuRequest, Share};
 use common::unit::{Bytes, Cpus, GpuMilli, Nodes};

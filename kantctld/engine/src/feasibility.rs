@@ -2,9 +2,10 @@
 //! submission.
 
 use crate::claims::of_asking;
-use crate::explain::{could_be_near, could_fit};
+use crate::idle_fit::{could_be_near, could_fit};
+use crate::job::WaitingJob;
 use crate::shape::Shape;
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::snapshot::Snapshot;
 use crate::usage_accounting::{Claim, UsageAccounting};
 use common::policy::queue::Queue;
 use common::reason::{QuotaBound, WaitReason};

@@ -6,8 +6,10 @@
 //! record what other victims would ask for again.
 
 use crate::decision::Decision;
-use crate::round::{Round, schedule};
-use crate::snapshot::{PlannedStart, RunningJob, Snapshot, WaitingJob};
+use crate::job::{RunningJob, WaitingJob};
+use crate::round::schedule;
+use crate::round_result::Round;
+use crate::snapshot::{PlannedStart, Snapshot};
 use common::id::{JobKey, NodeName};
 use common::job::Moving;
 use common::policy::MOVE_KEPT;

@@ -5,8 +5,10 @@
 
 use crate::decision::Decision;
 use crate::feasibility::laid_out;
+use crate::job::WaitingJob;
+use crate::node_snapshot::NodeSnapshot;
 use crate::round::schedule;
-use crate::snapshot::{NodeSnapshot, Snapshot, WaitingJob};
+use crate::snapshot::Snapshot;
 use common::id::{JobId, JobKey};
 use common::reason::WaitReason;
 use common::time::Time;

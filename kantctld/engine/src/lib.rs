@@ -6,56 +6,81 @@
 //! rounds other than what the caller passes back. The same snapshot and time give the same round,
 //! bit for bit.
 
-mod admit;
-mod backfill;
-pub mod check;
-mod claims;
-mod cluster;
 pub mod decision;
-mod explain;
-pub mod fair;
-mod feasibility;
+mod job;
+mod node_snapshot;
+mod queues;
+mod resume_cursor;
+pub mod typical;
+pub mod usage_accounting;
+
+mod cluster;
+
+mod demand;
 mod features;
-mod fit;
-mod forecast;
-mod het_feasibility;
-pub mod measure;
+mod hold;
+mod judge_ledger;
+mod trial;
+mod yardstick;
+
+mod shape;
+mod victim_index;
+
+mod claims;
+mod idle_fit;
+mod node_search;
+mod shape_cache;
+
+mod backfill;
 pub mod order;
+mod score;
+
+mod fit;
+mod wait_queue;
+
 mod place;
-mod planner;
+pub mod snapshot;
+
+mod admit;
+mod feasibility;
+pub mod measure;
 mod position;
-mod preempt;
 mod priority_breakdown;
 mod queue_order;
 mod queue_scan;
-mod resume_cursor;
+
+pub mod waits;
+
+mod round_result;
+
+mod planner;
+mod preempt;
+
+pub mod fair;
+
+pub mod check;
 pub mod round;
-mod score;
-mod shape;
-mod shape_cache;
-pub mod snapshot;
+
+mod forecast;
+mod het_feasibility;
 pub mod solve;
+mod what_if;
+
 #[cfg(test)]
 mod testing;
-mod trial;
-pub mod typical;
-pub mod usage_accounting;
-mod wait_queue;
-pub mod waits;
-mod what_if;
 
 pub use decision::Decision;
 pub use feasibility::{could_ever_be_near, could_ever_fit};
 pub use forecast::{Forecast, forecast};
 pub use het_feasibility::could_ever_start_together;
+pub use job::{RunningJob, WaitingJob, nodes_min};
+pub use node_snapshot::{NodeSnapshot, Unusable};
 pub use position::position;
 pub use priority_breakdown::priority_breakdowns;
 pub use queue_order::in_order;
 pub use resume_cursor::ResumeCursor;
-pub use round::{Cost, Round, schedule};
-pub use snapshot::{
-    Full, Growing, NodeSnapshot, PlannedStart, RunningJob, Snapshot, Unusable, WaitingJob,
-    nodes_min,
-};
+pub use round::schedule;
+pub use round_result::{Cost, Round};
+pub use snapshot::{Full, Growing, PlannedStart, Snapshot};
 pub use waits::Waits;
 pub use what_if::{Outlook, outlook, what_if};

@@ -142,7 +142,7 @@ fn ratio(part: f64, all: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::Unusable;
+    use crate::node_snapshot::Unusable;
     use crate::testing::{gpu_node, snapshot, use_gpus};
 
     #[test]

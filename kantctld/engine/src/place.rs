@@ -4,10 +4,10 @@
 use crate::cluster::NodeIndex;
 use crate::cluster::class::Class;
 use crate::cluster::free::Free;
+use crate::demand::Part;
 use crate::fit::cpus;
-use crate::fit::demand::Part;
 use crate::fit::gang::{Layout, lay_out};
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
 use crate::score::{fgd, nvlink};
 use common::id::GpuIndex;
 use common::policy::Placement;

@@ -1,12 +1,13 @@
 //! The position of a waiting job in the queue, computed on request. [`crate::queue_order`] lists
 //! all jobs.
 
+use crate::job::WaitingJob;
 use crate::order::fair_share::FairShare;
 use crate::order::multifactor::Multifactor;
 use crate::order::rank::Rank;
 use crate::order::ranker::facts;
 use crate::order::{Facts, rank_of};
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::snapshot::Snapshot;
 use common::id::JobKey;
 use common::policy::queue::Queue;
 use common::time::Time;

@@ -1,10 +1,12 @@
 //! Step 1 in progress: which job has the next turn. Kinds of jobs are ordered by their first job.
 //! If no job of a class or kind can start, the whole class or kind is skipped.
 
+use crate::job::WaitingJob;
 use crate::order::length::{Length, length};
 use crate::order::rank::Rank;
 use crate::order::ranker::Ranker;
-use crate::snapshot::{Queues, Snapshot, WaitingJob};
+use crate::queues::Queues;
+use crate::snapshot::Snapshot;
 use crate::wait_queue::{ClassId, Kind, KindId, WaitQueue};
 use common::id::{JobKey, QueueName};
 use common::policy::queue::Queue;

@@ -18,7 +18,6 @@
 //! searches for 3. After that, no round runs until something changes. When another job is
 //! submitted, only that one is searched for.
 
-use crate::snapshot::Snapshot;
 use common::id::JobKey;
 use common::reason::WaitReason;
 use common::serde_skip::is_default;
@@ -75,17 +74,5 @@ impl ResumeCursor {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
-    }
-
-    /// Whether something was freed or became usable since then.
-    pub(crate) fn is_old(&self, snapshot: &Snapshot, now: Time) -> bool {
-        let is_past = |time: Time| self.at < time && time <= now;
-        let mut planned_starts = snapshot.planned_starts.values();
-        !self.is_empty()
-            && (self.is_freed
-                || ((snapshot.is_looser || self.is_dropped) && self.at < now)
-                || snapshot.reservations.values().any(|r| is_past(r.from) || is_past(r.to))
-                || planned_starts
-                    .any(|planned_start| !planned_start.nodes.is_empty() && planned_start.at < now))
     }
 }

@@ -4,11 +4,9 @@
 use crate::cluster::class::Class;
 use crate::cluster::free::Free;
 use crate::cluster::{ClusterIndex, NodeIndex};
+use crate::demand::{Demand, Part};
 use crate::features::nodes_with;
-use crate::fit::demand::{Demand, Part};
-use crate::fit::node_search::{Placing, Side};
-use crate::score::yardstick::Yardsticks;
-pub(crate) use crate::shape_cache::{RoomIndex, ShapeCache, ShapeIndex};
+use crate::yardstick::Yardsticks;
 use common::gpu_parts::PartSize;
 use common::id::NodeName;
 use common::policy::queue::Queue;
@@ -20,6 +18,22 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Which part of the cluster a job is restricted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The zone of its queue.
+    Zone,
+    /// All nodes outside of zones.
+    Outside,
+}
+
+/// Where to look, and how nodes are chosen there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Placing {
+    pub side: Side,
+    pub placement: Placement,
+}
 
 /// What jobs of one shape have in common.
 #[derive(Debug, Clone)]

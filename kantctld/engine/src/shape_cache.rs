@@ -2,9 +2,9 @@
 
 use crate::cluster::ClusterIndex;
 use crate::features::Featured;
-use crate::score::yardstick::Yardsticks;
+use crate::job::WaitingJob;
 use crate::shape::{Shape, has_zones};
-use crate::snapshot::WaitingJob;
+use crate::yardstick::Yardsticks;
 use common::id::{QueueName, ReservationName, ZoneName};
 use common::policy::queue::Queue;
 use common::policy::{Placement, Policy, ZoneOverflow};

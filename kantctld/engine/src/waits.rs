@@ -1,6 +1,6 @@
 //! Why jobs wait, by class if equivalent jobs wait for the same reason.
 
-use crate::shape::ShapeIndex;
+use crate::shape_cache::ShapeIndex;
 use crate::snapshot::Snapshot;
 use crate::wait_queue::{ClassId, KindId};
 use common::id::JobKey;
@@ -63,7 +63,7 @@ impl Waits {
         // The other jobs of its kind have no room; a reason of this job's own takes precedence.
         let kind = snapshot.wait_queue.class(class)?.kind;
         let reason = self.by_kind.get(&kind.0)?;
-        Some(crate::planner::not_admitted(snapshot, job, self.at).unwrap_or_else(|| reason.clone()))
+        Some(crate::admit::not_admitted(snapshot, job, self.at).unwrap_or_else(|| reason.clone()))
     }
 
     /// Whether [`Self::of`] would return a reason.

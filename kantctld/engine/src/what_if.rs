@@ -11,8 +11,9 @@
 //! asked for 4, it would start now, on b.
 
 use crate::forecast::{after_round, nodes_then, starts_on};
+use crate::job::WaitingJob;
 use crate::round::schedule;
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::snapshot::Snapshot;
 use common::id::{JobKey, NodeName};
 use common::reason::WaitReason;
 use common::time::Time;

@@ -14,48 +14,10 @@ const WHY: &str = "modules that import each other can only be read, tested and c
 
 /// Modules in a cycle that is not broken yet. Imports among those of one entry are not looked at.
 const IN_CYCLE: &[(&str, &[&str])] = &[
-    (
-        "engine",
-        &[
-            "admit",
-            "backfill",
-            "check",
-            "claims",
-            "cluster",
-            "explain",
-            "fair",
-            "feasibility",
-            "features",
-            "fit",
-            "order",
-            "place",
-            "planner",
-            "preempt",
-            "queue_scan",
-            "resume_cursor",
-            "round",
-            "score",
-            "shape",
-            "shape_cache",
-            "snapshot",
-            "trial",
-            "wait_queue",
-            "waits",
-        ],
-    ),
-    (
-        "state",
-        &[
-            "dependency",
-            "footprint",
-            "invitation",
-            "job",
-            "life",
-            "queue_usage",
-            "remembered",
-            "usage",
-        ],
-    ),
+    // The snapshot keeps fair sharing's tree and index of running jobs up to date.
+    ("engine", &["fair", "snapshot"]),
+    // Preemption and moves are tried on the state of the round. One planner will replace both.
+    ("engine", &["planner", "preempt"]),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

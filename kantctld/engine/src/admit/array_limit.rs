@@ -7,7 +7,8 @@
 //! Example, two idle nodes. Tasks 1_0, 1_1 and 1_2 of `--array=0-2%2` wait: 1_0 and 1_1 start, 1_2
 //! waits until one of them ends.
 
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::job::WaitingJob;
+use crate::snapshot::Snapshot;
 use common::id::JobId;
 use common::reason::WaitReason;
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@
 //! starts. Job 2 may run for two hours and has the same deadline: it waits, and will end as
 //! DeadlineMissed. Job 3 has no deadline and starts.
 
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
 

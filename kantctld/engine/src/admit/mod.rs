@@ -4,14 +4,23 @@
 //! not reach this step.
 
 mod array_limit;
+mod bounds;
 mod deadline;
 mod reservation;
 
 pub(crate) use array_limit::Arrays;
+pub(crate) use bounds::not_admitted;
 
-use crate::planner::Refused;
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::job::WaitingJob;
+use crate::snapshot::Snapshot;
+use common::reason::WaitReason;
 use common::time::Time;
+
+/// Why a job is not admitted: for a reason of its own, or one that applies to all of its class.
+pub(crate) enum Refused {
+    Job(WaitReason),
+    Class(WaitReason),
+}
 
 /// Whether the job may start now.
 ///

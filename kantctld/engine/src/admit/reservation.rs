@@ -10,7 +10,8 @@
 //! noon. Job 2 (two hours) starts on b, since on a it would run into r. Job 3 (half an hour) starts
 //! on b, too.
 
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::job::WaitingJob;
+use crate::snapshot::Snapshot;
 use common::reason::WaitReason;
 use common::reservation::Reservation;
 use common::time::Time;

@@ -6,8 +6,8 @@
 use crate::backfill::earliest::{Earliest, Window, ready};
 use crate::cluster::NodeIndex;
 use crate::cluster::switches::SwitchIndex;
-use crate::fit::demand::Part;
-use crate::fit::node_search::NodeSearch;
+use crate::demand::Part;
+use crate::node_search::NodeSearch;
 use common::time::{Span, Time};
 use common::topology::Level;
 use std::collections::{BTreeMap, BTreeSet};

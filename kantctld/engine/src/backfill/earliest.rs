@@ -6,18 +6,18 @@
 
 use crate::backfill::blocks::Blocks;
 use crate::backfill::filled::filled;
-use crate::backfill::openings::Occupancy;
 use crate::backfill::sweep::Sweep;
 use crate::cluster::NodeIndex;
-use crate::cluster::node::{Holder, NEVER};
+use crate::cluster::node::NEVER;
 use crate::cluster::switches::SwitchIndex;
 use crate::cluster::tally::{Takes, Tally};
-use crate::fit::demand::Part;
-use crate::fit::node_search::NodeSearch;
+use crate::demand::Part;
+use crate::node_search::NodeSearch;
+use crate::node_search::openings::Occupancy;
+use crate::node_search::openings::{gone_at, group_has_room};
 use common::time::{Span, Time};
 use common::unit::Nodes;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::sync::Arc;
 
 /// When and where a job will have room.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,11 +204,6 @@ fn is_late(search: &NodeSearch<'_>, at: NodeIndex, least: Option<Takes>, by: Opt
     first > by && search.rules_out(search.cluster().node(at).group, least)
 }
 
-/// When a job will be gone. A job past its time limit is gone soon, but not yet.
-pub(super) fn gone_at(holder: &Holder, now: Time) -> Time {
-    holder.until.max(now + Span(1))
-}
-
 /// The start times at which a node has room for a part for `length`, as intervals with both ends
 /// included. With `by`, only intervals that begin by then.
 pub(super) fn ready(
@@ -262,21 +257,4 @@ pub(super) fn ready(
         add(from, to);
         true
     });
-}
-
-/// Whether the limit on jobs of its group per node leaves room for another one at that time.
-pub(super) fn group_allows(search: &NodeSearch<'_>, at: NodeIndex, time: Time) -> bool {
-    search.shape.demand.request.per_node_max.is_none() || {
-        let holders = search.trial.holders(at);
-        let over = |holder: &Arc<Holder>| time > search.now && holder.until <= time;
-        group_has_room(search, &holders[holders.partition_point(over)..])
-    }
-}
-
-/// The same, for the holders that are left then.
-fn group_has_room(search: &NodeSearch<'_>, left: &[Arc<Holder>]) -> bool {
-    search.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
-        let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));
-        (same.count() as u64) < u64::from(most.jobs)
-    })
 }

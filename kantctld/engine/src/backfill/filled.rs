@@ -3,11 +3,12 @@
 //!
 //! Source: the sweep line of computational geometry, over time.
 
-use crate::backfill::earliest::{Earliest, gone_at, group_allows};
+use crate::backfill::earliest::Earliest;
 use crate::cluster::NodeIndex;
 use crate::cluster::node::NEVER;
 use crate::cluster::switches::SwitchIndex;
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
+use crate::node_search::openings::{gone_at, group_allows};
 use common::time::{Span, Time};
 use common::unit::Tasks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +89,7 @@ fn filled_from(
 /// The most tasks that a node holds from `time` on, for `length`.
 fn room_from(search: &NodeSearch<'_>, at: NodeIndex, time: Time, length: Span) -> Tasks {
     let demand = &search.shape.demand;
-    crate::fit::room::most_tasks(demand.tasks, |tasks| {
+    crate::demand::most_tasks(demand.tasks, |tasks| {
         let takes = search.takes(at, demand.part(tasks));
         demand.request.tasks_per_node.is_none_or(|most| tasks <= most)
             && group_allows(search, at, time)

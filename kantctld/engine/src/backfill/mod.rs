@@ -3,17 +3,13 @@
 //! Every variant works the same way: a job without room is promised the earliest time at which it
 //! will have room (`earliest`), by the time limits of the jobs before it. A depth of 1 is EASY, a
 //! depth of 0 (all jobs) is conservative backfill. The promise keeps either certain nodes
-//! (`bookings`) or a number of suitable ones (`shadow`).
+//! (`node_search::bookings`) or a number of suitable ones (`shadow`).
 
 pub(crate) mod blocks;
-pub(crate) mod bookings;
 pub(crate) mod earliest;
 mod filled;
-pub(crate) mod freed;
-pub(crate) mod openings;
 pub(crate) mod shadow;
 mod sweep;
-mod timeline;
 
 #[cfg(test)]
 mod tests;

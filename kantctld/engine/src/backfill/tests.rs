@@ -1,12 +1,13 @@
 //! Start times compared with a brute-force search that asks every minute.
 
-use crate::backfill::bookings::{Booking, For};
-use crate::backfill::earliest::{Window, earliest};
-use crate::backfill::openings::Occupancy;
+use crate::backfill::earliest::Window;
+use crate::backfill::earliest::earliest;
 use crate::cluster::NodeIndex;
-use crate::fit::node_search::{Placing, Side};
+use crate::node_search::bookings::{Booking, For};
+use crate::node_search::openings::Occupancy;
 use crate::planner::RoundState;
-use crate::shape::Shape;
+use crate::shape::Placing;
+use crate::shape::{Shape, Side};
 use crate::testing::{gpu_node, gpu_request, key, run, share, share_request, snapshot, waiting};
 use common::id::GpuIndex;
 use common::policy::Placement;

@@ -1,11 +1,12 @@
 //! Checks limits and quotas, by what is held and not by what was asked for. A bound on resources
 //! that a job does not ask for does not apply to it.
 
-use super::ledger::Ledger;
 use super::left::Left;
-use super::sums::{Column, Held, kind_in, named, to_go};
-use super::who::{Principal, Who, counted_for, limits, of_running, of_waiting, path};
-use crate::snapshot::{NodeSnapshot, RunningJob, WaitingJob};
+use crate::job::{RunningJob, WaitingJob};
+use crate::judge_ledger::Ledger;
+use crate::judge_ledger::sums::{Column, Held, kind_in, named, to_go};
+use crate::judge_ledger::who::{Principal, Who, counted_for, limits, of_running, of_waiting, path};
+use crate::node_snapshot::NodeSnapshot;
 use common::gpu::GpuKind;
 use common::id::{GpuIndex, NodeName, QueueName};
 use common::policy::queue::Queue;

@@ -4,10 +4,12 @@
 
 use super::Judge;
 use super::order::has_no_room;
-use super::who::{of_running, of_waiting, path};
 use crate::decision::Decision;
-use crate::round::Round;
-use crate::snapshot::{Growing, NodeSnapshot, RunningJob, WaitingJob};
+use crate::job::{RunningJob, WaitingJob};
+use crate::judge_ledger::who::{of_running, of_waiting, path};
+use crate::node_snapshot::NodeSnapshot;
+use crate::round_result::Round;
+use crate::snapshot::Growing;
 use common::id::{JobKey, NodeName, QueueName};
 use common::reason::{Bound, WaitReason};
 use common::resource::{Allocation, GpuRequest, MemoryRequest, Share};

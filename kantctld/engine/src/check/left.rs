@@ -1,7 +1,8 @@
 //! What is left on a node, as the judge counts it.
 
 use super::Judge;
-use crate::snapshot::{NodeSnapshot, WaitingJob};
+use crate::job::WaitingJob;
+use crate::node_snapshot::NodeSnapshot;
 use common::id::GpuIndex;
 use common::resource::Share;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,8 +5,8 @@
 use super::Judge;
 use super::dues::Of;
 use crate::decision::Decision;
-use crate::round::Round;
-use crate::snapshot::{RunningJob, WaitingJob};
+use crate::job::{RunningJob, WaitingJob};
+use crate::round_result::Round;
 use common::id::{JobKey, NodeName};
 use common::job::PreemptReason;
 use common::policy::VictimMode;

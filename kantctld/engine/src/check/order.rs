@@ -2,8 +2,8 @@
 //! orders that are certain are checked; factors are never weighed.
 
 use super::Judge;
-use crate::round::Round;
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
+use crate::round_result::Round;
 use common::id::JobKey;
 use common::id::QueueName;
 use common::policy::{Behind, Order};

@@ -4,10 +4,11 @@
 
 use super::Judge;
 use super::bounds::Bounds;
-use super::sums::{Column, Held};
 use crate::decision::Decision;
-use crate::round::Round;
-use crate::snapshot::{NodeSnapshot, WaitingJob};
+use crate::job::WaitingJob;
+use crate::judge_ledger::sums::{Column, Held};
+use crate::node_snapshot::NodeSnapshot;
+use crate::round_result::Round;
 use common::resource::GpuRequest;
 use common::time::Time;
 

@@ -4,8 +4,9 @@
 
 use super::Judge;
 use super::order::has_no_room;
-use crate::round::Round;
-use crate::snapshot::{PlannedStart, WaitingJob};
+use crate::job::WaitingJob;
+use crate::round_result::Round;
+use crate::snapshot::PlannedStart;
 use common::id::{JobKey, NodeName};
 use common::policy::queue::Queue;
 use common::policy::{Behind, Order};

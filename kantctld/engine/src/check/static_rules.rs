@@ -2,7 +2,7 @@
 //! operators' bookings.
 
 use super::Judge;
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
 use common::reservation::Reservation;
 use common::time::Time;
 

@@ -8,12 +8,14 @@ pub(crate) mod bundle;
 mod capacity;
 pub(crate) mod class;
 pub(crate) mod free;
+pub(crate) mod freed;
 pub(crate) mod group;
 pub(crate) mod node;
 pub(crate) mod switches;
 pub(crate) mod tally;
 
-use crate::snapshot::{NodeSnapshot, RunningJob, Unusable};
+use crate::job::RunningJob;
+use crate::node_snapshot::{NodeSnapshot, Unusable};
 use bundle::Bundle;
 use class::{Class, ClassKey};
 use common::id::{NodeName, QueueName, ZoneName};

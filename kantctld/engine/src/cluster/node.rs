@@ -3,7 +3,8 @@
 use crate::cluster::class::Class;
 use crate::cluster::free::Free;
 use crate::cluster::group::{Counted, GroupIndex};
-use crate::snapshot::{NodeSnapshot, RunningJob, Unusable};
+use crate::job::RunningJob;
+use crate::node_snapshot::{NodeSnapshot, Unusable};
 use common::id::{JobKey, NodeName};
 use common::resource::Share;
 use common::time::Time;

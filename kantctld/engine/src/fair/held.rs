@@ -4,8 +4,8 @@
 use super::view::{View, amount, may_be_preempted, priority};
 use super::world::{GpuAsk, Job, NodeAt, Task, TaskState};
 use crate::cluster::ClusterIndex;
+use crate::job::{RunningJob, WaitingJob};
 use crate::planner::RoundState;
-use crate::snapshot::{RunningJob, WaitingJob};
 use common::policy::{Policy, YieldsFirst};
 use common::resource::{Allocation, Share};
 

@@ -4,10 +4,10 @@
 use super::view::{SLOTS, View, amount};
 use super::world::{GpuAsk, GroupAt, Node, NodeAt, Task, World};
 use crate::cluster::NodeIndex;
-use crate::fit::demand::{Demand, Part};
+use crate::demand::{Demand, Part};
+use crate::job::WaitingJob;
 use crate::planner::RoundState;
-use crate::shape::ShapeIndex;
-use crate::snapshot::WaitingJob;
+use crate::shape_cache::ShapeIndex;
 use common::resource::GpuRequest;
 use common::unit::{GpuMilli, Nodes, Tasks};
 use std::sync::Arc;

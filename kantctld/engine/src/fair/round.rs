@@ -17,11 +17,13 @@ use super::tree::Tree;
 use super::view::View;
 use super::world::{JobAt, Least, TaskAt, World};
 use super::yielding::Why;
+use crate::admit::Refused;
 use crate::cluster::NodeIndex;
-use crate::planner::{Refused, RoundState, Victim};
-use crate::round::Round;
-use crate::shape::ShapeIndex;
-use crate::snapshot::{RunningJob, Snapshot};
+use crate::job::RunningJob;
+use crate::planner::{RoundState, Victim};
+use crate::round_result::Round;
+use crate::shape_cache::ShapeIndex;
+use crate::snapshot::Snapshot;
 use common::job::PreemptReason;
 use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
@@ -29,6 +31,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// At most this many plans per round; what the desk still refuses is left to the next round.
 const PLANS_MAX: usize = 8;
+
+type Victims<'a> = BTreeMap<JobAt, Vec<Victim<'a>>>;
 
 /// Where past use counts, shares change slowly, so a new round at this interval is enough.
 const FADES_EVERY: Span = Span::from_minutes(10);
@@ -145,12 +149,8 @@ fn carry_out<'a>(
 /// The victims for each job: a whole job, or its last nodes where it runs on without them. The
 /// plan's order matters: a queue may be above its share for the first claim and not for the last.
 /// If the plan takes nodes of one job for several claims, all of them go with the first.
-fn victims<'a>(
-    desk: &RoundState<'a>,
-    view: &View<'a>,
-    plan: &Plan,
-) -> BTreeMap<JobAt, Vec<Victim<'a>>> {
-    let mut victims: BTreeMap<JobAt, Vec<Victim<'a>>> = BTreeMap::new();
+fn victims<'a>(desk: &RoundState<'a>, view: &View<'a>, plan: &Plan) -> Victims<'a> {
+    let mut victims = Victims::new();
     let mut seen = BTreeSet::new();
     for task in &plan.gone {
         let Some(Act::Evict(Some(by), why)) = plan.acts.get(task) else { continue };

@@ -14,7 +14,7 @@ use super::unseen::Next;
 use super::view::{name_of, priority};
 use super::world::Task;
 use crate::cluster::ClusterIndex;
-use crate::snapshot::RunningJob;
+use crate::job::RunningJob;
 use common::id::{JobKey, QueueName};
 use common::policy::Policy;
 use common::time::{Span, Time};

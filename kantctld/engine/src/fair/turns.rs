@@ -4,12 +4,13 @@
 //! Source: man slurm.conf, PriorityType priority/multifactor; `order::multifactor` has the figures.
 //! Reads: what `order` reads. Knobs: `order` of a queue, `[priority]`.
 
+use crate::job::WaitingJob;
 use crate::order::fair_share::FairShare;
 use crate::order::multifactor::Multifactor;
 use crate::order::rank::Rank;
 use crate::order::rank_of;
 use crate::order::ranker::facts;
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::snapshot::Snapshot;
 use common::id::JobKey;
 use common::policy::Order;
 use common::policy::queue::Queue;

@@ -10,11 +10,12 @@ use super::turns::turns;
 use super::world::{
     Group, Job, JobAt, Least, Node, NodeAt, Settings, Task, TaskAt, TaskState, World,
 };
+use crate::admit::Refused;
 use crate::cluster::NodeIndex;
 use crate::decision::Decision;
-use crate::planner::{Refused, RoundState};
-use crate::shape::{RoomIndex, ShapeIndex};
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
+use crate::planner::RoundState;
+use crate::shape_cache::{RoomIndex, ShapeIndex};
 use common::id::{JobKey, QosName};
 use common::policy::Policy;
 use common::policy::queue::Queue;

@@ -16,9 +16,9 @@
 //! asks for 6 tasks on 2 nodes: 3 and 3. Job 3 asks for 9 tasks: it does not fit, and gets nothing.
 
 use crate::cluster::NodeIndex;
-use crate::fit::demand::Part;
+use crate::demand::Part;
 use crate::fit::near;
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
 use crate::score::{Key, Scorer};
 use common::unit::{Nodes, Tasks};
 

@@ -16,7 +16,7 @@
 
 use crate::cluster::NodeIndex;
 use crate::cluster::switches::{LEVELS, SwitchIndex};
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
 use crate::score::Scorer;
 use common::policy::Placement;
 use common::topology::Level;

@@ -1,7 +1,7 @@
 //! Forecasts compared with what then happens.
 
 use super::*;
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
 use crate::testing::{
     booking, change_policy, gpu_node, gpu_request, key, run, share, snapshot, use_gpus, waiting,
 };

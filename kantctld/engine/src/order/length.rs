@@ -9,9 +9,8 @@
 //! Example, two nodes, one kept for a job in 60 minutes. Job 1 may run for 50 minutes, job 2 for
 //! 20, job 3 for 10 with `--nice=5`. The order is 2, 1, 3.
 
+use crate::job::{UNLIMITED, WaitingJob};
 use crate::order::ranker::Ranker;
-use crate::snapshot::WaitingJob;
-use crate::wait_queue::UNLIMITED;
 use common::id::JobKey;
 use common::time::{Span, Time};
 use std::cmp::Reverse;
@@ -43,7 +42,7 @@ pub(crate) fn length(job: &WaitingJob) -> Span {
 mod tests {
     use super::*;
     use crate::order::fair_share::Usage;
-    use crate::snapshot::Queues;
+    use crate::queues::Queues;
     use crate::testing::{cpu_node, request, snapshot, waiting};
 
     #[test]

@@ -18,7 +18,7 @@
 //! and its QoS adds 20 points: it ranks as a job that waits since hour 179, before job 1. Job 3
 //! waits there since hour 195 and has only age: 5 points, so it ranks after job 1.
 
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
 use common::id::JobKey;
 use common::time::Time;
 use std::cmp::Reverse;

@@ -7,7 +7,8 @@ use super::fair_share::{FairShare, Usage};
 use super::multifactor::Multifactor;
 use super::rank::Rank;
 use super::{Facts, rank_of};
-use crate::snapshot::{Queues, WaitingJob};
+use crate::job::WaitingJob;
+use crate::queues::Queues;
 use common::id::QosName;
 use common::policy::qos::Qos;
 use common::policy::queue::Queue;
@@ -58,7 +59,7 @@ impl<'a> Ranker<'a> {
 /// What the order reads of a job. For a job without a fixed number of nodes, GPUs and CPUs are
 /// those it asks for on one node.
 pub(crate) fn facts<'f>(queue: &'f Queue, job: &'f WaitingJob, qos: Option<&'f Qos>) -> Facts<'f> {
-    let demand = crate::fit::demand::Demand::new(&job.request, queue);
+    let demand = crate::demand::Demand::new(&job.request, queue);
     let nodes = job.request.nodes.unwrap_or(Nodes(1));
     Facts {
         key: job.key,

@@ -1,14 +1,13 @@
 //! Step 2: which jobs may start at all now, by the static rules, limits and quotas.
 
 use super::RoundState;
-use crate::admit;
+use crate::admit::{self, Refused};
 use crate::claims::of_asking;
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::job::WaitingJob;
+use crate::shape_cache::ShapeIndex;
 use crate::usage_accounting::QuotaStatus;
 use common::reason::{WaitReason, What};
-use common::time::{Span, Time};
-use std::sync::Arc;
+use common::time::Span;
 
 impl RoundState<'_> {
     /// Step 2: the static rules.
@@ -39,28 +38,4 @@ impl RoundState<'_> {
         }
         eases
     }
-}
-
-/// Why limits or quotas do not admit a job at this time, given the running jobs. `None`: it is
-/// admitted.
-pub(crate) fn not_admitted(snapshot: &Snapshot, job: &WaitingJob, now: Time) -> Option<WaitReason> {
-    if !snapshot.has_bounds {
-        return None;
-    }
-    let queue = snapshot.policy.queues.iter().find(|queue| queue.name == job.queue)?;
-    let (cluster, policy) = (&snapshot.cluster, &snapshot.policy);
-    let shape = Shape::new(cluster, policy, queue, &job.request, job.service, Arc::default());
-    let (accounting, account) = (&snapshot.accounting, job.account.as_ref());
-    let principal = accounting.known_principal(&job.queue, job.owner, account, job.qos.as_ref());
-    let claim = of_asking(&shape, principal, accounting);
-    accounting
-        .check_limits(&claim, job.time_limit, now)
-        .and_then(|()| accounting.admit(&claim).map(drop))
-        .err()
-}
-
-/// Why a job is not admitted: for a reason of its own, or one that applies to all of its class.
-pub(crate) enum Refused {
-    Job(WaitReason),
-    Class(WaitReason),
 }

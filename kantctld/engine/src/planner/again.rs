@@ -1,12 +1,12 @@
 //! The continuation of an earlier round that ran out of searches.
 
-use super::{NoRoom, RoundState};
+use super::{NoRoom, RoundState, TRIALS_MAX};
 use crate::decision::Decision;
+use crate::job::WaitingJob;
 use crate::queue_scan::{Considered, Next};
 use crate::resume_cursor::{ResumeCursor, Searched, Step};
-use crate::round::TRIALS_MAX;
-use crate::shape::ShapeIndex;
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::shape_cache::ShapeIndex;
+use crate::snapshot::Snapshot;
 use common::id::JobKey;
 use common::policy::queue::Queue;
 use common::time::Time;
@@ -36,7 +36,7 @@ impl Searches {
         Self {
             left,
             for_new: if is_first { 0 } else { left / 2 },
-            is_old: snapshot.resume_cursor.is_old(snapshot, now),
+            is_old: is_old(snapshot, now),
             found: BTreeMap::new(),
             firsts: BTreeSet::new(),
             ran_out: false,
@@ -63,6 +63,18 @@ impl Searches {
     pub fn without_success(&mut self, key: JobKey, no_fit_from: Option<Time>, lacks_room: bool) {
         self.found.insert(key, (no_fit_from, lacks_room, false));
     }
+}
+
+/// Whether something was freed or became usable since the last round stopped.
+fn is_old(snapshot: &Snapshot, now: Time) -> bool {
+    let cursor = &snapshot.resume_cursor;
+    let is_past = |time: Time| cursor.at < time && time <= now;
+    let mut planned_starts = snapshot.planned_starts.values();
+    !cursor.is_empty()
+        && (cursor.is_freed
+            || ((snapshot.is_looser || cursor.is_dropped) && cursor.at < now)
+            || snapshot.reservations.values().any(|r| is_past(r.from) || is_past(r.to))
+            || planned_starts.any(|start| !start.nodes.is_empty() && start.at < now))
 }
 
 impl<'a> RoundState<'a> {

@@ -1,16 +1,15 @@
 //! Steps 2 to 6 for one job: its turn. The result states what follows for the other jobs of its
 //! class or kind.
 
-use super::admission::Refused;
 use super::full::KnownRoom;
 use super::future_claim::is_of_queue;
 use super::{NoRoom, RoundState, start};
+use crate::admit::Refused;
 use crate::feasibility::refused_alone;
+use crate::job::{UNLIMITED, WaitingJob};
 use crate::queue_scan::{Considered, Next};
 use crate::resume_cursor::Step;
-use crate::shape::ShapeIndex;
-use crate::snapshot::WaitingJob;
-use crate::wait_queue::UNLIMITED;
+use crate::shape_cache::ShapeIndex;
 use common::id::JobKey;
 use common::policy::queue::Queue;
 use common::policy::{Behind, Order};

@@ -3,9 +3,10 @@
 use super::RoundState;
 use crate::backfill::shadow::Shadow;
 use crate::cluster::NodeIndex;
-use crate::fit::demand::Part;
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::WaitingJob;
+use crate::demand::Part;
+use crate::job::WaitingJob;
+use crate::shape::Shape;
+use crate::shape_cache::ShapeIndex;
 use common::id::JobKey;
 use common::unit::GpuMilli;
 

@@ -1,12 +1,14 @@
 //! Kinds of jobs that earlier rounds found full, compared with what was freed since.
 
 use super::RoundState;
-use crate::backfill::bookings::Bookings;
 use crate::cluster::NodeIndex;
 use crate::cluster::tally::Takes;
-use crate::fit::node_search::NodeSearch;
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::{CANDIDATES_MAX, Candidates, WaitingJob};
+use crate::job::WaitingJob;
+use crate::node_search::NodeSearch;
+use crate::node_search::bookings::Bookings;
+use crate::shape::Shape;
+use crate::shape_cache::ShapeIndex;
+use crate::snapshot::{CANDIDATES_MAX, Candidates};
 use crate::wait_queue::KindId;
 use common::id::JobKey;
 use common::policy::queue::Queue;

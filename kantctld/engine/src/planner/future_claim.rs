@@ -14,8 +14,8 @@
 //! starts. Job 4 asks for 2 for two hours: it waits, since job 2 would lack quota.
 
 use super::RoundState;
-use crate::shape::ShapeIndex;
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
+use crate::shape_cache::ShapeIndex;
 use crate::usage_accounting::{Claim, Principal, UsageAccounting};
 use common::id::JobKey;
 use common::reason::{Bound, WaitReason};

@@ -4,15 +4,17 @@
 //! A fair round counts CPUs, memory and devices. The exact place is found here, with cores, links,
 //! bookings, limits and what is kept for others. A decision that does not hold is dropped.
 
+use super::RoundState;
 use super::leaving::Victim;
 use super::start::Obstacle;
-use super::{Refused, RoundState};
+use crate::admit::Refused;
 use crate::backfill::earliest::Window;
 use crate::cluster::NodeIndex;
 use crate::fit::gang::{Layout, lay_out};
+use crate::job::WaitingJob;
 use crate::place::{Placed, filled_in};
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::WaitingJob;
+use crate::shape::Shape;
+use crate::shape_cache::ShapeIndex;
 use crate::usage_accounting::QuotaStatus;
 use common::id::JobKey;
 use common::policy::queue::Queue;

@@ -8,13 +8,15 @@
 use super::RoundState;
 use super::reserve::{ADMITTED_MAX, Own};
 use super::start::Obstacle;
+use crate::admit::Refused;
 use crate::backfill::earliest::Window;
 use crate::cluster::NodeIndex;
 use crate::cluster::node::NEVER;
 use crate::decision::Decision;
+use crate::job::WaitingJob;
 use crate::queue_scan::Next;
-use crate::shape::ShapeIndex;
-use crate::snapshot::{PlannedStart, WaitingJob};
+use crate::shape_cache::ShapeIndex;
+use crate::snapshot::PlannedStart;
 use common::id::JobKey;
 use common::policy::Behind;
 use common::policy::queue::Queue;
@@ -149,9 +151,7 @@ impl<'a> RoundState<'a> {
             return Err(Box::new((None, Obstacle::Refused(Box::new(reason), Vec::new()))));
         };
         let shape = self.shapes.of(&self.snapshot.cluster, &self.snapshot.policy, queue, job);
-        if let Err(super::Refused::Job(reason) | super::Refused::Class(reason)) =
-            self.admit(job, shape)
-        {
+        if let Err(Refused::Job(reason) | Refused::Class(reason)) = self.admit(job, shape) {
             let obstacle = Obstacle::Refused(Box::new(reason), Vec::new());
             return Err(Box::new((Some(shape), obstacle)));
         }

@@ -8,12 +8,13 @@
 use super::RoundState;
 use super::leaving::Victim;
 use super::preempting::Awaiting;
-use crate::backfill::bookings::Bookings;
 use crate::cluster::NodeIndex;
 use crate::decision::Decision;
 use crate::fit::gang::Layout;
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
+use crate::node_search::bookings::Bookings;
+use crate::shape::Shape;
+use crate::shape_cache::ShapeIndex;
 use crate::usage_accounting::Claim;
 use common::id::JobKey;
 use common::unit::Tasks;

@@ -7,7 +7,8 @@
 use super::RoundState;
 use crate::cluster::NodeIndex;
 use crate::decision::Decision;
-use crate::snapshot::{GivenUp, RunningJob};
+use crate::hold::GivenUp;
+use crate::job::RunningJob;
 use crate::usage_accounting::Claim;
 use common::id::{JobKey, NodeName};
 use common::job::PreemptReason;

@@ -5,6 +5,7 @@ mod admission;
 mod again;
 mod consider;
 mod delay;
+mod explain;
 mod full;
 mod future_claim;
 mod granting;
@@ -19,24 +20,27 @@ mod settle;
 mod sooner;
 mod start;
 
-pub(crate) use admission::{Refused, not_admitted};
-
 use crate::admit::Arrays;
-use crate::backfill::bookings::Bookings;
-use crate::backfill::freed::Freed;
 use crate::backfill::shadow::Shadow;
+use crate::cluster::freed::Freed;
 use crate::cluster::node::NEVER;
 use crate::decision::Decision;
-use crate::fit::node_search::{NodeSearch, Placing};
+use crate::hold::GivenUp;
+use crate::job::WaitingJob;
+use crate::node_search::NodeSearch;
+use crate::node_search::bookings::Bookings;
 use crate::preempt::Asks;
-use crate::round::{Cost, Round};
-use crate::score::yardstick::Yardsticks;
-use crate::shape::{RoomIndex, Shape, ShapeCache, ShapeIndex};
-use crate::snapshot::{Full, GivenUp, PlannedStart, Queues, Snapshot, WaitingJob};
+use crate::queues::Queues;
+use crate::round_result::{Cost, Round};
+use crate::shape::Placing;
+use crate::shape::Shape;
+use crate::shape_cache::{RoomIndex, ShapeCache, ShapeIndex};
+use crate::snapshot::{Full, PlannedStart, Snapshot};
 use crate::trial::Trial;
 use crate::usage_accounting::{Claim, QuotaStatus, UsageAccounting};
 use crate::wait_queue::KindId;
 use crate::waits::Waits;
+use crate::yardstick::Yardsticks;
 use again::Searches;
 use common::id::{JobKey, QueueName};
 use common::policy::Placement;
@@ -51,6 +55,11 @@ pub(crate) use preempting::Version;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// The most searches for a place in one round, unless the snapshot sets another bound. The
+/// remaining jobs are considered in the next round. A job of a shape that is already known not to
+/// fit costs no search.
+pub(crate) const TRIALS_MAX: u32 = 20_000;
 
 /// The delay of the next round after a promise was dropped, for jobs that found no room before.
 const DROPPED_LOOK: Span = Span::from_seconds(1);
@@ -184,8 +193,8 @@ impl<'a> RoundState<'a> {
             return known.clone();
         }
         let of = self.shapes.get(shape);
-        let never = crate::explain::could_fit(cluster, of, &of.sizes(cluster))
-            .and_then(|()| crate::explain::could_be_near(cluster, of))
+        let never = crate::idle_fit::could_fit(cluster, of, &of.sizes(cluster))
+            .and_then(|()| crate::idle_fit::could_be_near(cluster, of))
             .err();
         self.never.insert(shape, never.clone());
         never
@@ -249,7 +258,7 @@ impl<'a> RoundState<'a> {
         let waits = std::mem::take(&mut self.waits);
         // The next round needs the reasons if it continues this one.
         let is_silent = self.snapshot.is_silent && !self.searches.are_needed();
-        let mut waits = if is_silent { waits } else { crate::explain::explain(waits, &self) };
+        let mut waits = if is_silent { waits } else { explain::explain(waits, &self) };
         self.tell_awaiting(&mut waits);
         let resume_cursor = self.resume_cursor(&waits);
         if self.ran_out() {

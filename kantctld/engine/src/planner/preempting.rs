@@ -15,12 +15,15 @@ use crate::cluster::NodeIndex;
 use crate::cluster::node::NEVER;
 use crate::decision::Decision;
 use crate::fit::gang::{Layout, lay_out};
+use crate::job::WaitingJob;
 use crate::place::filled_in;
 use crate::preempt::victims::Chosen;
-use crate::preempt::{Asker, PriorityKey, choose, may_ask};
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::{PlannedStart, WaitingJob};
+use crate::preempt::{Asker, choose, may_ask};
+use crate::shape::Shape;
+use crate::shape_cache::ShapeIndex;
+use crate::snapshot::PlannedStart;
 use crate::usage_accounting::Claim;
+use crate::victim_index::PriorityKey;
 use crate::waits::Waits;
 use common::id::JobKey;
 use common::policy::queue::Queue;
@@ -274,6 +277,6 @@ impl<'a> RoundState<'a> {
 /// The node of each part of a layout or, if tasks are not divided by node, of each task.
 pub(super) fn seats(shape: &Shape<'_>, layout: &Layout) -> Vec<NodeIndex> {
     let is_by_node = shape.nodes().is_some();
-    let times = |part: &crate::fit::demand::Part| if is_by_node { 1 } else { part.tasks.0 };
+    let times = |part: &crate::demand::Part| if is_by_node { 1 } else { part.tasks.0 };
     layout.iter().flat_map(|(at, part)| (0..times(part)).map(|_| *at)).collect()
 }

@@ -1,16 +1,18 @@
 //! Step 5: promises to jobs without room, and what is kept for them.
 
 use super::RoundState;
-use crate::backfill::bookings::{Booking, For};
-use crate::backfill::earliest::{Earliest, Window, earliest};
+use crate::backfill::earliest::Window;
+use crate::backfill::earliest::{Earliest, earliest};
 use crate::backfill::shadow::Shadow;
 use crate::cluster::NodeIndex;
-use crate::fit::demand::Part;
+use crate::demand::{Part, most_tasks};
 use crate::fit::gang::Layout;
-use crate::fit::node_search::{NodeSearch, Placing};
-use crate::fit::room::most_tasks;
-use crate::shape::ShapeIndex;
-use crate::snapshot::{PlannedStart, WaitingJob};
+use crate::job::WaitingJob;
+use crate::node_search::NodeSearch;
+use crate::node_search::bookings::{Booking, For};
+use crate::shape::Placing;
+use crate::shape_cache::ShapeIndex;
+use crate::snapshot::PlannedStart;
 use common::id::JobKey;
 use common::policy::ReservationKind;
 use common::policy::queue::Queue;

@@ -4,11 +4,11 @@
 use super::RoundState;
 use super::reserve::Own;
 use crate::backfill::earliest::sizes;
-use crate::backfill::freed::Freed;
-use crate::backfill::openings::Occupancy;
 use crate::cluster::NodeIndex;
-use crate::shape::ShapeIndex;
-use crate::snapshot::WaitingJob;
+use crate::cluster::freed::Freed;
+use crate::job::WaitingJob;
+use crate::node_search::openings::Occupancy;
+use crate::shape_cache::ShapeIndex;
 use common::time::{Span, Time};
 use std::sync::Arc;
 

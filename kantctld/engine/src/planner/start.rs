@@ -1,12 +1,14 @@
 //! Starts one job: where it looks for a place, and with how many tasks.
 
 use super::RoundState;
-use crate::backfill::bookings::Bookings;
 use crate::cluster::NodeIndex;
-use crate::fit::node_search::{NodeSearch, Placing};
+use crate::job::WaitingJob;
+use crate::node_search::NodeSearch;
+use crate::node_search::bookings::Bookings;
 use crate::place::place;
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::WaitingJob;
+use crate::shape::Placing;
+use crate::shape::Shape;
+use crate::shape_cache::ShapeIndex;
 use crate::wait_queue::KindId;
 use common::id::JobKey;
 use common::reason::WaitReason;
@@ -147,7 +149,8 @@ impl<'a> RoundState<'a> {
         self.try_sides(job, &with(fits), fence, true)
     }
 
-    /// Tries the sides of the zones. Without `for_real`, only checks whether the job would start. If a quota on one kind of GPU refuses what the job would get,
+    /// Tries the sides of the zones. Without `for_real`, only checks whether the job would start.
+    /// If a quota on one kind of GPU refuses what the job would get,
     /// other kinds are tried.
     fn try_sides(
         &mut self,

@@ -12,8 +12,9 @@
 //! b, with 4 GPUs each. At minute 20 a becomes free, and job 1 still waits. At minute 30 both are
 //! stopped, job 3 first, which loses less.
 
-use super::{Asker, PriorityKey};
-use crate::snapshot::RunningJob;
+use super::Asker;
+use crate::job::RunningJob;
+use crate::victim_index::PriorityKey;
 use common::time::Time;
 
 /// When the job's head timeout expires; `None`: never.
@@ -44,8 +45,8 @@ pub(super) fn yields(
 
 #[cfg(test)]
 mod tests {
+    use crate::job::WaitingJob;
     use crate::preempt::tests::{World, low, on_nodes, queue, with_request};
-    use crate::snapshot::WaitingJob;
     use crate::testing::gpu_node;
     use common::policy::queue::Queue;
     use common::time::Span;

@@ -8,7 +8,7 @@
 
 use super::{Asker, Candidate};
 use crate::cluster::NodeIndex;
-use crate::fit::demand::Part;
+use crate::demand::Part;
 use crate::planner::RoundState;
 use common::resource::GpuRequest;
 use std::collections::BTreeSet;

@@ -19,21 +19,21 @@ pub(crate) mod priority;
 pub(crate) mod reclaim;
 mod room;
 mod victim_cache;
-mod victim_index;
 pub(crate) mod victims;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
 use crate::cluster::NodeIndex;
+use crate::hold::GivenUp;
+use crate::job::{RunningJob, UNLIMITED, WaitingJob};
 use crate::planner::RoundState;
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::{GivenUp, RunningJob, WaitingJob};
+use crate::shape::Shape;
+use crate::shape_cache::ShapeIndex;
 use crate::usage_accounting::{Claim, QuotaStatus};
-use crate::wait_queue::UNLIMITED;
-use common::id::{JobKey, QosName, ReservationName};
+use crate::victim_index::PriorityKey;
+use common::id::{JobKey, ReservationName};
 use common::job::PreemptReason;
-use common::policy::Policy;
 use common::policy::queue::Queue;
 use common::time::{Span, Time};
 use common::unit::Nodes;
@@ -42,32 +42,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use victim_cache::VictimCache;
-pub(crate) use victim_index::VictimIndex;
 
 /// At most this many trial placements per round to find victims, over all jobs.
 pub(crate) const TRIALS_MAX: u32 = 1_000;
 
 /// At most this many for one job.
 pub(crate) const TRIALS_MAX_EACH: u32 = 250;
-
-/// A job's priority without its age: the smaller goes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PriorityKey {
-    queue: Reverse<i32>,
-    qos: Reverse<i32>,
-    nice: i32,
-}
-
-impl PriorityKey {
-    pub fn new(policy: &Policy, queue: Option<&Queue>, qos: Option<&QosName>, nice: i32) -> Self {
-        let qos = qos.and_then(|name| policy.qos.iter().find(|qos| qos.name == *name));
-        Self {
-            queue: Reverse(queue.map_or(i32::MIN, |queue| queue.priority)),
-            qos: Reverse(qos.map_or(0, |qos| qos.priority)),
-            nice,
-        }
-    }
-}
 
 /// A waiting job that may preempt others.
 pub(crate) struct Asker<'a> {
@@ -84,7 +64,7 @@ pub(crate) struct Asker<'a> {
     pub lacks_quota: bool,
 }
 
-/// Rule, tier, what is lost, start, key.
+/// Rule, priority, what is lost, start, key.
 type Place = (u8, Option<Reverse<PriorityKey>>, u128, Reverse<Time>, Reverse<JobKey>);
 
 /// A running job that may be preempted.

@@ -12,8 +12,9 @@
 //! 3 of QoS high asks for 8 GPUs: job 2 is stopped, which loses 10 minutes of 8 GPUs and not 20. If
 //! job 3 had QoS low, it would wait.
 
-use super::{Asker, PriorityKey};
-use crate::snapshot::RunningJob;
+use super::Asker;
+use crate::job::RunningJob;
+use crate::victim_index::PriorityKey;
 
 /// Whether the waiting job may preempt this one.
 pub(super) fn yields(asker: &Asker<'_>, job: &RunningJob, priority_key: PriorityKey) -> bool {
@@ -25,8 +26,8 @@ pub(super) fn yields(asker: &Asker<'_>, job: &RunningJob, priority_key: Priority
 
 #[cfg(test)]
 mod tests {
+    use crate::job::WaitingJob;
     use crate::preempt::tests::{World, high, low, queue};
-    use crate::snapshot::WaitingJob;
     use crate::testing::gpu_node;
     use common::policy::VictimMode;
 

@@ -13,10 +13,11 @@
 //! 2 of y run on a and b, job 2 started later. Job 3 of x asks for 4 GPUs: job 2 is stopped, as it
 //! loses less. Then y holds its quota, and x reclaims no more from it.
 
-use super::{Asker, VictimIndex};
+use super::Asker;
 use crate::planner::RoundState;
-use crate::snapshot::Queues;
+use crate::queues::Queues;
 use crate::usage_accounting::{Claim, KindIndex, QuotaStatus, UsageAccounting};
+use crate::victim_index::VictimIndex;
 use common::id::QueueName;
 use common::unit::{GpuMilli, Nodes};
 

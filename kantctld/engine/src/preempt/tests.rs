@@ -5,7 +5,9 @@ mod room;
 mod saved;
 mod shrink;
 
-use crate::snapshot::{NodeSnapshot, RunningJob, Snapshot, WaitingJob};
+use crate::job::{RunningJob, WaitingJob};
+use crate::node_snapshot::NodeSnapshot;
+use crate::snapshot::Snapshot;
 use crate::testing::{change_policy, gpu_request, key, with_queues};
 use crate::{Decision, Round, schedule};
 use common::id::{Attempt, JobKey, NodeName, QosName, QueueName};

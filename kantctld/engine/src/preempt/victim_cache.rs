@@ -6,11 +6,11 @@
 
 use super::lower_bound::{Freed, gpus_to_come};
 use super::reclaim::{Lent, Owed};
-use super::victim_index::{Member, Row, RowKey};
-use super::{Asker, Candidate, Place, PriorityKey, head_timeout, priority};
+use super::{Asker, Candidate, Place, head_timeout, priority};
 use crate::planner::{RoundState, Version};
-use crate::shape::ShapeIndex;
+use crate::shape_cache::ShapeIndex;
 use crate::usage_accounting::UsageAccounting;
+use crate::victim_index::{Member, PriorityKey, Row, RowKey};
 use common::id::{JobKey, QueueName};
 use common::job::PreemptReason;
 use common::time::{Span, Time};

@@ -28,11 +28,11 @@ use super::room::{Room, Search};
 use super::victim_cache::{ToCome, VictimList};
 use super::{Asker, Candidate, TRIALS_MAX_EACH};
 use crate::cluster::NodeIndex;
-use crate::fit::demand::Part;
-use crate::fit::node_search::Placing;
+use crate::demand::Part;
+use crate::hold::GivenUp;
+use crate::job::UNLIMITED;
 use crate::planner::RoundState;
-use crate::snapshot::GivenUp;
-use crate::wait_queue::UNLIMITED;
+use crate::shape::Placing;
 use common::job::PreemptReason;
 use common::time::Span;
 
@@ -276,8 +276,8 @@ impl<'a> Search<'_, 'a> {
 
 #[cfg(test)]
 mod tests {
+    use crate::job::WaitingJob;
     use crate::preempt::tests::{World, high, low, queue};
-    use crate::snapshot::WaitingJob;
     use crate::testing::{gpu_node, key};
 
     #[test]

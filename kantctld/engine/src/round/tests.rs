@@ -3,11 +3,14 @@
 use super::*;
 use crate::check::check;
 use crate::could_ever_fit;
-use crate::snapshot::{NodeSnapshot, Unusable, WaitingJob};
+use crate::decision::Decision;
+use crate::job::WaitingJob;
+use crate::node_snapshot::{NodeSnapshot, Unusable};
 use crate::testing::{
     change_policy, cpu_node, gpu_node, gpu_request, key, name, queue, request, run, share,
     snapshot, use_gpus, waiting,
 };
+use common::id::JobKey;
 use common::policy::queue::Queue;
 use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest, MemoryRequest, Request, Share};

@@ -12,7 +12,7 @@
 
 use crate::cluster::NodeIndex;
 use crate::cluster::tally::Takes;
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
 use crate::score::Key;
 
 pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> Key {

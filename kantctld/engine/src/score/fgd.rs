@@ -18,10 +18,10 @@ use crate::cluster::NodeIndex;
 use crate::cluster::free::Free;
 use crate::cluster::node::Node;
 use crate::cluster::tally::Takes;
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
 use crate::score::Key;
-use crate::score::yardstick::{Ask, Yardstick};
 use crate::typical::Typical;
+use crate::yardstick::{Ask, Yardstick};
 use common::unit::{Bytes, Cpus, GpuMilli};
 
 pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> Key {

@@ -3,7 +3,7 @@
 //! Source: Kant (arXiv 2510.01256) page 9, LeafGroup.
 
 use crate::cluster::group::GroupIndex;
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
 use common::topology::Level;
 
 /// What is free under one leaf.

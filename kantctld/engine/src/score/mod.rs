@@ -11,12 +11,11 @@ pub(crate) mod first;
 pub(crate) mod leafs;
 pub(crate) mod nvlink;
 pub(crate) mod spread;
-pub(crate) mod yardstick;
 
 use crate::cluster::NodeIndex;
 use crate::cluster::group::GroupIndex;
 use crate::cluster::tally::Takes;
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
 use common::policy::Placement;
 use common::unit::{GpuMilli, Gpus};
 use leafs::Leafs;

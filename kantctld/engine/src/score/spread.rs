@@ -9,7 +9,7 @@
 //! for 1: a again.
 
 use crate::cluster::NodeIndex;
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
 use crate::score::Key;
 
 pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex) -> Key {

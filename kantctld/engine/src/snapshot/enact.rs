@@ -1,7 +1,8 @@
 //! Applies a round's decisions to a snapshot as if the state and the nodes carried them out at
 //! once. The decisions are not checked.
 
-use super::{Growing, RunningJob, Snapshot, WaitingJob, nodes_min};
+use super::{Growing, Snapshot};
+use crate::job::{RunningJob, WaitingJob, nodes_min};
 use common::id::{Attempt, JobKey};
 use common::resource::Allocation;
 use common::time::Time;

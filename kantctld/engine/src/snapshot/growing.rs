@@ -1,6 +1,7 @@
 //! Running jobs that can grow onto spare nodes. `planner` decides whether they do.
 
-use super::{RunningJob, Snapshot, WaitingJob, nodes_min};
+use super::Snapshot;
+use crate::job::{RunningJob, WaitingJob, nodes_min};
 use common::id::{JobKey, NodeName};
 use common::resource::{Allocation, Share};
 use common::time::Time;

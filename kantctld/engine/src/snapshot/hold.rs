@@ -1,50 +1,25 @@
 //! What each running job holds: its claim in the usage accounting, its nodes, and its place among
 //! the preemption candidates.
 
-use super::{RunningJob, Snapshot};
-use crate::check::Ledger;
+use super::Snapshot;
 use crate::cluster::NodeIndex;
-use crate::fair::{Member, RunningIndex};
-use crate::preempt::VictimIndex;
+use crate::fair::RunningIndex;
+use crate::hold::{GivenUp, Hold};
+use crate::job::RunningJob;
+use crate::judge_ledger::Ledger;
 use crate::usage_accounting::{Claim, UsageAccounting};
+use crate::victim_index::VictimIndex;
 use common::id::JobKey;
 use common::resource::Share;
 use common::unit::Nodes;
 use std::sync::Arc;
-
-#[derive(Debug, Clone)]
-pub(crate) struct Hold {
-    /// What it counts for in the usage accounting.
-    pub claim: Claim,
-    /// Its nodes, with the number of GPUs it holds there, whole or in part. Unknown nodes are left
-    /// out.
-    pub nodes: Vec<(NodeIndex, u32)>,
-    /// The part that it gives up while it runs on.
-    pub part: Option<Arc<GivenUp>>,
-    /// The most that it could give up and run on, where jobs are preempted one by one.
-    pub surplus: Option<GivenUp>,
-    /// What it counts for in fair sharing.
-    pub member: Option<Member>,
-}
-
-/// The part of a job's holdings, on its last nodes, that it gives up.
-#[derive(Debug, Clone)]
-pub(crate) struct GivenUp {
-    /// The number of its first nodes that it keeps.
-    pub keeps: Nodes,
-    /// The claim that is freed. Its job count is 0, since the job runs on.
-    pub claim: Claim,
-    /// The claim that remains.
-    pub rest: Claim,
-    /// As in [`Hold`].
-    pub nodes: Vec<(NodeIndex, u32)>,
-}
 
 impl Snapshot {
     /// Counts all running jobs again, after nodes or the policy changed.
     pub(super) fn rebuild_accounting(&mut self) {
         self.accounting = UsageAccounting::new(&self.policy, &self.capacity);
         self.holds.clear();
+        self.members.clear();
         self.ends.clear();
         self.victim_index = VictimIndex::default();
         self.running_index = RunningIndex::none(&self.policy, &self.cluster);
@@ -63,8 +38,10 @@ impl Snapshot {
         let part =
             (job.leaving > 0 && !job.ending).then(|| Arc::new(self.part(job, job.staying().len())));
         let surplus = self.surplus(job);
-        let member = self.running_index.add(&self.policy, &self.cluster, job);
-        let hold = Arc::new(Hold { claim, nodes, part, surplus, member });
+        if let Some(member) = self.running_index.add(&self.policy, &self.cluster, job) {
+            self.members.insert(job.key, member);
+        }
+        let hold = Arc::new(Hold { claim, nodes, part, surplus });
         self.victim_index.add(&self.policy, job, &hold);
         self.ledger.run(&self.policy, &self.cluster, job);
         if let Some(end) = job.ends_by.filter(|_| self.has_bounds && !job.ending) {
@@ -80,8 +57,8 @@ impl Snapshot {
                 self.ends.remove(&(end, job.key));
             }
             self.victim_index.remove(&self.policy, job, &hold);
-            if let Some(member) = &hold.member {
-                self.running_index.remove(&self.cluster, job, member);
+            if let Some(member) = self.members.remove(&job.key) {
+                self.running_index.remove(&self.cluster, job, &member);
             }
             self.ledger.stop(&self.policy, &self.cluster, job);
         }

@@ -6,36 +6,33 @@ mod enact;
 mod full;
 mod growing;
 mod hold;
-mod job;
 mod moving;
-mod node;
 mod plain;
 mod planned_start;
-mod queues;
 mod read;
 mod settle;
 
 pub use full::Full;
 pub(crate) use full::{CANDIDATES_MAX, Candidates};
 pub use growing::Growing;
-pub(crate) use hold::{GivenUp, Hold};
-pub use job::{RunningJob, WaitingJob, nodes_min};
-pub use node::{NodeSnapshot, Unusable};
 pub use planned_start::PlannedStart;
-pub(crate) use queues::{Places, Queues};
 
-use crate::backfill::freed::Freed;
-use crate::check::Ledger;
+use crate::cluster::freed::Freed;
 use crate::cluster::{ClusterIndex, NodeIndex};
 use crate::fair::tree::Tree;
-use crate::fair::{QueueUse, RunningIndex};
+use crate::fair::{Member, QueueUse, RunningIndex};
+use crate::hold::Hold;
+use crate::job::{RunningJob, WaitingJob};
+use crate::judge_ledger::Ledger;
+use crate::node_snapshot::NodeSnapshot;
 use crate::order::fair_share::Usage;
-use crate::preempt::VictimIndex;
+use crate::queues::{Places, places};
 use crate::resume_cursor::ResumeCursor;
-use crate::score::yardstick::Yardsticks;
 use crate::typical::Typical;
 use crate::usage_accounting::UsageAccounting;
+use crate::victim_index::VictimIndex;
 use crate::wait_queue::WaitQueue;
+use crate::yardstick::Yardsticks;
 use bounded::bounds_any_job;
 use common::id::{JobId, JobKey, NodeName, ReservationName};
 use common::job::Moving;
@@ -58,6 +55,8 @@ pub struct Snapshot {
     pub(crate) wait_queue: WaitQueue,
     pub(crate) running: BTreeMap<JobKey, Arc<RunningJob>>,
     holds: BTreeMap<JobKey, Arc<Hold>>,
+    /// With fair sharing: what each running job counts for.
+    members: BTreeMap<JobKey, Member>,
     /// Holdings of jobs that are not ending, by the ends of their time limits. Kept only if the
     /// policy has limits or quotas.
     pub(crate) ends: BTreeMap<(Time, JobKey), Arc<Hold>>,
@@ -114,7 +113,7 @@ pub struct Snapshot {
 impl Snapshot {
     pub fn set_policy(&mut self, policy: Arc<Policy>) {
         self.has_bounds = bounds_any_job(&policy);
-        self.places = queues::places(&policy);
+        self.places = places(&policy);
         self.policy = policy;
         self.cluster.unsettle();
         self.loosen_everywhere();

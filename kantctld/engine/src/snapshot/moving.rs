@@ -5,7 +5,8 @@
 //! only a preemptible job moves that is requeued when it is preempted, holds GPUs, has no deadline
 //! and no reservation, and would not lose more work than the policy allows.
 
-use super::{RunningJob, Snapshot, WaitingJob};
+use super::Snapshot;
+use crate::job::{RunningJob, WaitingJob};
 use common::id::JobKey;
 use common::job::Moving;
 use common::policy::{MOVES_COUNTED, VictimMode};

@@ -1,7 +1,9 @@
 //! A snapshot as plain lists, for files and for comparison. Rounds do not use it.
 
-use super::{Growing, NodeSnapshot, PlannedStart, RunningJob, Snapshot, WaitingJob};
+use super::{Growing, PlannedStart, Snapshot};
 use crate::fair::QueueUse;
+use crate::job::{RunningJob, WaitingJob};
+use crate::node_snapshot::NodeSnapshot;
 use crate::order::fair_share::Usage;
 use crate::resume_cursor::ResumeCursor;
 use common::id::JobKey;

@@ -1,7 +1,7 @@
 //! Promises to waiting jobs, and where resources were freed since they were made.
 
 use super::Snapshot;
-use crate::backfill::freed::Freed;
+use crate::cluster::freed::Freed;
 use crate::resume_cursor::ResumeCursor;
 use common::id::{JobKey, NodeName};
 use common::serde_skip::is_default;

@@ -1,6 +1,8 @@
 //! Read access to a snapshot.
 
-use super::{NodeSnapshot, PlannedStart, RunningJob, Snapshot, WaitingJob};
+use super::{PlannedStart, Snapshot};
+use crate::job::{RunningJob, WaitingJob};
+use crate::node_snapshot::NodeSnapshot;
 use common::id::{JobId, JobKey, NodeName};
 use common::policy::Policy;
 use common::reservation::Reservation;

@@ -1,11 +1,12 @@
 //! What is computed again before a round: the groups of new nodes, the tree of queues, and ranks
 //! that change with time.
 
-use super::{Queues, Snapshot};
-use crate::backfill::freed::Freed;
+use super::Snapshot;
+use crate::cluster::freed::Freed;
 use crate::fair::tree::Tree;
 use crate::fair::tree_of;
 use crate::order::ranker::Ranker;
+use crate::queues::Queues;
 use crate::usage_accounting::UsageAccounting;
 use common::policy::Order;
 use common::time::{Span, Time};

@@ -1,7 +1,7 @@
 //! The least that the parts of a job take on any node. They really take at least this, so what does
 //! not fit by these amounts does not fit.
 
-use crate::fit::demand::{Demand, Part};
+use crate::demand::{Demand, Part};
 use crate::shape::Shape;
 use common::unit::{Bytes, Tasks};
 

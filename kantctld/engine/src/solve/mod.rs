@@ -26,7 +26,8 @@ mod opened;
 mod search;
 mod trial;
 
-use crate::planner::{Refused, RoundState};
+use crate::admit::Refused;
+use crate::planner::RoundState;
 use crate::snapshot::Snapshot;
 use common::id::{JobKey, NodeName};
 use common::reason::WaitReason;

@@ -1,7 +1,8 @@
 //! A copy of a snapshot in which running jobs may be moved regardless of the budget of moves. It is
 //! for questions only, not for a round.
 
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::job::WaitingJob;
+use crate::snapshot::Snapshot;
 use common::id::JobKey;
 use common::policy::Moves;
 use common::time::Time;

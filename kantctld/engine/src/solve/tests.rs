@@ -2,8 +2,9 @@
 //! brute-force search.
 
 use super::{Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, opened, solve};
+use crate::job::WaitingJob;
 use crate::preempt::tests::{of, on_nodes, queue};
-use crate::snapshot::{Snapshot, WaitingJob};
+use crate::snapshot::Snapshot;
 use crate::testing::{change_policy, gpu_node, gpu_request, key, name, share, with_queues};
 use common::id::{GpuIndex, JobKey};
 use common::resource::{Allocation, GpuRequest, Request, Share};

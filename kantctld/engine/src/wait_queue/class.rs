@@ -1,8 +1,8 @@
 //! A class: waiting jobs that differ only in how long they have waited and how long they may run.
 //! Empty classes are removed.
 
+use crate::job::{UNLIMITED, WaitingJob};
 use crate::order::rank::Rank;
-use crate::snapshot::WaitingJob;
 use crate::wait_queue::kind::KindId;
 use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::resource::Request;
@@ -63,9 +63,6 @@ pub(crate) struct Class {
     /// The same jobs, shortest time limit first. No limit counts as the longest.
     by_length: BTreeMap<(Span, Time, JobKey), Arc<WaitingJob>>,
 }
-
-/// The time limit of a job that has none.
-pub(crate) const UNLIMITED: Span = Span(u64::MAX);
 
 impl Class {
     pub const fn new(key: ClassKey, kind: KindId) -> Self {

@@ -1,8 +1,8 @@
 //! A kind: classes of waiting jobs that ask for the same in the same queue. If one of them has no
 //! room, none has, so a round can skip the others. Empty kinds are removed.
 
+use crate::job::WaitingJob;
 use crate::order::rank::Rank;
-use crate::snapshot::WaitingJob;
 use crate::wait_queue::ClassId;
 use common::id::{JobKey, QueueName, ReservationName};
 use common::resource::Request;
@@ -110,6 +110,6 @@ impl Kind {
 
     /// The shortest time limit of its jobs.
     pub fn limit_min(&self) -> Span {
-        self.shortest.first().map_or(crate::wait_queue::UNLIMITED, |(limit, _)| *limit)
+        self.shortest.first().map_or(crate::job::UNLIMITED, |(limit, _)| *limit)
     }
 }

@@ -5,11 +5,11 @@
 mod class;
 mod kind;
 
-pub(crate) use class::{Class, ClassId, ClassKey, UNLIMITED};
+pub(crate) use class::{Class, ClassId, ClassKey};
 pub(crate) use kind::{Kind, KindId, KindKey};
 
+use crate::job::WaitingJob;
 use crate::order::rank::Rank;
-use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::time::Time;
 use std::collections::{BTreeMap, BTreeSet};

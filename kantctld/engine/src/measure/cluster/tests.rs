@@ -2,8 +2,10 @@
 //! the slow one.
 
 use super::*;
-use crate::testing::{cpu_node, gpu_node, name, run, share, snapshot, use_gpus, use_share};
-use crate::testing::{gpu_request, linked_node, request, share_request, with_leafs};
+use crate::testing::{
+    cpu_node, gpu_node, gpu_request, linked_node, name, request, run, share, share_request,
+    snapshot, use_gpus, use_share, with_leafs,
+};
 use crate::typical::typical;
 use common::gpu::GpuPath;
 

@@ -3,9 +3,9 @@
 use super::super::RoundState;
 use super::Grower;
 use crate::cluster::NodeIndex;
-use crate::fit::node_search::NodeSearch;
-use crate::fit::node_search::Placing;
+use crate::node_search::NodeSearch;
 use crate::place::place;
+use crate::shape::Placing;
 use crate::shape::Shape;
 use common::resource::Share;
 use common::topology::Level;

@@ -1,12 +1,14 @@
 //! Capacity reserved for waiting jobs, which growing jobs must not take.
 
-use super::super::{RoundState, not_admitted};
+use super::super::RoundState;
 use super::Grower;
+use crate::admit::not_admitted;
 use crate::cluster::NodeIndex;
 use crate::decision::Decision;
-use crate::fit::demand::Part;
-use crate::shape::{Shape, ShapeIndex};
-use crate::snapshot::{RunningJob, WaitingJob};
+use crate::demand::Part;
+use crate::job::{RunningJob, WaitingJob};
+use crate::shape::Shape;
+use crate::shape_cache::ShapeIndex;
 use crate::wait_queue::Class;
 use common::id::{JobKey, QueueName};
 use common::reason::{Bound, WaitReason};

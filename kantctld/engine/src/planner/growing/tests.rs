@@ -1,8 +1,9 @@
 //! Which jobs get spare nodes, and which do not.
 
 use super::LEFT_MIN;
+use crate::job::WaitingJob;
+use crate::node_snapshot::NodeSnapshot;
 use crate::preempt::tests::{World, low, of, on_nodes, owed, queue};
-use crate::snapshot::{NodeSnapshot, WaitingJob};
 use crate::testing::{change_policy, gpu_node, gpu_request, with_leafs};
 use common::policy::Limits;
 use common::resource::{GpuRequest, Request, Share};

@@ -1,7 +1,7 @@
 //! Tests of the room reserved for a job until its victims are gone.
 
 use super::{World, high, isolated, low, of, on_nodes, owed, queue, with_request};
-use crate::snapshot::WaitingJob;
+use crate::job::WaitingJob;
 use crate::testing::{gpu_node, gpu_request, key};
 use common::policy::queue::Queue;
 use common::policy::{Backfill, Behind};

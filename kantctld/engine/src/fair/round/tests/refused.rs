@@ -1,8 +1,8 @@
 //! Tests of plans that the desk refuses. Most use one such node or job.
 
 use super::{fair, owed, queue};
+use crate::job::WaitingJob;
 use crate::preempt::tests::{World, of};
-use crate::snapshot::WaitingJob;
 use crate::testing::{change_policy, gpu_node, gpu_request, key, name};
 use common::id::{ReservationName, Uid};
 use common::reservation::Reservation;

@@ -1,10 +1,10 @@
 //! What is free and kept for a job that comes before. Operators' reservations are not counted.
 
-use super::Sight;
-use crate::backfill::bookings::{Bookings, For};
 use crate::cluster::NodeIndex;
-use crate::fit::demand::Part;
-use crate::fit::node_search::NodeSearch;
+use crate::demand::Part;
+use crate::node_search::NodeSearch;
+use crate::node_search::bookings::{Bookings, For};
+use crate::planner::explain::Sight;
 use common::reason::{Need, WaitReason};
 use common::unit::Nodes;
 

@@ -6,10 +6,10 @@
 //!
 //! Source: ours; it gives the same candidates as filtering and sorting all running jobs.
 
-use super::PriorityKey;
-use crate::snapshot::{Hold, RunningJob};
+use crate::hold::Hold;
+use crate::job::RunningJob;
 use crate::usage_accounting::{Claim, KindIndex, QueueIndex};
-use common::id::{ArrayIndex, JobId, JobKey, QueueName};
+use common::id::{ArrayIndex, JobId, JobKey, QosName, QueueName};
 use common::policy::Policy;
 use common::policy::queue::Queue;
 use common::time::{Span, Time};
@@ -17,6 +17,25 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
+
+/// A job's priority without its age: the smaller goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PriorityKey {
+    queue: Reverse<i32>,
+    qos: Reverse<i32>,
+    nice: i32,
+}
+
+impl PriorityKey {
+    pub fn new(policy: &Policy, queue: Option<&Queue>, qos: Option<&QosName>, nice: i32) -> Self {
+        let qos = qos.and_then(|name| policy.qos.iter().find(|qos| qos.name == *name));
+        Self {
+            queue: Reverse(queue.map_or(i32::MIN, |queue| queue.priority)),
+            qos: Reverse(qos.map_or(0, |qos| qos.priority)),
+            nice,
+        }
+    }
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Member {

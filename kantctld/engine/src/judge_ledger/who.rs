@@ -1,13 +1,13 @@
 //! The holders that the judge counts a job for, and their bounds.
 
-use crate::snapshot::{RunningJob, WaitingJob};
+use crate::job::{RunningJob, WaitingJob};
 use common::id::{AccountName, QosName, QueueName, Uid};
 use common::policy::queue::Queue;
 use common::policy::{Limits, Policy};
 use std::fmt;
 
 /// The owner of a job.
-pub(super) struct Principal<'j> {
+pub(crate) struct Principal<'j> {
     pub queue: &'j QueueName,
     pub owner: Uid,
     pub account: Option<&'j AccountName>,
@@ -16,7 +16,7 @@ pub(super) struct Principal<'j> {
 
 /// A holder: a party with a bound.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
+pub(crate) enum Who {
     All,
     /// A queue with its descendants, for its quota.
     Quota(QueueName),
@@ -47,7 +47,7 @@ impl fmt::Display for Who {
 }
 
 /// Whether any limit or quota is set.
-pub(super) fn bound_any_job(policy: &Policy) -> bool {
+pub(crate) fn bound_any_job(policy: &Policy) -> bool {
     let limits = |all: &[&Limits]| all.iter().any(|limits| !limits.is_empty());
     policy.queues.iter().any(|queue| {
         limits(&[&queue.limits, &queue.limits_per_user, &queue.limits_per_account])
@@ -58,7 +58,7 @@ pub(super) fn bound_any_job(policy: &Policy) -> bool {
 }
 
 /// The queue and its ancestors.
-pub(super) fn path<'a>(policy: &'a Policy, name: &QueueName) -> Vec<&'a Queue> {
+pub(crate) fn path<'a>(policy: &'a Policy, name: &QueueName) -> Vec<&'a Queue> {
     let find = |name: &QueueName| policy.queues.iter().find(|queue| queue.name == *name);
     let mut path: Vec<&Queue> = find(name).into_iter().collect();
     while let Some(above) = path.last().and_then(|last| find(last.parent.as_ref()?)) {
@@ -71,7 +71,7 @@ pub(super) fn path<'a>(policy: &'a Policy, name: &QueueName) -> Vec<&'a Queue> {
 }
 
 /// The holders with limits that apply to this party, and the limits.
-pub(super) fn limits(policy: &Policy, principal: &Principal<'_>) -> Vec<(Who, Limits)> {
+pub(crate) fn limits(policy: &Policy, principal: &Principal<'_>) -> Vec<(Who, Limits)> {
     let mut all = Vec::new();
     let user = principal.owner;
     for queue in path(policy, principal.queue) {
@@ -95,19 +95,19 @@ pub(super) fn limits(policy: &Policy, principal: &Principal<'_>) -> Vec<(Who, Li
 }
 
 /// All holders that a job of this party counts for.
-pub(super) fn counted_for(policy: &Policy, principal: &Principal<'_>) -> Vec<Who> {
+pub(crate) fn counted_for(policy: &Policy, principal: &Principal<'_>) -> Vec<Who> {
     let limited = limits(policy, principal).into_iter().map(|(who, _)| who);
     let quotas =
         path(policy, principal.queue).into_iter().map(|queue| Who::Quota(queue.name.clone()));
     limited.chain(quotas).chain([Who::All]).collect()
 }
 
-pub(super) fn of_running(job: &RunningJob) -> Principal<'_> {
+pub(crate) fn of_running(job: &RunningJob) -> Principal<'_> {
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
     Principal { queue: &job.queue, owner: job.owner, account, qos }
 }
 
-pub(super) fn of_waiting(job: &WaitingJob) -> Principal<'_> {
+pub(crate) fn of_waiting(job: &WaitingJob) -> Principal<'_> {
     let (account, qos) = (job.account.as_ref(), job.qos.as_ref());
     Principal { queue: &job.queue, owner: job.owner, account, qos }
 }

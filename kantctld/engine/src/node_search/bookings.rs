@@ -3,10 +3,10 @@
 //! Source: man scontrol, RESERVATIONS; conservative backfill: A. Mu'alem and D. Feitelson, IEEE
 //! TPDS 12(6), 2001.
 
-use crate::backfill::timeline::Timeline;
 use crate::cluster::tally::{Takes, Tally};
 use crate::cluster::{ClusterIndex, NodeIndex};
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
+use crate::node_search::timeline::Timeline;
 use crate::trial::Trial;
 use common::id::{JobKey, ReservationName};
 use common::reservation::Reservation;

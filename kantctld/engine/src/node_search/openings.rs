@@ -3,16 +3,16 @@
 //! Source: man scontrol, RESERVATIONS: a job of a reservation is restricted to its nodes and its
 //! time.
 
-use crate::backfill::bookings::{Booking, Bookings, For};
-use crate::backfill::earliest::{gone_at, group_allows};
-use crate::backfill::timeline::{Runs, Timeline};
 use crate::cluster::NodeIndex;
-use crate::cluster::node::NEVER;
+use crate::cluster::node::{Holder, NEVER};
 use crate::cluster::tally::Takes;
-use crate::fit::node_search::NodeSearch;
+use crate::node_search::NodeSearch;
+use crate::node_search::bookings::{Booking, Bookings, For};
+use crate::node_search::timeline::{Runs, Timeline};
 use common::id::JobKey;
 use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus};
+use std::sync::Arc;
 
 /// What a part takes of a node, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -144,4 +144,26 @@ fn has_kind(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> bool {
     let accepted = || class.accepted(search.shape.demand.request);
     let has_one = || class.kinds().iter().any(|(_, mask)| mask & accepted() != 0);
     !wants || (takes.milli <= GpuMilli::WHOLE && has_one())
+}
+
+/// When a job will be gone. A job past its time limit is gone soon, but not yet.
+pub(crate) fn gone_at(holder: &Holder, now: Time) -> Time {
+    holder.until.max(now + Span(1))
+}
+
+/// Whether the limit on jobs of its group per node leaves room for another one at that time.
+pub(crate) fn group_allows(search: &NodeSearch<'_>, at: NodeIndex, time: Time) -> bool {
+    search.shape.demand.request.per_node_max.is_none() || {
+        let holders = search.trial.holders(at);
+        let over = |holder: &Arc<Holder>| time > search.now && holder.until <= time;
+        group_has_room(search, &holders[holders.partition_point(over)..])
+    }
+}
+
+/// The same, for the holders that are left then.
+pub(crate) fn group_has_room(search: &NodeSearch<'_>, left: &[Arc<Holder>]) -> bool {
+    search.shape.demand.request.per_node_max.as_ref().is_none_or(|most| {
+        let same = left.iter().filter(|holder| holder.group.as_deref() == Some(&most.group));
+        (same.count() as u64) < u64::from(most.jobs)
+    })
 }

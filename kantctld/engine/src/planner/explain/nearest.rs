@@ -1,67 +1,14 @@
 //! The node that is nearest to what a job needs, and what it has of that. Bookings are not counted.
 
-use super::Sight;
 use crate::cluster::NodeIndex;
-use crate::cluster::class::Class;
-use crate::cluster::free::Free;
 use crate::cluster::group::GroupIndex;
-use crate::cluster::node::Node;
+use crate::idle_fit::Has;
+use crate::planner::explain::Sight;
 use common::gpu_parts::PartSize;
 use common::reason::{Nearest, Need};
-use common::resource::Request;
-use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
+use common::unit::{Bytes, GpuMilli, Gpus};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// What a node has of what is asked for, in order of importance: GPUs first, then CPUs, then
-/// memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Has {
-    /// For shares: the GPUs with room for one.
-    gpus: Gpus,
-    /// For shares: the most that is free of one GPU.
-    gpu_part: Option<PartSize>,
-    cpus: Cpus,
-    memory: Bytes,
-}
-
-impl Has {
-    pub(super) fn of(class: &Class, request: &Request, free: &Free) -> Self {
-        if free.closed {
-            return Self::default();
-        }
-        let (cpus, memory) = (free.core_cpus, free.memory);
-        let Some(parts) = request.gpu_parts() else {
-            let gpus = Gpus(free.gpus_for(class, request).count_ones());
-            return Self { gpus, gpu_part: None, cpus, memory };
-        };
-        let gpus = free.with_room(class, request, class.part(request)).count();
-        let most = free.with_room(class, request, GpuMilli(1)).map(|at| free.milli[at]).max();
-        let most = GpuMilli(u32::from(most.unwrap_or(0)));
-        let gpu = class.smallest_accepted(request).unwrap_or_default();
-        Self {
-            gpus: Gpus(u32::try_from(gpus).unwrap_or(u32::MAX)),
-            gpu_part: Some(parts.each.as_much_as(most, gpu)),
-            cpus,
-            memory,
-        }
-    }
-
-    /// Capped at what is needed.
-    pub(super) fn useful(self, need: &Need) -> Self {
-        Self {
-            gpus: self.gpus.min(need.gpus),
-            gpu_part: self.gpu_part.min(need.gpu_part),
-            cpus: self.cpus.min(need.cpus),
-            memory: self.memory.min(need.memory),
-        }
-    }
-
-    pub(super) fn on(self, node: &Node) -> Nearest {
-        let Self { gpus, gpu_part, cpus, memory } = self;
-        Nearest { node: node.name.clone(), cpus, memory, gpus, gpu_part }
-    }
-}
 
 impl Sight<'_> {
     /// The node that has the most of what is needed.
@@ -114,13 +61,14 @@ impl Sight<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::{NodeSnapshot, Snapshot};
+    use crate::node_snapshot::NodeSnapshot;
+    use crate::snapshot::Snapshot;
     use crate::testing::{gpu_node, key, name, run, share, snapshot, waiting};
     use common::gpu::GpuKind;
     use common::gpu_parts::GpuParts;
     use common::id::GpuIndex;
     use common::reason::WaitReason;
-    use common::resource::{GpuRequest, Share};
+    use common::resource::{GpuRequest, Request, Share};
     use common::time::Time;
 
     fn milli(milli: u32) -> PartSize {

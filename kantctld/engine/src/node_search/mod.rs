@@ -3,35 +3,22 @@
 //! Source: Kant (arXiv 2510.01256) page 11, groups are chosen before nodes, and page 9, the
 //! inference zone.
 
-use crate::backfill::bookings::Bookings;
+pub(crate) mod bookings;
+pub(crate) mod openings;
+mod timeline;
+
 use crate::cluster::bundle::BundleIndex;
 use crate::cluster::group::{GroupIndex, Sums};
 use crate::cluster::tally::Takes;
 use crate::cluster::{ClusterIndex, NodeIndex};
-use crate::fit::demand::Part;
-use crate::fit::room::most_tasks;
-use crate::shape::Shape;
+use crate::demand::{Part, most_tasks};
+use crate::shape::{Shape, Side};
 use crate::trial::Trial;
+use bookings::Bookings;
 use common::id::ReservationName;
 use common::policy::Placement;
 use common::time::Time;
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
-
-/// Which part of the cluster a job is restricted to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// The zone of its queue.
-    Zone,
-    /// All nodes outside of zones.
-    Outside,
-}
-
-/// Where to look, and how nodes are chosen there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Placing {
-    pub side: Side,
-    pub placement: Placement,
-}
 
 /// Where a job looks for room.
 #[derive(Clone, Copy)]

@@ -9,6 +9,9 @@ use common::unit::{Nodes, Tasks};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// The time limit of a job that has none.
+pub(crate) const UNLIMITED: Span = Span(u64::MAX);
+
 /// A waiting job or array task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingJob {

@@ -1,7 +1,7 @@
 //! Promises as far as they can be shown: when a job starts, and how many jobs come before it.
 
+use crate::job::WaitingJob;
 use crate::planner::RoundState;
-use crate::snapshot::WaitingJob;
 use common::id::JobKey;
 use common::reason::WaitReason;
 use common::time::Time;

@@ -5,10 +5,10 @@
 //! IEEE TPDS 12(6), 2001), one for each node. Only for nodes on which counts suffice: GPUs of one
 //! kind, none of them shared, and no job past its time limit.
 
-use crate::backfill::bookings::{Booking, For};
 use crate::cluster::NodeIndex;
 use crate::cluster::node::NEVER;
 use crate::cluster::tally::{Takes, Tally};
+use crate::node_search::bookings::{Booking, For};
 use crate::trial::Trial;
 use common::time::{Span, Time};
 use common::unit::GpuMilli;

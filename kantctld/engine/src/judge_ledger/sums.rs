@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A resource that a quota may name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Column {
+pub(crate) enum Column {
     Gpus,
     Kind(GpuKind),
     Cpus,
@@ -19,7 +19,7 @@ pub(super) enum Column {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Held {
+pub(crate) struct Held {
     pub jobs: u64,
     /// Thousandths of GPUs, CPUs, bytes.
     pub amounts: BTreeMap<Column, u64>,
@@ -93,12 +93,12 @@ impl Held {
 }
 
 /// The kind of a GPU of a node.
-pub(super) fn kind_in(has: &Inventory, index: GpuIndex) -> Option<GpuKind> {
+pub(crate) fn kind_in(has: &Inventory, index: GpuIndex) -> Option<GpuKind> {
     has.gpus.iter().find(|gpu| gpu.index == index).map(|gpu| gpu.kind.clone())
 }
 
 /// The amount of a resource in a quota.
-pub(super) fn named(amounts: &Amounts, column: &Column) -> Option<u64> {
+pub(crate) fn named(amounts: &Amounts, column: &Column) -> Option<u64> {
     match column {
         Column::Gpus => amounts.gpus_any.map(|gpus| u64::from(gpus.0) * 1000),
         Column::Kind(kind) => amounts.gpus.get(kind).map(|gpus| u64::from(gpus.0) * 1000),
@@ -108,6 +108,6 @@ pub(super) fn named(amounts: &Amounts, column: &Column) -> Option<u64> {
 }
 
 /// The time left until a running job's time limit; `None`: it has none.
-pub(super) fn to_go(ends_by: Option<Time>, now: Time) -> Option<Span> {
+pub(crate) fn to_go(ends_by: Option<Time>, now: Time) -> Option<Span> {
     ends_by.map(|ends| ends.since(now))
 }

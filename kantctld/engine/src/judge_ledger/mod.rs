@@ -1,11 +1,15 @@
 //! The judge's own sums of what running jobs hold, kept up to date as jobs start and end, so that
 //! judging a round costs as much as its changes. It does not use the engine's accounting, which it
-//! verifies; [`super::check`] sums again from scratch, and tests compare the two.
+//! verifies; `check` sums again from scratch, and tests compare the two.
 
-use super::sums::{Column, Held, kind_in, to_go};
-use super::who::{Who, bound_any_job, counted_for, limits, of_running};
+pub(crate) mod sums;
+pub(crate) mod who;
+
 use crate::cluster::ClusterIndex;
-use crate::snapshot::{RunningJob, Unusable};
+use crate::job::RunningJob;
+use crate::judge_ledger::sums::{Column, Held, kind_in, to_go};
+use crate::judge_ledger::who::{Who, bound_any_job, counted_for, limits, of_running};
+use crate::node_snapshot::Unusable;
 use common::gpu::GpuKind;
 use common::id::{GpuIndex, JobKey, NodeName};
 use common::policy::Policy;
@@ -20,7 +24,7 @@ pub(crate) struct Ledger {
     /// Thousandths of GPUs and end of each job that counts for a bound on GPU-minutes.
     ends: BTreeMap<Who, BTreeMap<JobKey, (u64, Option<Time>)>>,
     /// The capacity of nodes that are not down.
-    pub(super) capacity: Held,
+    pub(crate) capacity: Held,
 }
 
 impl Ledger {
@@ -76,11 +80,11 @@ impl Ledger {
     }
 
     /// What a holder has, without GPU-time; `None`: nothing.
-    pub(super) fn amounts(&self, who: &Who) -> Option<&Held> {
+    pub(crate) fn amounts(&self, who: &Who) -> Option<&Held> {
         self.held.get(who)
     }
 
-    pub(super) fn held(&self, who: &Who, now: Time) -> Held {
+    pub(crate) fn held(&self, who: &Who, now: Time) -> Held {
         let mut held = self.held.get(who).cloned().unwrap_or_default();
         let left = |(gpus, ends): &(u64, Option<Time>)| {
             to_go(*ends, now).map_or(0, |left| u128::from(*gpus) * u128::from(left.0))

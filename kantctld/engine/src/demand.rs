@@ -162,6 +162,24 @@ impl<'a> Demand<'a> {
     }
 }
 
+/// The most tasks, at most `all`, for which `fits` returns true. More tasks never need less.
+pub(crate) fn most_tasks(all: Tasks, fits: impl Fn(Tasks) -> bool) -> Tasks {
+    if fits(all) {
+        return all;
+    }
+    // Binary search between a number that fits and one that does not.
+    let (mut fitting, mut too_many) = (0, all.0);
+    while fitting + 1 < too_many {
+        let middle = fitting + (too_many - fitting) / 2;
+        if fits(Tasks(middle)) {
+            fitting = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    Tasks(fitting)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
