@@ -12,7 +12,7 @@ use engine::measure::{self, GpuTime, JobWaits, KANT_SIZES, LeafSizes, Mean, size
 use engine::typical::typical;
 use state::State;
 use state::job::{Element, Record, Run};
-use state::story::StoryEvent;
+use state::timeline::TimelineEvent;
 use state::usage::{Hour, Used, running};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -197,8 +197,8 @@ fn asked_gpus(request: &Request) -> GpuMilli {
 
 /// When it first got nodes, as far as its timeline goes back.
 fn first_start(element: &Element) -> Option<Time> {
-    let is_start = |what: &StoryEvent| matches!(what, StoryEvent::Started { .. });
-    element.story.iter().find(|line| is_start(&line.what)).map(|line| line.at)
+    let is_start = |what: &TimelineEvent| matches!(what, TimelineEvent::Started { .. });
+    element.timeline.iter().find(|line| is_start(&line.what)).map(|line| line.at)
 }
 
 /// Rounded seconds; waits are not negative.

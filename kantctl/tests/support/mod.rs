@@ -242,7 +242,7 @@ pub fn job(key: &str, phase: Phase, outcome: Option<Outcome>) -> JobView {
         exit: outcome.map(|_| exit),
         usage: None,
         message: None,
-        story: vec![],
+        timeline: vec![],
     }
 }
 

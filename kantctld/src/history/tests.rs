@@ -62,7 +62,7 @@ fn run(job: u32, from: u64, to: u64) -> HistoryRun {
         exit: Some(ExitStatus { code: 3, signal: None }),
         usage: None,
         message: Some("it's \"over\"".to_owned()),
-        story: Vec::new(),
+        timeline: Vec::new(),
     };
     HistoryRun {
         job,

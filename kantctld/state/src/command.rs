@@ -6,11 +6,11 @@
 //! but none may change its meaning.
 
 mod actor;
+mod bulk_action;
 mod many;
 mod round;
 mod settings;
 mod stamped;
-mod steer;
 
 use common::health::Finding;
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName};
@@ -22,11 +22,11 @@ use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
 pub use actor::Actor;
+pub use bulk_action::{BulkAction, SomeTasks};
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use settings::{Settings, UserBounds};
 pub use stamped::{Stamped, Target};
-pub use steer::{SomeTasks, Steering};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
@@ -95,7 +95,7 @@ pub enum Command {
     /// Requeues a running or finished job as a new attempt.
     RequeueJob { actor: Actor, target: Target },
     /// Applies one command to some tasks of an array: one part of a command to all of its tasks.
-    SteerTasks { actor: Actor, tasks: SomeTasks, how: Steering },
+    ActOnTasks { actor: Actor, tasks: SomeTasks, how: BulkAction },
     /// Freezes the processes of a running job. It keeps its allocation.
     SuspendJob {
         actor: Actor,

@@ -7,7 +7,7 @@
 
 use crate::blobs::Blobs;
 use crate::job::Record;
-use crate::remembered::State;
+use crate::state::State;
 use common::blob::BlobHash;
 use common::id::{JobId, Uid};
 use common::job::Ask;

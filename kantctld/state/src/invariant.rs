@@ -11,7 +11,7 @@ mod sums;
 pub use history::Judge;
 
 use crate::job::{Element, Record, Run, SharePhase};
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{Attempt, JobKey};
 use common::job::{Launch, Outcome, Phase};
 use std::collections::BTreeSet;
@@ -196,12 +196,12 @@ fn check_queues(state: &State, wrong: &mut Vec<String>) {
 
 /// No usage lies in the future, and no user is listed without usage.
 fn check_usage(state: &State, wrong: &mut Vec<String>) {
-    for (whom, hours) in state.usage().iter() {
+    for (payer, hours) in state.usage().iter() {
         if hours.is_empty() {
-            wrong.push(format!("user {} is charged nothing at all", whom.user));
+            wrong.push(format!("user {} is charged nothing at all", payer.user));
         }
         if hours.keys().any(|hour| hour.begin() > state.now()) {
-            wrong.push(format!("user {} is charged for a time to come", whom.user));
+            wrong.push(format!("user {} is charged for a time to come", payer.user));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! use. Only the hash of the secret is stored, so that a reader of the state or a backup cannot
 //! join with it.
 
-use crate::remembered::State;
+use crate::state::State;
 use common::id::Uid;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
 //! The stored form of a job: one record for each submission, with one element for a single job, or
-//! one for each array task. A waiting element takes a few dozen bytes. Only `life` changes the
+//! one for each array task. A waiting element takes a few dozen bytes. Only `lifecycle` changes the
 //! phase, and only along `common::job::state::TRANSITIONS`.
 
 mod elements;
@@ -17,7 +17,7 @@ pub use share_phase::SharePhase;
 
 use crate::dependency::TermState;
 use crate::fault::Faults;
-use crate::story::StoryLine;
+use crate::timeline::TimelineEntry;
 use crate::usage::Used;
 use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
@@ -52,7 +52,7 @@ pub struct Record {
     pub standing: Vec<TermState>,
     /// What happened to a whole array, whose tasks share one request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub story: Vec<StoryLine>,
+    pub timeline: Vec<TimelineEntry>,
     /// A single job under `None`, or the tasks of an array. Never empty.
     pub elements: Elements,
 }
@@ -90,7 +90,7 @@ pub struct Element {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub story: Vec<StoryLine>,
+    pub timeline: Vec<TimelineEntry>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -189,7 +189,7 @@ impl Element {
             faults: None,
             outcome: None,
             done_at: None,
-            story: Vec::new(),
+            timeline: Vec::new(),
         }
     }
 

@@ -114,7 +114,7 @@ pub enum StartRefusal {
     HadBefore(NodeName),
     /// The preemptor does not wait any more.
     #[error("job {0}, which it was to yield to, does not wait any more")]
-    NobodyWaits(JobKey),
+    NoJobWaits(JobKey),
 }
 
 impl Ledger {

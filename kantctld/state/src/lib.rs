@@ -13,6 +13,7 @@ mod dependency;
 pub mod desired;
 pub mod effect;
 pub mod event;
+mod expired;
 pub mod fault;
 mod footprint;
 pub mod history;
@@ -22,27 +23,26 @@ pub mod job;
 mod kept;
 mod lease;
 pub mod ledger;
-mod life;
+mod lifecycle;
 pub mod living;
 pub mod node;
-mod over;
 mod overdue;
 pub mod persist;
 pub mod queue_usage;
-mod remembered;
 pub mod snapshot;
-pub mod story;
+mod state;
+pub mod timeline;
 pub mod usage;
 pub mod view;
 
 pub use apply::{apply, may_wait, updated};
 pub use command::{
-    Actor, Command, ManyJobs, OneOfMany, RoundGrow, RoundPreempt, RoundShrink, RoundStart,
-    Settings, SomeTasks, Stamped, Steering, Target, UserBounds,
+    Actor, BulkAction, Command, ManyJobs, OneOfMany, RoundGrow, RoundPreempt, RoundShrink,
+    RoundStart, Settings, SomeTasks, Stamped, Target, UserBounds,
 };
 pub use deadline::missed;
 pub use dependency::{ENDED_AT_ONCE, TermState, Verdict, verdict};
 pub use event::Event;
 pub use lease::leased;
 pub use overdue::overdue;
-pub use remembered::{KnownRequest, State};
+pub use state::{KnownRequest, State};

@@ -2,7 +2,7 @@
 //! fairly and past use counts (`past_use_percent`). Integers by the hour let replicas agree, and
 //! let a new half-life apply at once. Weighting and decay are up to the engine.
 
-use crate::remembered::State;
+use crate::state::State;
 use crate::usage::{Hour, Used, add};
 use common::id::{JobKey, QueueName};
 use common::resource::Share;

@@ -9,7 +9,7 @@ pub use keeper::{Keeper, News};
 pub use never::{never_fit_together, never_fits};
 
 use crate::command::{Command, RoundGrow, RoundPreempt, RoundShrink, RoundStart};
-use crate::remembered::State;
+use crate::state::State;
 use crate::usage::{Charged, Hour, Used, running};
 use common::id::{AttemptId, JobKey, QueueName};
 use common::job::{Phase, Preempted};
@@ -120,15 +120,15 @@ pub fn queue_use(state: &State, now: Time) -> Vec<QueueUse> {
 pub fn usage(state: &State, now: Time) -> Usage {
     let mut all: BTreeMap<Charged, BTreeMap<u64, u64>> = BTreeMap::new();
     let running = running(state, now);
-    for (whom, hours) in state.usage().iter().chain(running.iter()) {
-        let sums = all.entry(whom.clone()).or_default();
+    for (payer, hours) in state.usage().iter().chain(running.iter()) {
+        let sums = all.entry(payer.clone()).or_default();
         for (hour, used) in hours {
             *sums.entry(hour.0).or_default() += used.gpu_milliseconds;
         }
     }
-    let used_by = |(whom, hours): (Charged, BTreeMap<u64, u64>)| UsedBy {
-        account: whom.account,
-        user: whom.user,
+    let used_by = |(payer, hours): (Charged, BTreeMap<u64, u64>)| UsedBy {
+        account: payer.account,
+        user: payer.user,
         hours: hours.into_iter().map(|(hour, gpu_ms)| Bucket { hour, gpu_ms }).collect(),
     };
     Usage { entries: all.into_iter().map(used_by).collect() }

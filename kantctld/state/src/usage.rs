@@ -4,7 +4,7 @@
 //! All numbers are integers, so that replicas agree. Weighting and decay are up to the engine's
 //! fair share.
 
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{AccountName, JobKey, Uid};
 use common::resource::Share;
 use common::time::{Span, Time};
@@ -93,11 +93,11 @@ impl Usages {
 
     /// Charges a share for the time from `from` to `to`, split by hours. Hours that are no longer
     /// kept are left out.
-    fn charge(&mut self, whom: &Charged, share: &Share, from: Time, to: Time) {
-        let mut hours = self.0.remove(whom).unwrap_or_default();
+    fn charge(&mut self, payer: &Charged, share: &Share, from: Time, to: Time) {
+        let mut hours = self.0.remove(payer).unwrap_or_default();
         add(&mut hours, share, from, to);
         if !hours.is_empty() {
-            self.0.insert(whom.clone(), hours);
+            self.0.insert(payer.clone(), hours);
         }
     }
 
@@ -131,9 +131,9 @@ pub fn running(state: &State, now: Time) -> Usages {
     for (node, held) in state.ledger().nodes() {
         for (id, _) in held.holders() {
             let run = state.element(id.key).and_then(|(_, element)| element.run.as_ref());
-            let Some((run, whom)) = run.zip(charged(state, id.key)) else { continue };
+            let Some((run, payer)) = run.zip(charged(state, id.key)) else { continue };
             if let Some(rank) = run.rank(node) {
-                usages.charge(&whom, &run.allocation.shares()[rank], run.since(rank), now);
+                usages.charge(&payer, &run.allocation.shares()[rank], run.since(rank), now);
             }
         }
     }
@@ -143,7 +143,7 @@ pub fn running(state: &State, now: Time) -> Usages {
 /// Charges a share that its node releases, and adds to the run what it kept from others until now.
 /// The share must not have ended yet.
 pub(crate) fn charge(state: &mut State, key: JobKey, rank: usize) {
-    let Some(whom) = charged(state, key) else { return };
+    let Some(payer) = charged(state, key) else { return };
     let now = state.now;
     let run = state.element_mut(key).and_then(|element| element.run.as_deref_mut());
     let Some(run) = run else { return };
@@ -153,7 +153,7 @@ pub(crate) fn charge(state: &mut State, key: JobKey, rank: usize) {
     if run.kept.is_some() || !run.shares.iter().any(|share| share.is_over()) {
         run.kept = Some(run.kept.unwrap_or_default().and(Used::by(share, now.since(from))));
     }
-    state.usage.charge(&whom, share, from, now);
+    state.usage.charge(&payer, share, from, now);
     crate::queue_usage::charge(state, key, share, from);
 }
 

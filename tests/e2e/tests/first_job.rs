@@ -35,8 +35,8 @@ fn a_jobs_timeline_has_all_its_events() -> anyhow::Result<()> {
     e2e::wait_for("the job to run", || Ok(kantctl.job(&id)?.started_at.map(|_| ())))?;
     std::fs::write(kantctl.dir().join("go"), "")?;
     kantctl.finished(&id)?;
-    let story: Vec<String> = kantctl.job(&id)?.story.into_iter().map(|l| l.text).collect();
-    let text = story.join("\n");
+    let timeline: Vec<String> = kantctl.job(&id)?.timeline.into_iter().map(|l| l.text).collect();
+    let text = timeline.join("\n");
     for word in ["submitted", "start", "run", "n1"] {
         assert!(text.to_lowercase().contains(word), "no `{word}` in:\n{text}");
     }

@@ -42,8 +42,8 @@ fn a_changed_waiting_job_starts_with_its_changes() -> anyhow::Result<()> {
     let given = std::fs::read_to_string(kantctl.dir().join("given"))?;
     assert_eq!(given.trim().split(',').count(), 1, "one GPU: {given}");
     assert!(!given.trim().is_empty(), "a GPU");
-    let mut story = job.story.iter();
-    assert!(story.any(|line| line.text.contains("changed by")), "{job:?}");
+    let mut timeline = job.timeline.iter();
+    assert!(timeline.any(|line| line.text.contains("changed by")), "{job:?}");
     std::fs::write(kantctl.dir().join("enough"), "")?;
     assert_eq!(kantctl.finished(&runs)?.outcome, Some(Outcome::Completed));
     Ok(())

@@ -4,7 +4,7 @@
 
 use crate::command::Settings;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::config::policy::{self, PolicyError};
 use common::id::{JobKey, QueueName};
 use common::policy::queue::Queue;

@@ -4,7 +4,7 @@
 
 use crate::dependency;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::reason::Refusal;
 
 #[allow(clippy::unnecessary_wraps)] // all commands have the same signature

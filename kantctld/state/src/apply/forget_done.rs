@@ -7,10 +7,10 @@
 
 use super::{configure, delete_reservation, invite_controller};
 use crate::event::Event;
+use crate::expired::FORGOTTEN_AT_ONCE;
 use crate::footprint;
 use crate::job::Record;
-use crate::over::FORGOTTEN_AT_ONCE;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{JobId, Uid};
 use common::reason::Refusal;
 
@@ -51,7 +51,7 @@ pub(super) fn trim(state: &mut State, events: &mut Vec<Event>, uid: Uid) {
 fn forget(state: &mut State, events: &mut Vec<Event>, record: &Record) {
     let job = record.id;
     state.jobs.remove(&job);
-    state.ties.forget(record);
+    state.dependency_index.forget(record);
     let elements = u32::try_from(record.elements.len()).unwrap_or(u32::MAX);
     state.living.note_elements(elements, false);
     state.footprint.forget(record, &state.blobs);

@@ -5,7 +5,7 @@ use super::target;
 use crate::command::Actor;
 use crate::event::Event;
 use crate::invitation::{Invitation, LASTS_MAX, OPEN_MAX};
-use crate::remembered::State;
+use crate::state::State;
 use common::reason::{InvitationRefusal, Refusal};
 use common::time::Span;
 

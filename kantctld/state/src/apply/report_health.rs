@@ -5,8 +5,8 @@
 //! seen does not drain the node again.
 
 use crate::event::Event;
-use crate::life::{self, Ending};
-use crate::remembered::State;
+use crate::lifecycle::{self, Ending};
+use crate::state::State;
 use common::health::{Check, DrainCause, Finding, Response};
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::{Outcome, Phase};
@@ -121,7 +121,7 @@ fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message:
     for id in held {
         let key = id.key;
         // Nor need a job that this node was only about to join.
-        if life::keep_off(state, events, id, name, message) {
+        if lifecycle::keep_off(state, events, id, name, message) {
             continue;
         }
         let phase = state.element(key).map(|(_, element)| element.phase);
@@ -129,7 +129,7 @@ fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message:
             let requeue = state.job(key.job).is_some_and(|record| record.spec.ask.requeue);
             let message = Some(message.to_owned());
             let ending = Ending { requeue, message, ..Ending::new(Outcome::NodeLost) };
-            life::ended(state, events, key, ending);
+            lifecycle::ended(state, events, key, ending);
         }
     }
 }

@@ -6,8 +6,8 @@
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
 use crate::event::Event;
-use crate::life;
-use crate::remembered::State;
+use crate::lifecycle;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::{JobSize, Phase};
 use common::reason::Refusal;
@@ -31,7 +31,7 @@ pub(super) fn apply(
         };
         let least = record.spec.ask.request.tasks_min;
         match kept(key, &run.staying(), least, size) {
-            Ok(keep) => life::shrink(state, events, key, keep, (actor.uid, None)),
+            Ok(keep) => lifecycle::shrink(state, events, key, keep, (actor.uid, None)),
             Err(message) => return Did::Not(Refusal::BadAsk { message }),
         }
         Did::Fine

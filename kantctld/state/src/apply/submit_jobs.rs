@@ -4,7 +4,7 @@
 use super::submit_job::{self, Submission, Text};
 use crate::command::{ManyJobs, OneOfMany};
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::reason::Refusal;
 
 /// The command as a whole is never refused.

@@ -5,8 +5,8 @@
 use super::target::{self, Did};
 use crate::command::Actor;
 use crate::event::Event;
-use crate::life;
-use crate::remembered::State;
+use crate::lifecycle;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
@@ -24,7 +24,7 @@ pub(super) fn apply(
     }
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
-            Some(Phase::Running) => life::suspend(state, events, key, actor.uid),
+            Some(Phase::Running) => lifecycle::suspend(state, events, key, actor.uid),
             Some(Phase::Suspended) => {}
             _ => return target::wrong_phase(state, key, "suspend"),
         }

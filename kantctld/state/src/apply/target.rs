@@ -1,7 +1,7 @@
 //! The jobs that a command addresses, and whether the actor may change them.
 
 use crate::command::{Actor, SomeTasks, Target};
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;

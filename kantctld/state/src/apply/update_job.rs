@@ -15,7 +15,7 @@ use crate::dependency::{self, TermState};
 use crate::event::Event;
 use crate::job::{Element, Record};
 use crate::living::Bounds;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{JobId, JobKey, NodeName};
 use common::job::check::check_ask;
 use common::job::{Ask, Patch, Phase, SetPlace};
@@ -68,7 +68,7 @@ pub(super) fn apply(
     let what = patch.text();
     for key in std::iter::once(whole).chain(followers) {
         let (nodes, what) = (nodes_of(state, key.job), what.clone());
-        state.tell(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
+        state.emit(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
     }
     if let Some(before) = before.filter(|_| patch.name.is_some()) {
         dependency::renamed(state, events, target.key.job, &before);
@@ -81,16 +81,16 @@ fn change(state: &mut State, job: JobId, act: impl FnOnce(&mut Record)) {
     let lives = !state.is_all_done(job);
     let Some(record) = state.jobs.get_mut(&job) else { return };
     let before = Bounds::of(&record.spec.ask);
-    state.ties.unbind(record);
+    state.dependency_index.unbind(record);
     if lives {
-        state.ties.rest(record);
+        state.dependency_index.rest(record);
     }
     act(Arc::make_mut(record));
     let now = Bounds::of(&record.spec.ask);
     if let Some(record) = state.jobs.get(&job) {
-        state.ties.bind(record, |job| state.jobs.contains_key(&job));
+        state.dependency_index.bind(record, |job| state.jobs.contains_key(&job));
         if lives {
-            state.ties.live(record);
+            state.dependency_index.live(record);
         }
     }
     state.living.rebind(job, before, now);

@@ -2,8 +2,8 @@
 //! their outcome matters, and must not form a cycle.
 
 use super::TermState;
-use super::look::{look, look_each};
-use crate::remembered::State;
+use super::evaluate::{evaluate, evaluate_each};
+use crate::state::State;
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::job::dependency::{Rule, Term};
 use common::job::{Ask, Dependency};
@@ -41,10 +41,14 @@ pub(crate) fn standing(
         );
         return Err(Refusal::BadAsk { message });
     }
-    dependency.terms().iter().map(|term| of_term(state, term, own)).collect()
+    dependency.terms().iter().map(|term| evaluate_term(state, term, own)).collect()
 }
 
-fn of_term(state: &State, term: &Term, own: &[Option<ArrayIndex>]) -> Result<TermState, Refusal> {
+fn evaluate_term(
+    state: &State,
+    term: &Term,
+    own: &[Option<ArrayIndex>],
+) -> Result<TermState, Refusal> {
     let Some(on) = term.on else { return Ok(TermState::Open) };
     let unknown = || Refusal::UnknownJob { key: on };
     if on.job == JobId(0) || on.job > state.last_job() {
@@ -56,12 +60,12 @@ fn of_term(state: &State, term: &Term, own: &[Option<ArrayIndex>]) -> Result<Ter
     }
     let task_for_task = term.rule == Rule::AfterCorr && on.index.is_none();
     if task_for_task && own.iter().all(Option::is_some) && !own.is_empty() {
-        return Ok(match look_each(state, record, own.iter().flatten()) {
+        return Ok(match evaluate_each(state, record, own.iter().flatten()) {
             TermState::Each { met, .. } if met.len() == own.len() => TermState::Met(state.now()),
             each => each,
         });
     }
-    Ok(look(state, term, on))
+    Ok(evaluate(state, term, on))
 }
 
 /// The state of a term whose job was submitted, but has been forgotten.
@@ -137,5 +141,5 @@ fn before<'a>(
     let name = (owner, ask.name.as_str());
     let from = looked.get(&name).copied().unwrap_or_default();
     looked.insert(name, from.max(job));
-    state.ties.named_within(name, from, job).filter(|id| *id != but).collect()
+    state.dependency_index.named_within(name, from, job).filter(|id| *id != but).collect()
 }

@@ -2,9 +2,9 @@
 //! task costs the same in a large array as in a small one.
 
 use super::TermState;
-use super::follow::{Change, put};
-use super::look::{look_each, succeeded};
-use crate::remembered::State;
+use super::evaluate::{evaluate_each, succeeded};
+use super::resolve::{Change, put};
+use crate::state::State;
 use common::id::{ArrayIndex, JobId, JobKey};
 use common::job::Phase;
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ fn all(state: &mut State, place: (JobId, usize), other: JobId) -> Change {
         return Change::Nothing;
     };
     let TermState::Each { met: well, failed: badly } =
-        look_each(state, other, own.elements.keys().flatten())
+        evaluate_each(state, other, own.elements.keys().flatten())
     else {
         return Change::Nothing;
     };

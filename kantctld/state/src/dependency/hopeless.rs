@@ -2,12 +2,12 @@
 //! One command cancels a limited number of tasks and later ones the rest: nothing else is applied
 //! meanwhile, and an array may have a hundred thousand tasks.
 
-use super::{Judge, Verdict, tell, verdict};
+use super::{Judge, Verdict, describe, verdict};
 use crate::event::Event;
 use crate::job::Record;
-use crate::life;
-use crate::remembered::State;
-use crate::story::{self, StoryEvent};
+use crate::lifecycle;
+use crate::state::State;
+use crate::timeline::{self, TimelineEvent};
 use common::id::{JobId, JobKey};
 use common::job::{Outcome, Phase};
 
@@ -77,7 +77,7 @@ pub(super) fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
 }
 
 fn why(state: &State, record: &Record, key: JobKey) -> String {
-    let reason = tell::reason(state, record, key.index);
+    let reason = describe::reason(state, record, key.index);
     reason.map(|reason| reason.to_string()).unwrap_or_default()
 }
 
@@ -86,6 +86,6 @@ fn end(state: &mut State, events: &mut Vec<Event>, key: JobKey, why: String) {
     let Some(element) = state.element_mut(key).filter(|e| e.phase == Phase::Pending) else {
         return;
     };
-    story::add(&mut element.story, now, StoryEvent::Hopeless { why });
-    life::drop_waiting(state, events, key, Outcome::Cancelled, None);
+    timeline::add(&mut element.timeline, now, TimelineEvent::Hopeless { why });
+    lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, None);
 }

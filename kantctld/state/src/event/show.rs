@@ -1,7 +1,7 @@
-//! Events as lines of text, for people and for tests that compare stories.
+//! Events as lines of text, for people and for tests that compare timelines.
 
 use super::{Event, Growth, ShareNews};
-use crate::story::who;
+use crate::timeline::who;
 use common::id::{ReservationName, Uid};
 use common::job::EndCause;
 use common::time::Time;
@@ -31,10 +31,10 @@ const fn word(cause: EndCause) -> &'static str {
     }
 }
 
-/// One line per event. Events of a job begin with its key and continue as in its story.
+/// One line per event. Events of a job begin with its key and continue as in its timeline.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let (Some(key), Some(line)) = (self.key(), self.story()) {
+        if let (Some(key), Some(line)) = (self.key(), self.timeline_event()) {
             return write!(f, "job {key}: {line}");
         }
         match self {
@@ -80,7 +80,7 @@ impl fmt::Display for Event {
                 write!(f, "job {} of many refused: {refusal}", place + 1)
             }
             Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
-            // Handled above, by their story lines.
+            // Handled above, by their timeline lines.
             Self::JobHeld { .. }
             | Self::JobReleased { .. }
             | Self::JobUpdated { .. }

@@ -1,7 +1,7 @@
 //! The invariants of reservations: each is complete, and no two have the same node at the same
 //! time. Compares all of them with each other.
 
-use crate::remembered::State;
+use crate::state::State;
 use common::id::NodeName;
 use common::time::Time;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //! jobs that refer to them. All sums are recomputed here.
 
 use crate::job::SharePhase;
-use crate::remembered::State;
+use crate::state::State;
 use common::blob::BlobHash;
 use common::cpuset::CpuSet;
 use common::id::{AttemptId, GpuIndex, JobKey, NodeName, Uid};

@@ -1,8 +1,8 @@
 //! `kantctl explain --solve`: the moves of running jobs that would make room for a waiting one, in
 //! sentences. It moves nothing, and claims no more than the search proved.
 
-use crate::remembered::State;
 use crate::snapshot::again;
+use crate::state::State;
 use common::hostlist;
 use common::id::JobKey;
 use common::time::Time;
@@ -28,15 +28,15 @@ pub fn solve(
         Some(refused) => refused,
         None => search(&opened(snapshot, now, again(state, snapshot), key), now, key, effort)?,
     };
-    let teller = Teller { state, snapshot, key, trials, movable };
-    let (answer, by, lines, advice) = teller.tell(&verdict);
+    let describer = Describer { state, snapshot, key, trials, movable };
+    let (answer, by, lines, advice) = describer.describe(&verdict);
     let (moves, room) = match verdict {
         Verdict::Moves { moves, room, .. } => (moves, room),
         Verdict::Impossible(_) | Verdict::GaveUp(_) => Default::default(),
     };
     let moves = moves.into_iter().map(|one| {
         let Move { key, from, to, lost_gpu_minutes } = one;
-        MoveView { key, name: teller.name(key), from, to, lost_gpu_minutes }
+        MoveView { key, name: describer.name(key), from, to, lost_gpu_minutes }
     });
     Some(SolveView {
         key,
@@ -53,7 +53,7 @@ pub fn solve(
 }
 
 /// Turns a verdict into sentences.
-struct Teller<'a> {
+struct Describer<'a> {
     state: &'a State,
     snapshot: &'a Snapshot,
     key: JobKey,
@@ -65,15 +65,15 @@ struct Teller<'a> {
 const OPEN: &str = "there may be moves that make room, or none";
 
 /// The answer, a keyword for its proof, sentences, and advice.
-type Told = (SolveAnswer, &'static str, Vec<String>, String);
+type AnswerText = (SolveAnswer, &'static str, Vec<String>, String);
 
-impl Teller<'_> {
+impl Describer<'_> {
     fn name(&self, key: JobKey) -> String {
         let record = self.state.job(key.job);
         record.map(|record| record.spec.ask.name.clone()).unwrap_or_default()
     }
 
-    fn tell(&self, verdict: &Verdict) -> Told {
+    fn describe(&self, verdict: &Verdict) -> AnswerText {
         match verdict {
             Verdict::Moves { moves, room, .. } if moves.is_empty() => {
                 let room = hostlist::fold(room);
@@ -158,7 +158,7 @@ impl Teller<'_> {
         format!("{why}; {by_hand}")
     }
 
-    fn impossible(&self, why: &Impossible) -> Told {
+    fn impossible(&self, why: &Impossible) -> AnswerText {
         let key = self.key;
         let less = format!(
             "wait for jobs to end, or ask for less: `kantctl explain {key}` says what it waits for"
@@ -218,7 +218,7 @@ impl Teller<'_> {
         format!("no moves make room for it, which is proved by counting: {lifted}{nodes} {counted}")
     }
 
-    fn gave_up(&self, why: GaveUp) -> Told {
+    fn gave_up(&self, why: GaveUp) -> AnswerText {
         let trials = self.trials;
         let (by, line, advice) = match why {
             GaveUp::Effort => (

@@ -168,7 +168,7 @@ fn the_script_begins_once_every_component_is_ready() {
 }
 
 #[test]
-fn what_a_node_ran_before_it_was_told_to_makes_no_component_run_before_the_others_are_ready() {
+fn what_a_node_ran_before_it_was_ordered_to_makes_no_component_run_before_the_others_are_ready() {
     let (mut house, one, two) = waiting();
     start(&mut house);
     house.report("g1", attempt(one, 1), running());
@@ -264,7 +264,7 @@ fn a_set_that_runs_is_cancelled_and_requeued_whole() {
 }
 
 #[test]
-fn whoever_makes_a_component_yield_has_all_of_it() {
+fn a_preemptor_of_one_component_gets_all_of_them() {
     let (mut house, one, two) = living();
     let by = house.job();
     let preempted = Preempted { by, why: PreemptReason::Priority };

@@ -66,12 +66,12 @@ fn of_a_job_that_runs_its_user_gives_time_back_and_operators_add_to_it() {
 
     let events = house.apply(update(USER, key, minutes(30)));
     assert!(matches!(&events[..], [Event::JobUpdated { nodes, .. }] if nodes.len() == 1));
-    assert_eq!(state::effect::touched_nodes(&events).len(), 1, "it is told");
-    let told = |house: &House| {
+    assert_eq!(state::effect::touched_nodes(&events).len(), 1, "it is notified");
+    let time_limit = |house: &House| {
         let node = common::id::NodeName::new("g1").unwrap();
         state::desired::desired_for(&house.state, &node)[0].time_limit
     };
-    assert_eq!(told(&house), Some(Span::from_minutes(30)));
+    assert_eq!(time_limit(&house), Some(Span::from_minutes(30)));
     let ends = |house: &House| {
         let (record, element) = house.state.element(key).unwrap();
         element.run.as_ref().unwrap().ends_by(&record.spec.ask).unwrap()
@@ -79,7 +79,7 @@ fn of_a_job_that_runs_its_user_gives_time_back_and_operators_add_to_it() {
     let before = ends(&house);
     house.apply(update(OPERATOR, key, minutes(90)));
     assert_eq!(ends(&house), before + Span::from_minutes(60));
-    assert_eq!(told(&house), Some(Span::from_minutes(90)));
+    assert_eq!(time_limit(&house), Some(Span::from_minutes(90)));
 }
 
 #[test]
@@ -152,7 +152,11 @@ fn the_tasks_of_an_array_are_changed_together_and_before_the_first_starts() {
     let (all, task) = (JobKey::single(job), |i| JobKey { job, index: Some(ArrayIndex(i)) });
     let refusal = house.refused(update(USER, task(1), minutes(5))).to_string();
     assert!(refusal.contains("cannot change one task"), "{refusal}");
-    assert_eq!(house.apply(update(USER, all, minutes(5))).len(), 1, "told of the whole array");
+    assert_eq!(
+        house.apply(update(USER, all, minutes(5))).len(),
+        1,
+        "one event for the whole array"
+    );
     assert_eq!(ask(&house, task(2)).time_limit, Some(Span::from_minutes(5)));
     house.start(task(0), vec![share("g1", 0, 2, &[])]);
     let refusal = house.refused(update(USER, all, minutes(6))).to_string();
@@ -178,7 +182,7 @@ fn what_a_change_of_an_array_leaves_in_its_tasks_is_short_whatever_was_changed()
     assert_eq!(ask(&house, key).request.not_nodes, patch.not_nodes.unwrap());
     assert_eq!(events.len(), 1);
     for event in &events {
-        let line = event.story().expect("a change is told").to_string();
+        let line = event.timeline_event().expect("a change is recorded").to_string();
         assert!(line.contains("--exclude=rack0-") && line.len() < 250, "{line}");
     }
 }

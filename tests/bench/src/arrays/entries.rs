@@ -13,7 +13,7 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Nodes, Tasks};
 use common::wire::node::{StepPhase, StepStatus};
 use lead::Parts;
-use lead::steering::TASKS_MAX;
+use lead::bulk_action::TASKS_MAX;
 use state::{Actor, Command, Event, RoundStart, Settings, Stamped, State, Target};
 use std::time::{Duration, Instant};
 

@@ -14,8 +14,8 @@ pub(super) fn waiting(job: &JobView) -> Option<String> {
 pub(super) fn leaving(job: &JobView, gives_to: Option<JobKey>) -> Option<String> {
     let s = if job.leaving.len() == 1 { "s" } else { "" };
     let nodes = Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty())?;
-    let whom = gives_to.map_or_else(String::new, |key| format!(" for job {key}"));
-    Some(format!("it was made smaller{whom}: {nodes} still end{s} what runs of it there"))
+    let for_job = gives_to.map_or_else(String::new, |key| format!(" for job {key}"));
+    Some(format!("it was made smaller{for_job}: {nodes} still end{s} what runs of it there"))
 }
 
 /// For a growing job: the nodes that prepare it.

@@ -3,8 +3,8 @@
 
 use super::{elastic, length, shared};
 use crate::job::Run;
-use crate::remembered::State;
-use crate::story::StoryEvent;
+use crate::state::State;
+use crate::timeline::TimelineEvent;
 use common::hostlist::fold;
 use common::id::NodeName;
 use common::job::{ExitStatus, Outcome, Phase, PreemptReason, Preempted};
@@ -72,8 +72,8 @@ pub(super) fn living(
         _ => None,
     };
     let Some(element) = element else { return (lines, advice) };
-    for line in element.story.iter().rev().take_while(|line| !is_start(&line.what)) {
-        if let StoryEvent::Preempts { victim, why } = &line.what {
+    for line in element.timeline.iter().rev().take_while(|line| !is_start(&line.what)) {
+        if let TimelineEvent::Preempts { victim, why } = &line.what {
             lines.push(format!("job {} made way for it ({why})", victim.key));
         }
     }
@@ -111,12 +111,12 @@ fn stopping(state: &State, run: Option<&Run>, nodes: &str) -> String {
     };
     let is_silent =
         |name: &NodeName| state.node(name).is_some_and(|node| node.contact != Contact::Connected);
-    let (silent, told): (Vec<_>, Vec<_>) = run.holding().into_iter().partition(is_silent);
+    let (silent, informed): (Vec<_>, Vec<_>) = run.holding().into_iter().partition(is_silent);
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     let at = end.decided_at;
     let mut parts = Vec::new();
-    if !told.is_empty() {
-        let nodes = fold(&told);
+    if !informed.is_empty() {
+        let nodes = fold(&informed);
         let killed_at = at + grace;
         parts.push(format!(
             "it was told to stop at {at} (SIGTERM); what still runs on {nodes} at {killed_at} is \
@@ -136,8 +136,8 @@ fn stopping(state: &State, run: Option<&Run>, nodes: &str) -> String {
     if parts.is_empty() { format!("it is being stopped on {nodes}") } else { parts.join("; ") }
 }
 
-const fn is_start(what: &StoryEvent) -> bool {
-    matches!(what, StoryEvent::Requeued { .. })
+const fn is_start(what: &TimelineEvent) -> bool {
+    matches!(what, TimelineEvent::Requeued { .. })
 }
 
 /// The time limit or deadline that ends a running job at the latest.
@@ -179,7 +179,7 @@ fn exited(exit: ExitStatus) -> String {
     format!("its script was ended by signal {}{name}", exit.signal.unwrap_or_default())
 }
 
-pub(super) fn over(job: &JobView) -> (Vec<String>, Option<String>) {
+pub(super) fn done(job: &JobView) -> (Vec<String>, Option<String>) {
     let at = job.ended_at.map(|at| format!(" since {at}")).unwrap_or_default();
     let mut lines = vec![format!("it is over{at}: {}", job.state)];
     match (job.outcome, job.ask.deadline, job.ask.time_limit) {

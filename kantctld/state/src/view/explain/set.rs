@@ -2,8 +2,8 @@
 //! that apply to the whole set.
 
 use super::shared::is_fair;
-use crate::life::set::components;
-use crate::remembered::State;
+use crate::lifecycle::set::components;
+use crate::state::State;
 use common::id::QueueName;
 use common::reason::WaitReason;
 use common::wire::api::JobView;
@@ -11,7 +11,7 @@ use engine::Snapshot;
 use std::collections::BTreeSet;
 
 /// The lines and the advice for a component of a set.
-pub(super) fn told(
+pub(super) fn with_set_lines(
     state: &State,
     job: &JobView,
     snapshot: &Snapshot,
@@ -47,10 +47,10 @@ fn apart(state: &State, job: &JobView, snapshot: &Snapshot) -> Option<String> {
     let waiting = components.filter_map(|key| snapshot.waiting(key));
     let queues: BTreeSet<&QueueName> = waiting.map(|job| &job.queue).collect();
     let names: Vec<&str> = queues.into_iter().map(QueueName::as_str).collect();
-    let told = format!(
+    let line = format!(
         "its components are in different queues ({}): other jobs make way for components of one \
          queue alone",
         names.join(", ")
     );
-    (is_fair(state) && names.len() > 1).then_some(told)
+    (is_fair(state) && names.len() > 1).then_some(line)
 }

@@ -2,7 +2,7 @@
 //! queues may not take it back.
 
 use super::length;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobKey;
 use common::policy::VictimMode;
 use common::time::Time;
