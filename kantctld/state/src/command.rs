@@ -39,7 +39,6 @@ pub enum Command {
         owner: Owner,
         /// All groups of the user, as resolved on the leader's host. Access to queues and QoS may
         /// depend on them.
-        #[serde(default)]
         groups: Vec<Gid>,
         /// Whether the user is an operator, who may use a negative nice value.
         operator: bool,
@@ -80,17 +79,14 @@ pub enum Command {
     HoldJob { actor: Actor, target: Target },
     /// Releases a held job.
     ReleaseJob { actor: Actor, target: Target },
-    /// Changes the request of a job. A waiting job keeps its place in the queue.
+    /// Changes the request of a job. A waiting job keeps its place in the queue; of a job that has
+    /// started only some fields can be changed.
     UpdateJob {
         actor: Actor,
         /// One job; an array is changed as a whole.
         target: Target,
         /// The fields to change.
         patch: Box<Patch>,
-        /// Whether a job that has started may be changed too, within limits. False in logs of
-        /// builds that always refused that.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        living: bool,
     },
     /// Requeues a running or finished job as a new attempt.
     RequeueJob { actor: Actor, target: Target },
@@ -125,7 +121,6 @@ pub enum Command {
     /// Carries out the decisions of a round. Each entry is checked again against the ledger.
     EnactRound {
         /// Jobs to preempt; carried out before the starts.
-        #[serde(default)]
         preempts: Vec<RoundPreempt>,
         /// Jobs that give up nodes and run on; carried out before the starts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

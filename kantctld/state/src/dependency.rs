@@ -8,44 +8,17 @@
 
 mod admit;
 mod describe;
-mod each;
 mod evaluate;
-mod hopeless;
-mod index;
-mod reported;
-mod resolve;
 
 pub(crate) use admit::{check_circle, meant, standing};
 pub(crate) use describe::{reason, remaining};
-pub use hopeless::ENDED_AT_ONCE;
-pub(crate) use hopeless::end_some;
-pub(crate) use index::DependencyIndex;
-pub(crate) use resolve::{renamed, resolve};
+pub(crate) use evaluate::{evaluate, evaluate_each, last_pending, succeeded};
 
-use crate::job::Record;
+use crate::job::{Record, TermState};
 use crate::state::State;
 use common::id::{ArrayIndex, JobKey};
 use common::job::dependency::{Rule, Term};
 use common::time::Time;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
-
-/// The state of one term.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TermState {
-    /// Not satisfied yet. A `singleton` term stays in this state and is evaluated on demand.
-    Open,
-    /// Satisfied for good, and effective from this time, which includes the term's delay.
-    Met(Time),
-    /// Not satisfied, because the other job ended with another outcome.
-    Failed,
-    Each {
-        /// The dependent job's own tasks for which the term is satisfied.
-        met: BTreeSet<ArrayIndex>,
-        /// The own tasks for which it failed.
-        failed: BTreeSet<ArrayIndex>,
-    },
-}
 
 /// Whether a job's dependencies let it start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

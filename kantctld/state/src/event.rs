@@ -45,7 +45,7 @@ pub enum Event {
     JobUpdated {
         key: JobKey,
         by: Uid,
-        /// A description of the change ([`common::job::Patch::told`]).
+        /// A description of the change ([`common::job::Patch::text`]).
         what: String,
         /// The nodes that run it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,8 +1,8 @@
 //! Selects the jobs that `ForgetDone` forgets next, a limited number at a time.
 
-use crate::footprint;
 use crate::job::Record;
 use crate::state::State;
+use crate::texts;
 use common::id::JobId;
 use common::time::Time;
 use std::collections::BTreeSet;
@@ -24,8 +24,7 @@ impl State {
             return (Vec::new(), false);
         };
         let aged = self.footprint.ended().take_while(|(since, _)| *since + kept <= now);
-        let users = footprint::users(self);
-        let surplus = users.into_iter().flat_map(|uid| footprint::surplus(self, uid));
+        let surplus = self.footprint.users().flat_map(|uid| texts::surplus_jobs(self, uid));
         let (records, is_more) = self.first_of(aged.map(|(_, job)| job).chain(surplus));
         (records, is_more || self.old_requests(now).nth(FORGOTTEN_AT_ONCE).is_some())
     }

@@ -173,12 +173,7 @@ fn kept(run: &Run, until: Time) -> Used {
     let sum = |used: Used, (rank, share): (usize, &Share)| {
         used.and(Used::by(share, until.since(run.since(rank))))
     };
-    match run.kept {
-        // The phases of an ended run are gone, so nothing is added.
-        Some(kept) => {
-            let held = all.iter().enumerate().zip(&run.shares);
-            held.filter(|(_, phase)| !phase.is_over()).map(|(share, _)| share).fold(kept, sum)
-        }
-        None => all.iter().enumerate().fold(Used::default(), sum),
-    }
+    // The phases of an ended run are gone, so nothing is added.
+    let held = all.iter().enumerate().zip(&run.shares);
+    held.filter(|(_, phase)| !phase.is_over()).map(|(share, _)| share).fold(run.kept, sum)
 }

@@ -8,14 +8,15 @@ mod joining;
 mod leaving;
 mod past;
 mod share_phase;
+mod term_state;
 
 pub use elements::Elements;
 pub use end::End;
 pub use joining::{Given, may_grow};
 pub use past::{EARLIER_MAX, Earlier, Past};
 pub use share_phase::SharePhase;
+pub use term_state::TermState;
 
-use crate::dependency::TermState;
 use crate::fault::Faults;
 use crate::timeline::TimelineEntry;
 use crate::usage::Used;
@@ -101,7 +102,6 @@ pub struct Run {
     /// The phase of each share, in the order of the allocation. Empty once the element is Done.
     pub shares: Vec<SharePhase>,
     pub allocated_at: Time,
-    #[serde(default)]
     pub running_at: Option<Time>,
     /// The begin of the current suspension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,15 +141,12 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub had: BTreeSet<NodeName>,
     /// The decided end.
-    #[serde(default)]
     pub end: Option<End>,
     /// The usage of its ended shares: CPU time as a sum, and the highest memory peak of a node.
-    #[serde(default)]
     pub usage: Usage,
-    /// What its ended shares kept from others, each until its node released it; `None` if none has
-    /// ended, or an older release did not record it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Used>,
+    /// What its ended shares kept from others, each until its node released it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub kept: Used,
 }
 
 /// Used to leave default values out of the serialized form.
@@ -268,7 +265,7 @@ impl Run {
             had: BTreeSet::new(),
             end: None,
             usage: Usage::default(),
-            kept: None,
+            kept: Used::default(),
         }
     }
 

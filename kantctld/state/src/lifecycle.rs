@@ -14,11 +14,11 @@ pub(crate) mod set;
 mod start;
 mod suspend;
 
+use crate::charging;
 use crate::event::{Event, ShareNews};
-use crate::footprint;
 use crate::job::{End, Run, SharePhase};
 use crate::state::State;
-use crate::usage;
+use crate::texts;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::state::Change;
 use common::job::{EndCause, ExitStatus, Outcome, Preempted, STEPS_REPORTED_MAX, StepEnd, Usage};
@@ -109,7 +109,7 @@ pub(crate) fn share_ended(
     }
     let now = state.now;
     state.ledger.free(id, node);
-    usage::charge(state, id.key, rank);
+    charging::charge_share(state, id.key, rank);
     let leaves = from == SharePhase::Leaving;
     // A share that began and exited before its node reported it did run.
     let ran = end.started_at.is_some() && end.cause == EndCause::Exited;
@@ -239,7 +239,7 @@ fn finish(
     let attempt = element.attempt;
     state.set_alive(key, false);
     if state.is_all_done(key.job) {
-        footprint::rest(state, key.job);
+        texts::rest_job(state, key.job);
     }
     state.emit(events, Event::JobDone { key, attempt, outcome, by });
 }
@@ -249,7 +249,7 @@ fn finish(
 /// place, which is ordered by submission.
 fn wait_again(state: &mut State, events: &mut Vec<Event>, key: JobKey, end: Option<&End>) {
     let now = state.now;
-    footprint::revive(state, key.job);
+    texts::revive_job(state, key.job);
     let Some(element) = state.element_mut(key) else { return };
     element.set_aside(element.done_at.unwrap_or(now));
     (element.outcome, element.done_at) = (None, None);

@@ -6,7 +6,7 @@ mod indexes;
 
 use crate::blobs::Blobs;
 use crate::command::Settings;
-use crate::dependency::DependencyIndex;
+use crate::dependency_index::DependencyIndex;
 use crate::event::Event;
 use crate::footprint::Footprint;
 use crate::invitation::Invitation;
@@ -230,17 +230,34 @@ impl State {
     }
 
     /// The usage charged for released shares. The usage of current allocations is in
-    /// [`crate::usage::running`].
+    /// [`crate::charging::running_usage`].
     #[must_use]
     pub const fn usage(&self) -> &Usages {
         &self.usage
     }
 
     /// The recorded usage of queues, if past use counts. Their current usage is in
-    /// [`crate::queue_usage::so_far`].
+    /// [`crate::charging::queue_usage`].
     #[must_use]
     pub const fn queue_usage(&self) -> &QueueUsages {
         &self.queue_usage
+    }
+
+    /// The invitation with this hash of the secret; `None` if it has expired.
+    #[must_use]
+    pub fn invitation(&self, hash: &str) -> Option<&Invitation> {
+        self.invitations.get(hash).filter(|invitation| invitation.until > self.now)
+    }
+
+    /// Removes all invitations. For a state restored from a backup, after which some may have been
+    /// used.
+    pub fn close_invitations(&mut self) {
+        self.invitations.clear();
+    }
+
+    /// All invitations. An expired one may remain for up to a minute.
+    pub fn invitations(&self) -> impl Iterator<Item = &Invitation> {
+        self.invitations.values()
     }
 
     pub(crate) fn element_mut(&mut self, key: JobKey) -> Option<&mut Element> {

@@ -5,7 +5,7 @@
 mod growth;
 
 use common::id::{Attempt, AttemptId, JobKey, NodeName, Uid};
-use common::job::{ExitStatus, JobSize, Outcome, Patch, PreemptReason, Preempted};
+use common::job::{ExitStatus, JobSize, Outcome, PreemptReason, Preempted};
 use common::time::Time;
 use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
@@ -29,18 +29,10 @@ pub enum TimelineEvent {
     Held(Uid),
     /// A user released it.
     Released(Uid),
-    /// A user changed its request. Only in timelines of builds that did not record the change.
-    Updated(Uid),
-    /// A user made this change to its request. Only in timelines of builds that recorded the change
-    /// itself, of any length.
-    Changed {
-        by: Uid,
-        patch: Box<Patch>,
-    },
     /// A user changed its request.
     Asked {
         by: Uid,
-        /// A description of the change ([`Patch::told`]).
+        /// A description of the change ([`common::job::Patch::text`]).
         what: String,
     },
     /// It got its allocation.
@@ -140,7 +132,6 @@ pub enum TimelineEvent {
         /// The attempt that ended.
         attempt: Attempt,
         /// The job that preempted it.
-        #[serde(default)]
         preempted_by: Option<JobKey>,
     },
     /// Its next attempt is delayed after a fault not its own.
@@ -168,7 +159,7 @@ pub enum TimelineEvent {
 }
 
 /// A user as part of a sentence. Only the uid is known, except for root.
-pub(crate) fn who(uid: Uid) -> String {
+pub(crate) fn user_phrase(uid: Uid) -> String {
     match uid {
         Uid(0) => "root".to_owned(),
         _ => format!("user {uid}"),
@@ -187,8 +178,8 @@ fn end(
     requeue: bool,
 ) -> fmt::Result {
     match (by, requeue) {
-        (Some(uid), true) => write!(f, "stopped by {}, to be requeued", who(uid)),
-        (Some(uid), false) => write!(f, "cancelled by {}", who(uid)),
+        (Some(uid), true) => write!(f, "stopped by {}, to be requeued", user_phrase(uid)),
+        (Some(uid), false) => write!(f, "cancelled by {}", user_phrase(uid)),
         (None, true) => write!(f, "ended as {outcome}, to be requeued"),
         (None, false) => write!(f, "ended as {outcome}"),
     }
@@ -199,26 +190,24 @@ impl fmt::Display for TimelineEvent {
         match self {
             Self::Submitted(by, None) => write!(f, "submitted by {by}"),
             Self::Submitted(by, Some(node)) => write!(f, "submitted by {by} via {node}"),
-            Self::Held(by) => write!(f, "held by {}", who(*by)),
-            Self::Released(by) => write!(f, "released by {}", who(*by)),
-            Self::Updated(by) => write!(f, "what it asks for was changed by {}", who(*by)),
-            Self::Changed { by, patch } => write!(f, "changed by {}: {}", who(*by), patch.text()),
-            Self::Asked { by, what } => write!(f, "changed by {}: {what}", who(*by)),
+            Self::Held(by) => write!(f, "held by {}", user_phrase(*by)),
+            Self::Released(by) => write!(f, "released by {}", user_phrase(*by)),
+            Self::Asked { by, what } => write!(f, "changed by {}: {what}", user_phrase(*by)),
             Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
             Self::Ready => write!(f, "all its nodes are ready"),
             Self::Running => write!(f, "running"),
-            Self::Suspended(by) => write!(f, "suspended by {}", who(*by)),
-            Self::Resumed(by) => write!(f, "resumed by {}", who(*by)),
-            Self::Saved(by) => write!(f, "its work so far is saved, says {}", who(*by)),
+            Self::Suspended(by) => write!(f, "suspended by {}", user_phrase(*by)),
+            Self::Resumed(by) => write!(f, "resumed by {}", user_phrase(*by)),
+            Self::Saved(by) => write!(f, "checkpoint recorded by {}", user_phrase(*by)),
             Self::Resized { by, tasks, stays, leaves } => {
                 let size = JobSize::Tasks(*tasks);
-                write!(f, "resized by {} to {size} on {stays}: {leaves} given up", who(*by))
+                write!(f, "resized by {} to {size} on {stays}: {leaves} given up", user_phrase(*by))
             }
             Self::GaveUp { preempted: Preempted { by, why }, tasks, stays, leaves } => {
                 let size = JobSize::Tasks(*tasks);
                 write!(
                     f,
-                    "gives {leaves} up for job {by} ({why}), and runs on with {size} on {stays}"
+                    "gives up {leaves} for job {by} ({why}), continues with {size} on {stays}"
                 )
             }
             Self::Grows { .. } | Self::Grew { .. } | Self::DidNotGrow { .. } => {
@@ -233,24 +222,26 @@ impl fmt::Display for TimelineEvent {
                 end(f, *outcome, *by, *requeue)
             }
             Self::Done { outcome, by: None } => write!(f, "done: {outcome}"),
-            Self::Done { outcome, by: Some(by) } => write!(f, "done: {outcome} by {}", who(*by)),
+            Self::Done { outcome, by: Some(by) } => {
+                write!(f, "done: {outcome} by {}", user_phrase(*by))
+            }
             Self::MadeToYield { preempted: Preempted { by, why }, requeue } => {
                 let then = if *requeue { ", to be requeued" } else { "" };
-                write!(f, "made to yield to job {by} ({why}){then}")
+                write!(f, "preempted by job {by} ({why}){then}")
             }
-            Self::Preempts { victim, why } => write!(f, "makes job {} yield ({why})", victim.key),
+            Self::Preempts { victim, why } => write!(f, "preempts job {} ({why})", victim.key),
             Self::Requeued { attempt, preempted_by: None } => {
-                write!(f, "back in its queue after attempt {attempt}")
+                write!(f, "requeued after attempt {attempt}")
             }
             Self::Requeued { attempt, preempted_by: Some(by) } => {
                 write!(f, "requeued after preemption of attempt {attempt} by job {by}")
             }
             Self::Delayed { until, why } => {
-                write!(f, "not started again before {until}")?;
+                write!(f, "not restarted before {until}")?;
                 because(f, why.as_ref())
             }
             Self::Unblocked { by } => {
-                write!(f, "what it waited for has come, with job {by}; it may start")
+                write!(f, "all its dependencies are satisfied, the last by job {by}; it may start")
             }
             Self::Hopeless { why } => {
                 write!(f, "cancelled, as requested with --kill-on-invalid-dep: {why}")
@@ -275,23 +266,4 @@ pub(crate) fn add(timeline: &mut Vec<TimelineEntry>, at: Time, what: TimelineEve
         timeline.remove(0);
     }
     timeline.push(TimelineEntry { at, what });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use common::time::Span;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn a_story_of_a_build_that_did_not_keep_what_was_changed_is_still_read() {
-        let old = rmp_serde::to_vec_named(&BTreeMap::from([("Updated", 7)])).unwrap();
-        let line: TimelineEvent = rmp_serde::from_slice(&old).unwrap();
-        assert_eq!(line, TimelineEvent::Updated(Uid(7)));
-        let patch = Patch { time_limit: Some(Span::from_minutes(5)), ..Patch::default() };
-        let new = TimelineEvent::Changed { by: Uid(7), patch: Box::new(patch) };
-        let kept = rmp_serde::to_vec_named(&new).unwrap();
-        assert_eq!(rmp_serde::from_slice::<TimelineEvent>(&kept).unwrap(), new);
-        assert!(kept.len() < 60, "what was not changed is not written: {} bytes", kept.len());
-    }
 }

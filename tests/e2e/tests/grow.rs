@@ -110,7 +110,7 @@ fn a_job_grows_onto_free_nodes_and_gives_them_up_again() -> anyhow::Result<()> {
     write(&kantctl, "free-4")?;
     assert_eq!(kantctl.finished(&urgent)?.outcome, Some(Outcome::Completed));
     let shown = kantctl.ok(&["show", "job", &id])?;
-    assert!(shown.contains("is given g3 in addition"), "{shown}");
+    assert!(shown.contains("gets g3 in addition"), "{shown}");
     assert!(shown.contains("grew to 2 tasks on g[1,3], with g3"), "{shown}");
     write(&kantctl, "enough")?;
     let job = kantctl.finished(&id)?;

@@ -105,11 +105,11 @@ fn a_preemptible_job_is_preempted_by_an_urgent_one_and_runs_again_later() -> any
     assert!(is_there(&kantctl, "second"));
     assert_eq!(kantctl.job(&spot)?.attempt, 2);
     let (victims, preemptors) = (timeline(&kantctl, &spot)?, timeline(&kantctl, &urgent)?);
-    let yielded = format!("made to yield to job {urgent} (higher priority), to be requeued");
+    let yielded = format!("preempted by job {urgent} (higher priority), to be requeued");
     assert!(victims.contains(&yielded), "{victims}");
     let back = format!("requeued after preemption of attempt 1 by job {urgent}");
     assert!(victims.contains(&back) && victims.contains("attempt 2 started"), "{victims}");
-    let makes = format!("makes job {spot} yield (higher priority)");
+    let makes = format!("preempts job {spot} (higher priority)");
     assert!(preemptors.contains(&makes), "{preemptors}");
     let shown = kantctl.ok(&["show", "job", &spot])?;
     assert!(shown.contains(&yielded) && shown.contains(&back), "{shown}");

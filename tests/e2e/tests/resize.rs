@@ -105,7 +105,7 @@ fn a_job_gives_up_a_node_to_a_job_of_higher_priority_and_continues() -> anyhow::
     wait_for("it to be told", || Ok(says(&kantctl, "told-g1")))?;
     assert_eq!(says(&kantctl, "told-g1").as_deref(), Some("1 1 g1 1"));
     let explanation = kantctl.ok(&["explain", &id])?;
-    assert!(explanation.contains("it has 1 of 2 tasks, and is content with 1"), "{explanation}");
+    assert!(explanation.contains("it has 1 of 2 tasks, and needs at least 1"), "{explanation}");
     std::fs::write(kantctl.dir().join("enough"), "")?;
     let job = kantctl.finished(&id)?;
     assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{job:?}");

@@ -63,19 +63,6 @@ const IN_CYCLE: &[(&str, &[&str])] = &[
             "storage",
         ],
     ),
-    (
-        "state",
-        &[
-            "dependency",
-            "footprint",
-            "invitation",
-            "job",
-            "lifecycle",
-            "queue_usage",
-            "state",
-            "usage",
-        ],
-    ),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

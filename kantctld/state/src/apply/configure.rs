@@ -26,7 +26,7 @@ pub(super) fn apply(
     settings.queues.extend(kept.collect::<Vec<_>>());
     if state.settings.as_ref() != Some(&settings) || state.retired != missing {
         (state.settings, state.retired) = (Some(settings), missing);
-        crate::queue_usage::configured(state);
+        crate::charging::past_use_configured(state);
         events.push(Event::Configured);
     }
     Ok(())

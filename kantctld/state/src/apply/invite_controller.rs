@@ -17,7 +17,7 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     if lasts == Span(0) || lasts > LASTS_MAX {
-        let message = format!("an invitation is good for 1 s to {LASTS_MAX}: change --expires");
+        let message = format!("an invitation is valid for 1 s to {LASTS_MAX}: change --expires");
         return Err(Refusal::BadAsk { message });
     }
     let open = state.invitations.values().filter(|invitation| invitation.until > state.now);

@@ -20,7 +20,7 @@ pub(super) fn apply(
     match element.phase {
         Phase::Pending => lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, None),
         Phase::Starting | Phase::Running | Phase::Suspended => {
-            let message = format!("whoever waited for it was not heard of for {lease}");
+            let message = format!("its client was not heard of for {lease}");
             let ending = Ending { message: Some(message), ..Ending::new(Outcome::Cancelled) };
             lifecycle::ended(state, events, key, ending);
         }

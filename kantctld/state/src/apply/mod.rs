@@ -43,7 +43,7 @@ pub use admission::may_wait;
 pub use update_job::updated;
 
 use crate::command::{Command, Stamped};
-use crate::dependency;
+use crate::dependents;
 use crate::event::Event;
 use crate::state::State;
 
@@ -66,8 +66,8 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         | Command::SuspendJob { .. }
         | Command::ResumeJob { .. }
         | Command::ActOnTasks { .. }) => bulk_action::apply(state, out, action),
-        Command::UpdateJob { actor, target, patch, living } => {
-            update_job::apply(state, out, actor, *target, (patch, *living))
+        Command::UpdateJob { actor, target, patch } => {
+            update_job::apply(state, out, actor, *target, patch)
         }
         Command::CheckpointJob { actor, target } => {
             checkpoint_job::apply(state, out, actor, *target)
@@ -117,7 +117,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::ForgetDone => forget_done::apply(state, out),
         Command::EndHopeless => end_hopeless::apply(state, out),
     };
-    dependency::resolve(state, &mut events);
+    dependents::resolve(state, &mut events);
     if let Err(refusal) = result {
         events.push(Event::CommandRefused(refusal));
     }

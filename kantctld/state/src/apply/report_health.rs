@@ -70,7 +70,7 @@ pub(super) fn apply(
     }
     let mut new = open.into_iter().filter(|finding| !before.contains(finding));
     if let Some(finding) = new.find(|finding| finding.response == Response::DrainNow) {
-        let message = format!("node {name} is not fit to run it any more: {}", finding.says);
+        let message = format!("node {name} is no longer fit to run it: {}", finding.says);
         end_all(state, events, name, &message);
     }
     Ok(())
@@ -85,7 +85,7 @@ fn judge(drains: &mut Vec<Time>, finding: &Finding, now: Time) -> (DrainCause, S
         return (DrainCause::Health(check), reason(finding));
     }
     let reason = format!(
-        "{}: {says}; {} times within a day, so it is held out until `kantctl resume`",
+        "{}: {says}; {} times within a day, so it stays drained until `kantctl resume`",
         check.word(),
         drains.len()
     );

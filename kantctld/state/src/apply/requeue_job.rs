@@ -6,9 +6,9 @@ use super::admission::{self, Applicant};
 use super::target::{self, Did};
 use crate::command::Actor;
 use crate::event::Event;
-use crate::footprint;
 use crate::lifecycle::{self, Ending};
 use crate::state::State;
+use crate::texts;
 use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
@@ -79,6 +79,6 @@ fn check_again(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal>
     }
     let who = Applicant { owner, groups: &record.groups, operator: actor.operator };
     admission::check(state, &who, ask)?;
-    footprint::check_revival(state, record)?;
+    texts::check_revival(state, record)?;
     state.living.check_room(owner.uid, 1)
 }

@@ -10,10 +10,11 @@ use super::forget_done;
 use crate::blobs::Blobs;
 use crate::dependency;
 use crate::event::Event;
-use crate::footprint::{self, Load};
+use crate::footprint::Load;
 use crate::job::{Element, Record};
 use crate::living::Bounds;
 use crate::state::{KnownRequest, State};
+use crate::texts;
 use common::blob::BlobHash;
 use common::id::{ArrayIndex, Gid, JobId, NodeName, RequestKey};
 use common::job::check::{self, AskError, ENVIRONMENT_BYTES_MAX};
@@ -81,7 +82,7 @@ pub(super) fn apply(
     state.living.check_room(uid, tasks)?;
     let texts = [submission.script, submission.environment].map(Text::measure);
     let loads: Vec<Load> = asks.iter().map(|ask| Load::of(ask, texts)).collect();
-    footprint::check_room(state, uid, &loads)?;
+    texts::check_room(state, uid, &loads)?;
     let standing = |ask: &Ask| {
         let own: Vec<_> = indices(ask).collect();
         dependency::standing(state, ask, &own)

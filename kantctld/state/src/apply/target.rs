@@ -63,7 +63,7 @@ pub(super) fn of_one(state: &State, actor: &Actor, target: Target) -> Result<Vec
         Some(place) => {
             let (set, last) = (place.first, place.size - 1);
             let message = format!(
-                "job {set} has components that ask for different things: name one of {set}+0 to \
+                "job {set} has components with different requests: name one of {set}+0 to \
                  {set}+{last}"
             );
             Err(Refusal::BadAsk { message })

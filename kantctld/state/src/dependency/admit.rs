@@ -1,8 +1,8 @@
 //! Checks of the dependencies in a request: the other jobs must exist, must not be forgotten if
 //! their outcome matters, and must not form a cycle.
 
-use super::TermState;
 use super::evaluate::{evaluate, evaluate_each};
+use crate::job::TermState;
 use crate::state::State;
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::job::dependency::{Rule, Term};
@@ -36,8 +36,8 @@ pub(crate) fn standing(
     if terms.saturating_mul(tasks) > TERMS_OF_TASKS_MAX {
         let most = TERMS_OF_TASKS_MAX / tasks.max(1);
         let message = format!(
-            "{tasks} tasks that wait for {terms} jobs each: of so many tasks each may wait for \
-             {most}. Let one job wait for them all, and the array for that one"
+            "{tasks} tasks with {terms} dependencies each: with this number of tasks at most \
+             {most} are allowed. Let one job depend on all of them, and the array on that job"
         );
         return Err(Refusal::BadAsk { message });
     }
@@ -75,8 +75,8 @@ fn forgotten(state: &State, term: &Term, on: JobKey) -> Result<TermState, Refusa
         _ => {
             let rule = term.rule.word();
             let message = format!(
-                "job {on} is over for so long that nobody here knows how it ended, which {rule} \
-                 asks: leave it out, or write afterany:{on}"
+                "job {on} ended so long ago that its outcome, which {rule} depends on, is no \
+                 longer stored: leave it out, or write afterany:{on}"
             );
             Err(Refusal::BadAsk { message })
         }
@@ -100,8 +100,8 @@ pub(crate) fn check_circle(state: &State, own: JobId, ask: &Ask) -> Result<(), R
         let job = state.job(job).and_then(|record| record.set).map_or(job, |set| set.first);
         if job == own {
             let message = format!(
-                "job {own} would wait for itself, by way of what it is to wait for (`singleton` \
-                 waits for all of its name that were submitted before): leave that out"
+                "job {own} would wait for itself through its dependencies (`singleton` waits for \
+                 all earlier jobs of its name): leave that dependency out"
             );
             return Err(Refusal::BadAsk { message });
         }

@@ -2,8 +2,8 @@
 //! notation.
 
 use super::evaluate::{meant, succeeded};
-use super::{TermState, Verdict, same_name, term_verdict, verdict};
-use crate::job::Record;
+use super::{Verdict, same_name, term_verdict, verdict};
+use crate::job::{Record, TermState};
 use crate::state::State;
 use common::id::{ArrayIndex, JobKey};
 use common::job::Phase;

@@ -1,7 +1,7 @@
-//! Evaluates terms on the current state of the jobs that they name. `resolve` stores the results.
+//! Evaluates terms on the current state of the jobs that they name. `dependents` stores the
+//! results.
 
-use super::TermState;
-use crate::job::{Element, Record};
+use crate::job::{Element, Record, TermState};
 use crate::living::last_of;
 use crate::state::State;
 use common::id::{ArrayIndex, JobKey};
@@ -10,7 +10,7 @@ use common::job::{Outcome, Phase};
 use std::collections::BTreeSet;
 
 /// The current state of a term; [`TermState::Open`] if the job does not exist.
-pub(super) fn evaluate(state: &State, term: &Term, on: JobKey) -> TermState {
+pub(crate) fn evaluate(state: &State, term: &Term, on: JobKey) -> TermState {
     let Some(record) = state.job(on.job) else { return TermState::Open };
     match term.rule {
         Rule::Singleton => TermState::Open,
@@ -25,7 +25,7 @@ pub(super) fn evaluate(state: &State, term: &Term, on: JobKey) -> TermState {
 }
 
 /// The current state of a term that compares task by task with another array.
-pub(super) fn evaluate_each<'a>(
+pub(crate) fn evaluate_each<'a>(
     state: &State,
     on: &Record,
     own: impl Iterator<Item = &'a ArrayIndex>,
@@ -52,7 +52,7 @@ pub(super) fn evaluate_each<'a>(
     TermState::Each { met, failed }
 }
 
-pub(super) fn succeeded(element: &Element) -> bool {
+pub(crate) fn succeeded(element: &Element) -> bool {
     element.outcome == Some(Outcome::Completed)
 }
 
@@ -73,7 +73,7 @@ fn is_over(state: &State, record: &Record, on: JobKey) -> bool {
 /// The last element of a job up to this key that still waits for its start. It is searched for from
 /// the end: tasks start in ascending order, so a waiting one is found at once. Finished elements
 /// are skipped.
-pub(super) fn last_pending(state: &State, up_to: JobKey) -> Option<JobKey> {
+pub(crate) fn last_pending(state: &State, up_to: JobKey) -> Option<JobKey> {
     let is_pending =
         |key: &JobKey| state.element(*key).is_some_and(|(_, e)| e.phase == Phase::Pending);
     state.living.up_to(up_to).rev().find(is_pending)

@@ -40,7 +40,7 @@ impl Judge {
         let actual = phases(state);
         for (key, reported) in &self.seen {
             match actual.get(key) {
-                None => wrong.push(format!("job {key} vanished, and nobody said so")),
+                None => wrong.push(format!("job {key} vanished without an event")),
                 Some(is) if is != reported => {
                     wrong.push(format!("job {key} was reported as {reported:?} and is {is:?}"));
                 }
@@ -48,7 +48,7 @@ impl Judge {
             }
         }
         for key in actual.keys().filter(|key| !self.seen.contains_key(key)) {
-            wrong.push(format!("job {key} appeared, and nobody said so"));
+            wrong.push(format!("job {key} appeared without an event"));
         }
         if events.iter().any(|event| matches!(event, Event::CommandRefused(_))) && events.len() > 1
         {

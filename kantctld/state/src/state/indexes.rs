@@ -2,7 +2,7 @@
 //! and updated when a job changes. They are not stored.
 
 use super::State;
-use crate::dependency::DependencyIndex;
+use crate::dependency_index::DependencyIndex;
 use crate::footprint::Footprint;
 use crate::living::{Bounds, Living};
 use common::id::JobKey;

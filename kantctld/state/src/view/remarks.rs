@@ -67,7 +67,7 @@ pub(super) fn reason(
         reason => reason,
     };
     let (code, sentence) = match element.held_by_operator {
-        true => ("JobHeldAdmin", "held by an operator, who alone can release it".to_owned()),
+        true => ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned()),
         false if element.held => {
             (reason.code(), format!("held: release it with `kantctl release {key}`"))
         }

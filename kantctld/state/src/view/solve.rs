@@ -78,8 +78,8 @@ impl Describer<'_> {
             Verdict::Moves { moves, room, .. } if moves.is_empty() => {
                 let room = hostlist::fold(room);
                 let line = format!(
-                    "it needs no moves: there is room for it on {room}, or will be when those are \
-                     gone that are on their way out"
+                    "it needs no moves: there is room for it on {room}, or will be when the jobs \
+                     that are ending are gone"
                 );
                 let advice = format!("`kantctl explain {}` says what else it waits for", self.key);
                 (SolveAnswer::Moves, "fewest", vec![line], advice)
@@ -97,8 +97,8 @@ impl Describer<'_> {
 
     fn moves(&self, moves: &[Move], room: &str, fewest: bool) -> Vec<String> {
         let proof = match fewest {
-            true => "fewer moves would not do, which is proved",
-            false => "whether fewer would do is not known",
+            true => "it is proved that fewer moves are not enough",
+            false => "whether fewer are enough is unknown",
         };
         let first = format!("it has room on {room} if {} moved; {proof}", jobs(moves.len()));
         let each = moves.iter().map(|one| {
@@ -106,7 +106,7 @@ impl Describer<'_> {
             let (from, to) = (hostlist::fold(from), hostlist::fold(to));
             let since = match self.snapshot.running(*key).and_then(|job| job.saved_at) {
                 None => "since it started, which are lost unless it saved its work",
-                Some(_) => "since it said that its work is saved, which are lost",
+                Some(_) => "since its last checkpoint, which are lost",
             };
             format!(
                 "job {key} ({}) would go from {from} to {to}; it has used {lost} GPU-minutes \
@@ -114,8 +114,8 @@ impl Describer<'_> {
                 self.name(*key)
             )
         });
-        let last = "all of them have a place then: that was tried with cores, links, bookings and \
-                    limits, and checked by separate counts";
+        let last = "all of them then have a place: this was tried with cores, links, reservations \
+                    and limits, and verified by separate counts";
         std::iter::once(first).chain(each).chain([last.to_owned()]).collect()
     }
 
@@ -123,19 +123,19 @@ impl Describer<'_> {
     fn how(&self, moves: &[Move]) -> String {
         let keys: Vec<String> = moves.iter().map(|one| one.key.to_string()).collect();
         let by_hand = format!(
-            "an operator may `kantctl requeue {}`: what was running starts again from the top \
-             wherever there is room then, for no place is kept for it",
+            "an operator may `kantctl requeue {}`: those jobs start again from the beginning \
+             wherever there is room then, since no place is kept for them",
             keys.join(" ")
         );
         let policy = self.snapshot.policy();
         if !policy.fair_sharing {
-            return format!("nobody moves by asking; {by_hand}");
+            return format!("this command moves no job; {by_hand}");
         }
         let budget = policy.moves;
         if budget.is_off() {
             return format!(
-                "nobody moves by asking; `per_hour` of [moves] in kantctld.toml lets rounds move \
-                 jobs, and keep their places; or {by_hand}"
+                "this command moves no job; `per_hour` of [moves] in kantctld.toml lets rounds \
+                 move jobs, and keep their places; or {by_hand}"
             );
         }
         let most = budget.lost_gpu_minutes_max;
@@ -148,12 +148,12 @@ impl Describer<'_> {
         });
         let yields = says.or_else(|| queue.map(|queue| queue.preemption.preemptible));
         let why = if yields == Some(false) {
-            "rounds move nobody for a job that yields to nobody".to_owned()
+            "rounds move no job for one that cannot be preempted".to_owned()
         } else if moves.iter().any(|one| one.lost_gpu_minutes > most) {
-            format!("rounds move nobody who would lose more than {most} GPU-minutes")
+            format!("rounds move no job that would lose more than {most} GPU-minutes")
         } else {
             let an_hour = budget.per_hour;
-            format!("rounds move up to {an_hour} an hour, and look less far than this")
+            format!("rounds move at most {an_hour} jobs an hour, and search less than this command")
         };
         format!("{why}; {by_hand}")
     }
@@ -166,20 +166,19 @@ impl Describer<'_> {
         let (by, line, advice) = match why {
             Impossible::MayNotStart(reason) => {
                 let because = reason.as_ref().map(|reason| format!(": {reason}"));
-                let because = because.unwrap_or_else(|| ": it is not in line yet".to_owned());
-                let line =
-                    format!("no moves make room for it, since room is not what it lacks{because}");
+                let because = because.unwrap_or_else(|| ": it is not in the queue yet".to_owned());
+                let line = format!("no moves help it, since it does not wait for room{because}");
                 ("may_not_start", line, format!("`kantctl explain {key}` says what it waits for"))
             }
             Impossible::NeverFits(reason) => {
-                let line = format!("no moves make room for it, whoever runs: {reason}");
+                let line = format!("no moves make room for it, whatever runs: {reason}");
                 ("never_fits", line, format!("`kantctl explain {key}` says what would fit"))
             }
             Impossible::Counts(count) => ("counts", self.count(count), less),
             Impossible::Exhausted => {
                 let line = format!(
                     "no moves make room for it, which is proved: all ways to move the {} that may \
-                     be moved were gone through ({} places)",
+                     be moved were tried ({} places)",
                     jobs_of(self.movable),
                     self.trials
                 );
@@ -241,22 +240,20 @@ impl Describer<'_> {
                 "in_detail",
                 format!(
                     "the search was given up after {trials} places: by counts of GPUs, CPUs and \
-                     memory {} would do, but none held with cores, links, bookings and limits",
+                     memory {} would work, but none with cores, links, reservations and limits",
                     ways(arrangements)
                 ),
                 format!("`kantctl explain {}` says what it waits for", self.key),
             ),
             GaveUp::Parts { parts } => (
                 "parts",
-                format!(
-                    "the search was given up: {parts} parts are more than it looks for places for"
-                ),
+                format!("the search was given up: it does not search places for {parts} parts"),
                 "wait for jobs to end, or ask for fewer and larger parts (--nodes)".to_owned(),
             ),
             GaveUp::Component => (
                 "component",
-                "the search was given up: components of one job start together, which it does \
-                 not look for"
+                "the search was given up: components of one job start together, which it does not \
+                 support"
                     .to_owned(),
                 format!("`kantctl explain {}` says what it waits for", self.key),
             ),

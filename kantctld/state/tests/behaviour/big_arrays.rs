@@ -12,7 +12,7 @@ fn array(tasks: u32) -> Ask {
 }
 
 fn update(key: JobKey, patch: Patch) -> Command {
-    Command::UpdateJob { actor: USER, target: Target { key }, patch: Box::new(patch), living: true }
+    Command::UpdateJob { actor: USER, target: Target { key }, patch: Box::new(patch) }
 }
 
 fn timeline(house: &House, key: JobKey) -> Vec<String> {

@@ -61,7 +61,7 @@ fn a_story_tells_of_the_last_time_alone() {
     let lines: Vec<(Time, &str)> =
         detail.jobs[0].timeline.iter().map(|line| (line.at, line.text.as_str())).collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
-    assert_eq!(lines[3], (house.now, "its work so far is saved, says user 1000"));
+    assert_eq!(lines[3], (house.now, "checkpoint recorded by user 1000"));
     assert_eq!(lines[2].1, "running");
 }
 

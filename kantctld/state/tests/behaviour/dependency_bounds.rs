@@ -55,7 +55,7 @@ fn no_job_waits_for_a_job_that_waits_for_its_name() {
 fn awaiting(key: JobKey, text: &str) -> Command {
     let dependency = Some(Replaced::With(text.parse().unwrap()));
     let patch = Box::new(Patch { dependency, ..Patch::default() });
-    Command::UpdateJob { actor: USER, target: Target { key }, patch, living: true }
+    Command::UpdateJob { actor: USER, target: Target { key }, patch }
 }
 
 #[test]

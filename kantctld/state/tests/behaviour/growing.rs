@@ -124,7 +124,7 @@ fn nodes_join_as_a_gang_and_the_others_are_notified_once_they_run() {
     house.report("g4", id, running());
     assert_eq!((notified(&house, id), takes_more(&house, id)), (Some((2, 4)), false));
     let timeline = timeline(&house, id.key);
-    assert!(timeline.contains("is given g[2-3] in addition"), "{timeline}");
+    assert!(timeline.contains("gets g[2-3] in addition"), "{timeline}");
     assert!(timeline.contains("grew to 3 tasks on g[1-3], with g[2-3]"), "{timeline}");
 }
 
@@ -137,7 +137,7 @@ fn each_share_is_charged_from_when_it_was_given() {
     let (now, fresh) = (house.now, |used: &state::usage::Usages| -> u64 {
         used.iter().flat_map(|(_, hours)| hours.values()).map(|used| used.cpu_milliseconds).sum()
     });
-    assert_eq!(fresh(&state::usage::running(&house.state, now)), 2 * 110_000 + 2 * 10_000);
+    assert_eq!(fresh(&state::charging::running_usage(&house.state, now)), 2 * 110_000 + 2 * 10_000);
     let lives = state::history::running(&house.state, now).next().unwrap();
     assert_eq!(lives.cpu_milliseconds, 240_000);
     house.wait(10);
@@ -173,7 +173,7 @@ fn a_node_that_does_not_join_goes_with_those_behind_it_and_the_job_runs_on() {
             let again = grow(&mut house, id, &["g3"]);
             assert_eq!(refusal(&again), &StartRefusal::HadBefore(name("g3")));
             let timeline = timeline(&house, id.key);
-            assert!(timeline.contains("goes on without g[3-4]"), "{timeline}");
+            assert!(timeline.contains("continues without g[3-4]"), "{timeline}");
         }
     }
 }

@@ -183,7 +183,7 @@ fn drained_at_once_its_jobs_start_again_elsewhere_if_they_may() {
     assert_eq!(house.phase(again), Phase::Pending);
     assert_eq!(house.outcome(once), Some(Outcome::NodeLost));
     let job = house.state.job(once.job).unwrap();
-    assert!(format!("{job:?}").contains("not fit to run it any more"), "{job:?}");
+    assert!(format!("{job:?}").contains("no longer fit to run it"), "{job:?}");
 }
 
 #[test]

@@ -205,9 +205,9 @@ fn a_round_has_an_elastic_job_give_nodes_up_and_run_on() {
         timeline.iter().map(|line| line.what.to_string()).collect::<Vec<_>>().join("; ")
     };
     let (own, other) = (timelines(id.key), timelines(by));
-    let says = format!("gives g2 up for job {by} (");
-    assert!(own.contains(&says) && own.contains("runs on with 1 task on g1"), "{own}");
-    assert!(other.contains(&format!("makes job {} yield", id.key)), "{other}");
+    let says = format!("gives up g2 for job {by} (");
+    assert!(own.contains(&says) && own.contains("continues with 1 task on g1"), "{own}");
+    assert!(other.contains(&format!("preempts job {} (", id.key)), "{other}");
 }
 
 #[test]

@@ -304,7 +304,6 @@ fn what_one_component_asks_for_is_changed_by_its_name() {
         actor: USER,
         target: target(named),
         patch: Box::new(Patch { time_limit: Some(Span::from_minutes(7)), ..Patch::default() }),
-        living: true,
     };
     let refusal = house.refused(change("1")).to_string();
     assert!(refusal.contains("1+0 to 1+1"), "{refusal}");
@@ -395,7 +394,6 @@ fn when_a_set_may_begin_is_changed_of_its_first_and_holds_for_all() {
         actor: USER,
         target: target(named),
         patch: Box::new(Patch { begin_at: Some(Replaced::With(at)), ..Patch::default() }),
-        living: true,
     };
     let refusal = house.refused(change("1+1")).to_string();
     assert!(refusal.contains("--begin") && refusal.contains("1+0"), "{refusal}");
@@ -414,7 +412,6 @@ fn who_waits_for_a_later_component_is_not_waited_for_by_the_set() {
         actor: USER,
         target: target("1+0"),
         patch: Box::new(Patch { dependency, ..Patch::default() }),
-        living: true,
     });
     assert!(circle.to_string().contains("would wait for itself"), "{circle}");
 }

@@ -5,7 +5,8 @@ use crate::house::{House, USER, exited, running, settings, share, tasks_of};
 use common::id::{AccountName, JobKey};
 use common::job::Ask;
 use state::Command;
-use state::usage::{self, Charged, Usages, Used};
+use state::charging;
+use state::usage::{Charged, Usages, Used};
 use std::collections::BTreeMap;
 
 fn used(usages: &Usages, payer: &Charged) -> Used {
@@ -28,18 +29,18 @@ fn each_node_is_charged_until_it_lets_go_and_what_lives_comes_on_top() {
     house.report("g1", id, running());
     house.report("g2", id, running());
     assert!(house.state.usage().is_empty());
-    let so_far = used(&usage::running(&house.state, house.now), &payer);
+    let so_far = used(&charging::running_usage(&house.state, house.now), &payer);
     assert_eq!((so_far.gpu_milliseconds, so_far.cpu_milliseconds), (40_000, 60_000));
     house.report("g2", id, exited(0));
     let charged = used(house.state.usage(), &payer);
     assert_eq!((charged.gpu_milliseconds, charged.cpu_milliseconds), (30_000, 40_000));
     house.wait(5);
-    let so_far = used(&usage::running(&house.state, house.now), &payer);
+    let so_far = used(&charging::running_usage(&house.state, house.now), &payer);
     assert_eq!((so_far.gpu_milliseconds, so_far.cpu_milliseconds), (15_000, 30_000));
     house.report("g1", id, exited(0));
     let charged = used(house.state.usage(), &payer);
     assert_eq!((charged.gpu_milliseconds, charged.cpu_milliseconds), (45_000, 70_000));
-    assert!(usage::running(&house.state, house.now).is_empty());
+    assert!(charging::running_usage(&house.state, house.now).is_empty());
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn usage_is_forgotten_after_fourteen_days() {
 
 /// GPU milliseconds by queue, including running jobs.
 fn of_queues(house: &House) -> Vec<(String, u64)> {
-    let all = state::queue_usage::so_far(&house.state, house.now);
+    let all = state::charging::queue_usage(&house.state, house.now);
     let sum = |hours: &BTreeMap<_, Used>| hours.values().map(|used| used.gpu_milliseconds).sum();
     all.iter().map(|(queue, hours)| (queue.to_string(), sum(hours))).collect()
 }

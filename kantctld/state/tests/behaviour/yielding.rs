@@ -63,9 +63,9 @@ fn a_victim_is_stopped_waits_again_with_its_place_and_both_stories_tell_it() {
     assert_eq!(house.element(id.key).faults, None, "it waits for no back-off");
     assert_eq!(house.state.job(id.key.job).unwrap().submitted_at, before);
     let lines = timeline(&house, id.key);
-    let yields = "made to yield to job 2 (quota that was lent), to be requeued";
+    let yields = "preempted by job 2 (quota that was lent), to be requeued";
     assert_eq!(lines[3..], [yields, "requeued after preemption of attempt 1 by job 2"]);
-    assert_eq!(timeline(&house, by)[1..], ["makes job 1 yield (quota that was lent)"]);
+    assert_eq!(timeline(&house, by)[1..], ["preempts job 1 (quota that was lent)"]);
     house.start(id.key, vec![share("g2", 0, 8, &[])]);
     assert_eq!(house.element(id.key).attempt.0, 2);
 }
@@ -133,9 +133,7 @@ fn a_job_that_moves_has_its_place_kept_and_starts_there_under_any_leader() {
     assert_eq!(round(&mut house), ["2 on g1", "3 on g2"]);
     assert_eq!(house.element(jobs[1]).moving, None);
     let lines = timeline(&house, jobs[1]);
-    assert!(
-        lines.contains(&"made to yield to job 3 (it has room elsewhere), to be requeued".into())
-    );
+    assert!(lines.contains(&"preempted by job 3 (it has room elsewhere), to be requeued".into()));
 }
 
 #[test]

@@ -72,7 +72,7 @@ const fn operator() -> Actor {
 
 fn update(target: Target) -> Command {
     let patch = Patch { time_limit: Some(Span::from_minutes(5)), ..Patch::default() };
-    Command::UpdateJob { actor: operator(), target, patch: Box::new(patch), living: true }
+    Command::UpdateJob { actor: operator(), target, patch: Box::new(patch) }
 }
 
 impl House {

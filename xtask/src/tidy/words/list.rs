@@ -6,7 +6,6 @@ pub const UNSWEPT: &[&str] = &[
     "etc/kantctld.toml",
     "kantctld/engine/",
     "kantctld/sim/",
-    "kantctld/state/",
     "tests/bench/",
     "tests/storm/",
 ];

@@ -32,10 +32,10 @@ pub(super) fn with_set_lines(
     let lacks_room = matches!(reason, Some(WaitReason::Resources { .. }));
     lines.extend(apart(state, job, snapshot).filter(|_| lacks_room));
     let advice = match job.held {
-        true => format!("`kantctl release {first}` lets all of it go"),
+        true => format!("`kantctl release {first}` releases all of it"),
         false => format!(
             "wait, or change what a component asks for: `kantctl update {first}+1 ...`; `kantctl \
-             cancel {first}` gives all of it up"
+             cancel {first}` cancels all of it"
         ),
     };
     (lines, Some(advice))
@@ -48,8 +48,8 @@ fn apart(state: &State, job: &JobView, snapshot: &Snapshot) -> Option<String> {
     let queues: BTreeSet<&QueueName> = waiting.map(|job| &job.queue).collect();
     let names: Vec<&str> = queues.into_iter().map(QueueName::as_str).collect();
     let line = format!(
-        "its components are in different queues ({}): other jobs make way for components of one \
-         queue alone",
+        "its components are in different queues ({}): jobs are preempted for the components of one \
+         queue only",
         names.join(", ")
     );
     (is_fair(state) && names.len() > 1).then_some(line)

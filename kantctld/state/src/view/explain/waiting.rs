@@ -110,7 +110,7 @@ impl<'a> Waiting<'a> {
         });
         let reason = round.waits.of(&snapshot, self.job.key).filter(|_| !starts)?;
         let reason = sentence::sentence(self, &reason);
-        Some(format!("without its deadline it would wait all the same: {reason}"))
+        Some(format!("without its deadline it would still wait: {reason}"))
     }
 
     /// Whether only an operator can release it.
@@ -212,7 +212,7 @@ impl<'a> Waiting<'a> {
 
     fn made_way(&self, preempted: Preempted) -> String {
         format!(
-            "it ran, and was stopped to make way for {}; it keeps its place in the queue",
+            "it ran and was preempted by {}; it keeps its place in the queue",
             why(self.state, preempted)
         )
     }

@@ -2,22 +2,28 @@
 //! events of a command and the events that these cause in turn, in a loop, so that a chain of
 //! dependencies needs no recursion. Only jobs that can never start are changed themselves.
 
-use super::evaluate::evaluate;
-use super::index::Counts;
-use super::reported::{Move, ReportedChanges};
-use super::{TermState, Verdict, each, hopeless, verdict};
+mod each;
+mod hopeless;
+mod reported;
+
+pub use hopeless::ENDED_AT_ONCE;
+pub(crate) use hopeless::end_some;
+
+use crate::dependency::{Verdict, evaluate, verdict};
+use crate::dependency_index::Counts;
 use crate::event::Event;
-use crate::job::Record;
+use crate::job::{Record, TermState};
 use crate::state::State;
 use crate::timeline::{self, TimelineEvent};
 use common::id::{JobId, JobKey};
 use common::job::Phase;
 use common::job::dependency::Term;
+use reported::{Move, ReportedChanges};
 use std::sync::Arc;
 
 /// The elements that a change of a term concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Change {
+enum Change {
     Nothing,
     /// The task with the index of the task that changed.
     OneTask,
@@ -166,7 +172,7 @@ fn verdict_of(state: &State, key: JobKey) -> Option<Verdict> {
 }
 
 /// Stores the state of a term.
-pub(super) fn put(state: &mut State, place: (JobId, usize), now: TermState) -> Change {
+fn put(state: &mut State, place: (JobId, usize), now: TermState) -> Change {
     let record = state.jobs.get_mut(&place.0).map(Arc::make_mut);
     if let Some(standing) = record.and_then(|record| record.standing.get_mut(place.1)) {
         *standing = now;

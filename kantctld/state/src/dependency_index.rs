@@ -13,7 +13,7 @@ type Named = BTreeMap<Uid, BTreeMap<String, BTreeSet<JobId>>>;
 
 /// The change of a whole job that can affect a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Counts {
+pub(crate) enum Counts {
     /// None of its tasks waits for its start any more.
     Started,
     /// All of it has ended.
@@ -36,7 +36,7 @@ pub(crate) struct DependencyIndex {
 impl DependencyIndex {
     /// The dependents of this task, and the dependents of its whole array that one of the changes
     /// `counts` can affect; in ascending order. A job that is no array counts as a whole.
-    pub(super) fn dependents(&self, moved: JobKey, counts: &[Counts]) -> BTreeSet<JobId> {
+    pub(crate) fn dependents(&self, moved: JobKey, counts: &[Counts]) -> BTreeSet<JobId> {
         let whole = counts.iter().map(|counts| (JobKey::single(moved.job), *counts));
         let one = moved.index.map(|_| (moved, Counts::Over));
         let of = |key| self.dependents.get(&key).into_iter().flatten().copied();
@@ -50,7 +50,7 @@ impl DependencyIndex {
 
     /// The unfinished jobs of this name from `from` up to but excluding `before`, in ascending
     /// order.
-    pub(super) fn named_within(
+    pub(crate) fn named_within(
         &self,
         (owner, name): (Uid, &str),
         from: JobId,

@@ -1,9 +1,9 @@
 //! Terms that compare task by task (`aftercorr`). Until its last task ends, the end of an array
 //! task costs the same in a large array as in a small one.
 
-use super::TermState;
-use super::evaluate::{evaluate_each, succeeded};
-use super::resolve::{Change, put};
+use super::{Change, put};
+use crate::dependency::{evaluate_each, succeeded};
+use crate::job::TermState;
 use crate::state::State;
 use common::id::{ArrayIndex, JobId, JobKey};
 use common::job::Phase;

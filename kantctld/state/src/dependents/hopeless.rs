@@ -2,7 +2,7 @@
 //! One command cancels a limited number of tasks and later ones the rest: nothing else is applied
 //! meanwhile, and an array may have a hundred thousand tasks.
 
-use super::{Judge, Verdict, describe, verdict};
+use crate::dependency::{self, Judge, Verdict, verdict};
 use crate::event::Event;
 use crate::job::Record;
 use crate::lifecycle;
@@ -77,7 +77,7 @@ pub(super) fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
 }
 
 fn why(state: &State, record: &Record, key: JobKey) -> String {
-    let reason = describe::reason(state, record, key.index);
+    let reason = dependency::reason(state, record, key.index);
     reason.map(|reason| reason.to_string()).unwrap_or_default()
 }
 

@@ -3,8 +3,8 @@
 //! command, so a later task adds nothing. This keeps the cost of a command proportional to its
 //! size, even when it ends a large array.
 
-use super::evaluate::last_pending;
-use super::index::Counts;
+use crate::dependency::last_pending;
+use crate::dependency_index::Counts;
 use crate::living::last_of;
 use crate::state::State;
 use common::id::{JobId, JobKey};
@@ -65,11 +65,10 @@ impl ReportedChanges {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TermState;
-    use super::super::resolve::resolve;
+    use super::super::resolve;
     use super::*;
     use crate::event::Event;
-    use crate::job::{Element, Record};
+    use crate::job::{Element, Record, TermState};
     use common::blob::BlobHash;
     use common::id::{ArrayIndex, Attempt, Gid, Uid};
     use common::job::{Ask, Outcome, Owner, Phase, Spec};
