@@ -6,7 +6,7 @@ mod support;
 
 use axum::response::IntoResponse;
 use common::job::{ExitStatus, Outcome, Phase};
-use common::wire::api::{Explanation, StoryLine};
+use common::wire::api::{Explanation, TimelineEntry};
 use serde_json::{Value, json as value};
 use support::{
     NOW, TestController, completed, finish, job, jobs, json, key_in, output, refusal, refused_as,
@@ -78,7 +78,7 @@ async fn json_is_the_answer_unchanged() {
 async fn a_record_has_the_timeline() {
     let controller = TestController::answering(|_, _| {
         let mut job = completed("42");
-        job.story.push(StoryLine { at: NOW, text: "submitted by ada".to_owned() });
+        job.timeline.push(TimelineEntry { at: NOW, text: "submitted by ada".to_owned() });
         json(jobs(vec![job]))
     });
     let done = controller.kantctl(&["show", "job", "42"]).await;

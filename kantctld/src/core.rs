@@ -160,12 +160,15 @@ impl Core {
     ///
     /// # Errors
     /// [`CommandError`]; also if a later part fails, and then the command is to be repeated.
-    pub async fn steer(self: &Arc<Self>, command: Command) -> Result<Vec<JobKey>, CommandError> {
-        let parts = Parts::new(&self.state.read(), command, lead::steering::TASKS_MAX);
+    pub async fn change_jobs(
+        self: &Arc<Self>,
+        command: Command,
+    ) -> Result<Vec<JobKey>, CommandError> {
+        let parts = Parts::new(&self.state.read(), command, lead::bulk_action::TASKS_MAX);
         let core = self.clone();
-        let steered = tokio::spawn(async move { core.carry_out(parts).await });
+        let changed = tokio::spawn(async move { core.carry_out(parts).await });
         // The task does not panic; the runtime ends with the process.
-        steered.await.unwrap_or(Err(CommandError::NotTaken(ProposeError::Stopped)))
+        changed.await.unwrap_or(Err(CommandError::NotTaken(ProposeError::Stopped)))
     }
 
     async fn carry_out(&self, mut parts: Parts) -> Result<Vec<JobKey>, CommandError> {

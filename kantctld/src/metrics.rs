@@ -11,9 +11,10 @@ use engine::Snapshot;
 use engine::measure::{self, GpuTime, JobWaits, KANT_SIZES, LeafSizes, Mean, size_of};
 use engine::typical::typical;
 use state::State;
+use state::charging::running_usage;
 use state::job::{Element, Record, Run};
-use state::story::StoryEvent;
-use state::usage::{Hour, Used, running};
+use state::timeline::TimelineEvent;
+use state::usage::{Hour, Used};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Jobs that ended earlier do not count.
@@ -66,7 +67,7 @@ fn window_from(state: &State, now: Time) -> Time {
 
 /// GPU-time held by jobs since the start of an hour.
 fn gpu_time_held(state: &State, from: Time, now: Time) -> GpuTime {
-    let running = running(state, now);
+    let running = running_usage(state, now);
     let all = state.usage().iter().chain(running.iter()).flat_map(|(_, hours)| hours);
     let mut sum = GpuTime::default();
     for (_, Used { gpu_milliseconds, .. }) in all.filter(|(hour, _)| **hour >= Hour::of(from)) {
@@ -197,8 +198,8 @@ fn asked_gpus(request: &Request) -> GpuMilli {
 
 /// When it first got nodes, as far as its timeline goes back.
 fn first_start(element: &Element) -> Option<Time> {
-    let is_start = |what: &StoryEvent| matches!(what, StoryEvent::Started { .. });
-    element.story.iter().find(|line| is_start(&line.what)).map(|line| line.at)
+    let is_start = |what: &TimelineEvent| matches!(what, TimelineEvent::Started { .. });
+    element.timeline.iter().find(|line| is_start(&line.what)).map(|line| line.at)
 }
 
 /// Rounded seconds; waits are not negative.

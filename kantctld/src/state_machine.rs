@@ -76,7 +76,7 @@ impl Machine for StateMachine {
                     SMALL * (preempts.len() + shrinks.len() + starts.len() + grows.len())
                 }
                 // One in an entry: it takes about as long to apply as an entry may.
-                Command::SteerTasks { .. } | Command::EndHopeless => SMALL << 13,
+                Command::ActOnTasks { .. } | Command::EndHopeless => SMALL << 13,
                 _ => 0,
             }
     }

@@ -110,7 +110,7 @@ pub struct ReasonView {
 
 /// One entry of a job's timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoryLine {
+pub struct TimelineEntry {
     pub at: Time,
     pub text: String,
 }
@@ -185,7 +185,7 @@ pub struct JobView {
     pub message: Option<String>,
     /// Its timeline; only in GET /v1/jobs/{key}.
     #[serde(default)]
-    pub story: Vec<StoryLine>,
+    pub timeline: Vec<TimelineEntry>,
 }
 
 /// The first line of an answer in lines.

@@ -13,8 +13,8 @@ use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{
     BatchAnswer, BatchJob, BatchOutcome, BatchRequest, ControllerList, ControllerRole,
     ControllerView, InviteAnswer, InviteRequest, JobList, JobView, JoinAnswer, JoinRequest,
-    LaunchAnswer, LaunchRequest, NodeList, NodeView, ReasonView, StoryLine, SubmitAnswer,
-    SubmitRequest,
+    LaunchAnswer, LaunchRequest, NodeList, NodeView, ReasonView, SubmitAnswer, SubmitRequest,
+    TimelineEntry,
 };
 use common::wire::peer::PEER_PROTOCOL;
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ fn jobs_match_the_golden_files() {
         exit: None,
         usage: None,
         message: None,
-        story: Vec::new(),
+        timeline: Vec::new(),
     };
     let over = JobView {
         phase: Phase::Done,
@@ -118,7 +118,7 @@ fn jobs_match_the_golden_files() {
         exit: Some(ExitStatus { code: 3, signal: None }),
         usage: Some(Usage { cpu: Span(4), memory_peak: Bytes(5), ..Usage::default() }),
         message: Some("why".to_owned()),
-        story: vec![StoryLine { at: Time(1), text: "submitted".to_owned() }],
+        timeline: vec![TimelineEntry { at: Time(1), text: "submitted".to_owned() }],
         ..waiting.clone()
     };
     let list = JobList { jobs: vec![waiting, over], as_of: Time(4) };

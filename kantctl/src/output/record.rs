@@ -53,7 +53,7 @@ mod tests {
         let mut record = Record::default();
         record.fact("name", "a\u{1b}[31m\nb");
         record.maybe("account", None::<String>);
-        record.list("story", ["x".to_owned()]);
+        record.list("timeline", ["x".to_owned()]);
         record.list("empty", []);
         let text = anstream::adapter::strip_str(&record.text()).to_string();
         assert_eq!(text, "name        a\\u{1b}[31m\\nb\nstory\n  x\n");

@@ -12,7 +12,7 @@ use common::reason::WaitReason;
 use common::resource::{Allocation, GpuRequest, Share};
 use common::time::Span;
 use common::unit::{Bytes, Cpus, Gpus};
-use common::wire::api::{JobView, StoryLine};
+use common::wire::api::{JobView, TimelineEntry};
 use serde_json::{Value, json as value};
 
 const HOUR: u64 = 3_600_000;
@@ -175,8 +175,8 @@ fn running() -> JobView {
     job.submitted_at = NOW - Span::from_seconds(4000);
     job.allocation = Some(Allocation::new(vec![share("g-001"), share("g-002")]).unwrap());
     (job.cpus, job.gpus, job.memory) = (Cpus(8), Gpus(4), Bytes::from_mib(16_384));
-    let line = |at, text: &str| StoryLine { at, text: text.to_owned() };
-    job.story = vec![
+    let line = |at, text: &str| TimelineEntry { at, text: text.to_owned() };
+    job.timeline = vec![
         line(job.submitted_at, "ada submitted job 41 to queue main"),
         line(NOW - Span::from_seconds(3661), "job 41 started on g-[001-002], attempt 1"),
     ];
@@ -219,7 +219,7 @@ fn listed(all: bool) -> Vec<JobView> {
     if all {
         listed.push(failed());
     }
-    listed.iter_mut().for_each(|job| job.story.clear());
+    listed.iter_mut().for_each(|job| job.timeline.clear());
     listed
 }
 

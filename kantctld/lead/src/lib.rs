@@ -6,21 +6,20 @@
 //! follows from the state and the sessions, so a new leader starts with new values and needs no
 //! handover.
 
+pub mod bulk_action;
 pub mod clock;
 pub mod notifications;
 pub mod round_parts;
 pub mod rounds;
 pub mod session;
 pub mod session_table;
-pub mod steering;
-
 pub mod timers;
 
+pub use bulk_action::Parts;
 pub use clock::{ClusterClock, Reading};
 pub use notifications::{Notification, Notifier, TimeLimitMarks};
 pub use round_parts::split_round;
 pub use rounds::{Outcome, Rounds};
 pub use session::{NodeSession, check_hello, register};
 pub use session_table::{Presence, SessionId, SessionTable};
-pub use steering::Parts;
 pub use timers::{Due, Limits, Watch};

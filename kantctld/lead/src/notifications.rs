@@ -16,7 +16,7 @@ use common::job::{MailEvent, Outcome, Phase};
 use common::reason::WaitReason;
 use occasion::Occasion;
 use state::job::{Element, Record};
-use state::story::StoryEvent;
+use state::timeline::TimelineEvent;
 use state::view::{self, Waits};
 use state::{Event, State};
 use std::collections::BTreeSet;
@@ -166,10 +166,10 @@ fn began(record: &Record, key: JobKey, events: &[Event]) -> Option<Occasion> {
 fn began_unreported(record: &Record, key: JobKey) -> Option<Occasion> {
     let element = record.elements.get(&key.index)?;
     let ran = element.run.as_ref().is_some_and(|run| run.running_at.is_some());
-    let this_attempt = element.story.iter().rev();
+    let this_attempt = element.timeline.iter().rev();
     let mut this_attempt =
-        this_attempt.take_while(|line| !matches!(line.what, StoryEvent::Started { .. }));
-    let is_reported = this_attempt.any(|line| matches!(line.what, StoryEvent::Running));
+        this_attempt.take_while(|line| !matches!(line.what, TimelineEvent::Started { .. }));
+    let is_reported = this_attempt.any(|line| matches!(line.what, TimelineEvent::Running));
     if !ran || is_reported || !is_requested(record, Some(MailEvent::Begin)) {
         return None;
     }
@@ -189,8 +189,8 @@ fn ended_occasion(
     outcome: Outcome,
 ) -> Option<Occasion> {
     let is_hopeless = |element: &Element| {
-        let lines = element.story.iter().rev().take(4);
-        lines.into_iter().any(|line| matches!(line.what, StoryEvent::Hopeless { .. }))
+        let lines = element.timeline.iter().rev().take(4);
+        lines.into_iter().any(|line| matches!(line.what, TimelineEvent::Hopeless { .. }))
     };
     if is_reported_alone(record, key) {
         if is_requested(record, Some(MailEvent::InvalidDepend))

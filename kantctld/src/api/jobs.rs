@@ -34,7 +34,7 @@ pub async fn list(
         let head = Looked { as_of: now };
         return slow_query::respond_lines(&core, user.uid, move |state, lines| {
             lines.add(&head)?;
-            view::brief_jobs(state, &query, &waits).try_for_each(|job| lines.add(&job))
+            view::list_rows(state, &query, &waits).try_for_each(|job| lines.add(&job))
         })
         .await;
     }
@@ -71,14 +71,14 @@ pub async fn show(
 }
 
 /// Proposes a command on a job and returns the jobs it changed.
-async fn steer(
+async fn change_jobs(
     core: &Arc<Core>,
     user: &net::User,
     key: &str,
     command: impl FnOnce(Actor, Target) -> Command,
 ) -> Result<Json<Changed>, ApiFailure> {
     let target = core.target(key)?;
-    let jobs = core.steer(command(core.actor(Uid(user.uid)), target)).await?;
+    let jobs = core.change_jobs(command(core.actor(Uid(user.uid)), target)).await?;
     Ok(Json(Changed { jobs }))
 }
 
@@ -88,7 +88,7 @@ pub async fn cancel(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    steer(&core, &user, &key, |actor, target| Command::CancelJob { actor, target }).await
+    change_jobs(&core, &user, &key, |actor, target| Command::CancelJob { actor, target }).await
 }
 
 /// POST /v1/jobs/{key}/hold
@@ -97,7 +97,7 @@ pub async fn hold(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    steer(&core, &user, &key, |actor, target| Command::HoldJob { actor, target }).await
+    change_jobs(&core, &user, &key, |actor, target| Command::HoldJob { actor, target }).await
 }
 
 /// POST /v1/jobs/{key}/release
@@ -106,7 +106,7 @@ pub async fn release(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    steer(&core, &user, &key, |actor, target| Command::ReleaseJob { actor, target }).await
+    change_jobs(&core, &user, &key, |actor, target| Command::ReleaseJob { actor, target }).await
 }
 
 /// POST /v1/jobs/{key}/requeue
@@ -115,7 +115,7 @@ pub async fn requeue(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    steer(&core, &user, &key, |actor, target| Command::RequeueJob { actor, target }).await
+    change_jobs(&core, &user, &key, |actor, target| Command::RequeueJob { actor, target }).await
 }
 
 /// POST /v1/jobs/{key}/suspend
@@ -124,7 +124,7 @@ pub async fn suspend(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    steer(&core, &user, &key, |actor, target| Command::SuspendJob { actor, target }).await
+    change_jobs(&core, &user, &key, |actor, target| Command::SuspendJob { actor, target }).await
 }
 
 /// POST /v1/jobs/{key}/resume
@@ -133,7 +133,7 @@ pub async fn resume(
     user: net::User,
     Path(key): Path<String>,
 ) -> Result<Json<Changed>, ApiFailure> {
-    steer(&core, &user, &key, |actor, target| Command::ResumeJob { actor, target }).await
+    change_jobs(&core, &user, &key, |actor, target| Command::ResumeJob { actor, target }).await
 }
 
 /// POST /v1/jobs/{key}/checkpoint
@@ -160,7 +160,8 @@ pub async fn resize(
 ) -> Result<Json<Changed>, ApiFailure> {
     let Json(ResizeRequest { size }) = body?;
     remark.detail(size);
-    steer(&core, &user, &key, |actor, target| Command::ResizeJob { actor, target, size }).await
+    change_jobs(&core, &user, &key, |actor, target| Command::ResizeJob { actor, target, size })
+        .await
 }
 
 #[derive(Debug, Deserialize)]

@@ -31,7 +31,7 @@ pub async fn update(
             record.elements.values().all(|e| e.held || e.phase != Phase::Pending)
         });
         // `apply` reports why a job cannot be changed.
-        let ask = state::updated(&state, key, &patch, (actor.operator, true)).ok();
+        let ask = state::updated(&state, key, &patch, actor.operator).ok();
         // A job that has nodes fits, and keeps them.
         let started = state.job(key.job).is_some_and(|record| {
             record.elements.values().any(|element| element.phase != Phase::Pending)
@@ -50,7 +50,7 @@ pub async fn update(
     }
     // A round in progress is enacted first, and the next one sees the change.
     let _between_rounds = core.between_rounds.lock().await;
-    let command = Command::UpdateJob { actor, target, patch: Box::new(patch), living: true };
+    let command = Command::UpdateJob { actor, target, patch: Box::new(patch) };
     let events = core.command(command).await?;
     Ok(Json(Changed { jobs: state::event::changed(&events)? }))
 }

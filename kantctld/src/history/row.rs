@@ -213,7 +213,7 @@ impl Reader {
             exit: detail.exit,
             usage: detail.usage,
             message: get(row, 12)?,
-            story: Vec::new(),
+            timeline: Vec::new(),
         };
         Ok(HistoryRun {
             job: view,

@@ -6,28 +6,27 @@
 //! but none may change its meaning.
 
 mod actor;
+mod bulk_action;
 mod many;
 mod round;
 mod settings;
 mod stamped;
-mod steer;
 
 use common::health::Finding;
 use common::id::{AttemptId, Gid, JobKey, NodeName, RequestKey, ReservationName};
 use common::job::{Ask, ExitStatus, JobSize, Owner, Patch};
 use common::node::Inventory;
 use common::reservation::Reservation;
-use common::serde_skip::is_default;
 use common::time::Span;
 use common::wire::node::StepStatus;
 use serde::{Deserialize, Serialize};
 
 pub use actor::Actor;
+pub use bulk_action::{BulkAction, SomeTasks};
 pub use many::{ManyJobs, OneOfMany};
 pub use round::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 pub use settings::{Settings, UserBounds};
 pub use stamped::{Stamped, Target};
-pub use steer::{SomeTasks, Steering};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
@@ -40,7 +39,6 @@ pub enum Command {
         owner: Owner,
         /// All groups of the user, as resolved on the leader's host. Access to queues and QoS may
         /// depend on them.
-        #[serde(default)]
         groups: Vec<Gid>,
         /// Whether the user is an operator, who may use a negative nice value.
         operator: bool,
@@ -81,22 +79,19 @@ pub enum Command {
     HoldJob { actor: Actor, target: Target },
     /// Releases a held job.
     ReleaseJob { actor: Actor, target: Target },
-    /// Changes the request of a job. A waiting job keeps its place in the queue.
+    /// Changes the request of a job. A waiting job keeps its place in the queue; of a job that has
+    /// started only some fields can be changed.
     UpdateJob {
         actor: Actor,
         /// One job; an array is changed as a whole.
         target: Target,
         /// The fields to change.
         patch: Box<Patch>,
-        /// Whether a job that has started may be changed too, within limits. False in logs of
-        /// builds that always refused that.
-        #[serde(default, skip_serializing_if = "is_default")]
-        living: bool,
     },
     /// Requeues a running or finished job as a new attempt.
     RequeueJob { actor: Actor, target: Target },
     /// Applies one command to some tasks of an array: one part of a command to all of its tasks.
-    SteerTasks { actor: Actor, tasks: SomeTasks, how: Steering },
+    ActOnTasks { actor: Actor, tasks: SomeTasks, how: BulkAction },
     /// Freezes the processes of a running job. It keeps its allocation.
     SuspendJob {
         actor: Actor,
@@ -126,7 +121,6 @@ pub enum Command {
     /// Carries out the decisions of a round. Each entry is checked again against the ledger.
     EnactRound {
         /// Jobs to preempt; carried out before the starts.
-        #[serde(default)]
         preempts: Vec<RoundPreempt>,
         /// Jobs that give up nodes and run on; carried out before the starts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,6 +1,6 @@
 //! Jobs whose deadline has passed. The command `DeadlineOver` checks again and ends them.
 
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Time;

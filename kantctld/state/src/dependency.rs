@@ -7,45 +7,18 @@
 //! man sbatch.
 
 mod admit;
-mod each;
-mod follow;
-mod hopeless;
-mod look;
-mod tell;
-mod ties;
-mod told;
+mod describe;
+mod evaluate;
 
 pub(crate) use admit::{check_circle, meant, standing};
-pub(crate) use follow::{follow, renamed};
-pub use hopeless::ENDED_AT_ONCE;
-pub(crate) use hopeless::end_some;
-pub(crate) use tell::{reason, remaining};
-pub(crate) use ties::Ties;
+pub(crate) use describe::{reason, remaining};
+pub(crate) use evaluate::{evaluate, evaluate_each, last_pending, succeeded};
 
-use crate::job::Record;
-use crate::remembered::State;
+use crate::job::{Record, TermState};
+use crate::state::State;
 use common::id::{ArrayIndex, JobKey};
 use common::job::dependency::{Rule, Term};
 use common::time::Time;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
-
-/// The state of one term.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TermState {
-    /// Not satisfied yet. A `singleton` term stays in this state and is evaluated on demand.
-    Open,
-    /// Satisfied for good, and effective from this time, which includes the term's delay.
-    Met(Time),
-    /// Not satisfied, because the other job ended with another outcome.
-    Failed,
-    Each {
-        /// The dependent job's own tasks for which the term is satisfied.
-        met: BTreeSet<ArrayIndex>,
-        /// The own tasks for which it failed.
-        failed: BTreeSet<ArrayIndex>,
-    },
-}
 
 /// Whether a job's dependencies let it start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +58,8 @@ impl<'a> Judge<'a> {
         let is_each = |standing: &&TermState| matches!(standing, TermState::Each { .. });
         let terms = dependency.terms().iter().zip(&record.standing);
         let terms = terms.filter(|(_, standing)| !is_each(standing));
-        let verdicts = terms.map(|(term, standing)| of_term(state, record, None, term, standing));
+        let verdicts =
+            terms.map(|(term, standing)| term_verdict(state, record, None, term, standing));
         let shared = join(is_any, verdicts);
         Self { is_any, shared, each: record.standing.iter().filter(is_each).collect() }
     }
@@ -99,7 +73,7 @@ impl<'a> Judge<'a> {
     /// Whether this element may start.
     #[must_use]
     pub fn of(&self, index: Option<ArrayIndex>) -> Verdict {
-        let each = self.each.iter().map(|standing| of_task(standing, index));
+        let each = self.each.iter().map(|standing| task_verdict(standing, index));
         join(self.is_any, std::iter::once(self.shared).chain(each))
     }
 }
@@ -128,7 +102,7 @@ fn join(is_any: bool, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 }
 
 /// The verdict of one term.
-fn of_term(
+fn term_verdict(
     state: &State,
     record: &Record,
     index: Option<ArrayIndex>,
@@ -143,12 +117,12 @@ fn of_term(
         TermState::Open => Verdict::Waits,
         TermState::Met(at) => Verdict::Free(Some(*at)),
         TermState::Failed => Verdict::Never,
-        TermState::Each { .. } => of_task(standing, index),
+        TermState::Each { .. } => task_verdict(standing, index),
     }
 }
 
 /// The verdict of a term that compares task by task.
-fn of_task(standing: &TermState, index: Option<ArrayIndex>) -> Verdict {
+fn task_verdict(standing: &TermState, index: Option<ArrayIndex>) -> Verdict {
     match (standing, index) {
         (TermState::Each { met, .. }, Some(index)) if met.contains(&index) => Verdict::Free(None),
         (TermState::Each { failed, .. }, Some(index)) if failed.contains(&index) => Verdict::Never,
@@ -161,7 +135,7 @@ fn of_task(standing: &TermState, index: Option<ArrayIndex>) -> Verdict {
 /// has not ended, or any that holds resources (man sbatch: only one runs at a time).
 fn same_name(state: &State, record: &Record) -> Option<JobKey> {
     let (owner, name) = (record.spec.owner.uid, record.spec.ask.name.as_str());
-    let others = state.ties.named(owner, name).filter(|id| *id != record.id);
+    let others = state.dependency_index.named(owner, name).filter(|id| *id != record.id);
     others.filter_map(|id| state.job(id)).find_map(|other| {
         let mut living = state.living.of(other.id);
         let holds = |key: &JobKey| {

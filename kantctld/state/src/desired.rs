@@ -2,8 +2,8 @@
 //! so nothing is lost with a message or a leader. The hub compares it with what it sent before.
 
 use crate::job::{Element, Record, Run, SharePhase};
-use crate::life::set;
-use crate::remembered::State;
+use crate::lifecycle::set;
+use crate::state::State;
 use common::blob::BlobHash;
 use common::id::{ArrayIndex, AttemptId, JobKey, NodeName};
 use common::job::{Ask, Phase};

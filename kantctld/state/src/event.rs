@@ -1,6 +1,6 @@
 //! The events that a command causes: what happened, in the past tense. From them the leader answers
 //! clients, notifies nodes and wakes the scheduler; followers only count them. They are not stored:
-//! what users want to read later is in the job's story.
+//! what users want to read later is in the job's timeline.
 
 mod about;
 mod changed;
@@ -45,7 +45,7 @@ pub enum Event {
     JobUpdated {
         key: JobKey,
         by: Uid,
-        /// A description of the change ([`common::job::Patch::told`]).
+        /// A description of the change ([`common::job::Patch::text`]).
         what: String,
         /// The nodes that run it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -184,7 +184,7 @@ pub enum Event {
         why: Option<String>,
     },
     /// A dependency of a job changed or made progress: the job may now start, or never will. A key
-    /// without an index means all tasks of an array. It has no line in a story: the user finds it
+    /// without an index means all tasks of an array. It has no timeline entry: the user finds it
     /// in the job itself.
     DependencyMoved {
         key: JobKey,

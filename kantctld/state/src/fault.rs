@@ -1,5 +1,5 @@
 //! Counts of faults, that is of attempts that failed through no fault of the job: how many in a
-//! row, when the next attempt may start, and when to give up. `life` decides what counts as a
+//! row, when the next attempt may start, and when to give up. `lifecycle` decides what counts as a
 //! fault.
 
 use common::id::Uid;

@@ -7,18 +7,11 @@
 
 use crate::blobs::Blobs;
 use crate::job::Record;
-use crate::remembered::State;
 use common::blob::BlobHash;
 use common::id::{JobId, Uid};
 use common::job::Ask;
-use common::reason::{NoRoom, Refusal};
 use common::time::Time;
-use common::unit::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-/// The texts of finished jobs may take this fraction of a user's limit: one part in 16.
-const OVER_PART: u64 = 16;
 
 /// The bytes that one job takes.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +30,7 @@ impl Load {
         Self { texts, own }
     }
 
-    fn kept(record: &Record, blobs: &Blobs) -> Self {
+    pub(crate) fn kept(record: &Record, blobs: &Blobs) -> Self {
         let spec = &record.spec;
         let length = |hash| blobs.get(&hash).map_or(0, |text| text.len() as u64);
         Self::of(&spec.ask, [spec.script, spec.environment].map(|hash| (hash, length(hash))))
@@ -106,7 +99,7 @@ impl Footprint {
     }
 
     /// Marks a job as finished.
-    fn rest(&mut self, record: &Record, blobs: &Blobs) {
+    pub(crate) fn rest(&mut self, record: &Record, blobs: &Blobs) {
         let (load, of) = (Load::kept(record, blobs), self.of(record));
         of.living.remove(&load);
         of.over.add(&load);
@@ -115,7 +108,7 @@ impl Footprint {
     }
 
     /// Marks a finished job as unfinished again.
-    fn revive(&mut self, record: &Record, blobs: &Blobs) {
+    pub(crate) fn revive(&mut self, record: &Record, blobs: &Blobs) {
         let (load, of) = (Load::kept(record, blobs), self.of(record));
         of.over.remove(&load);
         of.with_texts.remove(&ended(record));
@@ -124,7 +117,7 @@ impl Footprint {
     }
 
     /// Subtracts the texts of a finished job.
-    fn lose_texts(&mut self, record: &Record, blobs: &Blobs) {
+    pub(crate) fn lose_texts(&mut self, record: &Record, blobs: &Blobs) {
         let (load, of) = (Load::kept(record, blobs), self.of(record));
         of.over.remove(&load);
         of.with_texts.remove(&ended(record));
@@ -166,6 +159,37 @@ impl Footprint {
         self.ended.iter().copied()
     }
 
+    /// The users with running, waiting or finished jobs.
+    pub(crate) fn users(&self) -> impl Iterator<Item = Uid> + '_ {
+        self.users.keys().copied()
+    }
+
+    /// The bytes of a user's unfinished jobs, without and with these jobs.
+    pub(crate) fn bytes_with(&self, uid: Uid, loads: &[Load]) -> (u64, u64) {
+        let empty = Sum::default();
+        let living = self.users.get(&uid).map_or(&empty, |of| &of.living);
+        (living.bytes, living.with(loads))
+    }
+
+    /// The finished job of a user that loses its texts next, if they exceed `most` bytes.
+    pub(crate) fn next_without_texts(&self, uid: Uid, most: u64) -> Option<JobId> {
+        let of = self.users.get(&uid).filter(|of| of.over.bytes > most)?;
+        of.with_texts.first().map(|(_, job)| *job)
+    }
+
+    /// The finished jobs of a user except for the last, the earliest end first.
+    pub(crate) fn all_but_last_ended(&self, uid: Uid) -> impl Iterator<Item = JobId> + '_ {
+        let all = self.users.get(&uid).map(|of| &of.ended);
+        all.into_iter()
+            .flat_map(|all| all.iter().take(all.len().saturating_sub(1)))
+            .map(|(_, job)| *job)
+    }
+
+    /// The number of finished tasks of a user.
+    pub(crate) fn ended_tasks(&self, uid: Uid) -> u64 {
+        self.users.get(&uid).map_or(0, |of| of.tasks)
+    }
+
     fn note_over(&mut self, record: &Record) {
         if self.ended.insert(ended(record)) {
             let of = self.of(record);
@@ -191,96 +215,4 @@ impl Footprint {
 pub(crate) fn ended(record: &Record) -> (Time, JobId) {
     let last = record.elements.values().filter_map(|element| element.done_at).max();
     (last.unwrap_or_default(), record.id)
-}
-
-/// Checks that a user may have these jobs besides the unfinished ones.
-///
-/// # Errors
-/// [`Refusal::NoRoom`].
-pub(crate) fn check_room(state: &State, uid: Uid, loads: &[Load]) -> Result<(), Refusal> {
-    let empty = Sum::default();
-    let living = state.footprint.users.get(&uid).map_or(&empty, |of| &of.living);
-    let (held, all) = (living.bytes, living.with(loads));
-    let limit = state.user_bounds().text;
-    if all <= limit.0 {
-        return Ok(());
-    }
-    let (held, more) = (Bytes(held), Bytes(all - held));
-    Err(Refusal::NoRoom(NoRoom::TooMuchText { held, more, limit }))
-}
-
-/// Checks that a finished job can be requeued. It needs its script.
-///
-/// # Errors
-/// [`Refusal::TextsGone`], and the errors of [`check_room`].
-pub(crate) fn check_revival(state: &State, record: &Record) -> Result<(), Refusal> {
-    if state.textless.contains(&record.id) {
-        return Err(Refusal::TextsGone { job: record.id });
-    }
-    if !state.is_all_done(record.id) {
-        return Ok(());
-    }
-    check_room(state, record.spec.owner.uid, &[Load::kept(record, &state.blobs)])
-}
-
-/// Marks a job as finished.
-pub(crate) fn rest(state: &mut State, job: JobId) {
-    if let Some(record) = state.jobs.get(&job) {
-        state.footprint.rest(record, &state.blobs);
-    }
-}
-
-/// Drops texts of a user's finished jobs, the earliest first, until they are within the limit. Not
-/// called when a job ends, since accounting reads the job after that.
-pub(crate) fn prune(state: &mut State, uid: Uid) {
-    let most = state.user_bounds().text.0 / OVER_PART;
-    loop {
-        let Some(of) = state.footprint.users.get(&uid).filter(|of| of.over.bytes > most) else {
-            return;
-        };
-        let Some((_, earliest)) = of.with_texts.first().copied() else { return };
-        lose_texts(state, earliest);
-    }
-}
-
-fn lose_texts(state: &mut State, job: JobId) {
-    let Some(record) = state.jobs.get_mut(&job) else { return };
-    state.footprint.lose_texts(record, &state.blobs);
-    state.blobs.drop_use(&record.spec.script);
-    state.blobs.drop_use(&record.spec.environment);
-    if !record.spec.ask.args.is_empty() {
-        Arc::make_mut(record).spec.ask.args = Vec::new();
-    }
-    state.textless.insert(job);
-}
-
-/// Marks a finished job as unfinished again, before its task is counted as such.
-pub(crate) fn revive(state: &mut State, job: JobId) {
-    if !state.is_all_done(job) {
-        return;
-    }
-    if let Some(record) = state.jobs.get(&job) {
-        state.footprint.revive(record, &state.blobs);
-    }
-}
-
-/// The finished jobs of a user that exceed the limit, the earliest end first. The last one is
-/// always kept.
-pub(crate) fn surplus(state: &State, uid: Uid) -> Vec<JobId> {
-    let Some(of) = state.footprint.users.get(&uid) else { return Vec::new() };
-    let (most, mut tasks) = (u64::from(state.user_bounds().done_tasks), of.tasks);
-    let mut surplus = Vec::new();
-    for (_, job) in of.ended.iter().take(of.ended.len().saturating_sub(1)) {
-        if tasks <= most {
-            break;
-        }
-        tasks -= state.job(*job).map_or(0, |record| record.elements.len() as u64);
-        surplus.push(*job);
-    }
-    surplus
-}
-
-/// The users with running, waiting or finished jobs.
-pub(crate) fn users(state: &State) -> Vec<Uid> {
-    state.footprint.users.keys().copied().collect()
 }

@@ -4,7 +4,7 @@
 use crate::event::Event;
 use crate::job::{Earlier, Element, Record, Run};
 use crate::node::NodeRecord;
-use crate::remembered::State;
+use crate::state::State;
 use crate::usage::Used;
 use crate::view;
 use common::id::{AttemptId, JobKey, NodeName};
@@ -107,7 +107,8 @@ pub fn all_nodes(state: &State) -> impl Iterator<Item = NodeChange> + '_ {
 pub fn running(state: &State, now: Time) -> impl Iterator<Item = HistoryRun> + '_ {
     let alive = state.live().filter_map(|key| Some((key, state.element(key)?)));
     let running = alive.filter(|(_, (_, element))| element.run.is_some());
-    running.map(move |(key, (record, element))| of(state, (record, element, key), false, now))
+    running
+        .map(move |(key, (record, element))| run_record(state, (record, element, key), false, now))
 }
 
 fn change(state: &State, node: &NodeRecord) -> NodeChange {
@@ -132,16 +133,16 @@ fn behind(state: &State, (record, key): (&Record, JobKey), earlier: &Earlier) ->
         run: Some(Box::new(earlier.run.clone())),
         ..Element::new(false)
     };
-    of(state, (record, &element, key), true, earlier.over_at)
+    run_record(state, (record, &element, key), true, earlier.over_at)
 }
 
 /// The last attempt of an element that is Done. If it never started, a record without a run.
 fn last(state: &State, (record, element, key): (&Record, &Element, JobKey)) -> Option<HistoryRun> {
     let over_at = element.done_at.filter(|_| element.phase == Phase::Done)?;
-    Some(of(state, (record, element, key), false, over_at))
+    Some(run_record(state, (record, element, key), false, over_at))
 }
 
-fn of(
+fn run_record(
     state: &State,
     (record, element, key): (&Record, &Element, JobKey),
     requeued: bool,
@@ -172,12 +173,7 @@ fn kept(run: &Run, until: Time) -> Used {
     let sum = |used: Used, (rank, share): (usize, &Share)| {
         used.and(Used::by(share, until.since(run.since(rank))))
     };
-    match run.kept {
-        // The phases of an ended run are gone, so nothing is added.
-        Some(kept) => {
-            let held = all.iter().enumerate().zip(&run.shares);
-            held.filter(|(_, phase)| !phase.is_over()).map(|(share, _)| share).fold(kept, sum)
-        }
-        None => all.iter().enumerate().fold(Used::default(), sum),
-    }
+    // The phases of an ended run are gone, so nothing is added.
+    let held = all.iter().enumerate().zip(&run.shares);
+    held.filter(|(_, phase)| !phase.is_over()).map(|(share, _)| share).fold(run.kept, sum)
 }

@@ -11,7 +11,7 @@ mod sums;
 pub use history::Judge;
 
 use crate::job::{Element, Record, Run, SharePhase};
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{Attempt, JobKey};
 use common::job::{Launch, Outcome, Phase};
 use std::collections::BTreeSet;
@@ -112,8 +112,8 @@ fn faults(element: &Element, launch: Launch, in_set: bool) -> Vec<&'static str> 
     demand(run.end.is_some() == decided, "an end goes with Completing and nothing else");
     let yields = run.end.as_ref().is_some_and(|end| end.preempted.is_some());
     let as_such = run.end.as_ref().is_some_and(|end| end.outcome == Outcome::Preempted);
-    demand(yields == as_such, "it yields to somebody, and that is not how it ends");
-    demand(!all(&over) || in_set && decided, "every share is over, and it is not");
+    demand(yields == as_such, "it is preempted, and its outcome is another, or the reverse");
+    demand(!all(&over) || in_set && decided, "every share is over, and the job is not");
     let leaves = |share: &SharePhase| *share == SharePhase::Leaving;
     let first = run.shares.iter().position(leaves).unwrap_or(run.shares.len());
     demand(first > 0, "its first node is given up");
@@ -160,7 +160,7 @@ fn growth(run: &Run, (begun, first): (usize, usize), lives: bool) -> [(bool, &'s
         (joining == 0 || lives, "something joins it, and it does not run"),
         (joining == 0 || !all_run, "all that joins it runs, and joins it still"),
         (late, "it was given nodes while it ran, before it did"),
-        (!again, "it has a node again that let go of it"),
+        (!again, "it has a node again that it had left"),
     ]
 }
 
@@ -196,12 +196,12 @@ fn check_queues(state: &State, wrong: &mut Vec<String>) {
 
 /// No usage lies in the future, and no user is listed without usage.
 fn check_usage(state: &State, wrong: &mut Vec<String>) {
-    for (whom, hours) in state.usage().iter() {
+    for (payer, hours) in state.usage().iter() {
         if hours.is_empty() {
-            wrong.push(format!("user {} is charged nothing at all", whom.user));
+            wrong.push(format!("user {} is charged nothing at all", payer.user));
         }
         if hours.keys().any(|hour| hour.begin() > state.now()) {
-            wrong.push(format!("user {} is charged for a time to come", whom.user));
+            wrong.push(format!("user {} is charged for a time to come", payer.user));
         }
     }
 }
@@ -216,7 +216,7 @@ fn check_requests(state: &State, wrong: &mut Vec<String>) {
             }
             None => {}
             Some(record) if record.spec.owner.uid != uid => {
-                wrong.push(format!("request {} leads to somebody else's job", key.0));
+                wrong.push(format!("request {} leads to another user's job", key.0));
             }
             Some(_) => {}
         }

@@ -2,7 +2,6 @@
 //! use. Only the hash of the secret is stored, so that a reader of the state or a backup cannot
 //! join with it.
 
-use crate::remembered::State;
 use common::id::Uid;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -21,23 +20,4 @@ pub struct Invitation {
     /// lost answer can be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_by: Option<String>,
-}
-
-impl State {
-    /// The invitation with this hash of the secret; `None` if it has expired.
-    #[must_use]
-    pub fn invitation(&self, hash: &str) -> Option<&Invitation> {
-        self.invitations.get(hash).filter(|invitation| invitation.until > self.now)
-    }
-
-    /// Removes all invitations. For a state restored from a backup, after which some may have been
-    /// used.
-    pub fn close_invitations(&mut self) {
-        self.invitations.clear();
-    }
-
-    /// All invitations. An expired one may remain for up to a minute.
-    pub fn invitations(&self) -> impl Iterator<Item = &Invitation> {
-        self.invitations.values()
-    }
 }

@@ -1,5 +1,5 @@
 //! The stored form of a job: one record for each submission, with one element for a single job, or
-//! one for each array task. A waiting element takes a few dozen bytes. Only `life` changes the
+//! one for each array task. A waiting element takes a few dozen bytes. Only `lifecycle` changes the
 //! phase, and only along `common::job::state::TRANSITIONS`.
 
 mod elements;
@@ -8,16 +8,17 @@ mod joining;
 mod leaving;
 mod past;
 mod share_phase;
+mod term_state;
 
 pub use elements::Elements;
 pub use end::End;
 pub use joining::{Given, may_grow};
 pub use past::{EARLIER_MAX, Earlier, Past};
 pub use share_phase::SharePhase;
+pub use term_state::TermState;
 
-use crate::dependency::TermState;
 use crate::fault::Faults;
-use crate::story::StoryLine;
+use crate::timeline::TimelineEntry;
 use crate::usage::Used;
 use common::id::{ArrayIndex, Attempt, AttemptId, Gid, JobId, JobKey, NodeName};
 use common::job::state::Change;
@@ -53,7 +54,7 @@ pub struct Record {
     pub standing: Vec<TermState>,
     /// What happened to a whole array, whose tasks share one request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub story: Vec<StoryLine>,
+    pub timeline: Vec<TimelineEntry>,
     /// A single job under `None`, or the tasks of an array. Never empty.
     pub elements: Elements,
 }
@@ -91,7 +92,7 @@ pub struct Element {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub story: Vec<StoryLine>,
+    pub timeline: Vec<TimelineEntry>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,7 +103,6 @@ pub struct Run {
     /// The phase of each share, in the order of the allocation. Empty once the element is Done.
     pub shares: Vec<SharePhase>,
     pub allocated_at: Time,
-    #[serde(default)]
     pub running_at: Option<Time>,
     /// The begin of the current suspension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,15 +142,12 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub had: BTreeSet<NodeName>,
     /// The decided end.
-    #[serde(default)]
     pub end: Option<End>,
     /// The usage of its ended shares: CPU time as a sum, and the highest memory peak of a node.
-    #[serde(default)]
     pub usage: Usage,
-    /// What its ended shares kept from others, each until its node released it; `None` if none has
-    /// ended, or an older release did not record it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Used>,
+    /// What its ended shares kept from others, each until its node released it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub kept: Used,
 }
 
 impl Record {
@@ -185,7 +182,7 @@ impl Element {
             faults: None,
             outcome: None,
             done_at: None,
-            story: Vec::new(),
+            timeline: Vec::new(),
         }
     }
 
@@ -264,7 +261,7 @@ impl Run {
             had: BTreeSet::new(),
             end: None,
             usage: Usage::default(),
-            kept: None,
+            kept: Used::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! were answered.
 
 use crate::command::UserBounds;
-use crate::remembered::{KnownRequest, State};
+use crate::state::{KnownRequest, State};
 use common::id::{JobId, RequestKey, Uid};
 use common::time::{Span, Time};
 use std::collections::BTreeSet;

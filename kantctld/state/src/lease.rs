@@ -1,7 +1,7 @@
 //! Jobs with a lease, which live only as long as their client renews it. The leader measures the
 //! time, and the command `LeaseOver` ends such a job.
 
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Span;

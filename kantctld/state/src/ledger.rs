@@ -67,19 +67,19 @@ pub enum StartRefusal {
     #[error("node {0} takes no new jobs now")]
     NodeUnusable(NodeName),
     /// The node lacks some of the resources.
-    #[error("node {0} does not have all of that")]
+    #[error("node {0} does not have all of these resources")]
     NotThere(NodeName),
     /// Another attempt holds some of the resources.
-    #[error("some of that is taken on node {0}")]
+    #[error("some of these resources are in use on node {0}")]
     Taken(NodeName),
     /// The job wants the whole node, or another job has it whole.
     #[error("node {0} cannot be shared")]
     NotShared(NodeName),
     /// A share without a CPU or a task, with a GPU twice, or with an invalid part of a GPU.
-    #[error("the share on node {0} makes no sense")]
+    #[error("the share on node {0} is invalid")]
     Malformed(NodeName),
     /// The number of tasks is outside the job's range.
-    #[error("it asked for {least} to {most} tasks and would get {given}")]
+    #[error("it requested {least} to {most} tasks and would get {given}")]
     OtherTasks {
         /// The minimum of the job.
         least: Tasks,
@@ -89,32 +89,32 @@ pub enum StartRefusal {
         given: Tasks,
     },
     /// The part of a GPU or the number of GPUs differs from the request.
-    #[error("it asked for other parts of GPUs than it would get on node {0}")]
+    #[error("it requested other parts of GPUs than it would get on node {0}")]
     OtherPart(NodeName),
     #[error("its deadline is over")]
     DeadlineOver,
     /// Another entry of the group could not start.
-    #[error("job {0}, with which it starts, could not")]
+    #[error("job {0}, with which it starts, could not start")]
     GroupBroken(JobKey),
     /// The entry has only some components of a set.
     #[error("it starts only with all components of its set")]
     NotWhole,
     /// The job is in its group twice.
-    #[error("it stands twice in its group")]
+    #[error("it is in its group twice")]
     TwiceInGroup,
     /// The victim is not this attempt any more, or holds nothing to give up.
     #[error("it holds nothing that could be given up")]
     NothingToYield,
     /// The attempt is no longer current, does not run, does not grow, or has nodes that join or
     /// leave.
-    #[error("it does not run as it did, or takes no more nodes")]
+    #[error("its nodes have changed, or it takes no more nodes")]
     DoesNotGrow,
     /// The attempt has or had this node.
     #[error("it has or had node {0} already")]
     HadBefore(NodeName),
     /// The preemptor does not wait any more.
-    #[error("job {0}, which it was to yield to, does not wait any more")]
-    NobodyWaits(JobKey),
+    #[error("job {0}, for which it would be preempted, no longer waits")]
+    NoJobWaits(JobKey),
 }
 
 impl Ledger {

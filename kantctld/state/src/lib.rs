@@ -5,44 +5,60 @@
 //! side effects are carried out by the shell, which reads [`effect`] and [`desired`]. The life of a
 //! job is described in docs/decisions/0001-job-states-and-events.md.
 
-mod apply;
+// Layers, the lowest first: a module imports from the groups above its own.
 pub mod blobs;
 pub mod command;
+pub mod fault;
+pub mod invitation;
+pub mod ledger;
+pub mod living;
+pub mod timeline;
+pub mod usage;
+
+pub mod event;
+pub mod job;
+pub mod node;
+pub mod queue_usage;
+
+mod dependency_index;
+pub mod effect;
+mod footprint;
+
+mod state;
+
+pub mod charging;
 mod deadline;
 mod dependency;
-pub mod desired;
-pub mod effect;
-pub mod event;
-pub mod fault;
-mod footprint;
-pub mod history;
 pub mod invariant;
-pub mod invitation;
-pub mod job;
 mod kept;
 mod lease;
-pub mod ledger;
-mod life;
-pub mod living;
-pub mod node;
-mod over;
-mod overdue;
 pub mod persist;
-pub mod queue_usage;
-mod remembered;
+mod texts;
+
+mod expired;
+mod lifecycle;
 pub mod snapshot;
-pub mod story;
-pub mod usage;
+
+mod dependents;
+pub mod desired;
+mod overdue;
+
+mod apply;
+
 pub mod view;
+
+pub mod history;
 
 pub use apply::{apply, may_wait, updated};
 pub use command::{
-    Actor, Command, ManyJobs, OneOfMany, RoundGrow, RoundPreempt, RoundShrink, RoundStart,
-    Settings, SomeTasks, Stamped, Steering, Target, UserBounds,
+    Actor, BulkAction, Command, ManyJobs, OneOfMany, RoundGrow, RoundPreempt, RoundShrink,
+    RoundStart, Settings, SomeTasks, Stamped, Target, UserBounds,
 };
 pub use deadline::missed;
-pub use dependency::{ENDED_AT_ONCE, TermState, Verdict, verdict};
+pub use dependency::{Verdict, verdict};
+pub use dependents::ENDED_AT_ONCE;
 pub use event::Event;
+pub use job::TermState;
 pub use lease::leased;
 pub use overdue::overdue;
-pub use remembered::{KnownRequest, State};
+pub use state::{KnownRequest, State};

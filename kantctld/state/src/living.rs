@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_user_leaves_room_to_others_and_a_full_cluster_to_nobody() {
+    fn a_full_user_leaves_room_to_others_and_a_full_cluster_to_no_user() {
         let mut living = Living::default();
         (0..LIVING_PER_USER_MAX).for_each(|job| living.insert(key(job), Uid(1), Bounds::default()));
         let (alive, limit) = (LIVING_PER_USER_MAX, LIVING_PER_USER_MAX);

@@ -28,17 +28,13 @@ pub struct NodeRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
     /// The starts in a row that failed here by a fault of the node.
-    #[serde(default)]
     pub start_faults: NodeFaults,
     /// Its own findings on its health, by its last report.
-    #[serde(default)]
     pub findings: Vec<Finding>,
     /// Findings that an operator has accepted by resuming the node: they do not drain it again, and
     /// do not prolong a drain.
-    #[serde(default)]
     pub answered: Vec<Finding>,
     /// The recent times at which it was drained for its health.
-    #[serde(default)]
     pub health_drains: Vec<Time>,
 }
 

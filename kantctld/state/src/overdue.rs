@@ -4,8 +4,8 @@
 
 use crate::fault::START_MAX;
 use crate::job::{Run, SharePhase};
-use crate::life::set;
-use crate::remembered::State;
+use crate::lifecycle::set;
+use crate::state::State;
 use common::id::{AttemptId, NodeName};
 use common::job::Phase;
 use common::node::Contact;

@@ -7,7 +7,7 @@
 //! | 8..12 | format version, little endian |
 //! | 12.. | the state |
 
-use crate::remembered::State;
+use crate::state::State;
 
 /// The version that is written, and the only one that is read. A later release also reads the
 /// version of its predecessor.

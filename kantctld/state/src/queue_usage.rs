@@ -2,9 +2,8 @@
 //! fairly and past use counts (`past_use_percent`). Integers by the hour let replicas agree, and
 //! let a new half-life apply at once. Weighting and decay are up to the engine.
 
-use crate::remembered::State;
-use crate::usage::{Hour, Used, add};
-use common::id::{JobKey, QueueName};
+use crate::usage::{Hour, Used, add_share};
+use common::id::QueueName;
 use common::resource::Share;
 use common::time::Time;
 use serde::{Deserialize, Serialize};
@@ -26,9 +25,9 @@ impl QueueUsages {
         self.0.iter()
     }
 
-    fn charge(&mut self, queue: &QueueName, share: &Share, from: Time, to: Time) {
+    pub(crate) fn charge(&mut self, queue: &QueueName, share: &Share, from: Time, to: Time) {
         let mut hours = self.0.remove(queue).unwrap_or_default();
-        add(&mut hours, share, from, to);
+        add_share(&mut hours, share, from, to);
         if !hours.is_empty() {
             self.0.insert(queue.clone(), hours);
         }
@@ -42,54 +41,4 @@ impl QueueUsages {
         }
         self.0.retain(|_, hours| !hours.is_empty());
     }
-}
-
-/// Whether past use of queues counts.
-pub(crate) fn counts(state: &State) -> bool {
-    state.settings().is_some_and(|set| set.fair_sharing && set.factors.past_use_percent > 0)
-}
-
-/// Starts or stops the recording after new settings took effect.
-pub(crate) fn configured(state: &mut State) {
-    let since = state.queue_usage_since.unwrap_or(state.now);
-    state.queue_usage_since = counts(state).then_some(since);
-}
-
-/// The time from which an allocation counts: not before past use began to count.
-fn counted_from(state: &State, held_since: Time) -> Time {
-    state.queue_usage_since.map_or(held_since, |since| held_since.max(since))
-}
-
-/// The usage of queues: what is recorded, and what current allocations add. Empty if past use does
-/// not count.
-#[must_use]
-pub fn so_far(state: &State, now: Time) -> QueueUsages {
-    if !counts(state) {
-        return QueueUsages::default();
-    }
-    let mut usages = state.queue_usage().clone();
-    for (node, held) in state.ledger().nodes() {
-        for (id, _) in held.holders() {
-            let run = state.element(id.key).and_then(|(_, element)| element.run.as_ref());
-            let Some((run, queue)) = run.zip(queue_of(state, id.key)) else { continue };
-            if let Some(rank) = run.rank(node) {
-                let since = counted_from(state, run.since(rank));
-                usages.charge(queue, &run.allocation.shares()[rank], since, now);
-            }
-        }
-    }
-    usages
-}
-
-/// Records the usage of a share that its node releases, held since `from`.
-pub(crate) fn charge(state: &mut State, key: JobKey, share: &Share, from: Time) {
-    let queue = queue_of(state, key).filter(|_| counts(state)).cloned();
-    let (from, now) = (counted_from(state, from), state.now);
-    if let Some(queue) = queue {
-        state.queue_usage.charge(&queue, share, from, now);
-    }
-}
-
-fn queue_of(state: &State, key: JobKey) -> Option<&QueueName> {
-    state.job(key.job)?.spec.ask.queue.as_ref()
 }

@@ -8,9 +8,10 @@ mod never;
 pub use keeper::{Keeper, News};
 pub use never::{never_fit_together, never_fits};
 
+use crate::charging::{queue_usage, running_usage};
 use crate::command::{Command, RoundGrow, RoundPreempt, RoundShrink, RoundStart};
-use crate::remembered::State;
-use crate::usage::{Charged, Hour, Used, running};
+use crate::state::State;
+use crate::usage::{Charged, Hour, Used};
 use common::id::{AttemptId, JobKey, QueueName};
 use common::job::{Phase, Preempted};
 use common::time::Time;
@@ -105,7 +106,7 @@ pub fn enactment(decisions: &[Decision]) -> Option<Command> {
 /// not count.
 #[must_use]
 pub fn queue_use(state: &State, now: Time) -> Vec<QueueUse> {
-    let all = crate::queue_usage::so_far(state, now);
+    let all = queue_usage(state, now);
     let bucket =
         |(hour, used): (&Hour, &Used)| Bucket { hour: hour.0, gpu_ms: used.gpu_milliseconds };
     let used = |(queue, hours): (&QueueName, &BTreeMap<Hour, Used>)| QueueUse {
@@ -119,16 +120,16 @@ pub fn queue_use(state: &State, now: Time) -> Vec<QueueUse> {
 #[must_use]
 pub fn usage(state: &State, now: Time) -> Usage {
     let mut all: BTreeMap<Charged, BTreeMap<u64, u64>> = BTreeMap::new();
-    let running = running(state, now);
-    for (whom, hours) in state.usage().iter().chain(running.iter()) {
-        let sums = all.entry(whom.clone()).or_default();
+    let running = running_usage(state, now);
+    for (payer, hours) in state.usage().iter().chain(running.iter()) {
+        let sums = all.entry(payer.clone()).or_default();
         for (hour, used) in hours {
             *sums.entry(hour.0).or_default() += used.gpu_milliseconds;
         }
     }
-    let used_by = |(whom, hours): (Charged, BTreeMap<u64, u64>)| UsedBy {
-        account: whom.account,
-        user: whom.user,
+    let used_by = |(payer, hours): (Charged, BTreeMap<u64, u64>)| UsedBy {
+        account: payer.account,
+        user: payer.user,
         hours: hours.into_iter().map(|(hour, gpu_ms)| Bucket { hour, gpu_ms }).collect(),
     };
     Usage { entries: all.into_iter().map(used_by).collect() }

@@ -4,8 +4,7 @@
 //! All numbers are integers, so that replicas agree. Weighting and decay are up to the engine's
 //! fair share.
 
-use crate::remembered::State;
-use common::id::{AccountName, JobKey, Uid};
+use common::id::{AccountName, Uid};
 use common::resource::Share;
 use common::time::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -93,11 +92,11 @@ impl Usages {
 
     /// Charges a share for the time from `from` to `to`, split by hours. Hours that are no longer
     /// kept are left out.
-    fn charge(&mut self, whom: &Charged, share: &Share, from: Time, to: Time) {
-        let mut hours = self.0.remove(whom).unwrap_or_default();
-        add(&mut hours, share, from, to);
+    pub(crate) fn charge(&mut self, payer: &Charged, share: &Share, from: Time, to: Time) {
+        let mut hours = self.0.remove(payer).unwrap_or_default();
+        add_share(&mut hours, share, from, to);
         if !hours.is_empty() {
-            self.0.insert(whom.clone(), hours);
+            self.0.insert(payer.clone(), hours);
         }
     }
 
@@ -113,7 +112,7 @@ impl Usages {
 
 /// Adds the usage of a share for the time from `from` to `to`, split by hours. Hours that are no
 /// longer kept are left out.
-pub(crate) fn add(hours: &mut BTreeMap<Hour, Used>, share: &Share, from: Time, to: Time) {
+pub(crate) fn add_share(hours: &mut BTreeMap<Hour, Used>, share: &Share, from: Time, to: Time) {
     let mut from = from.max(Hour::first_kept(to).begin());
     while from < to {
         let hour = Hour::of(from);
@@ -122,44 +121,6 @@ pub(crate) fn add(hours: &mut BTreeMap<Hour, Used>, share: &Share, from: Time, t
         *used = used.and(Used::by(share, until.since(from)));
         from = until;
     }
-}
-
-/// The usage so far of current allocations, which is not charged yet. It adds to [`State::usage`].
-#[must_use]
-pub fn running(state: &State, now: Time) -> Usages {
-    let mut usages = Usages::default();
-    for (node, held) in state.ledger().nodes() {
-        for (id, _) in held.holders() {
-            let run = state.element(id.key).and_then(|(_, element)| element.run.as_ref());
-            let Some((run, whom)) = run.zip(charged(state, id.key)) else { continue };
-            if let Some(rank) = run.rank(node) {
-                usages.charge(&whom, &run.allocation.shares()[rank], run.since(rank), now);
-            }
-        }
-    }
-    usages
-}
-
-/// Charges a share that its node releases, and adds to the run what it kept from others until now.
-/// The share must not have ended yet.
-pub(crate) fn charge(state: &mut State, key: JobKey, rank: usize) {
-    let Some(whom) = charged(state, key) else { return };
-    let now = state.now;
-    let run = state.element_mut(key).and_then(|element| element.run.as_deref_mut());
-    let Some(run) = run else { return };
-    let (allocation, from) = (run.allocation.clone(), run.since(rank));
-    let Some(share) = allocation.shares().get(rank) else { return };
-    // A run that an older release began is recorded only if none of its shares has ended.
-    if run.kept.is_some() || !run.shares.iter().any(|share| share.is_over()) {
-        run.kept = Some(run.kept.unwrap_or_default().and(Used::by(share, now.since(from))));
-    }
-    state.usage.charge(&whom, share, from, now);
-    crate::queue_usage::charge(state, key, share, from);
-}
-
-fn charged(state: &State, key: JobKey) -> Option<Charged> {
-    let spec = &state.job(key.job)?.spec;
-    Some(Charged { account: spec.ask.account.clone(), user: spec.owner.uid })
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! The API's views of the state. The reasons why jobs wait come from the last round and are passed
 //! in. Permissions are checked by the callers.
 
-mod asked;
-mod brief;
 mod explain;
+mod list_row;
 mod queues;
+mod remarks;
+mod requested;
 mod solve;
-mod told;
 
 use crate::dependency;
 use crate::job::{Element, Record};
-use crate::remembered::State;
-use crate::story::{self, StoryEvent};
+use crate::state::State;
+use crate::timeline::{self, TimelineEvent};
 use common::id::{JobId, JobKey, NodeName};
 use common::job::state::slurm_state;
 use common::job::{Ask, Phase};
@@ -19,14 +19,14 @@ use common::node::Contact;
 use common::reason::WaitReason;
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
-use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, StoryLine};
+use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, TimelineEntry};
 use engine::{Round, Snapshot};
 use std::collections::BTreeMap;
 
-pub(crate) use asked::without_bulk;
-pub use brief::brief_jobs;
 pub use explain::explain;
+pub use list_row::list_rows;
 pub use queues::queue_list;
+pub(crate) use requested::without_bulk;
 pub use solve::solve;
 
 /// The result of the last round for a waiting job.
@@ -82,7 +82,7 @@ pub fn counts(state: &State) -> Counts {
     counts
 }
 
-/// A job or array task, without its story.
+/// A job or array task, without its timeline.
 #[must_use]
 pub fn job_view(state: &State, key: JobKey, waits: &Waits) -> Option<JobView> {
     let (record, element) = state.element(key)?;
@@ -100,8 +100,8 @@ pub(crate) fn element_view(
     let end = run.and_then(|run| run.end.as_ref());
     let allocation = run.map(|run| run.staying().as_ref().clone());
     let amounts = match &allocation {
-        Some(allocation) => asked::given(allocation),
-        None => asked::asked(state, record),
+        Some(allocation) => requested::allocated(allocation),
+        None => requested::requested(state, record),
     };
     let (word, code) = slurm_state(element.phase, element.outcome);
     let waiting = waits.get(&key).filter(|_| element.phase == Phase::Pending);
@@ -117,10 +117,10 @@ pub(crate) fn element_view(
         state_code: code.to_owned(),
         held: element.held,
         reason: (element.phase == Phase::Pending)
-            .then(|| told::reason(state, record, (key, element), waiting)),
+            .then(|| remarks::reason(state, record, (key, element), waiting)),
         position: waiting.map(|wait| wait.position),
         attempt: element.attempt.0,
-        cancelled_by: told::cancelled_by(element),
+        cancelled_by: remarks::cancelled_by(element),
         array_limit: record.spec.ask.array.as_ref().and_then(|array| array.limit()),
         submitted_at: record.submitted_at,
         started_at: run.and_then(|run| run.running_at),
@@ -139,8 +139,8 @@ pub(crate) fn element_view(
         dependency: (element.phase == Phase::Pending)
             .then(|| dependency::remaining(state, record, key.index))
             .flatten(),
-        message: end.map_or_else(|| told::faults(element), |end| end.message.clone()),
-        story: Vec::new(),
+        message: end.map_or_else(|| remarks::faults(element), |end| end.message.clone()),
+        timeline: Vec::new(),
     }
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn element_view(
 #[must_use]
 pub fn job_list(state: &State, query: &JobQuery, waits: &Waits) -> JobList {
     let view = |one: Listed<'_>| {
-        element_view(state, (one.record, one.element, one.key), waits, asked::without_bulk)
+        element_view(state, (one.record, one.element, one.key), waits, requested::without_bulk)
     };
     let jobs = listed(state, query, waits).into_iter().map(view).collect();
     JobList { jobs, as_of: state.now() }
@@ -204,7 +204,8 @@ fn matches_node(element: &Element, query: &JobQuery) -> bool {
     })
 }
 
-/// A job with its story; for an array without an index, all tasks. `None` if there is no such job.
+/// A job with its timeline; for an array without an index, all tasks. `None` if there is no such
+/// job.
 #[must_use]
 pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> {
     let record = state.job(key.job)?;
@@ -216,23 +217,24 @@ pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> 
     let view = |index| {
         let key = record.key(index);
         Some(JobView {
-            story: story(record, record.elements.get(&index)?),
+            timeline: timeline(record, record.elements.get(&index)?),
             ..job_view(state, key, waits)?
         })
     };
     Some(JobList { jobs: indices.into_iter().filter_map(view).collect(), as_of: state.now() })
 }
 
-/// The story of an element, with what happened to its whole array until it ended.
-fn story(record: &Record, element: &Element) -> Vec<StoryLine> {
+/// The timeline of an element, with what happened to its whole array until it ended.
+fn timeline(record: &Record, element: &Element) -> Vec<TimelineEntry> {
     let (by, via) = (record.spec.owner.name.clone(), record.via.clone());
-    let text = StoryEvent::Submitted(by, via).to_string();
-    let submitted = StoryLine { at: record.submitted_at, text };
-    let is_its = |line: &&story::StoryLine| element.done_at.is_none_or(|done| line.at <= done);
-    let mut lines: Vec<&story::StoryLine> =
-        element.story.iter().chain(record.story.iter().filter(is_its)).collect();
+    let text = TimelineEvent::Submitted(by, via).to_string();
+    let submitted = TimelineEntry { at: record.submitted_at, text };
+    let is_its =
+        |line: &&timeline::TimelineEntry| element.done_at.is_none_or(|done| line.at <= done);
+    let mut lines: Vec<&timeline::TimelineEntry> =
+        element.timeline.iter().chain(record.timeline.iter().filter(is_its)).collect();
     lines.sort_by_key(|line| line.at);
-    let lines = lines.iter().map(|l| StoryLine { at: l.at, text: l.what.to_string() });
+    let lines = lines.iter().map(|l| TimelineEntry { at: l.at, text: l.what.to_string() });
     std::iter::once(submitted).chain(lines).collect()
 }
 

@@ -17,8 +17,8 @@ fn line(path: &Path, verb: &str, result: &str) -> anyhow::Result<Value> {
     wait_for(verb, || Ok(lines(path)?.into_iter().find(is_it)))
 }
 
-fn story(kantctl: &Kantctl, id: &str) -> anyhow::Result<String> {
-    Ok(kantctl.job(id)?.story.first().map(|line| line.text.clone()).unwrap_or_default())
+fn timeline(kantctl: &Kantctl, id: &str) -> anyhow::Result<String> {
+    Ok(kantctl.job(id)?.timeline.first().map(|line| line.text.clone()).unwrap_or_default())
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn the_audit_log_records_the_user_the_change_and_the_path_of_a_request() -> anyh
     let kantctl = cluster.kantctl(person)?;
     let at_node = kantctl.on(&cluster.node_socket("n1"));
     let id = at_node.submit(&["--hold", "--job-name=x\u{e9}"], "#!/bin/sh\n")?;
-    assert!(story(&kantctl, &id)?.ends_with(" via n1"), "{}", story(&kantctl, &id)?);
+    assert!(timeline(&kantctl, &id)?.ends_with(" via n1"), "{}", timeline(&kantctl, &id)?);
     let submitted = line(&log, "jobs/submit", "done")?;
     assert_eq!((&submitted["via"], &submitted["target"]), (&"node n1".into(), &id.clone().into()));
     assert_eq!(submitted["uid"], person.uid);

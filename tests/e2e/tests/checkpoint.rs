@@ -44,7 +44,7 @@ fn a_job_reports_its_checkpoint_which_survives_a_restart_of_the_controller() -> 
     assert!(saved.is_some_and(|at| at >= job.submitted_at), "{job:?}");
     let shown = kantctl.ok(&["show", "job", &id])?;
     assert!(shown.contains("work saved  20"), "{shown}");
-    assert!(shown.contains("its work so far is saved"), "{shown}");
+    assert!(shown.contains("checkpoint recorded by"), "{shown}");
     let explained = kantctl.ok(&["explain", &id])?;
     assert!(explained.contains("that its work is saved"), "{explained}");
     if let Some(other) = Person::other() {

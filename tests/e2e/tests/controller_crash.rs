@@ -129,7 +129,7 @@ fn check_all_ran_once(kantctl: &Kantctl, acknowledged: &[String]) -> anyhow::Res
     assert_eq!(list.jobs.len(), JOBS + 1, "all submitted jobs and the long one");
     for id in acknowledged {
         let job = kantctl.finished(id)?;
-        assert_eq!(job.outcome, Some(Outcome::Completed), "job {id}: {:?}", job.story);
+        assert_eq!(job.outcome, Some(Outcome::Completed), "job {id}: {:?}", job.timeline);
         let text = std::fs::read_to_string(kantctl.dir().join("ran").join(id))?;
         assert_eq!(text, "ran\n", "job {id} ran exactly once");
     }

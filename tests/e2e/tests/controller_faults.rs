@@ -49,7 +49,7 @@ fn a_leader_that_was_stalled_serves_nothing_stale() -> anyhow::Result<()> {
             controllers.signal(&old, Signal::SIGCONT)?;
             let mut answer = String::new();
             early.read_to_string(&mut answer)?;
-            let is_current = answer.starts_with("HTTP/1.1 200") && answer.contains("story");
+            let is_current = answer.starts_with("HTTP/1.1 200") && answer.contains("timeline");
             let is_silence = ["502", "503", "504"]
                 .iter()
                 .any(|status| answer.starts_with(&format!("HTTP/1.1 {status}")));

@@ -35,8 +35,8 @@ fn a_jobs_timeline_has_all_its_events() -> anyhow::Result<()> {
     kantctl.until(&id, Phase::Running)?;
     kantctl.touch("go")?;
     kantctl.finished(&id)?;
-    let story: Vec<String> = kantctl.job(&id)?.story.into_iter().map(|l| l.text).collect();
-    let text = story.join("\n");
+    let timeline: Vec<String> = kantctl.job(&id)?.timeline.into_iter().map(|l| l.text).collect();
+    let text = timeline.join("\n");
     for word in ["submitted", "start", "run", "n1"] {
         assert!(text.to_lowercase().contains(word), "no `{word}` in:\n{text}");
     }

@@ -94,7 +94,7 @@ fn a_job_grows_onto_free_nodes_and_gives_them_up_again() -> anyhow::Result<()> {
     kantctl.touch("free-4")?;
     kantctl.completed(&urgent)?;
     let shown = kantctl.ok(&["show", "job", &id])?;
-    assert!(shown.contains("is given g3 in addition"), "{shown}");
+    assert!(shown.contains("gets g3 in addition"), "{shown}");
     assert!(shown.contains("grew to 2 tasks on g[1,3], with g3"), "{shown}");
     kantctl.touch("enough")?;
     let job = kantctl.completed(&id)?;

@@ -74,7 +74,7 @@ fn repeated_kills_of_the_node_daemon_disturb_no_job() -> anyhow::Result<()> {
     for id in &ids {
         let job = kantctl.finished(id)?;
         let code = u8::try_from(id.parse::<u32>()? % 7)?;
-        assert_eq!(job.exit.map(|exit| exit.code), Some(code), "job {id}: {:?}", job.story);
+        assert_eq!(job.exit.map(|exit| exit.code), Some(code), "job {id}: {:?}", job.timeline);
         let text = kantctl.read(&format!("ran-{id}"))?;
         assert_eq!(text, "ran\n", "job {id} ran exactly once");
     }
@@ -106,7 +106,7 @@ fn a_node_that_was_silent_when_the_controller_died_gets_the_full_timeout_again()
     cluster.wait_for_nodes()?;
     std::fs::write(kantctl.dir().join(format!("code-{id}")), "0")?;
     let job = kantctl.finished(&id)?;
-    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{:?}", job.story);
+    assert_eq!((job.outcome, job.attempt), (Some(Outcome::Completed), 1), "{:?}", job.timeline);
     Ok(())
 }
 

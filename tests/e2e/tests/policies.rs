@@ -34,8 +34,8 @@ fn reason(
     last.with_context(|| format!("{:?}", kantctl.job(id).map(|job| job.reason)))
 }
 
-fn story(kantctl: &Kantctl, id: &str) -> anyhow::Result<String> {
-    let lines: Vec<String> = kantctl.job(id)?.story.into_iter().map(|line| line.text).collect();
+fn timeline(kantctl: &Kantctl, id: &str) -> anyhow::Result<String> {
+    let lines: Vec<String> = kantctl.job(id)?.timeline.into_iter().map(|line| line.text).collect();
     Ok(lines.join("\n"))
 }
 
@@ -81,7 +81,7 @@ fn a_preemptible_job_is_preempted_by_an_urgent_one_and_runs_again_later() -> any
 
     let urgent = kantctl.submit(&[&both[..], &["--qos=high"]].concat(), UNTIL_ENOUGH)?;
     kantctl.until(&urgent, Phase::Running)?;
-    assert!(is_there(&kantctl, "got-sigterm"), "{}", story(&kantctl, &spot)?);
+    assert!(is_there(&kantctl, "got-sigterm"), "{}", timeline(&kantctl, &spot)?);
     let waits = kantctl.until(&spot, Phase::Pending)?;
     assert_eq!((waits.attempt, waits.outcome), (1, None));
     assert!(!is_there(&kantctl, "second"));
@@ -95,12 +95,12 @@ fn a_preemptible_job_is_preempted_by_an_urgent_one_and_runs_again_later() -> any
     }
     assert!(is_there(&kantctl, "second"));
     assert_eq!(kantctl.job(&spot)?.attempt, 2);
-    let (victims, preemptors) = (story(&kantctl, &spot)?, story(&kantctl, &urgent)?);
-    let yielded = format!("made to yield to job {urgent} (higher priority), to be requeued");
+    let (victims, preemptors) = (timeline(&kantctl, &spot)?, timeline(&kantctl, &urgent)?);
+    let yielded = format!("preempted by job {urgent} (higher priority), to be requeued");
     assert!(victims.contains(&yielded), "{victims}");
     let back = format!("requeued after preemption of attempt 1 by job {urgent}");
     assert!(victims.contains(&back) && victims.contains("attempt 2 started"), "{victims}");
-    let makes = format!("makes job {spot} yield (higher priority)");
+    let makes = format!("preempts job {spot} (higher priority)");
     assert!(preemptors.contains(&makes), "{preemptors}");
     let shown = kantctl.ok(&["show", "job", &spot])?;
     assert!(shown.contains(&yielded) && shown.contains(&back), "{shown}");
@@ -176,7 +176,7 @@ fn a_job_that_cannot_start_before_its_deadline_ends_as_deadline_missed() -> anyh
     let deadline = job.ask.deadline.context("it has one")?;
     assert!(job.ended_at.is_some_and(|at| at >= deadline), "{:?} {deadline}", job.ended_at);
     assert!(!is_there(&kantctl, "ran"));
-    assert!(story(&kantctl, &late)?.contains("DEADLINE"), "{}", story(&kantctl, &late)?);
+    assert!(timeline(&kantctl, &late)?.contains("DEADLINE"), "{}", timeline(&kantctl, &late)?);
     let code = kantctl.run(&["wait", &late])?.code;
     assert_ne!(code, 0, "wait reports that the job did not run");
     Ok(())

@@ -89,7 +89,7 @@ fn a_job_gives_up_a_node_to_a_job_of_higher_priority_and_continues() -> anyhow::
     wait_for("it to be told", || Ok(kantctl.said("told-g1")))?;
     assert_eq!(kantctl.said("told-g1").as_deref(), Some("1 1 g1 1"));
     let explanation = kantctl.ok(&["explain", &id])?;
-    assert!(explanation.contains("it has 1 of 2 tasks, and is content with 1"), "{explanation}");
+    assert!(explanation.contains("it has 1 of 2 tasks, and needs at least 1"), "{explanation}");
     kantctl.touch("enough")?;
     let job = kantctl.completed(&id)?;
     assert_eq!(job.attempt, 1, "{job:?}");

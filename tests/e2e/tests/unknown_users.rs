@@ -80,7 +80,7 @@ fn a_node_that_does_not_know_a_user_returns_the_job_and_is_drained_after_two() -
             let job = kantctl.job(&id)?;
             anyhow::ensure!(job.outcome.is_none(), "it is over: {job:?}");
             let says = |text: &str| words.iter().all(|word| text.contains(word));
-            Ok(job.story.iter().any(|line| says(&line.text)).then_some(job))
+            Ok(job.timeline.iter().any(|line| says(&line.text)).then_some(job))
         })?;
         assert_eq!(job.phase, Phase::Pending, "the job waits for another node: {job:?}");
         assert!(!kantctl.dir().join("ran").exists());

@@ -38,8 +38,8 @@ fn a_changed_waiting_job_starts_with_its_changes() -> anyhow::Result<()> {
     let given = kantctl.read("given")?;
     assert_eq!(given.trim().split(',').count(), 1, "one GPU: {given}");
     assert!(!given.trim().is_empty(), "a GPU");
-    let mut story = job.story.iter();
-    assert!(story.any(|line| line.text.contains("changed by")), "{job:?}");
+    let mut timeline = job.timeline.iter();
+    assert!(timeline.any(|line| line.text.contains("changed by")), "{job:?}");
     kantctl.touch("enough")?;
     kantctl.completed(&runs)?;
     Ok(())

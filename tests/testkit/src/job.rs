@@ -52,6 +52,6 @@ pub fn job_view(key: &str) -> JobView {
         exit: None,
         usage: None,
         message: None,
-        story: Vec::new(),
+        timeline: Vec::new(),
     }
 }

@@ -74,7 +74,7 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
     record.maybe("joined by", Some(fold(&job.joining)).filter(|nodes| !nodes.is_empty()));
     record.maybe("gives up", Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty()));
     let timeline = job
-        .story
+        .timeline
         .iter()
         .map(|line| format!("{}  {}", local(line.at, zone), localized(&line.text, zone)));
     record.list("timeline", timeline);

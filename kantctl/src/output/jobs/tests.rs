@@ -10,7 +10,7 @@ use common::resource::{Allocation, GpuRequest, PerNodeMax, Share};
 use common::time::Span;
 use common::topology::{Level, Nearness};
 use common::unit::{Bytes, GpuMilli, Gpus, Nodes, Tasks};
-use common::wire::api::{ReasonView, StoryLine};
+use common::wire::api::{ReasonView, TimelineEntry};
 
 /// The current time of all samples: 2023-11-14 22:13:20 UTC.
 const NOW: Time = Time(1_700_000_000_000);
@@ -47,7 +47,7 @@ fn running() -> JobView {
     job.ask.request.nodes = Some(Nodes(2));
     job.ask.request.tasks = Tasks(4);
     job.ask.request.gpus = Some(GpuRequest::PerNode(Gpus(2)));
-    job.story = vec![StoryLine { at: ago(3661), text: "started on g-[001-002]".to_owned() }];
+    job.timeline = vec![TimelineEntry { at: ago(3661), text: "started on g-[001-002]".to_owned() }];
     job
 }
 

@@ -256,7 +256,7 @@ fn changed_mail_options_take_effect() {
         ..common::job::Patch::default()
     };
     let (actor, target) = (USER, target(key));
-    mail_test.apply(Command::UpdateJob { actor, target, patch: Box::new(patch), living: true });
+    mail_test.apply(Command::UpdateJob { actor, target, patch: Box::new(patch) });
     let [notification] = mail_test.end(&[key], EndCause::Exited, 1).try_into().unwrap();
     assert_eq!(notification.to, ["ops@example.org", "ada"]);
 }

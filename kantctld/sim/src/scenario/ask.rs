@@ -54,7 +54,7 @@ pub(super) fn change(
     Ok(match verb {
         "update" => {
             let patch = Box::new(patch(words)?);
-            Command::UpdateJob { actor, target, patch, living: true }
+            Command::UpdateJob { actor, target, patch }
         }
         "resize" => Command::ResizeJob { actor, target, size: size(words)? },
         "cancel" => Command::CancelJob { actor, target },

@@ -94,8 +94,9 @@ pub(super) fn show(cluster: &Cluster, key: JobKey) -> Vec<String> {
     let detail = view::job_detail(cluster.state(), key, cluster.waits());
     for job in detail.into_iter().flat_map(|list| list.jobs) {
         lines.push(format!("{} {} {}", job.key, job.ask.name, job.state));
-        let story = job.story.iter().map(|line| format!("  {} {}", Span(line.at.0), line.text));
-        lines.extend(story);
+        let timeline =
+            job.timeline.iter().map(|line| format!("  {} {}", Span(line.at.0), line.text));
+        lines.extend(timeline);
         lines.extend(job.message.map(|message| format!("  {message}")));
     }
     lines

@@ -2,7 +2,7 @@
 //! submitted, and again when it is requeued after its end.
 
 use crate::job::Record;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{AccountName, Gid, QueueName, Uid};
 use common::job::{Ask, Owner};
 use common::policy::Access;

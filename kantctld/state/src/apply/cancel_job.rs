@@ -5,8 +5,8 @@
 use super::target::{self, Did};
 use crate::command::Actor;
 use crate::event::Event;
-use crate::life::{self, Ending};
-use crate::remembered::State;
+use crate::lifecycle::{self, Ending};
+use crate::state::State;
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
 use common::reason::Refusal;
@@ -20,12 +20,13 @@ pub(super) fn apply(
     target::each(keys, |key| {
         match state.element(key).map(|(_, element)| element.phase) {
             Some(Phase::Pending) => {
-                life::drop_waiting(state, events, key, Outcome::Cancelled, Some(actor.uid));
+                lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, Some(actor.uid));
             }
             Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
-                life::ended(state, events, key, Ending::asked(actor.uid, false));
+                lifecycle::ended(state, events, key, Ending::asked(actor.uid, false));
             }
-            Some(Phase::Completing) if life::change_end(state, events, key, actor.uid, false) => {}
+            Some(Phase::Completing)
+                if lifecycle::change_end(state, events, key, actor.uid, false) => {}
             Some(Phase::Completing | Phase::Done) | None => {
                 return target::wrong_phase(state, key, "cancel");
             }

@@ -6,8 +6,8 @@
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
 use crate::event::Event;
-use crate::life;
-use crate::remembered::State;
+use crate::lifecycle;
+use crate::state::State;
 use common::job::Phase;
 use common::reason::Refusal;
 
@@ -20,7 +20,7 @@ pub(super) fn apply(
     let keys = target::whole(state, actor, target)?;
     target::each(keys, |key| match state.element(key).map(|(_, element)| element.phase) {
         Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
-            life::checkpoint(state, events, key, actor.uid);
+            lifecycle::checkpoint(state, events, key, actor.uid);
             Did::Fine
         }
         Some(phase @ (Phase::Pending | Phase::Completing)) => {

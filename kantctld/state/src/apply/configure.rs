@@ -4,7 +4,7 @@
 
 use crate::command::Settings;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::config::policy::{self, PolicyError};
 use common::id::{JobKey, QueueName};
 use common::policy::queue::Queue;
@@ -26,7 +26,7 @@ pub(super) fn apply(
     settings.queues.extend(kept.collect::<Vec<_>>());
     if state.settings.as_ref() != Some(&settings) || state.retired != missing {
         (state.settings, state.retired) = (Some(settings), missing);
-        crate::queue_usage::configured(state);
+        crate::charging::past_use_configured(state);
         events.push(Event::Configured);
     }
     Ok(())

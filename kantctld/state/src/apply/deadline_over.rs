@@ -3,8 +3,8 @@
 //! that comes too early changes nothing. A job that is already ending is left alone.
 
 use crate::event::Event;
-use crate::life::{self, Ending};
-use crate::remembered::State;
+use crate::lifecycle::{self, Ending};
+use crate::state::State;
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
 use common::reason::Refusal;
@@ -22,13 +22,13 @@ pub(super) fn apply(
     let message = Some(format!("it was not over by its deadline {deadline}"));
     let outcome = match element.phase {
         Phase::Pending => {
-            life::drop_waiting(state, events, key, Outcome::DeadlineMissed, None);
+            lifecycle::drop_waiting(state, events, key, Outcome::DeadlineMissed, None);
             return Ok(());
         }
         Phase::Starting => Outcome::DeadlineMissed,
         Phase::Running | Phase::Suspended => Outcome::TimedOut,
         Phase::Completing | Phase::Done => return Ok(()),
     };
-    life::ended(state, events, key, Ending { message, ..Ending::new(outcome) });
+    lifecycle::ended(state, events, key, Ending { message, ..Ending::new(outcome) });
     Ok(())
 }

@@ -5,7 +5,7 @@
 use super::target;
 use crate::command::Actor;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::ReservationName;
 use common::reason::Refusal;
 

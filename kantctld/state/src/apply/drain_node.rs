@@ -3,7 +3,7 @@
 use super::target;
 use crate::command::Actor;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::health::DrainCause;
 use common::id::NodeName;
 use common::node::Drain;

@@ -5,8 +5,8 @@
 use crate::command::{RoundGrow, RoundPreempt, RoundShrink, RoundStart};
 use crate::event::Event;
 use crate::ledger::StartRefusal;
-use crate::life;
-use crate::remembered::State;
+use crate::lifecycle;
+use crate::state::State;
 use common::id::{AttemptId, JobKey};
 use common::reason::Refusal;
 use std::collections::BTreeMap;
@@ -19,12 +19,12 @@ pub(super) fn apply(
     (starts, grows): (&[RoundStart], &[RoundGrow]),
 ) -> Result<(), Refusal> {
     for entry in preempts {
-        if let Err(reason) = life::preempt(state, events, entry) {
+        if let Err(reason) = lifecycle::preempt(state, events, entry) {
             refuse(events, entry.id, reason);
         }
     }
     for entry in shrinks {
-        if let Err(reason) = life::yield_some(state, events, entry) {
+        if let Err(reason) = lifecycle::yield_some(state, events, entry) {
             refuse(events, entry.id, reason);
         }
     }
@@ -37,7 +37,7 @@ pub(super) fn apply(
     for start in starts {
         match start.group {
             None => {
-                if let Err(reason) = life::start(state, events, start) {
+                if let Err(reason) = lifecycle::start(state, events, start) {
                     refuse(events, start.id, reason);
                 }
             }
@@ -50,7 +50,7 @@ pub(super) fn apply(
         }
     }
     for entry in grows {
-        if let Err(reason) = life::grow(state, events, entry) {
+        if let Err(reason) = lifecycle::grow(state, events, entry) {
             refuse(events, entry.id, reason);
         }
     }
@@ -58,7 +58,7 @@ pub(super) fn apply(
 }
 
 fn together(state: &mut State, events: &mut Vec<Event>, members: &[&RoundStart]) {
-    let Err((guilty, reason)) = life::start_together(state, events, members) else { return };
+    let Err((guilty, reason)) = lifecycle::start_together(state, events, members) else { return };
     let broken_by = members[guilty].id.key;
     for (place, start) in members.iter().enumerate() {
         let broken = || StartRefusal::GroupBroken(broken_by);
@@ -66,7 +66,7 @@ fn together(state: &mut State, events: &mut Vec<Event>, members: &[&RoundStart])
     }
 }
 
-/// Refusals are events of the answer only. They are not in a job's story, since the next round
+/// Refusals are events of the answer only. They are not in a job's timeline, since the next round
 /// usually corrects them.
 fn refuse(events: &mut Vec<Event>, id: AttemptId, reason: StartRefusal) {
     events.push(Event::RoundEntryRefused { id, reason });

@@ -5,8 +5,8 @@
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
 use crate::event::Event;
-use crate::life::{self, Ending};
-use crate::remembered::State;
+use crate::lifecycle::{self, Ending};
+use crate::state::State;
 use common::job::{ExitStatus, Launch, Outcome, Phase};
 use common::reason::Refusal;
 
@@ -24,13 +24,13 @@ pub(super) fn apply(
         let found = held.map(|(record, e)| (record.spec.ask.launch, e.phase));
         match found {
             Some((Launch::Held, Phase::Pending)) => {
-                life::drop_waiting(state, events, key, Outcome::Cancelled, Some(actor.uid));
+                lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, Some(actor.uid));
             }
             Some((Launch::Held, Phase::Starting | Phase::Running | Phase::Suspended)) => {
                 let succeeded = exit.is_success();
                 let outcome = if succeeded { Outcome::Completed } else { Outcome::Failed };
                 let ending = Ending { exit: Some(exit), ..Ending::new(outcome) };
-                life::ended(state, events, key, ending);
+                lifecycle::ended(state, events, key, ending);
             }
             // A repeated command, or a job that is already ending for another reason.
             Some((Launch::Held, Phase::Completing)) => {}

@@ -7,10 +7,11 @@
 
 use super::{configure, delete_reservation, invite_controller};
 use crate::event::Event;
+use crate::expired::FORGOTTEN_AT_ONCE;
 use crate::footprint;
 use crate::job::Record;
-use crate::over::FORGOTTEN_AT_ONCE;
-use crate::remembered::State;
+use crate::state::State;
+use crate::texts;
 use common::id::{JobId, Uid};
 use common::reason::Refusal;
 
@@ -19,12 +20,13 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
     delete_reservation::drop_expired(state, events);
     invite_controller::drop_expired(state);
     state.usage.forget(state.now);
-    let counts = crate::queue_usage::counts(state);
+    let counts = crate::charging::past_use_counts(state);
     state.queue_usage.forget(state.now, counts);
     let (old, _) = state.old(state.now);
     old.iter().for_each(|record| forget(state, events, record));
-    for uid in footprint::users(state) {
-        footprint::prune(state, uid);
+    let users: Vec<Uid> = state.footprint.users().collect();
+    for uid in users {
+        texts::prune_texts(state, uid);
     }
     let old: Vec<JobId> = state.old_requests(state.now).take(FORGOTTEN_AT_ONCE).collect();
     old.into_iter().for_each(|job| forget_request(state, job));
@@ -34,8 +36,8 @@ pub(super) fn apply(state: &mut State, events: &mut Vec<Event>) -> Result<(), Re
 
 /// Removes what exceeds the limits of a user, the earliest end first.
 pub(super) fn trim(state: &mut State, events: &mut Vec<Event>, uid: Uid) {
-    footprint::prune(state, uid);
-    let (surplus, _) = state.first_of(footprint::surplus(state, uid).into_iter());
+    texts::prune_texts(state, uid);
+    let (surplus, _) = state.first_of(texts::surplus_jobs(state, uid).into_iter());
     surplus.iter().for_each(|record| forget(state, events, record));
     // Of a user who submits faster than keys expire, only the latest keys are kept.
     let most = usize::try_from(state.user_bounds().done_tasks).unwrap_or(usize::MAX);
@@ -51,7 +53,7 @@ pub(super) fn trim(state: &mut State, events: &mut Vec<Event>, uid: Uid) {
 fn forget(state: &mut State, events: &mut Vec<Event>, record: &Record) {
     let job = record.id;
     state.jobs.remove(&job);
-    state.ties.forget(record);
+    state.dependency_index.forget(record);
     let elements = u32::try_from(record.elements.len()).unwrap_or(u32::MAX);
     state.living.note_elements(elements, false);
     state.footprint.forget(record, &state.blobs);

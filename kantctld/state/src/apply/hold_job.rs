@@ -5,7 +5,7 @@
 use super::target::{self, Did};
 use crate::command::Actor;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
@@ -27,7 +27,7 @@ pub(super) fn apply(
                 element.held = true;
                 element.held_by_operator |= by_operator;
             }
-            state.tell(events, Event::JobHeld { key, by: actor.uid });
+            state.emit(events, Event::JobHeld { key, by: actor.uid });
         }
         Did::Fine
     })

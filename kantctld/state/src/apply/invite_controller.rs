@@ -5,7 +5,7 @@ use super::target;
 use crate::command::Actor;
 use crate::event::Event;
 use crate::invitation::{Invitation, LASTS_MAX, OPEN_MAX};
-use crate::remembered::State;
+use crate::state::State;
 use common::reason::{InvitationRefusal, Refusal};
 use common::time::Span;
 
@@ -17,7 +17,7 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     if lasts == Span(0) || lasts > LASTS_MAX {
-        let message = format!("an invitation is good for 1 s to {LASTS_MAX}: change --expires");
+        let message = format!("an invitation is valid for 1 s to {LASTS_MAX}: change --expires");
         return Err(Refusal::BadAsk { message });
     }
     let open = state.invitations.values().filter(|invitation| invitation.until > state.now);

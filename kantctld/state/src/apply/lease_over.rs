@@ -3,8 +3,8 @@
 //! a lease, or one that is already ending, is left alone.
 
 use crate::event::Event;
-use crate::life::{self, Ending};
-use crate::remembered::State;
+use crate::lifecycle::{self, Ending};
+use crate::state::State;
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
 use common::reason::Refusal;
@@ -18,11 +18,11 @@ pub(super) fn apply(
     let Some((record, element)) = state.element(key) else { return Ok(()) };
     let Some(lease) = record.spec.ask.lease else { return Ok(()) };
     match element.phase {
-        Phase::Pending => life::drop_waiting(state, events, key, Outcome::Cancelled, None),
+        Phase::Pending => lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, None),
         Phase::Starting | Phase::Running | Phase::Suspended => {
-            let message = format!("whoever waited for it was not heard of for {lease}");
+            let message = format!("its client was not heard of for {lease}");
             let ending = Ending { message: Some(message), ..Ending::new(Outcome::Cancelled) };
-            life::ended(state, events, key, ending);
+            lifecycle::ended(state, events, key, ending);
         }
         Phase::Completing | Phase::Done => {}
     }

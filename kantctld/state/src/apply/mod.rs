@@ -4,6 +4,7 @@
 //! fails in no way but by a refusal.
 
 mod admission;
+mod bulk_action;
 mod cancel_job;
 mod checkpoint_job;
 mod configure;
@@ -29,7 +30,6 @@ mod resize_job;
 mod resume_job;
 mod resume_node;
 mod start_overdue;
-mod steer;
 mod submit_job;
 mod submit_jobs;
 mod submit_set;
@@ -43,9 +43,9 @@ pub use admission::may_wait;
 pub use update_job::updated;
 
 use crate::command::{Command, Stamped};
-use crate::dependency;
+use crate::dependents;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 
 /// Carries out a command at the later of its stamp and the last command's. The same state and
 /// command give the same state and events, on every replica and in every replay.
@@ -59,16 +59,16 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
             submit_set::submission(submitted).and_then(|asked| submit_job::apply(state, out, asked))
         }
         Command::SubmitJobs(many) => submit_jobs::apply(state, out, many),
-        steered @ (Command::CancelJob { .. }
+        action @ (Command::CancelJob { .. }
         | Command::HoldJob { .. }
         | Command::ReleaseJob { .. }
         | Command::RequeueJob { .. }
         | Command::SuspendJob { .. }
-        | Command::ResumeJob { .. }) => steer::all(state, out, steered),
-        Command::UpdateJob { actor, target, patch, living } => {
-            update_job::apply(state, out, actor, *target, (patch, *living))
+        | Command::ResumeJob { .. }
+        | Command::ActOnTasks { .. }) => bulk_action::apply(state, out, action),
+        Command::UpdateJob { actor, target, patch } => {
+            update_job::apply(state, out, actor, *target, patch)
         }
-        Command::SteerTasks { actor, tasks, how } => steer::some(state, out, actor, *tasks, *how),
         Command::CheckpointJob { actor, target } => {
             checkpoint_job::apply(state, out, actor, *target)
         }
@@ -117,7 +117,7 @@ pub fn apply(state: &mut State, stamped: &Stamped<Command>) -> Vec<Event> {
         Command::ForgetDone => forget_done::apply(state, out),
         Command::EndHopeless => end_hopeless::apply(state, out),
     };
-    dependency::follow(state, &mut events);
+    dependents::resolve(state, &mut events);
     if let Err(refusal) = result {
         events.push(Event::CommandRefused(refusal));
     }

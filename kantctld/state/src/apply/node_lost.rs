@@ -4,7 +4,7 @@
 
 use super::register_node::lose_all;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::NodeName;
 use common::node::Contact;
 use common::reason::Refusal;

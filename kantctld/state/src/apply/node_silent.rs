@@ -2,7 +2,7 @@
 //! jobs start there. Only `NodeLost` gives them up.
 
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::NodeName;
 use common::node::Contact;
 use common::reason::Refusal;

@@ -9,9 +9,9 @@
 use crate::event::Event;
 use crate::fault::NodeFaults;
 use crate::job::SharePhase;
-use crate::life;
+use crate::lifecycle;
 use crate::node::NodeRecord;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{AttemptId, NodeName};
 use common::job::{EndCause, Phase};
 use common::node::{Contact, Inventory};
@@ -69,7 +69,7 @@ pub(super) fn apply(
         lose_all(state, events, name, &format!("node {name} was replaced by another machine"));
     }
     for status in hello.steps {
-        life::report(state, events, name, status);
+        lifecycle::report(state, events, name, status);
     }
     let held: BTreeSet<AttemptId> = hello.steps.iter().map(|status| status.id).collect();
     let believed: Vec<AttemptId> = state.ledger.holders(name).collect();
@@ -81,22 +81,22 @@ pub(super) fn apply(
 
 /// Handles a share that the state has and its node does not know.
 fn missing(state: &mut State, events: &mut Vec<Event>, node: &NodeName, id: AttemptId) {
-    let Some((_, share)) = life::share(state, id, node) else { return };
+    let Some((_, share)) = lifecycle::share(state, id, node) else { return };
     let stopping = state.element(id.key).is_some_and(|(_, e)| e.phase == Phase::Completing);
     let (cause, message) = match (share, stopping) {
         (SharePhase::Unreported, false) => return,
         (SharePhase::Unreported, true) => (EndCause::Stopped, None),
         _ => (EndCause::Lost, Some(format!("node {node} came back without it"))),
     };
-    let end = life::untold_end(cause, state.now, message);
-    life::share_ended(state, events, node, id, &end);
+    let end = lifecycle::unreported_end(cause, state.now, message);
+    lifecycle::share_ended(state, events, node, id, &end);
 }
 
 /// Ends all shares of a node as lost.
 pub(super) fn lose_all(state: &mut State, events: &mut Vec<Event>, node: &NodeName, message: &str) {
     let believed: Vec<AttemptId> = state.ledger.holders(node).collect();
     for id in believed {
-        let end = life::untold_end(EndCause::Lost, state.now, Some(message.to_owned()));
-        life::share_ended(state, events, node, id, &end);
+        let end = lifecycle::unreported_end(EndCause::Lost, state.now, Some(message.to_owned()));
+        lifecycle::share_ended(state, events, node, id, &end);
     }
 }

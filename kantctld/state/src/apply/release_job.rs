@@ -4,7 +4,7 @@
 use super::target::{self, Did};
 use crate::command::Actor;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
@@ -33,7 +33,7 @@ pub(super) fn apply(
             // A release ends the delay after faults: the user wants the job to be tried again soon.
             element.faults = None;
         }
-        state.tell(events, Event::JobReleased { key, by: actor.uid });
+        state.emit(events, Event::JobReleased { key, by: actor.uid });
         Did::Fine
     })
 }

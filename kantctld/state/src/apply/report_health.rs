@@ -5,8 +5,8 @@
 //! seen does not drain the node again.
 
 use crate::event::Event;
-use crate::life::{self, Ending};
-use crate::remembered::State;
+use crate::lifecycle::{self, Ending};
+use crate::state::State;
 use common::health::{Check, DrainCause, Finding, Response};
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::{Outcome, Phase};
@@ -70,7 +70,7 @@ pub(super) fn apply(
     }
     let mut new = open.into_iter().filter(|finding| !before.contains(finding));
     if let Some(finding) = new.find(|finding| finding.response == Response::DrainNow) {
-        let message = format!("node {name} is not fit to run it any more: {}", finding.says);
+        let message = format!("node {name} is no longer fit to run it: {}", finding.says);
         end_all(state, events, name, &message);
     }
     Ok(())
@@ -85,7 +85,7 @@ fn judge(drains: &mut Vec<Time>, finding: &Finding, now: Time) -> (DrainCause, S
         return (DrainCause::Health(check), reason(finding));
     }
     let reason = format!(
-        "{}: {says}; {} times within a day, so it is held out until `kantctl resume`",
+        "{}: {says}; {} times within a day, so it stays drained until `kantctl resume`",
         check.word(),
         drains.len()
     );
@@ -121,7 +121,7 @@ fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message:
     for id in held {
         let key = id.key;
         // Nor need a job that this node was only about to join.
-        if life::keep_off(state, events, id, name, message) {
+        if lifecycle::keep_off(state, events, id, name, message) {
             continue;
         }
         let phase = state.element(key).map(|(_, element)| element.phase);
@@ -129,7 +129,7 @@ fn end_all(state: &mut State, events: &mut Vec<Event>, name: &NodeName, message:
             let requeue = state.job(key.job).is_some_and(|record| record.spec.ask.requeue);
             let message = Some(message.to_owned());
             let ending = Ending { requeue, message, ..Ending::new(Outcome::NodeLost) };
-            life::ended(state, events, key, ending);
+            lifecycle::ended(state, events, key, ending);
         }
     }
 }

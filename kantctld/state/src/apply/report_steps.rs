@@ -2,8 +2,8 @@
 //! order: a share only moves forward. A node can report only on its own shares.
 
 use crate::event::Event;
-use crate::life;
-use crate::remembered::State;
+use crate::lifecycle;
+use crate::state::State;
 use common::id::NodeName;
 use common::reason::Refusal;
 use common::wire::node::StepStatus;
@@ -18,7 +18,7 @@ pub(super) fn apply(
         return Err(Refusal::UnknownNode { name: node.clone() });
     }
     for status in steps {
-        life::report(state, events, node, status);
+        lifecycle::report(state, events, node, status);
     }
     Ok(())
 }

@@ -6,9 +6,9 @@ use super::admission::{self, Applicant};
 use super::target::{self, Did};
 use crate::command::Actor;
 use crate::event::Event;
-use crate::footprint;
-use crate::life::{self, Ending};
-use crate::remembered::State;
+use crate::lifecycle::{self, Ending};
+use crate::state::State;
+use crate::texts;
 use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
@@ -26,13 +26,13 @@ pub(super) fn apply(
                 if let Err(refusal) = check_again(state, actor, key) {
                     return Did::Not(refusal);
                 }
-                life::revive(state, events, key);
+                lifecycle::revive(state, events, key);
             }
             Some(Phase::Starting | Phase::Running | Phase::Suspended) => {
-                life::ended(state, events, key, Ending::asked(actor.uid, true));
+                lifecycle::ended(state, events, key, Ending::asked(actor.uid, true));
             }
             Some(Phase::Completing) => {
-                life::change_end(state, events, key, actor.uid, true);
+                lifecycle::change_end(state, events, key, actor.uid, true);
             }
             Some(Phase::Pending) | None => return target::wrong_phase(state, key, "requeue"),
         }
@@ -58,7 +58,7 @@ fn revive_set(
     let more = u32::try_from(keys.len()).unwrap_or(u32::MAX);
     state.living.check_room(record.spec.owner.uid, more)?;
     keys.iter().try_for_each(|key| check_again(state, actor, *key))?;
-    keys.into_iter().for_each(|key| life::revive(state, events, key));
+    keys.into_iter().for_each(|key| lifecycle::revive(state, events, key));
     Ok(None)
 }
 
@@ -79,6 +79,6 @@ fn check_again(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal>
     }
     let who = Applicant { owner, groups: &record.groups, operator: actor.operator };
     admission::check(state, &who, ask)?;
-    footprint::check_revival(state, record)?;
+    texts::check_revival(state, record)?;
     state.living.check_room(owner.uid, 1)
 }

@@ -6,8 +6,8 @@
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
 use crate::event::Event;
-use crate::life;
-use crate::remembered::State;
+use crate::lifecycle;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::{JobSize, Phase};
 use common::reason::Refusal;
@@ -31,7 +31,7 @@ pub(super) fn apply(
         };
         let least = record.spec.ask.request.tasks_min;
         match kept(key, &run.staying(), least, size) {
-            Ok(keep) => life::shrink(state, events, key, keep, (actor.uid, None)),
+            Ok(keep) => lifecycle::shrink(state, events, key, keep, (actor.uid, None)),
             Err(message) => return Did::Not(Refusal::BadAsk { message }),
         }
         Did::Fine
@@ -66,7 +66,7 @@ fn kept(
     };
     if more {
         return Err(format!(
-            "job {key} has {} on {}: one that runs can be made smaller, not larger; submitted with \
+            "job {key} has {} on {}: a running job can be shrunk, not enlarged; submitted with \
              --grow, a job takes more nodes by itself",
             JobSize::Tasks(all),
             JobSize::Nodes(common::unit::Nodes(u32::try_from(nodes).unwrap_or(u32::MAX)))
@@ -76,7 +76,7 @@ fn kept(
     match keep {
         Some(keep) if ends[keep - 1] >= least => Ok(keep),
         Some(keep) => Err(format!(
-            "job {key} would keep {}, and asked for at least {least}",
+            "job {key} would keep {}, and requested at least {least}",
             JobSize::Tasks(ends[keep - 1])
         )),
         None => {
@@ -130,7 +130,7 @@ mod tests {
             (None, JobSize::Tasks(Tasks(5)), "it can have 4, 6, 8 tasks"),
             (Some(6), JobSize::Tasks(Tasks(5)), "it can have 6, 8 tasks"),
             (None, JobSize::Tasks(Tasks(0)), "it can have 4, 6, 8 tasks"),
-            (Some(5), JobSize::Nodes(Nodes(1)), "keep 4 tasks, and asked for at least 5"),
+            (Some(5), JobSize::Nodes(Nodes(1)), "keep 4 tasks, and requested at least 5"),
             (None, JobSize::Nodes(Nodes(4)), "8 tasks on 3 nodes"),
             (None, JobSize::Tasks(Tasks(9)), "not larger"),
             (None, JobSize::Nodes(Nodes(0)), "cannot be made 0 nodes"),

@@ -4,8 +4,8 @@
 use super::target;
 use crate::command::Actor;
 use crate::event::Event;
-use crate::life;
-use crate::remembered::State;
+use crate::lifecycle;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
@@ -17,6 +17,6 @@ pub(super) fn apply(
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
     target::switch(state, keys, "resume", Phase::Suspended, Phase::Running, |state, key| {
-        life::resume(state, events, key, actor.uid);
+        lifecycle::resume(state, events, key, actor.uid);
     })
 }

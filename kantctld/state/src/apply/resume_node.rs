@@ -4,7 +4,7 @@ use super::target;
 use crate::command::Actor;
 use crate::event::Event;
 use crate::fault::NodeFaults;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::NodeName;
 use common::node::Resumed;
 use common::reason::Refusal;

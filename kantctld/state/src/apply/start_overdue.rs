@@ -5,9 +5,9 @@
 
 use crate::event::Event;
 use crate::fault::START_MAX;
-use crate::life::{self, Ending};
+use crate::lifecycle::{self, Ending};
 use crate::overdue;
-use crate::remembered::State;
+use crate::state::State;
 use common::hostlist;
 use common::id::AttemptId;
 use common::job::Outcome;
@@ -22,11 +22,11 @@ pub(super) fn apply(
     let Some(behind) = overdue::behind(state, id, state.now) else { return Ok(()) };
     let requeue = state.job(id.key.job).is_some_and(|record| record.spec.ask.requeue);
     let message = format!("did not begin to run within {START_MAX} on {}", hostlist::fold(&behind));
-    if behind.iter().any(|node| life::keep_off(state, events, id, node, &message)) {
+    if behind.iter().any(|node| lifecycle::keep_off(state, events, id, node, &message)) {
         return Ok(());
     }
     let failed = Ending::new(Outcome::LaunchFailed);
     let ending = Ending { requeue, message: Some(message), fault: true, ..failed };
-    life::ended(state, events, id.key, ending);
+    lifecycle::ended(state, events, id.key, ending);
     Ok(())
 }

@@ -10,10 +10,11 @@ use super::forget_done;
 use crate::blobs::Blobs;
 use crate::dependency;
 use crate::event::Event;
-use crate::footprint::{self, Load};
+use crate::footprint::Load;
 use crate::job::{Element, Record};
 use crate::living::Bounds;
-use crate::remembered::{KnownRequest, State};
+use crate::state::{KnownRequest, State};
+use crate::texts;
 use common::blob::BlobHash;
 use common::id::{ArrayIndex, Gid, JobId, NodeName, RequestKey};
 use common::job::check::{self, AskError, ENVIRONMENT_BYTES_MAX};
@@ -81,7 +82,7 @@ pub(super) fn apply(
     state.living.check_room(uid, tasks)?;
     let texts = [submission.script, submission.environment].map(Text::measure);
     let loads: Vec<Load> = asks.iter().map(|ask| Load::of(ask, texts)).collect();
-    footprint::check_room(state, uid, &loads)?;
+    texts::check_room(state, uid, &loads)?;
     let standing = |ask: &Ask| {
         let own: Vec<_> = indices(ask).collect();
         dependency::standing(state, ask, &own)
@@ -100,9 +101,19 @@ pub(super) fn apply(
         let environment = submission.environment.keep(&mut state.blobs);
         let spec = Spec { owner: submission.owner.clone(), script, environment, ask };
         let (set, groups) = (Some(set).filter(|_| size > 1), submission.groups.to_vec());
-        let (via, submitted_at, story) = (submission.via.cloned(), state.now, Vec::new());
-        let record =
-            Record { id, numbers, set, spec, groups, via, submitted_at, standing, story, elements };
+        let (via, submitted_at, timeline) = (submission.via.cloned(), state.now, Vec::new());
+        let record = Record {
+            id,
+            numbers,
+            set,
+            spec,
+            groups,
+            via,
+            submitted_at,
+            standing,
+            timeline,
+            elements,
+        };
         take_up(state, events, record);
     }
     state.last_job = ids.last;
@@ -113,8 +124,8 @@ pub(super) fn apply(
 fn take_up(state: &mut State, events: &mut Vec<Event>, record: Record) {
     let (job, uid, bounds) = (record.id, record.spec.owner.uid, Bounds::of(&record.spec.ask));
     let tasks = count(record.elements.len());
-    state.ties.bind(&record, |job| state.jobs.contains_key(&job));
-    state.ties.live(&record);
+    state.dependency_index.bind(&record, |job| state.jobs.contains_key(&job));
+    state.dependency_index.live(&record);
     let keys = record.elements.keys().map(|index| record.key(*index));
     keys.for_each(|key| state.living.insert(key, uid, bounds));
     state.living.note_elements(tasks, true);

@@ -4,7 +4,7 @@
 use super::submit_job::{self, Submission, Text};
 use crate::command::{ManyJobs, OneOfMany};
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::reason::Refusal;
 
 /// The command as a whole is never refused.
@@ -32,7 +32,7 @@ fn accept(
     texts: (Option<&Text<'_>>, Option<&Text<'_>>),
 ) -> Result<(), Refusal> {
     let (Some(script), Some(environment)) = texts else {
-        let message = "it names a script or environment that was not brought with it";
+        let message = "it names a script or environment that the request does not contain";
         return Err(Refusal::BadAsk { message: message.to_owned() });
     };
     let submission = Submission {

@@ -43,7 +43,7 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
             let (script, environment) = (Text::new(script), Text::new(environment));
             Ok(Submission { request_key, owner, groups, operator, via, asks, script, environment })
         }
-        _ => Err(Refusal::BadAsk { message: "nothing is submitted by that".to_owned() }),
+        _ => Err(Refusal::BadAsk { message: "this command submits no job".to_owned() }),
     }
 }
 
@@ -69,7 +69,7 @@ fn components(asks: &[Ask]) -> Result<Vec<Ask>, Refusal> {
     let first = &asks[0];
     if let Some(option) = asks[1..].iter().find_map(|ask| of_the_set(first, ask)) {
         return refuse(format!(
-            "{option} of a later component: it holds for all of a set, so give it to the first"
+            "{option} of a later component: it applies to the whole set, so give it for the first"
         ));
     }
     if asks.iter().any(|ask| ask.array.is_some()) {

@@ -5,8 +5,8 @@
 use super::target;
 use crate::command::Actor;
 use crate::event::Event;
-use crate::life;
-use crate::remembered::State;
+use crate::lifecycle;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
@@ -18,6 +18,6 @@ pub(super) fn apply(
     keys: Vec<JobKey>,
 ) -> Result<(), Refusal> {
     target::switch(state, keys, "suspend", Phase::Running, Phase::Suspended, |state, key| {
-        life::suspend(state, events, key, actor.uid);
+        lifecycle::suspend(state, events, key, actor.uid);
     })
 }

@@ -1,7 +1,7 @@
 //! The jobs that a command addresses, and whether the actor may change them.
 
 use crate::command::{Actor, SomeTasks, Target};
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::reason::Refusal;
@@ -63,7 +63,7 @@ pub(super) fn of_one(state: &State, actor: &Actor, target: Target) -> Result<Vec
         Some(place) => {
             let (set, last) = (place.first, place.size - 1);
             let message = format!(
-                "job {set} has components that ask for different things: name one of {set}+0 to \
+                "job {set} has components with different requests: name one of {set}+0 to \
                  {set}+{last}"
             );
             Err(Refusal::BadAsk { message })

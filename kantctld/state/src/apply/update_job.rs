@@ -11,20 +11,18 @@ use super::admission::{self, Applicant};
 use super::submit_job::fill_in;
 use super::target::{self, Did};
 use crate::command::{Actor, Target};
-use crate::dependency::{self, TermState};
+use crate::dependency;
+use crate::dependents;
 use crate::event::Event;
-use crate::job::{Element, Record};
+use crate::job::{Element, Record, TermState};
 use crate::living::Bounds;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{JobId, JobKey, NodeName};
 use common::job::check::check_ask;
 use common::job::{Ask, Patch, Phase, SetPlace};
 use common::reason::Refusal;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// What can be changed of a started array by commands in logs of older builds.
-const ALONE: &str = "--array-limit";
 
 /// The options that can be changed of tasks that have started, and of those that wait with them.
 const LIVING: &str = "--time, --job-name, --comment, --mail-type, --mail-user and --array-limit";
@@ -34,12 +32,12 @@ pub(super) fn apply(
     events: &mut Vec<Event>,
     actor: &Actor,
     target: Target,
-    (patch, living): (&Patch, bool),
+    patch: &Patch,
 ) -> Result<(), Refusal> {
     // Existence and ownership of the job are checked first.
     target::of_one(state, actor, target)?;
     let target = Target { key: state.meant(target.key) };
-    let ask = updated(state, target.key, patch, (actor.operator, living))?;
+    let ask = updated(state, target.key, patch, actor.operator)?;
     if patch.name.is_some() {
         dependency::check_circle(state, target.key.job, &ask)?;
     }
@@ -68,10 +66,10 @@ pub(super) fn apply(
     let what = patch.text();
     for key in std::iter::once(whole).chain(followers) {
         let (nodes, what) = (nodes_of(state, key.job), what.clone());
-        state.tell(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
+        state.emit(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
     }
     if let Some(before) = before.filter(|_| patch.name.is_some()) {
-        dependency::renamed(state, events, target.key.job, &before);
+        dependents::renamed(state, events, target.key.job, &before);
     }
     Ok(())
 }
@@ -81,16 +79,16 @@ fn change(state: &mut State, job: JobId, act: impl FnOnce(&mut Record)) {
     let lives = !state.is_all_done(job);
     let Some(record) = state.jobs.get_mut(&job) else { return };
     let before = Bounds::of(&record.spec.ask);
-    state.ties.unbind(record);
+    state.dependency_index.unbind(record);
     if lives {
-        state.ties.rest(record);
+        state.dependency_index.rest(record);
     }
     act(Arc::make_mut(record));
     let now = Bounds::of(&record.spec.ask);
     if let Some(record) = state.jobs.get(&job) {
-        state.ties.bind(record, |job| state.jobs.contains_key(&job));
+        state.dependency_index.bind(record, |job| state.jobs.contains_key(&job));
         if lives {
-            state.ties.live(record);
+            state.dependency_index.live(record);
         }
     }
     state.living.rebind(job, before, now);
@@ -121,22 +119,17 @@ fn standing(state: &State, job: JobId, ask: &Ask) -> Result<Vec<TermState>, Refu
 }
 
 /// The request of a job after a patch. `apply` stores it, and the leader asks the engine whether
-/// any node could hold it. `living` allows changes to a job that has started.
+/// any node could hold it.
 ///
 /// # Errors
 /// The reason why the job cannot be changed, or why the new request is not admitted.
-pub fn updated(
-    state: &State,
-    key: JobKey,
-    patch: &Patch,
-    (operator, living): (bool, bool),
-) -> Result<Ask, Refusal> {
+pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Result<Ask, Refusal> {
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let ask = &record.spec.ask;
     if key.index.is_some() {
         let job = key.job;
         return refuse(format!(
-            "cannot change one task: the tasks of job {job} share what was asked for; name {job}"
+            "cannot change one task: the tasks of job {job} share one request; give {job}"
         ));
     }
     if patch.array_limit.is_some() && ask.array.is_none() {
@@ -151,16 +144,16 @@ pub fn updated(
         (phases.clone().any(|p| p == Phase::Pending), phases.all(|p| p == Phase::Pending));
     let lives = |element: &Element| !matches!(element.phase, Phase::Completing | Phase::Done);
     let has_nodes = !all_wait && record.elements.values().any(lives);
-    if living && has_nodes && patch.is_for_the_living() {
+    if has_nodes && patch.is_for_the_living() {
         check_limit(record, patch, operator)?;
         let changed = patch.over(ask);
         check_ask(&changed)?;
         return Ok(changed);
     }
-    if !waits && living && has_nodes {
+    if !waits && has_nodes {
         return refuse(format!(
-            "job {} has started: only its time limit, name, comment and letters can be changed \
-             now",
+            "job {} has started: only its time limit, name, comment and e-mail options can be \
+             changed now",
             key.job
         ));
     }
@@ -172,10 +165,9 @@ pub fn updated(
         };
     }
     if !all_wait && !patch.is_for_the_array_alone() {
-        let can = if living { LIVING } else { ALONE };
         return refuse(format!(
-            "cannot change what job {} asks for: its tasks share that, and some have started. Only \
-             {can} can be changed now; else cancel the tasks that wait, and submit those \
+            "cannot change the request of job {}: its tasks share it, and some have started. Only \
+             {LIVING} can be changed now; otherwise cancel the tasks that wait, and submit them \
              again",
             key.job
         ));
@@ -204,7 +196,8 @@ fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
         _ => return Ok(()),
     };
     let first = SetPlace { offset: 0, ..set }.name();
-    let message = format!("{option} holds for all of a set: change it of its first, {first}");
+    let message =
+        format!("{option} applies to a whole set: change it for the first component, {first}");
     Err(Refusal::BadAsk { message })
 }
 

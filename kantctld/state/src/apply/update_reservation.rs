@@ -5,7 +5,7 @@
 use super::{create_reservation, target};
 use crate::command::Actor;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::reason::Refusal;
 use common::reservation::Reservation;
 

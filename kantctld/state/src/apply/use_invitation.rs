@@ -2,7 +2,7 @@
 //! for the same controller.
 
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::reason::{InvitationRefusal, Refusal};
 
 pub(super) fn apply(

@@ -46,24 +46,19 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "is_default")]
     pub user_bounds: UserBounds,
     /// The QoS, with unique names.
-    #[serde(default)]
     pub qos: Vec<Qos>,
     /// The accounts, with unique names. If empty, any account may be named.
-    #[serde(default)]
     pub accounts: Vec<Account>,
     /// Whether queues share the cluster by fair sharing.
-    #[serde(default)]
     pub fair_sharing: bool,
     /// Tie-break between equally ranked victims of fair sharing.
     #[serde(default, skip_serializing_if = "is_default")]
     pub yields_first: YieldsFirst,
     /// The weights of multifactor priority.
-    #[serde(default)]
     pub factors: Factors,
     /// Limits on how often running jobs move.
     #[serde(default, skip_serializing_if = "is_default")]
     pub moves: Moves,
-    #[serde(default)]
     pub topology: Topology,
 }
 

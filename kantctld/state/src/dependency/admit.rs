@@ -1,9 +1,9 @@
 //! Checks of the dependencies in a request: the other jobs must exist, must not be forgotten if
 //! their outcome matters, and must not form a cycle.
 
-use super::TermState;
-use super::look::{look, look_each};
-use crate::remembered::State;
+use super::evaluate::{evaluate, evaluate_each};
+use crate::job::TermState;
+use crate::state::State;
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::job::dependency::{Rule, Term};
 use common::job::{Ask, Dependency};
@@ -36,15 +36,19 @@ pub(crate) fn standing(
     if terms.saturating_mul(tasks) > TERMS_OF_TASKS_MAX {
         let most = TERMS_OF_TASKS_MAX / tasks.max(1);
         let message = format!(
-            "{tasks} tasks that wait for {terms} jobs each: of so many tasks each may wait for \
-             {most}. Let one job wait for them all, and the array for that one"
+            "{tasks} tasks with {terms} dependencies each: with this number of tasks at most \
+             {most} are allowed. Let one job depend on all of them, and the array on that job"
         );
         return Err(Refusal::BadAsk { message });
     }
-    dependency.terms().iter().map(|term| of_term(state, term, own)).collect()
+    dependency.terms().iter().map(|term| evaluate_term(state, term, own)).collect()
 }
 
-fn of_term(state: &State, term: &Term, own: &[Option<ArrayIndex>]) -> Result<TermState, Refusal> {
+fn evaluate_term(
+    state: &State,
+    term: &Term,
+    own: &[Option<ArrayIndex>],
+) -> Result<TermState, Refusal> {
     let Some(on) = term.on else { return Ok(TermState::Open) };
     let unknown = || Refusal::UnknownJob { key: on };
     if on.job == JobId(0) || on.job > state.last_job() {
@@ -56,12 +60,12 @@ fn of_term(state: &State, term: &Term, own: &[Option<ArrayIndex>]) -> Result<Ter
     }
     let task_for_task = term.rule == Rule::AfterCorr && on.index.is_none();
     if task_for_task && own.iter().all(Option::is_some) && !own.is_empty() {
-        return Ok(match look_each(state, record, own.iter().flatten()) {
+        return Ok(match evaluate_each(state, record, own.iter().flatten()) {
             TermState::Each { met, .. } if met.len() == own.len() => TermState::Met(state.now()),
             each => each,
         });
     }
-    Ok(look(state, term, on))
+    Ok(evaluate(state, term, on))
 }
 
 /// The state of a term whose job was submitted, but has been forgotten.
@@ -71,8 +75,8 @@ fn forgotten(state: &State, term: &Term, on: JobKey) -> Result<TermState, Refusa
         _ => {
             let rule = term.rule.word();
             let message = format!(
-                "job {on} is over for so long that nobody here knows how it ended, which {rule} \
-                 asks: leave it out, or write afterany:{on}"
+                "job {on} ended so long ago that its outcome, which {rule} depends on, is no \
+                 longer stored: leave it out, or write afterany:{on}"
             );
             Err(Refusal::BadAsk { message })
         }
@@ -96,8 +100,8 @@ pub(crate) fn check_circle(state: &State, own: JobId, ask: &Ask) -> Result<(), R
         let job = state.job(job).and_then(|record| record.set).map_or(job, |set| set.first);
         if job == own {
             let message = format!(
-                "job {own} would wait for itself, by way of what it is to wait for (`singleton` \
-                 waits for all of its name that were submitted before): leave that out"
+                "job {own} would wait for itself through its dependencies (`singleton` waits for \
+                 all earlier jobs of its name): leave that dependency out"
             );
             return Err(Refusal::BadAsk { message });
         }
@@ -137,5 +141,5 @@ fn before<'a>(
     let name = (owner, ask.name.as_str());
     let from = looked.get(&name).copied().unwrap_or_default();
     looked.insert(name, from.max(job));
-    state.ties.named_within(name, from, job).filter(|id| *id != but).collect()
+    state.dependency_index.named_within(name, from, job).filter(|id| *id != but).collect()
 }

@@ -1,7 +1,7 @@
-//! The job that an event concerns, and the event's line in that job's story.
+//! The job that an event concerns, and the event's line in that job's timeline.
 
 use super::Event;
-use crate::story::StoryEvent;
+use crate::timeline::TimelineEvent;
 use common::hostlist;
 use common::id::JobKey;
 
@@ -35,58 +35,60 @@ impl Event {
         }
     }
 
-    /// The event's line in the story of [`Event::key`]; `None` if it is too small for one.
+    /// The event's line in the timeline of [`Event::key`]; `None` if it is too small for one.
     #[must_use]
-    pub fn story(&self) -> Option<StoryEvent> {
+    pub fn timeline_event(&self) -> Option<TimelineEvent> {
         Some(match self {
-            Self::JobHeld { by, .. } => StoryEvent::Held(*by),
-            Self::JobReleased { by, .. } => StoryEvent::Released(*by),
-            Self::JobUpdated { by, what, .. } => StoryEvent::Asked { by: *by, what: what.clone() },
-            Self::JobStarted { id, nodes } => {
-                StoryEvent::Started { attempt: id.attempt, nodes: hostlist::fold(nodes) }
+            Self::JobHeld { by, .. } => TimelineEvent::Held(*by),
+            Self::JobReleased { by, .. } => TimelineEvent::Released(*by),
+            Self::JobUpdated { by, what, .. } => {
+                TimelineEvent::Asked { by: *by, what: what.clone() }
             }
-            Self::JobReady { .. } => StoryEvent::Ready,
-            Self::JobRunning { .. } => StoryEvent::Running,
-            Self::JobSuspended { by, .. } => StoryEvent::Suspended(*by),
-            Self::JobResumed { by, .. } => StoryEvent::Resumed(*by),
-            Self::JobSaved { by, .. } => StoryEvent::Saved(*by),
+            Self::JobStarted { id, nodes } => {
+                TimelineEvent::Started { attempt: id.attempt, nodes: hostlist::fold(nodes) }
+            }
+            Self::JobReady { .. } => TimelineEvent::Ready,
+            Self::JobRunning { .. } => TimelineEvent::Running,
+            Self::JobSuspended { by, .. } => TimelineEvent::Suspended(*by),
+            Self::JobResumed { by, .. } => TimelineEvent::Resumed(*by),
+            Self::JobSaved { by, .. } => TimelineEvent::Saved(*by),
             Self::JobResized { preempted: Some(preempted), tasks, stays, leaves, .. } => {
-                StoryEvent::GaveUp {
+                TimelineEvent::GaveUp {
                     preempted: *preempted,
                     tasks: *tasks,
                     stays: hostlist::fold(stays),
                     leaves: hostlist::fold(leaves),
                 }
             }
-            Self::JobResized { by, tasks, stays, leaves, .. } => StoryEvent::Resized {
+            Self::JobResized { by, tasks, stays, leaves, .. } => TimelineEvent::Resized {
                 by: *by,
                 tasks: *tasks,
                 stays: hostlist::fold(stays),
                 leaves: hostlist::fold(leaves),
             },
-            Self::JobGrowth { news, .. } => return news.story(),
+            Self::JobGrowth { news, .. } => return news.timeline_event(),
             Self::JobEnded { preempted: Some(preempted), requeue, .. } => {
-                StoryEvent::MadeToYield { preempted: *preempted, requeue: *requeue }
+                TimelineEvent::MadeToYield { preempted: *preempted, requeue: *requeue }
             }
             Self::JobPreempts { victim, why, .. } => {
-                StoryEvent::Preempts { victim: *victim, why: *why }
+                TimelineEvent::Preempts { victim: *victim, why: *why }
             }
             Self::JobEnded { outcome, exit, by, requeue, .. } => {
                 let (outcome, exit, by, requeue) = (*outcome, *exit, *by, *requeue);
-                StoryEvent::Ended { outcome, exit, by, requeue }
+                TimelineEvent::Ended { outcome, exit, by, requeue }
             }
             Self::JobEndChanged { outcome, by, requeue, .. } => {
-                StoryEvent::EndChanged { outcome: *outcome, by: *by, requeue: *requeue }
+                TimelineEvent::EndChanged { outcome: *outcome, by: *by, requeue: *requeue }
             }
-            Self::JobDone { outcome, by, .. } => StoryEvent::Done { outcome: *outcome, by: *by },
+            Self::JobDone { outcome, by, .. } => TimelineEvent::Done { outcome: *outcome, by: *by },
             Self::JobRequeued { attempt, preempted_by, .. } => {
-                StoryEvent::Requeued { attempt: *attempt, preempted_by: *preempted_by }
+                TimelineEvent::Requeued { attempt: *attempt, preempted_by: *preempted_by }
             }
             Self::JobDelayed { until, why, .. } => {
-                StoryEvent::Delayed { until: *until, why: why.clone() }
+                TimelineEvent::Delayed { until: *until, why: why.clone() }
             }
             Self::JobHeldForFaults { in_a_row, why, .. } => {
-                StoryEvent::HeldForFaults { in_a_row: *in_a_row, why: why.clone() }
+                TimelineEvent::HeldForFaults { in_a_row: *in_a_row, why: why.clone() }
             }
             _ => return None,
         })

@@ -1,6 +1,6 @@
 //! The progress of a running job that grows onto more nodes.
 
-use crate::story::StoryEvent;
+use crate::timeline::TimelineEvent;
 use common::hostlist;
 use common::id::NodeName;
 use common::unit::Tasks;
@@ -57,18 +57,18 @@ impl Growth {
         matches!(self, Self::MayGrow | Self::Grew { .. } | Self::NotJoined { .. })
     }
 
-    /// The line in the job's story; `None` if the event is too small for one.
-    pub(crate) fn story(&self) -> Option<StoryEvent> {
+    /// The line in the job's timeline; `None` if the event is too small for one.
+    pub(crate) fn timeline_event(&self) -> Option<TimelineEvent> {
         Some(match self {
             Self::MayGrow | Self::Ready { .. } => return None,
-            Self::Given { joins } => StoryEvent::Grows { joins: hostlist::fold(joins) },
-            Self::Grew { tasks, has, joined, .. } => StoryEvent::Grew {
+            Self::Given { joins } => TimelineEvent::Grows { joins: hostlist::fold(joins) },
+            Self::Grew { tasks, has, joined, .. } => TimelineEvent::Grew {
                 tasks: *tasks,
                 has: hostlist::fold(has),
                 joined: hostlist::fold(joined),
             },
             Self::NotJoined { leaves, why } => {
-                StoryEvent::DidNotGrow { leaves: hostlist::fold(leaves), why: why.clone() }
+                TimelineEvent::DidNotGrow { leaves: hostlist::fold(leaves), why: why.clone() }
             }
         })
     }

@@ -1,7 +1,7 @@
-//! Events as lines of text, for people and for tests that compare stories.
+//! Events as lines of text, for people and for tests that compare timelines.
 
 use super::{Event, Growth, ShareNews};
-use crate::story::who;
+use crate::timeline::user_phrase;
 use common::id::{ReservationName, Uid};
 use common::job::EndCause;
 use common::time::Time;
@@ -31,10 +31,10 @@ const fn word(cause: EndCause) -> &'static str {
     }
 }
 
-/// One line per event. Events of a job begin with its key and continue as in its story.
+/// One line per event. Events of a job begin with its key and continue as in its timeline.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let (Some(key), Some(line)) = (self.key(), self.story()) {
+        if let (Some(key), Some(line)) = (self.key(), self.timeline_event()) {
             return write!(f, "job {key}: {line}");
         }
         match self {
@@ -48,7 +48,7 @@ impl fmt::Display for Event {
             }
             Self::StepReported { id, node, news } => write!(f, "job {}: {node} {news}", id.key),
             Self::JobStepsEnded { id, steps } => {
-                write!(f, "job {}: {} steps were in it", id.key, steps.len())
+                write!(f, "job {}: {} steps ended", id.key, steps.len())
             }
             Self::RoundEntryRefused { id, reason } => {
                 write!(f, "job {}: refused in a round: {reason}", id.key)
@@ -57,10 +57,10 @@ impl fmt::Display for Event {
                 write!(f, "job {}: takes more nodes", id.key)
             }
             Self::JobGrowth { id, news: Growth::Ready { .. } } => {
-                write!(f, "job {}: what joins it is ready", id.key)
+                write!(f, "job {}: its additional nodes are ready", id.key)
             }
             Self::DependencyMoved { key } => {
-                write!(f, "job {key}: what it waits for of other jobs has moved")
+                write!(f, "job {key}: its dependencies changed")
             }
             Self::JobForgotten { job } => write!(f, "job {job}: forgotten"),
             Self::NodeRegistered { name } => write!(f, "node {name}: connected"),
@@ -69,18 +69,20 @@ impl fmt::Display for Event {
             Self::NodeDrained { name, by, reason } => {
                 write!(f, "node {name}: drained{}: {reason}", drained_by(*by))
             }
-            Self::NodeResumed { name, by } => write!(f, "node {name}: resumed by {}", who(*by)),
+            Self::NodeResumed { name, by } => {
+                write!(f, "node {name}: resumed by {}", user_phrase(*by))
+            }
             Self::ReservationCreated { name } => write!(f, "reservation {name}: created"),
             Self::ReservationChanged { name, by } => reservation(f, name, "changed", *by),
             Self::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
-            Self::ReservationExpired { name } => write!(f, "reservation {name}: over"),
+            Self::ReservationExpired { name } => write!(f, "reservation {name}: expired"),
             Self::ControllerInvited { by, until } => invited(f, *by, *until),
             Self::InvitationUsed { by, address } => joins(f, *by, address),
             Self::SubmitRefused { place, refusal } => {
                 write!(f, "job {} of many refused: {refusal}", place + 1)
             }
             Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
-            // Handled above, by their story lines.
+            // Handled above, by their timeline lines.
             Self::JobHeld { .. }
             | Self::JobReleased { .. }
             | Self::JobUpdated { .. }
@@ -105,7 +107,7 @@ impl fmt::Display for Event {
 
 /// Omits root, which also stands for the controller; the controller's reason says what it saw.
 fn drained_by(by: Uid) -> String {
-    if by == Uid(0) { String::new() } else { format!(" by {}", who(by)) }
+    if by == Uid(0) { String::new() } else { format!(" by {}", user_phrase(by)) }
 }
 
 fn reservation(
@@ -114,13 +116,13 @@ fn reservation(
     what: &str,
     by: Uid,
 ) -> fmt::Result {
-    write!(f, "reservation {name}: {what} by {}", who(by))
+    write!(f, "reservation {name}: {what} by {}", user_phrase(by))
 }
 
 fn invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {
-    write!(f, "a controller may join until {until}: invited by {}", who(by))
+    write!(f, "a controller may join until {until}: invited by {}", user_phrase(by))
 }
 
 fn joins(f: &mut fmt::Formatter<'_>, by: Uid, address: &str) -> fmt::Result {
-    write!(f, "the controller at {address} joins, invited by {}", who(by))
+    write!(f, "the controller at {address} joins, invited by {}", user_phrase(by))
 }

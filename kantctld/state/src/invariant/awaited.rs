@@ -3,7 +3,7 @@
 //! and was requeued has succeeded.
 
 use crate::job::Record;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{ArrayIndex, JobId, JobKey};
 use common::job::dependency::{Rule, Term};
 use common::job::{Outcome, Phase};

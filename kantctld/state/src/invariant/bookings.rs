@@ -1,7 +1,7 @@
 //! The invariants of reservations: each is complete, and no two have the same node at the same
 //! time. Compares all of them with each other.
 
-use crate::remembered::State;
+use crate::state::State;
 use common::id::NodeName;
 use common::time::Time;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(super) fn check(state: &State, wrong: &mut Vec<String>) {
         }
         for node in &booking.nodes {
             if state.node(node).is_none() {
-                wrong.push(format!("reservation {name} books {node}, which nobody knows"));
+                wrong.push(format!("reservation {name} books {node}, which does not exist"));
             }
             of_node.entry(node).or_default().push((booking.from, booking.to));
         }

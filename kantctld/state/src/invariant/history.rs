@@ -4,7 +4,7 @@
 
 use super::awaited::Witness;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{Attempt, JobId, JobKey};
 use common::job::Phase;
 use common::job::state::{Change, TRANSITIONS};
@@ -24,7 +24,7 @@ impl Judge {
     /// Starts the observation at this state.
     #[must_use]
     pub fn new(state: &State) -> Self {
-        let (seen, witness) = (look(state), Witness::new(state));
+        let (seen, witness) = (phases(state), Witness::new(state));
         Self { now: state.now(), last_job: state.last_job(), seen, witness }
     }
 
@@ -37,18 +37,18 @@ impl Judge {
         for event in events {
             self.follow(event, state, &mut wrong);
         }
-        let actual = look(state);
-        for (key, told) in &self.seen {
+        let actual = phases(state);
+        for (key, reported) in &self.seen {
             match actual.get(key) {
-                None => wrong.push(format!("job {key} vanished, and nobody said so")),
-                Some(is) if is != told => {
-                    wrong.push(format!("job {key} was told to be {told:?} and is {is:?}"));
+                None => wrong.push(format!("job {key} vanished without an event")),
+                Some(is) if is != reported => {
+                    wrong.push(format!("job {key} was reported as {reported:?} and is {is:?}"));
                 }
                 Some(_) => {}
             }
         }
         for key in actual.keys().filter(|key| !self.seen.contains_key(key)) {
-            wrong.push(format!("job {key} appeared, and nobody said so"));
+            wrong.push(format!("job {key} appeared without an event"));
         }
         if events.iter().any(|event| matches!(event, Event::CommandRefused(_))) && events.len() > 1
         {
@@ -116,7 +116,7 @@ impl Judge {
         if job <= self.last_job {
             wrong.push(format!("job id {job} was given before"));
         }
-        for (key, _) in look(state).range(JobKey::single(job)..) {
+        for (key, _) in phases(state).range(JobKey::single(job)..) {
             if key.job != job {
                 break;
             }
@@ -139,7 +139,7 @@ impl Judge {
 }
 
 /// The phase and attempt of each job and array task.
-fn look(state: &State) -> BTreeMap<JobKey, (Phase, Attempt)> {
+fn phases(state: &State) -> BTreeMap<JobKey, (Phase, Attempt)> {
     let mut seen = BTreeMap::new();
     for record in state.jobs() {
         for (index, element) in &record.elements {

@@ -1,7 +1,7 @@
 //! The invariants of sets: every component exists, and all wait, run, end and finish together.
 
 use crate::job::{Element, Record, SharePhase};
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobId;
 use common::job::Phase;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //! jobs that refer to them. All sums are recomputed here.
 
 use crate::job::SharePhase;
-use crate::remembered::State;
+use crate::state::State;
 use common::blob::BlobHash;
 use common::cpuset::CpuSet;
 use common::id::{AttemptId, GpuIndex, JobKey, NodeName, Uid};
@@ -56,7 +56,7 @@ pub(super) fn check_ledger(state: &State, wrong: &mut Vec<String>) {
     let mut seen = BTreeSet::new();
     for (node, holdings) in state.ledger().nodes() {
         if state.node(node).is_none() {
-            wrong.push(format!("the ledger knows a node {node} that nobody else knows"));
+            wrong.push(format!("the ledger has a node {node} that does not exist"));
         }
         for (id, held) in holdings.holders() {
             seen.insert((node, id));
@@ -132,7 +132,7 @@ pub(super) fn check_blobs(state: &State, wrong: &mut Vec<String>) {
         }
     }
     for hash in kept.keys().filter(|hash| !named.contains_key(hash)) {
-        wrong.push(format!("text {hash} is kept for nobody"));
+        wrong.push(format!("text {hash} is kept for no job"));
     }
 }
 

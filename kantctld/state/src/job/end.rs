@@ -12,7 +12,6 @@ pub struct End {
     /// When the end was decided.
     pub decided_at: Time,
     /// Whether the job did not cause the end: a node was lost, or could not start it.
-    #[serde(default)]
     pub fault: bool,
     /// Whether a user asked for it (cancel, requeue).
     pub asked: bool,

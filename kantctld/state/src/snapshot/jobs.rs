@@ -3,7 +3,7 @@
 use crate::dependency::Verdict;
 use crate::job::{Element, Record, Run};
 use crate::node::NodeRecord;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::{JobKey, NodeName};
 use common::job::{Ask, Phase};
 use common::node::Contact;

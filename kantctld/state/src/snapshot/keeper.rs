@@ -8,7 +8,7 @@ pub use news::News;
 
 use super::UsedSoFar;
 use crate::event::Event;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobId;
 use common::resource::Request;
 use engine::Snapshot;

@@ -3,7 +3,7 @@
 //! only one by one. A held job is not refused, since it may wait for nodes or another
 //! configuration.
 
-use crate::remembered::State;
+use crate::state::State;
 use common::gpu::GpuKind;
 use common::gpu::mig;
 use common::id::{Attempt, FeatureName, JobId, JobKey, QueueName, Uid};

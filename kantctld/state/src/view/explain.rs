@@ -20,7 +20,7 @@ mod tasks;
 mod waiting;
 
 use super::{Waits, job_view};
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Time;
@@ -55,11 +55,11 @@ pub fn explain(
     let mut expected_at = None;
     let (more, advice) = match job.phase {
         Phase::Pending => {
-            let told = waiting::Waiting::new(state, &job, snapshot, now);
-            expected_at = told.expected_at();
-            set::told(state, &job, snapshot, told.told())
+            let waiting = waiting::Waiting::new(state, &job, snapshot, now);
+            expected_at = waiting.expected_at();
+            set::with_set_lines(state, &job, snapshot, waiting.lines_and_advice())
         }
-        Phase::Done => living::over(&job),
+        Phase::Done => living::done(&job),
         _ => living::living(state, &job, snapshot, now),
     };
     lines.extend(more);

@@ -2,7 +2,7 @@
 //! hold. What a quota leaves free is computed by the engine.
 
 use crate::job::Run;
-use crate::remembered::State;
+use crate::state::State;
 use common::gpu::GpuKind;
 use common::id::{GpuIndex, NodeName, QueueName};
 use common::job::Phase;

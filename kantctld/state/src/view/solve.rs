@@ -1,8 +1,8 @@
 //! `kantctl explain --solve`: the moves of running jobs that would make room for a waiting one, in
 //! sentences. It moves nothing, and claims no more than the search proved.
 
-use crate::remembered::State;
 use crate::snapshot::again;
+use crate::state::State;
 use common::hostlist;
 use common::id::JobKey;
 use common::time::Time;
@@ -28,15 +28,15 @@ pub fn solve(
         Some(refused) => refused,
         None => search(&opened(snapshot, now, again(state, snapshot), key), now, key, effort)?,
     };
-    let teller = Teller { state, snapshot, key, trials, movable };
-    let (answer, by, lines, advice) = teller.tell(&verdict);
+    let describer = Describer { state, snapshot, key, trials, movable };
+    let (answer, by, lines, advice) = describer.describe(&verdict);
     let (moves, room) = match verdict {
         Verdict::Moves { moves, room, .. } => (moves, room),
         Verdict::Impossible(_) | Verdict::GaveUp(_) => Default::default(),
     };
     let moves = moves.into_iter().map(|one| {
         let Move { key, from, to, lost_gpu_minutes } = one;
-        MoveView { key, name: teller.name(key), from, to, lost_gpu_minutes }
+        MoveView { key, name: describer.name(key), from, to, lost_gpu_minutes }
     });
     Some(SolveView {
         key,
@@ -53,7 +53,7 @@ pub fn solve(
 }
 
 /// Turns a verdict into sentences.
-struct Teller<'a> {
+struct Describer<'a> {
     state: &'a State,
     snapshot: &'a Snapshot,
     key: JobKey,
@@ -65,21 +65,21 @@ struct Teller<'a> {
 const OPEN: &str = "there may be moves that make room, or none";
 
 /// The answer, a keyword for its proof, sentences, and advice.
-type Told = (SolveAnswer, &'static str, Vec<String>, String);
+type AnswerText = (SolveAnswer, &'static str, Vec<String>, String);
 
-impl Teller<'_> {
+impl Describer<'_> {
     fn name(&self, key: JobKey) -> String {
         let record = self.state.job(key.job);
         record.map(|record| record.spec.ask.name.clone()).unwrap_or_default()
     }
 
-    fn tell(&self, verdict: &Verdict) -> Told {
+    fn describe(&self, verdict: &Verdict) -> AnswerText {
         match verdict {
             Verdict::Moves { moves, room, .. } if moves.is_empty() => {
                 let room = hostlist::fold(room);
                 let line = format!(
-                    "it needs no moves: there is room for it on {room}, or will be when those are \
-                     gone that are on their way out"
+                    "it needs no moves: there is room for it on {room}, or will be when the jobs \
+                     that are ending are gone"
                 );
                 let advice = format!("`kantctl explain {}` says what else it waits for", self.key);
                 (SolveAnswer::Moves, "fewest", vec![line], advice)
@@ -97,8 +97,8 @@ impl Teller<'_> {
 
     fn moves(&self, moves: &[Move], room: &str, fewest: bool) -> Vec<String> {
         let proof = match fewest {
-            true => "fewer moves would not do, which is proved",
-            false => "whether fewer would do is not known",
+            true => "it is proved that fewer moves are not enough",
+            false => "whether fewer are enough is unknown",
         };
         let first = format!("it has room on {room} if {} moved; {proof}", jobs(moves.len()));
         let each = moves.iter().map(|one| {
@@ -106,7 +106,7 @@ impl Teller<'_> {
             let (from, to) = (hostlist::fold(from), hostlist::fold(to));
             let since = match self.snapshot.running(*key).and_then(|job| job.saved_at) {
                 None => "since it started, which are lost unless it saved its work",
-                Some(_) => "since it said that its work is saved, which are lost",
+                Some(_) => "since its last checkpoint, which are lost",
             };
             format!(
                 "job {key} ({}) would go from {from} to {to}; it has used {lost} GPU-minutes \
@@ -114,8 +114,8 @@ impl Teller<'_> {
                 self.name(*key)
             )
         });
-        let last = "all of them have a place then: that was tried with cores, links, bookings and \
-                    limits, and checked by separate counts";
+        let last = "all of them then have a place: this was tried with cores, links, reservations \
+                    and limits, and verified by separate counts";
         std::iter::once(first).chain(each).chain([last.to_owned()]).collect()
     }
 
@@ -123,19 +123,19 @@ impl Teller<'_> {
     fn how(&self, moves: &[Move]) -> String {
         let keys: Vec<String> = moves.iter().map(|one| one.key.to_string()).collect();
         let by_hand = format!(
-            "an operator may `kantctl requeue {}`: what was running starts again from the top \
-             wherever there is room then, for no place is kept for it",
+            "an operator may `kantctl requeue {}`: those jobs start again from the beginning \
+             wherever there is room then, since no place is kept for them",
             keys.join(" ")
         );
         let policy = self.snapshot.policy();
         if !policy.fair_sharing {
-            return format!("nobody moves by asking; {by_hand}");
+            return format!("this command moves no job; {by_hand}");
         }
         let budget = policy.moves;
         if budget.is_off() {
             return format!(
-                "nobody moves by asking; `per_hour` of [moves] in kantctld.toml lets rounds move \
-                 jobs, and keep their places; or {by_hand}"
+                "this command moves no job; `per_hour` of [moves] in kantctld.toml lets rounds \
+                 move jobs, and keep their places; or {by_hand}"
             );
         }
         let most = budget.lost_gpu_minutes_max;
@@ -148,17 +148,17 @@ impl Teller<'_> {
         });
         let yields = says.or_else(|| queue.map(|queue| queue.preemption.preemptible));
         let why = if yields == Some(false) {
-            "rounds move nobody for a job that yields to nobody".to_owned()
+            "rounds move no job for one that cannot be preempted".to_owned()
         } else if moves.iter().any(|one| one.lost_gpu_minutes > most) {
-            format!("rounds move nobody who would lose more than {most} GPU-minutes")
+            format!("rounds move no job that would lose more than {most} GPU-minutes")
         } else {
             let an_hour = budget.per_hour;
-            format!("rounds move up to {an_hour} an hour, and look less far than this")
+            format!("rounds move at most {an_hour} jobs an hour, and search less than this command")
         };
         format!("{why}; {by_hand}")
     }
 
-    fn impossible(&self, why: &Impossible) -> Told {
+    fn impossible(&self, why: &Impossible) -> AnswerText {
         let key = self.key;
         let less = format!(
             "wait for jobs to end, or ask for less: `kantctl explain {key}` says what it waits for"
@@ -166,20 +166,19 @@ impl Teller<'_> {
         let (by, line, advice) = match why {
             Impossible::MayNotStart(reason) => {
                 let because = reason.as_ref().map(|reason| format!(": {reason}"));
-                let because = because.unwrap_or_else(|| ": it is not in line yet".to_owned());
-                let line =
-                    format!("no moves make room for it, since room is not what it lacks{because}");
+                let because = because.unwrap_or_else(|| ": it is not in the queue yet".to_owned());
+                let line = format!("no moves help it, since it does not wait for room{because}");
                 ("may_not_start", line, format!("`kantctl explain {key}` says what it waits for"))
             }
             Impossible::NeverFits(reason) => {
-                let line = format!("no moves make room for it, whoever runs: {reason}");
+                let line = format!("no moves make room for it, whatever runs: {reason}");
                 ("never_fits", line, format!("`kantctl explain {key}` says what would fit"))
             }
             Impossible::Counts(count) => ("counts", self.count(count), less),
             Impossible::Exhausted => {
                 let line = format!(
                     "no moves make room for it, which is proved: all ways to move the {} that may \
-                     be moved were gone through ({} places)",
+                     be moved were tried ({} places)",
                     jobs_of(self.movable),
                     self.trials
                 );
@@ -218,7 +217,7 @@ impl Teller<'_> {
         format!("no moves make room for it, which is proved by counting: {lifted}{nodes} {counted}")
     }
 
-    fn gave_up(&self, why: GaveUp) -> Told {
+    fn gave_up(&self, why: GaveUp) -> AnswerText {
         let trials = self.trials;
         let (by, line, advice) = match why {
             GaveUp::Effort => (
@@ -241,22 +240,20 @@ impl Teller<'_> {
                 "in_detail",
                 format!(
                     "the search was given up after {trials} places: by counts of GPUs, CPUs and \
-                     memory {} would do, but none held with cores, links, bookings and limits",
+                     memory {} would work, but none with cores, links, reservations and limits",
                     ways(arrangements)
                 ),
                 format!("`kantctl explain {}` says what it waits for", self.key),
             ),
             GaveUp::Parts { parts } => (
                 "parts",
-                format!(
-                    "the search was given up: {parts} parts are more than it looks for places for"
-                ),
+                format!("the search was given up: it does not search places for {parts} parts"),
                 "wait for jobs to end, or ask for fewer and larger parts (--nodes)".to_owned(),
             ),
             GaveUp::Component => (
                 "component",
-                "the search was given up: components of one job start together, which it does \
-                 not look for"
+                "the search was given up: components of one job start together, which it does not \
+                 support"
                     .to_owned(),
                 format!("`kantctl explain {}` says what it waits for", self.key),
             ),

@@ -162,7 +162,7 @@ fn naming_an_account_of_others_opens_no_queue_and_no_reservation() {
     let mut unlisted = booked.clone();
     unlisted.access.accounts = [AccountName::new("visoin").unwrap()].into();
     let refusal = house.refused(create(unlisted));
-    assert!(matches!(refusal, Refusal::UnknownAccount { .. }), "nobody could use it");
+    assert!(matches!(refusal, Refusal::UnknownAccount { .. }), "no user could use it");
     house.apply(create(booked));
 
     let in_main = charged_to("vision");

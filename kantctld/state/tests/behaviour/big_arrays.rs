@@ -12,12 +12,12 @@ fn array(tasks: u32) -> Ask {
 }
 
 fn update(key: JobKey, patch: Patch) -> Command {
-    Command::UpdateJob { actor: USER, target: Target { key }, patch: Box::new(patch), living: true }
+    Command::UpdateJob { actor: USER, target: Target { key }, patch: Box::new(patch) }
 }
 
-fn story(house: &House, key: JobKey) -> Vec<String> {
+fn timeline(house: &House, key: JobKey) -> Vec<String> {
     let list = state::view::job_detail(&house.state, key, &Default::default()).unwrap();
-    list.jobs[0].story.iter().map(|line| line.text.clone()).collect()
+    list.jobs[0].timeline.iter().map(|line| line.text.clone()).collect()
 }
 
 #[test]
@@ -30,15 +30,15 @@ fn an_update_of_an_array_is_one_event_and_stands_in_the_story_of_each_task_that_
     house.wait(1);
     let few = Patch { array_limit: Some(Replaced::With(3)), ..Patch::default() };
     let events = house.apply(update(key, few));
-    assert!(matches!(&events[..], [Event::JobUpdated { key: told, .. }] if *told == key));
+    assert!(matches!(&events[..], [Event::JobUpdated { key: updated, .. }] if *updated == key));
     assert_eq!(state::event::changed(&events), Ok(vec![key]));
     house.wait(1);
     house.apply(Command::HoldJob { actor: USER, target: Target { key: task(7) } });
-    let told = story(&house, task(7));
-    assert!(told[1].contains("--array-limit"), "{told:?}");
-    assert!(told[2].contains("held"), "in their order: {told:?}");
-    assert_eq!(story(&house, task(8)).len(), 2);
-    assert_eq!(story(&house, task(0)).len(), 2, "submitted, cancelled: it was over by then");
+    let lines = timeline(&house, task(7));
+    assert!(lines[1].contains("--array-limit"), "{lines:?}");
+    assert!(lines[2].contains("held"), "in their order: {lines:?}");
+    assert_eq!(timeline(&house, task(8)).len(), 2);
+    assert_eq!(timeline(&house, task(0)).len(), 2, "submitted, cancelled: it was over by then");
 }
 
 #[test]
@@ -116,18 +116,18 @@ fn what_is_over_is_forgotten_in_bounded_parts_what_was_over_first_before_all_els
     for (count, is_more) in [(1000, true), (1000, true), (500, false), (0, false)] {
         assert_eq!(house.state.old(house.now).1, is_more);
         let events = quietly(&mut house, Command::ForgetDone);
-        let told = forgotten(&events);
-        assert_eq!(told.len(), count);
-        all.extend(told);
+        let keys = forgotten(&events);
+        assert_eq!(keys.len(), count);
+        all.extend(keys);
         assert_eq!(state::invariant::check(&house.state), Vec::<String>::new());
     }
     assert!(all.iter().copied().eq(jobs.iter().rev().map(|job| job.0)));
     assert!(house.state.job(lives).is_some());
-    assert_eq!(house.state.requests().count(), 0, "nobody asks again after so long");
+    assert_eq!(house.state.requests().count(), 0, "no request is repeated after so long");
 }
 
 #[test]
-fn a_job_that_waits_again_is_not_forgotten_before_its_time_has_passed_anew() {
+fn a_job_that_waits_again_is_not_forgotten_before_its_time_has_passed_again() {
     let mut house = House::empty();
     let (large, small) = (house.submit(array(1500)), house.submit(Ask::default()));
     for job in [large, small] {
@@ -219,7 +219,7 @@ fn tasks_that_cannot_start_any_more_end_in_bounded_parts() {
     }
     let last = JobKey { job: array, index: Some(ArrayIndex(2499)) };
     assert_eq!(house.outcome(last), Some(Outcome::Cancelled));
-    assert!(story(&house, last).iter().any(|line| line.contains("kill-on-invalid-dep")));
+    assert!(timeline(&house, last).iter().any(|line| line.contains("kill-on-invalid-dep")));
 }
 
 #[test]

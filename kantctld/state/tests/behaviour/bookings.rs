@@ -39,7 +39,7 @@ fn book(house: &mut House, text: &str, nodes: &[&str], from: u64, to: u64) {
 }
 
 #[test]
-fn operators_book_and_nobody_else() {
+fn only_operators_book() {
     let mut house = House::new();
     let reservation = Box::new(booking(&house, "r", &["g1"], 0, 10));
     let refusal = house.refused(Command::CreateReservation { actor: USER, reservation });

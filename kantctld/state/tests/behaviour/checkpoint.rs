@@ -35,17 +35,17 @@ fn a_running_job_loses_what_it_did_since_it_said_so() {
     assert_eq!(snapshot(&house.state).running(id.key).unwrap().loses_since(), began);
     let mut keeper = Keeper::new(&house.state);
     house.wait(600);
-    let told = house.apply(checkpoint(USER, id.key));
+    let events = house.apply(checkpoint(USER, id.key));
     let at = house.now;
-    assert_eq!(told, [Event::JobSaved { id, by: USER.uid, at }]);
-    assert_eq!(state::event::saved(&told), Some(at));
-    assert!(state::effect::wakes_scheduler(&told), "it may be moved now");
-    assert!(state::effect::touched_nodes(&told).is_empty());
+    assert_eq!(events, [Event::JobSaved { id, by: USER.uid, at }]);
+    assert_eq!(state::event::saved(&events), Some(at));
+    assert!(state::effect::wakes_scheduler(&events), "it may be moved now");
+    assert!(state::effect::touched_nodes(&events).is_empty());
     assert_eq!((shown(&house, id.key), house.phase(id.key)), (Some(at), Phase::Running));
     let seen = snapshot(&house.state);
     let job = seen.running(id.key).unwrap();
     assert_eq!((job.started_at, job.saved_at, job.loses_since()), (began, Some(at), at));
-    keeper.update(&house.state, &told);
+    keeper.update(&house.state, &events);
     assert_eq!(keeper.snapshot().running(id.key), seen.running(id.key), "kept up to date");
 }
 
@@ -57,11 +57,11 @@ fn a_story_tells_of_the_last_time_alone() {
         house.wait(60);
         house.apply(checkpoint(USER, id.key));
     }
-    let told = job_detail(&house.state, id.key, &Default::default()).unwrap();
+    let detail = job_detail(&house.state, id.key, &Default::default()).unwrap();
     let lines: Vec<(Time, &str)> =
-        told.jobs[0].story.iter().map(|line| (line.at, line.text.as_str())).collect();
+        detail.jobs[0].timeline.iter().map(|line| (line.at, line.text.as_str())).collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
-    assert_eq!(lines[3], (house.now, "its work so far is saved, says user 1000"));
+    assert_eq!(lines[3], (house.now, "checkpoint recorded by user 1000"));
     assert_eq!(lines[2].1, "running");
 }
 
@@ -135,8 +135,8 @@ fn of_an_array_those_that_run_are_meant_and_one_by_its_key() {
     house.apply(checkpoint(USER, two));
     assert_eq!([one, two, three].map(|key| shown(&house, key)), [None, Some(house.now), None]);
     house.wait(60);
-    let told = house.apply(checkpoint(USER, JobKey::single(job)));
-    assert_eq!(state::event::changed(&told), Ok(vec![one, two]), "the third waits");
+    let events = house.apply(checkpoint(USER, JobKey::single(job)));
+    assert_eq!(state::event::changed(&events), Ok(vec![one, two]), "the third waits");
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn of_a_set_any_component_speaks_for_all() {
     house.report("g1", attempt(one, 1), running());
     for named in ["1", "1+0", "1+1", "2"] {
         house.wait(60);
-        let told = house.apply(checkpoint(USER, named.parse().unwrap()));
-        assert_eq!(state::event::changed(&told), Ok(vec![one, two]), "{named}");
+        let events = house.apply(checkpoint(USER, named.parse().unwrap()));
+        assert_eq!(state::event::changed(&events), Ok(vec![one, two]), "{named}");
         assert_eq!([one, two].map(|key| shown(&house, key)), [Some(house.now); 2], "{named}");
     }
 }

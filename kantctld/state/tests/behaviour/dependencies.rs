@@ -68,7 +68,7 @@ fn each_rule_frees_a_job_when_what_it_names_has_come() {
 }
 
 #[test]
-fn a_start_before_its_time_is_refused_and_the_engine_is_told_to_wait() {
+fn a_start_before_its_time_is_refused_and_the_engine_is_notified_of_the_wait() {
     let mut house = House::new();
     let first = house.job();
     let second = JobKey::single(house.submit(waits_for(&format!("afterany:{first}"))));
@@ -234,7 +234,7 @@ fn only_jobs_that_were_submitted_can_be_waited_for() {
     assert!(is_free(&house, over), "what has come stays");
     let late = house.submission(waits_for("afterok:1"));
     let refusal = house.refused(late).to_string();
-    assert!(refusal.contains("nobody here knows how it ended"), "{refusal}");
+    assert!(refusal.contains("is no longer stored"), "{refusal}");
     let any = JobKey::single(house.submit(waits_for("afterany:1")));
     assert!(is_free(&house, any));
 }
@@ -253,7 +253,6 @@ fn what_a_job_waits_for_is_changed_but_never_to_itself() {
             }),
             ..Patch::default()
         }),
-        living: true,
     };
     house.apply(update(USER, b, Some(format!("afterok:{a}"))));
     assert_eq!(of(&house, b), Verdict::Waits);
@@ -271,7 +270,7 @@ fn what_a_job_waits_for_is_changed_but_never_to_itself() {
 }
 
 #[test]
-fn it_is_told_which_jobs_it_waits_for_and_how_far_they_are() {
+fn the_explanation_names_which_jobs_it_waits_for_and_how_far_they_are() {
     let mut house = House::new();
     let array = house.submit(Ask { array: "0-1".parse().ok(), ..Ask::default() });
     let job = house.job();
@@ -288,8 +287,12 @@ fn it_is_told_which_jobs_it_waits_for_and_how_far_they_are() {
     );
     assert!(matches!(reason.detail, WaitReason::Dependency { more: 0, any: false, .. }));
     let snapshot = state::snapshot::snapshot(&house.state);
-    let told = state::view::explain(&house.state, key, &Default::default(), &snapshot, house.now);
-    let told = told.unwrap();
-    assert!(told.advice.as_ref().unwrap().contains("--dependency=none"), "{told:?}");
-    assert!(told.lines.iter().any(|line| line.contains("job 4 must finish")), "{told:?}");
+    let explanation =
+        state::view::explain(&house.state, key, &Default::default(), &snapshot, house.now);
+    let explanation = explanation.unwrap();
+    assert!(explanation.advice.as_ref().unwrap().contains("--dependency=none"), "{explanation:?}");
+    assert!(
+        explanation.lines.iter().any(|line| line.contains("job 4 must finish")),
+        "{explanation:?}"
+    );
 }

@@ -33,7 +33,7 @@ fn start(house: &mut House, key: JobKey) -> Vec<Event> {
 }
 
 #[test]
-fn nobody_waits_for_a_job_that_waits_for_its_name() {
+fn no_job_waits_for_a_job_that_waits_for_its_name() {
     let mut house = House::new();
     let named = |name: &str, ask: Ask| Ask { name: name.to_owned(), ..ask };
     let first = JobKey::single(house.submit(named("x", Ask::default())));
@@ -49,13 +49,13 @@ fn nobody_waits_for_a_job_that_waits_for_its_name() {
     assert!(refusal.contains("would wait for itself"), "{refusal}");
     let newest = JobKey::single(house.submit(named("x", Ask::default())));
     house.apply(awaiting(newest, &format!("afterok:{alone}")));
-    assert_eq!(of(&house, newest), Verdict::Waits, "nobody of its name waits for it");
+    assert_eq!(of(&house, newest), Verdict::Waits, "no job of its name waits for it");
 }
 
 fn awaiting(key: JobKey, text: &str) -> Command {
     let dependency = Some(Replaced::With(text.parse().unwrap()));
     let patch = Box::new(Patch { dependency, ..Patch::default() });
-    Command::UpdateJob { actor: USER, target: Target { key }, patch, living: true }
+    Command::UpdateJob { actor: USER, target: Target { key }, patch }
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn a_requeue_by_hand_while_a_faulty_attempt_stops_lifts_the_delay() {
 }
 
 #[test]
-fn after_five_faults_in_a_row_a_job_is_held_until_somebody_releases_it() {
+fn after_five_faults_in_a_row_a_job_is_held_until_a_user_releases_it() {
     let mut house = House::new();
     let key = house.job();
     for _ in 0..FAULTS_MAX {
@@ -111,15 +111,15 @@ fn after_five_faults_in_a_row_a_job_is_held_until_somebody_releases_it() {
         house.apply(Command::ResumeNode { actor: OPERATOR, name: name("g1") });
     }
     assert!(house.element(key).held);
-    let told = message(&house, key).unwrap();
-    assert!(told.contains("held after 5 attempts in a row"), "{told}");
-    assert!(told.contains("failed for no fault of its own"), "{told}");
+    let text = message(&house, key).unwrap();
+    assert!(text.contains("held after 5 attempts in a row"), "{text}");
+    assert!(text.contains("failed for no fault of its own"), "{text}");
     let jobs = view::job_detail(&house.state, key, &Waits::new()).unwrap().jobs;
-    assert_eq!(jobs[0].story.last().unwrap().text, told);
+    assert_eq!(jobs[0].timeline.last().unwrap().text, text);
     house.apply(Command::ReleaseJob { actor: USER, target: Target { key } });
     assert_eq!((house.element(key).held, not_before(&house, key)), (false, None));
     meet_fault(&mut house, key, "g1");
-    assert!(!house.element(key).held, "a release begins anew");
+    assert!(!house.element(key).held, "a release begins again");
 }
 
 #[test]
@@ -214,8 +214,8 @@ fn an_attempt_that_never_gets_off_the_ground_is_stopped_and_tried_again() {
     assert!(matches!(events.as_slice(), [Event::JobEnded { requeue: true, by: None, .. }]));
     let wants = [house.want("g1", id), house.want("g2", id)];
     assert_eq!(wants, [Some(Want::Stop), Some(Want::Stop)]);
-    let told = message(&house, id.key).unwrap();
-    assert_eq!(told, "did not begin to run within 05:00 on g2", "g1 was ready");
+    let text = message(&house, id.key).unwrap();
+    assert_eq!(text, "did not begin to run within 05:00 on g2", "g1 was ready");
     assert_eq!(overdue(&house.state, house.now), []);
     assert_eq!(house.apply(Command::StartOverdue { id }), []);
     for node in ["g1", "g2"] {

@@ -34,7 +34,7 @@ fn finish(key: JobKey, code: u8) -> Command {
 }
 
 #[test]
-fn it_ends_as_whoever_holds_it_says_once_its_nodes_have_let_go() {
+fn it_ends_as_its_holder_reports_once_its_nodes_are_released() {
     for (code, outcome) in [(0, Outcome::Completed), (3, Outcome::Failed)] {
         let mut house = House::new();
         let id = holding(&mut house);

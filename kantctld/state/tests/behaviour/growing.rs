@@ -45,8 +45,11 @@ fn grow(house: &mut House, id: AttemptId, nodes: &[&str]) -> Vec<Event> {
 }
 
 fn grows(house: &mut House, id: AttemptId, nodes: &[&str]) {
-    let told = grow(house, id, nodes);
-    assert!(matches!(&told[..], [Event::JobGrowth { news: Growth::Given { .. }, .. }]), "{told:?}");
+    let events = grow(house, id, nodes);
+    assert!(
+        matches!(&events[..], [Event::JobGrowth { news: Growth::Given { .. }, .. }]),
+        "{events:?}"
+    );
 }
 
 fn refusal(events: &[Event]) -> &StartRefusal {
@@ -67,13 +70,13 @@ fn holds(house: &House, node: &str, id: AttemptId) -> bool {
 
 /// The number of the last change of size of which the first node was notified, and the number of
 /// nodes then.
-fn told(house: &House, id: AttemptId) -> Option<(u32, usize)> {
+fn notified(house: &House, id: AttemptId) -> Option<(u32, usize)> {
     let resized = wish(house, "g1", id)?.resized?;
     Some((resized.number, resized.allocation.shares().len()))
 }
 
-fn story(house: &House, key: JobKey) -> String {
-    let lines = house.element(key).story.iter().map(|line| line.what.to_string());
+fn timeline(house: &House, key: JobKey) -> String {
+    let lines = house.element(key).timeline.iter().map(|line| line.what.to_string());
     lines.collect::<Vec<_>>().join("; ")
 }
 
@@ -83,7 +86,7 @@ fn takes_more(house: &House, id: AttemptId) -> bool {
 }
 
 #[test]
-fn nodes_join_as_a_gang_and_the_others_are_told_once_they_run() {
+fn nodes_join_as_a_gang_and_the_others_are_notified_once_they_run() {
     let (mut house, id) = begun(Launch::PerNode);
     assert!(takes_more(&house, id));
     let events = grow(&mut house, id, &["g2", "g3"]);
@@ -108,21 +111,21 @@ fn nodes_join_as_a_gang_and_the_others_are_told_once_they_run() {
     assert!(state::effect::touched_nodes(&events).contains(&name("g3")), "{events:?}");
     assert_eq!(wants(&house), [Want::Run; 3]);
     house.report("g2", id, running());
-    assert_eq!((told(&house, id), takes_more(&house, id)), (None, false), "not all of it runs");
+    assert_eq!((notified(&house, id), takes_more(&house, id)), (None, false), "not all of it runs");
     let events = house.report("g3", id, running());
     assert!(state::effect::touched_nodes(&events).contains(&name("g1")));
     assert!(state::effect::wakes_scheduler(&events));
-    assert_eq!(told(&house, id), Some((1, 3)));
+    assert_eq!(notified(&house, id), Some((1, 3)));
     assert!(takes_more(&house, id), "it could have a fourth");
     let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
     assert!(shown.joining.is_empty() && shown.phase == Phase::Running);
     grows(&mut house, id, &["g4"]);
-    assert_eq!(wish(&house, "g4", id).unwrap().want, Want::Run, "one alone waits for nobody");
+    assert_eq!(wish(&house, "g4", id).unwrap().want, Want::Run, "one alone waits for no other");
     house.report("g4", id, running());
-    assert_eq!((told(&house, id), takes_more(&house, id)), (Some((2, 4)), false));
-    let story = story(&house, id.key);
-    assert!(story.contains("is given g[2-3] in addition"), "{story}");
-    assert!(story.contains("grew to 3 tasks on g[1-3], with g[2-3]"), "{story}");
+    assert_eq!((notified(&house, id), takes_more(&house, id)), (Some((2, 4)), false));
+    let timeline = timeline(&house, id.key);
+    assert!(timeline.contains("gets g[2-3] in addition"), "{timeline}");
+    assert!(timeline.contains("grew to 3 tasks on g[1-3], with g[2-3]"), "{timeline}");
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn each_share_is_charged_from_when_it_was_given() {
     let (now, fresh) = (house.now, |used: &state::usage::Usages| -> u64 {
         used.iter().flat_map(|(_, hours)| hours.values()).map(|used| used.cpu_milliseconds).sum()
     });
-    assert_eq!(fresh(&state::usage::running(&house.state, now)), 2 * 110_000 + 2 * 10_000);
+    assert_eq!(fresh(&state::charging::running_usage(&house.state, now)), 2 * 110_000 + 2 * 10_000);
     let lives = state::history::running(&house.state, now).next().unwrap();
     assert_eq!(lives.cpu_milliseconds, 240_000);
     house.wait(10);
@@ -162,15 +165,15 @@ fn a_node_that_does_not_join_goes_with_those_behind_it_and_the_job_runs_on() {
             assert_eq!(wish(&house, "g2", id).unwrap().want, Want::Run, "no rank changes for it");
             assert_eq!(wish(&house, "g4", id).unwrap().want, Want::Stop);
             house.report("g2", id, running());
-            assert_eq!(told(&house, id), Some((2, 2)), "it has the first of them");
+            assert_eq!(notified(&house, id), Some((2, 2)), "it has the first of them");
             assert!(!takes_more(&house, id), "g4 has not let go");
             house.report("g4", id, end(EndCause::Stopped, 0));
             assert!(takes_more(&house, id));
             house.wait(60);
             let again = grow(&mut house, id, &["g3"]);
             assert_eq!(refusal(&again), &StartRefusal::HadBefore(name("g3")));
-            let story = story(&house, id.key);
-            assert!(story.contains("goes on without g[3-4]"), "{story}");
+            let timeline = timeline(&house, id.key);
+            assert!(timeline.contains("continues without g[3-4]"), "{timeline}");
         }
     }
 }
@@ -191,7 +194,7 @@ fn a_node_that_is_lost_unfit_or_late_while_it_joins_costs_the_job_nothing() {
     assert_eq!(house.phase(id.key), Phase::Running);
     assert_eq!(wish(&house, "g3", id).unwrap().want, Want::Stop);
     house.report("g3", id, end(EndCause::Stopped, 0));
-    assert_eq!(told(&house, id), None, "it never was another size");
+    assert_eq!(notified(&house, id), None, "it never was another size");
     assert_eq!(state::overdue(&house.state, house.now), []);
 }
 
@@ -223,13 +226,13 @@ fn what_ends_or_shrinks_a_job_ends_what_joins_it() {
     };
     grows(&mut house, id, &["g2", "g3"]);
     house.apply(resize(2));
-    assert_eq!((wants(&house, id, "g2"), told(&house, id)), (Some(Want::Run), None));
+    assert_eq!((wants(&house, id, "g2"), notified(&house, id)), (Some(Want::Run), None));
     assert_eq!(wants(&house, id, "g3"), Some(Want::Stop));
     house.report("g2", id, running());
     house.report("g3", id, end(EndCause::Stopped, 0));
-    assert_eq!(told(&house, id), Some((2, 2)));
+    assert_eq!(notified(&house, id), Some((2, 2)));
     house.apply(resize(1));
-    assert_eq!((wants(&house, id, "g2"), told(&house, id)), (Some(Want::Stop), Some((3, 1))));
+    assert_eq!((wants(&house, id, "g2"), notified(&house, id)), (Some(Want::Stop), Some((3, 1))));
     // By a round.
     let (mut house, id) = begun(Launch::PerNode);
     grows(&mut house, id, &["g2", "g3"]);
@@ -239,18 +242,18 @@ fn what_ends_or_shrinks_a_job_ends_what_joins_it() {
     let (preempts, starts, grows) = (Vec::new(), Vec::new(), Vec::new());
     house.apply(Command::EnactRound { preempts, shrinks, starts, grows });
     assert_eq!(["g2", "g3"].map(|node| wants(&house, id, node)), [Some(Want::Stop); 2]);
-    assert_eq!(told(&house, id), None, "it has what it had");
+    assert_eq!(notified(&house, id), None, "it has what it had");
 }
 
 #[test]
-fn who_stands_still_is_told_of_what_joined_when_it_goes_on() {
+fn a_suspended_job_is_notified_of_what_joined_when_it_resumes() {
     let (mut house, id) = begun(Launch::PerNode);
     grows(&mut house, id, &["g2"]);
     house.apply(Command::SuspendJob { actor: OPERATOR, target: Target { key: id.key } });
     let step = wish(&house, "g2", id).unwrap();
     assert!(step.suspended && step.want == Want::Run);
     house.report("g2", id, running());
-    assert_eq!((house.phase(id.key), told(&house, id)), (Phase::Suspended, Some((1, 2))));
+    assert_eq!((house.phase(id.key), notified(&house, id)), (Phase::Suspended, Some((1, 2))));
     assert!(!takes_more(&house, id));
     let more = grow(&mut house, id, &["g3"]);
     assert_eq!(refusal(&more), &StartRefusal::DoesNotGrow);
@@ -259,7 +262,7 @@ fn who_stands_still_is_told_of_what_joined_when_it_goes_on() {
 }
 
 #[test]
-fn nobody_grows_beyond_what_it_asked_for_nor_onto_what_is_not_free() {
+fn no_job_grows_beyond_what_it_asked_for_nor_onto_what_is_not_free() {
     let (mut house, id) = begun(Launch::PerNode);
     house.apply(Command::DrainNode { actor: OPERATOR, name: name("g4"), reason: "dust".into() });
     let beside = house.job();
@@ -272,19 +275,19 @@ fn nobody_grows_beyond_what_it_asked_for_nor_onto_what_is_not_free() {
         (&["g4"], "no new jobs"),
         (&["g5"], "no node g5"),
     ] {
-        let told = grow(&mut house, id, nodes);
-        let why = refusal(&told).to_string();
+        let events = grow(&mut house, id, nodes);
+        let why = refusal(&events).to_string();
         assert!(why.contains(says) || nodes.is_empty(), "{nodes:?}: {why}");
         assert!(!holds(&house, "g2", id));
     }
     let four = Share { tasks: Tasks(4), ..on("g2") };
     let grows = vec![RoundGrow { id, shares: vec![four] }];
     let (preempts, shrinks, starts) = (Vec::new(), Vec::new(), Vec::new());
-    let told = house.apply(Command::EnactRound { preempts, shrinks, starts, grows });
-    assert!(matches!(refusal(&told), StartRefusal::OtherTasks { .. }), "{told:?}");
+    let events = house.apply(Command::EnactRound { preempts, shrinks, starts, grows });
+    assert!(matches!(refusal(&events), StartRefusal::OtherTasks { .. }), "{events:?}");
     let old = AttemptId { attempt: common::id::Attempt(2), ..id };
-    let told = grow(&mut house, old, &["g2"]);
-    assert_eq!(refusal(&told), &StartRefusal::DoesNotGrow);
+    let events = grow(&mut house, old, &["g2"]);
+    assert_eq!(refusal(&events), &StartRefusal::DoesNotGrow);
     // A job that did not ask for it.
     let plain = Ask {
         request: Request { grow: false, ..growing(Launch::Once).request },
@@ -293,8 +296,8 @@ fn nobody_grows_beyond_what_it_asked_for_nor_onto_what_is_not_free() {
     let key = JobKey::single(house.submit(plain));
     let id = house.start(key, vec![share("g1", 4, 1, &[])]);
     house.report("g1", id, running());
-    let told = grow(&mut house, id, &["g2"]);
-    assert_eq!((refusal(&told), takes_more(&house, id)), (&StartRefusal::DoesNotGrow, false));
+    let events = grow(&mut house, id, &["g2"]);
+    assert_eq!((refusal(&events), takes_more(&house, id)), (&StartRefusal::DoesNotGrow, false));
 }
 
 #[test]
@@ -311,7 +314,7 @@ fn a_new_attempt_may_have_the_nodes_that_the_last_one_gave_up() {
 }
 
 #[test]
-fn who_joins_with_fewer_than_its_order_says_is_told_how_many_there_are() {
+fn a_node_that_joins_with_fewer_than_ordered_is_notified_of_their_number() {
     let fails: fn(&mut House, AttemptId) = |house, id| {
         house.report("g3", id, end(EndCause::LaunchFailed, 1));
     };
@@ -332,7 +335,7 @@ fn who_joins_with_fewer_than_its_order_says_is_told_how_many_there_are() {
         assert!(news.number > order.resized, "it hears only of what is newer than its order");
         // Further changes are counted as usual.
         house.report("g3", id, end(EndCause::Stopped, 0));
-        assert_eq!(told(&house, id), Some((news.number, 2)));
+        assert_eq!(notified(&house, id), Some((news.number, 2)));
     }
 }
 
@@ -368,8 +371,8 @@ fn after_nodes_that_did_not_join_it_grows_later_and_after_three_not_any_more() {
         house.report(node, id, end(EndCause::LaunchFailed, 1));
     };
     let refuses = |house: &mut House| {
-        let told = grow(house, id, &["g4"]);
-        assert_eq!(refusal(&told), &StartRefusal::DoesNotGrow);
+        let events = grow(house, id, &["g4"]);
+        assert_eq!(refusal(&events), &StartRefusal::DoesNotGrow);
     };
     fail(&mut house, "g2");
     house.wait(59);
@@ -406,8 +409,11 @@ fn who_was_made_smaller_by_hand_stays_so_in_this_attempt() {
     house.report("g2", id, end(EndCause::Stopped, 0));
     house.report("g3", id, end(EndCause::Stopped, 0));
     assert!(!takes_more(&house, id));
-    let told = grow(&mut house, id, &["g4"]);
-    assert!(matches!(refusal(&told), StartRefusal::OtherTasks { most: Tasks(1), .. }), "{told:?}");
+    let events = grow(&mut house, id, &["g4"]);
+    assert!(
+        matches!(refusal(&events), StartRefusal::OtherTasks { most: Tasks(1), .. }),
+        "{events:?}"
+    );
     let requeue = house.requeue(id.key);
     house.apply(requeue);
     house.report("g1", id, end(EndCause::Stopped, 143));

@@ -94,7 +94,7 @@ fn what_an_operator_has_answered_holds_up_no_later_drains_end() {
 }
 
 #[test]
-fn what_says_more_than_an_operator_has_answered_drains_anew() {
+fn a_finding_that_an_operator_has_not_answered_drains_again() {
     let mut house = House::new();
     let xid =
         |says: &str| Finding { says: says.to_owned(), ..finding(Check::GpuXid, Response::Drain) };
@@ -140,7 +140,7 @@ fn a_node_that_is_sick_again_and_again_is_held_out_until_an_operator_resumes_it(
     assert!(drain.reason.contains("3 times within a day"), "{}", drain.reason);
     resume(&mut house);
     say(&mut house, std::slice::from_ref(&disk));
-    assert_eq!(cause(&house), Some(DrainCause::Health(Check::DiskFull)), "counted anew");
+    assert_eq!(cause(&house), Some(DrainCause::Health(Check::DiskFull)), "counted again");
 }
 
 #[test]
@@ -183,11 +183,11 @@ fn drained_at_once_its_jobs_start_again_elsewhere_if_they_may() {
     assert_eq!(house.phase(again), Phase::Pending);
     assert_eq!(house.outcome(once), Some(Outcome::NodeLost));
     let job = house.state.job(once.job).unwrap();
-    assert!(format!("{job:?}").contains("not fit to run it any more"), "{job:?}");
+    assert!(format!("{job:?}").contains("no longer fit to run it"), "{job:?}");
 }
 
 #[test]
-fn a_job_that_succeeded_before_it_was_told_to_leave_an_unfit_node_has_succeeded() {
+fn a_job_that_succeeded_before_it_was_ordered_to_leave_an_unfit_node_has_succeeded() {
     let mut house = House::new();
     let key = JobKey::single(house.submit(Ask::default()));
     let id = house.start(key, vec![share("g1", 0, 2, &[])]);

@@ -16,7 +16,7 @@ fn runs_on_g1(house: &mut House, key: JobKey) -> AttemptId {
 }
 
 /// The records that accounting derives from these events.
-fn told(house: &House, events: &[Event]) -> Vec<(String, u32, bool)> {
+fn reported(house: &House, events: &[Event]) -> Vec<(String, u32, bool)> {
     history::ended(&house.state, events).iter().map(short).collect()
 }
 
@@ -29,7 +29,7 @@ fn all(house: &House) -> Vec<(String, u32, bool)> {
 }
 
 #[test]
-fn a_run_is_told_when_it_is_over_with_what_it_kept_from_others() {
+fn a_run_is_reported_when_it_is_over_with_what_it_kept_from_others() {
     let mut house = House::new();
     let key = house.job();
     let id = runs_on_g1(&mut house, key);
@@ -45,23 +45,23 @@ fn a_run_is_told_when_it_is_over_with_what_it_kept_from_others() {
 }
 
 #[test]
-fn a_run_that_was_requeued_is_told_and_kept_beside_the_next() {
+fn a_run_that_was_requeued_is_reported_and_kept_beside_the_next() {
     let mut house = House::new();
     let key = house.job();
     let id = runs_on_g1(&mut house, key);
     let requeue = house.requeue(key);
     house.apply(requeue);
     let events = house.report("g1", id, end(EndCause::Stopped, 0));
-    assert_eq!(told(&house, &events), [("REQUEUED".to_owned(), 1, true)]);
+    assert_eq!(reported(&house, &events), [("REQUEUED".to_owned(), 1, true)]);
     let id = runs_on_g1(&mut house, key);
     let events = house.report("g1", id, exited(0));
-    assert_eq!(told(&house, &events), [("COMPLETED".to_owned(), 2, false)]);
+    assert_eq!(reported(&house, &events), [("COMPLETED".to_owned(), 2, false)]);
     let both = [("REQUEUED".to_owned(), 1, true), ("COMPLETED".to_owned(), 2, false)];
     assert_eq!(all(&house), both);
     // After another requeue, its last run is an earlier one.
     let requeue = house.requeue(key);
     let events = house.apply(requeue);
-    assert_eq!(told(&house, &events), [("COMPLETED".to_owned(), 2, true)]);
+    assert_eq!(reported(&house, &events), [("COMPLETED".to_owned(), 2, true)]);
     assert_eq!(all(&house).len(), 2);
 }
 
@@ -69,7 +69,7 @@ fn steps(count: usize) -> StepPhase {
     let StepPhase::Ended(end) = exited(0) else { panic!("it ended") };
     let step = |number: usize| StepRecord {
         number: u32::try_from(number).unwrap(),
-        name: "told-and-forgotten".to_owned(),
+        name: "reported-and-forgotten".to_owned(),
         nodes: "g1".to_owned(),
         node_count: 1,
         tasks: 1,
@@ -84,32 +84,32 @@ fn steps(count: usize) -> StepPhase {
 }
 
 #[test]
-fn steps_are_told_once_by_the_first_node_alone_a_bounded_number_of_them() {
+fn steps_are_reported_once_by_the_first_node_alone_a_bounded_number_of_them() {
     let mut house = House::new();
     let key = house.gang(2);
     let id = house.start(key, vec![share("g1", 0, 1, &[]), share("g2", 0, 1, &[])]);
     for node in ["g1", "g2"] {
         house.report(node, id, StepPhase::Ready);
     }
-    let told = |events: &[Event]| {
-        history::ended_steps(events).map(|told| (told.id, told.steps.len())).collect::<Vec<_>>()
+    let reported = |events: &[Event]| {
+        history::ended_steps(events).map(|ended| (ended.id, ended.steps.len())).collect::<Vec<_>>()
     };
     let events = house.report("g2", id, steps(2));
-    assert_eq!(told(&events), [], "it is not the first");
+    assert_eq!(reported(&events), [], "it is not the first");
     let events = house.report("g1", id, steps(STEPS_REPORTED_MAX + 9));
-    assert_eq!(told(&events), [(id, STEPS_REPORTED_MAX)]);
+    assert_eq!(reported(&events), [(id, STEPS_REPORTED_MAX)]);
     let events = house.report("g1", id, steps(3));
-    assert_eq!(told(&events), [], "that was said");
-    assert!(!format!("{:?}", house.state).contains("told-and-forgotten"), "no step is state");
+    assert_eq!(reported(&events), [], "that was said");
+    assert!(!format!("{:?}", house.state).contains("reported-and-forgotten"), "no step is state");
 }
 
 #[test]
-fn what_never_ran_is_told_as_the_run_it_would_have_been() {
+fn what_never_ran_is_reported_as_the_run_it_would_have_been() {
     let mut house = House::new();
     let key = house.job();
     let cancel = house.cancel(key);
     let events = house.apply(cancel);
-    assert_eq!(told(&house, &events), [("CANCELLED".to_owned(), 1, false)]);
+    assert_eq!(reported(&house, &events), [("CANCELLED".to_owned(), 1, false)]);
     let runs: Vec<HistoryRun> = history::all_ended(&house.state).collect();
     assert_eq!((runs[0].allocated_at, runs[0].gpu_milliseconds), (None, 0));
     assert_eq!(runs[0].job.attempt, 0);

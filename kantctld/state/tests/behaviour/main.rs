@@ -19,7 +19,7 @@ mod held;
 mod history;
 mod house;
 mod invitations;
-mod life;
+mod lifecycle;
 mod nodes;
 mod queue_tree;
 mod resizing;

@@ -158,7 +158,7 @@ fn draining_is_for_operators_and_stops_nothing() {
 }
 
 #[test]
-fn an_unknown_node_is_told_so() {
+fn an_unknown_node_is_refused() {
     let mut house = House::new();
     let name = name("g9");
     let (reason, steps, node) = ("x".to_owned(), vec![], name.clone());

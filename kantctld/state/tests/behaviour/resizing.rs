@@ -46,13 +46,13 @@ fn holds(house: &House, node: &str, id: AttemptId) -> bool {
 fn a_job_runs_on_without_a_node_that_is_free_once_it_says_so() {
     let mut house = House::new();
     let id = gang(&mut house, Launch::PerNode, Some(1));
-    let told = house.apply(resize(USER, id.key, ONE_NODE));
+    let events = house.apply(resize(USER, id.key, ONE_NODE));
     let nodes = vec![name("g1"), name("g2")];
     let (stays, leaves) = (vec![name("g1")], vec![name("g2")]);
     let by = USER.uid;
     let (tasks, preempted) = (Tasks(1), None);
-    assert_eq!(told, [Event::JobResized { id, by, preempted, tasks, stays, leaves, nodes }]);
-    let touched = state::effect::touched_nodes(&told);
+    assert_eq!(events, [Event::JobResized { id, by, preempted, tasks, stays, leaves, nodes }]);
+    let touched = state::effect::touched_nodes(&events);
     assert!(touched.contains(&name("g1")) && touched.contains(&name("g2")));
     // One node is notified. The other ends its share, and holds it until then.
     let first = wish(&house, "g1", id).unwrap();
@@ -74,10 +74,10 @@ fn a_job_runs_on_without_a_node_that_is_free_once_it_says_so() {
     house.wait(10);
     house.report("g1", id, exited(0));
     assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
-    let story: Vec<String> =
-        house.element(id.key).story.iter().map(|line| line.what.to_string()).collect();
+    let timeline: Vec<String> =
+        house.element(id.key).timeline.iter().map(|line| line.what.to_string()).collect();
     let says = format!("resized by user {} to 1 task on g1: g2 given up", USER.uid);
-    assert!(story.contains(&says), "{story:?}");
+    assert!(timeline.contains(&says), "{timeline:?}");
     // Two CPUs for 20 s and two for 10 s: each until its node released it.
     let over = state::history::all_ended(&house.state).next().unwrap();
     assert_eq!((over.cpu_milliseconds, over.gpu_milliseconds), (60_000, 30_000));
@@ -180,12 +180,12 @@ fn a_round_has_an_elastic_job_give_nodes_up_and_run_on() {
     let mut house = House::new();
     let id = gang(&mut house, Launch::PerNode, Some(1));
     let by = JobKey::single(house.submit(tasks_of(1)));
-    let told = pressed(&mut house, id, 1, by);
+    let events = pressed(&mut house, id, 1, by);
     let is_resized = |event: &Event| {
         matches!(event, Event::JobResized { preempted: Some(to), leaves, .. }
             if to.by == by && *leaves == [name("g2")])
     };
-    assert!(told.iter().any(is_resized), "{told:?}");
+    assert!(events.iter().any(is_resized), "{events:?}");
     let seen = |house: &House| {
         let seen = state::snapshot::snapshot(&house.state);
         let job = seen.running(id.key).unwrap();
@@ -193,38 +193,38 @@ fn a_round_has_an_elastic_job_give_nodes_up_and_run_on() {
     };
     assert_eq!(seen(&house), (1, Some(by), None, 2), "what rounds see of it");
     assert!(wish(&house, "g2", id).is_some_and(|step| step.want == Want::Stop));
-    assert_eq!(wish(&house, "g1", id).unwrap().resized.unwrap().number, 1, "it is told");
+    assert_eq!(wish(&house, "g1", id).unwrap().resized.unwrap().number, 1, "it is notified");
     // A second time meanwhile is refused and changes nothing.
     let again = pressed(&mut house, id, 1, by);
     assert!(matches!(again[..], [Event::RoundEntryRefused { .. }]), "{again:?}");
     house.report("g2", id, end(EndCause::Stopped, 143));
     assert_eq!(seen(&house), (0, None, None, 1));
     assert_eq!(house.phase(id.key), Phase::Running);
-    let stories = |key| {
-        let story = &house.element(key).story;
-        story.iter().map(|line| line.what.to_string()).collect::<Vec<_>>().join("; ")
+    let timelines = |key| {
+        let timeline = &house.element(key).timeline;
+        timeline.iter().map(|line| line.what.to_string()).collect::<Vec<_>>().join("; ")
     };
-    let (own, other) = (stories(id.key), stories(by));
-    let says = format!("gives g2 up for job {by} (");
-    assert!(own.contains(&says) && own.contains("runs on with 1 task on g1"), "{own}");
-    assert!(other.contains(&format!("makes job {} yield", id.key)), "{other}");
+    let (own, other) = (timelines(id.key), timelines(by));
+    let says = format!("gives up g2 for job {by} (");
+    assert!(own.contains(&says) && own.contains("continues with 1 task on g1"), "{own}");
+    assert!(other.contains(&format!("preempts job {} (", id.key)), "{other}");
 }
 
 #[test]
-fn a_round_takes_no_node_that_a_job_needs_or_that_nobody_waits_for() {
+fn a_round_takes_no_node_that_a_job_needs_or_that_no_job_waits_for() {
     let mut house = House::new();
     let waits = JobKey::single(house.submit(tasks_of(1)));
     for (least, keeps) in [(None, 1), (Some(2), 1), (Some(1), 0), (Some(1), 2), (Some(1), 3)] {
         let mut house = House::new();
         let by = JobKey::single(house.submit(tasks_of(1)));
         let id = gang(&mut house, Launch::PerNode, least);
-        let told = pressed(&mut house, id, keeps, by);
-        let refused = matches!(told[..], [Event::RoundEntryRefused { .. }]);
-        assert!(refused, "at least {least:?}, keeps {keeps}: {told:?}");
+        let events = pressed(&mut house, id, keeps, by);
+        let refused = matches!(events[..], [Event::RoundEntryRefused { .. }]);
+        assert!(refused, "at least {least:?}, keeps {keeps}: {events:?}");
         assert!(wish(&house, "g2", id).is_some_and(|step| step.want == Want::Run));
     }
     let id = gang(&mut house, Launch::PerNode, Some(1));
     house.apply(Command::CancelJob { actor: USER, target: Target { key: waits } });
-    let told = pressed(&mut house, id, 1, waits);
-    assert!(matches!(told[..], [Event::RoundEntryRefused { .. }]), "{told:?}");
+    let events = pressed(&mut house, id, 1, waits);
+    assert!(matches!(events[..], [Event::RoundEntryRefused { .. }]), "{events:?}");
 }

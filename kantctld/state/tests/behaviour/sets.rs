@@ -168,7 +168,7 @@ fn the_script_begins_once_every_component_is_ready() {
 }
 
 #[test]
-fn what_a_node_ran_before_it_was_told_to_makes_no_component_run_before_the_others_are_ready() {
+fn what_a_node_ran_before_it_was_ordered_to_makes_no_component_run_before_the_others_are_ready() {
     let (mut house, one, two) = waiting();
     start(&mut house);
     house.report("g1", attempt(one, 1), running());
@@ -264,7 +264,7 @@ fn a_set_that_runs_is_cancelled_and_requeued_whole() {
 }
 
 #[test]
-fn whoever_makes_a_component_yield_has_all_of_it() {
+fn a_preemptor_of_one_component_gets_all_of_them() {
     let (mut house, one, two) = living();
     let by = house.job();
     let preempted = Preempted { by, why: PreemptReason::Priority };
@@ -304,7 +304,6 @@ fn what_one_component_asks_for_is_changed_by_its_name() {
         actor: USER,
         target: target(named),
         patch: Box::new(Patch { time_limit: Some(Span::from_minutes(7)), ..Patch::default() }),
-        living: true,
     };
     let refusal = house.refused(change("1")).to_string();
     assert!(refusal.contains("1+0 to 1+1"), "{refusal}");
@@ -395,7 +394,6 @@ fn when_a_set_may_begin_is_changed_of_its_first_and_holds_for_all() {
         actor: USER,
         target: target(named),
         patch: Box::new(Patch { begin_at: Some(Replaced::With(at)), ..Patch::default() }),
-        living: true,
     };
     let refusal = house.refused(change("1+1")).to_string();
     assert!(refusal.contains("--begin") && refusal.contains("1+0"), "{refusal}");
@@ -414,7 +412,6 @@ fn who_waits_for_a_later_component_is_not_waited_for_by_the_set() {
         actor: USER,
         target: target("1+0"),
         patch: Box::new(Patch { dependency, ..Patch::default() }),
-        living: true,
     });
     assert!(circle.to_string().contains("would wait for itself"), "{circle}");
 }

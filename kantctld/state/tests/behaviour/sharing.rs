@@ -175,7 +175,7 @@ fn a_group_starts_together_or_not_at_all() {
     let refused: Vec<String> = events.iter().map(ToString::to_string).collect();
     let with = "refused in a round: job 3, with which it starts, could not";
     assert_eq!(refused[..2], [format!("job 1: {with}"), format!("job 2: {with}")]);
-    assert!(refused[2].contains("some of that is taken on node g1"), "{refused:?}");
+    assert!(refused[2].contains("some of these resources are in use on node g1"), "{refused:?}");
     assert_eq!(house.state, before);
     enact(&mut house, vec![start(first, 0, 4), start(first, 4, 2)]);
     assert_eq!(house.phase(first), Phase::Pending, "it stands there twice");

@@ -360,7 +360,7 @@ fn many_submissions_in_one_command_come_to_what_they_would_one_by_one() {
 }
 
 #[test]
-fn a_job_that_names_a_text_which_nobody_brought_is_refused() {
+fn a_job_that_names_a_text_which_no_request_brought_is_refused() {
     let mut house = House::new();
     let mut command = together(&[house.submission(Ask::default())]);
     let Command::SubmitJobs(many) = &mut command else { unreachable!() };

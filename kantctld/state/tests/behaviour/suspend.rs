@@ -48,26 +48,26 @@ fn a_suspended_job_keeps_what_it_holds_and_goes_on_with_the_time_it_had() {
     let id = living(&mut house, Ask::default());
     house.wait(600);
     let nodes = vec![name("g1")];
-    let told = house.apply(suspend(OPERATOR, id.key));
-    assert_eq!(told, [Event::JobSuspended { id, by: OPERATOR.uid, nodes: nodes.clone() }]);
-    assert!(state::effect::touched_nodes(&told).contains(&name("g1")));
-    assert!(state::effect::wakes_scheduler(&told), "nobody knows any more when it ends");
+    let events = house.apply(suspend(OPERATOR, id.key));
+    assert_eq!(events, [Event::JobSuspended { id, by: OPERATOR.uid, nodes: nodes.clone() }]);
+    assert!(state::effect::touched_nodes(&events).contains(&name("g1")));
+    assert!(state::effect::wakes_scheduler(&events), "it is unknown when it ends");
     assert!(stands_still(&house, id) && house.phase(id.key) == Phase::Suspended);
     assert!(house.state.ledger().holders(&name("g1")).any(|holder| holder == id));
     assert_eq!(ends_by(&house, id.key), None);
     house.wait(7200);
-    let told = house.apply(resume(OPERATOR, id.key));
-    assert_eq!(told, [Event::JobResumed { id, by: OPERATOR.uid, nodes }]);
+    let events = house.apply(resume(OPERATOR, id.key));
+    assert_eq!(events, [Event::JobResumed { id, by: OPERATOR.uid, nodes }]);
     assert!(!stands_still(&house, id) && house.phase(id.key) == Phase::Running);
     assert_eq!(ends_by(&house, id.key), Some(began + HOUR + Span::from_seconds(7200)));
     let shown = job_view(&house.state, id.key, &Default::default()).unwrap();
     assert_eq!((shown.suspended_at, shown.suspended), (None, Span::from_seconds(7200)));
     house.report("g1", id, exited(0));
     assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
-    let story: Vec<String> =
-        house.element(id.key).story.iter().map(|line| line.what.to_string()).collect();
-    assert!(story.contains(&"suspended by root".to_owned()), "{story:?}");
-    assert!(story.contains(&"resumed by root".to_owned()), "{story:?}");
+    let timeline: Vec<String> =
+        house.element(id.key).timeline.iter().map(|line| line.what.to_string()).collect();
+    assert!(timeline.contains(&"suspended by root".to_owned()), "{timeline:?}");
+    assert!(timeline.contains(&"resumed by root".to_owned()), "{timeline:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use common::time::{Span, Time};
 use state::{Actor, Command, Event, Target};
 
 fn update(actor: Actor, key: JobKey, patch: Patch) -> Command {
-    Command::UpdateJob { actor, target: Target { key }, patch: Box::new(patch), living: true }
+    Command::UpdateJob { actor, target: Target { key }, patch: Box::new(patch) }
 }
 
 fn minutes(minutes: u64) -> Patch {
@@ -39,15 +39,6 @@ fn its_owner_and_operators_change_a_job_that_waits() {
     assert!(matches!(refusal, Refusal::NotYours { .. }), "{refusal:?}");
     let gone = JobKey::single(JobId(99));
     assert_eq!(house.refused(update(USER, gone, minutes(7))), Refusal::UnknownJob { key: gone });
-    house.start(key, vec![share("g1", 0, 2, &[])]);
-    let early = Command::UpdateJob {
-        actor: USER,
-        target: Target { key },
-        patch: Box::new(minutes(3)),
-        living: false,
-    };
-    let refusal = house.refused(early).to_string();
-    assert!(refusal.contains("cannot update job 1: it is"), "as in the logs before: {refusal}");
 }
 
 #[test]
@@ -66,12 +57,12 @@ fn of_a_job_that_runs_its_user_gives_time_back_and_operators_add_to_it() {
 
     let events = house.apply(update(USER, key, minutes(30)));
     assert!(matches!(&events[..], [Event::JobUpdated { nodes, .. }] if nodes.len() == 1));
-    assert_eq!(state::effect::touched_nodes(&events).len(), 1, "it is told");
-    let told = |house: &House| {
+    assert_eq!(state::effect::touched_nodes(&events).len(), 1, "it is notified");
+    let time_limit = |house: &House| {
         let node = common::id::NodeName::new("g1").unwrap();
         state::desired::desired_for(&house.state, &node)[0].time_limit
     };
-    assert_eq!(told(&house), Some(Span::from_minutes(30)));
+    assert_eq!(time_limit(&house), Some(Span::from_minutes(30)));
     let ends = |house: &House| {
         let (record, element) = house.state.element(key).unwrap();
         element.run.as_ref().unwrap().ends_by(&record.spec.ask).unwrap()
@@ -79,7 +70,7 @@ fn of_a_job_that_runs_its_user_gives_time_back_and_operators_add_to_it() {
     let before = ends(&house);
     house.apply(update(OPERATOR, key, minutes(90)));
     assert_eq!(ends(&house), before + Span::from_minutes(60));
-    assert_eq!(told(&house), Some(Span::from_minutes(90)));
+    assert_eq!(time_limit(&house), Some(Span::from_minutes(90)));
 }
 
 #[test]
@@ -152,7 +143,11 @@ fn the_tasks_of_an_array_are_changed_together_and_before_the_first_starts() {
     let (all, task) = (JobKey::single(job), |i| JobKey { job, index: Some(ArrayIndex(i)) });
     let refusal = house.refused(update(USER, task(1), minutes(5))).to_string();
     assert!(refusal.contains("cannot change one task"), "{refusal}");
-    assert_eq!(house.apply(update(USER, all, minutes(5))).len(), 1, "told of the whole array");
+    assert_eq!(
+        house.apply(update(USER, all, minutes(5))).len(),
+        1,
+        "one event for the whole array"
+    );
     assert_eq!(ask(&house, task(2)).time_limit, Some(Span::from_minutes(5)));
     house.start(task(0), vec![share("g1", 0, 2, &[])]);
     let refusal = house.refused(update(USER, all, minutes(6))).to_string();
@@ -178,7 +173,7 @@ fn what_a_change_of_an_array_leaves_in_its_tasks_is_short_whatever_was_changed()
     assert_eq!(ask(&house, key).request.not_nodes, patch.not_nodes.unwrap());
     assert_eq!(events.len(), 1);
     for event in &events {
-        let line = event.story().expect("a change is told").to_string();
+        let line = event.timeline_event().expect("a change is recorded").to_string();
         assert!(line.contains("--exclude=rack0-") && line.len() < 250, "{line}");
     }
 }

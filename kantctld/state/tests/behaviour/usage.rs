@@ -5,11 +5,13 @@ use crate::house::{House, USER, exited, running, settings, share, tasks_of};
 use common::id::{AccountName, JobKey};
 use common::job::Ask;
 use state::Command;
-use state::usage::{self, Charged, Usages, Used};
+use state::charging;
+use state::usage::{Charged, Usages, Used};
 use std::collections::BTreeMap;
 
-fn used(usages: &Usages, whom: &Charged) -> Used {
-    let hours = usages.iter().filter(|(who, _)| *who == whom).flat_map(|(_, hours)| hours.values());
+fn used(usages: &Usages, payer: &Charged) -> Used {
+    let hours =
+        usages.iter().filter(|(who, _)| *who == payer).flat_map(|(_, hours)| hours.values());
     hours.fold(Used::default(), |sum, more| Used {
         gpu_milliseconds: sum.gpu_milliseconds + more.gpu_milliseconds,
         cpu_milliseconds: sum.cpu_milliseconds + more.cpu_milliseconds,
@@ -21,24 +23,24 @@ fn each_node_is_charged_until_it_lets_go_and_what_lives_comes_on_top() {
     let mut house = House::new();
     let account = AccountName::new("vision").ok();
     let key = JobKey::single(house.submit(Ask { account: account.clone(), ..tasks_of(2) }));
-    let whom = Charged { account, user: USER.uid };
+    let payer = Charged { account, user: USER.uid };
     let id = house.start(key, vec![share("g1", 0, 2, &[0]), share("g2", 0, 4, &[0, 1, 2])]);
     house.wait(10);
     house.report("g1", id, running());
     house.report("g2", id, running());
     assert!(house.state.usage().is_empty());
-    let so_far = used(&usage::running(&house.state, house.now), &whom);
+    let so_far = used(&charging::running_usage(&house.state, house.now), &payer);
     assert_eq!((so_far.gpu_milliseconds, so_far.cpu_milliseconds), (40_000, 60_000));
     house.report("g2", id, exited(0));
-    let charged = used(house.state.usage(), &whom);
+    let charged = used(house.state.usage(), &payer);
     assert_eq!((charged.gpu_milliseconds, charged.cpu_milliseconds), (30_000, 40_000));
     house.wait(5);
-    let so_far = used(&usage::running(&house.state, house.now), &whom);
+    let so_far = used(&charging::running_usage(&house.state, house.now), &payer);
     assert_eq!((so_far.gpu_milliseconds, so_far.cpu_milliseconds), (15_000, 30_000));
     house.report("g1", id, exited(0));
-    let charged = used(house.state.usage(), &whom);
+    let charged = used(house.state.usage(), &payer);
     assert_eq!((charged.gpu_milliseconds, charged.cpu_milliseconds), (45_000, 70_000));
-    assert!(usage::running(&house.state, house.now).is_empty());
+    assert!(charging::running_usage(&house.state, house.now).is_empty());
 }
 
 #[test]
@@ -58,7 +60,7 @@ fn usage_is_forgotten_after_fourteen_days() {
 
 /// GPU milliseconds by queue, including running jobs.
 fn of_queues(house: &House) -> Vec<(String, u64)> {
-    let all = state::queue_usage::so_far(&house.state, house.now);
+    let all = state::charging::queue_usage(&house.state, house.now);
     let sum = |hours: &BTreeMap<_, Used>| hours.values().map(|used| used.gpu_milliseconds).sum();
     all.iter().map(|(queue, hours)| (queue.to_string(), sum(hours))).collect()
 }
@@ -92,7 +94,7 @@ fn queues_are_charged_where_past_use_counts_and_nowhere_else() {
 }
 
 #[test]
-fn what_queues_used_before_past_use_counts_is_charged_to_nobody() {
+fn what_queues_used_before_past_use_counts_is_charged_to_no_user() {
     let mut house = House::new();
     let (key, other) = (house.job(), house.job());
     let long = house.start(key, vec![share("g1", 0, 1, &[0, 1])]);

@@ -80,9 +80,9 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
     house.report("g1", id, running());
     house.report("g1", id, exited(1));
     let jobs = view::job_detail(&house.state, key, &waits).unwrap().jobs;
-    let story: Vec<&str> = jobs[0].story.iter().map(|line| line.text.as_str()).collect();
+    let timeline: Vec<&str> = jobs[0].timeline.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(
-        story,
+        timeline,
         [
             "submitted by ada",
             "attempt 1 started on g1",
@@ -162,7 +162,7 @@ fn a_brief_list_reads_as_the_whole_one_without_what_no_table_shows() {
     let waits = Waits::from([(keys[2], Wait { reason: WaitReason::Held, position: 1 })]);
     let query = JobQuery { all: true, ..JobQuery::default() };
     let whole = view::job_list(&house.state, &query, &waits);
-    let brief: Vec<_> = view::brief_jobs(&house.state, &query, &waits).collect();
+    let brief: Vec<_> = view::list_rows(&house.state, &query, &waits).collect();
     assert_eq!(brief.len(), 6);
     for (brief, whole) in brief.iter().zip(&whole.jobs) {
         let text = rmp_serde::to_vec_named(brief).unwrap();
@@ -260,7 +260,7 @@ fn a_story_says_which_node_vouched_for_who_submitted() {
     let mut house = House::new();
     let begins = |house: &House, job| {
         let list = view::job_detail(&house.state, JobKey::single(job), &Waits::default()).unwrap();
-        list.jobs[0].story[0].text.clone()
+        list.jobs[0].timeline[0].text.clone()
     };
     let mut command = house.submission(Ask::default());
     let Command::SubmitJob { via, .. } = &mut command else { unreachable!() };

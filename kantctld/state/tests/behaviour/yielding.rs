@@ -1,4 +1,4 @@
-//! Preempted jobs: they are requeued in their place or end, and both stories record it.
+//! Preempted jobs: they are requeued in their place or end, and both timelines record it.
 
 use crate::house::{House, OPERATOR, USER, attempt, end, exited, running, settings, share};
 use common::id::{AttemptId, JobKey};
@@ -29,9 +29,9 @@ fn refusal(events: &[Event]) -> &StartRefusal {
     }
 }
 
-fn story(house: &House, key: JobKey) -> Vec<String> {
+fn timeline(house: &House, key: JobKey) -> Vec<String> {
     let jobs = view::job_detail(&house.state, key, &view::Waits::new()).unwrap().jobs;
-    jobs[0].story.iter().map(|line| line.text.clone()).collect()
+    jobs[0].timeline.iter().map(|line| line.text.clone()).collect()
 }
 
 /// A running victim and a waiting job.
@@ -62,10 +62,10 @@ fn a_victim_is_stopped_waits_again_with_its_place_and_both_stories_tell_it() {
     assert_eq!(house.phase(id.key), Phase::Pending);
     assert_eq!(house.element(id.key).faults, None, "it waits for no back-off");
     assert_eq!(house.state.job(id.key.job).unwrap().submitted_at, before);
-    let told = story(&house, id.key);
-    let yields = "made to yield to job 2 (quota that was lent), to be requeued";
-    assert_eq!(told[3..], [yields, "requeued after preemption of attempt 1 by job 2"]);
-    assert_eq!(story(&house, by)[1..], ["makes job 1 yield (quota that was lent)"]);
+    let lines = timeline(&house, id.key);
+    let yields = "preempted by job 2 (quota that was lent), to be requeued";
+    assert_eq!(lines[3..], [yields, "requeued after preemption of attempt 1 by job 2"]);
+    assert_eq!(timeline(&house, by)[1..], ["preempts job 1 (quota that was lent)"]);
     house.start(id.key, vec![share("g2", 0, 8, &[])]);
     assert_eq!(house.element(id.key).attempt.0, 2);
 }
@@ -85,18 +85,18 @@ fn round(house: &mut House) -> Vec<String> {
     snapshot.settle(house.now);
     let round = engine::schedule(&snapshot, house.now);
     assert_eq!(engine::check::check_decisions(&snapshot, house.now, &round.decisions), []);
-    let told = round.decisions.iter().map(|decision| match decision {
+    let found = round.decisions.iter().map(|decision| match decision {
         engine::Decision::Start { key, allocation, .. } => {
             format!("{key} on {}", allocation.shares()[0].node)
         }
         engine::Decision::Preempt { key, by, to, .. } => format!("{key} for {by} to {to:?}"),
         _ => String::new(),
     });
-    let told = told.collect();
+    let found = found.collect();
     if let Some(command) = state::snapshot::enactment(&round.decisions) {
         house.apply(command);
     }
-    told
+    found
 }
 
 fn with_gpus(gpus: u32) -> Ask {
@@ -118,7 +118,7 @@ fn half_full(per_hour: u32, requeue: bool) -> (House, Vec<JobKey>) {
 }
 
 #[test]
-fn a_job_that_moves_has_its_place_kept_and_starts_there_whoever_leads() {
+fn a_job_that_moves_has_its_place_kept_and_starts_there_under_any_leader() {
     let (mut house, jobs) = half_full(1, true);
     let second = attempt(jobs[1], 1);
     house.wait(60);
@@ -132,10 +132,8 @@ fn a_job_that_moves_has_its_place_kept_and_starts_there_whoever_leads() {
     house.report("g2", second, end(EndCause::Stopped, 0));
     assert_eq!(round(&mut house), ["2 on g1", "3 on g2"]);
     assert_eq!(house.element(jobs[1]).moving, None);
-    let told = story(&house, jobs[1]);
-    assert!(
-        told.contains(&"made to yield to job 3 (it has room elsewhere), to be requeued".into())
-    );
+    let lines = timeline(&house, jobs[1]);
+    assert!(lines.contains(&"preempted by job 3 (it has room elsewhere), to be requeued".into()));
 }
 
 #[test]
@@ -214,7 +212,7 @@ fn what_is_being_stopped_already_is_left_alone() {
 }
 
 #[test]
-fn a_round_that_was_overtaken_makes_nobody_yield() {
+fn a_round_that_was_overtaken_preempts_no_job() {
     let mut house = House::new();
     let (id, by) = scene(&mut house, Ask::default());
     let stale = attempt(id.key, 2);
@@ -225,10 +223,10 @@ fn a_round_that_was_overtaken_makes_nobody_yield() {
     let hold = Command::HoldJob { actor: USER, target: Target { key: by } };
     house.apply(hold);
     let events = preempt(&mut house, id, by, VictimMode::Requeue);
-    assert_eq!(refusal(&events), &StartRefusal::NobodyWaits(by));
+    assert_eq!(refusal(&events), &StartRefusal::NoJobWaits(by));
     let cancel = house.cancel(by);
     house.apply(cancel);
     let events = preempt(&mut house, id, by, VictimMode::Requeue);
-    assert_eq!(refusal(&events), &StartRefusal::NobodyWaits(by));
+    assert_eq!(refusal(&events), &StartRefusal::NoJobWaits(by));
     assert_eq!(house.phase(id.key), Phase::Running);
 }

@@ -134,7 +134,7 @@ fn histories_reach_every_corner() {
         "PartOfSet",
         "an array cannot have components",
         "NothingToYield",
-        "NobodyWaits",
+        "NoJobWaits",
         "DeadlineOver",
         "DependencyMoved",
         "Awaits",
@@ -149,12 +149,12 @@ fn histories_reach_every_corner() {
         "TextsGone",
         "ControllerInvited",
         "InvitationUsed",
-        "SteerTasks Cancel",
-        "SteerTasks Hold",
-        "SteerTasks Release",
-        "SteerTasks Requeue",
-        "SteerTasks Suspend",
-        "SteerTasks Resume",
+        "ActOnTasks Cancel",
+        "ActOnTasks Hold",
+        "ActOnTasks Release",
+        "ActOnTasks Requeue",
+        "ActOnTasks Suspend",
+        "ActOnTasks Resume",
     ];
     let saw = |word: &str| seen.iter().any(|event: &String| event.contains(word));
     let never: Vec<&str> = words.into_iter().filter(|word| !saw(word)).collect();

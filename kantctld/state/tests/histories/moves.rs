@@ -18,7 +18,7 @@ pub enum Move {
     Release(u8, u8),
     Requeue(u8, u8),
     /// One command to some tasks of an array.
-    SteerTasks(u8, u8, u8),
+    ActOnTasks(u8, u8, u8),
     Suspend(u8, u8),
     ResumeJob(u8, u8),
     /// A checkpoint of a running job; sometimes of another one.
@@ -78,7 +78,7 @@ pub fn moves() -> impl Strategy<Value = Vec<Move>> {
         1 => (some(), some()).prop_map(|(job, user)| Move::Hold(job, user)),
         1 => (some(), some()).prop_map(|(job, user)| Move::Release(job, user)),
         2 => (some(), some()).prop_map(|(job, user)| Move::Requeue(job, user)),
-        3 => (some(), some(), some()).prop_map(|(a, user, b)| Move::SteerTasks(a, user, b)),
+        3 => (some(), some(), some()).prop_map(|(a, user, b)| Move::ActOnTasks(a, user, b)),
         2 => (some(), some()).prop_map(|(job, user)| Move::Suspend(job, user)),
         2 => (some(), some()).prop_map(|(job, user)| Move::ResumeJob(job, user)),
         1 => (some(), some()).prop_map(|(job, user)| Move::Checkpoint(job, user)),

@@ -34,7 +34,7 @@ pub struct World {
     decided: Option<Command>,
     /// The engine's snapshot, updated from events, and the events that it has not processed yet.
     keeper: Keeper,
-    untold: Vec<Event>,
+    pending_events: Vec<Event>,
     /// Acknowledged submissions by request, until the request is forgotten.
     acknowledged: BTreeMap<(Uid, RequestKey), JobId>,
     forgotten: BTreeSet<JobId>,
@@ -63,7 +63,7 @@ impl World {
             now: Time(1_000_000),
             decided: None,
             keeper: Keeper::default(),
-            untold: Vec::new(),
+            pending_events: Vec::new(),
             acknowledged: BTreeMap::new(),
             forgotten: BTreeSet::new(),
             submissions: Vec::new(),
@@ -109,18 +109,18 @@ impl World {
             Move::Requeue(job, user) => {
                 self.target(*job, |target| Command::RequeueJob { actor: actor(*user), target })
             }
-            Move::SteerTasks(which, user, part) => self.steer_tasks(*which, *user, *part),
+            Move::ActOnTasks(which, user, part) => self.act_on_tasks(*which, *user, *part),
             Move::Suspend(job, user) => {
                 let command = |actor, target| Command::SuspendJob { actor, target };
-                self.steer(Phase::Running, *job, *user, command)
+                self.act_on_job(Phase::Running, *job, *user, command)
             }
             Move::ResumeJob(job, user) => {
                 let command = |actor, target| Command::ResumeJob { actor, target };
-                self.steer(Phase::Suspended, *job, *user, command)
+                self.act_on_job(Phase::Suspended, *job, *user, command)
             }
             Move::Checkpoint(job, user) => {
                 let command = |actor, target| Command::CheckpointJob { actor, target };
-                self.steer(Phase::Running, *job, *user, command)
+                self.act_on_job(Phase::Running, *job, *user, command)
             }
             Move::Resize(job, user, size) => {
                 let size = match size % 4 {
@@ -128,7 +128,7 @@ impl World {
                     _ => JobSize::Nodes(Nodes(1 + u32::from(size / 128))),
                 };
                 let command = |actor, target| Command::ResizeJob { actor, target, size };
-                self.steer(Phase::Running, *job, *user, command)
+                self.act_on_job(Phase::Running, *job, *user, command)
             }
             Move::Round => {
                 self.decide()?;
@@ -256,7 +256,7 @@ impl World {
     }
 
     /// Usually by an operator, and usually for a job in this phase.
-    fn steer(
+    fn act_on_job(
         &mut self,
         phase: Phase,
         which: u8,

@@ -13,7 +13,7 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Nodes, Tasks};
 use common::wire::node::{StepPhase, StepStatus};
 use lead::Parts;
-use lead::steering::TASKS_MAX;
+use lead::bulk_action::TASKS_MAX;
 use state::{Actor, Command, Event, RoundStart, Settings, Stamped, State, Target};
 use std::time::{Duration, Instant};
 
@@ -72,7 +72,7 @@ const fn operator() -> Actor {
 
 fn update(target: Target) -> Command {
     let patch = Patch { time_limit: Some(Span::from_minutes(5)), ..Patch::default() };
-    Command::UpdateJob { actor: operator(), target, patch: Box::new(patch), living: true }
+    Command::UpdateJob { actor: operator(), target, patch: Box::new(patch) }
 }
 
 impl TestState {

@@ -113,7 +113,7 @@ impl World {
             Action::Update(of) => {
                 let limit = Some(work::new_limit(work));
                 let patch = Box::new(Patch { time_limit: limit, ..Patch::default() });
-                Command::UpdateJob { actor, target: target(*of)?, patch, living: true }
+                Command::UpdateJob { actor, target: target(*of)?, patch }
             }
             Action::Show(of) => return Some(Body::Show(self.user_judge.job_of(*of)?)),
             Action::Look => return Some(Body::Look),

@@ -5,8 +5,8 @@ use super::Keeper;
 use crate::dependency::{Judge, Verdict};
 use crate::event::{Event, ShareNews};
 use crate::job::{Element, Record, may_grow};
-use crate::remembered::State;
 use crate::snapshot::jobs;
+use crate::state::State;
 use common::id::{JobId, JobKey, NodeName};
 use common::job::{Moving, Phase, PreemptReason};
 use common::policy::Policy;
@@ -111,8 +111,8 @@ pub(super) fn read(keeper: &Keeper, state: &State, mut touched: Touched) -> News
         (name, node)
     };
     news.nodes = touched.nodes.into_iter().map(node).collect();
-    let asks_anew = |key: &&JobKey| touched.asking.contains(&key.job);
-    news.asking = touched.jobs.iter().filter(asks_anew).copied().collect();
+    let asks_again = |key: &&JobKey| touched.asking.contains(&key.job);
+    news.asking = touched.jobs.iter().filter(asks_again).copied().collect();
     news.moves = touched.moves.then(|| state.moves().to_vec());
     news.reservations = touched.reservations.then(|| state.reservations().cloned().collect());
     let mut reader =

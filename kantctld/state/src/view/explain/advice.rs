@@ -54,7 +54,7 @@ pub(super) fn advice(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         WaitReason::NodesReserved { name, from, .. } => reserved(waiting, name, *from),
         WaitReason::Topology { .. } => format!(
             "wait, or let it run on nodes further apart: {}; `kantctl explain {key} --what-if \
-             'near=none'` tells whether it would start then",
+             'near=none'` says whether it would start then",
             change::to(waiting, "--near=none")
         ),
         WaitReason::Preempting { .. } => making_way(waiting),
@@ -112,7 +112,7 @@ fn reserved(waiting: &Waiting<'_>, name: &ReservationName, from: Time) -> String
             Some(limit) => format!(
                 "wait until it is over, or, if that is time enough for the job (it is ended at its \
                  time limit), let it end before: {}; `kantctl explain {key} --what-if \
-                 'time={limit}'` tells whether it would start then",
+                 'time={limit}'` says whether it would start then",
                 change::to(waiting, &format!("--time={limit}"))
             ),
             None => "nothing: it begins in a moment; wait until it is over".to_owned(),
@@ -160,11 +160,11 @@ fn behind(waiting: &Waiting<'_>, next: common::id::JobKey) -> String {
     match limit {
         Some(limit) if is_shorter(&waiting.job.ask, gap) => format!(
             "wait, or, if that is time enough for it (it is ended at its time limit), let it end \
-             before job {next} starts: {}; `kantctl explain {key} --what-if 'time={limit}'` tells \
+             before job {next} starts: {}; `kantctl explain {key} --what-if 'time={limit}'` says \
              whether it would start then",
             change::to(waiting, &format!("--time={limit}"))
         ),
-        _ => format!("wait for job {next}: `kantctl explain {next}` tells what for"),
+        _ => format!("wait for job {next}: `kantctl explain {next}` says what it waits for"),
     }
 }
 
@@ -190,14 +190,14 @@ fn room(waiting: &Waiting<'_>, need: &Need, nearest: Option<&Nearest>, nodes_fre
     };
     let multifactor = waiting.job.ask.queue.as_ref().and_then(|name| waiting.state.queue(name));
     let order = match multifactor.is_some_and(|queue| queue.order == Order::Multifactor) {
-        _ if shared::is_fair(waiting.state) => ", `kantctl share` who is due how much",
-        true => ", `kantctl priority` who goes before whom",
+        _ if shared::is_fair(waiting.state) => ", `kantctl share` the share of each queue",
+        true => ", `kantctl priority` the priority of each job",
         false => "",
     };
     match smaller {
         Some(smaller) => format!(
             "wait, or, if a smaller job is enough, ask for less: {}; `kantctl explain {key} \
-             --what-if '{smaller}'` tells whether that would start then",
+             --what-if '{smaller}'` says whether that would start then",
             change::to(waiting, &format!("--{}", smaller.replace("cpus=", "cpus-per-task=")))
         ),
         None => format!(

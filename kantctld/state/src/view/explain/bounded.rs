@@ -45,7 +45,7 @@ impl Bounded<'_> {
                 _ => "ask for less (`kantctl update --help`)".to_owned(),
             };
             return format!(
-                "it waits for ever, unless an operator raises what {} may have: {less}{other}, or \
+                "it waits forever, unless an operator raises what {} may have: {less}{other}, or \
                  `kantctl cancel {key}`",
                 self.of
             );
@@ -69,7 +69,7 @@ pub(super) fn quota(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
     let WaitReason::QuotaExceeded { queue, bound, counted } = reason else { return String::new() };
     let is_lent = matches!(bound, QuotaBound::Lent { .. });
     let look = match is_lent {
-        true => "`kantctl queues` shows who has what".to_owned(),
+        true => "`kantctl queues` shows what each queue uses".to_owned(),
         false => format!("`kantctl queue --queue={queue}`"),
     };
     Bounded {

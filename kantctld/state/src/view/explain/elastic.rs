@@ -7,15 +7,15 @@ use common::wire::api::JobView;
 /// For a waiting job: the number of tasks that it starts with. `None` if it has no range.
 pub(super) fn waiting(job: &JobView) -> Option<String> {
     let (most, least) = (job.ask.request.tasks, job.ask.request.tasks_min?);
-    Some(format!("it starts with {least} to {most} tasks: as many as have room"))
+    Some(format!("it starts with {least} to {most} tasks: as many as there is room for"))
 }
 
 /// For a job that gave up nodes: which still have to release it, and for which other job.
 pub(super) fn leaving(job: &JobView, gives_to: Option<JobKey>) -> Option<String> {
     let s = if job.leaving.len() == 1 { "s" } else { "" };
     let nodes = Some(fold(&job.leaving)).filter(|nodes| !nodes.is_empty())?;
-    let whom = gives_to.map_or_else(String::new, |key| format!(" for job {key}"));
-    Some(format!("it was made smaller{whom}: {nodes} still end{s} what runs of it there"))
+    let for_job = gives_to.map_or_else(String::new, |key| format!(" for job {key}"));
+    Some(format!("it gave up nodes{for_job}: {nodes} still stop{s} its tasks there"))
 }
 
 /// For a growing job: the nodes that prepare it.
@@ -30,8 +30,8 @@ pub(super) fn living(job: &JobView) -> Option<String> {
     let (most, least) = (job.ask.request.tasks, job.ask.request.tasks_min?);
     let has = job.allocation.as_ref()?.tasks();
     let more = match job.ask.request.grow && has < most {
-        true => "; it takes more nodes as soon as nobody else needs them",
+        true => "; it takes more nodes as soon as no other job needs them",
         false => "",
     };
-    Some(format!("it has {has} of {most} tasks, and is content with {least}{more}"))
+    Some(format!("it has {has} of {most} tasks, and needs at least {least}{more}"))
 }

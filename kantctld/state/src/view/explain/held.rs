@@ -17,7 +17,7 @@ pub(super) fn held(waiting: &Waiting<'_>) -> String {
         };
         return format!(
             "{less}, and then `kantctl release {key}`; or leave it held until {until}: released \
-             now, it would wait for ever"
+             now, it would wait forever"
         );
     }
     let element = waiting.state.element(key).map(|(_, element)| element);

@@ -3,8 +3,8 @@
 
 use super::{elastic, length, shared};
 use crate::job::Run;
-use crate::remembered::State;
-use crate::story::StoryEvent;
+use crate::state::State;
+use crate::timeline::TimelineEvent;
 use common::hostlist::fold;
 use common::id::NodeName;
 use common::job::{ExitStatus, Outcome, Phase, PreemptReason, Preempted};
@@ -27,7 +27,7 @@ pub(super) fn why(state: &State, preempted: Preempted) -> String {
             format!("job {by}, which has waited at the head of the queue for too long")
         }
         PreemptReason::Move => {
-            format!("job {by}, which has room then; it goes on elsewhere")
+            format!("job {by}, which then has room; it continues elsewhere")
         }
     }
 }
@@ -51,7 +51,7 @@ pub(super) fn living(
         }
         Phase::Completing => stopping(state, element.and_then(|e| e.run.as_deref()), &nodes),
         Phase::Suspended => match job.suspended_at {
-            Some(at) => format!("an operator suspended it at {at}: it stands still on {nodes}"),
+            Some(at) => format!("an operator suspended it at {at} on {nodes}"),
             None => format!("it is suspended on {nodes}"),
         },
         _ => format!("it is {} on {nodes}", job.state),
@@ -66,15 +66,15 @@ pub(super) fn living(
         Phase::Starting => Some("nothing: it runs as soon as that is done".to_owned()),
         Phase::Completing => Some("nothing: it is over as soon as that is done".to_owned()),
         Phase::Suspended => Some(format!(
-            "an operator lets it go on with `kantctl resume {}`; its time limit stands still too",
+            "an operator resumes it with `kantctl resume {}`; its time limit is paused too",
             job.key
         )),
         _ => None,
     };
     let Some(element) = element else { return (lines, advice) };
-    for line in element.story.iter().rev().take_while(|line| !is_start(&line.what)) {
-        if let StoryEvent::Preempts { victim, why } = &line.what {
-            lines.push(format!("job {} made way for it ({why})", victim.key));
+    for line in element.timeline.iter().rev().take_while(|line| !is_start(&line.what)) {
+        if let TimelineEvent::Preempts { victim, why } = &line.what {
+            lines.push(format!("it preempted job {} ({why})", victim.key));
         }
     }
     if job.phase == Phase::Running {
@@ -83,20 +83,20 @@ pub(super) fn living(
         advice = advice.or(what_to_do);
     }
     if let Some(preempted) = end.and_then(|end| end.preempted) {
-        lines.push(format!("it makes way for {}", why(state, preempted)));
+        lines.push(format!("it is preempted by {}", why(state, preempted)));
         let moving =
             element.moving.as_deref().map(|moving| fold(moving.to.iter().collect::<BTreeSet<_>>()));
         advice = Some(match end.is_some_and(|end| end.requeue) {
             true if moving.is_some() => format!(
-                "nothing: it starts again from the top on {}, where its place is kept; what its \
-                 script has not saved by then is lost",
+                "nothing: it starts again from the beginning on {}, where its place is kept; what \
+                 its script has not saved by then is lost",
                 moving.unwrap_or_default()
             ),
             true => "nothing: it goes back to its place in the queue and starts again from the \
-                     top; what its script has not saved by then is lost"
+                     beginning; what its script has not saved by then is lost"
                 .to_owned(),
             false => {
-                format!("submit it again; `kantctl explain {}` tells of the other", preempted.by)
+                format!("submit it again; `kantctl explain {}` explains that job", preempted.by)
             }
         });
     }
@@ -111,33 +111,32 @@ fn stopping(state: &State, run: Option<&Run>, nodes: &str) -> String {
     };
     let is_silent =
         |name: &NodeName| state.node(name).is_some_and(|node| node.contact != Contact::Connected);
-    let (silent, told): (Vec<_>, Vec<_>) = run.holding().into_iter().partition(is_silent);
+    let (silent, informed): (Vec<_>, Vec<_>) = run.holding().into_iter().partition(is_silent);
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     let at = end.decided_at;
     let mut parts = Vec::new();
-    if !told.is_empty() {
-        let nodes = fold(&told);
+    if !informed.is_empty() {
+        let nodes = fold(&informed);
         let killed_at = at + grace;
         parts.push(format!(
-            "it was told to stop at {at} (SIGTERM); what still runs on {nodes} at {killed_at} is \
-             killed"
+            "it was sent SIGTERM at {at}; what still runs on {nodes} at {killed_at} is killed"
         ));
     }
     if !silent.is_empty() {
         let (nodes, does) = (fold(&silent), if silent.len() == 1 { "does" } else { "do" });
         let since = match parts.is_empty() {
-            true => format!("since {at} it is to stop; "),
+            true => format!("it was to stop at {at}; "),
             false => String::new(),
         };
         parts.push(format!(
-            "{since}{nodes} {does} not answer, and nobody knows whether it still runs there"
+            "{since}{nodes} {does} not answer, and it is unknown whether it still runs there"
         ));
     }
     if parts.is_empty() { format!("it is being stopped on {nodes}") } else { parts.join("; ") }
 }
 
-const fn is_start(what: &StoryEvent) -> bool {
-    matches!(what, StoryEvent::Requeued { .. })
+const fn is_start(what: &TimelineEvent) -> bool {
+    matches!(what, TimelineEvent::Requeued { .. })
 }
 
 /// The time limit or deadline that ends a running job at the latest.
@@ -158,8 +157,7 @@ fn saved(job: &JobView, now: Time) -> Option<String> {
     let at = job.checkpoint_at.filter(|_| lives)?;
     let since = length::words(now.since(at));
     Some(format!(
-        "it said at {at} that its work is saved: what it did since then ({since}) is lost if it \
-         has to make way"
+        "its last checkpoint was at {at}: the work since then ({since}) is lost if it is preempted"
     ))
 }
 
@@ -179,7 +177,7 @@ fn exited(exit: ExitStatus) -> String {
     format!("its script was ended by signal {}{name}", exit.signal.unwrap_or_default())
 }
 
-pub(super) fn over(job: &JobView) -> (Vec<String>, Option<String>) {
+pub(super) fn done(job: &JobView) -> (Vec<String>, Option<String>) {
     let at = job.ended_at.map(|at| format!(" since {at}")).unwrap_or_default();
     let mut lines = vec![format!("it is over{at}: {}", job.state)];
     match (job.outcome, job.ask.deadline, job.ask.time_limit) {

@@ -10,10 +10,10 @@ use common::reason::Need;
 use common::unit::GpuMilli;
 
 /// The maximum number of nodes that are described one by one.
-const TOLD_MAX: usize = 4;
+const DESCRIBED_MAX: usize = 4;
 
 /// What is wrong with each of the nodes; `None` if none of them is silent or drained any more.
-pub(super) fn told(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
+pub(super) fn sentence(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
     let nodes = nodes(waiting, need);
     let each = |node: &&NodeRecord| {
         let name = &node.name;
@@ -29,8 +29,8 @@ pub(super) fn told(waiting: &Waiting<'_>, need: &Need) -> Option<String> {
         let rest = rest.strip_prefix(&only.name.to_string()).unwrap_or_default().to_owned();
         return Some(format!("{}, the only node that could hold it,{rest}", only.name));
     }
-    let mut parts: Vec<String> = nodes.iter().take(TOLD_MAX).map(each).collect();
-    match nodes.len().checked_sub(TOLD_MAX).filter(|more| *more > 0) {
+    let mut parts: Vec<String> = nodes.iter().take(DESCRIBED_MAX).map(each).collect();
+    match nodes.len().checked_sub(DESCRIBED_MAX).filter(|more| *more > 0) {
         Some(more) => parts.push(format!("{more} more do not answer or are drained")),
         None if nodes.is_empty() => return None,
         None => {}

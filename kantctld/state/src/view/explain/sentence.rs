@@ -3,7 +3,7 @@
 
 use super::waiting::Waiting;
 use super::{length, outage};
-use crate::story::StoryEvent;
+use crate::timeline::TimelineEvent;
 use common::reason::{Need, WaitReason};
 
 /// The reason, without the expected start, which has a line of its own.
@@ -31,7 +31,7 @@ pub(super) fn sentence(waiting: &Waiting<'_>, reason: &WaitReason) -> String {
         WaitReason::NodesReserved { .. } => {
             format!("{reason}, and without a time limit it might run into that")
         }
-        WaitReason::NodesUnavailable { need, .. } => match outage::told(waiting, need) {
+        WaitReason::NodesUnavailable { need, .. } => match outage::sentence(waiting, need) {
             Some(outage) => format!("needs {}; {outage}", said(waiting, need)),
             None => reason.to_string(),
         },
@@ -57,10 +57,10 @@ fn held(waiting: &Waiting<'_>) -> String {
     if element.is_some_and(|element| element.held_by_operator) {
         return "an operator holds it".to_owned();
     }
-    let last = element.into_iter().flat_map(|element| element.story.iter().rev());
+    let last = element.into_iter().flat_map(|element| element.timeline.iter().rev());
     let by = last.into_iter().find_map(|line| match &line.what {
-        StoryEvent::Held(by) => Some(Some(*by)),
-        StoryEvent::HeldForFaults { .. } => Some(None),
+        TimelineEvent::Held(by) => Some(Some(*by)),
+        TimelineEvent::HeldForFaults { .. } => Some(None),
         _ => None,
     });
     match by {

@@ -2,8 +2,8 @@
 //! that apply to the whole set.
 
 use super::shared::is_fair;
-use crate::life::set::components;
-use crate::remembered::State;
+use crate::lifecycle::set::components;
+use crate::state::State;
 use common::id::QueueName;
 use common::reason::WaitReason;
 use common::wire::api::JobView;
@@ -11,7 +11,7 @@ use engine::Snapshot;
 use std::collections::BTreeSet;
 
 /// The lines and the advice for a component of a set.
-pub(super) fn told(
+pub(super) fn with_set_lines(
     state: &State,
     job: &JobView,
     snapshot: &Snapshot,
@@ -32,10 +32,10 @@ pub(super) fn told(
     let lacks_room = matches!(reason, Some(WaitReason::Resources { .. }));
     lines.extend(apart(state, job, snapshot).filter(|_| lacks_room));
     let advice = match job.held {
-        true => format!("`kantctl release {first}` lets all of it go"),
+        true => format!("`kantctl release {first}` releases all of it"),
         false => format!(
             "wait, or change what a component asks for: `kantctl update {first}+1 ...`; `kantctl \
-             cancel {first}` gives all of it up"
+             cancel {first}` cancels all of it"
         ),
     };
     (lines, Some(advice))
@@ -47,10 +47,10 @@ fn apart(state: &State, job: &JobView, snapshot: &Snapshot) -> Option<String> {
     let waiting = components.filter_map(|key| snapshot.waiting(key));
     let queues: BTreeSet<&QueueName> = waiting.map(|job| &job.queue).collect();
     let names: Vec<&str> = queues.into_iter().map(QueueName::as_str).collect();
-    let told = format!(
-        "its components are in different queues ({}): other jobs make way for components of one \
-         queue alone",
+    let line = format!(
+        "its components are in different queues ({}): jobs are preempted for the components of one \
+         queue only",
         names.join(", ")
     );
-    (is_fair(state) && names.len() > 1).then_some(told)
+    (is_fair(state) && names.len() > 1).then_some(line)
 }

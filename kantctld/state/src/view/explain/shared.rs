@@ -2,7 +2,7 @@
 //! queues may not take it back.
 
 use super::length;
-use crate::remembered::State;
+use crate::state::State;
 use common::id::JobKey;
 use common::policy::VictimMode;
 use common::time::Time;
@@ -40,13 +40,13 @@ pub(super) fn running(
     lines.extend(borrowed);
     if let Some(until) = safe_until.filter(|_| is_fair(state)) {
         let left = length::words(until.since(now));
-        let way = if is_elastic { "stop" } else { "make way" };
-        lines.push(format!("no other queue may have it {way} before {until} (in {left})"));
+        let preempt = if is_elastic { "stop" } else { "preempt" };
+        lines.push(format!("no other queue may {preempt} it before {until} (in {left})"));
     }
     let grace = state.settings().map(|settings| settings.kill_grace).unwrap_or_default();
     let grace = length::words(grace);
     let after = match job.victim_mode {
-        VictimMode::Requeue => "and starts again from the top later",
+        VictimMode::Requeue => "and starts again from the beginning later",
         VictimMode::Cancel => "and is over",
     };
     let first = match is_elastic {
@@ -55,11 +55,11 @@ pub(super) fn running(
     };
     let says = match job.saved_at {
         Some(_) => "",
-        None => " and say so with `kantctl checkpoint`",
+        None => " and report that with `kantctl checkpoint`",
     };
     let advice = format!(
-        "{first}let its script save its work as it goes{says}: told to make way it gets SIGTERM, \
-         has {grace}, {after}; `kantctl share` shows who is owed what"
+        "{first}let its script save its work as it goes{says}: when it is preempted it gets \
+         SIGTERM, has {grace} to stop, {after}; `kantctl share` shows the share of each queue"
     );
     (lines, is_borrowing.then_some(advice))
 }
@@ -69,15 +69,15 @@ fn borrows(view: &ShareView, of: &ShareOf) -> String {
     let lent: Vec<String> = of
         .from
         .iter()
-        .filter_map(|one| Some(format!("{} by {}", gpus(one.amount), one.queue.as_ref()?)))
+        .filter_map(|one| Some(format!("{} from {}", gpus(one.amount), one.queue.as_ref()?)))
         .collect();
     let lent = match lent.is_empty() {
-        true => "which nobody else is owed".to_owned(),
-        false => format!("lent are {}", lent.join(", ")),
+        true => "which no other queue is due".to_owned(),
+        false => format!("of which {}", lent.join(", ")),
     };
     format!(
-        "queue {} has borrowed {} {}, {lent}: a queue that is due more may take them back, and \
-         this job may have to make way",
+        "queue {} has borrowed {} {}, {lent}: a queue that is due more may take them back and \
+         preempt this job",
         view.queue,
         gpus(of.borrowed),
         if of.borrowed == 1000 { "GPU" } else { "GPUs" },
@@ -98,12 +98,12 @@ pub(super) fn waiting(
     let (name, held, due) = (&view.queue, gpus(of.held), gpus(share));
     Some(match of.held < share {
         true => format!(
-            "queue {name} has {held} of the {due} GPUs that it is due now: jobs of queues that \
-             have more than their share make way for its jobs, once they may be asked to"
+            "queue {name} has {held} of the {due} GPUs that it is due now: jobs of queues above \
+             their share are preempted for its jobs as soon as that is allowed"
         ),
         false => format!(
-            "queue {name} has {held} GPUs and is due {due} now: it gets more where others leave \
-             something, and nobody makes way for it"
+            "queue {name} has {held} GPUs and is due {due} now: it gets more only where other \
+             queues leave some, and no job is preempted for it"
         ),
     })
 }

@@ -23,8 +23,8 @@ pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String
         }
         reason if reason.is_for_ever() => return None,
         WaitReason::NodesUnavailable { .. } => {
-            let told = "nobody can say when it starts: that depends on when nodes come back";
-            return Some(told.to_owned());
+            let unknown = "its start is unknown: it depends on when nodes come back";
+            return Some(unknown.to_owned());
         }
         _ => {}
     }
@@ -44,7 +44,7 @@ pub(super) fn start(waiting: &Waiting<'_>, reason: &WaitReason) -> Option<String
     };
     let length = length::words(at.since(waiting.now));
     if waiting.forecast.bounded {
-        return Some(format!("nobody can say when it starts, only that it takes {length} or more"));
+        return Some(format!("its start is unknown, but it takes {length} or more"));
     }
     if at <= waiting.now {
         return Some("it is expected to start any moment".to_owned());
@@ -82,24 +82,24 @@ fn unknown(waiting: &Waiting<'_>) -> String {
     let (still, endless): (Vec<JobKey>, Vec<JobKey>) =
         endless.map(|job| job.key).partition(|key| is_still(*key));
     let endless: Vec<String> = endless.iter().map(ToString::to_string).collect();
-    let told = "nobody can say when it starts";
+    let unknown = "its start is unknown";
     if let ([], [first, others @ ..]) = (endless.as_slice(), still.as_slice()) {
         let others = match others.len() {
             0 => " is".to_owned(),
             more => format!(" and {more} more are"),
         };
-        return format!("{told}: job {first}{others} suspended, for nobody knows how long");
+        return format!("{unknown}: job {first}{others} suspended for an unknown time");
     }
     match endless.as_slice() {
         [] => match outage::all_it_may_use(waiting) {
-            Some(outage) => format!("{told}: {outage}"),
-            None => told.to_owned(),
+            Some(outage) => format!("{unknown}: {outage}"),
+            None => unknown.to_owned(),
         },
-        [one] => format!("{told}: job {one}, which runs now, has no time limit"),
+        [one] => format!("{unknown}: job {one}, which runs now, has no time limit"),
         [all @ .., last] if all.len() < NAMED_MAX => {
             let all = all.join(", ");
-            format!("{told}: jobs {all} and {last}, which run now, have no time limit")
+            format!("{unknown}: jobs {all} and {last}, which run now, have no time limit")
         }
-        all => format!("{told}: {} jobs that run now have no time limit", all.len()),
+        all => format!("{unknown}: {} jobs that run now have no time limit", all.len()),
     }
 }

@@ -3,8 +3,8 @@
 
 use super::living::why;
 use super::{advice, elastic, length, sentence, shared, start};
-use crate::remembered::State;
-use crate::story::StoryEvent;
+use crate::state::State;
+use crate::timeline::TimelineEvent;
 use common::id::JobKey;
 use common::job::Preempted;
 use common::policy::Order;
@@ -26,14 +26,14 @@ pub(super) struct Waiting<'a> {
 
 impl<'a> Waiting<'a> {
     pub fn new(state: &'a State, job: &'a JobView, snapshot: &'a Snapshot, now: Time) -> Self {
-        let told = job.reason.as_ref().map(|reason| reason.detail.clone());
+        let last_round = job.reason.as_ref().map(|reason| reason.detail.clone());
         let is_bound = matches!(
-            told,
+            last_round,
             Some(WaitReason::QuotaExceeded { .. } | WaitReason::LimitReached { .. })
         );
         let asked = snapshot.waiting(job.key).filter(|_| is_bound);
         let for_ever = asked.and_then(|job| snapshot.could_ever_be_admitted(job).err());
-        let reason = for_ever.or(told);
+        let reason = for_ever.or(last_round);
         let forecast = match &reason {
             None | Some(WaitReason::Held) => Forecast::default(),
             Some(reason) if reason.is_for_ever() => Forecast::default(),
@@ -110,7 +110,7 @@ impl<'a> Waiting<'a> {
         });
         let reason = round.waits.of(&snapshot, self.job.key).filter(|_| !starts)?;
         let reason = sentence::sentence(self, &reason);
-        Some(format!("without its deadline it would wait all the same: {reason}"))
+        Some(format!("without its deadline it would still wait: {reason}"))
     }
 
     /// Whether only an operator can release it.
@@ -133,7 +133,7 @@ impl<'a> Waiting<'a> {
         fits.and_then(|()| near()).and_then(|()| bounds()).err()
     }
 
-    pub fn told(&self) -> (Vec<String>, Option<String>) {
+    pub fn lines_and_advice(&self) -> (Vec<String>, Option<String>) {
         let mut lines = Vec::new();
         lines.extend(self.past());
         let Some(reason) = &self.reason else { return (lines, None) };
@@ -191,12 +191,12 @@ impl<'a> Waiting<'a> {
         if self.job.attempt == 0 {
             return None;
         }
-        let yielded = element.story.iter().rev().find_map(|line| match &line.what {
-            StoryEvent::MadeToYield { preempted, .. } => Some(*preempted),
+        let yielded = element.timeline.iter().rev().find_map(|line| match &line.what {
+            TimelineEvent::MadeToYield { preempted, .. } => Some(*preempted),
             _ => None,
         });
-        let last = element.story.iter().rev().find_map(|line| match &line.what {
-            StoryEvent::Requeued { preempted_by, .. } => Some(*preempted_by),
+        let last = element.timeline.iter().rev().find_map(|line| match &line.what {
+            TimelineEvent::Requeued { preempted_by, .. } => Some(*preempted_by),
             _ => None,
         });
         let reason = match (last.flatten(), yielded) {
@@ -212,7 +212,7 @@ impl<'a> Waiting<'a> {
 
     fn made_way(&self, preempted: Preempted) -> String {
         format!(
-            "it ran, and was stopped to make way for {}; it keeps its place in the queue",
+            "it ran and was preempted by {}; it keeps its place in the queue",
             why(self.state, preempted)
         )
     }

@@ -7,11 +7,11 @@ use common::job::Phase;
 use common::time::Span;
 use proptest::test_runner::TestCaseError;
 use state::job::{Element, Record};
-use state::{Command, SomeTasks, Steering};
+use state::{BulkAction, Command, SomeTasks};
 
 impl World {
     /// A command to some tasks of an array; sometimes to a job that is no array.
-    pub(super) fn steer_tasks(
+    pub(super) fn act_on_tasks(
         &mut self,
         which: u8,
         user: u8,
@@ -24,19 +24,19 @@ impl World {
         let has = |is_meant| part < 160 && self.array(which, is_meant).is_some();
         // Few arrays have such tasks, so these come first.
         let how = match part % 8 {
-            _ if has(is_suspended) => Steering::Resume,
-            _ if has(is_running) => Steering::Suspend,
-            _ if has(is_held) => Steering::Release,
-            0 | 1 => Steering::Cancel,
-            2 | 3 => Steering::Hold,
-            4 | 5 => Steering::Release,
-            _ => Steering::Requeue,
+            _ if has(is_suspended) => BulkAction::Resume,
+            _ if has(is_running) => BulkAction::Suspend,
+            _ if has(is_held) => BulkAction::Release,
+            0 | 1 => BulkAction::Cancel,
+            2 | 3 => BulkAction::Hold,
+            4 | 5 => BulkAction::Release,
+            _ => BulkAction::Requeue,
         };
         let (is_meant, user) = match how {
             // Only operators may do this.
-            Steering::Suspend => (is_running, user & !3),
-            Steering::Resume => (is_suspended, user & !3),
-            Steering::Release => (is_held, user),
+            BulkAction::Suspend => (is_running, user & !3),
+            BulkAction::Resume => (is_suspended, user & !3),
+            BulkAction::Release => (is_held, user),
             _ => (is_any, user),
         };
         let job = self.array(which, is_meant).filter(|_| !which.is_multiple_of(16));
@@ -45,7 +45,7 @@ impl World {
         let (first, last) = (ArrayIndex(first), ArrayIndex(first + u32::from(part / 64)));
         let asked_at = self.state.now() - Span::from_seconds(u64::from(part % 2) * 60);
         let tasks = SomeTasks { job, first, last, asked_at };
-        self.apply(Command::SteerTasks { actor: actor(user), tasks, how })
+        self.apply(Command::ActOnTasks { actor: actor(user), tasks, how })
     }
 
     /// An array with a task for which the predicate holds.

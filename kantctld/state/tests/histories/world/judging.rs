@@ -37,7 +37,7 @@ impl World {
         prop_assert!(wrong.is_empty(), "{wrong:#?}\nafter {stamped:?}\ngave {events:?}");
         self.remember(&stamped.command, &events)?;
         self.log.push(stamped);
-        self.untold.extend(events);
+        self.pending_events.extend(events);
         // Sometimes several answers are processed at once, as in a busy controller.
         if !self.log.len().is_multiple_of(3) {
             self.keep()?;
@@ -49,12 +49,12 @@ impl World {
 
     /// Checks that the updated snapshot equals a new one.
     pub(super) fn keep(&mut self) -> Result<(), TestCaseError> {
-        let told = std::mem::take(&mut self.untold);
+        let events = std::mem::take(&mut self.pending_events);
         let mut by_parts = self.keeper.clone();
-        for part in self.keeper.news(&self.state, &told).in_parts(1) {
+        for part in self.keeper.news(&self.state, &events).in_parts(1) {
             by_parts.keep(part);
         }
-        self.keeper.update(&self.state, &told);
+        self.keeper.update(&self.state, &events);
         prop_assert_eq!(by_parts.snapshot(), self.keeper.snapshot(), "kept in parts");
         prop_assert_eq!(self.keeper.snapshot(), &snapshot(&self.state));
         Ok(())
@@ -114,10 +114,10 @@ impl World {
                 _ => {}
             }
         }
-        if let (Command::SteerTasks { how, .. }, Some(seen)) = (command, &mut self.seen)
+        if let (Command::ActOnTasks { how, .. }, Some(seen)) = (command, &mut self.seen)
             && !matches!(events, [] | [Event::CommandRefused(_)])
         {
-            seen.insert(format!("SteerTasks {how:?}"));
+            seen.insert(format!("ActOnTasks {how:?}"));
         }
         // A request may be forgotten before its job, and is then accepted as a new one. The request
         // of a forgotten job may also be dropped by a later submission.
@@ -145,8 +145,8 @@ impl World {
         let touched = touched_nodes(events);
         for (name, wishes) in self.all_wishes() {
             let same = before.get(&name).map_or(wishes.is_empty(), |known| *known == wishes);
-            let is_told = same || touched.contains(&name);
-            prop_assert!(is_told, "{name} is not told of {wishes:?}\nafter {events:?}");
+            let is_touched = same || touched.contains(&name);
+            prop_assert!(is_touched, "{name} is not notified of {wishes:?}\nafter {events:?}");
         }
         Ok(())
     }

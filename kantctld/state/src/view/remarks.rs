@@ -1,0 +1,77 @@
+//! Remarks on a job besides its fields: why it waits, which faults it had, and which user cancelled
+//! it.
+
+use super::Wait;
+use crate::dependency;
+use crate::job::{Element, Record};
+use crate::state::State;
+use crate::timeline::TimelineEvent;
+use common::id::{JobKey, Uid};
+use common::job::{Outcome, Phase};
+use common::reason::WaitReason;
+use common::wire::api::ReasonView;
+
+/// The user that cancelled it, by the last such line of its timeline.
+pub(super) fn cancelled_by(element: &Element) -> Option<Uid> {
+    let is_cancelled = element.outcome == Some(Outcome::Cancelled);
+    let lines = element.timeline.iter().rev().filter(|_| is_cancelled);
+    lines.take(4).find_map(|line| match &line.what {
+        TimelineEvent::Ended { by, .. }
+        | TimelineEvent::EndChanged { by, .. }
+        | TimelineEvent::Done { by, .. } => *by,
+        _ => None,
+    })
+}
+
+/// The faults of a job that waits after faulty attempts, with advice if it is held. Also the reason
+/// of a job whose dependencies could no longer be satisfied.
+pub(super) fn faults(element: &Element) -> Option<String> {
+    if let Some(hopeless) = hopeless(element) {
+        return Some(hopeless.to_string());
+    }
+    let faults = element.faults.as_ref().filter(|_| element.phase == Phase::Pending)?;
+    let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
+    let event = match element.held && faults.is_enough() {
+        true => TimelineEvent::HeldForFaults { in_a_row, why },
+        false => TimelineEvent::Delayed { until, why },
+    };
+    Some(event.to_string())
+}
+
+/// The reason why it was cancelled without a request.
+fn hopeless(element: &Element) -> Option<&TimelineEvent> {
+    let mut lines = element.timeline.iter().rev().filter(|_| element.phase == Phase::Done);
+    let is_hopeless = |what: &&TimelineEvent| matches!(what, TimelineEvent::Hopeless { .. });
+    lines.find_map(|line| Some(&line.what).filter(is_hopeless))
+}
+
+/// The reason why it waits. Holds and dependencies are read from the state; everything else comes
+/// from the last round.
+pub(super) fn reason(
+    state: &State,
+    record: &Record,
+    (key, element): (JobKey, &Element),
+    waiting: Option<&Wait>,
+) -> ReasonView {
+    let waits_for = waiting.map(|wait| wait.reason.clone());
+    let awaited = || dependency::reason(state, record, key.index);
+    let reason = match (element.held, waits_for) {
+        (true, _) => WaitReason::Held,
+        (false, waits_for) => awaited().or(waits_for).unwrap_or(WaitReason::NotConsidered),
+    };
+    let reason = match reason {
+        // The reason is outdated: the job was released, or its dependencies were satisfied, after
+        // the round.
+        WaitReason::Held if !element.held => WaitReason::NotConsidered,
+        WaitReason::Dependency { open, .. } if open.is_empty() => WaitReason::NotConsidered,
+        reason => reason,
+    };
+    let (code, sentence) = match element.held_by_operator {
+        true => ("JobHeldAdmin", "held by an operator; only an operator can release it".to_owned()),
+        false if element.held => {
+            (reason.code(), format!("held: release it with `kantctl release {key}`"))
+        }
+        false => (reason.code(), reason.to_string()),
+    };
+    ReasonView { code: code.to_owned(), sentence, detail: reason }
+}

@@ -1,0 +1,79 @@
+//! A job's amounts over all nodes: as allocated, or as requested while it waits. Requested amounts
+//! are not rounded up to cores, and an unspecified number of nodes counts as one; the engine
+//! decides these when it places the job.
+
+use crate::job::Record;
+use crate::state::State;
+use common::job::Ask;
+use common::resource::{Allocation, MemoryRequest, Request};
+use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes};
+use std::sync::Arc;
+
+/// Totals over all nodes.
+pub(super) struct Amounts {
+    pub(super) cpus: Cpus,
+    pub(super) memory: Bytes,
+    pub(super) gpus: Gpus,
+}
+
+pub(super) fn allocated(allocation: &Allocation) -> Amounts {
+    let memory = allocation.shares().iter().map(|share| share.memory).sum();
+    Amounts { cpus: allocation.cpus(), memory, gpus: allocation.gpus() }
+}
+
+pub(super) fn requested(state: &State, record: &Record) -> Amounts {
+    let ask = &record.spec.ask;
+    let request = &ask.request;
+    let nodes = request.nodes.map_or(1, |nodes| nodes.0);
+    let cpus = request.cpus_per_task.times(request.tasks.0);
+    // A part of a GPU counts as one GPU.
+    let gpus = request.gpu_parts().map_or_else(
+        || Gpus(request.gpus_in_all(Nodes(nodes), request.tasks).0 / GpuMilli::WHOLE.0),
+        |parts| parts.devices,
+    );
+    let memory = match request.memory {
+        Some(MemoryRequest::PerNode(memory)) => memory.times(nodes),
+        Some(MemoryRequest::PerCpu(memory)) => memory.times(cpus.0),
+        Some(MemoryRequest::PerGpu(memory)) => memory.times(gpus.0),
+        None => {
+            let queue = ask.queue.as_ref().and_then(|name| state.queue(name));
+            queue.map_or(Bytes::ZERO, |queue| queue.memory_per_cpu.times(cpus.0))
+        }
+    };
+    Amounts { cpus, memory, gpus }
+}
+
+/// The request without arguments, resource limits, lists of nodes and the array.
+pub(crate) fn without_bulk(ask: &Ask) -> Ask {
+    let request = &ask.request;
+    Ask {
+        name: ask.name.clone(),
+        queue: ask.queue.clone(),
+        account: ask.account.clone(),
+        qos: ask.qos.clone(),
+        reservation: ask.reservation.clone(),
+        command: ask.command.clone(),
+        args: Vec::new(),
+        work_dir: ask.work_dir.clone(),
+        stdin: ask.stdin.clone(),
+        stdout: ask.stdout.clone(),
+        stderr: ask.stderr.clone(),
+        request: Request {
+            gpu_kind: request.gpu_kind.clone(),
+            constraint: request.constraint.clone(),
+            only_nodes: Vec::new(),
+            not_nodes: Vec::new(),
+            gpu_kinds_or: request.gpu_kinds_or.clone(),
+            per_node_max: request.per_node_max.clone(),
+            ..*request
+        },
+        array: None,
+        dependency: None,
+        rlimits: Arc::default(),
+        comment: ask.comment.clone(),
+        mail: ask.mail.clone(),
+        submit_host: ask.submit_host.clone(),
+        container: ask.container.clone(),
+        ..*ask
+    }
+}
