@@ -1,12 +1,8 @@
 //! kantctl under Slurm's names, against a controller with scripted answers: the exact output that
 //! Slurm clients parse.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-#[path = "support/slurm_link.rs"]
-mod slurm_link;
-mod support;
-
+use crate::support::slurm_link::{slurm, slurm_with, started};
+use crate::support::{NOW, TestController, finish, job, jobs, json, refusal, refused_as};
 use common::cpuset::CpuSet;
 use common::id::{GpuIndex, NodeName};
 use common::job::{Outcome, Phase, Usage};
@@ -15,11 +11,9 @@ use common::time::Span;
 use common::unit::{Bytes, Gpus, Nodes, Tasks};
 use common::wire::api::JobView;
 use serde_json::json as value;
-use slurm_link::{slurm, slurm_with, started};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
-use support::{NOW, TestController, finish, job, jobs, json, refusal, refused_as};
 
 fn running() -> JobView {
     let share = |node: &str| Share {

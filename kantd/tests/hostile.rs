@@ -2,18 +2,13 @@
 //! works on, and no process, cgroup, mount or file is left. docs/operating/nodes.md has a table
 //! with a line for each test here. As root, with the machine's cgroups.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod harness;
-mod leftovers;
-
+use crate::harness::{self, StepHarness, assert_failed_with, with_share};
+use crate::leftovers::Before;
 use common::id::AttemptId;
 use common::job::{EndCause, StepEnd};
 use common::time::Span;
 use common::unit::Bytes;
 use common::wire::node::{LaunchOrder, StepPhase};
-use harness::{StepHarness, assert_failed_with, with_share};
-use leftovers::Before;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use std::fs::{self, File};

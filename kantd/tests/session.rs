@@ -1,18 +1,14 @@
 //! A node's session, runner and local socket with a stand-in controller over real TLS.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod controller;
-
+use crate::controller::{
+    Controller, FakeSteps, ended, id, node_info, running, send_all, short_timing, soon, tls, until,
+    wanted,
+};
 use common::id::{Gid, Uid};
 use common::job::{EndCause, Owner};
 use common::time::Span;
 use common::wire::node::{
     DesiredStep, FromNode, NODE_PROTOCOL, ReadOutput, StepPhase, StepStatus, ToNode, Want,
-};
-use controller::{
-    Controller, FakeSteps, ended, id, node_info, running, send_all, short_timing, soon, tls, until,
-    wanted,
 };
 use kantd::node_runtime::NodeRuntime;
 use net::{Client, ClusterKey, Endpoint, LocalListener};

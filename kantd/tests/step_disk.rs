@@ -1,12 +1,8 @@
 //! A spool that accepts no more writes: the end of a step is reported all the same, so that its job
 //! does not hang, and is recorded as soon as possible.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod harness;
-
+use crate::harness::{StepHarness, until};
 use common::job::EndCause;
-use harness::{StepHarness, until};
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! A harness for steps: its own spool, working directory and cgroup root, and the real kantd binary
 //! as supervisor. Cleans up after itself, whatever happens.
-#![allow(dead_code, reason = "each test program uses a part of the harness")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind};
@@ -31,7 +29,6 @@ pub const PATIENCE: Duration = Duration::from_secs(180);
 pub const USER: u32 = 12_345;
 
 /// Prints that the test is skipped and returns from it, unless it runs as root.
-#[macro_export]
 macro_rules! needs_root {
     () => {
         if !nix::unistd::geteuid().is_root() {

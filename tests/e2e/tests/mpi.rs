@@ -46,16 +46,18 @@ fn cluster() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
         let found = Command::new(mpi.compiler).arg("-show").output();
         let found = found.is_ok_and(|output| output.status.success());
         if !found {
-            say(&format!("skipped: {} is missing: apt-get install {}", mpi.compiler, mpi.packages));
+            let Mpi { compiler, packages, .. } = mpi;
+            eprintln!("partly skipped: {compiler} is missing: apt-get install {packages}");
         }
         found
     };
     let kinds: Vec<&Mpi> = KINDS.iter().filter(is_there).collect();
     if kinds.is_empty() {
+        eprintln!("skipped: no MPI implementation");
         return Ok(None);
     }
     let Some(network) = Network::new(&[Cluster::CONTROLLER_HOST, "g1", "g2"])? else {
-        say("skipped: only root can make network namespaces, with `ip` of iproute2");
+        eprintln!("skipped: only root can make network namespaces, with `ip` of iproute2");
         return Ok(None);
     };
     let nodes = vec![("g1", Machine::cpu()), ("g2", Machine::cpu())];
@@ -246,7 +248,7 @@ fn launch_behaves_like_ssh_and_explains_failures() -> anyhow::Result<()> {
 #[test]
 fn only_its_owner_starts_programs_in_a_job() -> anyhow::Result<()> {
     let Some(other) = Person::other() else {
-        say("skipped: only root can play two people");
+        eprintln!("skipped: only root can play two people");
         return Ok(());
     };
     // An operator passes the node's check and is refused, too.

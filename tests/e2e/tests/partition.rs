@@ -14,7 +14,7 @@ fn say(text: &str) {
 #[test]
 fn an_isolated_leader_acknowledges_nothing_and_the_others_continue() -> anyhow::Result<()> {
     let Some(network) = Network::new(&["a", "b", "c", "n1", "n2"])? else {
-        say("skipped: only root can make network namespaces, with `ip` of iproute2");
+        eprintln!("skipped: only root can make network namespaces, with `ip` of iproute2");
         return Ok(());
     };
     let mut controllers = Controllers::three_on(network)?;
@@ -84,7 +84,7 @@ fn node_that_is_cut_off(controllers: &mut Controllers) -> anyhow::Result<()> {
 #[test]
 fn a_leader_that_can_only_receive_steps_down_and_acknowledges_nothing() -> anyhow::Result<()> {
     let Some(network) = Network::new(&["a", "b", "c", "n1"])? else {
-        say("skipped: only root can make network namespaces, with `ip` of iproute2");
+        eprintln!("skipped: only root can make network namespaces, with `ip` of iproute2");
         return Ok(());
     };
     let mut controllers = Controllers::three_on(network)?;

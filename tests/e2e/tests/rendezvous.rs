@@ -4,14 +4,7 @@
 
 use common::job::Outcome;
 use e2e::{Cluster, ClusterOptions, Machine, Network, Person};
-use std::io::Write as _;
 use std::process::Command;
-
-/// Prints past the test harness's capture, for readers of the CI output.
-fn say(text: &str) {
-    // A closed output is no failure.
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
 
 /// Rank 0 listens at the rendezvous address until all other ranks have sent their rank and host,
 /// and then writes them to a file.
@@ -38,11 +31,11 @@ else:
 #[test]
 fn tasks_on_two_hosts_connect_at_the_address_in_their_environment() -> anyhow::Result<()> {
     if Command::new("python3").arg("--version").output().is_err() {
-        say("skipped: python3 is missing: apt-get install python3");
+        eprintln!("skipped: python3 is missing: apt-get install python3");
         return Ok(());
     }
     let Some(network) = Network::new(&[Cluster::CONTROLLER_HOST, "g1", "g2"])? else {
-        say("skipped: only root can make network namespaces, with `ip` of iproute2");
+        eprintln!("skipped: only root can make network namespaces, with `ip` of iproute2");
         return Ok(());
     };
     let nodes = vec![("g1", Machine::cpu()), ("g2", Machine::cpu())];
