@@ -1,5 +1,5 @@
-//! kantctl against controllers with scripted answers. One program, since each test program is linked
-//! with all of kantctl.
+//! kantctl against controllers with scripted answers. One program, since each one is linked with
+//! all of kantctl.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! All daemons on loopback. One program, since each test program is linked with all that they share.
+//! All daemons on loopback. One program, since each one is linked with everything.
 
 mod accounting;
 mod attach;
