@@ -1,10 +1,7 @@
 //! `kantctl checkpoint`, against a controller with scripted answers.
-#![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod support;
-
+use crate::support::{NOW, TestController, finish, json, refusal};
 use serde_json::{Value, json as value};
-use support::{NOW, TestController, finish, json, refusal};
 
 fn controller() -> TestController {
     TestController::answering(|request, _| match request.line.as_str() {

@@ -1,13 +1,9 @@
 //! Nodes, queues, status, and what all verbs have in common: configuration, sockets, exit codes,
 //! broken pipes, full disks and invalid answers.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod support;
-
+use crate::support::{TestController, completed, finish, jobs, json, refusal};
 use serde_json::{Value, json as value};
 use std::process::Stdio;
-use support::{TestController, completed, finish, jobs, json, refusal};
 
 fn node(name: &str) -> Value {
     value!({

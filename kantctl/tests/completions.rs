@@ -1,17 +1,11 @@
 //! Shell completions of jobs, nodes and queues from a controller.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-#[path = "support/pty.rs"]
-mod pty;
-mod support;
-
+use crate::support::pty::Pty;
+use crate::support::{TestController, job, jobs, json};
 use common::job::Phase;
-use pty::Pty;
 use serde_json::json as value;
 use std::path::Path;
 use std::process::Command;
-use support::{TIMEOUT, TestController, job, jobs, json};
 
 /// A controller with some jobs, a node and two queues.
 fn cluster() -> TestController {

@@ -1,15 +1,11 @@
 //! Scheduling at the command line: what-if, priorities, metrics, reservations, and the scheduling
 //! options of a submission, against a controller with scripted answers.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod support;
-
+use crate::support::{TestController, finish, json, refusal};
 use common::topology::{Level, Nearness};
 use common::unit::{Nodes, Tasks};
 use common::wire::api::SubmitRequest;
 use serde_json::{Value, json as value};
-use support::{TestController, finish, json, refusal};
 
 fn controller() -> TestController {
     TestController::answering(|request, _| match request.line.as_str() {

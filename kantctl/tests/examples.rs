@@ -1,14 +1,10 @@
 //! Submission of the scripts in etc/examples, as their first lines and README describe it.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod support;
-
+use crate::support::{TestController, json};
 use common::resource::GpuRequest;
 use common::unit::{Gpus, Tasks};
 use common::wire::api::SubmitRequest;
 use std::path::PathBuf;
-use support::{TestController, json};
 
 fn example(name: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../etc/examples");

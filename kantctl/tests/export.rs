@@ -1,13 +1,9 @@
 //! `kantctl export`: the requests to the controller, the files, and the messages. The simulator's
 //! tests replay exported files.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod support;
-
+use crate::support::{TestController, refusal};
 use axum::response::IntoResponse;
 use serde_json::{Value, json as value};
-use support::{TestController, refusal};
 
 const JOBS: &str = "job_id,submit_s,runtime_s,nodes,gpus_per_node\n1,0,60,1,8\n";
 const NODES: &str = "name,gpus\ng1,8\n";

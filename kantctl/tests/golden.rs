@@ -2,20 +2,13 @@
 //! shell command, below it its output. UPDATE_GOLDEN=1 rewrites the sessions; check the diff.
 //! `support/sample_answers.rs` answers.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-#[path = "support/sample_answers.rs"]
-mod sample_answers;
-#[path = "support/sample_cluster.rs"]
-mod sample_cluster;
-mod support;
-
+use crate::support::sample_answers;
+use crate::support::{TestController, finish};
 use clap::Command;
 use kantctl::slurm::command::SlurmCommand;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use support::{TestController, finish};
 
 const PROMPT: &str = "$ ";
 /// Verbs without a session: internal ones, and those whose output is generated from the options.

@@ -1,12 +1,8 @@
 //! `kantctl history` with more runs than it shows: the number of runs requested and shown.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod support;
-
+use crate::support::{NOW, TestController, job, json};
 use common::job::{Outcome, Phase};
 use serde_json::json as value;
-use support::{NOW, TestController, job, json};
 
 /// Accounting with endless runs: every page is full and has a next page.
 fn endless() -> TestController {

@@ -1,16 +1,13 @@
 //! The verbs that show and change jobs, against a controller with scripted answers.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod support;
-
+use crate::support::{
+    self, NOW, TestController, completed, finish, job, jobs, json, key_in, output, refusal,
+    refused_as,
+};
 use axum::response::IntoResponse;
 use common::job::{ExitStatus, Outcome, Phase};
 use common::wire::api::{Explanation, TimelineEntry};
 use serde_json::{Value, json as value};
-use support::{
-    NOW, TestController, completed, finish, job, jobs, json, key_in, output, refusal, refused_as,
-};
 
 fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()

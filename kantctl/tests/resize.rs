@@ -1,10 +1,7 @@
 //! `kantctl resize`, against a controller with scripted answers.
-#![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod support;
-
+use crate::support::{TestController, json, refusal};
 use serde_json::json as value;
-use support::{TestController, json, refusal};
 
 #[tokio::test]
 async fn every_job_is_resized_even_if_one_is_refused() {

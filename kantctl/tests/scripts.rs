@@ -2,13 +2,9 @@
 //! (`tests/slurm-scripts`, written for this test), against one file with the request of each script
 //! or the reason for its refusal. `UPDATE_GOLDEN=1` rewrites the file.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod support;
-
+use crate::support::{TestController, finish, json};
 use serde_json::{Value, json as value};
 use std::path::PathBuf;
-use support::{TestController, finish, json};
 
 fn scripts() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/slurm-scripts")

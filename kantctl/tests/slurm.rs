@@ -1,22 +1,17 @@
 //! kantctl under Slurm's names, against a controller with scripted answers: the exact output that
 //! Slurm clients parse.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-#[path = "support/slurm_link.rs"]
-mod slurm_link;
-mod support;
+use crate::support::slurm_link::{slurm, slurm_with, started};
+use crate::support::{NOW, TestController, finish, job, jobs, json, refusal, refused_as};
 use common::job::{Outcome, Phase, Usage};
 use common::resource::{Allocation, GpuRequest, Share};
 use common::time::Span;
 use common::unit::{Bytes, Gpus, Nodes, Tasks};
 use common::wire::api::JobView;
 use serde_json::json as value;
-use slurm_link::{slurm, slurm_with, started};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
-use support::{NOW, TestController, finish, job, jobs, json, refusal, refused_as};
 
 fn running() -> JobView {
     let share = |node: &str| Share {

@@ -1,19 +1,8 @@
 //! Reservations with scontrol: the requests sent to the controller.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-#[path = "support/sample_answers.rs"]
-#[allow(dead_code)] // only its controller is used
-mod sample_answers;
-#[path = "support/sample_cluster.rs"]
-mod sample_cluster;
-#[path = "support/slurm_link.rs"]
-#[allow(dead_code)] // each test file uses some of it
-mod slurm_link;
-mod support;
-
+use crate::support::slurm_link::slurm;
+use crate::support::{sample_answers, sample_cluster};
 use serde_json::{Value, json as value};
-use slurm_link::slurm;
 
 #[tokio::test]
 async fn scontrol_creates_updates_and_deletes_reservations() {

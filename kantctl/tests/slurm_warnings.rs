@@ -1,17 +1,10 @@
 //! The notes and warnings of Slurm's commands about requests without effect.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-#[path = "support/elf.rs"]
-mod elf;
-#[path = "support/slurm_link.rs"]
-mod slurm_link;
-mod support;
-
+use crate::support::elf;
+use crate::support::slurm_link::{slurm, slurm_with};
+use crate::support::{TestController, json, refusal};
 use serde_json::json as value;
-use slurm_link::{slurm, slurm_with};
 use std::os::unix::fs::PermissionsExt;
-use support::{TestController, json, refusal};
 
 /// Inside a job of three tasks on a node with four CPUs.
 const INSIDE: [(&str, &str); 6] = [

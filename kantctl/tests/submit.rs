@@ -1,18 +1,14 @@
 //! `kantctl submit` against a controller with scripted answers: the request, the output, and
 //! submission during an outage of the controller.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod support;
-
+use crate::support::{
+    ReceivedRequest, TIMEOUT, TestController, completed, finish, job, jobs, json, refusal,
+};
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Span;
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use common::wire::api::SubmitRequest;
 use serde_json::json as value;
-use support::{
-    ReceivedRequest, TIMEOUT, TestController, completed, finish, job, jobs, json, refusal,
-};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::UnixListener;
 

@@ -1,19 +1,12 @@
 //! kantctl on a terminal: `top`, `watch`, and lists that fit the terminal.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-#[path = "support/pty.rs"]
-mod pty;
-
-mod support;
-
+use crate::support::pty::Pty;
+use crate::support::{NOW, TestController, job, jobs, json, refused_as};
 use common::job::Phase;
 use common::wire::api::JobView;
-use pty::Pty;
 use serde_json::json as value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use support::{NOW, TIMEOUT, TestController, job, jobs, json, refused_as};
 
 const ALTERNATE_SCREEN: &str = "\x1b[?1049h\x1b[?25l";
 const MAIN_SCREEN: &str = "\x1b[?25h\x1b[?1049l";

@@ -1,15 +1,8 @@
 //! Escaping of invisible characters: every text field of every answer has some, and the output of
 //! kantctl, under its own name and under Slurm's, has none. `support/sample_answers.rs` answers.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-#[path = "support/sample_answers.rs"]
-#[allow(dead_code)] // only its answers are used
-mod sample_answers;
-#[path = "support/sample_cluster.rs"]
-mod sample_cluster;
-mod support;
-
+use crate::support::sample_answers;
+use crate::support::{ReceivedRequest, TestController, finish};
 use axum::body::{Body, to_bytes};
 use axum::response::Response;
 use common::text::is_shown;
@@ -19,7 +12,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
-use support::{ReceivedRequest, TestController, finish};
 
 /// A right-to-left override, terminal control sequences, a tag, a line separator and a space of no
 /// width.

@@ -1,8 +1,6 @@
 //! The unified hierarchy: on a hybrid host it has no controllers, but kill, freeze and device
 //! programs; on a v2 host it has everything.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use common::cpuset::CpuSet;
 use common::gpu::mig::DeviceNumber;
 use common::id::Uid;

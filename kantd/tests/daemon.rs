@@ -1,11 +1,9 @@
 //! kantd as it is run: the real program with real steps, with a stand-in controller.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod controller;
-#[path = "../../tests/nvml-standin/find.rs"]
-mod standin;
-
+use crate::controller::{
+    Controller, NodeChannel, PATIENCE, id, order, send_all, soon, until, wanted,
+};
+use crate::standin;
 use common::id::{AttemptId, GpuIndex};
 use common::job::{EndCause, ExitStatus, StepEnd};
 use common::resource::{Allocation, Share};
@@ -13,7 +11,6 @@ use common::time::Span;
 use common::wire::node::{
     DesiredStep, FromNode, OutputChunk, ReadOutput, StepPhase, StepStatus, ToNode, Want,
 };
-use controller::{Controller, NodeChannel, PATIENCE, id, order, send_all, soon, until, wanted};
 use net::ClusterKey;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

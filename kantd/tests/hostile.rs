@@ -2,20 +2,15 @@
 //! works on, and no process, cgroup, mount or file is left. docs/operating/nodes.md has a table
 //! with a line for each of them. As root, with the machine's cgroups.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod harness;
-mod leftovers;
-
+use crate::harness::{
+    self, StepHarness, assert_exited, assert_failed_with, assert_stopped_before_it_ran, with_share,
+};
+use crate::leftovers::Before;
 use common::id::AttemptId;
 use common::job::{EndCause, StepEnd};
 use common::time::Span;
 use common::unit::Bytes;
 use common::wire::node::{LaunchOrder, StepPhase};
-use harness::{
-    StepHarness, assert_exited, assert_failed_with, assert_stopped_before_it_ran, with_share,
-};
-use leftovers::Before;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use std::fs::{self, File};
@@ -42,7 +37,7 @@ async fn see_tmp(harness: &mut StepHarness) {
 
 /// Runs a job, and checks that nothing is left of it and that the node still works.
 async fn run_and_check(harness: &mut StepHarness, order: LaunchOrder) -> StepEnd {
-    let end = leftovers::run_and_check(harness, order).await;
+    let end = crate::leftovers::run_and_check(harness, order).await;
     assert_works(harness).await;
     end
 }
@@ -169,7 +164,7 @@ async fn a_prolog_that_never_ends_is_killed_and_is_the_nodes_fault() {
     harness.rules.hook_limit = Span(300);
     harness.restart().await;
     let order = harness.order("touch ran");
-    let end = leftovers::run_and_check(&mut harness, order).await;
+    let end = crate::leftovers::run_and_check(&mut harness, order).await;
     harness::assert_node_fault(&end, &["prolog", "did not end within 300ms and was killed"]);
     assert!(!harness.work_dir().join("ran").exists());
     // A job that waits for its prolog can be stopped at once.

@@ -1,18 +1,13 @@
 //! Jobs whose users access what is not theirs (keys, devices, kantd's processes), or leave behind
 //! what the whole machine shares. Like `hostile`, whose table has a line for each test.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod harness;
-mod leftovers;
-
+use crate::harness::{self, StepHarness, assert_exited, assert_failed_with, shell_in, with_share};
+use crate::leftovers::{Before, run_and_check};
 use common::id::{AttemptId, TaskNumber};
 use common::job::{EndCause, Launch, Rlimit};
 use common::time::Span;
 use common::unit::Tasks;
 use common::wire::node::{LaunchOrder, StepPhase, TaskState, WatchTask};
-use harness::{StepHarness, assert_exited, assert_failed_with, shell_in, with_share};
-use leftovers::{Before, run_and_check};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};

@@ -1,7 +1,5 @@
 //! Inventories of other machines, whose /sys and /proc are kept as text files.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
 use common::id::GpuIndex;

@@ -1,13 +1,9 @@
 //! Health findings about orphaned processes of a job whose record is lost. As root, with the
 //! machine's cgroups.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod harness;
-
+use crate::harness::{self, PATIENCE, StepHarness, is_alive};
 use common::health::{Check, Response};
 use common::unit::Bytes;
-use harness::{PATIENCE, StepHarness, is_alive};
 use kantd::config::HealthSettings;
 use kantd::health::{Findings, Watched, watch};
 use nix::sys::signal::{Signal, kill};

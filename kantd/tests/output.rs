@@ -1,15 +1,11 @@
 //! Reading a job's output as its owner: only what the owner may read, and with a wait for new
 //! output. Cases with other users need root.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod controller;
-
+use crate::controller::{ended, id, running, soon};
 use common::id::{Gid, Uid};
 use common::job::{EndCause, Owner};
 use common::time::Span;
 use common::wire::node::{OutputChunk, ReadOutput, StepPhase, StepStatus};
-use controller::{ended, id, running, soon};
 use kantd::output::OutputReader;
 use nix::sys::stat::Mode;
 use node::Observed;

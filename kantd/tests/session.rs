@@ -1,17 +1,13 @@
 //! A node's session, runner and local socket with a stand-in controller over real TLS.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod controller;
-
+use crate::controller::{
+    Controller, FakeSteps, ended, id, node_info, order, ordered, running, send_all, short_timing,
+    soon, tls, until, wanted,
+};
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{
     FromNode, NODE_PROTOCOL, ReadOutput, StepPhase, StepStatus, ToNode, Want,
-};
-use controller::{
-    Controller, FakeSteps, ended, id, node_info, order, ordered, running, send_all, short_timing,
-    soon, tls, until, wanted,
 };
 use kantd::node_runtime::NodeRuntime;
 use net::{Client, ClusterKey, Endpoint, LocalListener};

@@ -1,10 +1,7 @@
 //! A spool that accepts no more writes: the end of a step is reported all the same, so that its job
 //! does not hang, and is recorded as soon as possible.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod harness;
-use harness::{StepHarness, assert_exited, until};
+use crate::harness::{StepHarness, assert_exited, until};
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;

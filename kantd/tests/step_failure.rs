@@ -1,16 +1,14 @@
 //! Failed launches: each message names the object, the node, the user and the reason, and nothing
 //! is left behind.
 
-mod harness;
-
+use crate::harness::{
+    self, StepHarness, assert_exited, assert_failed_with, assert_node_fault,
+    assert_stopped_before_it_ran, assert_unclear_fault, with_share,
+};
 use common::id::{Attempt, GpuIndex};
 use common::job::Launch;
 use common::unit::Tasks;
 use common::wire::node::{LaunchOrder, StepPhase};
-use harness::{
-    StepHarness, assert_exited, assert_failed_with, assert_node_fault,
-    assert_stopped_before_it_ran, assert_unclear_fault, with_share,
-};
 use kantd::cgroup::Kind;
 use net::OwnerRules;
 use std::fs;

@@ -1,16 +1,11 @@
 //! Prolog and epilog: their environment, the effect of their failures, and that nothing of them is
 //! left.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod harness;
-mod leftovers;
-
+use crate::harness::{self, StepHarness, assert_exited, with_share};
+use crate::leftovers::{Before, run_and_check};
 use common::id::GpuIndex;
 use common::job::EndCause;
 use common::time::Span;
-use harness::{StepHarness, assert_exited, with_share};
-use leftovers::{Before, run_and_check};
 use std::fs;
 
 /// A node with this prolog and epilog.

@@ -1,14 +1,12 @@
 //! Limits of a job: run time, memory, CPUs, and access to other jobs' GPUs.
 
-mod harness;
-
+use crate::harness::{self, StepHarness, assert_exited, slowness, with_share};
 use common::cpuset::CpuSet;
 use common::id::GpuIndex;
 use common::job::{EndCause, Launch};
 use common::time::Span;
 use common::unit::{Bytes, Tasks};
 use common::wire::node::StepPhase;
-use harness::{StepHarness, assert_exited, slowness, with_share};
 use kantd::step::GpuOveruse;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use std::time::Instant;

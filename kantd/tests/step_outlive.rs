@@ -1,11 +1,9 @@
 //! Steps without kantd: kantd dies and comes back, supervisors die, launches are interrupted.
 
-mod harness;
-
+use crate::harness::{self, StepHarness, assert_exited, is_alive};
 use common::job::{EndCause, ExitStatus};
 use common::time::Span;
 use common::wire::node::StepPhase;
-use harness::{StepHarness, assert_exited, is_alive};
 use kantd::cgroup::Kind;
 use nix::sys::signal::{Signal, kill};
 use std::fs;

@@ -1,13 +1,10 @@
 //! Private directories of a step: they hold no files of others, nothing of them stays, and the
 //! user's working directory is still visible.
 
-mod harness;
-mod leftovers;
-
+use crate::harness::{self, StepHarness, with_share};
+use crate::leftovers::{Before, run_and_check};
 use common::job::EndCause;
 use common::unit::Bytes;
-use harness::{StepHarness, with_share};
-use leftovers::{Before, run_and_check};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs;
 

@@ -1,20 +1,15 @@
 //! Programs started in a running step: they run in the step, on every node of the job, do not
 //! affect how it ends, and end with it.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
-mod harness;
-mod leftovers;
-
+use crate::harness::{StepHarness, is_alive, shell_in, until, with_second_node};
+use crate::leftovers::Before;
 use common::id::{AttemptId, TaskNumber};
 use common::job::{EndCause, ExitStatus};
 use common::time::Span;
 use common::wire::node::{
     LaunchOrder, Manner, SignalTask, StartTask, TaskNews, TaskState, WatchTask,
 };
-use harness::{StepHarness, is_alive, shell_in, until, with_second_node};
 use kantd::step::StartLimits;
-use leftovers::Before;
 
 const TASK: TaskNumber = TaskNumber(7);
 

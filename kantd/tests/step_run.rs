@@ -1,13 +1,13 @@
 //! The environment of a running job: its user, files, variables and tasks.
 
-mod harness;
-
+use crate::harness::{
+    self, StepHarness, USER, assert_stopped_before_it_ran, with_second_node, with_share,
+};
 use common::id::{Attempt, GpuIndex};
 use common::job::{EndCause, ExitStatus, Launch, OpenMode, Rlimit};
 use common::time::Time;
 use common::unit::Tasks;
 use common::wire::node::StepPhase;
-use harness::{StepHarness, USER, assert_stopped_before_it_ran, with_second_node, with_share};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 

@@ -1,13 +1,11 @@
 //! Suspension of a job: its processes and its time limit stop, also across a restart of kantd; and
 //! it can be ended like any other job.
 
-mod harness;
-
+use crate::harness::{self, StepHarness, slowness, until};
 use common::id::AttemptId;
 use common::job::EndCause;
 use common::time::Span;
 use common::wire::node::{LaunchOrder, StepPhase};
-use harness::{StepHarness, slowness, until};
 use kantd::cgroup::Kind;
 use std::time::Duration;
 

@@ -1,12 +1,10 @@
 //! The warning before the time limit: sent once, on time, to the right processes, also across a
 //! restart of kantd.
 
-mod harness;
-
+use crate::harness::{StepHarness, assert_exited, slowness, until, with_share};
 use common::job::{EndCause, Launch};
 use common::time::Span;
 use common::unit::Tasks;
-use harness::{StepHarness, assert_exited, slowness, until, with_share};
 
 /// A program that counts its SIGUSR1 in a file, and runs on.
 const COUNTS: &str = "python3 -c '

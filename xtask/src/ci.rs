@@ -2,16 +2,16 @@
 //! The command is the same for developers and build machines, and changes no tracked file.
 
 mod preflight;
+mod results;
 mod step;
-mod totals;
 
 use crate::packages;
 use crate::programs::{cargo, has_subcommand};
 use crate::tree;
 use anyhow::{Result, bail};
+use results::Results;
 use std::time::{Duration, Instant};
 use step::{Outcome, Step};
-use totals::Totals;
 
 /// Run all checks: project rules, generated files, format, clippy, build, tests, tests in a virtual
 /// machine with systemd, licences.
@@ -33,8 +33,24 @@ const MAY_SKIP: &[(&str, &str)] = &[(
      registries only",
 )];
 
-/// The steps in order, fast ones first. `build` builds the daemons that the tests in tests/e2e
-/// start: cargo does not build another crate's programs for a test.
+/// Runs each test program with libtest's times of tests, which are an unstable option, and prints
+/// its name before. The programs are those of a build without this setting.
+const RUNNER: &str = concat!(
+    r#"target."cfg(all())".runner = ["sh", "-c", "#,
+    r#""echo \"test program: $0\"; RUSTC_BOOTSTRAP=1 exec \"$0\" \"$@\""]"#,
+);
+
+/// All tests with their times, and with the output of tests that passed: those that skipped
+/// themselves say why in it.
+#[rustfmt::skip]
+const TEST: &[&str] = &[
+    "test", "--workspace", "--all-targets", "--locked", "--no-fail-fast", "--config", RUNNER,
+    "--", "-Zunstable-options", "--report-time", "--show-output",
+];
+
+/// The steps in order, fast ones first. All that build select the same packages, since cargo gives
+/// dependencies the features that the selected packages need: with another selection, most crates
+/// would be built again. `build` also builds the daemons that the tests in tests/e2e start.
 const STEPS: &[Step] = &[
     Step::cargo("tidy", &["xtask", "tidy"]),
     Step::cargo("gen", &["xtask", "gen", "--check"]),
@@ -43,10 +59,9 @@ const STEPS: &[Step] = &[
         "clippy",
         &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
     ),
-    Step::cargo("build", &["build", "--workspace", "--locked"]),
-    Step::cargo("test", &["test", "--workspace", "--locked", "--no-fail-fast"]),
-    // A part of `test` again, so that the summary shows whether it was skipped.
-    Step::unless(mpi_missing, "mpi", &["test", "-p", "e2e", "--test", "mpi", "--locked"]),
+    Step::cargo("build", &["build", "--workspace", "--all-targets", "--locked"]),
+    Step::cargo("test", TEST),
+    Step::cargo("doctest", &["test", "--workspace", "--doc", "--locked"]),
     Step::unless(crate::vm::missing, "vm", &["xtask", "vm", "--required"]),
     Step::unless(deny_missing, "deny", &["deny", "check", "bans", "licenses", "sources"]),
     Step::unless(advisories_missing, "advisories", &["deny", "check", "advisories"]),
@@ -64,7 +79,7 @@ pub fn run(args: Args) -> Result<()> {
         bail!("failed to start: CI is set, and there is {missing}; run `cargo xtask ci --install`");
     }
     let root = tree::root();
-    let mut totals = Totals::default();
+    let mut results = Results::default();
     let mut done: Vec<(&str, Outcome, Duration)> = Vec::new();
     let mut failed = Vec::new();
     for step in STEPS {
@@ -74,14 +89,13 @@ pub fn run(args: Args) -> Result<()> {
         }
         println!("ci: {}: {}", step.name, step.shown());
         let begin = Instant::now();
-        let outcome = with_skip_policy(step.name, step.run(&root, &mut totals)?, is_build_machine);
+        let outcome = with_skip_policy(step.name, step.run(&root, &mut results)?, is_build_machine);
         if let Outcome::Failed(_) = outcome {
             failed.push(step.name);
         }
         done.push((step.name, outcome, begin.elapsed()));
     }
-    println!("\n{}", summary(&done));
-    println!("{totals}");
+    println!("\n{}\n{}\n{results}", results.details(), summary(&done));
     if !failed.is_empty() {
         bail!("ci failed at: {}", failed.join(", "));
     }
@@ -101,14 +115,6 @@ fn with_skip_policy(name: &str, outcome: Outcome, is_build_machine: bool) -> Out
         }
         other => other,
     }
-}
-
-/// Why MPI programs cannot run on this machine.
-fn mpi_missing() -> Option<String> {
-    if !e2e::is_root() {
-        return Some("not root, which is needed to simulate two hosts".to_owned());
-    }
-    packages::missing(packages::MPI)
 }
 
 /// Why dependencies cannot be checked on this machine.

@@ -21,9 +21,6 @@ const fn needed(step: &'static str, program: &'static str, packages: &'static st
 /// The step that runs all tests.
 const TEST: &str = "test";
 
-/// The step that runs MPI programs.
-pub const MPI: &str = "mpi";
-
 /// The step that starts a virtual machine.
 pub const VM: &str = "vm";
 
@@ -39,8 +36,8 @@ const NEEDED: &[Needed] = &[
     needed(TEST, "/usr/bin/python3", "python3"),
     // Not a program, but a part of Python that `python3 -m venv` needs.
     needed(TEST, "/var/lib/dpkg/info/python3-venv.list", "python3-venv"),
-    needed(MPI, "mpicc.openmpi", "openmpi-bin libopenmpi-dev"),
-    needed(MPI, "mpicc.mpich", "mpich libmpich-dev"),
+    needed(TEST, "mpicc.openmpi", "openmpi-bin libopenmpi-dev"),
+    needed(TEST, "mpicc.mpich", "mpich libmpich-dev"),
     needed(VM, "busybox", "busybox-static"),
     needed(VM, "cpio", "cpio"),
     needed(VM, "depmod", "kmod"),
@@ -115,7 +112,7 @@ pub fn install() -> Result<()> {
     }
     if !has_subcommand("deny") {
         // Not optimised: it only reads one lock file, and building takes half the time.
-        let words = ["install", "--locked", "--debug", DENY];
+        let words = ["install", "--locked", "--debug", DENY, "--config", "profile.dev.debug=false"];
         println!("ci: cargo {}", words.join(" "));
         let status = cargo().args(words).status().context("failed to start cargo")?;
         ensure!(status.success(), "failed to install {DENY}: {status}");

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 /// Run the tests that need real systemd and cgroup v2, in a virtual machine
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run only these: `units`, or test programs of kantd (`hostile`)
+    /// Run only these: `units`, or modules of kantd's tests (`hostile`)
     parts: Vec<String>,
     /// Fail instead of skipping if the machine cannot be made
     #[arg(long)]

@@ -1,5 +1,10 @@
 //! Support for the tests: a controller with scripted answers, and kantctl as users run it.
-#![allow(dead_code, clippy::unwrap_used)] // a test file uses some of it, and fails by panicking
+
+pub mod elf;
+pub mod pty;
+pub mod sample_answers;
+pub mod sample_cluster;
+pub mod slurm_link;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};

@@ -1,5 +1,4 @@
 //! kantctl on a pseudo-terminal. A test waits for text, at most for the common timeout.
-#![allow(dead_code)] // each test file uses some of it
 
 use super::{TIMEOUT, TestController};
 use nix::pty::{Winsize, openpty};

@@ -1,7 +1,7 @@
 //! The answers of a controller of a small sample cluster, for golden tests. It has no state:
 //! requests change nothing.
 
-use crate::sample_cluster::{
+use super::sample_cluster::{
     accounts, booking, controllers, happened, metrics, nodes, queues, report, shares, status,
 };
 use crate::support::{NOW, ReceivedRequest, TestController, job, jobs, json, output, refused_as};

@@ -1,4 +1,4 @@
-//! The time that replays of large generated inputs take. Usage: `cargo run --profile measure -p sim
+//! The time that replays of large generated inputs take. Usage: `cargo run --release -p sim
 //! --example scale -- mixed 20000 10000 | queues 4 6 | easy 30000 5832`. It prints times.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout)] // it measures
 

@@ -1,8 +1,5 @@
 //! Fixtures: a stand-in controller that hands every node channel to the test, and fake steps that
 //! carry out every action at once.
-//!
-//! Not a test itself; each test file includes it with `mod controller`.
-#![allow(dead_code, clippy::unwrap_used)] // each test file uses its part, and fails by panicking
 
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;

@@ -1,7 +1,5 @@
 //! A harness for steps: its own spool, working directory and cgroup root, and the real kantd binary
 //! as supervisor. Cleans up after itself, whatever happens.
-#![allow(dead_code, reason = "each test program uses a part of the harness")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use common::gpu::Gpu;
 use common::id::{AttemptId, Gid, NodeName, TaskNumber, Uid};

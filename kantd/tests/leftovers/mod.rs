@@ -1,7 +1,5 @@
 //! Checks that a job left nothing on a node: processes, cgroups, mounts, files. Each checking test
 //! runs its jobs as its own user, and ignores other users and what was there before.
-#![allow(dead_code, reason = "each test program uses its own part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::harness::{StepHarness, is_alive, until};
 use common::id::AttemptId;

@@ -57,10 +57,8 @@ impl Binaries {
         if how == Build::Release {
             target.set_file_name("release");
         }
-        for profile in ["release", "measure"] {
-            if target.ends_with(profile) {
-                cargo.args(["--profile", profile]);
-            }
+        if target.ends_with("release") {
+            cargo.arg("--release");
         }
         if let Some(dir) = target.parent() {
             cargo.arg("--target-dir").arg(dir);

@@ -2,7 +2,6 @@
 //! of the real host is not changed. Only root can make such a network.
 
 use crate::person::is_root;
-use crate::wait::say;
 use anyhow::{Context as _, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -31,7 +30,7 @@ impl Network {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let network = Self { tag: format!("kant-test-{}-{count}", std::process::id()), hosts };
         if !is_root() || network.ip(&["netns", "add", &network.namespace(SWITCH)]).is_err() {
-            say("skipped: only root can make network namespaces, with `ip` of iproute2");
+            eprintln!("skipped: only root can make network namespaces, with `ip` of iproute2");
             return Ok(None);
         }
         network.at(SWITCH, &["link", "add", "br0", "type", "bridge", "forward_delay", "0"])?;

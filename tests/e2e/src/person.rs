@@ -1,6 +1,5 @@
 //! Users of a test cluster: uids without an account on this host, or the current user.
 
-use crate::wait::say;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
@@ -23,7 +22,7 @@ impl Person {
     #[must_use]
     pub fn other() -> Option<Self> {
         if !is_root() {
-            say("skipped, or partly: only root can act as two users");
+            eprintln!("skipped: only root can act as two users");
         }
         is_root().then_some(Self { uid: 23_002 })
     }

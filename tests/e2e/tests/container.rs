@@ -33,7 +33,7 @@ fn make_image(root: &Path) -> anyhow::Result<()> {
 fn a_script_runs_in_its_container() -> anyhow::Result<()> {
     let runtime = RUNTIMES.iter().any(|path| Path::new(path).exists());
     if Person::other().is_none() || !runtime {
-        say("skipped: not root, or neither crun nor runc (apt-get install crun)");
+        eprintln!("skipped: not root, or neither crun nor runc (apt-get install crun)");
         return Ok(());
     }
     let cluster = Cluster::start(ClusterOptions::gpu_nodes(&["g1"], "pcie-2"))?;

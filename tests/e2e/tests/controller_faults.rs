@@ -236,7 +236,7 @@ fn a_backup_restores_the_cluster_after_the_loss_of_everything_else() -> anyhow::
 #[test]
 fn a_leader_with_a_full_disk_steps_down_and_catches_up_later() -> anyhow::Result<()> {
     if !is_root() {
-        say("skipped: only root can mount a small file system");
+        eprintln!("skipped: only root can mount a small file system");
         return Ok(());
     }
     let mut controllers = Controllers::new()?;

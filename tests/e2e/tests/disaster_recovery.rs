@@ -165,7 +165,7 @@ fn status_with_wait_waits_for_a_restarted_controller() -> anyhow::Result<()> {
 #[test]
 fn files_written_by_root_belong_to_the_owner_of_the_state_directory() -> anyhow::Result<()> {
     if !is_root() {
-        say("skipped: only root can act for another");
+        eprintln!("skipped: only root can act for another");
         return Ok(());
     }
     let mut controllers = Controllers::new()?;

@@ -94,7 +94,7 @@ fn with_prolog(config: &mut NodeConfig) {
 #[test]
 fn a_prolog_that_becomes_writable_for_others_is_not_run() -> anyhow::Result<()> {
     if !e2e::is_root() {
-        say("skipped: prologs need root and cgroups");
+        eprintln!("skipped: prologs need root and cgroups");
         return Ok(());
     }
     let cluster = Cluster::start(ClusterOptions {

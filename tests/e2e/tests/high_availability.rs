@@ -206,7 +206,7 @@ fn with_a_nearly_full_disk_only_submissions_are_refused() -> anyhow::Result<()> 
 #[test]
 fn on_a_read_only_disk_a_controller_does_not_start_and_names_the_directory() -> anyhow::Result<()> {
     if !is_root() {
-        say("skipped: only root can mount a small file system");
+        eprintln!("skipped: only root can mount a small file system");
         return Ok(());
     }
     let mut controllers = Controllers::new()?;

@@ -39,12 +39,14 @@ fn cluster() -> anyhow::Result<Option<(Cluster, Vec<&'static Mpi>)>> {
         let found = Command::new(mpi.compiler).arg("-show").output();
         let found = found.is_ok_and(|output| output.status.success());
         if !found {
-            say(&format!("skipped: {} is missing: apt-get install {}", mpi.compiler, mpi.packages));
+            let Mpi { compiler, packages, .. } = mpi;
+            eprintln!("partly skipped: {compiler} is missing: apt-get install {packages}");
         }
         found
     };
     let kinds: Vec<&Mpi> = KINDS.iter().filter(is_there).collect();
     if kinds.is_empty() {
+        eprintln!("skipped: no MPI implementation");
         return Ok(None);
     }
     let Some(network) = Network::new(&[Cluster::CONTROLLER_HOST, "g1", "g2"])? else {

@@ -1,15 +1,13 @@
 //! Clients that send too many or too large requests, or do not read answers: they get errors, other
 //! users are served meanwhile, and the controller's memory stays bounded.
 
-mod overload {
-    pub mod connections;
-}
+mod connections;
 
 use common::node::Contact;
 use common::wire::node::{FromNode, Hello, NODE_PATH, StepPhase, StepStatus, ToNode};
+use connections::{Connections, memory_mib};
 use e2e::{Cluster, ClusterOptions, Kantctl, Person};
 use net::{Channel, ClusterKey, Endpoint, Identity, Keepalive, Role, connect_channel};
-use overload::connections::{Connections, memory_mib};
 use std::io::Write as _;
 
 /// The bound on the growth of the controller's memory. One user's pending answers may take a

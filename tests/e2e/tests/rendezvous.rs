@@ -2,7 +2,7 @@
 //! and the rendezvous address in the environment, and all tasks connect. Needs root, for two
 //! network hosts, and python3. The script reads the variables of `env://` itself, without PyTorch.
 
-use e2e::{Cluster, ClusterOptions, Machine, Network, Person, say};
+use e2e::{Cluster, ClusterOptions, Machine, Network, Person};
 use std::process::Command;
 
 /// Rank 0 listens at the rendezvous address until all other ranks have sent their rank and host,
@@ -30,7 +30,7 @@ else:
 #[test]
 fn tasks_on_two_hosts_connect_at_the_address_in_their_environment() -> anyhow::Result<()> {
     if Command::new("python3").arg("--version").output().is_err() {
-        say("skipped: python3 is missing: apt-get install python3");
+        eprintln!("skipped: python3 is missing: apt-get install python3");
         return Ok(());
     }
     let Some(network) = Network::new(&[Cluster::CONTROLLER_HOST, "g1", "g2"])? else {

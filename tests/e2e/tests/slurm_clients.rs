@@ -90,7 +90,7 @@ fn clients_of_slurm_run_unchanged() -> anyhow::Result<()> {
     let home = match environment(cluster.dir())? {
         Ok(home) => home,
         Err(why) => {
-            eprintln!("SKIPPED: Slurm clients: {why}");
+            eprintln!("skipped: {why}");
             return Ok(());
         }
     };

@@ -27,7 +27,7 @@ fn refused(kantctl: &Kantctl, gid: u32) -> anyhow::Result<String> {
 #[test]
 fn a_controller_refuses_unknown_users_system_users_and_foreign_groups() -> anyhow::Result<()> {
     if !is_root() {
-        say("skipped: only root can submit as another user");
+        eprintln!("skipped: only root can submit as another user");
         return Ok(());
     }
     let controller = Some(only_known as fn(&mut ControllerConfig));
@@ -48,7 +48,7 @@ fn a_controller_refuses_unknown_users_system_users_and_foreign_groups() -> anyho
 #[test]
 fn a_controller_that_allows_unknown_users_refuses_foreign_groups() -> anyhow::Result<()> {
     if !is_root() {
-        say("skipped: only root can submit as another user");
+        eprintln!("skipped: only root can submit as another user");
         return Ok(());
     }
     let cluster = Cluster::start(ClusterOptions::default())?;

@@ -113,7 +113,7 @@ fn the_leader_applies_its_own_rule_to_forwarded_requests() -> anyhow::Result<()>
 #[test]
 fn a_node_may_not_vouch_for_foreign_groups() -> anyhow::Result<()> {
     if !is_root() {
-        say("skipped: only root can submit with a group of others");
+        eprintln!("skipped: only root can submit with a group of others");
         return Ok(());
     }
     use std::os::unix::process::CommandExt as _;

@@ -1,4 +1,4 @@
-//! The benchmarks with an optimised build: builds `tests/bench` with the `measure` profile, runs
+//! The benchmarks with an optimised build: builds `tests/bench` as a release, runs
 //! it, and writes its tables into docs/ between markers.
 
 use super::figures::Figures;
@@ -51,7 +51,7 @@ pub fn growth() -> anyhow::Result<Vec<serde_json::Value>> {
 /// Runs the engine's example `share` and returns its table.
 pub fn share() -> anyhow::Result<String> {
     build(&["-p", "engine", "--example", "share"])?;
-    run(&target_dir()?.join("measure/examples/share"), &[])
+    run(&target_dir()?.join("release/examples/share"), &[])
 }
 
 fn bench(arguments: &[String]) -> anyhow::Result<String> {
@@ -59,12 +59,12 @@ fn bench(arguments: &[String]) -> anyhow::Result<String> {
     // another selection would rebuild crates during the measurement.
     let daemons = ["-p", "kantctld", "-p", "kantd", "-p", "kantctl", "-p", "nvml-standin"];
     build(&[&["-p", "bench"], &daemons[..]].concat())?;
-    run(&target_dir()?.join("measure/bench"), arguments)
+    run(&target_dir()?.join("release/bench"), arguments)
 }
 
 fn build(what: &[&str]) -> anyhow::Result<()> {
     let mut cargo = crate::programs::cargo();
-    cargo.args(["build", "--profile", "measure", "--locked"]).args(what);
+    cargo.args(["build", "--release", "--locked"]).args(what);
     let cargo = cargo.arg("--target-dir").arg(target_dir()?).current_dir(e2e::workspace());
     let status = cargo.status().context("failed to start cargo")?;
     ensure!(status.success(), "failed to build the benchmark: cargo ended with {status}");

@@ -1,7 +1,7 @@
 //! One step of the checks: a cargo command whose output is passed through while its test results
-//! are counted.
+//! are read.
 
-use super::totals::Totals;
+use super::results::Results;
 use crate::programs::cargo;
 use anyhow::{Context, Result};
 use std::fmt;
@@ -69,7 +69,7 @@ impl Step {
     ///
     /// # Errors
     /// When cargo cannot be started; a command that fails is an [`Outcome`].
-    pub fn run(&self, root: &Path, totals: &mut Totals) -> Result<Outcome> {
+    pub fn run(&self, root: &Path, results: &mut Results) -> Result<Outcome> {
         if let Some(why) = (self.blocked)() {
             return Ok(Outcome::Skipped(why));
         }
@@ -84,21 +84,23 @@ impl Step {
             // A build machine discards its target folder, so incremental builds do not pay off.
             command.env("CARGO_INCREMENTAL", "0");
         }
+        results.begin(self.name);
         let shown = self.shown();
         let mut child = command.spawn().with_context(|| format!("failed to start `{shown}`"))?;
         let output = child.stdout.take().context("failed to read the output: no pipe")?;
-        pass_through(BufReader::new(output), &mut std::io::stdout(), totals)?;
+        pass_through(BufReader::new(output), &mut std::io::stdout(), results)?;
         let status = child.wait().with_context(|| format!("failed to wait for `{shown}`"))?;
         Ok(if status.success() { Outcome::Passed } else { Outcome::Failed(status.to_string()) })
     }
 }
 
-/// Copies bytes unchanged (a test may print anything) and counts the result lines of tests.
-fn pass_through(mut from: impl BufRead, to: &mut impl Write, totals: &mut Totals) -> Result<()> {
+/// Copies bytes unchanged (a test may print anything), except lines that only `results` needs.
+fn pass_through(mut from: impl BufRead, to: &mut impl Write, results: &mut Results) -> Result<()> {
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).context("failed to read the output")? > 0 {
-        to.write_all(&line).context("failed to pass the output on")?;
-        totals.count(&String::from_utf8_lossy(&line));
+        if results.read(&String::from_utf8_lossy(&line)) {
+            to.write_all(&line).context("failed to pass the output on")?;
+        }
         line.clear();
     }
     Ok(())
@@ -109,18 +111,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_passes_through_unchanged_and_is_counted() {
+    fn output_passes_through_unchanged_and_is_read() {
         let text: &[u8] = b"a\n\xff\xfe\ntest result: ok. 2 passed; 0 failed; 0 ignored; x\nend";
-        let (mut seen, mut totals) = (Vec::new(), Totals::default());
-        pass_through(text, &mut seen, &mut totals).unwrap();
+        let (mut seen, mut results) = (Vec::new(), Results::default());
+        pass_through(text, &mut seen, &mut results).unwrap();
         assert_eq!(seen, text);
-        assert_eq!(totals.to_string(), "2 passed, 0 failed");
+        assert_eq!(results.to_string(), "2 passed, 0 failed");
     }
 
     #[test]
     fn a_step_has_the_outcome_of_its_command() {
         let run = |arguments| {
-            Step::cargo("x", arguments).run(&crate::tree::root(), &mut Totals::default()).unwrap()
+            Step::cargo("x", arguments).run(&crate::tree::root(), &mut Results::default()).unwrap()
         };
         assert_eq!(run(&["--version"]), Outcome::Passed);
         assert!(matches!(run(&["no-such-command"]), Outcome::Failed(_)));
@@ -129,7 +131,7 @@ mod tests {
     #[test]
     fn a_blocked_step_is_skipped_with_its_reason() {
         let step = Step::unless(|| Some("no machine".to_owned()), "x", &["--version"]);
-        let outcome = step.run(&crate::tree::root(), &mut Totals::default()).unwrap();
+        let outcome = step.run(&crate::tree::root(), &mut Results::default()).unwrap();
         assert_eq!(outcome.to_string(), "skipped: no machine");
     }
 }

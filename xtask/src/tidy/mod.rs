@@ -24,6 +24,7 @@ mod pure_manifest;
 mod pure_source;
 mod ratchet;
 mod safety;
+mod test_programs;
 mod unwrap;
 mod wire_version;
 mod words;
@@ -44,6 +45,7 @@ const RULES: &[Rule] = &[
     pure_source::check,
     pure_manifest::check,
     clippy_border::check,
+    test_programs::check,
     imports::check,
     map::check,
     layers::check,

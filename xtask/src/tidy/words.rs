@@ -105,10 +105,13 @@ fn parts_of_name(name: &str) -> Vec<String> {
     parts
 }
 
-/// Do these words, separated by spaces, stand one after the other?
+/// Do these words, separated by spaces, stand one after the other? It allocates nothing, as it runs
+/// for each word of the tree and each phrase.
 fn has_run<T: AsRef<str>>(words: &[T], phrase: &str) -> bool {
-    let phrase: Vec<&str> = phrase.split(' ').collect();
-    words.windows(phrase.len()).any(|run| run.iter().map(AsRef::as_ref).eq(phrase.iter().copied()))
+    (0..words.len()).any(|at| {
+        let mut run = words.iter().skip(at).map(AsRef::as_ref);
+        phrase.split(' ').all(|part| run.next() == Some(part))
+    })
 }
 
 #[cfg(test)]

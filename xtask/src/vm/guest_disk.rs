@@ -8,7 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The test programs of kantd that run steps and use cgroups; the others use fixtures.
+/// kantd's test program.
+const TEST_PROGRAM: &str = "kantd_tests";
+
+/// The modules of kantd's tests that run steps and use cgroups; the others use fixtures.
 const TESTS: [&str; 16] = [
     "cgroup_v2",
     "hostile",
@@ -28,7 +31,7 @@ const TESTS: [&str; 16] = [
     "step_warning",
 ];
 
-/// The name of the part that is not a test program.
+/// The name of the part that is not a module of tests.
 const UNITS: &str = "units";
 
 /// The programs on the disk.
@@ -44,8 +47,9 @@ pub struct GuestDisk {
     pub target: PathBuf,
     /// The directory of the programs, below `target`.
     built: PathBuf,
-    /// Test programs by name.
-    tests: Vec<(String, PathBuf)>,
+    test_program: PathBuf,
+    /// The modules whose tests run.
+    modules: Vec<&'static str>,
     /// Whether the systemd units are tested.
     units: bool,
 }
@@ -60,25 +64,21 @@ impl GuestDisk {
             bail!("unknown part `{none}`: parts are {UNITS}, {}", TESTS.join(", "));
         }
         let wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
-        let mut daemons = cargo();
-        daemons.args(["build", "--locked", "-p", "kantctld", "-p", "kantd", "-p", "kantctl"]);
-        daemons.args(["-p", "nvml-standin"]).current_dir(tree::root());
-        let status = daemons.status().context("failed to run cargo")?;
-        ensure!(status.success(), "failed to build the daemons: cargo ended with {status}");
-        let mut tests = cargo();
-        tests.args(["test", "--locked", "-p", "kantd", "--no-run", "--message-format=json"]);
-        tests.current_dir(tree::root()).stderr(Stdio::inherit());
-        let output = tests.output().context("failed to run cargo")?;
+        let mut cargo = cargo();
+        // All packages, as in the gate: with another selection, dependencies have other features.
+        cargo.args(["build", "--workspace", "--locked", "--lib", "--bins", "--test", TEST_PROGRAM]);
+        cargo.arg("--message-format=json-render-diagnostics").current_dir(tree::root());
+        let output = cargo.stderr(Stdio::inherit()).output().context("failed to run cargo")?;
         let status = output.status;
-        ensure!(status.success(), "failed to build kantd's tests: cargo ended with {status}");
-        let all = test_programs(&String::from_utf8_lossy(&output.stdout));
-        // target/debug/deps/hostile-0123456789abcdef
-        let deps = all.first().and_then(|(_, program)| program.parent());
-        let Some(built) = deps.and_then(Path::parent) else { bail!("cargo built no tests") };
+        ensure!(status.success(), "failed to build kantd and its tests: cargo ended with {status}");
+        let test_program = test_program(&String::from_utf8_lossy(&output.stdout));
+        let Some(test_program) = test_program else { bail!("cargo built no tests") };
+        // target/debug/deps/kantd_tests-0123456789abcdef
+        let built = test_program.parent().and_then(Path::parent);
+        let built = built.context("the tests are not in a target directory")?.to_owned();
         let target = built.parent().context("the tests are not in a target directory")?.to_owned();
-        let built = built.to_owned();
-        let tests = all.into_iter().filter(|(name, _)| is_test(name) && wanted(name)).collect();
-        Ok(GuestDisk { target, built, tests, units: wanted(UNITS) })
+        let modules = TESTS.into_iter().filter(|module| wanted(module)).collect();
+        Ok(GuestDisk { target, built, test_program, modules, units: wanted(UNITS) })
     }
 
     /// Writes the disk into a directory.
@@ -87,9 +87,7 @@ impl GuestDisk {
     /// When a file is missing, or there is no space.
     pub fn write_disk(&self, dir: &Path) -> Result<PathBuf> {
         let given = dir.join("given");
-        for folder in ["bin", "tests-of-kantd"] {
-            fs::create_dir_all(given.join(folder))?;
-        }
+        fs::create_dir_all(given.join("bin"))?;
         fs::write(given.join("built"), self.built.display().to_string())?;
         if self.units {
             fs::write(given.join("units"), "")?;
@@ -97,9 +95,8 @@ impl GuestDisk {
         for name in PROGRAMS {
             strip(&self.built.join(name), &given.join("bin").join(name))?;
         }
-        for (name, program) in &self.tests {
-            strip(program, &given.join("tests-of-kantd").join(name))?;
-        }
+        strip(&self.test_program, &given.join(TEST_PROGRAM))?;
+        fs::write(given.join("modules"), self.modules.join("\n") + "\n")?;
         for folder in FOLDERS {
             let parent = given.join(folder).parent().map(Path::to_owned).unwrap_or_default();
             fs::create_dir_all(&parent)?;
@@ -130,16 +127,14 @@ fn run_tool(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The programs of integration tests in cargo's messages, by name.
-fn test_programs(messages: &str) -> Vec<(String, PathBuf)> {
-    let message = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
-    let program = |message: serde_json::Value| {
-        let target = &message["target"];
-        let is_test = target["kind"].as_array()?.iter().any(|kind| kind == "test");
-        let program = message["executable"].as_str().filter(|_| is_test)?;
-        Some((target["name"].as_str()?.to_owned(), PathBuf::from(program)))
+/// The program of kantd's tests in cargo's messages.
+fn test_program(messages: &str) -> Option<PathBuf> {
+    let program = |line: &str| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_it = message["target"]["name"] == TEST_PROGRAM;
+        message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
     };
-    messages.lines().filter_map(message).filter_map(program).collect()
+    messages.lines().find_map(program)
 }
 
 #[cfg(test)]
@@ -147,27 +142,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_of_integration_tests_are_found_in_cargos_messages() {
-        let message = |kind: &str, name: &str, program: &str| {
-            format!(
-                r#"{{"reason":"compiler-artifact","target":{{"kind":["{kind}"],"name":"{name}"}},"#
-            ) + &format!(r#""executable":"{program}"}}"#)
+    fn the_test_program_is_found_in_cargos_messages() {
+        let message = |name: &str, program: &str| {
+            format!(r#"{{"target":{{"name":"{name}"}},"executable":"{program}"}}"#)
         };
         let messages = [
-            message("lib", "kantd", "/t/debug/deps/kantd-1"),
-            message("test", "hostile", "/t/debug/deps/hostile-2"),
+            message("kantd", "/t/debug/kantd"),
+            message("kantd_tests", "/t/debug/deps/kantd_tests-2"),
             r#"{"reason":"build-finished","success":true}"#.to_owned(),
         ]
         .join("\n");
-        let hostile = ("hostile".to_owned(), PathBuf::from("/t/debug/deps/hostile-2"));
-        assert_eq!(test_programs(&messages), [hostile]);
+        assert_eq!(test_program(&messages), Some("/t/debug/deps/kantd_tests-2".into()));
     }
 
     #[test]
-    fn every_test_program_that_the_machine_runs_exists() {
+    fn every_module_that_the_machine_runs_exists() {
+        let program = fs::read_to_string(tree::root().join("kantd/tests/main.rs")).unwrap();
         for name in TESTS {
-            let file = tree::root().join(format!("kantd/tests/{name}.rs"));
-            assert!(file.exists(), "{}", file.display());
+            assert!(program.contains(&format!("\nmod {name};\n")), "{name}");
         }
     }
 }
