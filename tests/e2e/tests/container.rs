@@ -2,7 +2,7 @@
 //! its output and exit code are handled as usual, and it can be cancelled.
 
 use common::job::{Outcome, Phase};
-use e2e::{Cluster, ClusterOptions, Person, say, wait_for};
+use e2e::{Cluster, ClusterOptions, Person, wait_for};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -4,7 +4,7 @@
 use anyhow::Context as _;
 use common::id::{ClusterId, ControllerId};
 use common::wire::api::ControllerRole;
-use e2e::{Controllers, Person, is_root, say, wait_for};
+use e2e::{Controllers, Person, is_root, wait_for};
 use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;

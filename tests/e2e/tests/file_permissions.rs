@@ -2,7 +2,7 @@
 //! and their own files are private, except the output of jobs.
 
 use common::config::NodeConfig;
-use e2e::{Cluster, ClusterOptions, Daemon, Machine, Person, say, wait_for};
+use e2e::{Cluster, ClusterOptions, Daemon, Machine, Person, wait_for};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

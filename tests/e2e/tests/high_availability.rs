@@ -4,7 +4,7 @@
 use anyhow::Context as _;
 use common::job::{Outcome, Phase};
 use common::wire::api::ControllerRole;
-use e2e::{Controllers, SmallDisk, is_root, say, wait_for};
+use e2e::{Controllers, SmallDisk, is_root, wait_for};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;

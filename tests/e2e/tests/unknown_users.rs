@@ -3,7 +3,7 @@
 
 use common::config::{ControllerConfig, NodeConfig};
 use common::job::Phase;
-use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, is_root, say};
+use e2e::{Cluster, ClusterOptions, Kantctl, Machine, Person, is_root};
 use std::os::unix::process::CommandExt as _;
 
 fn only_known(config: &mut ControllerConfig) {

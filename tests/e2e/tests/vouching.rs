@@ -2,7 +2,7 @@
 //! configuration allows it.
 
 use common::config::{ControllerConfig, VouchedFor};
-use e2e::{Cluster, ClusterOptions, Controllers, Person, is_root, say, wait_for};
+use e2e::{Cluster, ClusterOptions, Controllers, Person, is_root, wait_for};
 use net::{Client, ClusterKey, Endpoint, Identity, Role};
 use serde_json::Value;
 use std::path::Path;
