@@ -35,6 +35,7 @@ pub(crate) fn of_part(
 ) -> Claim {
     let principal =
         accounting.known_principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    debug_assert!(jobs <= 1, "a part of one job counts as no job or as one");
     let mut claim = Claim::new(principal);
     claim.jobs = jobs;
     shares.iter().for_each(|share| add_share(&mut claim, share, cluster, accounting));

@@ -52,6 +52,7 @@ pub(crate) struct Checkpoint(usize);
 impl<'a> Trial<'a> {
     /// Starts from the cluster as it is.
     pub fn of(cluster: &'a ClusterIndex) -> Self {
+        debug_assert_eq!(cluster.sums().len(), cluster.groups().len(), "one sum for each group");
         Self {
             cluster,
             place: vec![0; cluster.len()],
@@ -169,6 +170,11 @@ impl<'a> Trial<'a> {
 
     /// A job takes a share of a node.
     pub fn take(&mut self, at: NodeIndex, holder: Arc<Holder>) {
+        debug_assert!(
+            self.holders(at).iter().all(|other| other.key != holder.key),
+            "{} holds a node twice",
+            holder.key
+        );
         let class = self.cluster.node(at).class.clone();
         self.change(at, |node| {
             node.free.take(&class, &holder.share, holder.whole_node);
@@ -183,6 +189,7 @@ impl<'a> Trial<'a> {
         let class = self.cluster.node(at).class.clone();
         self.change(at, |node| {
             if let Some(place) = node.holders.iter().position(|holder| holder.key == key) {
+                debug_assert!(node.free.holders > 0, "{key} gives back what it did not take");
                 let holder = node.holders.remove(place);
                 node.free.give_back(&class, &holder.share);
             }
@@ -196,6 +203,7 @@ impl<'a> Trial<'a> {
 
     /// Undoes everything since the checkpoint.
     pub fn roll_back(&mut self, checkpoint: Checkpoint) {
+        assert!(self.undo.len() >= checkpoint.0, "checkpoints were settled out of order");
         while self.undo.len() > checkpoint.0 {
             if let Some((at, before)) = self.undo.pop() {
                 self.set(at, before);
@@ -205,6 +213,6 @@ impl<'a> Trial<'a> {
 
     /// Keeps what was done since the checkpoint. An outer checkpoint can still undo it.
     pub fn keep(&mut self, checkpoint: Checkpoint) {
-        debug_assert!(self.undo.len() >= checkpoint.0, "settled out of order");
+        assert!(self.undo.len() >= checkpoint.0, "checkpoints were settled out of order");
     }
 }

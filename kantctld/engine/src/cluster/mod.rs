@@ -164,6 +164,11 @@ impl ClusterIndex {
         }
         self.switches = Switches::from_positions(self.nodes.iter().map(|node| &node.position));
         self.groups = group::groups(&self.nodes, &self.switches);
+        debug_assert_eq!(
+            self.groups.iter().map(|group| group.nodes.len()).sum::<usize>(),
+            self.nodes.len(),
+            "each node is in one group"
+        );
         for (number, group) in (0..).zip(&self.groups) {
             for at in &group.nodes {
                 self.nodes[at.at()].group = GroupIndex(number);

@@ -74,6 +74,7 @@ impl Bookings {
     }
 
     pub fn add(&mut self, at: NodeIndex, booking: Booking) {
+        debug_assert!(booking.from <= booking.to, "a booking ends before it begins");
         if self.by_node.len() <= at.at() {
             self.by_node.resize_with(at.at() + 1, Vec::new);
         }
@@ -106,6 +107,8 @@ impl Bookings {
     }
 
     fn forget(&mut self, at: NodeIndex, booking: &Booking) {
+        assert!(self.count > 0, "more bookings are forgotten than were made");
+        debug_assert!(self.edges.contains_key(&booking.from), "a booking without its edges");
         self.count -= 1;
         for edge in [booking.from, booking.to] {
             if let Some(count) = self.edges.get_mut(&edge) {

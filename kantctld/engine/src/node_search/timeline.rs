@@ -150,6 +150,7 @@ impl Timeline {
             step.holders += sign;
             step.closers += sign * i32::from(takes.whole_node);
         }
+        debug_assert!(self.steps.is_sorted_by(|one, next| one.from < next.from), "steps in time");
         for edge in [end, first] {
             if (1..self.steps.len()).contains(&edge)
                 && self.steps[edge].has_same(&self.steps[edge - 1])

@@ -47,7 +47,8 @@ impl Snapshot {
         if let Some(end) = job.ends_by.filter(|_| self.has_bounds && !job.ending) {
             self.ends.insert((end, job.key), hold.clone());
         }
-        self.holds.insert(job.key, hold);
+        let before = self.holds.insert(job.key, hold);
+        assert!(before.is_none(), "{} is counted twice", job.key);
     }
 
     pub(super) fn discount(&mut self, job: &RunningJob) {
