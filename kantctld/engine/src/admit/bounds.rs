@@ -1,4 +1,7 @@
 //! Limits and quotas for one job, given the running jobs.
+//!
+//! Source: man sacctmgr, LIMITS; our own rule for quotas: docs/fairness.md.
+//! Reads: what runs, and the limits and quotas of the policy.
 
 use crate::claims::of_asking;
 use crate::job::WaitingJob;

@@ -8,10 +8,11 @@ use crate::node_search::NodeSearch;
 use crate::node_search::bookings::Bookings;
 use crate::shape::Shape;
 use crate::shape_cache::ShapeIndex;
-use crate::snapshot::{CANDIDATES_MAX, Candidates};
+use crate::snapshot::{CANDIDATES_MAX, Candidates, Snapshot};
 use crate::wait_queue::KindId;
 use common::id::JobKey;
 use common::policy::queue::Queue;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The most freed nodes at which a kind without a turn is compared with.
@@ -177,4 +178,11 @@ impl RoundState<'_> {
             && self.awaiting.is_empty()
             && !self.planned_starts.contains_key(&job.key)
     }
+}
+
+/// The kinds of the jobs with planned starts.
+pub(super) fn planned_kinds(snapshot: &Snapshot) -> BTreeSet<KindId> {
+    let queue = &snapshot.wait_queue;
+    let kind = |key: &JobKey| Some(queue.class(queue.class_of(*key)?)?.kind);
+    snapshot.planned_starts.keys().filter_map(kind).collect()
 }

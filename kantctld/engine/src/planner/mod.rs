@@ -149,7 +149,7 @@ impl<'a> RoundState<'a> {
             heads: BTreeMap::new(),
             planned_starts: BTreeMap::new(),
             unmet: BTreeSet::new(),
-            planned_kinds: planned_kinds(snapshot),
+            planned_kinds: full::planned_kinds(snapshot),
             asks: Asks::default(),
             parts: snapshot.parts().map(|(key, part)| (key, part.clone())).collect(),
             awaiting: BTreeMap::new(),
@@ -277,13 +277,6 @@ impl<'a> RoundState<'a> {
             next_look: self.next_look,
         }
     }
-}
-
-/// The kinds of the jobs with planned starts.
-fn planned_kinds(snapshot: &Snapshot) -> BTreeSet<KindId> {
-    let queue = &snapshot.wait_queue;
-    let kind = |key: &JobKey| Some(queue.class(queue.class_of(*key)?)?.kind);
-    snapshot.planned_starts.keys().filter_map(kind).collect()
 }
 
 /// What fragmentation is measured against, if any queue places by it.

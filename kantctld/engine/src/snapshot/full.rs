@@ -1,6 +1,6 @@
-//! Kinds of jobs that found no room, each with the few nodes that have some. A later round needs to
-//! look at these nodes and at those freed since, not at all nodes. Resources kept for other jobs are
-//! not considered; each round checks those again.
+//! Kinds of jobs that found no room, each with the few nodes that have some. A later round looks at
+//! these nodes and at those freed since, not at all nodes. Resources kept for other jobs are not
+//! considered here; each round checks those again.
 
 use super::Snapshot;
 use crate::cluster::NodeIndex;
