@@ -56,6 +56,6 @@ mod tests {
         record.list("timeline", ["x".to_owned()]);
         record.list("empty", []);
         let text = anstream::adapter::strip_str(&record.text()).to_string();
-        assert_eq!(text, "name        a\\u{1b}[31m\\nb\nstory\n  x\n");
+        assert_eq!(text, "name        a\\u{1b}[31m\\nb\ntimeline\n  x\n");
     }
 }

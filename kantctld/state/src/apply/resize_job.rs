@@ -132,7 +132,7 @@ mod tests {
             (None, JobSize::Tasks(Tasks(0)), "it can have 4, 6, 8 tasks"),
             (Some(5), JobSize::Nodes(Nodes(1)), "keep 4 tasks, and requested at least 5"),
             (None, JobSize::Nodes(Nodes(4)), "8 tasks on 3 nodes"),
-            (None, JobSize::Tasks(Tasks(9)), "not larger"),
+            (None, JobSize::Tasks(Tasks(9)), "not enlarged"),
             (None, JobSize::Nodes(Nodes(0)), "cannot be made 0 nodes"),
         ] {
             let refused = kept(least, size).unwrap_err();

@@ -69,7 +69,7 @@ fn a_large_array_waits_for_few_jobs_and_says_so() {
     };
     let command = house.submission(array(2_000, 501));
     let refusal = house.refused(command).to_string();
-    assert!(refusal.contains("each may wait for 500"), "{refusal}");
+    assert!(refusal.contains("at most 500 are allowed"), "{refusal}");
     house.quietly_submit(array(2_000, 500));
     house.quietly_submit(waits_for(&many(4_096)));
 }

@@ -271,7 +271,7 @@ fn no_job_grows_beyond_what_it_asked_for_nor_onto_what_is_not_free() {
         (&[][..], "1 task"),
         (&["g1"][..], "has or had node g1"),
         (&["g2", "g2"], "has or had node g2"),
-        (&["g3"], "taken on node g3"),
+        (&["g3"], "in use on node g3"),
         (&["g4"], "no new jobs"),
         (&["g5"], "no node g5"),
     ] {

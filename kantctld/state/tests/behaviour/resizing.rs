@@ -159,7 +159,7 @@ fn only_owners_and_operators_may_and_only_what_runs_and_not_below_the_least() {
     let other = Actor { uid: common::id::Uid(4242), operator: false };
     assert!(house.refused(resize(other, id.key, ONE_NODE)).to_string().contains("belongs to"));
     let refusal = house.refused(resize(OPERATOR, id.key, ONE_NODE)).to_string();
-    assert_eq!(refusal, "job 1 would keep 1 task, and asked for at least 2");
+    assert_eq!(refusal, "job 1 would keep 1 task, and requested at least 2");
     let more = JobSize::Nodes(Nodes(3));
     let refusal = house.refused(resize(USER, id.key, more)).to_string();
     assert!(refusal.contains("2 tasks on 2 nodes") && refusal.contains("not larger"), "{refusal}");

@@ -164,23 +164,3 @@ fn a_gpu_that_is_gone_leaves_a_hole_and_the_others_keep_their_numbers() {
     let events = house.enact(id, vec![share("g1", 2, 2, &[3])]);
     assert!(matches!(events.as_slice(), [Event::RoundEntryRefused { .. }]), "{events:?}");
 }
-
-#[test]
-fn a_round_in_the_log_of_an_earlier_release_is_read() {
-    #[derive(serde::Serialize)]
-    enum Old {
-        EnactRound { starts: Vec<OldStart> },
-    }
-    #[derive(serde::Serialize)]
-    struct OldStart {
-        id: common::id::AttemptId,
-        allocation: common::resource::Allocation,
-    }
-    let mut house = House::new();
-    let id = attempt(house.job(), 1);
-    let allocation = common::resource::Allocation::new(vec![share("g1", 0, 8, &[])]).unwrap();
-    let bytes =
-        rmp_serde::to_vec_named(&Old::EnactRound { starts: vec![OldStart { id, allocation }] });
-    let command: Command = rmp_serde::from_slice(&bytes.unwrap()).unwrap();
-    assert!(matches!(house.apply(command).as_slice(), [Event::JobStarted { .. }]));
-}

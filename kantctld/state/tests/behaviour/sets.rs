@@ -344,7 +344,7 @@ fn what_holds_for_all_of_a_set_is_not_said_of_a_later_component_alone() {
         ("--no-requeue", later(|ask| ask.requeue = false)),
     ] {
         let refusal = house.refused(command).to_string();
-        assert!(refusal.contains(option) && refusal.contains("to the first"), "{refusal}");
+        assert!(refusal.contains(option) && refusal.contains("for the first"), "{refusal}");
     }
     let held = || Ask { hold: true, ..tasks_of(1) };
     house.apply(submission(vec![held(), held()]));

@@ -369,5 +369,5 @@ fn a_job_that_names_a_text_which_no_request_brought_is_refused() {
     let [Event::SubmitRefused { place: 0, refusal }] = events.as_slice() else {
         panic!("{events:?}")
     };
-    assert!(refusal.to_string().contains("not brought"), "{refusal}");
+    assert!(refusal.to_string().contains("does not contain"), "{refusal}");
 }
