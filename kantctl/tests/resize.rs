@@ -7,11 +7,11 @@ use serde_json::json as value;
 async fn every_job_is_resized_even_if_one_is_refused() {
     let controller = TestController::answering(|request, _| match request.line.as_str() {
         "POST /v1/jobs/42/resize" => json(value!({ "jobs": ["42"] })),
-        _ => refusal(409, "job 43 would keep 1 task, and asked for at least 2"),
+        _ => refusal(409, "job 43 would keep 1 task, and requested at least 2"),
     });
     let done = controller.kantctl(&["resize", "42", "43", "--nodes", "2"]).await;
     assert_eq!(done.code, Some(1));
-    assert!(done.err.contains("asked for at least 2"), "{}", done.err);
+    assert!(done.err.contains("requested at least 2"), "{}", done.err);
     assert_eq!(done.out, "Resized 42\n");
     assert_eq!(controller.requests()[0].body, value!({ "size": { "nodes": 2 } }));
     controller.kantctl(&["resize", "42", "-n", "16"]).await.good();

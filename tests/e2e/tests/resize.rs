@@ -47,7 +47,7 @@ fn a_job_gives_up_a_node_to_a_waiting_job_and_continues() -> anyhow::Result<()> 
     let id = runs_on_two(&kantctl)?;
     let flags = ["--gpus-per-node=2", "--mem=16M", "--time=10"];
     let next = kantctl.submit(&flags, "#!/bin/sh\necho $KANT_NODE > next\n")?;
-    kantctl.refused(&["resize", &id, "--nodes=3"], "not larger")?;
+    kantctl.refused(&["resize", &id, "--nodes=3"], "not enlarged")?;
     let refused = kantctl.run(&["resize", &id, "--tasks=0"])?;
     assert_eq!(refused.code, 2, "{refused:?}");
     if let Some(other) = Person::other() {
