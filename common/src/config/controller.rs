@@ -72,13 +72,13 @@ config_table! {
         /// Accounting keeps it longer.
         done_jobs_kept_seconds: u64 = 86_400,
         /// The controller keeps at most this many finished jobs and array tasks of each user, even
-        /// if `done_jobs_kept_seconds` has not passed; the latest submission is always kept. 1000
-        /// of them need about 1 MB of memory.
+        /// if `done_jobs_kept_seconds` has not passed; the job or array that finished last is
+        /// always kept. 1000 of them need about 1 MB of memory.
         user_done_tasks: u32 = 20_000,
         /// Maximum memory, in MiB, for the scripts, environments and arguments of one user's jobs;
         /// a text that several jobs share counts once. Above it, jobs are refused until others have
-        /// finished. In addition, a sixteenth of this is kept for finished jobs, for `kantctl
-        /// requeue` and the API's `GET /v1/jobs/JOB/script`.
+        /// finished. Finished jobs may use another sixteenth of this, for `kantctl requeue` and the
+        /// API's `GET /v1/jobs/JOB/script`.
         user_text_mib: u64 = 256,
         /// How many days each controller keeps finished jobs in its accounting, for `kantctl
         /// history`, sacct and reports. 0: forever.
@@ -92,8 +92,8 @@ config_table! {
         /// logrotate, may rename or truncate the file at any time.
         audit_log_mib: u64 = 256,
         /// Number of log entries after which the controller saves a snapshot of the state and
-        /// truncates the log. It does so earlier if the entries are larger than the last snapshot
-        /// and than 32 MiB.
+        /// truncates the log. It does so earlier once the entries together exceed both 32 MiB and
+        /// the size of the last snapshot.
         snapshot_every_entries: u64 = 50_000,
         /// If less space than this is free on the disk of `state_dir`, in MiB, new jobs are
         /// refused, so that the end of running jobs can still be recorded. 0: jobs are accepted
@@ -119,14 +119,14 @@ config_table! {
         /// spine, core and, optionally, nvlink_domain and zone. The tables [[leaf]],
         /// [[nvlink_domain]] and [[zone]] add to it. Empty: only these tables are used.
         topology_file: String = String::new(),
-        /// Divide the GPUs fairly among the queues: each queue gets its quota first, and the rest
-        /// is divided by priority and weight. A queue that holds more than its fair share gives it
-        /// back when another queue needs it (docs/fairness.md). If false, queues have quotas and
-        /// lend what they do not use.
+        /// true: each queue gets its quota, the capacity beyond all quotas is divided by priority
+        /// and weight, and a queue that holds more than its fair share gives it back when another
+        /// queue needs it (docs/fairness.md). false: there are only quotas, and what a queue does
+        /// not use of its own is lent to others.
         fair_sharing: bool = false,
-        /// With `fair_sharing`: which of several equally ranked jobs is preempted first.
-        /// `submitted-last`: the newest submission. `loses-least`: the job that would lose the
-        /// least work since its start or its last `kantctl checkpoint`.
+        /// With `fair_sharing`: which job is preempted first, of the preemptible jobs of a queue
+        /// with equal priority. `submitted-last`: the newest submission. `loses-least`: the job
+        /// that would lose the least work since its start or its last `kantctl checkpoint`.
         yields_first: YieldsFirst = YieldsFirst::default(),
         /// The queues, one [[queue]] table for each. Without any, there is one queue named
         /// `default`.

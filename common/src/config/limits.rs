@@ -13,7 +13,7 @@ config_table! {
         gpus: Option<Gpus> = None,
         /// CPUs held.
         cpus: Option<Cpus> = None,
-        /// GPU-minutes that running jobs may still use by their time limits.
+        /// Sum, over running jobs, of their GPUs times the minutes left of their time limits.
         gpu_minutes: Option<u64> = None,
     }
 }

@@ -73,11 +73,12 @@ config_table! {
         /// The most processes and threads of one job on this node. 0: half of the most that the
         /// host supports.
         processes_max: u32 = 0,
-        /// A program that root runs before each step on this node. If it fails, the step is started
-        /// on another node, and this node is drained. Empty: none.
+        /// A program that root runs on this node before each job starts there, once for each
+        /// attempt (not for each `srun`). If it fails, the step is started on another node, and
+        /// this node is drained. Empty: none.
         prolog: String = String::new(),
-        /// A program that root runs after each step on this node. If it fails, the node is drained.
-        /// Empty: none.
+        /// A program that root runs on this node after each attempt of a job there. If it fails,
+        /// the node is drained. Empty: none.
         epilog: String = String::new(),
         /// A program that runs as the job's user before each task: before the script, and before
         /// each task of `srun` and `kantctl run`. Its output can change the task: the lines `export
@@ -106,11 +107,12 @@ config_table! {
         health_script_limit_seconds: u32 = 30,
         /// The check disk_full fails when less than this is free on the spool's disk.
         disk_free_min: String = "512M".to_owned(),
-        /// Checks that are only reported when they fail, e.g. gpu_link.
+        /// Checks whose failure is only reported; the node stays in service. Example: gpu_link.
         health_warn: Vec<String> = Vec::new(),
-        /// Checks that drain the node when they fail. A check that is in none of these three lists
-        /// keeps its default response: it drains the node, except that gpu_throttled is only
-        /// reported, and read_only drains the node and ends its jobs.
+        /// Checks whose failure drains the node. A check that is in none of `health_warn`,
+        /// `health_drain` and `health_drain_now` keeps its default response: it drains the node,
+        /// except that gpu_throttled is only reported, and read_only drains the node and ends its
+        /// jobs.
         health_drain: Vec<String> = Vec::new(),
         /// Checks that drain the node when they fail and also end its jobs, which start again on
         /// other nodes.

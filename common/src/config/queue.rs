@@ -35,8 +35,8 @@ config_table! {
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose members may use it.
         groups: Vec<String> = Vec::new(),
-        /// Accounts whose jobs may use it. This restricts use only if each account has `users` or
-        /// `groups` in its [[account]] table.
+        /// Accounts whose jobs may use it. An account without `users` and `groups` in its
+        /// [[account]] table is open to all, and so opens the queue to all.
         accounts: Vec<AccountName> = Vec::new(),
         /// The order of the queue's jobs: `fifo` (by the priority of queue and QoS, then by --nice,
         /// then by waiting time) or `multifactor` (by the weights of [priority]).
@@ -82,8 +82,8 @@ config_table! {
         /// `quota`. A resource that is not listed is not limited.
         borrow_at_most: AmountsTable = AmountsTable::default(),
         /// Limits on the running jobs of the queue and the queues below it together, e.g. `{ jobs =
-        /// 10, gpus = 64, cpus = 512, gpu_minutes = 100000 }`. `gpu_minutes` limits the GPU-minutes
-        /// that running jobs may still use by their time limits.
+        /// 10, gpus = 64, cpus = 512, gpu_minutes = 100000 }`. `gpu_minutes` limits the sum, over
+        /// running jobs, of their GPUs times the minutes left of their time limits.
         limits: LimitsTable = LimitsTable::default(),
         /// The same, for the jobs of each user in the queue.
         limits_per_user: LimitsTable = LimitsTable::default(),
@@ -94,7 +94,8 @@ config_table! {
         /// Jobs of the queue that are within its quota may preempt jobs of queues that borrow.
         reclaim: bool = true,
         /// Jobs of the queue may be preempted, unless they are submitted with --no-preemptible.
-        /// Reclaim without `fair_sharing` also preempts jobs that are not preemptible.
+        /// Exception: without `fair_sharing`, a queue that reclaims its quota may also preempt jobs
+        /// that are not preemptible.
         preemptible: bool = false,
         /// What happens to a preempted job of the queue: it is requeued (`requeue`) or cancelled
         /// (`cancel`).

@@ -90,7 +90,7 @@ impl Snapshot {
     }
 
     /// The usage accounting as if nothing ran.
-    pub(crate) fn empty_accounting(&self) -> UsageAccounting {
+    pub(crate) fn empty_usage_accounting(&self) -> UsageAccounting {
         UsageAccounting::new(&self.policy, &self.capacity)
     }
 }

@@ -119,7 +119,7 @@ impl Play {
             }
             let yielded = self.enact(&round);
             let is_unfinished = round.next_look == Some(self.at);
-            if !yielded && !is_unfinished && !self.pass(round.next_look) {
+            if !yielded && !is_unfinished && !self.advance_to_next_event(round.next_look) {
                 return self.tell(None, false);
             }
             self.snapshot.settle(self.at);
@@ -171,7 +171,7 @@ impl Play {
 
     /// Advances to the next end of a job, or to the time when another round could decide something.
     /// Returns whether there is such a time.
-    fn pass(&mut self, next_look: Option<Time>) -> bool {
+    fn advance_to_next_event(&mut self, next_look: Option<Time>) -> bool {
         let at = self.at;
         let giving_up: Vec<JobKey> = self.snapshot.giving_up.keys().copied().collect();
         if !giving_up.is_empty() {

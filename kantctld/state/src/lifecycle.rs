@@ -25,7 +25,7 @@ use common::job::{EndCause, ExitStatus, Outcome, Preempted, STEPS_REPORTED_MAX, 
 use common::time::Time;
 use common::wire::node::{StepPhase, StepStatus};
 
-use advance::settle;
+use advance::finish_or_requeue;
 pub(crate) use checkpoint::checkpoint;
 pub(crate) use grow::{grow, keep_off};
 pub(crate) use preempt::preempt;
@@ -139,7 +139,7 @@ pub(crate) fn share_ended(
     fault::judge_node(state, events, node, id, end);
     advance::advance(state, events, id, from);
     grow::join(state, events, id);
-    settle(state, events, id.key);
+    finish_or_requeue(state, events, id.key);
 }
 
 /// Decides the end of a running attempt, and with it the end of all components of its set. Their
@@ -150,7 +150,7 @@ pub(crate) fn ended(state: &mut State, events: &mut Vec<Event>, key: JobKey, end
         end_one(state, events, other, Ending { message: message.clone(), ..ending.clone() });
     }
     end_one(state, events, key, ending);
-    settle(state, events, key);
+    finish_or_requeue(state, events, key);
 }
 
 fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey, ending: Ending) {

@@ -141,7 +141,7 @@ impl Tail {
         location: RecordLocation,
     ) -> std::result::Result<(), String> {
         match item {
-            Item::Entry(entry) => return self.push(entry, location),
+            Item::Entry(entry) => return self.truncate_and_push(entry, location),
             Item::HardState(hard) => {
                 let commit = hard.commit;
                 self.hard_state = Some(hard);
@@ -159,7 +159,11 @@ impl Tail {
         Ok(())
     }
 
-    fn push(&mut self, entry: Entry, location: RecordLocation) -> std::result::Result<(), String> {
+    fn truncate_and_push(
+        &mut self,
+        entry: Entry,
+        location: RecordLocation,
+    ) -> std::result::Result<(), String> {
         let index = entry.index;
         if index <= self.base.index {
             return Err(format!("entry {index} is below the start of the log"));

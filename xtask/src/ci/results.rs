@@ -57,7 +57,7 @@ impl Results {
                 self.count(line);
             }
             _ if self.is_in_output => self.read_output(line),
-            _ => self.read_time(line),
+            _ => self.read_test_line(line),
         }
         !self.is_in_output
     }
@@ -90,7 +90,7 @@ impl Results {
     }
 
     /// Reads `test NAME ... ok <1.250s>`, and `test NAME ... ignored, REASON`.
-    fn read_time(&mut self, line: &str) {
+    fn read_test_line(&mut self, line: &str) {
         let Some((test, end)) =
             line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "))
         else {

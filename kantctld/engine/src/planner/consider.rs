@@ -226,7 +226,7 @@ impl<'a> RoundState<'a> {
             let Some(own) = self.queues.get(&one.queue) else { return false };
             shapes.push(self.shape_of(own, one));
         }
-        let empty = self.empty.get_or_insert_with(|| snapshot.empty_accounting()).clone();
+        let empty = self.empty.get_or_insert_with(|| snapshot.empty_usage_accounting()).clone();
         let parts = components
             .iter()
             .zip(&shapes)

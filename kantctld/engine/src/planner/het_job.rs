@@ -6,7 +6,7 @@
 //! without a GPU; both start. If b were in use, neither would.
 
 use super::RoundState;
-use super::reserve::{ADMITTED_MAX, Own};
+use super::reserve::{ADMITTED_MAX, Booked};
 use super::start::Obstacle;
 use crate::admit::Refused;
 use crate::backfill::earliest::Window;
@@ -201,13 +201,13 @@ impl<'a> RoundState<'a> {
     }
 
     /// A job's promise and bookings.
-    fn kept_for(&self, key: JobKey) -> Option<(JobKey, PlannedStart, Option<Own>)> {
+    fn kept_for(&self, key: JobKey) -> Option<(JobKey, PlannedStart, Option<Booked>)> {
         let planned_start = self.planned_starts.get(&key)?.clone();
-        Some((key, planned_start, self.own(key)))
+        Some((key, planned_start, self.bookings_of(key)))
     }
 
     /// Restores a promise and its bookings if they were removed since.
-    fn keep_once_more(&mut self, key: JobKey, planned_start: PlannedStart, own: Option<Own>) {
+    fn keep_once_more(&mut self, key: JobKey, planned_start: PlannedStart, own: Option<Booked>) {
         if self.planned_starts.contains_key(&key) {
             return;
         }
@@ -231,7 +231,7 @@ impl<'a> RoundState<'a> {
             parts.push((component, self.shape_of(own, component)));
         }
         let backfills = queue.behind == Behind::Backfill;
-        let reserved = backfills && !self.queue_is_done(&queue.name) && self.keep_together(&parts);
+        let reserved = backfills && !self.queue_is_done(&queue.name) && self.book_together(&parts);
         if reserved || !backfills {
             self.heads.entry(&queue.name).or_insert((failed.key, 0)).1 += u32::from(reserved);
         }
@@ -239,7 +239,7 @@ impl<'a> RoundState<'a> {
 
     /// Keeps certain nodes for all components from the first time at which all have room, but not
     /// later than was promised. Returns whether anything is kept now.
-    fn keep_together(&mut self, parts: &[Part<'a>]) -> bool {
+    fn book_together(&mut self, parts: &[Part<'a>]) -> bool {
         let kept: Vec<_> = parts.iter().filter_map(|(one, _)| self.kept_for(one.key)).collect();
         let by = kept.first().map(|(_, start, _)| start.at).filter(|at| {
             kept.len() == parts.len() && kept.iter().all(|(_, start, _)| start.at == *at)

@@ -27,7 +27,7 @@ pub(super) const ADMITTED_MAX: u32 = 16;
 pub(super) type Found = (Earliest, Placing);
 
 /// A job's bookings, removed for a moment.
-pub(super) struct Own {
+pub(super) struct Booked {
     pub nodes: Vec<NodeIndex>,
     bookings: Vec<(NodeIndex, Booking)>,
 }
@@ -210,7 +210,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// A job's bookings.
-    pub(super) fn own(&self, key: JobKey) -> Option<Own> {
+    pub(super) fn bookings_of(&self, key: JobKey) -> Option<Booked> {
         let planned_start = self
             .planned_starts
             .get(&key)
@@ -223,18 +223,18 @@ impl<'a> RoundState<'a> {
             own.map(|booking| (*at, booking.clone())).collect::<Vec<_>>()
         };
         let bookings = nodes.iter().flat_map(mine).collect();
-        Some(Own { nodes, bookings })
+        Some(Booked { nodes, bookings })
     }
 
     /// Removes a job's bookings.
-    pub(super) fn unbook(&mut self, key: JobKey) -> Option<Own> {
-        let own = self.own(key)?;
+    pub(super) fn unbook(&mut self, key: JobKey) -> Option<Booked> {
+        let own = self.bookings_of(key)?;
         self.bookings.drop_job(key, own.nodes.iter().copied());
         self.free_up(&own.nodes);
         Some(own)
     }
 
-    pub(super) fn book_again(&mut self, key: JobKey, own: Own) {
+    pub(super) fn book_again(&mut self, key: JobKey, own: Booked) {
         self.keep_again(&own);
         self.bookings.drop_job(key, own.nodes.into_iter());
         own.bookings.into_iter().for_each(|(at, booking)| self.bookings.add(at, booking));

@@ -2,7 +2,7 @@
 //! freed since the last check are examined. If unsure, the answer is yes.
 
 use super::RoundState;
-use super::reserve::Own;
+use super::reserve::Booked;
 use crate::backfill::earliest::sizes;
 use crate::cluster::NodeIndex;
 use crate::cluster::freed::Freed;
@@ -87,7 +87,7 @@ impl<'a> RoundState<'a> {
     }
 
     /// Reverts that, since the bookings are kept after all.
-    pub(super) fn keep_again(&mut self, own: &Own) {
+    pub(super) fn keep_again(&mut self, own: &Booked) {
         own.nodes.iter().for_each(|at| self.freed.take_back(*at));
     }
 }

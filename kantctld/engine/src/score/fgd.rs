@@ -117,7 +117,7 @@ struct Room {
 
 impl Room {
     /// Adds (`sign` 1) or removes (`sign` -1) a GPU with this much free.
-    fn count(&mut self, ask: &Ask, position: usize, milli: u16, sign: i8) {
+    fn tally_gpu(&mut self, ask: &Ask, position: usize, milli: u16, sign: i8) {
         if ask.accepted >> position & 1 == 1 && milli >= ask.milli {
             self.gpus = self.gpus.saturating_add_signed(sign.into());
         } else {
@@ -140,7 +140,7 @@ impl<'y> Slots<'y> {
         let room = |ask: &Ask| {
             let mut room = Room { fitting: ask.fitting(cpus, memory), gpus: 0, scraps: 0 };
             let each = milli.iter().enumerate();
-            each.for_each(|(at, milli)| room.count(ask, at, *milli, 1));
+            each.for_each(|(at, milli)| room.tally_gpu(ask, at, *milli, 1));
             room
         };
         let rooms = yardstick.asks.iter().map(room).collect();
@@ -152,8 +152,8 @@ impl<'y> Slots<'y> {
     fn take(&mut self, position: usize, share: u16) {
         let milli = self.milli[position];
         for (ask, room) in self.yardstick.asks.iter().zip(&mut self.rooms) {
-            room.count(ask, position, milli, -1);
-            room.count(ask, position, milli - share, 1);
+            room.tally_gpu(ask, position, milli, -1);
+            room.tally_gpu(ask, position, milli - share, 1);
         }
         self.milli[position] -= share;
         self.all -= i64::from(share);
@@ -171,8 +171,8 @@ impl<'y> Slots<'y> {
         let (milli, all) = (self.milli[position], self.all - i64::from(share));
         let unusable = |(ask, room): (&Ask, &Room)| {
             let mut room = *room;
-            room.count(ask, position, milli, -1);
-            room.count(ask, position, milli - share, 1);
+            room.tally_gpu(ask, position, milli, -1);
+            room.tally_gpu(ask, position, milli - share, 1);
             room.unusable(ask, all)
         };
         let asks = self.yardstick.asks.iter().zip(&self.rooms);

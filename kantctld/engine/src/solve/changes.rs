@@ -46,23 +46,23 @@ impl Search<'_, '_> {
             self.lifted.pop();
             let of: Vec<Pending> =
                 self.pending.iter().filter(|(_, _, owner, _)| owner == lifted).copied().collect();
-            of.into_iter().for_each(|pending| self.forget(pending));
+            of.into_iter().for_each(|pending| self.remove_pending(pending));
         }
     }
 
     pub(super) fn looks_for_a_place(&mut self, owner: Owner) {
         let job = &self.model.jobs[owner];
         for (number, part) in job.parts.each.iter().enumerate() {
-            self.note((Reverse(*part), job.kind, owner, number));
+            self.add_pending((Reverse(*part), job.kind, owner, number));
         }
     }
 
-    pub(super) fn note(&mut self, pending: Pending) {
+    pub(super) fn add_pending(&mut self, pending: Pending) {
         self.pending.insert(pending);
         self.count_pending(pending, 1);
     }
 
-    pub(super) fn forget(&mut self, pending: Pending) {
+    pub(super) fn remove_pending(&mut self, pending: Pending) {
         self.pending.remove(&pending);
         self.count_pending(pending, -1);
     }

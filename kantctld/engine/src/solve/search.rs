@@ -174,7 +174,7 @@ impl<'m, 'e> Search<'m, 'e> {
         {
             return Step::Nothing { with_more: *with_more };
         }
-        self.forget(next);
+        self.remove_pending(next);
         let (Reverse(part), _, owner, _) = next;
         let (choices, mut with_more) = self.choices(owner, &part, left);
         if self.is_over {
@@ -193,7 +193,7 @@ impl<'m, 'e> Search<'m, 'e> {
             }
             self.take_back(owner, &lift, undo);
         }
-        self.note(next);
+        self.add_pending(next);
         if self.known.len() < KNOWN_MAX {
             let moves = if with_more { left } else { u32::MAX };
             self.known.insert(state, (moves, with_more));

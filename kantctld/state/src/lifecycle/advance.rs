@@ -59,7 +59,7 @@ fn emit_ready(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
 
 /// Finishes or requeues an ended attempt, once every node has released it and all components of its
 /// set.
-pub(super) fn settle(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
+pub(super) fn finish_or_requeue(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
     if !set::is_let_go(state, key) {
         return;
     }

@@ -162,7 +162,10 @@ fn only_owners_and_operators_may_and_only_what_runs_and_not_below_the_least() {
     assert_eq!(refusal, "job 1 would keep 1 task, and requested at least 2");
     let more = JobSize::Nodes(Nodes(3));
     let refusal = house.refused(resize(USER, id.key, more)).to_string();
-    assert!(refusal.contains("2 tasks on 2 nodes") && refusal.contains("not enlarged"), "{refusal}");
+    assert!(
+        refusal.contains("2 tasks on 2 nodes") && refusal.contains("not enlarged"),
+        "{refusal}"
+    );
     let waits = house.job();
     let refusal = house.refused(resize(USER, waits, ONE_NODE)).to_string();
     assert_eq!(refusal, "cannot resize job 2: it is PENDING");
