@@ -1,4 +1,4 @@
-//! Jobs that would delay a promised job wherever they started, found without a trial.
+//! Jobs that would delay a planned start on any nodes, found without a trial.
 
 use super::RoundState;
 use crate::backfill::shadow::Shadow;
@@ -11,11 +11,11 @@ use common::id::JobKey;
 use common::unit::GpuMilli;
 
 impl RoundState<'_> {
-    /// The promised job that a job of this shape would delay on any of these nodes, the only ones
-    /// with room for it. `None`: a trial has to show that.
+    /// The job with a planned start that a job of this shape would delay on any of these nodes, the
+    /// only ones with room for it. `None`: a trial has to show that.
     ///
-    /// A job that outlasts the promised start needs nodes that the promised job does not count on,
-    /// or that hold both, or that the promised job can spare.
+    /// A job that ends after the planned start needs nodes that the planned job does not count on,
+    /// that hold both, or that the planned job can spare.
     pub(super) fn delays(
         &self,
         job: &WaitingJob,
@@ -39,7 +39,7 @@ impl RoundState<'_> {
         delayed.map(|shadow| shadow.key)
     }
 
-    /// Whether a node may have room for both parts at the promised start, by their sums.
+    /// Whether a node may have room for both parts at the planned start, by their sums.
     fn holds_both(
         &self,
         at: NodeIndex,

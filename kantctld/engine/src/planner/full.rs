@@ -15,7 +15,7 @@ use common::policy::queue::Queue;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// The most freed nodes at which a kind without a turn is compared with.
+/// A kind is compared with at most this many freed nodes without a search.
 const LOOKS_MAX: usize = 64;
 
 /// What is known of a job's room without a search.
@@ -81,8 +81,8 @@ impl RoundState<'_> {
         room
     }
 
-    /// Whether no job of this kind has room, as far as a short look at the freed nodes shows. For
-    /// kinds of a queue whose first job has its promise, that decides their turn.
+    /// Whether no job of this kind has room, as far as a short look at the freed nodes shows. Only
+    /// for queues that have made all their planned starts.
     pub fn is_kind_full(&mut self, kind: KindId, queue: &Queue) -> bool {
         if !self.snapshot.is_silent
             || !self.awaiting.is_empty()
@@ -145,7 +145,7 @@ impl RoundState<'_> {
             let open = NodeSearch { bookings: &Bookings::default(), reservation: None, ..search };
             least = open.takes_least(part);
             let from = holding.len();
-            holding.extend(open.all_that_hold(part).take(most - from));
+            holding.extend(open.all_that_hold(part).take(most));
             is_open |= holding.len() - from >= needs;
             if holding.len() >= most {
                 return Some(is_open);

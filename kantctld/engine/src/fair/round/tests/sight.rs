@@ -109,9 +109,9 @@ fn one_plan(snapshot: &Snapshot, now: Time, sight: Sight) -> (bool, bool, bool) 
 /// Checks that the index kept up to date equals one made from scratch.
 fn is_kept_up(snapshot: &Snapshot, now: Time) {
     let text = serde_json::to_string(snapshot).unwrap();
-    let mut anew: Snapshot = serde_json::from_str(&text).unwrap();
-    anew.settle(now);
-    assert_eq!(snapshot.running_index, anew.running_index);
+    let mut rebuilt: Snapshot = serde_json::from_str(&text).unwrap();
+    rebuilt.settle(now);
+    assert_eq!(snapshot.running_index, rebuilt.running_index);
 }
 
 #[test]
