@@ -59,7 +59,7 @@ fn arguments_after_the_script_belong_to_the_script() {
     let words = ["kantctl", "submit", "-n", "2", "a.sh", "-n", "5", "--time", "--", "x"];
     let matches = command().try_get_matches_from(words).unwrap();
     let Verb::Submit(args) = Cli::from_arg_matches(&matches).unwrap().verb else { panic!() };
-    assert_eq!(args.one.options.ntasks.unwrap().most, Tasks(2));
+    assert_eq!(args.one.options.tasks().unwrap().most, Tasks(2));
     assert_eq!(args.one.script, ["a.sh", "-n", "5", "--time", "--", "x"]);
 }
 
@@ -68,7 +68,7 @@ fn the_last_value_of_a_repeated_option_wins_as_in_directives() {
     let words = ["kantctl", "submit", "-n", "2", "-n", "3", "a.sh"];
     let matches = command().try_get_matches_from(words).unwrap();
     let Verb::Submit(args) = Cli::from_arg_matches(&matches).unwrap().verb else { panic!() };
-    assert_eq!(args.one.options.ntasks.unwrap().most, Tasks(3));
+    assert_eq!(args.one.options.tasks().unwrap().most, Tasks(3));
 }
 
 #[test]

@@ -53,9 +53,8 @@ async fn a_what_if_compares_the_changed_request_with_the_present_one() {
     let change = "`kantctl update 42 --time=2h --gpus=h100:4` saves 01:00:00 of waiting.\n";
     assert!(done.out.ends_with(change), "{}", done.out);
     let patch = &controller.requests()[0].body["patch"];
-    assert_eq!(patch["time_limit"], 7_200_000);
-    assert_eq!(patch["gpus"], value!({ "with": { "total": 4 } }));
-    assert_eq!(patch["gpu_kinds"], value!(["h100"]));
+    assert_eq!(patch["time"], 7_200_000);
+    assert_eq!(patch["gpus"], value!({ "kinds": ["h100"], "amount": { "whole": 4 } }));
 
     let json = [&words[..], &["--json"]].concat();
     let answer: Value = serde_json::from_str(controller.kantctl(&json).await.good()).unwrap();

@@ -1,6 +1,7 @@
 //! Jobs: requests, states and ends.
 
 pub mod array;
+pub mod attributes;
 pub mod check;
 pub mod dependency;
 pub mod end;
@@ -18,11 +19,12 @@ pub mod warning;
 
 pub use crate::constraint::Constraint;
 pub use array::ArraySpec;
+pub use attributes::Attribute;
 pub use dependency::Dependency;
 pub use end::{EndCause, ExitStatus, GpuUsage, PreemptReason, Preempted, StepEnd, Usage};
 pub use mail::{Mail, MailEvent, MailEvents};
 pub use moving::Moving;
-pub use patch::{Patch, Replaced};
+pub use patch::Patch;
 pub use set::{SetPlace, check_size};
 pub use size::{JobSize, ResizeSignal};
 pub use spec::{Ask, Launch, OpenMode, Owner, Rlimit, Spec};

@@ -1,191 +1,150 @@
 //! Changes to a job's request, made by `kantctl update` or assumed by `kantctl explain --what-if`.
 
-mod options;
-
-use super::dependency::Dependency;
-use super::mail::{Mail, MailEvents};
+use super::attributes::{Attribute, Changeable, FromValue, Removed, Value};
 use super::spec::Ask;
-use crate::constraint::Constraint;
-use crate::gpu::GpuKind;
-use crate::id::{AccountName, NodeName, QosName, QueueName, ReservationName};
-use crate::resource::{GpuRequest, MemoryRequest, Request};
-use crate::time::{Span, Time};
-use crate::topology::Nearness;
-use crate::unit::{Cpus, Nodes, Tasks};
-use serde::{Deserialize, Serialize};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
 
-/// The new value of a setting that can also be removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replaced<T> {
-    Without,
-    With(T),
-}
+/// The maximum length of a change's text in a job's timeline, in bytes.
+const SUMMARY_BYTES_MAX: usize = 160;
 
-impl<T> Replaced<T> {
-    fn value(self) -> Option<T> {
-        match self {
-            Self::Without => None,
-            Self::With(value) => Some(value),
-        }
+/// New values of attributes; `None` removes one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Patch(BTreeMap<Attribute, Option<Value>>);
+
+/// `{"time": 7200000, "qos": null}`: each value as its attribute's kind.
+impl<'de> Deserialize<'de> for Patch {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(PatchVisitor)
     }
 }
 
-/// Changed settings; `None` leaves a setting unchanged.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Patch {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_limit: Option<Span>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gpus: Option<Replaced<GpuRequest>>,
-    /// The acceptable GPU kinds; empty: any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gpu_kinds: Option<Vec<GpuKind>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nodes: Option<Nodes>,
-    /// The number of tasks and the minimum; if absent, tasks are scaled with `nodes`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tasks: Option<(Tasks, Option<Tasks>)>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpus_per_task: Option<Cpus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<MemoryRequest>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub qos: Option<Replaced<QosName>>,
-    /// The required closeness of its nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub near: Option<Replaced<Nearness>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub begin_at: Option<Replaced<Time>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dependency: Option<Replaced<Dependency>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Replaced<Time>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reservation: Option<Replaced<ReservationName>>,
-    /// The maximum number of array tasks that run at once; ignored for other jobs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub array_limit: Option<Replaced<u32>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub comment: Option<Replaced<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub account: Option<AccountName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nice: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub constraint: Option<Replaced<Constraint>>,
-    /// An empty list allows any node.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub only_nodes: Option<Vec<NodeName>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_nodes: Option<Vec<NodeName>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mail_on: Option<MailEvents>,
-    /// Removed: the job's owner.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mail_to: Option<Replaced<String>>,
+struct PatchVisitor;
+
+impl<'de> Visitor<'de> for PatchVisitor {
+    type Value = Patch;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("changes of a job by attribute")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Patch, A::Error> {
+        let mut changes = BTreeMap::new();
+        while let Some(attribute) = map.next_key::<Attribute>()? {
+            changes.insert(attribute, map.next_value_seed(attribute.row().kind)?);
+        }
+        Ok(Patch(changes))
+    }
 }
 
 impl Patch {
-    /// The request with the changes applied. If the number of nodes changes and the number of tasks
-    /// is not given, the tasks per node stay the same.
+    /// With one more change. An earlier change of the attribute is replaced.
+    #[must_use]
+    pub fn with(mut self, attribute: Attribute, value: impl Into<Value>) -> Self {
+        self.0.insert(attribute, Some(value.into()));
+        self
+    }
+
+    /// With an attribute removed from the request.
+    #[must_use]
+    pub fn without(mut self, attribute: Attribute) -> Self {
+        self.0.insert(attribute, None);
+        self
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Does it change this attribute?
+    #[must_use]
+    pub fn has(&self, attribute: Attribute) -> bool {
+        self.0.contains_key(&attribute)
+    }
+
+    /// The new value of an attribute, if it is of this type.
+    #[must_use]
+    pub fn value<T: FromValue>(&self, attribute: Attribute) -> Option<&T> {
+        self.0.get(&attribute)?.as_ref().and_then(T::from_value)
+    }
+
+    /// The changed attributes.
+    pub fn attributes(&self) -> impl Iterator<Item = Attribute> + '_ {
+        self.0.keys().copied()
+    }
+
+    /// The request with the changes applied.
     #[must_use]
     pub fn over(&self, ask: &Ask) -> Ask {
         let mut ask = ask.clone();
-        let request = &mut ask.request;
-        if let Some(nodes) = self.nodes {
-            let before = request.nodes.unwrap_or(Nodes(1)).0.max(1);
-            let each = request.tasks.0.div_ceil(before);
-            request.tasks = if request.nodes.is_some() {
-                Tasks(nodes.0.saturating_mul(each))
-            } else {
-                Tasks(request.tasks.0.max(nodes.0))
-            };
-            request.nodes = Some(nodes);
-            request.tasks_min = None;
-        }
-        if let Some((most, least)) = self.tasks {
-            (request.tasks, request.tasks_min) = (most, least);
-        }
-        if self.nodes.is_some() || self.tasks.is_some() {
-            // A job with a fixed size cannot grow.
-            request.grow &= request.tasks_min.is_some();
-        }
-        if let Some(gpus) = self.gpus {
-            request.gpus = gpus.value();
-            if request.gpus.is_none() {
-                (request.gpu_kind, request.gpu_kinds_or) = (None, Vec::new());
-            }
-        }
-        if let Some(kinds) = &self.gpu_kinds {
-            request.gpu_kind = kinds.first().cloned();
-            request.gpu_kinds_or = kinds.iter().skip(1).cloned().collect();
-        }
-        request.cpus_per_task = self.cpus_per_task.unwrap_or(request.cpus_per_task);
-        request.memory = self.memory.or(request.memory);
-        request.near = self.near.map_or(request.near, Replaced::value);
-        self.over_place(request);
-        ask.name = self.name.clone().unwrap_or(ask.name);
-        ask.comment = self.comment.clone().map_or(ask.comment, Replaced::value);
-        ask.account = self.account.clone().or(ask.account);
-        ask.nice = self.nice.unwrap_or(ask.nice);
-        ask.time_limit = self.time_limit.or(ask.time_limit);
-        ask.queue = self.queue.clone().or(ask.queue);
-        ask.qos = self.qos.clone().map_or(ask.qos, Replaced::value);
-        ask.begin_at = self.begin_at.map_or(ask.begin_at, Replaced::value);
-        ask.dependency = self.dependency.clone().map_or(ask.dependency, Replaced::value);
-        ask.deadline = self.deadline.map_or(ask.deadline, Replaced::value);
-        ask.reservation = self.reservation.clone().map_or(ask.reservation, Replaced::value);
-        ask.mail = self.over_mail(ask.mail);
-        if let Some(limit) = self.array_limit {
-            ask.array = ask.array.map(|array| array.with_limit(limit.value()));
+        for (attribute, value) in &self.0 {
+            ask.set(*attribute, value.as_ref());
         }
         ask
-    }
-
-    fn over_mail(&self, mail: Option<Mail>) -> Option<Mail> {
-        let mut mail = mail.unwrap_or_default();
-        mail.on = self.mail_on.clone().unwrap_or(mail.on);
-        mail.to = self.mail_to.clone().map_or(mail.to, Replaced::value);
-        mail.kept()
-    }
-
-    fn over_place(&self, request: &mut Request) {
-        if let Some(constraint) = &self.constraint {
-            request.constraint = constraint.clone().value();
-        }
-        if let Some(nodes) = &self.only_nodes {
-            request.only_nodes.clone_from(nodes);
-        }
-        if let Some(nodes) = &self.not_nodes {
-            request.not_nodes.clone_from(nodes);
-        }
     }
 
     /// Are all changes allowed for a job that has nodes?
     #[must_use]
     pub fn is_for_the_living(&self) -> bool {
-        let Self { time_limit, name, comment, array_limit, mail_on, mail_to, .. } = self.clone();
-        let living = Self { time_limit, name, comment, array_limit, ..Self::default() };
-        *self == Self { mail_on, mail_to, ..living }
+        self.attributes().all(|attribute| attribute.row().changeable == Changeable::Started)
     }
 
     /// Does it change only the number of array tasks that run at once?
     #[must_use]
     pub fn is_for_the_array_alone(&self) -> bool {
-        *self == Self { array_limit: self.array_limit, ..Self::default() }
+        self.attributes().all(|attribute| attribute == Attribute::ArrayLimit)
+    }
+
+    /// The change as options, truncated if long, because each task of an array keeps it and a list
+    /// of nodes may have thousands of names.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut words = self.to_string();
+        if words.len() > SUMMARY_BYTES_MAX {
+            words.truncate(words.floor_char_boundary(SUMMARY_BYTES_MAX - '…'.len_utf8()));
+            words.push('…');
+        }
+        words
+    }
+}
+
+/// The options of `kantctl update` that express the change.
+impl fmt::Display for Patch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (attribute, value)) in self.0.iter().enumerate() {
+            let space = if place == 0 { "" } else { " " };
+            match value {
+                Some(value) => write!(f, "{space}{attribute}={value}")?,
+                None => {
+                    let removed = match attribute.row().removed {
+                        Removed::Never | Removed::ByNone => "none",
+                        Removed::ByEmpty => "",
+                        Removed::ByAny => "any",
+                    };
+                    write!(f, "{space}{attribute}={removed}")?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::attributes::TimeLimit;
+    use super::super::attributes::{GpuAmount, GpuCount, GpusValue, Hosts, NodeCount, TaskCount};
     use super::*;
-    use crate::unit::Gpus;
+    use crate::gpu::GpuKind;
+    use crate::id::{NodeName, QosName, QueueName};
+    use crate::job::{ArraySpec, Constraint, MailEvents};
+    use crate::resource::GpuRequest;
+    use crate::time::{Span, Time};
+    use crate::topology::{Level, Nearness};
+    use crate::unit::{Bytes, Gpus, Nodes, Tasks};
 
     fn ask() -> Ask {
         let mut ask = Ask { time_limit: Some(Span::from_minutes(60)), ..Ask::default() };
@@ -196,6 +155,18 @@ mod tests {
         ask
     }
 
+    fn nodes(most: u32) -> Patch {
+        Patch::default().with(Attribute::Nodes, NodeCount { most, least: None })
+    }
+
+    fn tasks(most: u32, least: Option<u32>) -> TaskCount {
+        TaskCount { most: Tasks(most), least: least.map(Tasks) }
+    }
+
+    fn time(minutes: u64) -> TimeLimit {
+        TimeLimit(Some(Span::from_minutes(minutes)))
+    }
+
     #[test]
     fn an_empty_patch_changes_nothing() {
         assert_eq!(Patch::default().over(&ask()), ask());
@@ -203,12 +174,9 @@ mod tests {
 
     #[test]
     fn tasks_follow_nodes_unless_they_are_named() {
-        let four = Patch { nodes: Some(Nodes(4)), ..Patch::default() };
-        assert_eq!(four.over(&ask()).request.tasks, Tasks(16));
-        let plain = Ask::default();
-        assert_eq!(four.over(&plain).request.tasks, Tasks(4));
-        let named = Patch { tasks: Some((Tasks(8), Some(Tasks(4)))), ..four };
-        let request = named.over(&ask()).request;
+        assert_eq!(nodes(4).over(&ask()).request.tasks, Tasks(16));
+        assert_eq!(nodes(4).over(&Ask::default()).request.tasks, Tasks(4));
+        let request = nodes(4).with(Attribute::Ntasks, tasks(8, Some(4))).over(&ask()).request;
         assert_eq!((request.tasks, request.tasks_min), (Tasks(8), Some(Tasks(4))));
     }
 
@@ -216,56 +184,50 @@ mod tests {
     fn a_job_with_a_fixed_size_does_not_grow() {
         let mut ask = ask();
         (ask.request.tasks_min, ask.request.grow) = (Some(Tasks(4)), true);
-        let four = Patch { nodes: Some(Nodes(4)), ..Patch::default() };
-        assert!(!four.over(&ask).request.grow);
-        let ranged = Patch { tasks: Some((Tasks(16), Some(Tasks(4)))), ..four };
+        assert!(!nodes(4).over(&ask).request.grow);
+        let ranged = Patch::default().with(Attribute::Ntasks, tasks(16, Some(4)));
         assert!(ranged.over(&ask).request.grow);
-        assert!(Patch { nice: Some(5), ..Patch::default() }.over(&ask).request.grow);
+        assert!(Patch::default().with(Attribute::Nice, 5).over(&ask).request.grow);
     }
 
     #[test]
     fn times_and_reservations_are_set_and_removed() {
-        let until = |at| Patch { deadline: Some(at), ..Patch::default() };
-        let dated = until(Replaced::With(Time(7))).over(&ask());
+        let dated = Patch::default().with(Attribute::Deadline, Time(7)).over(&ask());
         assert_eq!(dated.deadline, Some(Time(7)));
-        assert_eq!(until(Replaced::Without).over(&dated).deadline, None);
-        let alone = Patch { array_limit: Some(Replaced::With(3)), ..Patch::default() };
+        assert_eq!(Patch::default().without(Attribute::Deadline).over(&dated).deadline, None);
+        let alone = Patch::default().with(Attribute::ArrayLimit, 3_u32);
         assert!(alone.is_for_the_array_alone());
-        let both = Patch { nodes: Some(Nodes(1)), ..alone.clone() };
+        let both = alone.clone().with(Attribute::Nice, 1);
         assert!(!both.is_for_the_array_alone());
-        let array = |text: &str| Ask { array: Some(text.parse().unwrap()), ..ask() };
+        let array = |text: &str| Ask { array: Some(text.parse::<ArraySpec>().unwrap()), ..ask() };
         assert_eq!(alone.over(&array("0-9")), array("0-9%3"));
         assert_eq!(alone.over(&ask()), ask(), "no array");
-        let any = Patch { array_limit: Some(Replaced::Without), ..Patch::default() };
+        let any = Patch::default().without(Attribute::ArrayLimit);
         assert_eq!(any.over(&array("0-9%3")), array("0-9"));
     }
 
     #[test]
     fn nodes_and_names_change_and_only_names_and_times_of_running_jobs() {
         let node = |name: &str| NodeName::new(name).unwrap();
-        let place = Patch {
-            constraint: Some(Replaced::With("a100&ib".parse().unwrap())),
-            not_nodes: Some(vec![node("g7")]),
-            nice: Some(5),
-            ..Patch::default()
-        };
+        let place = Patch::default()
+            .with(Attribute::Constraint, "a100&ib".parse::<Constraint>().unwrap())
+            .with(Attribute::Exclude, Hosts(vec![node("g7")]))
+            .with(Attribute::Nice, 5);
         let moved = place.over(&ask());
         assert_eq!(moved.request.not_nodes, [node("g7")]);
         assert!(moved.request.constraint.is_some() && moved.nice == 5);
-        let back = Patch {
-            constraint: Some(Replaced::Without),
-            not_nodes: Some(Vec::new()),
-            nice: Some(0),
-            ..Patch::default()
-        };
+        let back = Patch::default()
+            .without(Attribute::Constraint)
+            .without(Attribute::Exclude)
+            .with(Attribute::Nice, 0);
         assert_eq!(back.over(&moved), ask());
-        let words = Patch {
-            name: Some("b".to_owned()),
-            comment: Some(Replaced::With("why".to_owned())),
-            time_limit: Some(Span::from_minutes(5)),
-            ..Patch::default()
+        let words = Patch::default()
+            .with(Attribute::JobName, "b".to_owned())
+            .with(Attribute::Comment, "why".to_owned())
+            .with(Attribute::Time, time(5));
+        let mail = |on: &str| {
+            Patch::default().with(Attribute::MailType, on.parse::<MailEvents>().unwrap())
         };
-        let mail = |on: &str| Patch { mail_on: on.parse().ok(), ..Patch::default() };
         let letters = mail("END").over(&ask());
         assert!(mail("END").is_for_the_living() && letters.mail.is_some());
         assert_eq!(mail("NONE").over(&letters), ask(), "nothing is left to be kept");
@@ -276,27 +238,67 @@ mod tests {
 
     #[test]
     fn gpus_keep_their_kind_and_go_with_it() {
-        let fewer = Replaced::With(GpuRequest::Total(Gpus(4)));
-        let fewer = Patch { gpus: Some(fewer), ..Patch::default() };
+        let total = GpusValue { kinds: Vec::new(), amount: GpuAmount::Whole(Gpus(4)) };
+        let fewer = Patch::default().with(Attribute::Gpus, total);
         let request = fewer.over(&ask()).request;
         assert_eq!(request.gpus, Some(GpuRequest::Total(Gpus(4))));
         assert_eq!(request.gpu_kind, Some(GpuKind("h100".to_owned())));
-        let any = Patch { gpu_kinds: Some(vec![]), ..fewer };
+        let any = fewer.without(Attribute::GpuKind);
         assert_eq!(any.over(&ask()).request.gpu_kind, None);
-        let none = Patch { gpus: Some(Replaced::Without), ..Patch::default() };
-        let request = none.over(&ask()).request;
+        let request = Patch::default().without(Attribute::Gpus).over(&ask()).request;
         assert_eq!((request.gpus, request.gpu_kind), (None, None));
     }
 
     #[test]
     fn a_patch_crosses_the_wire() {
-        let patch = Patch {
-            near: Some(Replaced::Without),
-            qos: Some(Replaced::With(QosName::new("high").unwrap())),
-            tasks: Some((Tasks(8), None)),
-            ..Patch::default()
-        };
+        let patch = Patch::default()
+            .without(Attribute::Near)
+            .with(Attribute::Qos, QosName::new("high").unwrap())
+            .with(Attribute::Ntasks, tasks(8, None));
         let text = serde_json::to_string(&patch).unwrap();
+        assert_eq!(text, r#"{"qos":"high","ntasks":{"most":8,"least":null},"near":null}"#);
         assert_eq!(serde_json::from_str::<Patch>(&text).unwrap(), patch);
+        let bad = serde_json::from_str::<Patch>(r#"{"nice":"much"}"#).unwrap_err().to_string();
+        assert!(bad.contains("expected i32"), "{bad}");
+        assert!(serde_json::from_str::<Patch>(r#"{"colour":1}"#).is_err());
+    }
+
+    #[test]
+    fn a_change_reads_as_the_command_that_made_it() {
+        let patch = Patch::default()
+            .with(Attribute::Time, time(90))
+            .with(Attribute::Nodes, NodeCount { most: 2, least: None })
+            .with(Attribute::Ntasks, tasks(8, Some(4)))
+            .with(Attribute::GpusPerNode, GpuCount { kinds: Vec::new(), count: Gpus(8) })
+            .without(Attribute::GpuKind)
+            .with(Attribute::Mem, Bytes::from_mib(1024))
+            .with(Attribute::Queue, QueueName::new("debug").unwrap())
+            .without(Attribute::Qos)
+            .without(Attribute::Comment)
+            .with(Attribute::Near, Nearness { level: Level::Leaf, required: true })
+            .with(Attribute::ArrayLimit, 4_u32);
+        assert_eq!(
+            patch.to_string(),
+            "--qos=none --comment= --nodes=2 --ntasks=4-8 --mem=1G --gpus-per-node=8 \
+             --gpu-kind=any --queue=debug --time=01:30:00 --near=leaf:required --array-limit=4"
+        );
+        assert_eq!(Patch::default().to_string(), "");
+    }
+
+    #[test]
+    fn the_summary_of_a_change_is_short() {
+        let short = Patch::default().with(Attribute::Time, time(90));
+        assert_eq!(short.text(), "--time=01:30:00");
+        let node = |number: u32| NodeName::new(format!("rack-{}-{number}", number % 7)).unwrap();
+        for hosts in [(0..10_000).map(node).collect(), vec![node(1)]] {
+            let comment = "ü".repeat(500);
+            let summary = Patch::default()
+                .with(Attribute::Exclude, Hosts(hosts))
+                .with(Attribute::Comment, comment)
+                .text();
+            assert!(summary.len() <= SUMMARY_BYTES_MAX, "{} bytes", summary.len());
+            assert!(summary.starts_with("--comment=ü"), "{summary}");
+            assert!(summary.ends_with('…'), "{summary}");
+        }
     }
 }

@@ -143,7 +143,7 @@ fn row(command: SlurmCommand, arg: &Arg) -> Row {
     let options = options.join(" ");
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let help = help.replace('|', "\\|").replace('\n', " ");
-    let passed = IGNORED_OPTIONS.iter().any(|(passed, _)| arg.get_id() == *passed);
+    let passed = IGNORED_OPTIONS.iter().any(|passed| arg.get_id() == passed.name);
     let accepted = arg.get_help_heading().is_some_and(|heading| heading.starts_with("Accepted"));
     let has_no_effect =
         NO_EFFECT.iter().any(|(of, id)| *of == command.name() && arg.get_id() == *id);

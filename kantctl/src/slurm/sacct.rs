@@ -11,10 +11,10 @@ use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
 use crate::output::{Screen, screen};
 use crate::server::Server;
-use crate::submission::value::Hosts;
 use crate::verb::filter::{Filter, check_states, end_word};
 use common::id::{AccountName, QosName, QueueName};
 use common::job::Phase;
+use common::job::attributes::Hosts;
 use common::wire::api::JobView;
 
 const DEFAULT_FORMAT: &str = "jobid,jobname,partition,account,alloccpus,state,exitcode";

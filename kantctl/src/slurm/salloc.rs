@@ -4,9 +4,10 @@
 use crate::failure::Failure;
 use crate::server::Server;
 use crate::step::allocate::AllocDialect;
-use crate::submission::environment::{self, SlurmCommand};
+use crate::submission::environment;
 use crate::submission::options::Options;
 use crate::verb::{alloc, run};
+use common::job::attributes::SlurmReader;
 use common::time::Span;
 
 /// Allocate nodes for a shell or command, as Slurm's salloc does
@@ -51,7 +52,7 @@ pub struct Args {
 /// [`Failure`] as for `kantctl alloc`.
 pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
     let around = run::environment_variables();
-    let set = environment::read_slurm_options(&around, SlurmCommand::Salloc)?;
+    let set = environment::read_slurm_options(&around, SlurmReader::Salloc)?;
     let options = args.options.clone().over(set);
     let alloc = alloc::Args {
         options: args.options.clone(),

@@ -81,9 +81,9 @@ pub fn run(
         }
         Err(error) => return Err(refusal(&error)),
     };
-    let cluster = match args.submit.options.ignored_options.clusters {
-        Some(_) => Some(runtime.block_on(command::cluster_name(server))?),
-        None => None,
+    let cluster = match args.submit.options.ignored_options.has("clusters") {
+        true => Some(runtime.block_on(command::cluster_name(server))?),
+        false => None,
     };
     runtime.block_on(submit::run_as(
         &args.submit,

@@ -19,7 +19,7 @@ use crate::step::job_allocation::JobAllocation;
 use crate::step::placement::StepPlacement;
 use crate::step::step_options::StepOptions;
 use crate::submission::components;
-use crate::submission::environment::{self, SlurmCommand};
+use crate::submission::environment;
 use crate::submission::export::Export;
 use crate::submission::job_request::tasks_of;
 use crate::submission::options::{self, Options};
@@ -27,6 +27,7 @@ use crate::submission::test_only;
 use crate::verb::run;
 use accepted_options::AcceptedOptions;
 use common::id::JobKey;
+use common::job::attributes::SlurmReader;
 use job_options::JobOptions;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -263,7 +264,7 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         return run::in_job(&wish, &ground, around, server).await;
     }
     let options =
-        args.options()?.over(environment::read_slurm_options(&around, SlurmCommand::Srun)?);
+        args.options()?.over(environment::read_slurm_options(&around, SlurmReader::Srun)?);
     args.warn_about_singletons(tasks_of(&options), &around);
     let (program, dialect, stays) = (&args.program, AllocDialect::Srun, false);
     let immediate = args.immediate.map(Duration::from_secs);

@@ -13,7 +13,7 @@ use crate::submission::script::Script;
 use crate::submission::shell::Shell;
 use crate::submission::{submit_request, test_only};
 use common::id::JobKey;
-use common::job::{ExitStatus, Launch, Phase};
+use common::job::{Attribute, ExitStatus, Launch, Phase};
 use common::time::Span;
 use common::wire::api::{
     Changed, Explanation, FinishRequest, JobList, JobView, SubmitAnswer, SubmitRequest,
@@ -68,10 +68,13 @@ pub struct AllocatedJob {
 /// [`Failure`] with the first of them.
 pub fn check(options: &Options) -> Result<(), Failure> {
     let wrong = [
-        (options.array.is_some(), "--array: arrays can only be submitted with `kantctl submit`"),
-        (options.launch.is_some(), "--launch: use --ntasks to choose the number of tasks"),
-        (options.wait, "--wait: this command always waits"),
-        (options.parsable, "--parsable: only `kantctl submit` prints ids"),
+        (
+            options.has(Attribute::Array),
+            "--array: arrays can only be submitted with `kantctl submit`",
+        ),
+        (options.has(Attribute::Launch), "--launch: use --ntasks to choose the number of tasks"),
+        (options.has(Attribute::Wait), "--wait: this command always waits"),
+        (options.has(Attribute::Parsable), "--parsable: only `kantctl submit` prints ids"),
     ];
     match wrong.into_iter().find(|(given, _)| *given) {
         Some((_, text)) => Err(Failure::usage(anyhow::anyhow!(text))),
@@ -173,7 +176,7 @@ async fn wait(
 ) -> Result<JobView, Failure> {
     let until = wanted.immediate.map(|patience| Instant::now() + patience);
     let (mut seconds, mut reported) = (AT_ONCE_SECONDS, None);
-    if wanted.dialect == AllocDialect::Salloc && !wanted.options.quiet {
+    if wanted.dialect == AllocDialect::Salloc && !wanted.options.has(Attribute::Quiet) {
         note(&format!("Pending job allocation {key}"));
     }
     loop {
@@ -204,7 +207,7 @@ async fn wait(
         }
         let code = job.reason.as_ref().map(|reason| reason.code.clone()).unwrap_or_default();
         if job.phase == Phase::Pending && reported.as_ref() != Some(&code) {
-            if !wanted.options.quiet {
+            if !wanted.options.has(Attribute::Quiet) {
                 report_waiting(wanted, &job, reported.is_none(), server).await;
             }
             reported = Some(code);
@@ -219,7 +222,7 @@ fn not_started_in_time(key: JobKey) -> Failure {
 }
 
 fn report_start(wanted: &AllocationRequest<'_>, key: JobKey, has_waited: bool) {
-    if wanted.options.quiet {
+    if wanted.options.has(Attribute::Quiet) {
         return;
     }
     match wanted.dialect {

@@ -3,7 +3,6 @@
 //! apply to the following components, too.
 //! Source: man sbatch, and Slurm's guide to heterogeneous jobs.
 
-use super::ignored_options::IgnoredOptions;
 use super::options::Options;
 use super::parse_error;
 use crate::failure::Failure;
@@ -80,43 +79,11 @@ pub fn merge(line: Vec<Options>, environment: &Options, script: Vec<Options>) ->
         let own = line.next().unwrap_or_default().over(environment.clone());
         let own = own.over(script.next().unwrap_or_default());
         merged.push(match merged.last() {
-            Some(before) => own.over(inherited(before)),
+            Some(before) => own.over(before.inherited()),
             None => own,
         });
     }
     merged
-}
-
-/// Options that also apply to the following components.
-fn inherited(options: &Options) -> Options {
-    Options {
-        queue: None,
-        nodes: None,
-        ntasks: None,
-        ntasks_per_node: None,
-        ntasks_per_gpu: None,
-        cpus_per_task: None,
-        cpus_per_gpu: None,
-        mem: None,
-        mem_per_cpu: None,
-        mem_per_gpu: None,
-        gpus: None,
-        gpus_per_node: None,
-        gpus_per_task: None,
-        gres: None,
-        exclusive: false,
-        near: None,
-        switches: None,
-        segment: None,
-        max_per_node: None,
-        constraint: None,
-        nodelist: None,
-        exclude: None,
-        launch: None,
-        // Warned about once, for the first component.
-        ignored_options: IgnoredOptions::default(),
-        ..options.clone()
-    }
 }
 
 /// Refuses components in verbs that do not support them.

@@ -2,6 +2,7 @@
 //! Source: man sbatch, `--nodes`: "minnodes[-maxnodes]"; without `--ntasks`, one task a node.
 
 use super::options::Options;
+use common::job::Attribute;
 use common::resource::Request;
 use common::unit::Tasks;
 
@@ -62,11 +63,11 @@ impl NodeRange {
 /// # Errors
 /// [`ElasticError`] for a combination with incompatible options.
 pub fn nodes(options: &Options) -> Result<Option<NodeRange>, ElasticError> {
-    let Some((count, least)) = options.nodes.and_then(|count| Some((count, count.least?))) else {
+    let Some((count, least)) = options.nodes().and_then(|count| Some((count, count.least?))) else {
         return Ok(None);
     };
     let (nodes, most) = (count.to_string(), count.most);
-    if let Some(tasks) = options.ntasks {
+    if let Some(tasks) = options.tasks() {
         return match tasks.least {
             Some(few) => {
                 let tasks = format!("{few}-{}", tasks.most);
@@ -76,10 +77,10 @@ pub fn nodes(options: &Options) -> Result<Option<NodeRange>, ElasticError> {
             None => Err(ElasticError::AllTasks { nodes, tasks: tasks.most.0 }),
         };
     }
-    if options.ntasks_per_gpu.is_some() {
+    if options.has(Attribute::NtasksPerGpu) {
         return Err(ElasticError::TasksPerGpu { nodes });
     }
-    match options.ntasks_per_node {
+    match options.get(Attribute::NtasksPerNode) {
         None | Some(1) => Ok(Some(NodeRange::TaskEach { least })),
         Some(each) => Err(ElasticError::TasksEach {
             nodes,

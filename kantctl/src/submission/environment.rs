@@ -5,87 +5,12 @@ use super::export::Export;
 use super::options::{self, Options};
 use super::parse_error::explain;
 use crate::failure::Failure;
+use common::job::attributes::{ROWS, SlurmReader};
 use std::collections::BTreeMap;
 
 /// Prefix of variables that set an option (`KANTCTL_QUEUE`, `KANTCTL_NTASKS_PER_NODE`). It is not
 /// `KANT_`, because those describe the surrounding job, and must not affect a submission inside it.
 const PREFIX: &str = "KANTCTL_";
-
-/// Variables of sbatch (man sbatch, INPUT ENVIRONMENT VARIABLES) and the options they set.
-const SBATCH: &[(&str, &str)] = &[
-    ("SBATCH_ACCOUNT", "account"),
-    ("SBATCH_ARRAY_INX", "array"),
-    ("SBATCH_CONTAINER", "container"),
-    ("SBATCH_ERROR", "error"),
-    ("SBATCH_EXCLUSIVE", "exclusive"),
-    ("SBATCH_EXPORT", "export"),
-    ("SBATCH_GPUS", "gpus"),
-    ("SBATCH_GPUS_PER_NODE", "gpus-per-node"),
-    ("SBATCH_GPUS_PER_TASK", "gpus-per-task"),
-    ("SBATCH_GRES", "gres"),
-    ("SBATCH_INPUT", "input"),
-    ("SBATCH_JOB_NAME", "job-name"),
-    ("SBATCH_MEM_PER_CPU", "mem-per-cpu"),
-    ("SBATCH_MEM_PER_GPU", "mem-per-gpu"),
-    ("SBATCH_MEM_PER_NODE", "mem"),
-    ("SBATCH_NO_REQUEUE", "no-requeue"),
-    ("SBATCH_OPEN_MODE", "open-mode"),
-    ("SBATCH_OUTPUT", "output"),
-    ("SBATCH_PARTITION", "queue"),
-    ("SBATCH_QOS", "qos"),
-    ("SBATCH_REQUEUE", "requeue"),
-    ("SBATCH_REQ_SWITCH", "switches"),
-    ("SBATCH_RESERVATION", "reservation"),
-    ("SBATCH_SIGNAL", "signal"),
-    ("SBATCH_TIMELIMIT", "time"),
-    ("SBATCH_WAIT", "wait"),
-];
-
-/// Variables of salloc (man salloc, INPUT ENVIRONMENT VARIABLES) and the options they set.
-const SALLOC: &[(&str, &str)] = &[
-    ("SALLOC_ACCOUNT", "account"),
-    ("SALLOC_EXCLUSIVE", "exclusive"),
-    ("SALLOC_GPUS", "gpus"),
-    ("SALLOC_GPUS_PER_NODE", "gpus-per-node"),
-    ("SALLOC_GPUS_PER_TASK", "gpus-per-task"),
-    ("SALLOC_GRES", "gres"),
-    ("SALLOC_MEM_PER_CPU", "mem-per-cpu"),
-    ("SALLOC_MEM_PER_GPU", "mem-per-gpu"),
-    ("SALLOC_MEM_PER_NODE", "mem"),
-    ("SALLOC_PARTITION", "queue"),
-    ("SALLOC_QOS", "qos"),
-    ("SALLOC_RESERVATION", "reservation"),
-    ("SALLOC_REQ_SWITCH", "switches"),
-    ("SALLOC_TIMELIMIT", "time"),
-];
-
-/// Variables of srun outside of a job (man srun, INPUT ENVIRONMENT VARIABLES).
-const SRUN: &[(&str, &str)] = &[
-    ("SLURM_ACCOUNT", "account"),
-    ("SLURM_EXCLUSIVE", "exclusive"),
-    ("SLURM_GPUS", "gpus"),
-    ("SLURM_GPUS_PER_NODE", "gpus-per-node"),
-    ("SLURM_GPUS_PER_TASK", "gpus-per-task"),
-    ("SLURM_GRES", "gres"),
-    ("SLURM_JOB_NAME", "job-name"),
-    ("SLURM_MEM_PER_CPU", "mem-per-cpu"),
-    ("SLURM_MEM_PER_GPU", "mem-per-gpu"),
-    ("SLURM_MEM_PER_NODE", "mem"),
-    ("SLURM_NTASKS", "ntasks"),
-    ("SLURM_PARTITION", "queue"),
-    ("SLURM_QOS", "qos"),
-    ("SLURM_RESERVATION", "reservation"),
-    ("SLURM_REQ_SWITCH", "switches"),
-    ("SLURM_TIMELIMIT", "time"),
-];
-
-/// The Slurm command whose variables are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SlurmCommand {
-    Sbatch,
-    Salloc,
-    Srun,
-}
 
 /// Options set by the environment; `KANTCTL_` overrides `SBATCH_`.
 ///
@@ -93,23 +18,26 @@ pub enum SlurmCommand {
 /// [`Failure`] naming the variable with an invalid value.
 pub fn read_options(environment: &BTreeMap<String, String>) -> Result<Options, Failure> {
     Ok(read_kantctl_options(environment)?
-        .over(read_slurm_options(environment, SlurmCommand::Sbatch)?))
+        .over(read_slurm_options(environment, SlurmReader::Sbatch)?))
 }
 
 /// Options set by variables of a Slurm command.
+/// Source: INPUT ENVIRONMENT VARIABLES in man sbatch, man salloc, man srun.
 ///
 /// # Errors
 /// As [`read_options`].
 pub fn read_slurm_options(
     environment: &BTreeMap<String, String>,
-    command: SlurmCommand,
+    command: SlurmReader,
 ) -> Result<Options, Failure> {
-    let names = match command {
-        SlurmCommand::Sbatch => SBATCH,
-        SlurmCommand::Salloc => SALLOC,
-        SlurmCommand::Srun => SRUN,
+    let prefix = match command {
+        SlurmReader::Sbatch => "SBATCH_",
+        SlurmReader::Salloc => "SALLOC_",
+        // Of srun outside a job.
+        SlurmReader::Srun => "SLURM_",
     };
-    let names = names.iter().map(|(name, long)| ((*name).to_owned(), (*long).to_owned()));
+    let rows = ROWS.iter().filter(|row| row.slurm.read_by.contains(&command));
+    let names = rows.map(|row| (format!("{prefix}{}", row.slurm.variable), row.option.to_owned()));
     read_layer(environment, names)
 }
 
@@ -214,15 +142,6 @@ mod tests {
         let error = read_options(&variables(&[("SBATCH_TIMELIMIT", "soon")])).unwrap_err();
         let message = error.to_string();
         assert!(message.contains("SBATCH_TIMELIMIT") && message.contains("soon"), "{message}");
-    }
-
-    #[test]
-    fn every_variable_of_sbatch_sets_an_existing_option() {
-        let definition = options::definition();
-        for (name, long) in SBATCH {
-            let known = definition.get_arguments().any(|arg| arg.get_long() == Some(long));
-            assert!(known, "{name} sets --{long}");
-        }
     }
 
     #[test]

@@ -2,75 +2,130 @@
 //! or accounting only, never what runs, where, or with which resources.
 //! Source: man sbatch.
 
-/// An option's name, and why it has no effect.
-pub type Why = (&'static str, &'static str);
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use std::collections::BTreeSet;
 
-macro_rules! ignored_options {
-    ($($(#[$meta:meta])* $field:ident: $why:literal,)*) => {
-        /// The ignored options that were given, with their values.
-        #[derive(clap::Args, Debug, Clone, Default, PartialEq)]
-        #[group(skip)]
-        pub struct IgnoredOptions {
-            $(
-                #[doc = $why]
-                #[arg(long, hide = true, value_name = "VALUE", allow_hyphen_values = true)]
-                $(#[$meta])*
-                pub $field: Option<String>,
-            )*
-        }
-
-        /// All ignored options.
-        pub const IGNORED_OPTIONS: &[Why] = &[$((stringify!($field), $why),)*];
-
-        impl IgnoredOptions {
-            /// The options that were given, with the reason why each has no effect.
-            #[must_use]
-            pub fn given(&self) -> Vec<Why> {
-                let all = [$((stringify!($field), $why, self.$field.is_some()),)*];
-                all.into_iter().filter(|(.., given)| *given).map(|(n, why, _)| (n, why)).collect()
-            }
-
-            /// Overrides the options `below`.
-            #[must_use]
-            pub fn over(self, below: Self) -> Self {
-                Self { $($field: self.$field.or(below.$field),)* }
-            }
-        }
-    };
+/// An option without effect.
+#[derive(Debug, Clone, Copy)]
+pub struct IgnoredOption {
+    pub name: &'static str,
+    short: Option<char>,
+    /// Whether it can be given without a value.
+    is_value_optional: bool,
+    /// Why it has no effect.
+    pub why: &'static str,
 }
 
-ignored_options! {
-    acctg_freq: "the resource use of a job is measured at its end",
-    #[arg(short = 'M')]
-    clusters: "there is one cluster",
-    cores_per_socket: "cores are chosen near the allocated GPUs, on any socket",
-    cpu_bind: "a job is bound to its CPUs, near its GPUs; bind single tasks with taskset",
-    cpu_freq: "the machine's governor decides",
-    delay_boot: "nodes are not booted for jobs",
-    #[arg(short = 'm')]
-    distribution: "tasks are assigned node by node, in order",
-    #[arg(short = 'B')]
-    extra_node_info: "cores are chosen near the allocated GPUs, on any socket",
-    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    get_user_env: "the environment is that of the submission; `#!/bin/bash -l` starts a login \
-                   shell",
-    gpu_bind: "each task sees all GPUs of its job on the node: choose by SLURM_LOCALID",
-    gpu_freq: "GPU clocks are not changed",
-    hint: "all threads of a core always belong to one job",
-    mem_bind: "bind memory in the script with numactl",
-    network: "there are no switch plug-ins",
-    ntasks_per_core: "tasks of a job share its CPUs",
-    ntasks_per_socket: "tasks of a job share its CPUs",
-    #[arg(short = 's', num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    oversubscribe: "CPUs and GPUs are never shared between jobs",
-    power: "power is not managed per job",
-    profile: "the resource use of a job is measured at its end",
-    propagate: "the shell's soft limits are always passed on",
-    sockets_per_node: "cores are chosen near the allocated GPUs, on any socket",
-    threads_per_core: "all threads of a core always belong to one job",
-    time_min: "a job gets the whole --time",
-    tmp: "disk space of nodes is not counted; /tmp is private to the job",
-    wckey: "use --account or --comment",
+const fn ignored(name: &'static str, why: &'static str) -> IgnoredOption {
+    IgnoredOption { name, short: None, is_value_optional: false, why }
+}
+
+impl IgnoredOption {
+    const fn short(self, letter: char) -> Self {
+        Self { short: Some(letter), ..self }
+    }
+
+    const fn value_optional(self) -> Self {
+        Self { is_value_optional: true, ..self }
+    }
+}
+
+const MEASURED: &str = "the resource use of a job is measured at its end";
+const ANY_SOCKET: &str = "cores are chosen near the allocated GPUs, on any socket";
+const WHOLE_CORES: &str = "all threads of a core always belong to one job";
+const SHARED_CPUS: &str = "tasks of a job share its CPUs";
+const LOGIN_SHELL: &str =
+    "the environment is that of the submission; `#!/bin/bash -l` starts a login shell";
+const TMP: &str = "disk space of nodes is not counted; /tmp is private to the job";
+
+/// All ignored options.
+pub const IGNORED_OPTIONS: &[IgnoredOption] = &[
+    ignored("acctg-freq", MEASURED),
+    ignored("clusters", "there is one cluster").short('M'),
+    ignored("cores-per-socket", ANY_SOCKET),
+    ignored(
+        "cpu-bind",
+        "a job is bound to its CPUs, near its GPUs; bind single tasks with taskset",
+    ),
+    ignored("cpu-freq", "the machine's governor decides"),
+    ignored("delay-boot", "nodes are not booted for jobs"),
+    ignored("distribution", "tasks are assigned node by node, in order").short('m'),
+    ignored("extra-node-info", ANY_SOCKET).short('B'),
+    ignored("get-user-env", LOGIN_SHELL).value_optional(),
+    ignored("gpu-bind", "each task sees all GPUs of its job on the node: choose by SLURM_LOCALID"),
+    ignored("gpu-freq", "GPU clocks are not changed"),
+    ignored("hint", WHOLE_CORES),
+    ignored("mem-bind", "bind memory in the script with numactl"),
+    ignored("network", "there are no switch plug-ins"),
+    ignored("ntasks-per-core", SHARED_CPUS),
+    ignored("ntasks-per-socket", SHARED_CPUS),
+    ignored("oversubscribe", "CPUs and GPUs are never shared between jobs")
+        .short('s')
+        .value_optional(),
+    ignored("power", "power is not managed per job"),
+    ignored("profile", MEASURED),
+    ignored("propagate", "the shell's soft limits are always passed on"),
+    ignored("sockets-per-node", ANY_SOCKET),
+    ignored("threads-per-core", WHOLE_CORES),
+    ignored("time-min", "a job gets the whole --time"),
+    ignored("tmp", TMP),
+    ignored("wckey", "use --account or --comment"),
+];
+
+/// The ignored options that were given, by their names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IgnoredOptions(BTreeSet<&'static str>);
+
+impl IgnoredOptions {
+    /// Whether an option was given.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    /// The options that were given.
+    pub fn given(&self) -> impl Iterator<Item = &'static IgnoredOption> {
+        IGNORED_OPTIONS.iter().filter(|option| self.has(option.name))
+    }
+
+    /// These, and the options `below`.
+    #[must_use]
+    pub fn over(mut self, below: Self) -> Self {
+        self.0.extend(below.0);
+        self
+    }
+}
+
+fn arg(option: &'static IgnoredOption) -> Arg {
+    let arg = Arg::new(option.name).long(option.name).help(option.why).hide(true);
+    let arg = arg.value_name("VALUE").allow_hyphen_values(true);
+    let arg = option.short.map_or(arg.clone(), |letter| arg.short(letter));
+    match option.is_value_optional {
+        true => arg.num_args(0..=1).require_equals(true).default_missing_value(""),
+        false => arg,
+    }
+}
+
+impl Args for IgnoredOptions {
+    fn augment_args(command: Command) -> Command {
+        IGNORED_OPTIONS.iter().fold(command, |command, option| command.arg(arg(option)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for IgnoredOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |option: &&IgnoredOption| matches.contains_id(option.name);
+        Ok(Self(IGNORED_OPTIONS.iter().filter(given).map(|option| option.name).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.extend(Self::from_arg_matches(matches)?.0);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -88,9 +143,9 @@ mod tests {
     fn given_options_are_listed_with_their_reasons() {
         let read = |words: &str| Line::parse_from(words.split(' ')).passed;
         let given = read("x --hint=nomultithread -m block:block --tmp 1G");
-        let names: Vec<&str> = given.given().into_iter().map(|(name, _)| name).collect();
+        let names: Vec<&str> = given.given().map(|option| option.name).collect();
         assert_eq!(names, ["distribution", "hint", "tmp"]);
-        let both = read("x --hint=a").over(read("x --hint=b --tmp=1"));
-        assert_eq!((both.hint.as_deref(), both.tmp.as_deref()), (Some("a"), Some("1")));
+        let both = read("x --hint=a").over(read("x --tmp=1"));
+        assert!(both.has("hint") && both.has("tmp") && !both.has("wckey"));
     }
 }

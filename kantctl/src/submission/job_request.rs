@@ -2,18 +2,17 @@
 //! `common::job::check` validates the request as a whole.
 
 use super::elastic;
-use super::gpus::to_request;
 use super::mail::is_variable;
-use super::near::Switches;
 use super::options::Options;
 use super::per_gpu;
 use super::script::Script;
 use super::shell::Shell;
 use crate::failure::Failure;
 use common::gpu::GpuKind;
+use common::job::attributes::{GpuCount, GpusValue, Gres, Switches, to_request};
 use common::job::check::COMMAND_BYTES_MAX;
-use common::job::{Ask, Mail};
-use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
+use common::job::{Ask, Attribute, Mail};
+use common::resource::{GpuRequest, PerNodeMax, Request};
 use common::text::shown;
 use common::topology::{Level, Nearness};
 use common::unit::{Cpus, Nodes, Tasks};
@@ -29,56 +28,38 @@ pub fn build(
     args: &[String],
     shell: &Shell,
 ) -> Result<Ask, Failure> {
-    let directory = match &options.chdir {
+    let directory = match options.get::<String>(Attribute::Chdir) {
         None => shell.directory.clone(),
         Some(directory) => shell.directory.join(directory),
     };
-    let name = options.job_name.clone().unwrap_or_else(|| script.job_name.clone());
-    let group = format!("{}/{name}", shell.user);
-    Ok(Ask {
-        name,
-        queue: options.queue.clone(),
-        account: options.account.clone(),
+    let mut ask = Ask {
+        name: script.job_name.clone(),
         command: script.command.as_ref().map(|command| line(command, args)),
         args: args.to_vec(),
-        work_dir: path_text(&directory)?,
-        stdin: options.input.clone(),
-        stdout: options.output.clone(),
-        stderr: options.error.clone(),
-        open_mode: options.open_mode.unwrap_or_default(),
-        request: Request {
-            per_node_max: options.max_per_node.map(|jobs| PerNodeMax { group, jobs }),
-            ..request(options)?
-        },
-        launch: options.launch.unwrap_or_default(),
-        time_limit: options.time.and_then(|limit| limit.0),
-        unlimited: options.time.is_some_and(|limit| limit.0.is_none()),
-        container: options
-            .container
-            .as_ref()
-            .map(|container| path_text(&shell.directory.join(container)))
-            .transpose()?,
-        warning: options.signal,
-        resize_signal: options.resize_signal,
-        begin_at: options.begin,
-        dependency: options.depends.dependency.clone(),
-        kill_on_invalid_dependency: options.depends.kills(),
-        nice: options.nice.unwrap_or(0),
-        qos: options.qos.clone(),
-        deadline: options.deadline,
-        preemptible: preemptible(options),
-        reservation: options.reservation.clone(),
-        service: options.service,
-        hold: options.hold,
-        requeue: !options.no_requeue,
-        array: options.array.clone(),
         umask: shell.umask,
         rlimits: shell.rlimits.clone().into(),
-        comment: options.comment.clone(),
-        mail: mail(options),
         submit_host: shell.host.clone(),
-        lease: None,
-    })
+        ..Ask::default()
+    };
+    for (attribute, value) in options.values() {
+        ask.set(attribute, Some(value));
+    }
+    // What depends on the shell, or on several options.
+    let group = format!("{}/{}", shell.user, ask.name);
+    ask.request = Request {
+        per_node_max: options.get(Attribute::MaxPerNode).map(|jobs| PerNodeMax { group, jobs }),
+        ..request(options, &ask.request)?
+    };
+    ask.work_dir = path_text(&directory)?;
+    ask.container = match ask.container {
+        Some(container) => Some(path_text(&shell.directory.join(container))?),
+        None => None,
+    };
+    if let Some(mail) = &mut ask.mail {
+        mail.to = mail.to.take().filter(|to| !is_variable(to));
+    }
+    ask.mail = ask.mail.and_then(Mail::kept);
+    Ok(ask)
 }
 
 /// The command and its arguments in one line, truncated to the length that is kept.
@@ -103,43 +84,25 @@ pub fn path_text(path: &Path) -> Result<String, Failure> {
     text.ok_or_else(|| Failure::message(format!("the directory {} is not UTF-8", path.display())))
 }
 
-fn mail(options: &Options) -> Option<Mail> {
-    let on = options.mail_type.clone().unwrap_or_default();
-    let to = options.mail_user.clone().filter(|to| !is_variable(to));
-    Mail { on, to }.kept()
-}
-
-/// The last of --preemptible and --no-preemptible; `None` if neither is given.
-fn preemptible(options: &Options) -> Option<bool> {
-    (options.preemptible || options.no_preemptible).then_some(options.preemptible)
-}
-
-fn request(options: &Options) -> Result<Request, Failure> {
+/// The resources of these options, with the simple ones of `asked`.
+fn request(options: &Options, asked: &Request) -> Result<Request, Failure> {
     let (gpus, kinds) = gpus(options);
     let mut kinds = kinds.into_iter();
     let range = elastic::nodes(options).map_err(Failure::usage)?;
     let tasks = per_gpu::tasks(options, gpus).map_err(Failure::usage)?;
     let tasks = tasks.unwrap_or_else(|| tasks_of(options));
     let cpus = per_gpu::cpus(options, gpus, tasks).map_err(Failure::usage)?;
-    let cpus = cpus.or(options.cpus_per_task);
     let asked = Request {
-        nodes: options.nodes.map(|nodes| Nodes(nodes.most)),
+        nodes: options.nodes().map(|nodes| Nodes(nodes.most)),
         tasks: Tasks(tasks),
-        tasks_per_node: options.ntasks_per_node.map(Tasks),
-        cpus_per_task: Cpus(cpus.unwrap_or(1)),
-        memory: memory(options),
+        cpus_per_task: cpus.map_or(asked.cpus_per_task, Cpus),
         gpus,
         gpu_kind: kinds.next(),
         gpu_kinds_or: kinds.collect(),
-        tasks_min: options.ntasks.and_then(|tasks| tasks.least),
-        grow: options.grow,
+        tasks_min: options.tasks().and_then(|tasks| tasks.least),
+        grow: options.has(Attribute::Grow),
         near: near(options),
-        segment: options.segment.map(Nodes),
-        per_node_max: None,
-        exclusive: options.exclusive,
-        constraint: options.constraint.clone(),
-        only_nodes: options.nodelist.clone().map(|hosts| hosts.0).unwrap_or_default(),
-        not_nodes: options.exclude.clone().map(|hosts| hosts.0).unwrap_or_default(),
+        ..asked.clone()
     };
     Ok(range.map_or_else(|| asked.clone(), |range| range.apply_to(&asked)))
 }
@@ -147,39 +110,32 @@ fn request(options: &Options) -> Result<Request, Failure> {
 /// The number of tasks: without `--ntasks`, `--ntasks-per-node` (or one) on each node.
 #[must_use]
 pub fn tasks_of(options: &Options) -> u32 {
-    let nodes = options.nodes.map_or(1, |nodes| nodes.most);
-    let each = options.ntasks_per_node.unwrap_or(1);
-    options.ntasks.map_or_else(|| nodes.saturating_mul(each), |tasks| tasks.most.0)
+    let nodes = options.nodes().map_or(1, |nodes| nodes.most);
+    let each = options.get(Attribute::NtasksPerNode).unwrap_or(1);
+    options.tasks().map_or_else(|| nodes.saturating_mul(each), |tasks| tasks.most.0)
 }
 
 /// The requested nearness. Slurm's blocks are NVLink domains (man sbatch, `--segment`), hence the
 /// default for segments.
 fn near(options: &Options) -> Option<Nearness> {
-    let switches = options.switches.map(|_| Switches::NEAR);
+    let switches = options.has(Attribute::Switches).then_some(Switches::NEAR);
     let block = Nearness { level: Level::NvlinkDomain, required: true };
-    options.near.or(switches).or(options.segment.map(|_| block))
-}
-
-fn memory(options: &Options) -> Option<MemoryRequest> {
-    let per_node = options.mem.map(MemoryRequest::PerNode);
-    let per_cpu = options.mem_per_cpu.map(MemoryRequest::PerCpu);
-    per_node.or(per_cpu).or(options.mem_per_gpu.map(MemoryRequest::PerGpu))
+    let block = options.has(Attribute::Segment).then_some(block);
+    options.get(Attribute::Near).or(switches).or(block)
 }
 
 /// The GPU request, and the accepted kinds in ascending order.
 fn gpus(options: &Options) -> (Option<GpuRequest>, Vec<GpuKind>) {
-    let gres = options.gres.as_ref().and_then(|gres| gres.0.as_ref());
-    let per_node = options.gpus_per_node.as_ref().or(gres);
-    let (asked, kinds) = if let Some(gpus) = per_node {
-        (GpuRequest::PerNode(gpus.count), &gpus.kinds)
-    } else if let Some(gpus) = &options.gpus_per_task {
-        (GpuRequest::PerTask(gpus.count), &gpus.kinds)
-    } else if let Some(gpus) = &options.gpus {
-        (to_request(gpus.amount), &gpus.kinds)
-    } else {
-        return (None, Vec::new());
-    };
-    (Some(asked), kinds.clone())
+    let gres = options.get(Attribute::Gres).and_then(|gres: Gres| gres.0);
+    let per_node: Option<GpuCount> = options.get(Attribute::GpusPerNode).or(gres);
+    let per_task: Option<GpuCount> = options.get(Attribute::GpusPerTask);
+    let total: Option<GpusValue> = options.get(Attribute::Gpus);
+    match (per_node, per_task, total) {
+        (Some(gpus), ..) => (Some(GpuRequest::PerNode(gpus.count)), gpus.kinds),
+        (_, Some(gpus), _) => (Some(GpuRequest::PerTask(gpus.count)), gpus.kinds),
+        (.., Some(gpus)) => (Some(to_request(gpus.amount)), gpus.kinds),
+        (None, None, None) => (None, Vec::new()),
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +145,7 @@ mod tests {
     use crate::submission::script::wrap;
     use common::gpu_parts::GpuParts;
     use common::job::check::check_ask;
+    use common::resource::MemoryRequest;
     use common::unit::{Bytes, GpuMilli, Gpus};
     use proptest::collection::vec;
     use proptest::prelude::*;

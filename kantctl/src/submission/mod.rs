@@ -3,16 +3,12 @@
 
 pub mod begin;
 pub mod components;
-pub mod depends;
 pub mod elastic;
 pub mod environment;
 pub mod export;
-pub mod gpus;
 pub mod ignored_options;
 pub mod job_request;
-pub mod layer;
 pub mod mail;
-pub mod near;
 pub mod options;
 pub mod parse_error;
 pub mod per_gpu;

@@ -1,238 +1,263 @@
-//! The options of a submission. Command line, `#KANT` and `#SBATCH` directives and the environment
-//! are all parsed with this one definition, so that they cannot differ.
+//! The options of a submission, as the table of job attributes defines them. Command line, `#KANT`
+//! and `#SBATCH` directives and the environment are all parsed with this one definition, so that
+//! they cannot differ.
 
-use super::begin::{read_begin, read_deadline};
-use super::depends::Depends;
 use super::export::Export;
-use super::gpus::{GpuCount, GpusValue, Gres};
 use super::ignored_options::IgnoredOptions;
-use super::mail::read_address_or_variable;
-use super::near::{Switches, read_near};
-use super::value::{Hosts, NodeCount, TaskCount, TimeLimit, read_count, read_launch, read_queue};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Command, FromArgMatches};
-use common::id::{AccountName, QosName, QueueName, ReservationName};
-use common::job::{ArraySpec, Constraint, Launch, MailEvents, OpenMode, ResizeSignal, Warning};
-use common::time::Time;
-use common::topology::Nearness;
-use common::unit::Bytes;
-use std::path::PathBuf;
+use super::value::read_value;
+use clap::builder::PossibleValuesParser;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use common::job::attributes::{Attribute, FromValue, Kind, NodeCount, ROWS, Row, TaskCount, Value};
+use std::collections::BTreeMap;
 
-const WHAT: &str = "Identity";
-const SIZE: &str = "Resources";
-pub(super) const WHERE: &str = "Placement and time";
-const FILES: &str = "Files";
-const HOW: &str = "Execution";
-
-/// Options that can be given on the command line, in directives and in the environment.
-#[derive(Args, Debug, Clone, Default, PartialEq)]
+/// Options that were given on the command line, in directives or in the environment.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
-    /// Job name [default: the script's file name]
-    #[arg(short = 'J', long, value_name = "NAME", help_heading = WHAT)]
-    pub job_name: Option<String>,
-    /// Account to charge, of which you must be a member [default: your first account]
-    #[arg(short = 'A', long, value_name = "NAME", help_heading = WHAT)]
-    pub account: Option<AccountName>,
-    /// Quality of service, which sets a priority and limits; configured by the operators
-    #[arg(short = 'q', long, value_name = "NAME", help_heading = WHAT)]
-    pub qos: Option<QosName>,
-    /// The job is a service: a queue with a zone for services spreads its jobs there
-    #[arg(long, help_heading = WHAT)]
-    pub service: bool,
-    /// Comment, shown by `kantctl show job`
-    #[arg(long, value_name = "TEXT", help_heading = WHAT)]
-    pub comment: Option<String>,
-
-    /// Number of nodes, or a range that the job accepts (1-4), with one task per node [default: the
-    /// fewest nodes on which the tasks fit]
-    #[arg(short = 'N', long, value_name = "COUNT[-COUNT]",
-          allow_negative_numbers = true, help_heading = SIZE)]
-    pub nodes: Option<NodeCount>,
-    /// Number of tasks, or a range that the job accepts (2-8) [default: --nodes times
-    /// --ntasks-per-node, or 1]
-    #[arg(short = 'n', long, value_name = "COUNT[-COUNT]",
-          allow_negative_numbers = true, help_heading = SIZE)]
-    pub ntasks: Option<TaskCount>,
-    /// Maximum number of tasks per node
-    #[arg(long, alias = "tasks-per-node", value_name = "COUNT", value_parser = read_count,
-          allow_negative_numbers = true, help_heading = SIZE)]
-    pub ntasks_per_node: Option<u32>,
-    /// CPUs per task [default: 1]
-    #[arg(short = 'c', long, value_name = "COUNT", value_parser = read_count,
-          allow_negative_numbers = true, help_heading = SIZE)]
-    pub cpus_per_task: Option<u32>,
-    /// Tasks per requested GPU
-    #[arg(long, value_name = "COUNT", value_parser = read_count, conflicts_with = "ntasks",
-          allow_negative_numbers = true, help_heading = SIZE)]
-    pub ntasks_per_gpu: Option<u32>,
-    /// CPUs per requested GPU
-    #[arg(long, value_name = "COUNT", value_parser = read_count,
-          conflicts_with = "cpus_per_task", allow_negative_numbers = true, help_heading = SIZE)]
-    pub cpus_per_gpu: Option<u32>,
-    /// Memory per node, in MiB or with K, M, G, T; 0 for all of it
-    #[arg(long, value_name = "SIZE", conflicts_with_all = ["mem_per_cpu", "mem_per_gpu"],
-          allow_negative_numbers = true, help_heading = SIZE)]
-    pub mem: Option<Bytes>,
-    /// Memory per CPU
-    #[arg(long, value_name = "SIZE", conflicts_with = "mem_per_gpu",
-          allow_negative_numbers = true, help_heading = SIZE)]
-    pub mem_per_cpu: Option<Bytes>,
-    /// Memory per GPU
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, help_heading = SIZE)]
-    pub mem_per_gpu: Option<Bytes>,
-    /// GPUs in the whole job: of any kind (8), of one kind (h100:8), of one of several kinds
-    /// ('h100|a100:8'); or a share of a GPU (0.5), of its memory (20G), or of several GPUs (2x0.5)
-    #[arg(short = 'G', long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
-          conflicts_with_all = ["gpus_per_node", "gpus_per_task", "gres"], help_heading = SIZE)]
-    pub gpus: Option<GpusValue>,
-    /// GPUs per node
-    #[arg(long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
-          conflicts_with_all = ["gpus_per_task", "gres"], help_heading = SIZE)]
-    pub gpus_per_node: Option<GpuCount>,
-    /// GPUs per task
-    #[arg(long, value_name = "[KIND:]COUNT", allow_negative_numbers = true,
-          conflicts_with = "gres", help_heading = SIZE)]
-    pub gpus_per_task: Option<GpuCount>,
-    /// GPUs per node, in Slurm's syntax (gpu:2, gpu:h100:2)
-    #[arg(long, value_name = "gpu[:KIND]:COUNT", help_heading = SIZE)]
-    pub gres: Option<Gres>,
-    /// Use whole nodes, which no other job shares
-    #[arg(long, help_heading = SIZE)]
-    pub exclusive: bool,
-    /// Let a running job with a range of nodes or tasks grow onto idle nodes, up to the upper bound
-    #[arg(long, help_heading = SIZE)]
-    pub grow: bool,
-
-    /// Queue [default: the cluster's default queue]
-    #[arg(short = 'p', long, visible_alias = "partition", value_name = "NAME",
-          value_parser = read_queue, help_heading = WHERE)]
-    pub queue: Option<QueueName>,
-    /// Run time limit: minutes, h:m:s, d-h, 90m, 2h, UNLIMITED [default: the queue's]
-    #[arg(short = 't', long, value_name = "TIME", allow_negative_numbers = true,
-          help_heading = WHERE)]
-    pub time: Option<TimeLimit>,
-    /// Earliest start: now+1hour, 16:30, tomorrow, 2030-01-31T08:00
-    #[arg(long, value_name = "WHEN", value_parser = read_begin, help_heading = WHERE)]
-    pub begin: Option<Time>,
-    /// Deadline: the job must end by then according to its time limit, or never starts
-    #[arg(long, value_name = "WHEN", value_parser = read_deadline, help_heading = WHERE)]
-    pub deadline: Option<Time>,
-    /// Run in this reservation, see `kantctl reservations`
-    #[arg(long, value_name = "NAME", help_heading = WHERE)]
-    pub reservation: Option<ReservationName>,
-    /// Topology group for all nodes: nvlink-domain, leaf, spine or superspine. A group with enough
-    /// free nodes is preferred, or required (leaf:required)
-    #[arg(long, value_name = "LEVEL[:required]", value_parser = read_near,
-          conflicts_with = "switches", help_heading = WHERE)]
-    pub near: Option<Nearness>,
-    /// Slurm's option for --near=leaf: --switches=1
-    #[arg(long, value_name = "1", help_heading = WHERE)]
-    pub switches: Option<Switches>,
-    /// Split the nodes into blocks of this size, each within one group [without --near:
-    /// nvlink-domain:required]
-    #[arg(long, value_name = "NODES", value_parser = read_count,
-          allow_negative_numbers = true, help_heading = WHERE)]
-    pub segment: Option<u32>,
-    /// Run at most COUNT of your jobs with this name per node
-    #[arg(long, value_name = "COUNT", value_parser = read_count,
-          allow_negative_numbers = true, help_heading = WHERE)]
-    pub max_per_node: Option<u32>,
-    /// Hold the job until `kantctl release`
-    #[arg(short = 'H', long, help_heading = WHERE)]
-    pub hold: bool,
-    /// Lower the priority by N [without a number: 100]
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
-          default_missing_value = "100", allow_negative_numbers = true, help_heading = WHERE)]
-    pub nice: Option<i32>,
-    /// Required features of nodes, see `kantctl show node`: 'ib', 'a100&(ib|roce)'
-    #[arg(short = 'C', long, value_name = "FEATURES", help_heading = WHERE)]
-    pub constraint: Option<Constraint>,
-    /// Use only these nodes, e.g. g[001-004],login
-    #[arg(short = 'w', long, value_name = "NODES", help_heading = WHERE)]
-    pub nodelist: Option<Hosts>,
-    /// Do not use these nodes
-    #[arg(short = 'x', long, value_name = "NODES", help_heading = WHERE)]
-    pub exclude: Option<Hosts>,
-
-    /// Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]
-    #[arg(short = 'o', long, value_name = "FILE", help_heading = FILES)]
-    pub output: Option<String>,
-    /// Error file [default: the output file]
-    #[arg(short = 'e', long, value_name = "FILE", help_heading = FILES)]
-    pub error: Option<String>,
-    /// Input file [default: /dev/null]
-    #[arg(short = 'i', long, value_name = "FILE", help_heading = FILES)]
-    pub input: Option<String>,
-    /// What to do with existing output files [default: truncate]
-    #[arg(long, value_name = "MODE", help_heading = FILES, value_parser =
-          PossibleValuesParser::new(["append", "truncate"]).map(|word| open_mode(&word)))]
-    pub open_mode: Option<OpenMode>,
-    /// Working directory [default: the current directory]
-    #[arg(short = 'D', long, value_name = "DIRECTORY", help_heading = FILES)]
-    pub chdir: Option<PathBuf>,
-
-    /// Submit an array of tasks: 0-99; 1,3,5-9:2; 0-999%50 for at most 50 at once
-    #[arg(short = 'a', long, value_name = "INDICES", allow_negative_numbers = true,
-          help_heading = HOW)]
-    pub array: Option<ArraySpec>,
-    /// Run the script once, once on every node, or once for every task [default: once]
-    #[arg(long, value_name = "once|per-node|per-task", value_parser = read_launch,
-          help_heading = HOW)]
-    pub launch: Option<Launch>,
-    /// Run in a container: a directory on the nodes with an OCI bundle or a root file system
-    #[arg(long, value_name = "DIRECTORY", help_heading = HOW)]
-    pub container: Option<PathBuf>,
-    /// Send a signal before the time limit to all processes, or (B:) only to the script
-    /// [without @SECONDS: 60 before]
-    #[arg(long, value_name = "[B:]SIGNAL[@SECONDS]", help_heading = HOW)]
-    pub signal: Option<Warning>,
-    /// Events that send an e-mail: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND,
-    /// TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS
-    #[arg(long, value_name = "EVENTS", help_heading = HOW)]
-    pub mail_type: Option<MailEvents>,
-    /// Recipient of e-mails [default: you]
-    #[arg(long, value_name = "ADDRESS", value_parser = read_address_or_variable,
-          help_heading = HOW)]
-    pub mail_user: Option<String>,
-    /// Send a signal when the running job is resized (`kantctl resize`) to all processes, or (B:)
-    /// only to the script
-    #[arg(long, value_name = "[B:]SIGNAL", help_heading = HOW)]
-    pub resize_signal: Option<ResizeSignal>,
-    /// Environment variables to pass to the job: ALL, NONE, or NAME,NAME=VALUE [default: ALL]
-    #[arg(long, value_name = "NAMES", help_heading = HOW)]
-    pub export: Option<Export>,
-    /// Start the job again when a node is lost (the default)
-    #[arg(long, overrides_with = "no_requeue", help_heading = HOW)]
-    pub requeue: bool,
-    /// Never start the job again
-    #[arg(long, overrides_with = "requeue", help_heading = HOW)]
-    pub no_requeue: bool,
-    /// Allow preemption of the job [default: as configured for its QoS or queue]
-    #[arg(long, overrides_with = "no_preemptible", help_heading = HOW)]
-    pub preemptible: bool,
-    /// Do not allow preemption of the job
-    #[arg(long, overrides_with = "preemptible", help_heading = HOW)]
-    pub no_preemptible: bool,
-    /// Print only the job's id
-    #[arg(long, help_heading = HOW)]
-    pub parsable: bool,
-    /// Do not submit: show when and where the job would start
-    #[arg(long, conflicts_with = "wait", help_heading = HOW)]
-    pub test_only: bool,
-    /// Wait until the job ends, and exit with its exit code
-    #[arg(short = 'W', long, help_heading = HOW)]
-    pub wait: bool,
-    /// Print only errors
-    #[arg(short = 'Q', long, help_heading = HOW)]
-    pub quiet: bool,
-    #[command(flatten)]
-    pub depends: Depends,
-    #[command(flatten)]
+    values: BTreeMap<Attribute, Value>,
     pub ignored_options: IgnoredOptions,
 }
 
-fn open_mode(word: &str) -> OpenMode {
-    if word == "append" { OpenMode::Append } else { OpenMode::Truncate }
+impl Options {
+    /// Whether an option is given.
+    #[must_use]
+    pub fn has(&self, attribute: Attribute) -> bool {
+        self.values.contains_key(&attribute)
+    }
+
+    /// The value of an option, if it is given.
+    #[must_use]
+    pub fn get<T: FromValue + Clone>(&self, attribute: Attribute) -> Option<T> {
+        self.values.get(&attribute).and_then(T::from_value).cloned()
+    }
+
+    /// The text of an option, if it is given.
+    #[must_use]
+    pub fn text(&self, attribute: Attribute) -> Option<String> {
+        self.values.get(&attribute).map(ToString::to_string)
+    }
+
+    /// The value of `--nodes`.
+    #[must_use]
+    pub fn nodes(&self) -> Option<NodeCount> {
+        self.get(Attribute::Nodes)
+    }
+
+    /// The value of `--ntasks`.
+    #[must_use]
+    pub fn tasks(&self) -> Option<TaskCount> {
+        self.get(Attribute::Ntasks)
+    }
+
+    /// The value of `--export`.
+    #[must_use]
+    pub fn export(&self) -> Option<Export> {
+        // Its text was checked when it was read.
+        self.text(Attribute::Export).and_then(|text| text.parse().ok())
+    }
+
+    /// All given options.
+    pub fn values(&self) -> impl Iterator<Item = (Attribute, &Value)> {
+        self.values.iter().map(|(attribute, value)| (*attribute, value))
+    }
+
+    /// Sets an option.
+    pub fn set(&mut self, attribute: Attribute, value: impl Into<Value>) {
+        self.values.insert(attribute, value.into());
+    }
+
+    /// Overrides the options `below`. Alternatives are overridden together.
+    #[must_use]
+    pub fn over(self, mut below: Self) -> Self {
+        for attribute in self.values.keys() {
+            attribute.alternatives().for_each(|other| drop(below.values.remove(&other)));
+        }
+        below.values.extend(self.values);
+        let ignored_options = self.ignored_options.over(below.ignored_options);
+        Self { values: below.values, ignored_options }
+    }
+
+    /// The options of a component that also apply to the following ones.
+    #[must_use]
+    pub fn inherited(&self) -> Self {
+        let is_inherited = |(attribute, _): &(Attribute, &Value)| !attribute.row().is_of_component;
+        let values = self.values().filter(is_inherited);
+        let values = values.map(|(attribute, value)| (attribute, value.clone())).collect();
+        // Ignored options are warned about once, for the first component.
+        Self { values, ignored_options: IgnoredOptions::default() }
+    }
+
+    /// In Slurm a job gets all nodes that it names; in kant they are the nodes it may use.
+    #[must_use]
+    pub fn with_all_named_nodes(mut self) -> Self {
+        let named = self.get(Attribute::Nodelist);
+        let named = named.map_or(0, |hosts: common::job::attributes::Hosts| hosts.0.len());
+        let tasks = self.tasks().map(|tasks| tasks.most.0);
+        let enough = tasks.is_none_or(|tasks| tasks as usize >= named);
+        if !self.has(Attribute::Nodes)
+            && named > 1
+            && enough
+            && let Ok(most) = u32::try_from(named)
+        {
+            self.set(Attribute::Nodes, NodeCount { most, least: None });
+        }
+        self
+    }
+}
+
+fn submitted_rows() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(|row| row.is_submitted)
+}
+
+/// The option of a row, without its help and value.
+fn named_arg(row: &'static Row) -> Arg {
+    let mut arg = Arg::new(row.option).long(row.option);
+    if let Some(short) = row.short {
+        arg = arg.short(short);
+    }
+    match row.alias {
+        Some(alias) if alias.is_shown => arg.visible_alias(alias.name),
+        Some(alias) => arg.alias(alias.name),
+        None => arg,
+    }
+}
+
+fn arg(row: &'static Row) -> Arg {
+    let arg = named_arg(row).help(row.help).help_heading(row.heading.text());
+    let others = row.attribute.alternatives().filter(|other| *other != row.attribute);
+    let others = others.map(|other| other.row().option);
+    let arg = match row.choice {
+        Some(choice) if choice.last_wins() => arg.overrides_with_all(others),
+        _ => arg.conflicts_with_all(others),
+    };
+    let arg = match row.kind {
+        Kind::Flag => return arg.action(ArgAction::SetTrue),
+        Kind::Nice => arg.num_args(0..=1).require_equals(true).default_missing_value("100"),
+        _ => arg,
+    };
+    let arg = arg.value_name(row.value_name).allow_negative_numbers(has_numbers(row.kind));
+    let kind = row.kind;
+    match kind {
+        Kind::OpenMode => arg.value_parser(words(kind, ["append", "truncate"])),
+        Kind::YesNo => arg.value_parser(words(kind, ["yes", "no"])),
+        _ => arg.value_parser(move |text: &str| read_value(kind, text)),
+    }
+}
+
+/// One of a few words, which help and completions list.
+fn words(
+    kind: Kind,
+    words: [&'static str; 2],
+) -> impl clap::builder::TypedValueParser<Value = Value> {
+    use clap::builder::TypedValueParser;
+    PossibleValuesParser::new(words).try_map(move |word| read_value(kind, &word))
+}
+
+/// Whether a value that begins like a negative number is read, so that it is refused by name.
+const fn has_numbers(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Array
+            | Kind::Bytes
+            | Kind::Count
+            | Kind::GpuCount
+            | Kind::Gpus
+            | Kind::Nice
+            | Kind::NodeCount
+            | Kind::TaskCount
+            | Kind::TimeLimit
+    )
+}
+
+impl Args for Options {
+    fn augment_args(command: Command) -> Command {
+        let command = submitted_rows().fold(command, |command, row| command.arg(arg(row)));
+        IgnoredOptions::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Options {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut options = Self::default();
+        options.update_from_arg_matches(matches)?;
+        Ok(options)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for row in submitted_rows() {
+            let value = match row.kind {
+                Kind::Flag => matches.get_flag(row.option).then_some(Value::Flag(true)),
+                _ => matches.get_one::<Value>(row.option).cloned(),
+            };
+            if let Some(value) = value {
+                self.values.insert(row.attribute, value);
+            }
+        }
+        self.ignored_options.update_from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Attributes that a verb takes as words, which it reads later: those that `SELECTED` selects.
+#[derive(Debug, Clone, Default)]
+pub struct AttributeWords<S> {
+    words: BTreeMap<Attribute, String>,
+    selected: std::marker::PhantomData<S>,
+}
+
+/// A selection of attributes for [`AttributeWords`].
+pub trait Selection: Default {
+    /// Whether the verb takes this attribute.
+    fn selects(row: &Row) -> bool;
+    /// The verb's help and value name, and other details.
+    fn detail(row: &'static Row, arg: Arg) -> Arg;
+}
+
+impl<S: Selection> AttributeWords<S> {
+    /// The attributes that were given, with their words.
+    pub fn given(&self) -> impl Iterator<Item = (Attribute, &str)> {
+        self.words.iter().map(|(attribute, word)| (*attribute, word.as_str()))
+    }
+
+    /// The word of an attribute, if it was given.
+    #[must_use]
+    pub fn get(&self, attribute: Attribute) -> Option<&str> {
+        self.words.get(&attribute).map(String::as_str)
+    }
+}
+
+impl<S: Selection> Args for AttributeWords<S> {
+    fn augment_args(command: Command) -> Command {
+        let selected = ROWS.iter().filter(|row| S::selects(row));
+        selected.fold(command, |command, row| command.arg(S::detail(row, named_arg(row))))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<S: Selection> FromArgMatches for AttributeWords<S> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut words = Self::default();
+        words.update_from_arg_matches(matches)?;
+        Ok(words)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for row in ROWS.iter().filter(|row| S::selects(row)) {
+            let word = matches.try_get_one::<String>(row.option);
+            let word = word.map_err(|error| clap::Error::raw(ErrorKind::InvalidValue, error))?;
+            if let Some(word) = word {
+                self.words.insert(row.attribute, word.clone());
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The definition without a script, for directives and the environment.
@@ -257,6 +282,7 @@ pub fn read_words<W: AsRef<str>>(words: &[W]) -> Result<Options, clap::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::job::{Dependency, Warning};
 
     fn read(words: &str) -> Options {
         read_words(&words.split(' ').collect::<Vec<_>>()).unwrap()
@@ -278,12 +304,47 @@ mod tests {
     }
 
     #[test]
+    fn the_upper_layer_overrides_the_lower() {
+        let merged = read("-n 4 --time 10").over(read("-n 2 --queue gpu --hold"));
+        assert_eq!(merged, read("-n 4 --time 10 --queue gpu --hold"));
+    }
+
+    #[test]
+    fn alternative_options_replace_each_other_across_layers() {
+        for (above, below) in [
+            ("--mem 1G", "--mem-per-cpu 2G"),
+            ("--gpus 4", "--gres gpu:2"),
+            ("--gpus-per-task 1", "--gpus-per-node h100:2"),
+            ("--no-requeue", "--requeue"),
+            ("--preemptible", "--no-preemptible"),
+            ("--near spine:required", "--switches 1"),
+            ("--switches 1", "--near spine:required"),
+        ] {
+            assert_eq!(read(above).over(read(below)), read(above), "{above} over {below}");
+        }
+    }
+
+    #[test]
     fn a_signal_is_read_in_the_syntax_of_sbatch() {
-        let shown = |words: &str| read(words).signal.map(|warning| warning.to_string());
+        let shown =
+            |words: &str| read(words).get(Attribute::Signal).map(|w: Warning| w.to_string());
         assert_eq!(shown("--signal=B:USR1@120").as_deref(), Some("B:USR1@120"));
         assert_eq!(shown("--signal TERM").as_deref(), Some("TERM@60"));
         let error = read_words(&["--signal=R:USR1"]).unwrap_err().to_string();
         assert!(error.contains("not supported"), "{error}");
+    }
+
+    #[test]
+    fn a_dependency_is_read_as_sbatch_reads_it() {
+        let options = read("-d afterok:20:21 --kill-on-invalid-dep=yes");
+        let dependency: Dependency = options.get(Attribute::Dependency).unwrap();
+        assert_eq!(dependency.to_string(), "afterok:20,afterok:21");
+        let kills = |words: &str| read(words).get::<bool>(Attribute::KillOnInvalidDep);
+        assert_eq!(kills("--dependency=singleton"), None);
+        assert_eq!(kills("--kill-on-invalid-dep yes"), Some(true), "Slurm also accepts this form");
+        assert_eq!(kills("--kill-on-invalid-dep no"), Some(false));
+        let error = read_words(&["--dependency=afterok"]).unwrap_err().to_string();
+        assert!(error.contains("--dependency") && error.contains("RULE:JOB"), "{error}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! Source: man sbatch.
 
 use super::options::Options;
+use common::job::Attribute;
 use common::resource::GpuRequest;
 use common::unit::Gpus;
 
@@ -35,11 +36,11 @@ fn whole_gpus(gpus: Option<GpuRequest>, nodes: u32) -> Option<Gpus> {
 /// # Errors
 /// [`PerGpuError`].
 pub fn tasks(options: &Options, gpus: Option<GpuRequest>) -> Result<Option<u32>, PerGpuError> {
-    let Some(each) = options.ntasks_per_gpu else { return Ok(None) };
+    let Some(each) = options.get::<u32>(Attribute::NtasksPerGpu) else { return Ok(None) };
     if matches!(gpus, Some(GpuRequest::PerTask(_))) {
         return Err(PerGpuError::Circle);
     }
-    let all = whole_gpus(gpus, options.nodes.map_or(1, |nodes| nodes.most));
+    let all = whole_gpus(gpus, options.nodes().map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--ntasks-per-gpu"))?;
     Ok(Some(all.0.saturating_mul(each)))
 }
@@ -53,11 +54,11 @@ pub fn cpus(
     gpus: Option<GpuRequest>,
     tasks: u32,
 ) -> Result<Option<u32>, PerGpuError> {
-    let Some(each) = options.cpus_per_gpu else { return Ok(None) };
+    let Some(each) = options.get::<u32>(Attribute::CpusPerGpu) else { return Ok(None) };
     if let Some(GpuRequest::PerTask(gpus)) = gpus {
         return Ok(Some(gpus.0.saturating_mul(each)));
     }
-    let all = whole_gpus(gpus, options.nodes.map_or(1, |nodes| nodes.most));
+    let all = whole_gpus(gpus, options.nodes().map_or(1, |nodes| nodes.most));
     let all = all.ok_or(PerGpuError::NoGpus("--cpus-per-gpu"))?;
     let cpus = u64::from(all.0) * u64::from(each);
     let (share, rest) = (cpus / u64::from(tasks.max(1)), cpus % u64::from(tasks.max(1)));
@@ -70,11 +71,18 @@ pub fn cpus(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::submission::value::NodeCount;
+    use common::job::attributes::NodeCount;
 
     fn asked(tasks_each: Option<u32>, cpus_each: Option<u32>, nodes: Option<u32>) -> Options {
-        let nodes = nodes.map(|most| NodeCount { most, least: None });
-        Options { ntasks_per_gpu: tasks_each, cpus_per_gpu: cpus_each, nodes, ..Options::default() }
+        let mut options = Options::default();
+        let counts = [(Attribute::NtasksPerGpu, tasks_each), (Attribute::CpusPerGpu, cpus_each)];
+        for (attribute, count) in counts {
+            count.into_iter().for_each(|count| options.set(attribute, count));
+        }
+        if let Some(most) = nodes {
+            options.set(Attribute::Nodes, NodeCount { most, least: None });
+        }
+        options
     }
 
     #[test]

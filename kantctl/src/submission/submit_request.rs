@@ -28,7 +28,7 @@ pub fn build(
     let ask = job_request::build(options, script, args, shell)?;
     let failed = || format!("failed to submit {}", script.origin);
     check_ask(&ask).with_context(failed)?;
-    let export = options.export.clone().unwrap_or_default();
+    let export = options.export().unwrap_or_default();
     let directory = job_request::path_text(&shell.directory)?;
     let environment = environment::for_job(&export, &shell.environment, &directory);
     check_environment(&environment).with_context(failed)?;

@@ -1,155 +1,77 @@
-//! Parsing of option values of a submission. `common::job::check` validates the request as a whole.
+//! Reading the text of an attribute's value. Times are read here, because they are local and
+//! relative to the present; other texts are read by the types of `common::job::attributes`.
 
-use common::hostlist::{self, HostlistError};
-use common::id::{IdError, NodeName, QueueName};
-use common::job::Launch;
-use common::job::check::COUNT_MAX;
-use common::time::{Span, SpanError};
-use common::unit::Tasks;
-use std::fmt;
+use super::begin::{read_begin, read_deadline};
+use super::export::Export;
+use super::mail::{is_variable, read_address};
+use common::job::attributes::{GpuCount, GpusValue, Gres, Hosts, Kind, NodeCount, Switches};
+use common::job::attributes::{TaskCount, TimeLimit, Value};
+use common::job::attributes::{read_count, read_kinds, read_launch, read_near, read_queue};
+use common::job::{ArraySpec, Constraint, Dependency, MailEvents, OpenMode, ResizeSignal, Warning};
+use common::unit::Bytes;
+use std::fmt::Display;
 use std::str::FromStr;
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ValueError {
-    #[error("write a whole number from 1 to {COUNT_MAX}")]
-    Count,
-    #[error(
-        "a job can wait in one queue only: name one. `--test-only` with each of them shows when \
-         the job would start; `kantctl update JOB --queue=NAME` moves a waiting job"
-    )]
-    Queues,
-    #[error(transparent)]
-    Queue(#[from] IdError),
-    #[error(
-        "write a whole number from 1 to {COUNT_MAX}, or a range with the smaller one first (1-4)"
-    )]
-    Nodes,
-    #[error(
-        "write a whole number from 1 to {COUNT_MAX}, or a range with the smaller one first (2-8)"
-    )]
-    Tasks,
-    #[error("write a number of GPUs (2), or a kind and a number (h100:2, h100|a100:2)")]
-    Gpus,
-    #[error("a job gets GPUs of one kind: give one (h100:2), or alternatives (h100|a100:2)")]
-    GpuKinds,
-    #[error(
-        "a share of a GPU is between 0.001 and 0.999, with at most three decimals (0.5), or a part \
-         of its memory (20G); of several GPUs: 2x0.5, 2x20G"
-    )]
-    GpuShare,
-    #[error("a share of a GPU can only be requested for the whole job: --gpus=0.5")]
-    GpuShareHere,
-    #[error("only GPUs can be requested with it: write gpu:2 or gpu:h100:2")]
-    Gres,
-    #[error("write once, per-node or per-task")]
-    Launch,
-}
-
-/// Reads a count from 1 to [`COUNT_MAX`].
+/// Reads a value of this kind.
 ///
 /// # Errors
-/// [`ValueError::Count`].
-pub fn read_count(text: &str) -> Result<u32, ValueError> {
-    let count = text.trim().parse().map_err(|_| ValueError::Count)?;
-    if (1..=COUNT_MAX).contains(&count) { Ok(count) } else { Err(ValueError::Count) }
-}
-
-/// Reads a queue; a list of queues, which Slurm accepts, gets its own error.
-///
-/// # Errors
-/// [`ValueError::Queues`], or an invalid name.
-pub fn read_queue(text: &str) -> Result<QueueName, ValueError> {
-    if text.contains(',') { Err(ValueError::Queues) } else { Ok(QueueName::new(text)?) }
-}
-
-/// A number of tasks, or a range of accepted numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TaskCount {
-    pub most: Tasks,
-    /// The smallest accepted number, if it is a range.
-    pub least: Option<Tasks>,
-}
-
-impl FromStr for TaskCount {
-    type Err = ValueError;
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let count = |text: &str| read_count(text).map(Tasks).map_err(|_| ValueError::Tasks);
-        match text.split_once('-') {
-            None => Ok(Self { most: count(text)?, least: None }),
-            Some((least, most)) => {
-                let (least, most) = (count(least)?, count(most)?);
-                if least > most {
-                    return Err(ValueError::Tasks);
-                }
-                Ok(Self { most, least: Some(least).filter(|least| *least < most) })
-            }
-        }
+/// The forms that can be written.
+pub fn read_value(kind: Kind, text: &str) -> Result<Value, String> {
+    match kind {
+        Kind::Account => text.parse().map(Value::Account).map_err(string),
+        Kind::Array => parse::<ArraySpec>(text),
+        Kind::Begin => read_begin(text).map(Value::Time).map_err(string),
+        Kind::Bytes => parse::<Bytes>(text),
+        Kind::Constraint => parse::<Constraint>(text),
+        Kind::Count => read_count(text).map(Value::Count).map_err(string),
+        Kind::Deadline => read_deadline(text).map(Value::Time).map_err(string),
+        Kind::Dependency => parse::<Dependency>(text),
+        Kind::Export => match text.parse::<Export>() {
+            Ok(_) => Ok(Value::Text(text.to_owned())),
+            Err(error) => Err(error.to_string()),
+        },
+        Kind::Flag => Ok(Value::Flag(true)),
+        Kind::GpuCount => parse::<GpuCount>(text),
+        Kind::GpuKinds => read_kinds(text).map(Value::GpuKinds).map_err(string),
+        Kind::Gpus => parse::<GpusValue>(text),
+        Kind::Gres => parse::<Gres>(text),
+        Kind::Hosts => parse::<Hosts>(text),
+        Kind::Launch => read_launch(text).map(Value::Launch).map_err(string),
+        // Users write `$USER` in directives, where no shell expands it: it is kept for a warning.
+        Kind::MailAddress if is_variable(text) => Ok(Value::Text(text.to_owned())),
+        Kind::MailAddress => read_address(text).map(Value::Text).map_err(string),
+        Kind::MailEvents => parse::<MailEvents>(text),
+        Kind::Near => read_near(text).map(Value::Near).map_err(string),
+        Kind::Nice => parse::<i32>(text),
+        Kind::NodeCount => parse::<NodeCount>(text),
+        Kind::OpenMode => match text {
+            "append" => Ok(Value::OpenMode(OpenMode::Append)),
+            "truncate" => Ok(Value::OpenMode(OpenMode::Truncate)),
+            _ => Err("write append or truncate".to_owned()),
+        },
+        Kind::Qos => text.parse().map(Value::Qos).map_err(string),
+        Kind::Queue => read_queue(text).map(Value::Queue).map_err(string),
+        Kind::Reservation => text.parse().map(Value::Reservation).map_err(string),
+        Kind::ResizeSignal => parse::<ResizeSignal>(text),
+        Kind::Signal => parse::<Warning>(text),
+        Kind::Switches => parse::<Switches>(text),
+        Kind::TaskCount => parse::<TaskCount>(text),
+        Kind::Text => Ok(Value::Text(text.to_owned())),
+        Kind::TimeLimit => parse::<TimeLimit>(text),
+        Kind::YesNo => match text {
+            "yes" => Ok(Value::Flag(true)),
+            "no" => Ok(Value::Flag(false)),
+            _ => Err("write yes or no".to_owned()),
+        },
     }
 }
 
-/// A number of nodes, or a range of accepted numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeCount {
-    pub most: u32,
-    /// The smallest accepted number, if it is a range.
-    pub least: Option<u32>,
+fn parse<T: FromStr<Err: Display> + Into<Value>>(text: &str) -> Result<Value, String> {
+    text.parse::<T>().map(Into::into).map_err(string)
 }
 
-impl FromStr for NodeCount {
-    type Err = ValueError;
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        match text.parse() {
-            Ok(TaskCount { most: Tasks(most), least }) => {
-                Ok(Self { most, least: least.map(|least| least.0) })
-            }
-            Err(_) => Err(ValueError::Nodes),
-        }
-    }
-}
-
-impl fmt::Display for NodeCount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.least {
-            Some(least) => write!(f, "{least}-{}", self.most),
-            None => write!(f, "{}", self.most),
-        }
-    }
-}
-
-/// A time limit; `None` for no limit, even if the queue has a default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TimeLimit(pub Option<Span>);
-
-impl FromStr for TimeLimit {
-    type Err = SpanError;
-    fn from_str(text: &str) -> Result<Self, SpanError> {
-        let none = ["UNLIMITED", "INFINITE", "-1"].iter().any(|w| w.eq_ignore_ascii_case(text));
-        if none { Ok(Self(None)) } else { text.parse().map(|span| Self(Some(span))) }
-    }
-}
-
-/// Reads `--launch`.
-///
-/// # Errors
-/// [`ValueError::Launch`].
-pub fn read_launch(text: &str) -> Result<Launch, ValueError> {
-    match text {
-        "once" => Ok(Launch::Once),
-        "per-node" => Ok(Launch::PerNode),
-        "per-task" => Ok(Launch::PerTask),
-        _ => Err(ValueError::Launch),
-    }
-}
-
-/// A list of nodes: `g[001-004],login`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hosts(pub Vec<NodeName>);
-
-impl FromStr for Hosts {
-    type Err = HostlistError;
-    fn from_str(text: &str) -> Result<Self, HostlistError> {
-        hostlist::expand(text).map(Self)
-    }
+fn string(error: impl Display) -> String {
+    error.to_string()
 }
 
 #[cfg(test)]
@@ -157,34 +79,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_are_a_number_or_a_range() {
-        let read = |text: &str| text.parse::<TaskCount>();
-        let tasks =
-            |most, least: Option<u32>| TaskCount { most: Tasks(most), least: least.map(Tasks) };
-        assert_eq!(read("4"), Ok(tasks(4, None)));
-        assert_eq!(read("2-8"), Ok(tasks(8, Some(2))));
-        assert_eq!(read("8-8"), Ok(tasks(8, None)));
-        for text in ["", "0", "-3", "8-2", "0-4", "2-", "2-x", "2-4-8", "1000001"] {
-            assert_eq!(read(text), Err(ValueError::Tasks), "{text}");
+    fn a_shown_value_is_read_as_the_same_value() {
+        for (kind, text) in [
+            (Kind::Account, "vision"),
+            (Kind::Array, "0-9%3"),
+            (Kind::Bytes, "2G"),
+            (Kind::Constraint, "a100&ib"),
+            (Kind::Dependency, "afterok:20,afterany:22_3"),
+            (Kind::GpuCount, "a100|h100:2"),
+            (Kind::GpuKinds, "a100|h100"),
+            (Kind::Gpus, "h100:8"),
+            (Kind::Gpus, "2x0.5"),
+            (Kind::Gres, "gpu:h100:2"),
+            (Kind::Gres, "none"),
+            (Kind::Hosts, "g[001-004]"),
+            (Kind::Launch, "per-task"),
+            (Kind::MailEvents, "END,FAIL"),
+            (Kind::Near, "leaf:required"),
+            (Kind::Nice, "-3"),
+            (Kind::NodeCount, "1-4"),
+            (Kind::OpenMode, "append"),
+            (Kind::ResizeSignal, "B:USR1"),
+            (Kind::Signal, "B:USR1@120"),
+            (Kind::TaskCount, "2-8"),
+            (Kind::TimeLimit, "UNLIMITED"),
+            (Kind::TimeLimit, "01:30:00"),
+            (Kind::YesNo, "no"),
+        ] {
+            let value = read_value(kind, text).unwrap();
+            assert_eq!(value.to_string(), text, "{kind:?}");
         }
     }
 
     #[test]
-    fn a_time_limit_may_be_none() {
-        assert_eq!("unlimited".parse(), Ok(TimeLimit(None)));
-        assert_eq!("2h".parse(), Ok(TimeLimit(Some(Span::from_minutes(120)))));
-        assert!("soon".parse::<TimeLimit>().is_err());
-    }
-
-    #[test]
-    fn nodes_are_a_number_or_a_range() {
-        let read = |text: &str| text.parse::<NodeCount>();
-        for (text, most, least) in [("2", 2, None), ("2-2", 2, None), ("1-4", 4, Some(1))] {
-            assert_eq!(read(text), Ok(NodeCount { most, least }), "{text}");
+    fn an_invalid_value_is_refused_with_its_forms() {
+        for (kind, text, form) in [
+            (Kind::OpenMode, "x", "append or truncate"),
+            (Kind::YesNo, "maybe", "yes or no"),
+            (Kind::Count, "0", "whole number"),
+            (Kind::MailAddress, "-x", "not a mail address"),
+        ] {
+            let error = read_value(kind, text).unwrap_err();
+            assert!(error.contains(form), "{error}");
         }
-        assert_eq!(read("1-4").unwrap().to_string(), "1-4");
-        for text in ["-3", "0", "x", "", "-", "1-", "4-1", "0-2", "1000001", "4294967296"] {
-            assert_eq!(read(text), Err(ValueError::Nodes), "{text}");
-        }
+        assert!(read_value(Kind::MailAddress, "$USER").is_ok());
     }
 }

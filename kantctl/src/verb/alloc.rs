@@ -11,7 +11,7 @@ use crate::submission::options::Options;
 use crate::submission::{components, environment};
 use anyhow::Context;
 use common::id::JobKey;
-use common::job::Phase;
+use common::job::{Attribute, Phase};
 use common::time::Span;
 use common::wire::api::JobList;
 use nix::sys::signal::{Signal, kill};
@@ -81,13 +81,13 @@ pub async fn run_as(
     let immediate = args.immediate.map(|span| Duration::from_millis(span.0));
     let (program, stays) = (&command[..], args.no_shell);
     let wanted = AllocationRequest { options, program, dialect, immediate, stays };
-    if options.test_only {
+    if options.has(Attribute::TestOnly) {
         return allocate::test_only(&wanted, server).await;
     }
     let mut signals = Signals::take()?;
     let held = allocate::allocate(&wanted, server, &mut signals).await?;
     let key = held.job.key;
-    if dialect == AllocDialect::Kant && !options.quiet {
+    if dialect == AllocDialect::Kant && !options.has(Attribute::Quiet) {
         let nodes = common::hostlist::fold(held.allocation.nodes.iter().map(|node| &node.name));
         note(&format!("job {key} holds {nodes}"));
     }
@@ -96,7 +96,7 @@ pub async fn run_as(
     }
     let ended = run_shell(&held, &command, server, &mut signals).await;
     let code = ended.as_ref().map_or_else(|failure| failure.kind.code(), |code| *code);
-    if !options.quiet {
+    if !options.has(Attribute::Quiet) {
         match dialect {
             AllocDialect::Salloc => note(&format!("Relinquishing job allocation {key}")),
             AllocDialect::Kant | AllocDialect::Srun => {

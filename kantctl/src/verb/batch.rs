@@ -12,6 +12,7 @@ use crate::output::screen::warn;
 use crate::server::Server;
 use anyhow::Context;
 use chunk::Chunks;
+use common::job::Attribute;
 use common::wire::api::{BatchAnswer, BatchOutcome, SubmitAnswer};
 use serde_json::Value;
 use std::io::Read;
@@ -31,7 +32,7 @@ pub struct Args {
     /// Submit a job for each line of this file (- is standard input). A line has the words of a
     /// `kantctl submit`, or options as JSON: {"gpus": 1, "script": "train.sh", "args": ["--seed",
     /// "7"]}. Options on the command line apply to lines that do not set them
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "wrap", "wait", "test_only"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "wrap", "wait", "test-only"])]
     #[arg(help_heading = "Execution")]
     pub batch: Option<PathBuf>,
 }
@@ -113,10 +114,10 @@ fn report(
     match outcome {
         BatchOutcome::Refused { message, .. } => refused.push(format!("line {line}: {message}")),
         BatchOutcome::Accepted(_) if screen.json => {}
-        BatchOutcome::Accepted(answer) if options.parsable => {
+        BatchOutcome::Accepted(answer) if options.has(Attribute::Parsable) => {
             screen.line(&answer.job.to_string())?;
         }
-        BatchOutcome::Accepted(_) if options.quiet => {}
+        BatchOutcome::Accepted(_) if options.has(Attribute::Quiet) => {}
         BatchOutcome::Accepted(answer) => {
             screen.line(&format!("Submitted job {} (line {line})", answer.job))?;
         }

@@ -4,9 +4,9 @@ use super::bulk_action::{self, Action};
 use crate::failure::Failure;
 use crate::output::Screen;
 use crate::server::{Retry, Server};
-use crate::submission::value::Hosts;
 use anyhow::Context;
 use common::id::NodeName;
+use common::job::attributes::Hosts;
 use common::wire::api::DrainRequest;
 
 const EXAMPLES: &str = "\

@@ -4,9 +4,9 @@
 use super::raw_jobs::RawJobs;
 use crate::failure::Failure;
 use crate::server::{Server, encoded};
-use crate::submission::value::Hosts;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use common::id::QueueName;
+use common::job::attributes::Hosts;
 use common::job::state::slurm_state;
 use common::job::{Outcome, Phase};
 use common::wire::api::{JobList, JobView, Looked};

@@ -4,8 +4,8 @@ use crate::failure::{Failure, OK};
 use crate::fetch::{self, Answer};
 use crate::output::{Screen, nodes};
 use crate::server::Server;
-use crate::submission::value::Hosts;
 use common::id::NodeName;
+use common::job::attributes::Hosts;
 use common::wire::api::{NodeList, NodeView};
 use serde_json::Value;
 

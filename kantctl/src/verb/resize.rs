@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
 use crate::server::{Retry, Server};
-use crate::submission::value::read_count;
 use common::job::JobSize;
+use common::job::attributes::read_count;
 use common::unit::{Nodes, Tasks};
 use common::wire::api::ResizeRequest;
 

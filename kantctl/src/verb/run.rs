@@ -16,12 +16,14 @@ use crate::submission::options::Options;
 use crate::submission::{components, environment, test_only};
 use anyhow::Context;
 use common::id::JobKey;
-use common::job::Phase;
+use common::job::attributes::TimeLimit;
+use common::job::{Attribute, OpenMode, Phase};
 use common::time::Span;
 use common::wire::api::JobList;
 use common::wire::node::StepGpus;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,26 +74,27 @@ const EXECUTION: &str = "Execution";
 
 impl Args {
     fn step_options(&self, options: &Options) -> StepOptions {
+        let limit: Option<TimeLimit> = options.get(Attribute::Time);
         StepOptions {
             program: self.program.clone(),
-            name: options.job_name.clone(),
+            name: options.get(Attribute::JobName),
             // With a range, the step has as many tasks as its job.
-            tasks: options.ntasks.filter(|tasks| tasks.least.is_none()).map(|tasks| tasks.most.0),
-            nodes: options.nodes.map(|nodes| nodes.to_string()),
-            cpus_per_task: options.cpus_per_task,
-            ntasks_per_node: options.ntasks_per_node,
-            nodelist: options.nodelist.as_ref().map(|hosts| common::hostlist::fold(&hosts.0)),
-            output: options.output.clone(),
-            error: options.error.clone(),
-            input: options.input.clone(),
-            append: options.open_mode == Some(common::job::OpenMode::Append),
+            tasks: options.tasks().filter(|tasks| tasks.least.is_none()).map(|tasks| tasks.most.0),
+            nodes: options.text(Attribute::Nodes),
+            cpus_per_task: options.get(Attribute::CpusPerTask),
+            ntasks_per_node: options.get(Attribute::NtasksPerNode),
+            nodelist: options.text(Attribute::Nodelist),
+            output: options.get(Attribute::Output),
+            error: options.get(Attribute::Error),
+            input: options.get(Attribute::Input),
+            append: options.get(Attribute::OpenMode) == Some(OpenMode::Append),
             label: self.label,
             kill_on_bad_exit: self.kill_on_bad_exit,
-            time: options.time.and_then(|limit| limit.0).filter(|limit| limit.0 > 0),
-            quiet: options.quiet,
+            time: limit.and_then(|limit| limit.0).filter(|limit| limit.0 > 0),
+            quiet: options.has(Attribute::Quiet),
             pty: self.pty,
-            chdir: options.chdir.clone(),
-            export: options.export.clone(),
+            chdir: options.text(Attribute::Chdir).map(PathBuf::from),
+            export: options.export(),
             ..StepOptions::default()
         }
     }
@@ -109,7 +112,7 @@ pub async fn run(args: &Args, server: &Server) -> Result<u8, Failure> {
         None => JobAllocation::around(&around)?,
     };
     match allocation {
-        Some(_) if args.options.test_only => Err(test_only::refuse_for_step()),
+        Some(_) if args.options.has(Attribute::TestOnly) => Err(test_only::refuse_for_step()),
         Some(allocation) => {
             in_job(&args.step_options(&args.options), &allocation, around, server).await
         }
@@ -180,7 +183,7 @@ pub async fn in_new_job(
     environment: BTreeMap<String, String>,
     server: &Server,
 ) -> Result<u8, Failure> {
-    if wanted.options.test_only {
+    if wanted.options.has(Attribute::TestOnly) {
         return allocate::test_only(wanted, server).await;
     }
     // Signals are caught first, so that one that arrives during the start is forwarded.

@@ -14,6 +14,8 @@ use crate::submission::script::{self, Script};
 use crate::submission::shell::Shell;
 use crate::submission::{environment, submit_request, test_only};
 use common::id::{JobId, JobKey};
+use common::job::Attribute;
+use common::job::attributes::Switches;
 use common::wire::api::SubmitAnswer;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -122,15 +124,17 @@ pub async fn run_as(
     let (script, script_args) = read_script(&line)?;
     let mut components = merge(line.components.clone(), &script, &shell)?;
     for options in &mut components {
-        let usual = dialect.output(options.array.is_some());
-        options.output = options.output.take().or(usual);
+        let usual = dialect.output(options.has(Attribute::Array));
+        if let Some(usual) = usual.filter(|_| !options.has(Attribute::Output)) {
+            options.set(Attribute::Output, usual);
+        }
         if matches!(dialect, SubmitDialect::Slurm { .. }) {
             *options = options.clone().with_all_named_nodes();
         }
     }
-    let is_given = |given: fn(&Options) -> bool| components.iter().any(given);
-    let (parsable, quiet) = (is_given(|one| one.parsable), is_given(|one| one.quiet));
-    let (test_only, wait) = (is_given(|one| one.test_only), is_given(|one| one.wait));
+    let is_given = |option| components.iter().any(|options| options.has(option));
+    let (parsable, quiet) = (is_given(Attribute::Parsable), is_given(Attribute::Quiet));
+    let (test_only, wait) = (is_given(Attribute::TestOnly), is_given(Attribute::Wait));
     let (Some(first), others) = (components.first(), components.get(1..).unwrap_or_default())
     else {
         return Err(Failure::message("no job is requested".to_owned()));
@@ -215,19 +219,19 @@ pub fn directives(script: &Script) -> Result<Vec<Options>, Failure> {
 #[must_use]
 pub fn option_warnings(options: &Options) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (name, why) in options.ignored_options.given() {
-        by_reason.entry(why).or_default().push(format!("--{}", name.replace('_', "-")));
+    for option in options.ignored_options.given() {
+        by_reason.entry(option.why).or_default().push(format!("--{}", option.name));
     }
     let sentence = |(why, names): (&str, Vec<String>)| {
         let verb = if names.len() > 1 { "have" } else { "has" };
         format!("{} {verb} no effect: {why}", names.join(", "))
     };
     let mut sentences: Vec<String> = by_reason.into_iter().map(sentence).collect();
-    if options.switches.is_some_and(|switches| switches.timed) {
+    if options.get(Attribute::Switches).is_some_and(|switches: Switches| switches.timed) {
         let text = "--switches prefers one leaf switch without waiting; --near=leaf:required waits";
         sentences.push(text.to_owned());
     }
-    let variable = options.mail_user.as_deref().filter(|to| is_variable(to));
-    sentences.extend(variable.map(variable_warning));
+    let variable = options.text(Attribute::MailUser).filter(|to| is_variable(to));
+    sentences.extend(variable.as_deref().map(variable_warning));
     sentences
 }

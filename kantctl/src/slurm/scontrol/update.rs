@@ -5,12 +5,12 @@ use super::{Args, jobs, reservation};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use crate::server::{Retry, Server};
-use crate::submission::value::read_count;
 use crate::submission::what_if::patch_of;
 use crate::verb::update::{absolute, is_relative};
 use anyhow::Context;
 use common::hostlist::expand;
 use common::id::JobKey;
+use common::job::attributes::{Attribute, ROWS, Row, read_count};
 use common::job::{JobSize, Phase};
 use common::unit::Nodes;
 use common::wire::api::{DrainRequest, JobList, ResizeRequest, UpdateRequest};
@@ -61,65 +61,45 @@ pub(super) async fn run(
     }
 }
 
-/// The option of `kantctl update` for a field of scontrol.
-fn key(field: &str) -> Option<&'static str> {
-    Some(match field {
-        "timelimit" => "time",
-        "partition" => "queue",
-        "qos" => "qos",
-        "numnodes" | "reqnodes" => "nodes",
-        "numtasks" => "ntasks",
-        "cpus/task" | "cpuspertask" => "cpus",
-        "minmemorynode" => "mem",
-        "starttime" | "eligibletime" => "begin",
-        "deadline" => "deadline",
-        "dependency" => "dependency",
-        "reservation" | "reservationname" => "reservation",
-        "arraytaskthrottle" => "array-limit",
-        "jobname" | "name" => "name",
-        "comment" => "comment",
-        "mailtype" => "mail-type",
-        "mailuser" => "mail-user",
-        "account" => "account",
-        "nice" => "nice",
-        "features" => "constraint",
-        "reqnodelist" | "nodelist" => "nodelist",
-        "excnodelist" => "exclude",
-        _ => return None,
-    })
+/// The attribute that a field of scontrol changes.
+fn attribute(field: &str) -> Option<Attribute> {
+    let is_named = |row: &&Row| row.slurm.scontrol.iter().any(|n| n.eq_ignore_ascii_case(field));
+    ROWS.iter().find(is_named).map(|row| row.attribute)
+}
+
+/// The fields that can be changed.
+fn field_names() -> String {
+    let names = ROWS.iter().filter_map(|row| row.slurm.scontrol.first().copied());
+    names.collect::<Vec<_>>().join(", ")
 }
 
 async fn job(which: &str, fields: &[(String, &str)], server: &Server) -> Result<u8, Failure> {
-    let keyed = |(field, value): &(String, _)| {
+    let read = |(field, value): &(String, _)| {
         let refused = || {
-            Failure::usage(anyhow::anyhow!(
-                "{field} cannot be changed: fields are TimeLimit, Partition, QOS, NumNodes, \
-                 NumTasks, CPUs/Task, MinMemoryNode, StartTime, Deadline, Dependency, Reservation, \
-                 ArrayTaskThrottle, Features, ReqNodeList, ExcNodeList, Account, Nice, JobName, \
-                 Comment, MailType and MailUser"
-            ))
+            let text = format!("{field} cannot be changed: fields are {}", field_names());
+            Failure::usage(anyhow::Error::msg(text))
         };
-        let key = key(field).ok_or_else(refused)?;
-        // In Slurm, an empty value or 0 removes a reservation, deadline, dependency or throttle.
-        let value = match (key, *value) {
-            ("reservation" | "deadline" | "dependency", "") | ("array-limit", "0") => "none",
-            ("nice", "") => "100",
+        let attribute = attribute(field).ok_or_else(refused)?;
+        // In Slurm, an empty value means the default.
+        let value = match (attribute, *value) {
+            (Attribute::Nice, "") => "100",
             (_, value) => value,
         };
-        Ok::<_, Failure>((key, value))
+        Ok::<_, Failure>((attribute, value))
     };
-    let changes: Vec<(&'static str, &str)> = fields.iter().map(keyed).collect::<Result<_, _>>()?;
+    let changes: Vec<(Attribute, &str)> = fields.iter().map(read).collect::<Result<_, _>>()?;
     if changes.is_empty() {
         return Err(Failure::usage(anyhow::anyhow!("no change given: write NAME=VALUE")));
     }
     for key in jobs(&[which])? {
-        if let [("nodes", count)] = changes.as_slice()
+        if let [(Attribute::Nodes, count)] = changes.as_slice()
             && resize(key, count, server).await?
         {
             continue;
         }
         let mut changes = changes.clone();
-        let given = changes.iter_mut().find(|(key, time)| *key == "time" && is_relative(time));
+        let given =
+            changes.iter_mut().find(|(key, time)| *key == Attribute::Time && is_relative(time));
         let time = match &given {
             Some((_, time)) => absolute(time, key, server).await?,
             None => String::new(),

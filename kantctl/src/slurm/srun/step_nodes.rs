@@ -8,7 +8,7 @@ use crate::step::job_allocation::JobAllocation;
 use crate::submission::options;
 use common::hostlist;
 use common::id::{FeatureName, NodeName};
-use common::job::Constraint;
+use common::job::{Attribute, Constraint};
 use common::unit::Bytes;
 use common::wire::api::NodeList;
 use std::collections::BTreeMap;
@@ -23,8 +23,9 @@ pub async fn select(
     ground: &JobAllocation,
     server: &Server,
 ) -> Result<Option<String>, Failure> {
-    let (None, None) = (&asked.exclude, &asked.constraint) else {
-        let known = match &asked.constraint {
+    let asked = Limits::of(asked);
+    let (None, None) = (asked.exclude, asked.constraint) else {
+        let known = match asked.constraint {
             Some(_) => {
                 let list: NodeList = server.get("/v1/nodes").await?;
                 list.nodes.into_iter().map(|node| (node.name, node.inventory.features)).collect()
@@ -36,8 +37,22 @@ pub async fn select(
     Ok(nodelist.map(str::to_owned))
 }
 
+/// What limits the nodes of a step.
+#[derive(Clone, Copy)]
+struct Limits<'a> {
+    exclude: Option<&'a str>,
+    constraint: Option<&'a str>,
+}
+
+impl<'a> Limits<'a> {
+    fn of(asked: &'a JobOptions) -> Self {
+        let word = |attribute| asked.attributes.get(attribute);
+        Self { exclude: word(Attribute::Exclude), constraint: word(Attribute::Constraint) }
+    }
+}
+
 fn remaining(
-    asked: &JobOptions,
+    asked: Limits<'_>,
     nodelist: Option<&str>,
     ground: &JobAllocation,
     known: &[(NodeName, Vec<FeatureName>)],
@@ -47,8 +62,8 @@ fn remaining(
         hostlist::expand(text).map_err(|error| wrong(format!("--{option}={text}: {error}")))
     };
     let only = nodelist.map(|text| expand("nodelist", text)).transpose()?;
-    let not = asked.exclude.as_deref().map(|text| expand("exclude", text)).transpose()?;
-    let features = asked.constraint.as_deref().map(|text| {
+    let not = asked.exclude.map(|text| expand("exclude", text)).transpose()?;
+    let features = asked.constraint.map(|text| {
         let read = text.parse::<Constraint>();
         let read = read.map_err(|error| wrong(format!("--constraint={text}: {error}")))?;
         if read.is_same() && read.features().len() > 1 || read.count().is_some() {
@@ -79,8 +94,8 @@ fn remaining(
     }
     if remaining.is_empty() {
         let all = hostlist::fold(names);
-        let options = [("exclude", &asked.exclude), ("constraint", &asked.constraint)];
-        let options = options.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let options = [("exclude", asked.exclude), ("constraint", asked.constraint)];
+        let options = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let options: Vec<String> =
             options.map(|(name, value)| format!("--{name}={value}")).collect();
         let text = format!("{}: job {} has no such node: {all}", options.join(" "), ground.key);
@@ -98,10 +113,11 @@ pub fn check_memory(
     ground: &JobAllocation,
     environment: &BTreeMap<String, String>,
 ) -> Result<(), Failure> {
-    let Some(text) = &asked.mem else { return Ok(()) };
+    let Some(text) = asked.attributes.get(Attribute::Mem) else { return Ok(()) };
     let read = options::read_words(&[format!("--mem={text}")]);
     let wrong = |text: String| Failure::usage(anyhow::Error::msg(text));
-    let asked = read.map_err(|error| wrong(crate::submission::parse_error::explain(&error)))?.mem;
+    let asked = read.map_err(|error| wrong(crate::submission::parse_error::explain(&error)))?;
+    let asked: Option<Bytes> = asked.get(Attribute::Mem);
     let of_job = environment.get("SLURM_MEM_PER_NODE").and_then(|mib| mib.parse().ok());
     let of_job = of_job.map(Bytes::from_mib).filter(|_| ground.here.is_some());
     match (asked, of_job) {
@@ -117,6 +133,7 @@ pub fn check_memory(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
     fn environment() -> BTreeMap<String, String> {
         let all = [
@@ -133,9 +150,14 @@ mod tests {
         JobAllocation::around(&environment()).unwrap().unwrap()
     }
 
-    fn asked(exclude: Option<&str>, constraint: Option<&str>) -> JobOptions {
-        let own = |text: Option<&str>| text.map(str::to_owned);
-        JobOptions { exclude: own(exclude), constraint: own(constraint), ..JobOptions::default() }
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        asked: JobOptions,
+    }
+
+    fn asked<'a>(exclude: Option<&'a str>, constraint: Option<&'a str>) -> Limits<'a> {
+        Limits { exclude, constraint }
     }
 
     fn known() -> Vec<(NodeName, Vec<FeatureName>)> {
@@ -147,23 +169,23 @@ mod tests {
         nodes.map(node).into()
     }
 
-    fn selected(nodelist: Option<&str>, asked: &JobOptions) -> Result<Option<String>, String> {
+    fn selected(nodelist: Option<&str>, asked: Limits<'_>) -> Result<Option<String>, String> {
         remaining(asked, nodelist, &ground(), &known()).map_err(|failure| failure.to_string())
     }
 
     #[test]
     fn a_step_uses_only_nodes_that_it_does_not_exclude_and_that_have_its_features() {
         let some = |text: &str| Ok(Some(text.to_owned()));
-        assert_eq!(selected(None, &asked(Some("g-2"), None)), some("g-[1,3]"));
+        assert_eq!(selected(None, asked(Some("g-2"), None)), some("g-[1,3]"));
         assert_eq!(
-            selected(None, &asked(Some("other"), None)),
+            selected(None, asked(Some("other"), None)),
             Ok(None),
             "all of them, as they are"
         );
-        assert_eq!(selected(Some("g-[1-2]"), &asked(Some("g-1"), None)), some("g-2"));
-        assert_eq!(selected(None, &asked(None, Some("ib"))), some("g-[1,3]"));
-        assert_eq!(selected(None, &asked(Some("g-3"), Some("ib"))), some("g-1"));
-        assert_eq!(selected(None, &asked(None, Some("ib&a100"))), some("g-3"));
+        assert_eq!(selected(Some("g-[1-2]"), asked(Some("g-1"), None)), some("g-2"));
+        assert_eq!(selected(None, asked(None, Some("ib"))), some("g-[1,3]"));
+        assert_eq!(selected(None, asked(Some("g-3"), Some("ib"))), some("g-1"));
+        assert_eq!(selected(None, asked(None, Some("ib&a100"))), some("g-3"));
         for (asked, word) in [
             (asked(Some("g-[1-3]"), None), "has no such node: g-[1-3]"),
             (asked(Some("g-["), None), "--exclude=g-["),
@@ -171,7 +193,7 @@ mod tests {
             (asked(None, Some("ib*2")), "for a new job only"),
             (asked(None, Some("ib&")), "is not a constraint"),
         ] {
-            let why = selected(None, &asked).unwrap_err();
+            let why = selected(None, asked).unwrap_err();
             assert!(why.contains(word), "{why}");
         }
     }
@@ -179,7 +201,7 @@ mod tests {
     #[test]
     fn a_step_that_wants_more_memory_than_its_job_has_is_refused() {
         let check = |mem: &str| {
-            let asked = JobOptions { mem: Some(mem.to_owned()), ..JobOptions::default() };
+            let asked = Line::parse_from(["srun", "--mem", mem]).asked;
             let checked = check_memory(&asked, &ground(), &environment());
             checked.map_err(|failure| failure.to_string())
         };

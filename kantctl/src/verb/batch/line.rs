@@ -8,6 +8,7 @@ use crate::submission::shell_words::split;
 use crate::submission::{components, environment, parse_error, submit_request};
 use crate::verb::submit;
 use clap::{CommandFactory, FromArgMatches, Parser};
+use common::job::Attribute;
 use common::wire::api::SubmitRequest;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +55,7 @@ impl LineReader {
         let line = parsed.and_then(|matches| BatchLine::from_arg_matches(&matches));
         let submit::Args { options, wrap, script } =
             line.map_err(|error| usage(parse_error::explain(&error)))?.one;
-        if options.wait {
+        if options.has(Attribute::Wait) {
             return Err(usage(
                 "--wait cannot be used in a batch: run `kantctl wait` afterwards".into(),
             ));
@@ -78,7 +79,7 @@ impl LineReader {
             }
         };
         let options = options.over(self.usual.clone()).over(directives);
-        if options.test_only {
+        if options.has(Attribute::TestOnly) {
             return Err(usage(
                 "--test-only cannot be used in a batch: test one job at a time".to_owned(),
             ));

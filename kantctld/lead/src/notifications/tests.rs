@@ -3,7 +3,7 @@
 use super::*;
 use crate::Rounds;
 use common::id::ArrayIndex;
-use common::job::{Ask, EndCause, Mail, StepEnd};
+use common::job::{Ask, Attribute, EndCause, Mail, MailEvents, Patch, StepEnd};
 use common::time::Span;
 use common::wire::node::{StepPhase, StepStatus};
 use state::{Command, Target};
@@ -250,11 +250,9 @@ fn changed_mail_options_take_effect() {
     let mut mail_test = MailTest::new();
     let key = mail_test.submit("END", Ask::default());
     mail_test.run(&[key]);
-    let patch = common::job::Patch {
-        mail_on: "FAIL".parse().ok(),
-        mail_to: Some(common::job::Replaced::With("ops@example.org,ada".to_owned())),
-        ..common::job::Patch::default()
-    };
+    let patch = Patch::default()
+        .with(Attribute::MailType, "FAIL".parse::<MailEvents>().unwrap())
+        .with(Attribute::MailUser, "ops@example.org,ada".to_owned());
     let (actor, target) = (USER, target(key));
     mail_test.apply(Command::UpdateJob { actor, target, patch: Box::new(patch) });
     let [notification] = mail_test.end(&[key], EndCause::Exited, 1).try_into().unwrap();

@@ -3,13 +3,13 @@
 
 use super::words::Words;
 use crate::behaviour::Behaviour;
-use common::gpu::GpuKind;
-use common::gpu_parts::{GpuParts, PartSize};
-use common::job::{Ask, EndCause, JobSize, Launch, Patch, Replaced};
+use common::id::QueueName;
+use common::job::attributes::{GpuCount, GpusValue, Value, read_near, to_request};
+use common::job::{Ask, Attribute, Dependency, EndCause, JobSize, Launch, Patch};
 use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::time::{Span, Time};
-use common::topology::{Level, Nearness};
-use common::unit::{Cpus, GpuMilli, Gpus, Nodes, Tasks};
+use common::topology::Nearness;
+use common::unit::{Cpus, Nodes, Tasks};
 use state::{Actor, Command, Target};
 
 pub(super) fn ask(words: &mut Words) -> Result<Ask, String> {
@@ -67,16 +67,17 @@ pub(super) fn change(
 
 /// What an `update` line changes.
 fn patch(words: &mut Words) -> Result<Patch, String> {
-    let (gpus, _) = gpus(words, "gpus")?;
-    Ok(Patch {
-        time_limit: words.value("time")?,
-        gpus: gpus.map(Replaced::With),
-        queue: words.value("queue")?,
-        deadline: words.value::<Span>("deadline")?.map(|span| Replaced::With(Time(span.0))),
-        dependency: words.value("dependency")?.map(Replaced::With),
-        array_limit: words.value("array-limit")?.map(Replaced::With),
-        ..Patch::default()
-    })
+    let deadline = words.value::<Span>("deadline")?.map(|span| Time(span.0));
+    let changes: [(Attribute, Option<Value>); 6] = [
+        (Attribute::Time, words.value::<Span>("time")?.map(Value::from)),
+        (Attribute::Gpus, words.value::<GpusValue>("gpus")?.map(Value::from)),
+        (Attribute::Queue, words.value::<QueueName>("queue")?.map(Value::from)),
+        (Attribute::Deadline, deadline.map(Value::from)),
+        (Attribute::Dependency, words.value::<Dependency>("dependency")?.map(Value::from)),
+        (Attribute::ArrayLimit, words.value::<u32>("array-limit")?.map(Value::from)),
+    ];
+    let given = changes.into_iter().filter_map(|(attribute, value)| Some((attribute, value?)));
+    Ok(given.fold(Patch::default(), |patch, (attribute, value)| patch.with(attribute, value)))
 }
 
 /// `tasks=2` or `nodes=1`, of a `resize` line.
@@ -89,8 +90,12 @@ fn size(words: &mut Words) -> Result<JobSize, String> {
 fn request(words: &mut Words) -> Result<Request, String> {
     let nodes = words.value("nodes")?.map(Nodes);
     let (tasks, tasks_min) = tasks(words)?;
-    let (total, kind) = gpus(words, "gpus")?;
-    let (per_node, kind_per_node) = gpus(words, "gpus-per-node")?;
+    let total: Option<GpusValue> = words.value("gpus")?;
+    let per_node: Option<GpuCount> = words.value("gpus-per-node")?;
+    let kinds = total.iter().flat_map(|gpus| &gpus.kinds);
+    let kinds = kinds.chain(per_node.iter().flat_map(|gpus| &gpus.kinds));
+    let mut kinds = kinds.cloned().collect::<Vec<_>>().into_iter();
+    let total = total.map(|gpus| to_request(gpus.amount));
     Ok(Request {
         nodes,
         tasks: tasks.unwrap_or(Tasks(nodes.map_or(1, |nodes| nodes.0))),
@@ -98,8 +103,9 @@ fn request(words: &mut Words) -> Result<Request, String> {
         tasks_per_node: words.value("tasks-per-node")?.map(Tasks),
         cpus_per_task: Cpus(words.value("cpus")?.unwrap_or(1)),
         memory: words.value("mem")?.map(MemoryRequest::PerNode),
-        gpus: total.or(per_node),
-        gpu_kind: kind.or(kind_per_node),
+        gpus: total.or(per_node.map(|gpus| GpuRequest::PerNode(gpus.count))),
+        gpu_kind: kinds.next(),
+        gpu_kinds_or: kinds.collect(),
         exclusive: words.flag("exclusive"),
         grow: words.flag("grow"),
         near: near(words)?,
@@ -119,46 +125,11 @@ fn tasks(words: &mut Words) -> Result<(Option<Tasks>, Option<Tasks>), String> {
     }
 }
 
-/// `4` or `h100:4`; for `gpus=`, also shares of GPUs.
-fn gpus(words: &mut Words, name: &str) -> Result<(Option<GpuRequest>, Option<GpuKind>), String> {
-    let Some(text) = words.value::<String>(name)? else { return Ok((None, None)) };
-    let (kind, amount) = match text.split_once(':') {
-        Some((kind, amount)) => (Some(GpuKind(kind.to_owned())), amount),
-        None => (None, text.as_str()),
-    };
-    let gpus = match (name, amount.parse().map(Gpus)) {
-        ("gpus", Ok(count)) => Some(GpuRequest::Total(count)),
-        ("gpus", Err(_)) => parts(amount).map(GpuRequest::Parts),
-        (_, count) => count.ok().map(GpuRequest::PerNode),
-    };
-    gpus.map_or_else(
-        || Err(format!("{name}: `{text}` is not KIND:COUNT")),
-        |gpus| Ok((Some(gpus), kind)),
-    )
-}
-
-/// `0.5`, `2x0.5`, `20G`, `2x20G`.
-fn parts(text: &str) -> Option<GpuParts> {
-    let (devices, each) = match text.split_once('x') {
-        Some((devices, each)) => (devices.parse().ok()?, each),
-        None => (1, text),
-    };
-    let each = match each.strip_prefix("0.") {
-        Some(decimals) => PartSize::Milli(GpuMilli(format!("{decimals:0<3}").parse().ok()?)),
-        None => PartSize::Memory(each.parse().ok()?),
-    };
-    Some(GpuParts { devices: Gpus(devices), each })
-}
-
 /// `near=leaf`: the job waits rather than run on nodes that are further apart.
 fn near(words: &mut Words) -> Result<Option<Nearness>, String> {
     let Some(text) = words.value::<String>("near")? else { return Ok(None) };
-    let level = match text.as_str() {
-        "leaf" => Level::Leaf,
-        "spine" => Level::Spine,
-        _ => return Err(format!("near: `{text}` is leaf or spine")),
-    };
-    Ok(Some(Nearness { level, required: true }))
+    let near = read_near(&text).map_err(|error| format!("near: {error}"))?;
+    Ok(Some(Nearness { required: true, ..near }))
 }
 
 /// How its processes will behave.

@@ -18,8 +18,9 @@ use crate::job::{Element, Record, TermState};
 use crate::living::Bounds;
 use crate::state::State;
 use common::id::{JobId, JobKey, NodeName};
+use common::job::attributes::TimeLimit;
 use common::job::check::check_ask;
-use common::job::{Ask, Patch, Phase, SetPlace};
+use common::job::{Ask, Attribute, Patch, Phase, SetPlace};
 use common::reason::Refusal;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,12 +39,12 @@ pub(super) fn apply(
     target::of_one(state, actor, target)?;
     let target = Target { key: state.meant(target.key) };
     let ask = updated(state, target.key, patch, actor.operator)?;
-    if patch.name.is_some() {
+    if patch.has(Attribute::JobName) {
         dependency::check_circle(state, target.key.job, &ask)?;
     }
-    let standing = match patch.dependency {
-        Some(_) => Some(standing(state, target.key.job, &ask)?),
-        None => None,
+    let standing = match patch.has(Attribute::Dependency) {
+        true => Some(standing(state, target.key.job, &ask)?),
+        false => None,
     };
     let before = state.job(target.key.job).map(|record| record.spec.ask.name.clone());
     let times = (ask.begin_at, ask.deadline);
@@ -68,7 +69,7 @@ pub(super) fn apply(
         let (nodes, what) = (nodes_of(state, key.job), what.clone());
         state.emit(events, Event::JobUpdated { key, by: actor.uid, what, nodes });
     }
-    if let Some(before) = before.filter(|_| patch.name.is_some()) {
+    if let Some(before) = before.filter(|_| patch.has(Attribute::JobName)) {
         dependents::renamed(state, events, target.key.job, &before);
     }
     Ok(())
@@ -105,7 +106,7 @@ fn nodes_of(state: &State, job: JobId) -> Vec<NodeName> {
 /// The other components of a set, if the patch changes what applies to the whole set: the begin
 /// time and the deadline.
 fn followers(state: &State, job: JobId, patch: &Patch) -> impl Iterator<Item = JobKey> {
-    let is_shared = patch.begin_at.is_some() || patch.deadline.is_some();
+    let is_shared = patch.has(Attribute::Begin) || patch.has(Attribute::Deadline);
     let set = state.job(job).and_then(|record| record.set).filter(|_| is_shared);
     set.into_iter().flat_map(|set| set.keys()).filter(move |key| key.job != job)
 }
@@ -132,10 +133,10 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Res
             "cannot change one task: the tasks of job {job} share one request; give {job}"
         ));
     }
-    if patch.array_limit.is_some() && ask.array.is_none() {
+    if patch.has(Attribute::ArrayLimit) && ask.array.is_none() {
         return refuse(format!("job {} is no array: leave --array-limit out", key.job));
     }
-    if patch.nice.is_some_and(|nice| nice < 0) && !operator {
+    if patch.value::<i32>(Attribute::Nice).is_some_and(|nice| *nice < 0) && !operator {
         return Err(Refusal::NiceNegative);
     }
     of_the_set(record, patch)?;
@@ -187,14 +188,8 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Res
 /// Refuses changes to a later component that would apply to the whole set.
 fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
     let Some(set) = record.set.filter(|set| set.offset > 0) else { return Ok(()) };
-    let option = match patch {
-        Patch { dependency: Some(_), .. } => "--dependency",
-        Patch { begin_at: Some(_), .. } => "--begin",
-        Patch { deadline: Some(_), .. } => "--deadline",
-        Patch { mail_on: Some(_), .. } => "--mail-type",
-        Patch { mail_to: Some(_), .. } => "--mail-user",
-        _ => return Ok(()),
-    };
+    let mut shared = patch.attributes().filter(|attribute| attribute.row().is_of_set);
+    let Some(option) = shared.next() else { return Ok(()) };
     let first = SetPlace { offset: 0, ..set }.name();
     let message =
         format!("{option} applies to a whole set: change it for the first component, {first}");
@@ -203,7 +198,8 @@ fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
 
 /// Once a job has started, its user may only lower the time limit; operators may raise it.
 fn check_limit(record: &Record, patch: &Patch, operator: bool) -> Result<(), Refusal> {
-    let Some(limit) = patch.time_limit.filter(|_| !operator) else { return Ok(()) };
+    let limit = patch.value(Attribute::Time).and_then(|limit: &TimeLimit| limit.0);
+    let Some(limit) = limit.filter(|_| !operator) else { return Ok(()) };
     match record.spec.ask.time_limit {
         Some(before) if limit > before => refuse(format!(
             "job {} has started with a time limit of {before}: you may lower that; operators \

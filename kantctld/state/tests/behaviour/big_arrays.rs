@@ -3,7 +3,7 @@
 
 use crate::house::{House, USER, settings, share};
 use common::id::{ArrayIndex, JobId, JobKey};
-use common::job::{Ask, Outcome, Patch, Phase, Replaced};
+use common::job::{Ask, Attribute, Outcome, Patch, Phase};
 use common::time::{Span, Time};
 use state::{Command, Event, Stamped, Target};
 
@@ -28,7 +28,7 @@ fn an_update_of_an_array_is_one_event_and_stands_in_the_story_of_each_task_that_
     let cancel = house.cancel(task(0));
     house.apply(cancel);
     house.wait(1);
-    let few = Patch { array_limit: Some(Replaced::With(3)), ..Patch::default() };
+    let few = Patch::default().with(Attribute::ArrayLimit, 3_u32);
     let events = house.apply(update(key, few));
     assert!(matches!(&events[..], [Event::JobUpdated { key: updated, .. }] if *updated == key));
     assert_eq!(state::event::changed(&events), Ok(vec![key]));
@@ -55,7 +55,7 @@ fn an_update_of_an_array_reaches_the_nodes_of_its_tasks_and_the_eyes_of_the_sche
         let events = house.enact(id, allocation);
         keeper.update(&house.state, &events);
     }
-    let less = Patch { time_limit: Some(Span::from_minutes(5)), ..Patch::default() };
+    let less = Patch::default().with(Attribute::Time, Span::from_minutes(5));
     let events = house.apply(update(key, less));
     assert_eq!(state::effect::touched_nodes(&events).len(), 2);
     keeper.update(&house.state, &events);
@@ -72,7 +72,7 @@ fn the_deadline_of_an_array_is_that_of_all_its_tasks_and_moves_with_them() {
     let key = JobKey::single(house.submit(Ask { deadline: deadline(10), ..array(100) }));
     assert_eq!(state::missed(&house.state, house_time(9)), []);
     assert_eq!(state::missed(&house.state, house_time(10)).len(), 100);
-    let later = Patch { deadline: Some(Replaced::With(house_time(20))), ..Patch::default() };
+    let later = Patch::default().with(Attribute::Deadline, house_time(20));
     house.apply(update(key, later));
     assert_eq!(state::missed(&house.state, house_time(19)), []);
     assert_eq!(state::missed(&house.state, house_time(20)).len(), 100);

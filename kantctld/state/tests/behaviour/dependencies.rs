@@ -3,7 +3,7 @@
 
 use crate::house::{House, OPERATOR, OTHER, USER, exited, running, share};
 use common::id::{ArrayIndex, JobId, JobKey};
-use common::job::{Ask, Outcome, Patch, Phase, Replaced};
+use common::job::{Ask, Attribute, Dependency, Outcome, Patch, Phase};
 use common::reason::{Refusal, WaitReason};
 use state::snapshot::Keeper;
 use state::{Command, Event, Target, Verdict, verdict};
@@ -246,12 +246,12 @@ fn what_a_job_waits_for_is_changed_but_never_to_itself() {
     let update = |actor, key, to: Option<String>| Command::UpdateJob {
         actor,
         target: Target { key },
-        patch: Box::new(Patch {
-            dependency: Some(match to {
-                Some(text) => Replaced::With(text.parse().unwrap()),
-                None => Replaced::Without,
-            }),
-            ..Patch::default()
+        patch: Box::new(match to {
+            Some(text) => {
+                let dependency: Dependency = text.parse().unwrap();
+                Patch::default().with(Attribute::Dependency, dependency)
+            }
+            None => Patch::default().without(Attribute::Dependency),
         }),
     };
     house.apply(update(USER, b, Some(format!("afterok:{a}"))));

@@ -3,7 +3,7 @@
 
 use crate::house::{House, USER, exited, running, share};
 use common::id::{ArrayIndex, JobId, JobKey};
-use common::job::{Ask, Patch, Replaced};
+use common::job::{Ask, Attribute, Dependency, Patch};
 use state::{Command, Event, Target, Verdict, verdict};
 
 fn waits_for(text: &str) -> Ask {
@@ -53,8 +53,8 @@ fn no_job_waits_for_a_job_that_waits_for_its_name() {
 }
 
 fn awaiting(key: JobKey, text: &str) -> Command {
-    let dependency = Some(Replaced::With(text.parse().unwrap()));
-    let patch = Box::new(Patch { dependency, ..Patch::default() });
+    let dependency: Dependency = text.parse().unwrap();
+    let patch = Box::new(Patch::default().with(Attribute::Dependency, dependency));
     Command::UpdateJob { actor: USER, target: Target { key }, patch }
 }
 

@@ -3,7 +3,7 @@
 use crate::house::{House, OPERATOR, USER, attempt, end, exited, name, running, share, tasks_of};
 use common::id::{AttemptId, Gid, JobId, JobKey, RequestKey};
 use common::job::{
-    Ask, EndCause, Launch, Outcome, Owner, Patch, Phase, PreemptReason, Preempted, Replaced,
+    Ask, Attribute, EndCause, Launch, Outcome, Owner, Patch, Phase, PreemptReason, Preempted,
 };
 use common::policy::VictimMode;
 use common::reason::Refusal;
@@ -303,7 +303,7 @@ fn what_one_component_asks_for_is_changed_by_its_name() {
     let change = |named: &str| Command::UpdateJob {
         actor: USER,
         target: target(named),
-        patch: Box::new(Patch { time_limit: Some(Span::from_minutes(7)), ..Patch::default() }),
+        patch: Box::new(Patch::default().with(Attribute::Time, Span::from_minutes(7))),
     };
     let refusal = house.refused(change("1")).to_string();
     assert!(refusal.contains("1+0 to 1+1"), "{refusal}");
@@ -393,7 +393,7 @@ fn when_a_set_may_begin_is_changed_of_its_first_and_holds_for_all() {
     let change = |named: &str| Command::UpdateJob {
         actor: USER,
         target: target(named),
-        patch: Box::new(Patch { begin_at: Some(Replaced::With(at)), ..Patch::default() }),
+        patch: Box::new(Patch::default().with(Attribute::Begin, at)),
     };
     let refusal = house.refused(change("1+1")).to_string();
     assert!(refusal.contains("--begin") && refusal.contains("1+0"), "{refusal}");
@@ -407,11 +407,11 @@ fn who_waits_for_a_later_component_is_not_waited_for_by_the_set() {
     let (mut house, ..) = waiting();
     let after = |job: u32| format!("afterok:{job}").parse().ok();
     let waits = house.submit(Ask { dependency: after(2), ..Ask::default() });
-    let dependency = after(waits.0).map(Replaced::With);
+    let dependency = after(waits.0).unwrap();
     let circle = house.refused(Command::UpdateJob {
         actor: USER,
         target: target("1+0"),
-        patch: Box::new(Patch { dependency, ..Patch::default() }),
+        patch: Box::new(Patch::default().with(Attribute::Dependency, dependency)),
     });
     assert!(circle.to_string().contains("would wait for itself"), "{circle}");
 }

@@ -1,8 +1,10 @@
 //! Updates of waiting jobs: by which users, when, and by the rules of a submission.
 
 use crate::house::{House, OPERATOR, OTHER, USER, share};
+use common::id::QueueName;
 use common::id::{ArrayIndex, JobId, JobKey};
-use common::job::{Ask, Patch, Replaced};
+use common::job::attributes::{Hosts, NodeCount};
+use common::job::{Ask, Attribute, Patch};
 use common::reason::Refusal;
 use common::time::{Span, Time};
 use state::{Actor, Command, Event, Target};
@@ -12,11 +14,11 @@ fn update(actor: Actor, key: JobKey, patch: Patch) -> Command {
 }
 
 fn minutes(minutes: u64) -> Patch {
-    Patch { time_limit: Some(Span::from_minutes(minutes)), ..Patch::default() }
+    Patch::default().with(Attribute::Time, Span::from_minutes(minutes))
 }
 
 fn at_once(tasks: u32) -> Patch {
-    Patch { array_limit: Some(Replaced::With(tasks)), ..Patch::default() }
+    Patch::default().with(Attribute::ArrayLimit, tasks)
 }
 
 fn ask(house: &House, key: JobKey) -> &Ask {
@@ -49,7 +51,7 @@ fn of_a_job_that_runs_its_user_gives_time_back_and_operators_add_to_it() {
     house.start(key, vec![share("g1", 0, 2, &[])]);
     let refusal = house.refused(update(USER, key, minutes(61))).to_string();
     assert!(refusal.contains("operators raise it"), "{refusal}");
-    let more = Patch { nodes: Some(common::unit::Nodes(2)), ..minutes(5) };
+    let more = minutes(5).with(Attribute::Nodes, NodeCount { most: 2, least: None });
     let refusal = house.refused(update(OPERATOR, key, more)).to_string();
     assert!(refusal.contains("only its time limit"), "{refusal}");
     let refusal = house.refused(update(OTHER, key, minutes(5)));
@@ -84,7 +86,7 @@ fn who_is_to_run_alone_of_a_name_is_looked_at_again_when_it_becomes_anothers() {
     let first = JobKey::single(house.submit(named("a", None)));
     let alone = JobKey::single(house.submit(named("b", Some("singleton"))));
     house.start(first, vec![share("g1", 0, 2, &[])]);
-    let rename = |name: &str| Patch { name: Some(name.to_owned()), ..Patch::default() };
+    let rename = |name: &str| Patch::default().with(Attribute::JobName, name.to_owned());
     let waits = |house: &House| {
         let record = house.state.job(alone.job).unwrap();
         state::verdict(&house.state, record, None) == state::Verdict::Waits
@@ -93,8 +95,7 @@ fn who_is_to_run_alone_of_a_name_is_looked_at_again_when_it_becomes_anothers() {
     let events = house.apply(update(USER, first, rename("b")));
     assert!(events.contains(&Event::DependencyMoved { key: alone }), "{events:?}");
     assert!(waits(&house), "for the one before it that has its name now");
-    let comment = Some(Replaced::With("why".to_owned()));
-    house.apply(update(USER, first, Patch { comment, ..rename("c") }));
+    house.apply(update(USER, first, rename("c").with(Attribute::Comment, "why".to_owned())));
     assert!(!waits(&house));
     assert_eq!(ask(&house, first).comment.as_deref(), Some("why"));
 }
@@ -103,18 +104,19 @@ fn who_is_to_run_alone_of_a_name_is_looked_at_again_when_it_becomes_anothers() {
 fn a_change_is_held_to_the_rules_of_a_submission() {
     let mut house = House::new();
     let key = house.job();
-    let to = |queue: &str| Patch { queue: queue.parse().ok(), ..Patch::default() };
+    let queue = |queue: &str| queue.parse::<QueueName>().unwrap();
+    let to = |name: &str| Patch::default().with(Attribute::Queue, queue(name));
     let refusal = house.refused(update(USER, key, to("nowhere")));
     assert!(matches!(refusal, Refusal::UnknownQueue { .. }), "{refusal:?}");
-    let long = Patch { queue: "short".parse().ok(), ..minutes(61) };
+    let long = minutes(61).with(Attribute::Queue, queue("short"));
     let refusal = house.refused(update(USER, key, long));
     assert!(matches!(refusal, Refusal::TimeLimitTooLong { .. }), "{refusal:?}");
-    house.apply(update(USER, key, Patch { queue: "short".parse().ok(), ..minutes(60) }));
+    house.apply(update(USER, key, to("short").with(Attribute::Time, Span::from_minutes(60))));
     assert_eq!(ask(&house, key).queue.as_ref().unwrap().as_str(), "short");
-    let past = Patch { deadline: Some(Replaced::With(Time(1))), ..Patch::default() };
+    let past = Patch::default().with(Attribute::Deadline, Time(1));
     let refusal = house.refused(update(USER, key, past));
     assert!(matches!(refusal, Refusal::DeadlinePassed { .. }), "{refusal:?}");
-    let nice = |nice| Patch { nice: Some(nice), ..Patch::default() };
+    let nice = |nice| Patch::default().with(Attribute::Nice, nice);
     assert_eq!(house.refused(update(USER, key, nice(-1))), Refusal::NiceNegative);
     house.apply(update(USER, key, nice(7)));
     assert_eq!(ask(&house, key).nice, 7);
@@ -130,7 +132,7 @@ fn a_new_deadline_ends_it_and_the_old_one_does_not() {
     let job = house.submit(Ask { deadline, time_limit: limit, ..Ask::default() });
     let key = JobKey::single(job);
     let new = house.now + Span::from_minutes(40);
-    let later = Patch { deadline: Some(Replaced::With(new)), ..Patch::default() };
+    let later = Patch::default().with(Attribute::Deadline, new);
     house.apply(update(USER, key, later));
     assert_eq!(state::missed(&house.state, old), []);
     assert_eq!(state::missed(&house.state, new), [key]);
@@ -152,7 +154,7 @@ fn the_tasks_of_an_array_are_changed_together_and_before_the_first_starts() {
     house.start(task(0), vec![share("g1", 0, 2, &[])]);
     let refusal = house.refused(update(USER, all, minutes(6))).to_string();
     assert!(refusal.contains("operators raise it"), "{refusal}");
-    let more = Patch { cpus_per_task: Some(common::unit::Cpus(2)), ..Patch::default() };
+    let more = Patch::default().with(Attribute::CpusPerTask, 2_u32);
     let refusal = house.refused(update(USER, all, more)).to_string();
     assert!(refusal.contains("some have started"), "{refusal}");
     assert_eq!(house.apply(update(USER, all, minutes(4))).len(), 1);
@@ -167,10 +169,10 @@ fn what_a_change_of_an_array_leaves_in_its_tasks_is_short_whatever_was_changed()
     let key = JobKey::single(house.submit(Ask { array: "0-9".parse().ok(), ..Ask::default() }));
     let names =
         (0..10_000).map(|number| common::id::NodeName::new(format!("rack{}-{number}", number % 7)));
-    let not_nodes = Some(names.collect::<Result<Vec<_>, _>>().unwrap());
-    let patch = Patch { not_nodes, ..Patch::default() };
+    let not_nodes = names.collect::<Result<Vec<_>, _>>().unwrap();
+    let patch = Patch::default().with(Attribute::Exclude, Hosts(not_nodes.clone()));
     let events = house.apply(update(USER, key, patch.clone()));
-    assert_eq!(ask(&house, key).request.not_nodes, patch.not_nodes.unwrap());
+    assert_eq!(ask(&house, key).request.not_nodes, not_nodes);
     assert_eq!(events.len(), 1);
     for event in &events {
         let line = event.timeline_event().expect("a change is recorded").to_string();

@@ -7,7 +7,7 @@ use crate::policy::Rules;
 use anyhow::{Context as _, bail, ensure};
 use common::cpuset::CpuSet;
 use common::id::{ArrayIndex, AttemptId, Gid, JobId, JobKey, RequestKey, Uid};
-use common::job::{Ask, JobSize, Owner, Patch};
+use common::job::{Ask, Attribute, JobSize, Owner, Patch};
 use common::resource::{Allocation, Request, Share};
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Nodes, Tasks};
@@ -71,7 +71,7 @@ const fn operator() -> Actor {
 }
 
 fn update(target: Target) -> Command {
-    let patch = Patch { time_limit: Some(Span::from_minutes(5)), ..Patch::default() };
+    let patch = Patch::default().with(Attribute::Time, Span::from_minutes(5));
     Command::UpdateJob { actor: operator(), target, patch: Box::new(patch) }
 }
 

@@ -7,7 +7,7 @@ use super::faults::user_host;
 use crate::message::{AskId, Body, Host as At, Input, Reply};
 use crate::work::{self, Action};
 use common::id::{ControllerId, Gid, JobId, JobKey, RequestKey, Uid};
-use common::job::{Ask, JobSize, Owner, Patch};
+use common::job::{Ask, Attribute, JobSize, Owner, Patch};
 use common::unit::Nodes;
 use state::{Actor, Command, Target};
 
@@ -111,8 +111,8 @@ impl World {
                 Command::ResizeJob { actor, target: target(*of)?, size }
             }
             Action::Update(of) => {
-                let limit = Some(work::new_limit(work));
-                let patch = Box::new(Patch { time_limit: limit, ..Patch::default() });
+                let limit = work::new_limit(work);
+                let patch = Box::new(Patch::default().with(Attribute::Time, limit));
                 Command::UpdateJob { actor, target: target(*of)?, patch }
             }
             Action::Show(of) => return Some(Body::Show(self.user_judge.job_of(*of)?)),

@@ -1,14 +1,16 @@
 //! GPU options: a number of GPUs, of one or of alternative kinds, or shares of GPUs.
 
-use super::value::{ValueError, read_count};
-use common::gpu::GpuKind;
-use common::gpu_parts::{GpuParts, PartSize};
-use common::resource::GpuRequest;
-use common::unit::{GpuMilli, Gpus};
+use super::counts::{ValueError, read_count};
+use crate::gpu::GpuKind;
+use crate::gpu_parts::{GpuParts, PartSize};
+use crate::resource::GpuRequest;
+use crate::unit::{GpuMilli, Gpus};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::str::FromStr;
 
 /// A number of GPUs, optionally with kinds: `2`, `h100:2`, `h100|a100:2`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuCount {
     /// The accepted kinds in ascending order; empty for any.
     pub kinds: Vec<GpuKind>,
@@ -28,7 +30,8 @@ impl FromStr for GpuCount {
 }
 
 /// A number of GPUs, or shares of GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum GpuAmount {
     Whole(Gpus),
     /// The same share of each of several GPUs.
@@ -37,7 +40,7 @@ pub enum GpuAmount {
 
 /// The value of `--gpus`: `2`, `h100:2`, `h100|a100:2`, `0.5`, `a100:0.25`, `2x0.5`, `20G`,
 /// `a100:4x20G`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpusValue {
     /// The accepted kinds in ascending order; empty for any.
     pub kinds: Vec<GpuKind>,
@@ -124,8 +127,44 @@ fn read_kind(text: &str) -> Result<GpuKind, ValueError> {
     Ok(GpuKind(text.to_ascii_lowercase()))
 }
 
+/// Kinds as they are read: `h100|a100`; `any` for none.
+pub(super) fn join_kinds(kinds: &[GpuKind]) -> String {
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.0.as_str()).collect();
+    if names.is_empty() { "any".to_owned() } else { names.join("|") }
+}
+
+/// The kinds before a count: `h100|a100:`; empty for any.
+fn kinds_before(kinds: &[GpuKind]) -> String {
+    if kinds.is_empty() { String::new() } else { format!("{}:", join_kinds(kinds)) }
+}
+
+impl fmt::Display for GpuCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", kinds_before(&self.kinds), self.count)
+    }
+}
+
+impl fmt::Display for GpusValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&kinds_before(&self.kinds))?;
+        match self.amount {
+            GpuAmount::Whole(gpus) => gpus.fmt(f),
+            GpuAmount::Parts(parts) => parts.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Gres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(gpus) => write!(f, "gpu:{gpus}"),
+            None => f.write_str("none"),
+        }
+    }
+}
+
 /// Slurm's option for GPUs on each node: `gpu`, `gpu:2`, `gpu:h100:2`, `none`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gres(pub Option<GpuCount>);
 
 impl FromStr for Gres {

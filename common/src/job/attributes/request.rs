@@ -1,0 +1,187 @@
+//! Attributes in a job request: where each one is kept.
+
+use super::{Attribute, GpusValue, Hosts, NodeCount, TaskCount, TimeLimit, Value};
+use super::{FromValue, GpuCount, to_request};
+use crate::gpu::GpuKind;
+use crate::job::mail::Mail;
+use crate::job::spec::Ask;
+use crate::resource::{GpuRequest, MemoryRequest, Request};
+use crate::unit::{Cpus, Nodes, Tasks};
+
+impl Ask {
+    /// Sets an attribute, or removes it. A value of another type than the attribute's removes it,
+    /// too; attributes of the client change nothing.
+    ///
+    /// If the number of nodes changes, the tasks per node stay the same. Counts per GPU and options
+    /// that depend on the submitting shell are computed by the client.
+    pub fn set(&mut self, attribute: Attribute, value: Option<&Value>) {
+        let request = &mut self.request;
+        match attribute {
+            Attribute::JobName => set_if_given(&mut self.name, value),
+            Attribute::Account => self.account = typed(value),
+            Attribute::Qos => self.qos = typed(value),
+            Attribute::Service => self.service = is_set(value),
+            Attribute::Comment => self.comment = typed(value),
+            Attribute::Nodes => set_nodes(request, typed(value)),
+            Attribute::Ntasks => set_tasks(request, typed(value)),
+            Attribute::NtasksPerNode => request.tasks_per_node = typed(value).map(Tasks),
+            Attribute::CpusPerTask => request.cpus_per_task = Cpus(typed(value).unwrap_or(1)),
+            Attribute::Mem => request.memory = typed(value).map(MemoryRequest::PerNode),
+            Attribute::MemPerCpu => request.memory = typed(value).map(MemoryRequest::PerCpu),
+            Attribute::MemPerGpu => request.memory = typed(value).map(MemoryRequest::PerGpu),
+            Attribute::Gpus => {
+                let gpus: Option<GpusValue> = typed(value);
+                let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
+                set_gpus(request, gpus.map(|gpus| to_request(gpus.amount)), kinds);
+            }
+            Attribute::GpusPerNode => {
+                let gpus: Option<GpuCount> = typed(value);
+                let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
+                set_gpus(request, gpus.map(|gpus| GpuRequest::PerNode(gpus.count)), kinds);
+            }
+            Attribute::GpusPerTask => {
+                let gpus: Option<GpuCount> = typed(value);
+                let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
+                set_gpus(request, gpus.map(|gpus| GpuRequest::PerTask(gpus.count)), kinds);
+            }
+            Attribute::GpuKind => set_kinds(request, typed(value).unwrap_or_default()),
+            Attribute::Exclusive => request.exclusive = is_set(value),
+            Attribute::Grow => request.grow = is_set(value),
+            Attribute::Queue => self.queue = typed(value),
+            Attribute::Time => {
+                let limit: Option<TimeLimit> = typed(value);
+                self.unlimited = limit.is_some_and(|limit| limit.0.is_none());
+                self.time_limit = limit.and_then(|limit| limit.0);
+            }
+            Attribute::Begin => self.begin_at = typed(value),
+            Attribute::Deadline => self.deadline = typed(value),
+            Attribute::Reservation => self.reservation = typed(value),
+            Attribute::Near => request.near = typed(value),
+            Attribute::Segment => request.segment = typed(value).map(Nodes),
+            Attribute::Hold => self.hold = is_set(value),
+            Attribute::Nice => self.nice = typed(value).unwrap_or(0),
+            Attribute::Constraint => request.constraint = typed(value),
+            Attribute::Nodelist => request.only_nodes = hosts(value),
+            Attribute::Exclude => request.not_nodes = hosts(value),
+            Attribute::Dependency => self.dependency = typed(value),
+            Attribute::KillOnInvalidDep => self.kill_on_invalid_dependency = is_set(value),
+            Attribute::Output => self.stdout = typed(value),
+            Attribute::Error => self.stderr = typed(value),
+            Attribute::Input => self.stdin = typed(value),
+            Attribute::OpenMode => self.open_mode = typed(value).unwrap_or_default(),
+            Attribute::Chdir => set_if_given(&mut self.work_dir, value),
+            Attribute::Array => self.array = typed(value),
+            Attribute::ArrayLimit => {
+                self.array = self.array.take().map(|array| array.with_limit(typed(value)));
+            }
+            Attribute::Launch => self.launch = typed(value).unwrap_or_default(),
+            Attribute::Container => self.container = typed(value),
+            Attribute::Signal => self.warning = typed(value),
+            Attribute::MailType => {
+                let mail = self.mail.take().unwrap_or_default();
+                self.mail = Mail { on: typed(value).unwrap_or_default(), ..mail }.kept();
+            }
+            Attribute::MailUser => {
+                let mail = self.mail.take().unwrap_or_default();
+                self.mail = Mail { to: typed(value), ..mail }.kept();
+            }
+            Attribute::ResizeSignal => self.resize_signal = typed(value),
+            Attribute::Requeue => self.requeue = true,
+            Attribute::NoRequeue => self.requeue = !is_set(value),
+            Attribute::Preemptible => self.preemptible = value.map(|_| true),
+            Attribute::NoPreemptible => self.preemptible = value.map(|_| false),
+            Attribute::NtasksPerGpu
+            | Attribute::CpusPerGpu
+            | Attribute::Gres
+            | Attribute::Switches
+            | Attribute::MaxPerNode
+            | Attribute::Export
+            | Attribute::Parsable
+            | Attribute::TestOnly
+            | Attribute::Wait
+            | Attribute::Quiet => {}
+        }
+    }
+
+    /// The value of an attribute that records and lists show; `None` if it is not set.
+    #[must_use]
+    pub fn value(&self, attribute: Attribute) -> Option<Value> {
+        let request = &self.request;
+        match attribute {
+            Attribute::Account => value_of(&self.account),
+            Attribute::Qos => value_of(&self.qos),
+            Attribute::Comment => value_of(&self.comment),
+            Attribute::Queue => value_of(&self.queue),
+            Attribute::Deadline => value_of(&self.deadline),
+            Attribute::Reservation => value_of(&self.reservation),
+            Attribute::Nice => (self.nice != 0).then_some(Value::Integer(self.nice)),
+            Attribute::Constraint => value_of(&request.constraint),
+            Attribute::Nodelist => hosts_value(&request.only_nodes),
+            Attribute::Exclude => hosts_value(&request.not_nodes),
+            Attribute::Array => value_of(&self.array),
+            Attribute::Container => value_of(&self.container),
+            _ => None,
+        }
+    }
+}
+
+fn typed<T: FromValue + Clone>(value: Option<&Value>) -> Option<T> {
+    value.and_then(T::from_value).cloned()
+}
+
+fn value_of<T: Clone + Into<Value>>(field: &Option<T>) -> Option<Value> {
+    field.clone().map(Into::into)
+}
+
+fn is_set(value: Option<&Value>) -> bool {
+    typed(value).unwrap_or(false)
+}
+
+/// Texts that every request has.
+fn set_if_given(field: &mut String, value: Option<&Value>) {
+    if let Some(text) = typed(value) {
+        *field = text;
+    }
+}
+
+fn hosts(value: Option<&Value>) -> Vec<crate::id::NodeName> {
+    typed::<Hosts>(value).map(|hosts| hosts.0).unwrap_or_default()
+}
+
+fn hosts_value(nodes: &[crate::id::NodeName]) -> Option<Value> {
+    (!nodes.is_empty()).then(|| Value::Hosts(Hosts(nodes.to_vec())))
+}
+
+fn set_nodes(request: &mut Request, nodes: Option<NodeCount>) {
+    let Some(NodeCount { most, .. }) = nodes else { return };
+    let before = request.nodes.unwrap_or(Nodes(1)).0.max(1);
+    let each = request.tasks.0.div_ceil(before);
+    request.tasks = if request.nodes.is_some() {
+        Tasks(most.saturating_mul(each))
+    } else {
+        Tasks(request.tasks.0.max(most))
+    };
+    (request.nodes, request.tasks_min) = (Some(Nodes(most)), None);
+    // A job with a fixed size cannot grow.
+    request.grow = false;
+}
+
+fn set_tasks(request: &mut Request, tasks: Option<TaskCount>) {
+    let Some(TaskCount { most, least }) = tasks else { return };
+    (request.tasks, request.tasks_min) = (most, least);
+    request.grow &= least.is_some();
+}
+
+/// Without new kinds the old ones are kept, as long as there are GPUs.
+fn set_gpus(request: &mut Request, gpus: Option<GpuRequest>, kinds: Option<Vec<GpuKind>>) {
+    request.gpus = gpus;
+    match kinds {
+        Some(kinds) if kinds.is_empty() => {}
+        kinds => set_kinds(request, kinds.unwrap_or_default()),
+    }
+}
+
+fn set_kinds(request: &mut Request, kinds: Vec<GpuKind>) {
+    let mut kinds = kinds.into_iter();
+    (request.gpu_kind, request.gpu_kinds_or) = (kinds.next(), kinds.collect());
+}
