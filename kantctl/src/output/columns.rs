@@ -9,11 +9,14 @@ use super::jobs::where_or_why;
 use super::user_names;
 use crate::failure::Failure;
 use common::hostlist::fold;
+use common::job::attributes::{Attribute, ROWS, Row};
 use common::resource::Share;
 use common::time::{Span, Time};
 use common::unit::{Bytes, GpuMilli};
 use common::wire::api::{HistoryRun, JobView};
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::sync::LazyLock;
 
 /// A row: a job, or one of its runs.
 #[derive(Debug, Clone, Copy)]
@@ -44,17 +47,33 @@ pub enum Value {
 pub struct Field {
     /// The name in --format, --sort and CSV.
     pub name: &'static str,
-    title: &'static str,
+    title: Cow<'static, str>,
     is_number: bool,
-    value: fn(&Line<'_>) -> Value,
+    source: Source,
+}
+
+/// Where the value of a column comes from.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    Line(fn(&Line<'_>) -> Value),
+    Attribute(Attribute),
+}
+
+impl Field {
+    fn value(&self, line: &Line<'_>) -> Value {
+        match self.source {
+            Source::Line(value) => value(line),
+            Source::Attribute(attribute) => maybe(line.job.ask.value(attribute)),
+        }
+    }
 }
 
 const fn field(name: &'static str, title: &'static str, value: fn(&Line<'_>) -> Value) -> Field {
-    Field { name, title, is_number: false, value }
+    Field { name, title: Cow::Borrowed(title), is_number: false, source: Source::Line(value) }
 }
 
 const fn number(name: &'static str, title: &'static str, value: fn(&Line<'_>) -> Value) -> Field {
-    Field { name, title, is_number: true, value }
+    Field { name, title: Cow::Borrowed(title), is_number: true, source: Source::Line(value) }
 }
 
 fn words(text: impl ToString) -> Value {
@@ -65,71 +84,84 @@ fn maybe(text: Option<impl ToString>) -> Value {
     text.map_or(Value::None, words)
 }
 
-pub const FIELDS: &[Field] = &[
-    field("id", "ID", |l| words(l.job.name())),
-    number("number", "NUMBER", |l| Value::Number(l.job.number.unwrap_or(l.job.key.job).0.into())),
-    field("dependency", "DEPENDENCY", |l| maybe(l.job.dependency.as_ref())),
-    number("run", "RUN", |l| Value::Number(l.run.map_or(l.job.attempt, |run| run.run).into())),
-    field("name", "NAME", |l| words(&l.job.ask.name)),
-    field("user", "USER", |l| words(user_names::owner(&l.job.owner))),
-    field("uid", "UID", |l| words(l.job.owner.uid)),
-    field("account", "ACCOUNT", |l| maybe(l.job.ask.account.as_ref())),
-    field("queue", "QUEUE", |l| maybe(l.job.ask.queue.as_ref())),
-    field("qos", "QOS", |l| maybe(l.job.ask.qos.as_ref())),
-    field("reservation", "RESERVATION", |l| maybe(l.job.ask.reservation.as_ref())),
-    field("state", "STATE", |l| words(&l.job.state)),
-    field("reason", "REASON", |l| maybe(l.job.reason.as_ref().map(|reason| &reason.code))),
-    number("place", "PLACE", |l| l.job.position.map_or(Value::None, |p| Value::Number(p.into()))),
-    field("submitted", "SUBMITTED", |l| Value::At(l.job.submitted_at)),
-    field("allocated", "ALLOCATED", |l| at(l.run.and_then(|run| run.allocated_at))),
-    field("started", "STARTED", |l| at(l.job.started_at)),
-    field("expected", "EXPECTED", |l| at(l.expected)),
-    field("ended", "ENDED", |l| at(l.job.ended_at)),
-    number("time", "TIME", |l| ran(l).map_or(Value::None, Value::Long)),
-    number("limit", "LIMIT", |l| l.job.ask.time_limit.map_or(Value::None, Value::Long)),
-    number("waited", "WAITED", |l| {
-        let until = l.job.started_at.or(l.job.ended_at).unwrap_or(l.as_of);
-        Value::Long(until.since(l.job.submitted_at))
-    }),
-    number("nodes", "NODES", |l| Value::Number(node_count(l.job))),
-    number("cpus", "CPUS", |l| Value::Number(l.job.cpus.0.into())),
-    number("memory", "MEMORY", |l| Value::Size(l.job.memory)),
-    number("gpus", "GPUS", |l| match &l.job.allocation {
-        Some(given) => {
-            let milli: GpuMilli = given.shares().iter().map(Share::gpus_milli).sum();
-            Value::Milli(milli.0.into())
-        }
-        None => Value::Number(l.job.gpus.0.into()),
-    }),
-    number("gpu_hours", "GPU-HOURS", |l| {
-        l.run.map_or(Value::None, |run| hours(run.gpu_milliseconds))
-    }),
-    number("cpu_hours", "CPU-HOURS", |l| {
-        l.run.map_or(Value::None, |run| hours(run.cpu_milliseconds))
-    }),
-    number("used_cpu", "USED-CPU", |l| used(l, |usage| Value::Long(usage.cpu))),
-    number("used_memory", "USED-MEM", |l| used(l, |usage| Value::Size(usage.memory_peak))),
-    number("used_gpu", "USED-GPU%", |l| {
-        used(l, |usage| {
-            usage.gpu.and_then(|gpu| gpu.busy_percent()).map_or(Value::None, Value::Number)
-        })
-    }),
-    number("energy_joules", "JOULES", |l| {
-        used(l, |usage| usage.gpu.map_or(Value::None, |gpu| Value::Number(gpu.energy_joules)))
-    }),
-    field("exit", "EXIT", |l| maybe(l.job.exit)),
-    field("requeued", "REQUEUED", |l| {
-        l.run.map_or(Value::None, |run| words(if run.requeued { "yes" } else { "no" }))
-    }),
-    field("node_list", "NODELIST", |l| {
-        let shares = l.job.allocation.iter().flat_map(|given| given.shares());
-        words(fold(shares.map(|share| &share.node)))
-    }),
-    field("command", "COMMAND", |l| maybe(l.job.ask.command.as_ref())),
-    field("comment", "COMMENT", |l| maybe(l.job.ask.comment.as_ref())),
-    field("note", "NOTE", |l| maybe(l.job.message.as_ref())),
-    field("where", "WHERE/WHY", |l| words(where_or_why(l.job))),
-];
+static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
+    let rows = ROWS.iter().filter(|row| row.is_column);
+    let of_attribute = |row: &Row| Field {
+        name: row.option,
+        title: Cow::Owned(row.option.to_uppercase()),
+        is_number: false,
+        source: Source::Attribute(row.attribute),
+    };
+    line_fields().into_iter().chain(rows.map(of_attribute)).collect()
+});
+
+/// The columns that are not job attributes.
+fn line_fields() -> Vec<Field> {
+    vec![
+        field("id", "ID", |l| words(l.job.name())),
+        number("number", "NUMBER", |l| {
+            Value::Number(l.job.number.unwrap_or(l.job.key.job).0.into())
+        }),
+        field("dependency", "DEPENDENCY", |l| maybe(l.job.dependency.as_ref())),
+        number("run", "RUN", |l| Value::Number(l.run.map_or(l.job.attempt, |run| run.run).into())),
+        field("name", "NAME", |l| words(&l.job.ask.name)),
+        field("user", "USER", |l| words(user_names::owner(&l.job.owner))),
+        field("uid", "UID", |l| words(l.job.owner.uid)),
+        field("state", "STATE", |l| words(&l.job.state)),
+        field("reason", "REASON", |l| maybe(l.job.reason.as_ref().map(|reason| &reason.code))),
+        number("place", "PLACE", |l| {
+            l.job.position.map_or(Value::None, |p| Value::Number(p.into()))
+        }),
+        field("submitted", "SUBMITTED", |l| Value::At(l.job.submitted_at)),
+        field("allocated", "ALLOCATED", |l| at(l.run.and_then(|run| run.allocated_at))),
+        field("started", "STARTED", |l| at(l.job.started_at)),
+        field("expected", "EXPECTED", |l| at(l.expected)),
+        field("ended", "ENDED", |l| at(l.job.ended_at)),
+        number("time", "TIME", |l| ran(l).map_or(Value::None, Value::Long)),
+        number("limit", "LIMIT", |l| l.job.ask.time_limit.map_or(Value::None, Value::Long)),
+        number("waited", "WAITED", |l| {
+            let until = l.job.started_at.or(l.job.ended_at).unwrap_or(l.as_of);
+            Value::Long(until.since(l.job.submitted_at))
+        }),
+        number("nodes", "NODES", |l| Value::Number(node_count(l.job))),
+        number("cpus", "CPUS", |l| Value::Number(l.job.cpus.0.into())),
+        number("memory", "MEMORY", |l| Value::Size(l.job.memory)),
+        number("gpus", "GPUS", |l| match &l.job.allocation {
+            Some(given) => {
+                let milli: GpuMilli = given.shares().iter().map(Share::gpus_milli).sum();
+                Value::Milli(milli.0.into())
+            }
+            None => Value::Number(l.job.gpus.0.into()),
+        }),
+        number("gpu_hours", "GPU-HOURS", |l| {
+            l.run.map_or(Value::None, |run| hours(run.gpu_milliseconds))
+        }),
+        number("cpu_hours", "CPU-HOURS", |l| {
+            l.run.map_or(Value::None, |run| hours(run.cpu_milliseconds))
+        }),
+        number("used_cpu", "USED-CPU", |l| used(l, |usage| Value::Long(usage.cpu))),
+        number("used_memory", "USED-MEM", |l| used(l, |usage| Value::Size(usage.memory_peak))),
+        number("used_gpu", "USED-GPU%", |l| {
+            used(l, |usage| {
+                usage.gpu.and_then(|gpu| gpu.busy_percent()).map_or(Value::None, Value::Number)
+            })
+        }),
+        number("energy_joules", "JOULES", |l| {
+            used(l, |usage| usage.gpu.map_or(Value::None, |gpu| Value::Number(gpu.energy_joules)))
+        }),
+        field("exit", "EXIT", |l| maybe(l.job.exit)),
+        field("requeued", "REQUEUED", |l| {
+            l.run.map_or(Value::None, |run| words(if run.requeued { "yes" } else { "no" }))
+        }),
+        field("node_list", "NODELIST", |l| {
+            let shares = l.job.allocation.iter().flat_map(|given| given.shares());
+            words(fold(shares.map(|share| &share.node)))
+        }),
+        field("command", "COMMAND", |l| maybe(l.job.ask.command.as_ref())),
+        field("note", "NOTE", |l| maybe(l.job.message.as_ref())),
+        field("where", "WHERE/WHY", |l| words(where_or_why(l.job))),
+    ]
+}
 
 /// Columns that may be cut on a narrow terminal, least important first, with their minimum widths.
 const SHRINKABLE: &[(&str, usize)] = &[
@@ -212,7 +244,7 @@ pub fn sort_keys(names: &str) -> Result<Vec<(&'static Field, bool)>, Failure> {
 #[must_use]
 pub fn compare(keys: &[(&Field, bool)], one: &Line<'_>, other: &Line<'_>) -> Ordering {
     let by = |(field, reversed): &(&Field, bool)| {
-        let ordering = match (field.name, (field.value)(one), (field.value)(other)) {
+        let ordering = match (field.name, field.value(one), field.value(other)) {
             ("id", ..) => one.job.key.cmp(&other.job.key),
             (_, Value::None, Value::None) => Ordering::Equal,
             (_, Value::None, _) => return Ordering::Greater,

@@ -2,7 +2,7 @@
 //! definitions, so it cannot disagree with the code.
 
 use super::command::SlurmCommand;
-use super::job_fields::{ACCOUNT_EMPTY, FIELDS};
+use super::job_fields::{ACCOUNT_EMPTY, fields};
 use super::node_field;
 use super::unsupported;
 use crate::submission::ignored_options::IGNORED_OPTIONS;
@@ -89,15 +89,15 @@ pub fn page() -> String {
         }
     }
     let _ = write!(page, "\n## Fields\n\n");
-    let letters: String = FIELDS.iter().map(|field| field.letter).filter(|l| *l != ' ').collect();
+    let letters: String = fields().iter().map(|field| field.letter).filter(|l| *l != ' ').collect();
     let _ = writeln!(page, "`squeue -o`: `{}`\n", sorted(&letters));
-    let names = FIELDS.iter().map(|field| field.queue).filter(|name| !name.is_empty());
+    let names = fields().iter().map(|field| field.queue).filter(|name| !name.is_empty());
     let _ = writeln!(page, "`squeue -O`: {}\n", list(names));
     let letters = node_field::FIELDS.iter().map(|field| field.letter);
     let letters: String = letters.filter(|letter| *letter != ' ').collect();
     let _ = writeln!(page, "`sinfo -o`: `{}`\n", sorted(&letters));
     let _ = writeln!(page, "`sinfo -O`: {}\n", list(node_field::FIELDS.iter().map(|f| f.name)));
-    let names = FIELDS.iter().map(|field| field.account).filter(|name| !name.is_empty());
+    let names = fields().iter().map(|field| field.account).filter(|name| !name.is_empty());
     let _ = writeln!(page, "`sacct -o`: {}\n", list(names));
     let _ = writeln!(page, "Always empty in `sacct`: {}", list(ACCOUNT_EMPTY.iter().copied()));
     let _ = write!(page, "\n## Other commands\n\n| command | |\n|---|---|\n");

@@ -4,13 +4,15 @@
 
 use super::job_line::{Line, LinePart, Value, format_measured, format_size};
 use crate::output::user_names;
-use common::job::Phase;
+use common::job::attributes::{self, Attribute, Kind, ROWS, Row, SlurmNames};
+use common::job::{Ask, Phase};
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Span;
 use common::unit::Bytes;
 use common::wire::api::JobView;
+use std::sync::LazyLock;
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct JobField {
     /// The letter in `squeue -o`, or a blank.
     pub letter: char,
@@ -20,7 +22,34 @@ pub struct JobField {
     pub account: &'static str,
     /// The title in squeue.
     pub title: &'static str,
-    pub value: fn(&Line<'_>) -> Value,
+    source: Source,
+}
+
+/// Where the value of a field comes from.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    Line(fn(&Line<'_>) -> Value),
+    Attribute(Attribute),
+}
+
+impl JobField {
+    /// The value in a line.
+    #[must_use]
+    pub fn value(&self, line: &Line<'_>) -> Value {
+        match self.source {
+            Source::Line(value) => value(line),
+            Source::Attribute(attribute) => attribute_value(attribute, &line.job.ask),
+        }
+    }
+}
+
+fn attribute_value(attribute: Attribute, ask: &Ask) -> Value {
+    match (attribute.row().kind, ask.value(attribute)) {
+        (Kind::Begin | Kind::Deadline, Some(attributes::Value::Time(at))) => Value::At(at),
+        (Kind::Begin | Kind::Deadline, _) => Value::Unknown,
+        (Kind::Nice, value) => Value::of(value.map_or("0".to_owned(), |nice| nice.to_string())),
+        (_, value) => Value::set(value),
+    }
 }
 
 const fn field(
@@ -30,10 +59,11 @@ const fn field(
     title: &'static str,
     value: fn(&Line<'_>) -> Value,
 ) -> JobField {
-    JobField { letter, queue, account, title, value }
+    JobField { letter, queue, account, title, source: Source::Line(value) }
 }
 
-pub const FIELDS: &[JobField] = &[
+/// The fields that are not job attributes.
+const LINE_FIELDS: &[JobField] = &[
     field('i', "jobarrayid", "JobID", "JOBID", |l| Value::of(l.id())),
     field('A', "jobid", "JobIDRaw", "JOBID", |l| Value::of(l.number())),
     field('F', "arrayjobid", "", "ARRAY_JOB_ID", |l| Value::of(l.job.key.job)),
@@ -50,8 +80,6 @@ pub const FIELDS: &[JobField] = &[
     field('P', "partition", "Partition", "PARTITION", |l| {
         if l.is_below() { Value::Unset } else { Value::set(l.job.ask.queue.as_ref()) }
     }),
-    field('a', "account", "Account", "ACCOUNT", |l| Value::set(l.job.ask.account.as_ref())),
-    field('q', "qos", "QOS", "QOS", |l| Value::set(l.job.ask.qos.as_ref())),
     field('u', "username", "User", "USER", |l| {
         if l.is_below() { Value::Unset } else { Value::of(user_names::owner(&l.job.owner)) }
     }),
@@ -120,25 +148,16 @@ pub const FIELDS: &[JobField] = &[
         let submitted = l.job.submitted_at;
         Value::At(l.job.ask.begin_at.map_or(submitted, |begin| begin.max(submitted)))
     }),
-    field(' ', "deadline", "", "DEADLINE", |l| Value::at(l.job.ask.deadline)),
     field('p', "priority", "", "PRIORITY", |l| {
         let points = priority(l).unwrap_or(0);
         Value::of(format!("{:.14}", points as f64 / 4_294_967_295.0))
     }),
     field('Q', "prioritylong", "Priority", "PRIORITY", |l| Value::of(priority(l).unwrap_or(0))),
-    field('y', "nice", "", "NICE", |l| Value::of(l.job.ask.nice)),
-    field('v', "reservation", "Reservation", "RESERVATION", |l| {
-        Value::set(l.job.ask.reservation.as_ref())
-    }),
-    field('k', "comment", "Comment", "COMMENT", |l| Value::set(l.job.ask.comment.as_ref())),
     field('Z', "workdir", "WorkDir", "WORK_DIR", |l| Value::of(&l.job.ask.work_dir)),
     field('h', "oversubscribe", "", "OVER_SUBSCRIBE", |l| {
         Value::of(if l.job.ask.request.exclusive { "NO" } else { "OK" })
     }),
     field('E', "dependency", "", "DEPENDENCY", |l| Value::set(l.job.dependency.as_ref())),
-    field('f', "feature", "Constraints", "FEATURES", |l| {
-        Value::set(l.job.ask.request.constraint.as_ref())
-    }),
     field('w', "wckey", "", "WCKEY", |_| Value::Unset),
     field('W', "licenses", "Licenses", "LICENSES", |_| Value::Unset),
     field('x', "exc_nodes", "", "EXC_NODES", |_| Value::of("")),
@@ -164,6 +183,21 @@ pub const FIELDS: &[JobField] = &[
     }),
     field(' ', "cluster", "Cluster", "CLUSTER", |l| Value::of(&l.page.cluster)),
 ];
+
+static FIELDS: LazyLock<Vec<JobField>> = LazyLock::new(|| {
+    let rows = ROWS.iter().filter(|row| !row.slurm.title.is_empty());
+    let of_attribute = |row: &Row| {
+        let SlurmNames { letter, squeue: queue, sacct: account, title, .. } = row.slurm;
+        JobField { letter, queue, account, title, source: Source::Attribute(row.attribute) }
+    };
+    LINE_FIELDS.iter().copied().chain(rows.map(of_attribute)).collect()
+});
+
+/// All fields.
+#[must_use]
+pub fn fields() -> &'static [JobField] {
+    &FIELDS
+}
 
 /// Fields of sacct that kant does not record and shows empty, as sacct does for missing values.
 pub const ACCOUNT_EMPTY: &[&str] = &[
@@ -213,7 +247,7 @@ pub const ACCOUNT_EMPTY: &[&str] = &[
 /// The field of a letter of `squeue -o`.
 #[must_use]
 pub fn by_letter(letter: char) -> Option<&'static JobField> {
-    FIELDS.iter().find(|field| field.letter == letter && letter != ' ')
+    fields().iter().find(|field| field.letter == letter && letter != ' ')
 }
 
 /// The field of a name of `squeue -O`.
@@ -225,13 +259,13 @@ pub fn in_queue(name: &str) -> Option<&'static JobField> {
         "requestednodes" => "reqnodes",
         other => other,
     };
-    FIELDS.iter().find(|field| field.queue == name && !name.is_empty())
+    fields().iter().find(|field| field.queue == name && !name.is_empty())
 }
 
 /// The field of a name of sacct, in upper or lower case.
 #[must_use]
 pub fn in_account(name: &str) -> Option<&'static JobField> {
-    let found = FIELDS.iter().find(|field| field.account.eq_ignore_ascii_case(name));
+    let found = fields().iter().find(|field| field.account.eq_ignore_ascii_case(name));
     found.filter(|_| !name.is_empty())
 }
 
@@ -300,11 +334,11 @@ mod tests {
 
     #[test]
     fn each_letter_and_each_name_belongs_to_one_field() {
-        let letters: Vec<char> = FIELDS.iter().map(|f| f.letter).filter(|l| *l != ' ').collect();
+        let letters: Vec<char> = fields().iter().map(|f| f.letter).filter(|l| *l != ' ').collect();
         assert_eq!(letters.iter().collect::<BTreeSet<_>>().len(), letters.len());
         let families: [fn(&JobField) -> &'static str; 2] = [|f| f.queue, |f| f.account];
         for family in families {
-            let names = FIELDS.iter().map(family);
+            let names = fields().iter().map(family);
             let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
             assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         }

@@ -7,8 +7,9 @@ use super::job_line::{Line, LinePart, Page, Unit, format_size};
 use crate::failure::{Failure, OK};
 use crate::output::Screen;
 use common::hostlist::fold;
+use common::job::attributes::{self, Kind, ROWS, Row};
 use common::job::pattern::absolute;
-use common::job::{Launch, Phase, SetPlace};
+use common::job::{Ask, Launch, Phase, SetPlace};
 use common::resource::{GpuRequest, MemoryRequest};
 use common::time::Time;
 use common::wire::api::JobView;
@@ -46,6 +47,7 @@ pub fn unix_seconds(at: Option<Time>) -> u64 {
 pub fn job(job: &JobView, page: &Page) -> Value {
     let line = Line { jobs: std::slice::from_ref(job), job, part: LinePart::Whole, page };
     merge_objects([
+        attribute_fields(&job.ask),
         identity_fields(&line),
         state_fields(&line),
         resource_fields(&line),
@@ -65,13 +67,27 @@ pub fn merge_objects(parts: impl IntoIterator<Item = Value>) -> Value {
     Value::Object(fields)
 }
 
+/// The attributes that have a field.
+fn attribute_fields(ask: &Ask) -> Value {
+    let rows = ROWS.iter().filter(|row| !row.slurm.json.is_empty());
+    let field = |row: &Row| {
+        let value = match (row.kind, ask.value(row.attribute)) {
+            (_, Some(attributes::Value::Time(at))) => json!(unix_seconds(Some(at))),
+            (_, Some(attributes::Value::Integer(number))) => json!(number),
+            (_, Some(value)) => json!(value.to_string()),
+            (Kind::Begin | Kind::Deadline | Kind::Nice, None) => json!(0),
+            (_, None) => json!(""),
+        };
+        (row.slurm.json.to_owned(), value)
+    };
+    Value::Object(rows.map(field).collect())
+}
+
 fn identity_fields(line: &Line<'_>) -> Value {
     let job = line.job;
     let ask = &job.ask;
-    let text = |name: Option<&str>| name.unwrap_or_default().to_owned();
     let array = job.key.index.map(|index| index.0);
     json!({
-        "account": text(ask.account.as_ref().map(|account| account.as_str())),
         "admin_comment": "",
         "array_job_id": array.map_or(0, |_| job.key.job.0),
         "array_task_id": array,
@@ -79,7 +95,6 @@ fn identity_fields(line: &Line<'_>) -> Value {
         "array_task_string": "",
         "association_id": 0,
         "cluster": line.page.cluster,
-        "comment": text(ask.comment.as_deref()),
         "federation_origin": "",
         "group_id": job.owner.gid.0,
         "job_id": job.number.unwrap_or(job.key.job).0,
@@ -88,9 +103,6 @@ fn identity_fields(line: &Line<'_>) -> Value {
         "het_job_offset": job.set.map_or(0, |set| set.offset),
         "mcs_label": "",
         "name": ask.name,
-        "partition": text(ask.queue.as_ref().map(|queue| queue.as_str())),
-        "qos": text(ask.qos.as_ref().map(|qos| qos.as_str())),
-        "resv_name": text(ask.reservation.as_ref().map(|reservation| reservation.as_str())),
         "system_comment": "",
         "user_id": job.owner.uid.0,
         "user_name": job.owner.name,
@@ -117,7 +129,6 @@ fn state_fields(line: &Line<'_>) -> Value {
         "accrue_time": unix_seconds(Some(eligible)),
         "batch_flag": job.ask.launch != Launch::Held,
         "batch_features": "",
-        "deadline": unix_seconds(job.ask.deadline),
         "delay_boot": 0,
         "dependency": job.dependency.as_deref().unwrap_or_default(),
         "derived_exit_code": status,
@@ -126,7 +137,6 @@ fn state_fields(line: &Line<'_>) -> Value {
         "exit_code": status,
         "job_state": line.state().0,
         "last_sched_evaluation": unix_seconds(Some(line.page.as_of)),
-        "nice": job.ask.nice,
         "preempt_time": 0,
         "pre_sus_time": 0,
         "priority": line.page.priorities.get(&job.key).copied().unwrap_or(0).max(0),
@@ -166,8 +176,6 @@ fn resource_fields(line: &Line<'_>) -> Value {
         "cpus": job.cpus.0,
         "cpus_per_task": request.cpus_per_task.0,
         "cpus_per_tres": "",
-        "excluded_nodes": fold(&request.not_nodes),
-        "features": request.constraint.as_ref().map(ToString::to_string).unwrap_or_default(),
         "max_cpus": 0,
         "max_nodes": 0,
         "memory_per_node": memory(|memory| match memory {
@@ -184,7 +192,6 @@ fn resource_fields(line: &Line<'_>) -> Value {
         "node_count": line.node_count(),
         "nodes": line.nodes(),
         "job_resources": if begun { resources(job) } else { json!({}) },
-        "required_nodes": fold(&request.only_nodes),
         "shared": if request.exclusive { "none" } else { "" },
         "tasks": request.tasks.0,
         "tasks_per_board": 0,

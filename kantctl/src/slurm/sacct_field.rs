@@ -1,7 +1,7 @@
 //! The fields of sacct: those that kant has, and those that are always empty. `job_fields` computes
 //! the values.
 
-use super::job_fields::{ACCOUNT_EMPTY, FIELDS, JobField, in_account};
+use super::job_fields::{ACCOUNT_EMPTY, JobField, fields, in_account};
 use super::job_line::Line;
 use jiff::tz::TimeZone;
 
@@ -28,7 +28,7 @@ impl SacctField {
         match self {
             Self::Empty(_) => String::new(),
             Self::Known(field) => {
-                let shown = (field.value)(line).in_account(is_time(field.account), zone);
+                let shown = field.value(line).in_account(is_time(field.account), zone);
                 match field.account {
                     "NodeList" if shown.is_empty() => "None assigned".to_owned(),
                     _ => shown,
@@ -66,7 +66,7 @@ pub fn field(name: &str) -> Option<(SacctField, usize, bool)> {
 /// All names, four per line.
 #[must_use]
 pub fn list() -> String {
-    let known = FIELDS.iter().map(|field| field.account).filter(|name| !name.is_empty());
+    let known = fields().iter().map(|field| field.account).filter(|name| !name.is_empty());
     let mut names: Vec<&str> = known.chain(ACCOUNT_EMPTY.iter().copied()).collect();
     names.sort_unstable_by_key(|name| name.to_ascii_lowercase());
     let line = |four: &[&str]| {

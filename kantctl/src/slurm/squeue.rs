@@ -143,7 +143,7 @@ impl Args {
         };
         let (names, letters) = (self.long_format.as_deref(), self.format.as_deref());
         let (by_name, by_letter) = (job_fields::in_queue, job_fields::by_letter);
-        format::choose(names, letters, default, job_fields::FIELDS, by_name, by_letter)
+        format::choose(names, letters, default, job_fields::fields(), by_name, by_letter)
             .map_err(Failure::usage)
     }
 
@@ -266,7 +266,7 @@ async fn list(
     };
     let titled = (!args.no_header).then_some(&title as &dyn Fn(&&'static JobField) -> String);
     let show =
-        |field: &&'static JobField, line: &Line<'_>| (field.value)(line).in_queue(&screen.zone);
+        |field: &&'static JobField, line: &Line<'_>| field.value(line).in_queue(&screen.zone);
     screen.print(&format::format_text(pieces, titled, &lines, show))?;
     Ok(OK)
 }

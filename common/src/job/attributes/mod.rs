@@ -216,6 +216,8 @@ pub struct Row {
     pub is_of_component: bool,
     /// The name in records of jobs.
     pub label: &'static str,
+    /// Whether lists of jobs have a column for it, named like its option.
+    pub is_column: bool,
     pub slurm: SlurmNames,
 }
 

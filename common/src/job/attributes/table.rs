@@ -28,6 +28,7 @@ const fn row(attribute: Attribute, option: &'static str, kind: Kind) -> Row {
         is_of_set: false,
         is_of_component: false,
         label: "",
+        is_column: false,
         slurm: SlurmNames {
             letter: ' ',
             squeue: "",
@@ -91,6 +92,10 @@ impl Row {
         Self { label, ..self }
     }
 
+    const fn column(self) -> Self {
+        Self { is_column: true, ..self }
+    }
+
     /// The field of squeue and sacct.
     const fn field(
         self,
@@ -133,6 +138,7 @@ pub const ROWS: &[Row] = &[
         .short('A')
         .changeable(Changeable::Waiting, Removed::Never)
         .label("account")
+        .column()
         .field('a', "account", "Account", "ACCOUNT")
         .json("account")
         .scontrol(&["Account"])
@@ -146,6 +152,7 @@ pub const ROWS: &[Row] = &[
         .short('q')
         .changeable(Changeable::Waiting, Removed::ByNone)
         .label("qos")
+        .column()
         .field('q', "qos", "QOS", "QOS")
         .json("qos")
         .scontrol(&["QOS"])
@@ -159,6 +166,7 @@ pub const ROWS: &[Row] = &[
         .help(Heading::Identity, "TEXT", "Comment, shown by `kantctl show job`")
         .changeable(Changeable::Started, Removed::ByEmpty)
         .label("comment")
+        .column()
         .field('k', "comment", "Comment", "COMMENT")
         .json("comment")
         .scontrol(&["Comment"]),
@@ -285,6 +293,7 @@ pub const ROWS: &[Row] = &[
         .changeable(Changeable::Waiting, Removed::Never)
         .of_component()
         .label("queue")
+        .column()
         .json("partition")
         .scontrol(&["Partition"])
         .variable("PARTITION", ALL),
@@ -329,6 +338,7 @@ pub const ROWS: &[Row] = &[
         )
         .changeable(Changeable::Waiting, Removed::ByNone)
         .label("reservation")
+        .column()
         .field('v', "reservation", "Reservation", "RESERVATION")
         .json("resv_name")
         .scontrol(&["Reservation", "ReservationName"])

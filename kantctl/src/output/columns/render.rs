@@ -33,7 +33,7 @@ fn build_table(
     let mut table = Table::new(&columns, &shrinkable);
     for line in lines {
         let cell = |field: &&Field| {
-            let cell = Cell::from(shown(&(field.value)(line), zone));
+            let cell = Cell::from(shown(&field.value(line), zone));
             if field.name != "state" {
                 return cell;
             }
@@ -44,8 +44,8 @@ fn build_table(
     table
 }
 
-fn column(field: &Field) -> Column {
-    let column = Column::new(field.title);
+fn column(field: &'static Field) -> Column {
+    let column = Column::new(&field.title);
     let column = if field.is_number { column.right() } else { column };
     let column = if field.name == "state" { column.short("ST") } else { column };
     match SHRINKABLE.iter().find(|(title, _)| *title == field.title) {
@@ -78,7 +78,7 @@ fn thousandths(milli: u64, places: usize) -> String {
 pub fn csv(fields: &[&'static Field], lines: &[Line<'_>]) -> String {
     let names: Vec<String> = fields.iter().map(|field| field.name.to_owned()).collect();
     let rows = lines.iter().map(|line| {
-        let cells = fields.iter().map(|field| quoted(&csv_text(&(field.value)(line))));
+        let cells = fields.iter().map(|field| quoted(&csv_text(&field.value(line))));
         cells.collect::<Vec<_>>().join(",")
     });
     std::iter::once(names.join(",")).chain(rows).map(|row| row + "\n").collect()

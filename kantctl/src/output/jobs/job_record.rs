@@ -7,7 +7,7 @@ use crate::output::{sizes, user_names};
 use common::hostlist::fold;
 use common::id::NodeName;
 use common::job::pattern::{PatternFacts, absolute, fill};
-use common::job::{Ask, Phase};
+use common::job::{Ask, Attribute, Phase};
 use common::time::Time;
 use common::wire::api::JobView;
 use jiff::tz::TimeZone;
@@ -34,30 +34,21 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
         "owner",
         format!("{} (uid {}, gid {})", user_names::owner(&job.owner), job.owner.uid, job.owner.gid),
     );
-    record.maybe("queue", ask.queue.as_ref());
-    record.maybe("account", ask.account.as_ref());
-    record.maybe("qos", ask.qos.as_ref());
-    record.maybe("reservation", ask.reservation.as_ref());
-    record.maybe("comment", ask.comment.as_ref());
-    if ask.nice != 0 {
-        record.fact("nice", ask.nice);
-    }
+    attributes(&mut record, ask, IDENTITY);
     times(&mut record, job, as_of, zone);
     record.fact("request", sizes::request(&ask.request));
     record.maybe("near", sizes::nearness(&ask.request));
     record.maybe("spread", ask.request.per_node_max.as_ref().map(sizes::per_node_max));
-    record.maybe("features", ask.request.constraint.as_ref());
-    record.maybe("only on", Some(fold(&ask.request.only_nodes)).filter(|n| !n.is_empty()));
-    record.maybe("not on", Some(fold(&ask.request.not_nodes)).filter(|n| !n.is_empty()));
+    attributes(&mut record, ask, NODES);
     let service = if ask.service { ", as a service" } else { "" };
     record.fact("runs", format!("{}{service}", sizes::launch(ask.launch)));
     let yes_no = |preemptible| if preemptible { "yes" } else { "no" };
     record.maybe("preemptible", ask.preemptible.map(yes_no));
-    record.maybe("container", ask.container.as_ref());
+    attributes(&mut record, ask, &[Attribute::Container]);
     record.maybe("warning", ask.warning.as_ref().map(sizes::warning));
     record.maybe("mail", ask.mail.as_ref().map(sizes::mail));
     record.maybe("if resized", ask.resize_signal.as_ref().map(sizes::resize_signal));
-    record.maybe("array", ask.array.as_ref());
+    attributes(&mut record, ask, &[Attribute::Array]);
     files(&mut record, job);
     let ended_by = Some(ending(job))
         .filter(|how| job.phase == Phase::Done && job.exit.is_none() && !how.is_empty());
@@ -79,6 +70,26 @@ pub fn record(job: &JobView, as_of: Time, zone: &TimeZone) -> String {
         .map(|line| format!("{}  {}", local(line.at, zone), localized(&line.text, zone)));
     record.list("timeline", timeline);
     record.text()
+}
+
+/// The attributes that follow the owner.
+const IDENTITY: &[Attribute] = &[
+    Attribute::Queue,
+    Attribute::Account,
+    Attribute::Qos,
+    Attribute::Reservation,
+    Attribute::Comment,
+    Attribute::Nice,
+];
+
+/// The attributes of the nodes that a job may use.
+const NODES: &[Attribute] = &[Attribute::Constraint, Attribute::Nodelist, Attribute::Exclude];
+
+/// These attributes, as far as they are set.
+fn attributes(record: &mut Record, ask: &Ask, shown: &[Attribute]) {
+    for attribute in shown {
+        record.maybe(attribute.row().label, ask.value(*attribute));
+    }
 }
 
 fn times(record: &mut Record, job: &JobView, as_of: Time, zone: &TimeZone) {

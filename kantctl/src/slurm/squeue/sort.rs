@@ -42,7 +42,7 @@ pub fn compare(keys: &[(&JobField, bool)], one: &Line<'_>, other: &Line<'_>) -> 
 
 /// Compares numbers by size, text alphabetically, times and spans by length.
 fn natural(field: &JobField, one: &Line<'_>, other: &Line<'_>) -> Ordering {
-    match ((field.value)(one), (field.value)(other)) {
+    match (field.value(one), field.value(other)) {
         (Value::At(one), Value::At(other)) => one.cmp(&other),
         (Value::Span(one), Value::Span(other)) => one.cmp(&other),
         (Value::Words(one), Value::Words(other)) => {
