@@ -1,7 +1,8 @@
-//! `cargo xtask gen`: writes the generated files: etc/, the reference page of configuration keys,
-//! the diagram of job states, kantctl's manual pages and completions. With --check it only reports
-//! stale files. Hand-written files are changed only between two markers.
+//! `cargo xtask gen`: writes the generated files: etc/, the reference pages of configuration keys
+//! and job attributes, the diagram of job states, kantctl's manual pages and completions. With
+//! --check it only reports stale files. Hand-written files are changed only between two markers.
 
+mod attributes;
 pub mod config;
 mod job_states;
 mod manual;
@@ -38,6 +39,7 @@ pub fn run(args: Args) -> Result<()> {
     let root = tree::root();
     let tree = Tree::read(&root)?;
     let mut changes = stale(&tree, config::pages());
+    changes.extend(stale(&tree, vec![attributes::page()]));
     let diagram = job_states::page(&tree);
     changes.extend(diagram.iter().flat_map(|page| stale(&tree, vec![page.clone()])));
     let manual = manual::pages(&root);

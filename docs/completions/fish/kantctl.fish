@@ -248,23 +248,23 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l nice -d 'Lower t
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s C -l constraint -d 'Required features of nodes, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s w -l nodelist -d 'Use only these nodes, e.g. g[001-004],login' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s x -l exclude -d 'Do not use these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task by task), singleton; separated by `,` if all are required, by `?` if one is enough' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l kill-on-invalid-dep -d 'Cancel the job when its dependency can no longer be satisfied [default: no, it keeps waiting]' -r -f -a "yes\t''
+no\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s e -l error -d 'Error file [default: the output file]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s i -l input -d 'Input file [default: /dev/null]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l open-mode -d 'What to do with existing output files [default: truncate]' -r -f -a "append\t''
 truncate\t''"
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s D -l chdir -d 'Working directory [default: the current directory]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s D -l chdir -d 'Working directory [default: the current directory]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s a -l array -d 'Submit an array of tasks: 0-99; 1,3,5-9:2; 0-999%50 for at most 50 at once' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l container -d 'Run in a container: a directory on the nodes with an OCI bundle or a root file system' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l container -d 'Run in a container: a directory on the nodes with an OCI bundle or a root file system' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l signal -d 'Send a signal before the time limit to all processes, or (B:) only to the script [without @SECONDS: 60 before]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-type -d 'Events that send an e-mail: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l mail-user -d 'Recipient of e-mails [default: you]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l resize-signal -d 'Send a signal when the running job is resized (`kantctl resize`) to all processes, or (B:) only to the script' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l export -d 'Environment variables to pass to the job: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task by task), singleton; separated by `,` if all are required, by `?` if one is enough' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l kill-on-invalid-dep -d 'Cancel the job when its dependency can no longer be satisfied [default: no, it keeps waiting]' -r -f -a "yes\t''
-no\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l acctg-freq -d 'the resource use of a job is measured at its end' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -s M -l clusters -d 'there is one cluster' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand run" -l cores-per-socket -d 'cores are chosen near the allocated GPUs, on any socket' -r
@@ -342,23 +342,23 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l nice -d 'Lower
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s C -l constraint -d 'Required features of nodes, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s w -l nodelist -d 'Use only these nodes, e.g. g[001-004],login' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s x -l exclude -d 'Do not use these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task by task), singleton; separated by `,` if all are required, by `?` if one is enough' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l kill-on-invalid-dep -d 'Cancel the job when its dependency can no longer be satisfied [default: no, it keeps waiting]' -r -f -a "yes\t''
+no\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s e -l error -d 'Error file [default: the output file]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s i -l input -d 'Input file [default: /dev/null]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l open-mode -d 'What to do with existing output files [default: truncate]' -r -f -a "append\t''
 truncate\t''"
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s D -l chdir -d 'Working directory [default: the current directory]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s D -l chdir -d 'Working directory [default: the current directory]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s a -l array -d 'Submit an array of tasks: 0-99; 1,3,5-9:2; 0-999%50 for at most 50 at once' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l container -d 'Run in a container: a directory on the nodes with an OCI bundle or a root file system' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l container -d 'Run in a container: a directory on the nodes with an OCI bundle or a root file system' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l signal -d 'Send a signal before the time limit to all processes, or (B:) only to the script [without @SECONDS: 60 before]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-type -d 'Events that send an e-mail: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l mail-user -d 'Recipient of e-mails [default: you]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l resize-signal -d 'Send a signal when the running job is resized (`kantctl resize`) to all processes, or (B:) only to the script' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l export -d 'Environment variables to pass to the job: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task by task), singleton; separated by `,` if all are required, by `?` if one is enough' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l kill-on-invalid-dep -d 'Cancel the job when its dependency can no longer be satisfied [default: no, it keeps waiting]' -r -f -a "yes\t''
-no\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l acctg-freq -d 'the resource use of a job is measured at its end' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -s M -l clusters -d 'there is one cluster' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand alloc" -l cores-per-socket -d 'cores are chosen near the allocated GPUs, on any socket' -r
@@ -467,30 +467,30 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l config -d 'C
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l retry -d 'How long to keep retrying (30s, 10m) while the controller cannot be reached [default: 30s for submit, 10m for wait and logs -f, 0s for status, else 15s] [env: KANT_RETRY]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -l json -d 'Print the controller\'s answer as JSON; errors are printed as {"error": ...} as well as in plain text on stderr'
 complete -c kantctl -n "__fish_kantctl_using_subcommand release" -s h -l help -d 'Print help'
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h; +30 or -30 change the current limit' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s G -l gpus -d 'GPUs in the whole job: 8, h100:8, 0.5' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l gpus-per-node -d 'GPUs on each node' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l gpu-kind -d 'Kind of GPU, alternatives (h100|a100), or any' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s J -l job-name -d 'Job name' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s A -l account -d 'Account to charge, of which you must be a member' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s q -l qos -d 'Quality of service, which sets a priority and limits; configured by the operators' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l comment -d 'Comment, shown by `kantctl show job`' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s N -l nodes -d 'Number of nodes; without --ntasks the tasks per node stay the same' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s n -l ntasks -d 'Number of tasks, or a range (2-8)' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s n -l ntasks -d 'Number of tasks, or a range that the job accepts (2-8)' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s c -l cpus-per-task -d 'CPUs per task' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l mem -d 'Memory per node, in MiB or with K, M, G, T' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s G -l gpus -d 'GPUs in the whole job: 8, h100:8, 0.5' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l gpus-per-node -d 'GPUs per node' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l gpu-kind -d 'Kind of GPU, alternatives (h100|a100), or any' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s p -l queue -l partition -d 'Queue' -x -a "(kantctl completions --live queues 2>/dev/null)"
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s q -l qos -d 'Quality of service' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s t -l time -d 'Time limit: minutes, h:m:s, d-h, 90m, 2h; +30 or -30 change the current limit' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l begin -d 'Earliest start: now+1hour, 16:30, tomorrow, 2030-01-31T08:00' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l deadline -d 'Deadline: the job must end by then according to its time limit, or never starts' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l reservation -d 'Run in this reservation, see `kantctl reservations`' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l near -d 'Prefer or require nodes in one topology group: leaf, leaf:required' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l begin -d 'Earliest start: now+1hour, 16:30, tomorrow' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l deadline -d 'Deadline: the job must end by then, or never starts' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s d -l dependency -d 'Jobs to wait for: afterok:20, or none' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l reservation -d 'Run in this reservation' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l array-limit -d 'Run at most COUNT tasks of the array at once' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s C -l constraint -d 'Required features of nodes: a100&ib' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s w -l nodelist -d 'Use only these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l nice -d 'Lower the priority by N; operators can use negative values' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s C -l constraint -d 'Required features of nodes, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s w -l nodelist -d 'Use only these nodes, e.g. g[001-004],login' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s x -l exclude -d 'Do not use these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s A -l account -d 'Account to charge' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l nice -d 'Lower the priority by NUMBER; operators can use negative values' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s J -l job-name -d 'Job name' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l comment -d 'Comment' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l mail-type -d 'Events that send an e-mail: END,FAIL, or NONE' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -s d -l dependency -d 'Jobs to wait for: afterok:20, or none' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l array-limit -d 'Run at most COUNT tasks of the array at once' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l mail-type -d 'Events that send an e-mail: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l mail-user -d 'Recipient of e-mails [default: the job\'s owner]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l socket -d 'Socket of kantctld or kantd, instead of the configured ones [env: KANT_SOCKET]' -r -F
 complete -c kantctl -n "__fish_kantctl_using_subcommand update" -l config -d 'Configuration file, instead of the default ones [env: KANT_CONFIG]' -r -F
@@ -720,23 +720,23 @@ complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l nice -d 'Lowe
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s C -l constraint -d 'Required features of nodes, see `kantctl show node`: \'ib\', \'a100&(ib|roce)\'' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s w -l nodelist -d 'Use only these nodes, e.g. g[001-004],login' -x -a "(kantctl completions --live nodes 2>/dev/null)"
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s x -l exclude -d 'Do not use these nodes' -x -a "(kantctl completions --live nodes 2>/dev/null)"
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task by task), singleton; separated by `,` if all are required, by `?` if one is enough' -r
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l kill-on-invalid-dep -d 'Cancel the job when its dependency can no longer be satisfied [default: no, it keeps waiting]' -r -f -a "yes\t''
+no\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s o -l output -d 'Output file, with %j %A %a %x %u %N %n %t [default: kant-%j.out, arrays kant-%A_%a.out]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s e -l error -d 'Error file [default: the output file]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s i -l input -d 'Input file [default: /dev/null]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l open-mode -d 'What to do with existing output files [default: truncate]' -r -f -a "append\t''
 truncate\t''"
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s D -l chdir -d 'Working directory [default: the current directory]' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s D -l chdir -d 'Working directory [default: the current directory]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s a -l array -d 'Submit an array of tasks: 0-99; 1,3,5-9:2; 0-999%50 for at most 50 at once' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l launch -d 'Run the script once, once on every node, or once for every task [default: once]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l container -d 'Run in a container: a directory on the nodes with an OCI bundle or a root file system' -r -F
+complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l container -d 'Run in a container: a directory on the nodes with an OCI bundle or a root file system' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l signal -d 'Send a signal before the time limit to all processes, or (B:) only to the script [without @SECONDS: 60 before]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-type -d 'Events that send an e-mail: NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90 (80, 50), ARRAY_TASKS' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l mail-user -d 'Recipient of e-mails [default: you]' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l resize-signal -d 'Send a signal when the running job is resized (`kantctl resize`) to all processes, or (B:) only to the script' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l export -d 'Environment variables to pass to the job: ALL, NONE, or NAME,NAME=VALUE [default: ALL]' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s d -l dependency -d 'Wait for other jobs: afterok:20:21, afterany:22_3, after:23+5 (minutes), afternotok, aftercorr (task by task), singleton; separated by `,` if all are required, by `?` if one is enough' -r
-complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l kill-on-invalid-dep -d 'Cancel the job when its dependency can no longer be satisfied [default: no, it keeps waiting]' -r -f -a "yes\t''
-no\t''"
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l acctg-freq -d 'the resource use of a job is measured at its end' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -s M -l clusters -d 'there is one cluster' -r
 complete -c kantctl -n "__fish_kantctl_using_subcommand submit" -l cores-per-socket -d 'cores are chosen near the allocated GPUs, on any socket' -r

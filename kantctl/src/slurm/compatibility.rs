@@ -2,8 +2,9 @@
 //! definitions, so it cannot disagree with the code.
 
 use super::command::SlurmCommand;
-use super::job_fields::{ACCOUNT_EMPTY, fields};
+use super::job_fields::fields;
 use super::node_field;
+use super::sacct_field::ACCOUNT_EMPTY;
 use super::unsupported;
 use crate::submission::ignored_options::IGNORED_OPTIONS;
 use crate::submission::parse_error::UNSUPPORTED;

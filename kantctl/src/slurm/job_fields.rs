@@ -199,51 +199,6 @@ pub fn fields() -> &'static [JobField] {
     &FIELDS
 }
 
-/// Fields of sacct that kant does not record and shows empty, as sacct does for missing values.
-pub const ACCOUNT_EMPTY: &[&str] = &[
-    "AdminComment",
-    "AllocGRES",
-    "AssocID",
-    "AveCPU",
-    "AveCPUFreq",
-    "AveDiskRead",
-    "AveDiskWrite",
-    "AvePages",
-    "AveRSS",
-    "AveVMSize",
-    "BlockID",
-    "ConsumedEnergy",
-    "ConsumedEnergyRaw",
-    "Container",
-    "DBIndex",
-    "Flags",
-    "Layout",
-    "MaxDiskRead",
-    "MaxDiskWrite",
-    "MaxPages",
-    "MaxRSSNode",
-    "MaxRSSTask",
-    "MaxVMSize",
-    "McsLabel",
-    "MinCPU",
-    "Planned",
-    "PlannedCPU",
-    "QOSRAW",
-    "ReqGRES",
-    "ReservationId",
-    "SubmitLine",
-    "Suspended",
-    "SystemComment",
-    "SystemCPU",
-    "TRESUsageInAve",
-    "TRESUsageInMax",
-    "TRESUsageInTot",
-    "TRESUsageOutTot",
-    "UserCPU",
-    "WCKey",
-    "WCKeyID",
-];
-
 /// The field of a letter of `squeue -o`.
 #[must_use]
 pub fn by_letter(letter: char) -> Option<&'static JobField> {
@@ -342,6 +297,5 @@ mod tests {
             let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
             assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         }
-        assert!(ACCOUNT_EMPTY.iter().all(|name| in_account(name).is_none()));
     }
 }

@@ -68,10 +68,7 @@ pub struct AllocatedJob {
 /// [`Failure`] with the first of them.
 pub fn check(options: &Options) -> Result<(), Failure> {
     let wrong = [
-        (
-            options.has(Attribute::Array),
-            "--array: arrays can only be submitted with `kantctl submit`",
-        ),
+        (options.has(Attribute::Array), "--array: only `kantctl submit` submits arrays"),
         (options.has(Attribute::Launch), "--launch: use --ntasks to choose the number of tasks"),
         (options.has(Attribute::Wait), "--wait: this command always waits"),
         (options.has(Attribute::Parsable), "--parsable: only `kantctl submit` prints ids"),

@@ -19,7 +19,10 @@ fn names() -> String {
 pub enum WhatIfError {
     #[error("write the changes of the request: 'time=2h gpus=4' ({})", names())]
     Empty,
-    #[error("`{0}` is not a change: write KEY=VALUE, with one of these keys: {names}", names = names())]
+    #[error(
+        "`{0}` is not a change: write KEY=VALUE, with one of these keys: {names}",
+        names = names()
+    )]
     Shape(String),
     #[error("`{0}` cannot be changed: only {names}", names = names())]
     Key(String),

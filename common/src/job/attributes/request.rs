@@ -15,38 +15,12 @@ impl Ask {
     /// If the number of nodes changes, the tasks per node stay the same. Counts per GPU and options
     /// that depend on the submitting shell are computed by the client.
     pub fn set(&mut self, attribute: Attribute, value: Option<&Value>) {
-        let request = &mut self.request;
         match attribute {
             Attribute::JobName => set_if_given(&mut self.name, value),
             Attribute::Account => self.account = typed(value),
             Attribute::Qos => self.qos = typed(value),
             Attribute::Service => self.service = is_set(value),
             Attribute::Comment => self.comment = typed(value),
-            Attribute::Nodes => set_nodes(request, typed(value)),
-            Attribute::Ntasks => set_tasks(request, typed(value)),
-            Attribute::NtasksPerNode => request.tasks_per_node = typed(value).map(Tasks),
-            Attribute::CpusPerTask => request.cpus_per_task = Cpus(typed(value).unwrap_or(1)),
-            Attribute::Mem => request.memory = typed(value).map(MemoryRequest::PerNode),
-            Attribute::MemPerCpu => request.memory = typed(value).map(MemoryRequest::PerCpu),
-            Attribute::MemPerGpu => request.memory = typed(value).map(MemoryRequest::PerGpu),
-            Attribute::Gpus => {
-                let gpus: Option<GpusValue> = typed(value);
-                let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
-                set_gpus(request, gpus.map(|gpus| to_request(gpus.amount)), kinds);
-            }
-            Attribute::GpusPerNode => {
-                let gpus: Option<GpuCount> = typed(value);
-                let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
-                set_gpus(request, gpus.map(|gpus| GpuRequest::PerNode(gpus.count)), kinds);
-            }
-            Attribute::GpusPerTask => {
-                let gpus: Option<GpuCount> = typed(value);
-                let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
-                set_gpus(request, gpus.map(|gpus| GpuRequest::PerTask(gpus.count)), kinds);
-            }
-            Attribute::GpuKind => set_kinds(request, typed(value).unwrap_or_default()),
-            Attribute::Exclusive => request.exclusive = is_set(value),
-            Attribute::Grow => request.grow = is_set(value),
             Attribute::Queue => self.queue = typed(value),
             Attribute::Time => {
                 let limit: Option<TimeLimit> = typed(value);
@@ -56,13 +30,8 @@ impl Ask {
             Attribute::Begin => self.begin_at = typed(value),
             Attribute::Deadline => self.deadline = typed(value),
             Attribute::Reservation => self.reservation = typed(value),
-            Attribute::Near => request.near = typed(value),
-            Attribute::Segment => request.segment = typed(value).map(Nodes),
             Attribute::Hold => self.hold = is_set(value),
             Attribute::Nice => self.nice = typed(value).unwrap_or(0),
-            Attribute::Constraint => request.constraint = typed(value),
-            Attribute::Nodelist => request.only_nodes = hosts(value),
-            Attribute::Exclude => request.not_nodes = hosts(value),
             Attribute::Dependency => self.dependency = typed(value),
             Attribute::KillOnInvalidDep => self.kill_on_invalid_dependency = is_set(value),
             Attribute::Output => self.stdout = typed(value),
@@ -90,16 +59,7 @@ impl Ask {
             Attribute::NoRequeue => self.requeue = !is_set(value),
             Attribute::Preemptible => self.preemptible = value.map(|_| true),
             Attribute::NoPreemptible => self.preemptible = value.map(|_| false),
-            Attribute::NtasksPerGpu
-            | Attribute::CpusPerGpu
-            | Attribute::Gres
-            | Attribute::Switches
-            | Attribute::MaxPerNode
-            | Attribute::Export
-            | Attribute::Parsable
-            | Attribute::TestOnly
-            | Attribute::Wait
-            | Attribute::Quiet => {}
+            _ => self.request.set(attribute, value),
         }
     }
 
@@ -121,6 +81,45 @@ impl Ask {
             Attribute::Array => value_of(&self.array),
             Attribute::Container => value_of(&self.container),
             _ => None,
+        }
+    }
+}
+
+impl Request {
+    /// Sets an attribute of the resources, or removes it.
+    fn set(&mut self, attribute: Attribute, value: Option<&Value>) {
+        match attribute {
+            Attribute::Nodes => set_nodes(self, typed(value)),
+            Attribute::Ntasks => set_tasks(self, typed(value)),
+            Attribute::NtasksPerNode => self.tasks_per_node = typed(value).map(Tasks),
+            Attribute::CpusPerTask => self.cpus_per_task = Cpus(typed(value).unwrap_or(1)),
+            Attribute::Mem => self.memory = typed(value).map(MemoryRequest::PerNode),
+            Attribute::MemPerCpu => self.memory = typed(value).map(MemoryRequest::PerCpu),
+            Attribute::MemPerGpu => self.memory = typed(value).map(MemoryRequest::PerGpu),
+            Attribute::Gpus => {
+                let gpus: Option<GpusValue> = typed(value);
+                let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
+                set_gpus(self, gpus.map(|gpus| to_request(gpus.amount)), kinds);
+            }
+            Attribute::GpusPerNode => {
+                let gpus: Option<GpuCount> = typed(value);
+                let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
+                set_gpus(self, gpus.map(|gpus| GpuRequest::PerNode(gpus.count)), kinds);
+            }
+            Attribute::GpusPerTask => {
+                let gpus: Option<GpuCount> = typed(value);
+                let kinds = gpus.as_ref().map(|gpus| gpus.kinds.clone());
+                set_gpus(self, gpus.map(|gpus| GpuRequest::PerTask(gpus.count)), kinds);
+            }
+            Attribute::GpuKind => set_kinds(self, typed(value).unwrap_or_default()),
+            Attribute::Exclusive => self.exclusive = is_set(value),
+            Attribute::Grow => self.grow = is_set(value),
+            Attribute::Near => self.near = typed(value),
+            Attribute::Segment => self.segment = typed(value).map(Nodes),
+            Attribute::Constraint => self.constraint = typed(value),
+            Attribute::Nodelist => self.only_nodes = hosts(value),
+            Attribute::Exclude => self.not_nodes = hosts(value),
+            _ => {}
         }
     }
 }
@@ -184,4 +183,73 @@ fn set_gpus(request: &mut Request, gpus: Option<GpuRequest>, kinds: Option<Vec<G
 fn set_kinds(request: &mut Request, kinds: Vec<GpuKind>) {
     let mut kinds = kinds.into_iter();
     (request.gpu_kind, request.gpu_kinds_or) = (kinds.next(), kinds.collect());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Kind, ROWS, Removed, Row};
+    use super::*;
+    use crate::job::{MailEvents, OpenMode, Warning};
+    use crate::topology::{Level, Nearness};
+
+    fn sample(row: &Row) -> Value {
+        match row.kind {
+            Kind::Account => Value::Account("a".parse().unwrap()),
+            Kind::Array => Value::Array("0-5".parse().unwrap()),
+            Kind::Begin | Kind::Deadline => Value::Time(crate::time::Time(7)),
+            Kind::Bytes => Value::Bytes("1G".parse().unwrap()),
+            Kind::Constraint => Value::Constraint("ib".parse().unwrap()),
+            Kind::Count => Value::Count(3),
+            Kind::Dependency => Value::Dependency("afterok:1".parse().unwrap()),
+            Kind::Export | Kind::MailAddress | Kind::Text => Value::Text("ada".to_owned()),
+            Kind::Flag | Kind::YesNo => Value::Flag(true),
+            Kind::GpuCount => Value::GpuCount("2".parse().unwrap()),
+            Kind::GpuKinds => Value::GpuKinds(vec![GpuKind("h100".to_owned())]),
+            Kind::Gpus => Value::Gpus("2".parse().unwrap()),
+            Kind::Gres => Value::Gres("gpu:2".parse().unwrap()),
+            Kind::Hosts => Value::Hosts("g1".parse().unwrap()),
+            Kind::Launch => Value::Launch(crate::job::Launch::PerTask),
+            Kind::MailEvents => Value::MailEvents("END".parse::<MailEvents>().unwrap()),
+            Kind::Near => Value::Near(Nearness { level: Level::Leaf, required: true }),
+            Kind::Nice => Value::Integer(5),
+            Kind::NodeCount => Value::NodeCount("2".parse().unwrap()),
+            Kind::OpenMode => Value::OpenMode(OpenMode::Append),
+            Kind::Qos => Value::Qos("high".parse().unwrap()),
+            Kind::Queue => Value::Queue("gpu".parse().unwrap()),
+            Kind::Reservation => Value::Reservation("r".parse().unwrap()),
+            Kind::ResizeSignal => Value::ResizeSignal("USR1".parse().unwrap()),
+            Kind::Signal => Value::Signal("USR1".parse::<Warning>().unwrap()),
+            Kind::Switches => Value::Switches("1".parse().unwrap()),
+            Kind::TaskCount => Value::TaskCount("8".parse().unwrap()),
+            Kind::TimeLimit => Value::TimeLimit("2h".parse().unwrap()),
+        }
+    }
+
+    #[test]
+    fn every_attribute_of_the_request_is_set_and_removed() {
+        // The client computes these from the shell or from several options.
+        let computed = [
+            Attribute::NtasksPerGpu,
+            Attribute::CpusPerGpu,
+            Attribute::Gres,
+            Attribute::Switches,
+            Attribute::MaxPerNode,
+        ];
+        let mut without = Ask { array: "0-9".parse().ok(), requeue: false, ..Ask::default() };
+        for row in ROWS.iter().filter(|row| !row.is_client) {
+            if row.attribute == Attribute::NoRequeue {
+                without.requeue = true;
+            }
+            let mut ask = without.clone();
+            ask.set(row.attribute, Some(&sample(row)));
+            assert_eq!(ask != without, !computed.contains(&row.attribute), "{}", row.option);
+            if let Some(shown) = ask.value(row.attribute) {
+                assert_eq!(shown, sample(row), "{}", row.option);
+            }
+            if row.removed != Removed::Never {
+                ask.set(row.attribute, None);
+                assert_eq!(ask, without, "{}", row.option);
+            }
+        }
+    }
 }

@@ -1,124 +1,12 @@
 //! The rows of the table of job attributes.
 //! Source of Slurm's names: man sbatch, squeue (--format), sacct (--format), scontrol (update).
 
-use super::{Alias, Attribute, Changeable, Choice, Heading, Kind, Removed, Row};
-use super::{SlurmNames, SlurmReader};
+use super::row::row;
+use super::{Attribute, Changeable, Choice, Heading, Kind, Removed, Row, SlurmReader};
 
 const ALL: &[SlurmReader] = &[SlurmReader::Sbatch, SlurmReader::Salloc, SlurmReader::Srun];
 const SBATCH: &[SlurmReader] = &[SlurmReader::Sbatch];
 const SRUN: &[SlurmReader] = &[SlurmReader::Srun];
-
-const fn row(attribute: Attribute, option: &'static str, kind: Kind) -> Row {
-    Row {
-        attribute,
-        option,
-        short: None,
-        alias: None,
-        change_alias: "",
-        kind,
-        value_name: "",
-        heading: Heading::Execution,
-        help: "",
-        change_help: "",
-        is_submitted: true,
-        is_client: false,
-        choice: None,
-        changeable: Changeable::Never,
-        removed: Removed::Never,
-        is_of_set: false,
-        is_of_component: false,
-        label: "",
-        is_column: false,
-        slurm: SlurmNames {
-            letter: ' ',
-            squeue: "",
-            sacct: "",
-            title: "",
-            scontrol: &[],
-            json: "",
-            variable: "",
-            read_by: &[],
-        },
-    }
-}
-
-impl Row {
-    const fn help(self, heading: Heading, value_name: &'static str, help: &'static str) -> Self {
-        Self { heading, value_name, help, ..self }
-    }
-
-    const fn short(self, letter: char) -> Self {
-        Self { short: Some(letter), ..self }
-    }
-
-    const fn alias(self, name: &'static str, is_shown: bool) -> Self {
-        Self { alias: Some(Alias { name, is_shown }), ..self }
-    }
-
-    const fn choice(self, choice: Choice) -> Self {
-        Self { choice: Some(choice), ..self }
-    }
-
-    const fn changeable(self, changeable: Changeable, removed: Removed) -> Self {
-        Self { changeable, removed, ..self }
-    }
-
-    const fn change_alias(self, change_alias: &'static str) -> Self {
-        Self { change_alias, ..self }
-    }
-
-    const fn with_change_help(self, change_help: &'static str) -> Self {
-        Self { change_help, ..self }
-    }
-
-    /// Not an option of a submission.
-    const fn change_only(self) -> Self {
-        Self { is_submitted: false, ..self }
-    }
-
-    const fn client(self) -> Self {
-        Self { is_client: true, ..self }
-    }
-
-    const fn of_set(self) -> Self {
-        Self { is_of_set: true, ..self }
-    }
-
-    const fn of_component(self) -> Self {
-        Self { is_of_component: true, ..self }
-    }
-
-    const fn label(self, label: &'static str) -> Self {
-        Self { label, ..self }
-    }
-
-    const fn column(self) -> Self {
-        Self { is_column: true, ..self }
-    }
-
-    /// The field of squeue and sacct.
-    const fn field(
-        self,
-        letter: char,
-        squeue: &'static str,
-        sacct: &'static str,
-        title: &'static str,
-    ) -> Self {
-        Self { slurm: SlurmNames { letter, squeue, sacct, title, ..self.slurm }, ..self }
-    }
-
-    const fn json(self, json: &'static str) -> Self {
-        Self { slurm: SlurmNames { json, ..self.slurm }, ..self }
-    }
-
-    const fn scontrol(self, scontrol: &'static [&'static str]) -> Self {
-        Self { slurm: SlurmNames { scontrol, ..self.slurm }, ..self }
-    }
-
-    const fn variable(self, variable: &'static str, read_by: &'static [SlurmReader]) -> Self {
-        Self { slurm: SlurmNames { variable, read_by, ..self.slurm }, ..self }
-    }
-}
 
 /// All attributes, in the order of [`Attribute`].
 pub const ROWS: &[Row] = &[
