@@ -14,6 +14,7 @@ mod export;
 mod golden;
 mod history;
 mod jobs;
+mod manual;
 mod resize;
 mod scripts;
 mod slurm;

@@ -1,17 +1,18 @@
-//! `cargo xtask gen`: writes the generated files: etc/, the reference pages of configuration keys
-//! and job attributes, the diagram of job states, kantctl's manual pages and completions. With
-//! --check it only reports stale files. Hand-written files are changed only between two markers.
+//! `cargo xtask gen`: writes the generated files that are in git: etc/, the reference pages of
+//! configuration keys and job attributes, the diagram of job states, the page on Slurm
+//! compatibility. With --check it only reports stale files. Hand-written files are changed only
+//! between two markers.
 
 mod attributes;
 pub mod config;
 mod job_states;
-mod manual;
+mod slurm_compatibility;
 
 use crate::tree::{self, Tree};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// Regenerate etc/, the configuration page, the state diagram, the manual pages and completions.
+/// Regenerate etc/, the configuration page, the state diagram and the page on Slurm compatibility.
 #[derive(clap::Args)]
 pub struct Args {
     /// Write nothing; fail if a file is stale.
@@ -27,74 +28,43 @@ pub struct Page {
     pub text: String,
 }
 
-/// A change that brings a generated file up to date.
-#[derive(Debug, PartialEq, Eq)]
-enum Change {
-    Write(Page),
-    Remove(String),
-}
-
 /// Runs the verb. If some pages cannot be generated, the others are still written.
 pub fn run(args: Args) -> Result<()> {
     let root = tree::root();
     let tree = Tree::read(&root)?;
-    let mut changes = stale(&tree, config::pages());
-    changes.extend(stale(&tree, vec![attributes::page()]));
+    let mut pages = config::pages();
+    pages.push(attributes::page());
     let diagram = job_states::page(&tree);
-    changes.extend(diagram.iter().flat_map(|page| stale(&tree, vec![page.clone()])));
-    let manual = manual::pages(&root);
-    if let Ok(pages) = &manual {
-        changes.extend(stale(&tree, pages.clone()));
-        changes.extend(obsolete(&tree, manual::FOLDERS, pages));
-    }
-    if args.check && !changes.is_empty() {
-        let paths: Vec<&str> = changes.iter().map(Change::path).collect();
+    pages.extend(diagram.as_ref().ok().cloned());
+    let slurm = slurm_compatibility::page(&root);
+    pages.extend(slurm.as_ref().ok().cloned());
+    let stale = stale(&tree, pages);
+    if args.check && !stale.is_empty() {
+        let paths: Vec<&str> = stale.iter().map(|page| page.path.as_str()).collect();
         bail!("stale: {}; run `cargo xtask gen` and commit the result", paths.join(", "));
     }
-    changes.iter().try_for_each(|change| change.make(&root))?;
+    stale.iter().try_for_each(|page| page.write(&root))?;
     diagram?;
-    manual?;
-    if changes.is_empty() {
+    slurm?;
+    if stale.is_empty() {
         println!("gen: everything is up to date");
     }
     Ok(())
 }
 
-impl Change {
-    fn path(&self) -> &str {
-        match self {
-            Change::Write(page) => &page.path,
-            Change::Remove(path) => path,
-        }
-    }
-
-    fn make(&self, root: &Path) -> Result<()> {
-        let path = root.join(self.path());
-        let (done, verb) = match self {
-            Change::Write(page) => {
-                let folder = path.parent().unwrap_or(root);
-                let made = std::fs::create_dir_all(folder);
-                (made.and_then(|()| std::fs::write(&path, &page.text)), "wrote")
-            }
-            Change::Remove(_) => (std::fs::remove_file(&path), "removed"),
-        };
-        done.with_context(|| format!("failed to change {}", self.path()))?;
-        println!("gen: {verb} {}", self.path());
+impl Page {
+    fn write(&self, root: &Path) -> Result<()> {
+        std::fs::write(root.join(&self.path), &self.text)
+            .with_context(|| format!("failed to write {}", self.path))?;
+        println!("gen: wrote {}", self.path);
         Ok(())
     }
 }
 
-/// The changes for pages whose files are missing or differ.
-fn stale(tree: &Tree, pages: Vec<Page>) -> Vec<Change> {
+/// The pages whose files are missing or differ.
+fn stale(tree: &Tree, pages: Vec<Page>) -> Vec<Page> {
     let differs = |page: &Page| tree.file(&page.path).is_none_or(|file| file.text != page.text);
-    pages.into_iter().filter(differs).map(Change::Write).collect()
-}
-
-/// Files in generated folders that are no longer generated.
-fn obsolete(tree: &Tree, folders: &[&str], pages: &[Page]) -> Vec<Change> {
-    let files = tree.files().filter(|file| folders.iter().any(|folder| file.is_in(folder)));
-    let gone = files.filter(|file| pages.iter().all(|page| page.path != file.path));
-    gone.map(|file| Change::Remove(file.path.clone())).collect()
+    pages.into_iter().filter(differs).collect()
 }
 
 #[cfg(test)]
@@ -109,23 +79,15 @@ mod tests {
     fn changed_and_missing_files_are_stale_and_equal_ones_are_not() {
         let tree = Tree::of(&[("a", "1"), ("b", "2")]);
         let found = stale(&tree, vec![page("a", "1"), page("b", "3"), page("c", "4")]);
-        assert_eq!(found.iter().map(Change::path).collect::<Vec<_>>(), ["b", "c"]);
+        assert_eq!(found.iter().map(|page| page.path.as_str()).collect::<Vec<_>>(), ["b", "c"]);
     }
 
     #[test]
-    fn the_page_of_a_removed_verb_is_removed() {
-        let tree = Tree::of(&[("man/a.1", "1"), ("man/b.1", "2"), ("other/c", "3")]);
-        let found = obsolete(&tree, &["man"], &[page("man/a.1", "1")]);
-        assert_eq!(found, [Change::Remove("man/b.1".to_owned())]);
-    }
-
-    #[test]
-    fn changes_are_made_on_disk() {
+    fn a_page_is_written_below_the_root() {
         let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("new/a");
-        Change::Write(page("new/a", "1")).make(root.path()).unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1");
-        Change::Remove("new/a".to_owned()).make(root.path()).unwrap();
-        assert!(!path.exists());
+        page("a", "1").write(root.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(root.path().join("a")).unwrap(), "1");
+        let failed = page("absent/a", "1").write(root.path()).unwrap_err().to_string();
+        assert_eq!(failed, "failed to write absent/a");
     }
 }

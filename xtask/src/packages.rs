@@ -32,6 +32,7 @@ const NEEDED: &[Needed] = &[
     needed(TEST, "fish", "fish"),
     needed(TEST, "ip", "iproute2"),
     needed(TEST, "ksh", "ksh"),
+    needed(TEST, "man", "man-db"),
     needed(TEST, "zsh", "zsh"),
     needed(TEST, "/usr/bin/python3", "python3"),
     // Not a program, but a part of Python that `python3 -m venv` needs.
