@@ -20,11 +20,11 @@ mod planned_start;
 mod static_rules;
 mod yields;
 
-use crate::decision::Decision;
-use crate::job::WaitingJob;
-use crate::node_snapshot::NodeSnapshot;
-use crate::round_result::Round;
-use crate::snapshot::Snapshot;
+use crate::model::decision::Decision;
+use crate::model::job::WaitingJob;
+use crate::model::node_snapshot::NodeSnapshot;
+use crate::model::snapshot::Snapshot;
+use crate::round::round_result::Round;
 use bounds::Bounds;
 use common::id::{JobId, JobKey, NodeName, QueueName, ZoneName};
 use common::policy::queue::Queue;

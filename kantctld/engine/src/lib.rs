@@ -6,81 +6,44 @@
 //! rounds other than what the caller passes back. The same snapshot and time give the same round,
 //! bit for bit.
 
-pub mod decision;
-mod job;
-mod node_snapshot;
-mod queues;
-mod resume_cursor;
-pub mod typical;
-pub mod usage_accounting;
+pub mod model;
 
-mod cluster;
+pub mod place;
 
-mod demand;
-mod features;
-mod hold;
-mod judge_ledger;
-mod trial;
-mod yardstick;
-
-mod shape;
-mod victim_index;
-
-mod claims;
-mod idle_fit;
-mod node_search;
-mod shape_cache;
-
-mod backfill;
-pub mod order;
-mod score;
-
-mod fit;
-mod wait_queue;
-
-mod place;
-pub mod snapshot;
-
-mod admit;
-mod feasibility;
-pub mod measure;
-mod position;
-mod priority_breakdown;
-mod queue_order;
-mod queue_scan;
-
-pub mod waits;
-
-mod round_result;
-
-mod planner;
-mod preempt;
+pub mod policy;
 
 pub mod fair;
-
-pub mod check;
 pub mod round;
 
-mod forecast;
-mod het_feasibility;
-pub mod solve;
-mod what_if;
+pub mod check;
+
+pub mod explain;
 
 #[cfg(test)]
 mod testing;
 
-pub use decision::Decision;
-pub use feasibility::{could_ever_be_near, could_ever_fit};
-pub use forecast::{Forecast, forecast};
-pub use het_feasibility::could_ever_start_together;
-pub use job::{RunningJob, WaitingJob, nodes_min};
-pub use node_snapshot::{NodeSnapshot, Unusable};
-pub use position::position;
-pub use priority_breakdown::priority_breakdowns;
-pub use queue_order::in_order;
-pub use resume_cursor::ResumeCursor;
+pub use explain::forecast::{Forecast, forecast};
+pub use explain::het_feasibility::could_ever_start_together;
+pub use explain::position::position;
+pub use explain::priority_breakdown::priority_breakdowns;
+pub use explain::queue_order::in_order;
+pub use explain::what_if::{Outlook, outlook, what_if};
+pub use explain::{measure, solve};
+pub use model::job::{RunningJob, WaitingJob, nodes_min};
+pub use model::node_snapshot::{NodeSnapshot, Unusable};
+pub use model::resume_cursor::ResumeCursor;
+pub use model::snapshot::{Full, Growing, PlannedStart, Snapshot};
+pub use model::{decision, decision::Decision, snapshot, typical, usage_accounting};
+pub use policy::feasibility::{could_ever_be_near, could_ever_fit};
+pub use policy::order;
+pub use round::round_result::{Cost, Round};
 pub use round::schedule;
-pub use round_result::{Cost, Round};
-pub use snapshot::{Full, Growing, PlannedStart, Snapshot};
-pub use waits::Waits;
-pub use what_if::{Outlook, outlook, what_if};
+pub use round::waits::{self, Waits};
+
+// The names by which `fair` knows these modules; they go when it does.
+use model::{claims, cluster, demand, job, shape_cache};
+use policy::admit;
+use round::{planner, round_result};
+
+#[cfg(test)]
+use {model::node_snapshot, round::preempt};

@@ -14,10 +14,15 @@
 //! A round's work is bounded. The bounds count trials, not seconds, so a saved snapshot gives the
 //! same round on any machine.
 
-use crate::planner::RoundState;
-use crate::queue_scan::QueueScan;
-use crate::round_result::Round;
-use crate::snapshot::Snapshot;
+pub(crate) mod planner;
+pub(crate) mod preempt;
+pub mod round_result;
+pub mod waits;
+
+use crate::model::snapshot::Snapshot;
+use crate::policy::queue_scan::QueueScan;
+use crate::round::planner::RoundState;
+use crate::round::round_result::Round;
 use common::time::Time;
 
 /// Decides which waiting jobs start now, and where.

@@ -4,9 +4,9 @@ mod rounds;
 
 pub(crate) use rounds::*;
 
-use crate::job::{RunningJob, WaitingJob};
-use crate::node_snapshot::NodeSnapshot;
-use crate::snapshot::Snapshot;
+use crate::model::job::{RunningJob, WaitingJob};
+use crate::model::node_snapshot::NodeSnapshot;
+use crate::model::snapshot::Snapshot;
 use common::cpuset::CpuSet;
 use common::gpu::{Gpu, GpuKind, GpuMatrix, GpuPath};
 use common::gpu_parts::GpuParts;

@@ -2,8 +2,8 @@
 //! and nodes that it may use. What is free is checked elsewhere.
 
 use super::Judge;
-use crate::job::WaitingJob;
-use crate::node_snapshot::NodeSnapshot;
+use crate::model::job::WaitingJob;
+use crate::model::node_snapshot::NodeSnapshot;
 use common::cpuset::CpuSet;
 use common::id::{GpuIndex, NodeName};
 use common::policy::queue::Queue;

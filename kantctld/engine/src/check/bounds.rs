@@ -2,11 +2,13 @@
 //! that a job does not ask for does not apply to it.
 
 use super::left::Left;
-use crate::job::{RunningJob, WaitingJob};
-use crate::judge_ledger::Ledger;
-use crate::judge_ledger::sums::{Column, Held, kind_in, named, to_go};
-use crate::judge_ledger::who::{Principal, Who, counted_for, limits, of_running, of_waiting, path};
-use crate::node_snapshot::NodeSnapshot;
+use crate::model::job::{RunningJob, WaitingJob};
+use crate::model::judge_ledger::Ledger;
+use crate::model::judge_ledger::sums::{Column, Held, kind_in, named, to_go};
+use crate::model::judge_ledger::who::{
+    Principal, Who, counted_for, limits, of_running, of_waiting, path,
+};
+use crate::model::node_snapshot::NodeSnapshot;
 use common::gpu::GpuKind;
 use common::id::{GpuIndex, NodeName, QueueName};
 use common::policy::queue::Queue;

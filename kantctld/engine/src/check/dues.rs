@@ -3,8 +3,8 @@
 //! it verifies.
 
 use super::Judge;
-use crate::job::WaitingJob;
-use crate::node_snapshot::NodeSnapshot;
+use crate::model::job::WaitingJob;
+use crate::model::node_snapshot::NodeSnapshot;
 use common::gpu_parts::{GpuParts, PartSize};
 use common::id::QueueName;
 use common::policy::queue::Queue;
@@ -146,7 +146,7 @@ impl Judge<'_> {
     fn asks_whole(&self, job: &WaitingJob, tasks: Tasks) -> Milli {
         let request: &Request = &job.request;
         let Some(queue) = self.queues.get(&job.queue).copied() else { return 0 };
-        let has_kind = |node: &crate::node_snapshot::NodeSnapshot| {
+        let has_kind = |node: &crate::model::node_snapshot::NodeSnapshot| {
             let gpus = &node.inventory.gpus;
             request.gpus.is_none()
                 || (request.gpu_kind.is_none() && gpus.is_empty())
@@ -157,7 +157,7 @@ impl Judge<'_> {
             .nodes()
             .into_iter()
             .filter(|node| self.forbids(job, queue, node).is_empty() && has_kind(node));
-        let size = |node: crate::node_snapshot::NodeSnapshot| {
+        let size = |node: crate::model::node_snapshot::NodeSnapshot| {
             let cores = node.inventory.cores.iter().map(common::cpuset::CpuSet::len);
             (cores.map(Milli::from).sum::<Milli>(), node.inventory.gpus.len() as Milli)
         };

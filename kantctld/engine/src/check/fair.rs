@@ -4,7 +4,7 @@
 
 use super::Judge;
 use super::dues::{Milli, Of, Sums, sum};
-use crate::job::{RunningJob, WaitingJob};
+use crate::model::job::{RunningJob, WaitingJob};
 use common::id::{JobKey, QueueName};
 use common::job::PreemptReason;
 use common::policy::queue::Queue;

@@ -4,12 +4,12 @@
 
 use super::Judge;
 use super::order::has_no_room;
-use crate::decision::Decision;
-use crate::job::{RunningJob, WaitingJob};
-use crate::judge_ledger::who::{of_running, of_waiting, path};
-use crate::node_snapshot::NodeSnapshot;
-use crate::round_result::Round;
-use crate::snapshot::Growing;
+use crate::model::decision::Decision;
+use crate::model::job::{RunningJob, WaitingJob};
+use crate::model::judge_ledger::who::{of_running, of_waiting, path};
+use crate::model::node_snapshot::NodeSnapshot;
+use crate::model::snapshot::Growing;
+use crate::round::round_result::Round;
 use common::id::{JobKey, NodeName, QueueName};
 use common::reason::{Bound, WaitReason};
 use common::resource::{Allocation, GpuRequest, MemoryRequest, Share};

@@ -1,8 +1,8 @@
 //! What is left on a node, as the judge counts it.
 
 use super::Judge;
-use crate::job::WaitingJob;
-use crate::node_snapshot::NodeSnapshot;
+use crate::model::job::WaitingJob;
+use crate::model::node_snapshot::NodeSnapshot;
 use common::id::GpuIndex;
 use common::resource::Share;
 use std::collections::{BTreeMap, BTreeSet};

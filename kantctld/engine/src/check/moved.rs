@@ -4,9 +4,9 @@
 
 use super::Judge;
 use super::dues::Of;
-use crate::decision::Decision;
-use crate::job::{RunningJob, WaitingJob};
-use crate::round_result::Round;
+use crate::model::decision::Decision;
+use crate::model::job::{RunningJob, WaitingJob};
+use crate::round::round_result::Round;
 use common::id::{JobKey, NodeName};
 use common::job::PreemptReason;
 use common::policy::VictimMode;

@@ -1,7 +1,7 @@
 //! Checks that a job's nodes are as near to each other as it requires. Preferences are not checked.
 
 use super::Judge;
-use crate::job::WaitingJob;
+use crate::model::job::WaitingJob;
 use common::id::SwitchName;
 use common::resource::{Allocation, Share};
 

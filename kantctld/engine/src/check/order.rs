@@ -2,8 +2,8 @@
 //! orders that are certain are checked; factors are never weighed.
 
 use super::Judge;
-use crate::job::WaitingJob;
-use crate::round_result::Round;
+use crate::model::job::WaitingJob;
+use crate::round::round_result::Round;
 use common::id::JobKey;
 use common::id::QueueName;
 use common::policy::{Behind, Order};

@@ -4,11 +4,11 @@
 
 use super::Judge;
 use super::bounds::Bounds;
-use crate::decision::Decision;
-use crate::job::WaitingJob;
-use crate::judge_ledger::sums::{Column, Held};
-use crate::node_snapshot::NodeSnapshot;
-use crate::round_result::Round;
+use crate::model::decision::Decision;
+use crate::model::job::WaitingJob;
+use crate::model::judge_ledger::sums::{Column, Held};
+use crate::model::node_snapshot::NodeSnapshot;
+use crate::round::round_result::Round;
 use common::resource::GpuRequest;
 use common::time::Time;
 

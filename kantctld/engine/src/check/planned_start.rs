@@ -4,9 +4,9 @@
 
 use super::Judge;
 use super::order::has_no_room;
-use crate::job::WaitingJob;
-use crate::round_result::Round;
-use crate::snapshot::PlannedStart;
+use crate::model::job::WaitingJob;
+use crate::model::snapshot::PlannedStart;
+use crate::round::round_result::Round;
 use common::id::{JobKey, NodeName};
 use common::policy::queue::Queue;
 use common::policy::{Behind, Order};

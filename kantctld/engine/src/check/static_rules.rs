@@ -2,7 +2,7 @@
 //! operators' bookings.
 
 use super::Judge;
-use crate::job::WaitingJob;
+use crate::model::job::WaitingJob;
 use common::reservation::Reservation;
 use common::time::Time;
 

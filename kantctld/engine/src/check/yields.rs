@@ -2,10 +2,10 @@
 //! been enough.
 
 use super::Judge;
-use crate::decision::Decision;
-use crate::job::{RunningJob, WaitingJob};
-use crate::judge_ledger::sums::{Column, named};
-use crate::judge_ledger::who::of_waiting;
+use crate::model::decision::Decision;
+use crate::model::job::{RunningJob, WaitingJob};
+use crate::model::judge_ledger::sums::{Column, named};
+use crate::model::judge_ledger::who::of_waiting;
 use common::id::JobKey;
 use common::job::PreemptReason;
 use common::policy::queue::Queue;
@@ -132,8 +132,11 @@ impl<'a> Judge<'a> {
         let side: Vec<&Queue> = other.iter().filter(|queue| !above(&own, queue)).copied().collect();
         let lends = own.iter().any(|queue| !above(&other, queue));
         self.require(lends, "yields its quota to its own queue or one above");
-        let held =
-            crate::judge_ledger::sums::Held::of(gives, super::bounds::kind_on(&self.left), None);
+        let held = crate::model::judge_ledger::sums::Held::of(
+            gives,
+            super::bounds::kind_on(&self.left),
+            None,
+        );
         let is_lent = |column: &Column| {
             let mut named_by =
                 side.iter().filter_map(|queue| Some((queue, named(&queue.quota.amounts, column)?)));

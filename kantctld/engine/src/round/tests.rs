@@ -3,9 +3,9 @@
 use super::*;
 use crate::check::check;
 use crate::could_ever_fit;
-use crate::decision::Decision;
-use crate::job::WaitingJob;
-use crate::node_snapshot::{NodeSnapshot, Unusable};
+use crate::model::decision::Decision;
+use crate::model::job::WaitingJob;
+use crate::model::node_snapshot::{NodeSnapshot, Unusable};
 use crate::testing::{
     change_policy, cpu_node, gpu_node, gpu_request, key, name, queue, request, run, share,
     snapshot, use_gpus, waiting,

@@ -2,9 +2,9 @@
 
 use crate::Decision;
 use crate::check::{check, check_decisions};
-use crate::job::{RunningJob, WaitingJob};
-use crate::round_result::Round;
-use crate::snapshot::{Growing, PlannedStart, Snapshot};
+use crate::model::job::{RunningJob, WaitingJob};
+use crate::model::snapshot::{Growing, PlannedStart, Snapshot};
+use crate::round::round_result::Round;
 use crate::testing::{
     booking, change_policy, cpu_node, gpu_node, key, name, request, run, snapshot, waiting,
     with_leafs,

@@ -3,9 +3,9 @@
 
 use super::Judge;
 use crate::check::check_decisions;
-use crate::decision::Decision;
-use crate::job::WaitingJob;
-use crate::preempt::tests::{World, of, on_nodes, owed, queue, with_request};
+use crate::model::decision::Decision;
+use crate::model::job::WaitingJob;
+use crate::round::preempt::tests::{World, of, on_nodes, owed, queue, with_request};
 use crate::testing::{change_policy, gpu_node, gpu_request, key, request};
 use common::job::PreemptReason;
 use common::policy::queue::Queue;

@@ -46,7 +46,7 @@ fn in_a_strict_queue_no_job_passes_one_without_room() {
 #[test]
 fn every_job_starts_or_gets_its_reason() {
     let mut round = passed(no_room());
-    round.waits = crate::waits::Waits::default();
+    round.waits = crate::round::waits::Waits::default();
     let forgotten = "job 1 neither starts nor has a reason";
     assert_eq!(all_faults(&cluster(), &round), forgotten);
     let mut snapshot = cluster();

@@ -1,7 +1,7 @@
 //! How many jobs a round searches for, and how the next one continues.
 
 use super::*;
-use crate::planner::TRIALS_MAX;
+use crate::round::planner::TRIALS_MAX;
 
 /// A node in use for ten minutes, and jobs that all ask for something different.
 fn line_of(jobs: u32) -> Snapshot {

@@ -1,0 +1,124 @@
+//! Claims of jobs in the usage accounting: running jobs by what they hold, waiting jobs by what
+//! they ask for. `usage_accounting` decides whether a claim is admitted.
+
+use crate::model::cluster::ClusterIndex;
+use crate::model::demand::Demand;
+use crate::model::job::{RunningJob, WaitingJob};
+use crate::model::shape::Shape;
+use crate::model::usage_accounting::{Claim, Principal, UsageAccounting};
+use common::resource::{GpuRequest, Share};
+use common::unit::{Bytes, Cpus, GpuMilli, Nodes};
+
+/// What a running job holds. GPUs of unknown nodes count as of no kind.
+pub(crate) fn of_running(
+    job: &RunningJob,
+    cluster: &ClusterIndex,
+    accounting: &mut UsageAccounting,
+) -> Claim {
+    let principal =
+        accounting.principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    let mut claim = Claim::new(principal);
+    for share in job.allocation.shares() {
+        add_share(&mut claim, share, cluster, accounting);
+    }
+    claim
+}
+
+/// The claim of some shares of a running job, counted as `jobs` jobs: 0 if the job runs on without
+/// them.
+pub(crate) fn of_part(
+    job: &RunningJob,
+    jobs: u32,
+    shares: &[Share],
+    cluster: &ClusterIndex,
+    accounting: &UsageAccounting,
+) -> Claim {
+    let principal =
+        accounting.known_principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    debug_assert!(jobs <= 1, "a part of one job counts as no job or as one");
+    let mut claim = Claim::new(principal);
+    claim.jobs = jobs;
+    shares.iter().for_each(|share| add_share(&mut claim, share, cluster, accounting));
+    claim
+}
+
+/// The claim of a job with these shares.
+pub(crate) fn of_start<'a>(
+    job: &WaitingJob,
+    shares: impl Iterator<Item = &'a Share>,
+    cluster: &ClusterIndex,
+    accounting: &mut UsageAccounting,
+) -> Claim {
+    let principal =
+        accounting.principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
+    let mut claim = Claim::new(principal);
+    shares.for_each(|share| add_share(&mut claim, share, cluster, accounting));
+    claim
+}
+
+fn add_share(
+    claim: &mut Claim,
+    share: &Share,
+    cluster: &ClusterIndex,
+    accounting: &UsageAccounting,
+) {
+    claim.cpus += Cpus(share.cpus.len());
+    claim.memory += share.memory;
+    let each = share.gpu_milli.unwrap_or(GpuMilli::WHOLE);
+    let class = cluster.find(&share.node).map(|at| &cluster.node(at).class);
+    for index in &share.gpus {
+        let kind = class.and_then(|class| class.kind_at(class.position(*index)?));
+        claim.add_gpus(kind.and_then(|kind| accounting.kind(kind)), each);
+    }
+}
+
+/// What a waiting job of this shape asks for before its nodes are known; an elastic job with its
+/// minimum.
+pub(crate) fn of_asking(
+    shape: &Shape<'_>,
+    principal: Principal,
+    accounting: &UsageAccounting,
+) -> Claim {
+    let fewest = shape.fewest();
+    of_waiting(&fewest.demand, fewest.nodes().unwrap_or(Nodes(1)), principal, accounting)
+}
+
+/// What a waiting job asks for on `nodes` nodes, before those are known. A job for whole nodes asks
+/// at least for what it names.
+pub(crate) fn of_waiting(
+    demand: &Demand<'_>,
+    nodes: Nodes,
+    principal: Principal,
+    accounting: &UsageAccounting,
+) -> Claim {
+    let request = demand.request;
+    let mut claim = Claim::new(principal);
+    claim.cpus = request.cpus_per_task.times(demand.tasks.0);
+    let gpus = gpus(demand, nodes);
+    if gpus.0 > 0 {
+        let kind = match &request.gpu_kind {
+            None => accounting.only_kind(),
+            Some(kind) if request.gpu_kinds_or.is_empty() => accounting.kind(kind),
+            Some(_) => None,
+        };
+        claim.add_gpus(kind, gpus);
+    }
+    claim.memory = (0..nodes.0.max(1))
+        .map(|rank| demand.amounts_of(demand.even_part(nodes, rank), Bytes::ZERO).memory)
+        .sum();
+    claim
+}
+
+/// All GPUs that the job asks for, in thousandths. Shares by memory count at their maximum.
+pub(crate) fn gpus(demand: &Demand<'_>, nodes: Nodes) -> GpuMilli {
+    let whole = |gpus: u32| GpuMilli::WHOLE.times(gpus);
+    if let Some(parts) = demand.parts {
+        return parts.most.times(parts.devices.0);
+    }
+    match demand.request.gpus {
+        None | Some(GpuRequest::Parts(_)) => GpuMilli::ZERO,
+        Some(GpuRequest::PerNode(each)) => whole(each.times(nodes.0.max(1)).0),
+        Some(GpuRequest::PerTask(each)) => whole(each.times(demand.tasks.0).0),
+        Some(GpuRequest::Total(all)) => whole(all.0),
+    }
+}

@@ -1,0 +1,300 @@
+//! The cluster's nodes, kept up to date: what each has, which jobs hold it, what is free, and sums
+//! for groups of nodes, so that a round does not have to look at all nodes.
+//!
+//! Source: Kant (arXiv 2510.01256) page 11: GPU-type pools first, then group preselection, then the
+//! nodes of a group.
+
+pub(crate) mod bundle;
+mod capacity;
+pub(crate) mod class;
+pub(crate) mod free;
+pub(crate) mod freed;
+pub(crate) mod group;
+pub(crate) mod node;
+pub(crate) mod switches;
+pub(crate) mod tally;
+
+use crate::model::job::RunningJob;
+use crate::model::node_snapshot::{NodeSnapshot, Unusable};
+use bundle::Bundle;
+use class::{Class, ClassKey};
+use common::id::{NodeName, QueueName, ZoneName};
+use common::policy::{Amounts, Policy};
+use common::time::Time;
+use group::{Group, GroupIndex, Sums};
+use node::{Holder, Node};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use switches::Switches;
+
+/// A node's position among the nodes, which are ordered by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NodeIndex(pub u32);
+
+impl NodeIndex {
+    pub const fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ClusterIndex {
+    nodes: Vec<Node>,
+    by_name: BTreeMap<NodeName, NodeIndex>,
+    groups: Vec<Group>,
+    sums: Vec<Sums>,
+    bundles: Vec<Bundle>,
+    bundle_sums: Vec<Sums>,
+    switches: Switches,
+    classes: BTreeMap<ClassKey, Arc<Class>>,
+    /// For each queue that names nodes, which nodes those are.
+    queue_nodes: BTreeMap<QueueName, Vec<bool>>,
+    /// Zones that some queue keeps for its services.
+    zones: BTreeSet<ZoneName>,
+    /// The number of nodes of each class.
+    class_sizes: Vec<(Arc<Class>, u32)>,
+    /// Nodes by the earliest end, at the latest, of a job there.
+    by_end: BTreeSet<(Time, NodeIndex)>,
+    /// Nodes that were added since the groups were made.
+    arrivals: BTreeMap<NodeName, Node>,
+    is_laid_out: bool,
+}
+
+impl ClusterIndex {
+    /// Adds a node, or changes what it has and whether jobs may start there. Its holders stay.
+    pub fn set_node(&mut self, node: &NodeSnapshot) {
+        let class = self.class(node);
+        if let Some(at) = self.by_name.get(&node.name).copied() {
+            let known = &mut self.nodes[at.at()];
+            let same_class = known.class.key() == class.key() && known.class.is_numbered_as(&class);
+            known.change(node, class);
+            if same_class {
+                self.count(at);
+            } else {
+                self.is_laid_out = false;
+            }
+            return;
+        }
+        self.is_laid_out = false;
+        match self.arrivals.get_mut(&node.name) {
+            Some(known) => known.change(node, class),
+            None => {
+                self.arrivals.insert(node.name.clone(), Node::new(node, class));
+            }
+        }
+    }
+
+    /// The class of this node. Nodes with equal equipment share one.
+    fn class(&mut self, node: &NodeSnapshot) -> Arc<Class> {
+        let class = Class::of(&node.inventory);
+        let known = self.classes.entry(class.key()).or_insert_with(|| Arc::new(class.clone()));
+        if *known.inventory == *node.inventory { known.clone() } else { Arc::new(class) }
+    }
+
+    pub fn remove_node(&mut self, name: &NodeName) {
+        self.arrivals.remove(name);
+        if let Some(at) = self.by_name.remove(name) {
+            self.nodes.remove(at.at());
+            self.is_laid_out = false;
+            self.index();
+        }
+    }
+
+    /// Notes that a job holds its allocation. Unknown nodes are left out.
+    pub fn hold(&mut self, job: &Arc<RunningJob>) {
+        for share in job.allocation.shares() {
+            let holder = Arc::new(Holder::new(job, share));
+            self.change_node(&share.node, |node| node.add(holder));
+        }
+    }
+
+    /// Frees a job's allocation.
+    pub fn release(&mut self, job: &RunningJob) {
+        for share in job.allocation.shares() {
+            self.change_node(&share.node, |node| node.remove(job.key));
+        }
+    }
+
+    fn change_node(&mut self, name: &NodeName, change: impl FnOnce(&mut Node)) {
+        if let Some(at) = self.by_name.get(name).copied() {
+            let before = self.nodes[at.at()].first_end();
+            change(&mut self.nodes[at.at()]);
+            self.count(at);
+            let after = self.nodes[at.at()].first_end();
+            if self.is_laid_out && after != before {
+                self.by_end.remove(&(before, at));
+                self.by_end.insert((after, at));
+            }
+        } else if let Some(node) = self.arrivals.get_mut(name) {
+            change(node);
+        }
+    }
+
+    /// Updates the sums of a node's group.
+    fn count(&mut self, at: NodeIndex) {
+        if self.is_laid_out {
+            let group = self.nodes[at.at()].group;
+            let members = &self.groups[group.0 as usize].nodes;
+            let sums = Sums::of(members.iter().map(|at| self.nodes[at.at()].counted()));
+            self.sums[group.0 as usize] = sums;
+            let bundle = self.groups[group.0 as usize].bundle.0 as usize;
+            self.bundle_sums[bundle] = self.sum_up(&self.bundles[bundle]);
+        }
+    }
+
+    fn sum_up(&self, bundle: &Bundle) -> Sums {
+        Sums::all(bundle.groups.iter().map(|group| &self.sums[group.0 as usize]))
+    }
+
+    /// Whether all nodes are in their groups.
+    pub const fn is_laid_out(&self) -> bool {
+        self.is_laid_out
+    }
+
+    /// Puts all nodes into groups, after nodes or the policy changed.
+    pub fn lay_out(&mut self, policy: &Policy) {
+        if !self.arrivals.is_empty() {
+            let mut all: BTreeMap<NodeName, Node> = std::mem::take(&mut self.arrivals);
+            all.extend(self.nodes.drain(..).map(|node| (node.name.clone(), node)));
+            self.nodes = all.into_values().collect();
+            self.index();
+        }
+        for node in &mut self.nodes {
+            node.position = policy.topology.0.get(&node.name).cloned().unwrap_or_default();
+        }
+        self.switches = Switches::from_positions(self.nodes.iter().map(|node| &node.position));
+        self.groups = group::groups(&self.nodes, &self.switches);
+        debug_assert_eq!(
+            self.groups.iter().map(|group| group.nodes.len()).sum::<usize>(),
+            self.nodes.len(),
+            "each node is in one group"
+        );
+        for (number, group) in (0..).zip(&self.groups) {
+            for at in &group.nodes {
+                self.nodes[at.at()].group = GroupIndex(number);
+            }
+        }
+        let count =
+            |group: &Group| Sums::of(group.nodes.iter().map(|at| self.nodes[at.at()].counted()));
+        self.sums = self.groups.iter().map(count).collect();
+        self.bundles = bundle::bundles(&self.nodes, &mut self.groups);
+        self.bundle_sums = self.bundles.iter().map(|bundle| self.sum_up(bundle)).collect();
+        self.queue_nodes = policy
+            .queues
+            .iter()
+            .filter(|queue| !queue.nodes.is_empty())
+            .map(|queue| {
+                let mut named = vec![false; self.nodes.len()];
+                for at in queue.nodes.iter().filter_map(|name| self.by_name.get(name)) {
+                    named[at.at()] = true;
+                }
+                (queue.name.clone(), named)
+            })
+            .collect();
+        self.zones = policy.queues.iter().filter_map(|queue| queue.zone.clone()).collect();
+        self.by_end = self.nodes().map(|(at, node)| (node.first_end(), at)).collect();
+        let mut sizes: BTreeMap<ClassKey, (Arc<Class>, u32)> = BTreeMap::new();
+        for node in &self.nodes {
+            sizes.entry(node.class.key()).or_insert_with(|| (node.class.clone(), 0)).1 += 1;
+        }
+        self.class_sizes = sizes.into_values().collect();
+        self.is_laid_out = true;
+    }
+
+    /// Marks the groups as outdated after a change of policy. They are made again before the next
+    /// round.
+    pub fn unsettle(&mut self) {
+        self.is_laid_out = false;
+    }
+
+    fn index(&mut self) {
+        self.by_name =
+            (0..).zip(&self.nodes).map(|(at, node)| (node.name.clone(), NodeIndex(at))).collect();
+    }
+
+    pub fn node(&self, at: NodeIndex) -> &Node {
+        &self.nodes[at.at()]
+    }
+
+    /// The position of a node. `None`: it is not known.
+    pub fn find(&self, name: &NodeName) -> Option<NodeIndex> {
+        self.by_name.get(name).copied()
+    }
+
+    /// All nodes, by name.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeIndex, &Node)> {
+        (0..).zip(&self.nodes).map(|(at, node)| (NodeIndex(at), node))
+    }
+
+    /// Nodes by the earliest end, at the latest, of a job there.
+    pub const fn by_end(&self) -> &BTreeSet<(Time, NodeIndex)> {
+        &self.by_end
+    }
+
+    /// The number of nodes that are down or drained.
+    pub fn unusable_count(&self) -> usize {
+        self.nodes.len() - self.sums.iter().map(|sums| sums.usable as usize).sum::<usize>()
+    }
+
+    pub const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The sums of all groups, at the start of a trial.
+    pub fn sums(&self) -> &[Sums] {
+        &self.sums
+    }
+
+    pub fn bundles(&self) -> &[Bundle] {
+        &self.bundles
+    }
+
+    /// The sums of all bundles, at the start of a trial.
+    pub fn bundle_sums(&self) -> &[Sums] {
+        &self.bundle_sums
+    }
+
+    /// The switches and the nodes under them.
+    pub const fn switches(&self) -> &Switches {
+        &self.switches
+    }
+
+    /// The number of nodes of each class, up or down.
+    pub fn class_sizes(&self) -> &[(Arc<Class>, u32)] {
+        &self.class_sizes
+    }
+
+    /// The zone of a node, if some queue keeps that zone for its services.
+    pub fn dedicated_zone(&self, at: NodeIndex) -> Option<&ZoneName> {
+        let zone = self.nodes[at.at()].position.zone.as_ref();
+        zone.filter(|zone| self.zones.contains(*zone))
+    }
+
+    /// The nodes that a queue names. `None`: it may use all.
+    pub fn of_queue(&self, queue: &QueueName) -> Option<&[bool]> {
+        self.queue_nodes.get(queue).map(Vec::as_slice)
+    }
+
+    /// The total of the nodes that are not down, for quotas.
+    pub fn capacity(&self) -> Amounts {
+        let up = self.nodes.iter().filter(|node| node.unusable != Some(Unusable::Down));
+        capacity::of(capacity::runs_of_a_class(up))
+    }
+
+    /// The total of all nodes, down or not. It is read at every submission, so its cost does not
+    /// depend on the number of nodes.
+    pub fn capacity_of_all(&self) -> Amounts {
+        capacity::of(self.class_sizes.iter().map(|(class, count)| (&**class, *count)))
+    }
+
+    /// The nodes as a snapshot lists them.
+    pub fn snapshots(&self) -> Vec<NodeSnapshot> {
+        let mut all: Vec<&Node> = self.nodes.iter().chain(self.arrivals.values()).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all.into_iter().map(Node::snapshot).collect()
+    }
+}

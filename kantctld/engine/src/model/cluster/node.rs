@@ -1,0 +1,120 @@
+//! One node: what it has, and which jobs hold what of it until when.
+
+use crate::model::cluster::class::Class;
+use crate::model::cluster::free::Free;
+use crate::model::cluster::group::{Counted, GroupIndex};
+use crate::model::job::RunningJob;
+use crate::model::node_snapshot::{NodeSnapshot, Unusable};
+use common::id::{JobKey, NodeName};
+use common::resource::Share;
+use common::time::Time;
+use common::topology::Position;
+use common::unit::Cpus;
+use std::sync::Arc;
+
+/// The end of a job without a time limit: after everything else.
+pub(crate) const NEVER: Time = Time(u64::MAX);
+
+/// One job on one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub key: JobKey,
+    /// Its latest end by its time limit; [`NEVER`] without one.
+    pub until: Time,
+    pub share: Share,
+    /// The number of CPUs in its share.
+    pub cpus: Cpus,
+    pub whole_node: bool,
+    /// The group of its `per_node_max`.
+    pub group: Option<Arc<str>>,
+}
+
+impl Holder {
+    pub fn new(job: &RunningJob, share: &Share) -> Self {
+        Self {
+            key: job.key,
+            until: job.ends_by.unwrap_or(NEVER),
+            share: share.clone(),
+            cpus: Cpus(share.cpus.len()),
+            whole_node: job.whole_nodes,
+            group: job.group.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub name: NodeName,
+    pub class: Arc<Class>,
+    pub unusable: Option<Unusable>,
+    pub position: Position,
+    pub group: GroupIndex,
+    pub holders: Vec<Arc<Holder>>,
+    pub free: Free,
+}
+
+impl Node {
+    pub fn new(node: &NodeSnapshot, class: Arc<Class>) -> Self {
+        Self {
+            name: node.name.clone(),
+            unusable: node.unusable,
+            position: Position::default(),
+            group: GroupIndex(0),
+            holders: Vec::new(),
+            free: Free::whole(&class),
+            class,
+        }
+    }
+
+    /// The node as a snapshot lists it.
+    pub fn snapshot(&self) -> NodeSnapshot {
+        NodeSnapshot {
+            name: self.name.clone(),
+            inventory: self.class.inventory.clone(),
+            unusable: self.unusable,
+        }
+    }
+
+    /// The earliest end, at the latest, of a job here; [`NEVER`] if there is none.
+    pub fn first_end(&self) -> Time {
+        self.holders.first().map_or(NEVER, |first| first.until)
+    }
+
+    /// Whether jobs may start here.
+    pub const fn is_usable(&self) -> bool {
+        self.unusable.is_none()
+    }
+
+    pub fn change(&mut self, node: &NodeSnapshot, class: Arc<Class>) {
+        self.unusable = node.unusable;
+        self.class = class;
+        self.count();
+    }
+
+    pub fn add(&mut self, holder: Arc<Holder>) {
+        self.holders.retain(|other| other.key != holder.key);
+        let order = |other: &Arc<Holder>| (other.until, other.key) < (holder.until, holder.key);
+        let at = self.holders.partition_point(order);
+        self.holders.insert(at, holder);
+        self.count();
+    }
+
+    pub fn remove(&mut self, key: JobKey) {
+        self.holders.retain(|other| other.key != key);
+        self.count();
+    }
+
+    /// Computes what is free from the holders, so that it is exact whatever happened before.
+    fn count(&mut self) {
+        let mut free = Free::whole(&self.class);
+        for holder in &self.holders {
+            free.take(&self.class, &holder.share, holder.whole_node);
+        }
+        self.free = free;
+    }
+
+    /// What the sums of its group count of it.
+    pub fn counted(&self) -> Counted<'_> {
+        Counted { usable: self.is_usable(), free: &self.free }
+    }
+}

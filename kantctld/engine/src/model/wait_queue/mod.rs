@@ -1,0 +1,229 @@
+//! The waiting jobs, grouped by equivalence: a round that cannot start the first job of a class or
+//! kind can skip the others. Ranks are computed when a class gets another first job, not in each
+//! round.
+
+mod class;
+mod kind;
+
+pub(crate) use class::{Class, ClassId, ClassKey};
+pub(crate) use kind::{Kind, KindId, KindKey};
+
+use crate::model::job::WaitingJob;
+use crate::model::rank::Rank;
+use common::id::JobKey;
+use common::time::Time;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Where a waiting job is.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// Held, waiting for a dependency, or before its begin time.
+    Parked,
+    In(ClassId),
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WaitQueue {
+    jobs: BTreeMap<JobKey, (Arc<WaitingJob>, Place)>,
+    /// Jobs that wait for a time, soonest first.
+    gates: BTreeSet<(Time, JobKey)>,
+    classes: BTreeMap<ClassId, Class>,
+    by_key: BTreeMap<ClassKey, ClassId>,
+    next_class: u32,
+    kinds: BTreeMap<KindId, Kind>,
+    kind_by_key: BTreeMap<KindKey, KindId>,
+    next_kind: u32,
+    /// Components of sets, parked ones too, by their first component.
+    together: BTreeMap<JobKey, BTreeSet<JobKey>>,
+    /// Classes whose first job may have changed since ranks were computed.
+    stale: BTreeSet<ClassId>,
+}
+
+impl WaitQueue {
+    /// Adds or changes a job.
+    pub fn set(&mut self, job: Arc<WaitingJob>) {
+        self.remove(job.key);
+        if let Some(first) = job.together {
+            self.together.entry(first).or_default().insert(job.key);
+        }
+        let place = match job.gate() {
+            _ if job.is_kept_back() => Place::Parked,
+            Some(gate) => {
+                self.gates.insert((gate, job.key));
+                Place::Parked
+            }
+            None => Place::In(self.join(&job)),
+        };
+        self.jobs.insert(job.key, (job, place));
+    }
+
+    fn join(&mut self, job: &Arc<WaitingJob>) -> ClassId {
+        let key = ClassKey::of(job);
+        let next = ClassId(self.next_class);
+        let id = *self.by_key.entry(key.clone()).or_insert(next);
+        if id == next {
+            self.next_class += 1;
+            let kind = self.kind(KindKey::of(job));
+            self.classes.insert(id, Class::new(key, kind));
+        }
+        self.change(id, |class| class.add(job.clone()));
+        id
+    }
+
+    fn kind(&mut self, key: KindKey) -> KindId {
+        let next = KindId(self.next_kind);
+        let id = *self.kind_by_key.entry(key.clone()).or_insert(next);
+        if id == next {
+            self.next_kind += 1;
+            self.kinds.insert(id, Kind::new(key));
+        }
+        id
+    }
+
+    /// Changes a class, and updates what its kind knows of it.
+    fn change(&mut self, id: ClassId, change: impl FnOnce(&mut Class)) {
+        let Some(class) = self.classes.get_mut(&id) else { return };
+        let was = (!class.is_empty()).then(|| class.limit_min());
+        change(class);
+        let is = (!class.is_empty()).then(|| class.limit_min());
+        self.stale.insert(id);
+        if let Some(kind) = self.kinds.get_mut(&class.kind)
+            && was != is
+        {
+            kind.change_shortest(id, was, is);
+        }
+    }
+
+    /// Removes a class without jobs.
+    fn drop_class(&mut self, id: ClassId) {
+        let Some(class) = self.classes.remove(&id) else { return };
+        self.by_key.remove(class.key());
+        self.stale.remove(&id);
+        let Some(kind) = self.kinds.get_mut(&class.kind) else { return };
+        if let Some(rank) = class.rank {
+            kind.unlead(rank);
+        }
+        if kind.is_empty()
+            && let Some(kind) = self.kinds.remove(&class.kind)
+        {
+            self.kind_by_key.remove(kind.key());
+        }
+    }
+
+    /// Removes a job.
+    pub fn remove(&mut self, key: JobKey) {
+        let Some((job, place)) = self.jobs.remove(&key) else { return };
+        if let Some(first) = job.together
+            && let Some(components) = self.together.get_mut(&first)
+        {
+            components.remove(&key);
+            if components.is_empty() {
+                self.together.remove(&first);
+            }
+        }
+        match place {
+            Place::Parked => {
+                if let Some(gate) = job.gate() {
+                    self.gates.remove(&(gate, key));
+                }
+            }
+            Place::In(id) => {
+                self.change(id, |class| class.remove(&job));
+                if self.classes.get(&id).is_some_and(Class::is_empty) {
+                    self.drop_class(id);
+                }
+            }
+        }
+    }
+
+    /// Moves jobs whose time has come from the parked ones to their classes.
+    pub fn settle(&mut self, now: Time) {
+        while let Some((gate, key)) = self.gates.first().copied().filter(|(gate, _)| *gate <= now) {
+            self.gates.remove(&(gate, key));
+            if let Some((job, _)) = self.jobs.get(&key) {
+                let job = job.clone();
+                let id = self.join(&job);
+                self.jobs.insert(key, (job, Place::In(id)));
+            }
+        }
+    }
+
+    /// Computes the ranks of first jobs: of classes that changed, or of all.
+    pub fn rank(&mut self, all: bool, rank: impl Fn(&WaitingJob) -> Rank) {
+        let stale: Vec<ClassId> = if all {
+            self.classes.keys().copied().collect()
+        } else {
+            self.stale.iter().copied().collect()
+        };
+        self.stale.clear();
+        for id in stale {
+            let Some(class) = self.classes.get_mut(&id) else { continue };
+            let Some(first) = class.jobs().next().map(|job| rank(job)) else { continue };
+            let Some(kind) = self.kinds.get_mut(&class.kind) else { continue };
+            if let Some(before) = class.rank.replace(first) {
+                kind.unlead(before);
+            }
+            kind.lead(id, first);
+        }
+    }
+
+    /// Whether no parked job's time has come, and all classes have ranks.
+    pub fn is_settled(&self, now: Time) -> bool {
+        self.stale.is_empty() && self.gates.first().is_none_or(|(gate, _)| *gate > now)
+    }
+
+    /// When the next parked job's time comes.
+    pub fn next_gate(&self) -> Option<Time> {
+        self.gates.first().map(|(gate, _)| *gate)
+    }
+
+    /// The classes of jobs that may start, in arbitrary order.
+    pub fn classes(&self) -> impl Iterator<Item = (ClassId, &Class)> {
+        self.classes.iter().map(|(id, class)| (*id, class))
+    }
+
+    /// The components that start together with this one, by key.
+    pub fn together(&self, first: JobKey) -> impl Iterator<Item = &Arc<WaitingJob>> {
+        let keys = self.together.get(&first).into_iter().flatten();
+        keys.filter_map(|key| self.get(*key))
+    }
+
+    /// The kinds, in arbitrary order.
+    pub fn kinds(&self) -> impl Iterator<Item = (KindId, &Kind)> {
+        self.kinds.iter().map(|(id, kind)| (*id, kind))
+    }
+
+    pub fn kinds_len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    pub fn kind_of(&self, id: KindId) -> Option<&Kind> {
+        self.kinds.get(&id)
+    }
+
+    pub fn class(&self, id: ClassId) -> Option<&Class> {
+        self.classes.get(&id)
+    }
+
+    /// The class of a job. `None`: it is parked or unknown.
+    pub fn class_of(&self, key: JobKey) -> Option<ClassId> {
+        match self.jobs.get(&key)? {
+            (_, Place::In(id)) => Some(*id),
+            (_, Place::Parked) => None,
+        }
+    }
+
+    pub fn get(&self, key: JobKey) -> Option<&Arc<WaitingJob>> {
+        self.jobs.get(&key).map(|(job, _)| job)
+    }
+
+    /// All jobs, by key.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<WaitingJob>> {
+        self.jobs.values().map(|(job, _)| job)
+    }
+
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+}

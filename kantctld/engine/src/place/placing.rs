@@ -1,0 +1,82 @@
+//! Steps 3 and 4 combined: nodes for a job, and on each of them its CPUs, memory and GPUs. Nothing
+//! is taken here; the round does that through `trial`.
+
+use crate::model::cluster::NodeIndex;
+use crate::model::cluster::class::Class;
+use crate::model::cluster::free::Free;
+use crate::model::demand::Part;
+use crate::place::fit::cpus;
+use crate::place::fit::gang::{Layout, lay_out};
+use crate::place::node_search::NodeSearch;
+use crate::place::score::{fgd, nvlink};
+use common::id::GpuIndex;
+use common::policy::Placement;
+use common::resource::{Allocation, AllocationError, Share};
+use common::unit::{Cpus, GpuMilli, Gpus};
+
+/// All that a job would get, in rank order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub shares: Vec<(NodeIndex, Share)>,
+}
+
+impl Placed {
+    /// Converts the placement to an allocation.
+    ///
+    /// # Errors
+    /// None for a placement that [`place`] made: it names at least one node, and none twice.
+    pub fn allocation(&self) -> Result<Allocation, AllocationError> {
+        Allocation::new(self.shares.iter().map(|(_, share)| share.clone()).collect())
+    }
+}
+
+/// Finds a place for the job. `None`: there is none.
+pub(crate) fn place(search: &NodeSearch<'_>) -> Option<Placed> {
+    Some(filled_in(search, lay_out(search)?))
+}
+
+/// Chooses CPUs and GPUs for each node of a layout.
+pub(crate) fn filled_in(search: &NodeSearch<'_>, layout: Layout) -> Placed {
+    Placed { shares: layout.into_iter().map(|(at, part)| (at, share(search, at, part))).collect() }
+}
+
+/// What a part of the job gets on a node that holds it. A job that asked for whole nodes gets all
+/// CPUs and GPUs, and the memory it asked for (man sbatch, `--exclusive`).
+fn share(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
+    let (node, free) = (search.cluster().node(at), search.trial.free(at));
+    let class = &node.class;
+    let request = search.shape.demand.request;
+    let takes = search.takes(at, part);
+    let mut gpu_milli = None;
+    let (cpus, gpus) = if request.exclusive {
+        (free.cpus.clone(), Free::indices(class, free.gpus))
+    } else {
+        let gpus: Vec<GpuIndex> = if takes.milli == GpuMilli::ZERO {
+            let of_kind = free.gpus_for(class, request);
+            choose(of_kind, takes.gpus, class)
+        } else {
+            gpu_milli = Some(takes.milli);
+            let mut chosen = match search.placement {
+                Placement::Fgd => fgd::best_gpus(search, at, takes),
+                Placement::First => free.first_with(class, request, takes),
+                Placement::Spread => free.emptiest(class, request, takes),
+                _ => free.tightest(class, request, takes),
+            };
+            chosen.sort_unstable();
+            chosen.into_iter().filter_map(|position| class.gpu(position)).collect()
+        };
+        (cpus::choose(class, &free.cpus, takes.cpus.max(Cpus(1)), &gpus), gpus)
+    };
+    let name = node.name.clone();
+    Share { node: name, tasks: part.tasks, cpus, memory: takes.memory, gpus, gpu_milli }
+}
+
+/// Chooses the best linked GPUs. Where several kinds are accepted, all are of one kind if a single
+/// kind has enough.
+fn choose(free: u128, count: Gpus, class: &Class) -> Vec<GpuIndex> {
+    let kinds = class.kinds().iter().map(|(_, mask)| mask & free);
+    let of_one_kind = kinds.filter(|mask| mask.count_ones() >= count.0);
+    let mask = of_one_kind.min_by_key(|mask| mask.count_ones()).unwrap_or(free);
+    let free = Free::indices(class, mask);
+    nvlink::choose(class, &free, count.0 as usize)
+}

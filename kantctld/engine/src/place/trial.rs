@@ -1,0 +1,218 @@
+//! What is free while a round works, with checkpoints and rollback.
+//!
+//! Only nodes that a round changes are copied; everything else is read from the cluster index.
+
+use crate::model::cluster::bundle::BundleIndex;
+use crate::model::cluster::free::Free;
+use crate::model::cluster::group::{Counted, GroupIndex, Sums};
+use crate::model::cluster::node::{Holder, NEVER};
+use crate::model::cluster::{ClusterIndex, NodeIndex};
+use common::id::JobKey;
+use common::time::Time;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// A node as a round changed it.
+#[derive(Debug, Clone)]
+struct Changed {
+    free: Free,
+    holders: Vec<Arc<Holder>>,
+    /// The trial's version when it was changed.
+    version: u64,
+}
+
+/// What is free, and how to roll back.
+#[derive(Debug, Clone)]
+pub(crate) struct Trial<'a> {
+    pub cluster: &'a ClusterIndex,
+    /// For each node: 0, or one more than its index in `changed`.
+    place: Vec<u32>,
+    changed: Vec<Changed>,
+    /// The changed nodes.
+    changed_nodes: Vec<NodeIndex>,
+    /// The sums of each group. `None`: a node changed since they were computed.
+    sums: Vec<Cell<Option<Sums>>>,
+    /// The same for each bundle of groups.
+    bundle_sums: Vec<Cell<Option<Sums>>>,
+    /// What each changed node was before, oldest first.
+    undo: Vec<(NodeIndex, Changed)>,
+    /// How many times a node was asked when it will have room.
+    pub asked: Cell<u64>,
+    /// How many searches for nodes were made.
+    pub searched: Cell<u64>,
+    /// Counts changes, so that callers can detect whether cached results are still valid.
+    pub version: u64,
+}
+
+/// A point to roll back to. Checkpoints nest: the last one set is settled first.
+#[derive(Debug)]
+#[must_use = "a checkpoint is kept or rolled back"]
+pub(crate) struct Checkpoint(usize);
+
+impl<'a> Trial<'a> {
+    /// Starts from the cluster as it is.
+    pub fn of(cluster: &'a ClusterIndex) -> Self {
+        debug_assert_eq!(cluster.sums().len(), cluster.groups().len(), "one sum for each group");
+        Self {
+            cluster,
+            place: vec![0; cluster.len()],
+            changed: Vec::new(),
+            changed_nodes: Vec::new(),
+            sums: cluster.sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
+            bundle_sums: cluster.bundle_sums().iter().map(|sums| Cell::new(Some(*sums))).collect(),
+            undo: Vec::new(),
+            asked: Cell::new(0),
+            searched: Cell::new(0),
+            version: 0,
+        }
+    }
+
+    fn own(&self, at: NodeIndex) -> Option<&Changed> {
+        (self.place[at.at()] as usize).checked_sub(1).map(|place| &self.changed[place])
+    }
+
+    /// What is free on a node.
+    pub fn free(&self, at: NodeIndex) -> &Free {
+        self.own(at).map_or_else(|| &self.cluster.node(at).free, |own| &own.free)
+    }
+
+    /// The holders of a node, soonest end first.
+    pub fn holders(&self, at: NodeIndex) -> &[Arc<Holder>] {
+        self.own(at).map_or_else(|| &self.cluster.node(at).holders[..], |own| &own.holders)
+    }
+
+    /// Nodes by the earliest end, at the latest, of a job there, soonest first.
+    pub fn by_end(&self) -> impl Iterator<Item = (Time, NodeIndex)> + '_ {
+        let mut own: Vec<(Time, NodeIndex)> = self
+            .changed_nodes
+            .iter()
+            .map(|at| (self.holders(*at).first().map_or(NEVER, |first| first.until), *at))
+            .collect();
+        own.sort_unstable();
+        let (mut own, mut others) = (own.into_iter().peekable(), self.cluster.by_end().iter());
+        let mut others = std::iter::from_fn(move || others.find(|(_, at)| self.own(*at).is_none()));
+        let mut next = others.next().copied();
+        std::iter::from_fn(move || match (own.peek(), next) {
+            (Some(first), Some(other)) if *first < other => own.next(),
+            (_, Some(other)) => {
+                next = others.next().copied();
+                Some(other)
+            }
+            (_, None) => own.next(),
+        })
+    }
+
+    /// The version of a node. It changes whenever the node does.
+    pub fn version_of(&self, at: NodeIndex) -> u64 {
+        self.own(at).map_or(0, |own| own.version)
+    }
+
+    /// How many jobs of this group run there.
+    pub fn of_group(&self, at: NodeIndex, group: &str) -> u32 {
+        let same = self.holders(at).iter().filter(|holder| holder.group.as_deref() == Some(group));
+        u32::try_from(same.count()).unwrap_or(u32::MAX)
+    }
+
+    pub const fn groups_len(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// The sums of a group.
+    pub fn sums(&self, group: GroupIndex) -> Sums {
+        let known = &self.sums[group.0 as usize];
+        known.get().unwrap_or_else(|| {
+            let members = self.cluster.groups()[group.0 as usize].nodes.iter();
+            let sums = Sums::of(members.map(|member| Counted {
+                usable: self.cluster.node(*member).is_usable(),
+                free: self.free(*member),
+            }));
+            known.set(Some(sums));
+            sums
+        })
+    }
+
+    /// The sums of a bundle of groups.
+    pub fn bundle_sums(&self, bundle: BundleIndex) -> Sums {
+        let known = &self.bundle_sums[bundle.0 as usize];
+        known.get().unwrap_or_else(|| {
+            let groups = &self.cluster.bundles()[bundle.0 as usize].groups;
+            let each: Vec<Sums> = groups.iter().map(|group| self.sums(*group)).collect();
+            let sums = Sums::all(each.iter());
+            known.set(Some(sums));
+            sums
+        })
+    }
+
+    fn change(&mut self, at: NodeIndex, change: impl FnOnce(&mut Changed)) {
+        let (free, holders) = (self.free(at).clone(), self.holders(at).to_vec());
+        let before = Changed { free, holders, version: 0 };
+        let mut after = before.clone();
+        change(&mut after);
+        self.undo.push((at, before));
+        self.set(at, after);
+    }
+
+    fn set(&mut self, at: NodeIndex, mut node: Changed) {
+        self.version += 1;
+        node.version = self.version;
+        match (self.place[at.at()] as usize).checked_sub(1) {
+            Some(place) => self.changed[place] = node,
+            None => {
+                self.changed.push(node);
+                self.changed_nodes.push(at);
+                self.place[at.at()] = u32::try_from(self.changed.len()).unwrap_or(u32::MAX);
+            }
+        }
+        let group = self.cluster.node(at).group.0 as usize;
+        self.sums[group].set(None);
+        self.bundle_sums[self.cluster.groups()[group].bundle.0 as usize].set(None);
+    }
+
+    /// A job takes a share of a node.
+    pub fn take(&mut self, at: NodeIndex, holder: Arc<Holder>) {
+        debug_assert!(
+            self.holders(at).iter().all(|other| other.key != holder.key),
+            "{} holds a node twice",
+            holder.key
+        );
+        let class = self.cluster.node(at).class.clone();
+        self.change(at, |node| {
+            node.free.take(&class, &holder.share, holder.whole_node);
+            let order = |other: &Arc<Holder>| (other.until, other.key) < (holder.until, holder.key);
+            let place = node.holders.partition_point(order);
+            node.holders.insert(place, holder);
+        });
+    }
+
+    /// A job frees what it holds on a node.
+    pub fn give_back(&mut self, at: NodeIndex, key: JobKey) {
+        let class = self.cluster.node(at).class.clone();
+        self.change(at, |node| {
+            if let Some(place) = node.holders.iter().position(|holder| holder.key == key) {
+                debug_assert!(node.free.holders > 0, "{key} gives back what it did not take");
+                let holder = node.holders.remove(place);
+                node.free.give_back(&class, &holder.share);
+            }
+        });
+    }
+
+    /// Marks a point to roll back to.
+    pub const fn checkpoint(&self) -> Checkpoint {
+        Checkpoint(self.undo.len())
+    }
+
+    /// Undoes everything since the checkpoint.
+    pub fn roll_back(&mut self, checkpoint: Checkpoint) {
+        assert!(self.undo.len() >= checkpoint.0, "checkpoints were settled out of order");
+        while self.undo.len() > checkpoint.0 {
+            if let Some((at, before)) = self.undo.pop() {
+                self.set(at, before);
+            }
+        }
+    }
+
+    /// Keeps what was done since the checkpoint. An outer checkpoint can still undo it.
+    pub fn keep(&mut self, checkpoint: Checkpoint) {
+        assert!(self.undo.len() >= checkpoint.0, "checkpoints were settled out of order");
+    }
+}

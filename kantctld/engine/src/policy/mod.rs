@@ -1,0 +1,9 @@
+//! Which job goes first, and which may start at all.
+
+pub mod order;
+
+pub(crate) mod admit;
+mod settle;
+
+pub(crate) mod feasibility;
+pub(crate) mod queue_scan;

@@ -1,0 +1,294 @@
+//! Step 1 in progress: which job has the next turn. Kinds of jobs are ordered by their first job.
+//! If no job of a class or kind can start, the whole class or kind is skipped.
+
+use crate::model::job::WaitingJob;
+use crate::model::queues::Queues;
+use crate::model::rank::Rank;
+use crate::model::snapshot::Snapshot;
+use crate::model::wait_queue::{ClassId, Kind, KindId, WaitQueue};
+use crate::policy::order::length::{Length, length};
+use crate::policy::order::ranker::Ranker;
+use common::id::{JobKey, QueueName};
+use common::policy::queue::Queue;
+use common::policy::{Behind, Candidates, Order};
+use common::time::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, btree_map};
+use std::iter::Peekable;
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Considered<'a> {
+    pub job: &'a Arc<WaitingJob>,
+    pub class: ClassId,
+    pub kind: KindId,
+    cursor: usize,
+}
+
+/// What follows for other jobs from a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next job of its class has its turn when it comes.
+    MayTry,
+    /// No job of its class can start in this round.
+    ClassIsDone,
+    /// No job that asks for the same can.
+    KindIsDone,
+    /// Of the jobs that ask for the same, only those with a shorter time limit can.
+    Shorter(Span),
+}
+
+type Ranked<'a> = (Rank, ClassId, &'a Arc<WaitingJob>);
+type ByLength<'a> = Peekable<std::vec::IntoIter<(ClassId, &'a Arc<WaitingJob>)>>;
+type Jobs<'a> = Box<dyn Iterator<Item = &'a Arc<WaitingJob>> + 'a>;
+
+/// One class whose first job had its turn.
+struct Opened<'a> {
+    class: ClassId,
+    next: &'a Arc<WaitingJob>,
+    rest: Jobs<'a>,
+}
+
+/// The progress within one kind.
+struct Cursor<'a> {
+    id: KindId,
+    kind: &'a Kind,
+    queue: Option<&'a Queue>,
+    /// Classes that had no turn yet, by the ranks of their first jobs.
+    heads: Peekable<btree_map::Iter<'a, Rank, ClassId>>,
+    opened: Vec<Opened<'a>>,
+    /// Opened classes, by the ranks of their next jobs.
+    by_rank: BinaryHeap<Reverse<(Rank, usize)>>,
+    /// The class whose job has its turn.
+    current: Option<(ClassId, Jobs<'a>)>,
+    /// The jobs short enough to have a chance, by rank, and the limit below which they are.
+    shorter: Option<(Span, Peekable<std::vec::IntoIter<Ranked<'a>>>)>,
+    /// All jobs, shortest first, once the queue considers them by length.
+    by_length: Option<ByLength<'a>>,
+    /// Whether only the shortest of them was taken so far.
+    is_probe: bool,
+}
+
+impl<'a> Cursor<'a> {
+    fn rank(&mut self) -> Option<Rank> {
+        if let Some((below, jobs)) = &mut self.shorter {
+            while jobs.next_if(|(_, _, job)| length(job) >= *below).is_some() {}
+            return jobs.peek().map(|(rank, ..)| *rank);
+        }
+        let head = self.heads.peek().map(|(rank, _)| **rank);
+        let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
+        head.into_iter().chain(opened).min()
+    }
+
+    fn pop(&mut self, wait_queue: &'a WaitQueue) -> Option<(ClassId, &'a Arc<WaitingJob>)> {
+        if let Some((_, jobs)) = &mut self.shorter {
+            return jobs.next().map(|(_, class, job)| (class, job));
+        }
+        let head = self.heads.peek().map(|(rank, _)| **rank);
+        let opened = self.by_rank.peek().map(|Reverse((rank, _))| *rank);
+        if head.is_some_and(|head| opened.is_none_or(|opened| head < opened)) {
+            let class = *self.heads.next()?.1;
+            let mut jobs: Jobs<'a> = Box::new(wait_queue.class(class)?.jobs());
+            let first = jobs.next()?;
+            self.current = Some((class, jobs));
+            return Some((class, first));
+        }
+        let Reverse((_, at)) = self.by_rank.pop()?;
+        let opened = &mut self.opened[at];
+        let rest = std::mem::replace(&mut opened.rest, Box::new(std::iter::empty()));
+        self.current = Some((opened.class, rest));
+        Some((opened.class, opened.next))
+    }
+}
+
+/// All kinds, by their next jobs.
+pub(crate) struct QueueScan<'a> {
+    wait_queue: &'a WaitQueue,
+    ranker: Ranker<'a>,
+    cursors: Vec<Cursor<'a>>,
+    heap: BinaryHeap<Reverse<(Rank, usize)>>,
+    /// Queues that have made their promises: the rest of their jobs are tried by length.
+    by_length: BTreeSet<&'a QueueName>,
+    /// Kinds of those queues, shortest first among jobs of equal priority.
+    short: BinaryHeap<Reverse<(Length, usize)>>,
+    were_considered: BTreeSet<JobKey>,
+}
+
+impl<'a> QueueScan<'a> {
+    /// From a settled snapshot.
+    pub fn new(snapshot: &'a Snapshot, now: Time) -> Self {
+        let policy = &snapshot.policy;
+        let queues = Queues::new(policy, &snapshot.places);
+        let at = snapshot.ranked_at.unwrap_or(now);
+        let mut scan = Self {
+            wait_queue: &snapshot.wait_queue,
+            ranker: Ranker::new((policy, queues), &snapshot.usage, &snapshot.capacity, at),
+            cursors: Vec::new(),
+            heap: BinaryHeap::new(),
+            by_length: BTreeSet::new(),
+            short: BinaryHeap::new(),
+            were_considered: BTreeSet::new(),
+        };
+        let mut ranks = Vec::new();
+        for (id, kind) in snapshot.wait_queue.kinds() {
+            let mut cursor = Cursor {
+                id,
+                kind,
+                queue: queues.get(kind.key().queue()),
+                heads: kind.heads().peekable(),
+                opened: Vec::new(),
+                by_rank: BinaryHeap::new(),
+                current: None,
+                shorter: None,
+                by_length: None,
+                is_probe: false,
+            };
+            ranks.extend(cursor.rank().map(|rank| Reverse((rank, scan.cursors.len()))));
+            scan.cursors.push(cursor);
+        }
+        scan.heap = ranks.into();
+        scan
+    }
+
+    /// The next job. `None`: all jobs were considered. `is_full`: whether no job of a kind of this
+    /// queue can start, so that none of them is considered.
+    pub fn next(
+        &mut self,
+        mut is_full: impl FnMut(KindId, &Queue) -> bool,
+    ) -> Option<Considered<'a>> {
+        while let Some(Reverse((_, at))) = self.heap.pop() {
+            let cursor = &mut self.cursors[at];
+            if cursor.queue.is_some_and(|queue| is_full(cursor.id, queue)) {
+                continue;
+            }
+            if cursor.queue.is_some_and(|queue| self.by_length.contains(&queue.name)) {
+                self.go_by_length(at);
+                continue;
+            }
+            if let Some((class, job)) = cursor.pop(self.wait_queue) {
+                return Some(Considered { job, class, kind: cursor.id, cursor: at });
+            }
+        }
+        while let Some(Reverse((_, at))) = self.short.pop() {
+            let cursor = &mut self.cursors[at];
+            if let Some((class, job)) = cursor.by_length.as_mut().and_then(Iterator::next) {
+                return Some(Considered { job, class, kind: cursor.id, cursor: at });
+            }
+        }
+        None
+    }
+
+    /// From now on, considers the remaining jobs of this kind by length.
+    fn go_by_length(&mut self, at: usize) {
+        // The shortest job is tried first: if it has no chance, none has, and the others need not
+        // be sorted.
+        if let Some(shortest) = self.shortest(at) {
+            self.cursors[at].by_length = Some(vec![shortest].into_iter().peekable());
+            self.cursors[at].is_probe = true;
+            self.advance_by_length(at);
+        } else {
+            self.sort_by_length(at);
+        }
+    }
+
+    /// The shortest job of a kind, if all of its jobs have one priority and it had no turn yet.
+    fn shortest(&self, at: usize) -> Option<(ClassId, &'a Arc<WaitingJob>)> {
+        let kind = self.cursors[at].kind;
+        let class = kind.classes().next().filter(|_| kind.has_one_tier())?;
+        let job = self.wait_queue.class(class)?.jobs_by_length().next()?;
+        (!self.were_considered.contains(&job.key)).then_some((class, job))
+    }
+
+    fn sort_by_length(&mut self, at: usize) {
+        let cursor = &mut self.cursors[at];
+        let classes = cursor.kind.classes().filter_map(|id| Some((id, self.wait_queue.class(id)?)));
+        let jobs = classes.flat_map(|(id, class)| class.jobs().map(move |job| (id, job)));
+        let were_considered = &self.were_considered;
+        let mut jobs: Vec<_> =
+            jobs.filter(|(_, job)| !were_considered.contains(&job.key)).collect();
+        jobs.sort_by_cached_key(|(_, job)| Length::of(&self.ranker, job));
+        cursor.by_length = Some(jobs.into_iter().peekable());
+        self.advance_by_length(at);
+    }
+
+    fn advance_by_length(&mut self, at: usize) {
+        let next = self.cursors[at].by_length.as_mut().and_then(|jobs| jobs.peek().copied());
+        if let Some((_, job)) = next {
+            self.short.push(Reverse((Length::of(&self.ranker, job), at)));
+        }
+    }
+
+    /// Reports the result of a turn. `is_done`: the queue has made all its promises.
+    pub fn tell(&mut self, considered: &Considered<'a>, next: Next, is_done: bool) {
+        let at = considered.cursor;
+        let cursor = &mut self.cursors[at];
+        let current = cursor.current.take();
+        let by_length = cursor.queue.filter(|queue| {
+            queue.behind == Behind::Backfill
+                && queue.order == Order::Fifo
+                && queue.backfill.candidates == Candidates::ShortestFirst
+        });
+        if by_length.is_some() {
+            self.were_considered.insert(considered.job.key);
+        }
+        if next == Next::KindIsDone {
+            return;
+        }
+        if cursor.by_length.is_some() {
+            let is_too_long =
+                matches!(next, Next::Shorter(below) if length(considered.job) >= below);
+            if is_too_long && cursor.kind.has_one_tier() {
+                // All remaining jobs are as long or longer.
+                return;
+            }
+            if std::mem::take(&mut cursor.is_probe) {
+                self.sort_by_length(at);
+            } else {
+                self.advance_by_length(at);
+            }
+            return;
+        }
+        if let Some(queue) = by_length.filter(|_| is_done) {
+            self.by_length.insert(&queue.name);
+        }
+        if let Next::Shorter(below) = next {
+            self.keep_shorter(at, considered.job, below);
+        }
+        let cursor = &mut self.cursors[at];
+        if next == Next::MayTry
+            && cursor.shorter.is_none()
+            && let Some((class, mut rest)) = current
+            && let Some(next) = rest.next()
+        {
+            let rank = self.ranker.rank(next);
+            cursor.by_rank.push(Reverse((rank, cursor.opened.len())));
+            cursor.opened.push(Opened { class, next, rest });
+        }
+        if let Some(rank) = cursor.rank() {
+            self.heap.push(Reverse((rank, at)));
+        }
+    }
+}
+
+impl<'a> QueueScan<'a> {
+    /// From now on, only jobs of this kind that are short enough have a turn, after this one.
+    fn keep_shorter(&mut self, at: usize, last: &WaitingJob, below: Span) {
+        let cursor = &mut self.cursors[at];
+        if let Some((known, _)) = &mut cursor.shorter {
+            *known = below.min(*known);
+            return;
+        }
+        let last = self.ranker.rank(last);
+        let classes = cursor.kind.classes_below(below);
+        let jobs = classes.filter_map(|id| Some((id, self.wait_queue.class(id)?))).flat_map(
+            |(id, class)| {
+                let short = class.jobs_by_length().take_while(move |job| length(job) < below);
+                short.map(move |job| (id, job))
+            },
+        );
+        let ranked = jobs.map(|(id, job)| (self.ranker.rank(job), id, job));
+        let mut behind: Vec<Ranked<'a>> = ranked.filter(|(rank, ..)| *rank > last).collect();
+        behind.sort_unstable_by_key(|(rank, ..)| *rank);
+        cursor.shorter = Some((below, behind.into_iter().peekable()));
+    }
+}

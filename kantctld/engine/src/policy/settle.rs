@@ -1,0 +1,78 @@
+//! What is computed again before a round: the groups of new nodes, the tree of queues, and ranks
+//! that change with time.
+
+use crate::fair::tree::Tree;
+use crate::fair::tree_of;
+use crate::model::cluster::freed::Freed;
+use crate::model::queues::Queues;
+use crate::model::snapshot::Snapshot;
+use crate::model::usage_accounting::UsageAccounting;
+use crate::policy::order::ranker::Ranker;
+use common::policy::Order;
+use common::time::{Span, Time};
+use std::sync::Arc;
+
+/// How long ranks that change with time are kept.
+const RANKS_KEPT: Span = Span::from_minutes(1);
+
+impl Snapshot {
+    /// Prepares for rounds at `now`: puts new nodes into groups, and lets jobs whose begin time has
+    /// come join the queue. A round that gets an unsettled snapshot settles a copy.
+    pub fn settle(&mut self, now: Time) {
+        if !self.cluster.is_laid_out() {
+            let policy = self.policy.clone();
+            self.cluster.lay_out(&policy);
+            self.measure_typical();
+            self.freed = Freed::Everywhere;
+            self.capacity = self.cluster.capacity();
+            self.ranked_at = None;
+            self.rebuild_accounting();
+            self.accounting_alone =
+                UsageAccounting::new(&self.policy, &self.cluster.capacity_of_all());
+            self.plant();
+        }
+        if std::mem::take(&mut self.is_capacity_old) {
+            self.capacity = self.cluster.capacity();
+            self.accounting.set_capacity(&self.capacity);
+            self.ledger.set_capacity(&self.cluster);
+            self.ranked_at = None;
+            self.measure_typical();
+            self.plant();
+        }
+        self.wait_queue.settle(now);
+        let all = self.is_rank_due(now);
+        let at = self.ranked_at.filter(|_| !all).unwrap_or(now);
+        self.ranked_at = Some(at);
+        let queues = Queues::new(&self.policy, &self.places);
+        let ranker = Ranker::new((&self.policy, queues), &self.usage, &self.capacity, at);
+        self.wait_queue.rank(all, |job| ranker.rank(job));
+    }
+
+    /// Builds the tree of queues again, after nodes or the policy changed.
+    pub(super) fn plant(&mut self) {
+        let is_fair = self.policy.fair_sharing;
+        self.queues = if is_fair { tree_of(&self.policy, &self.cluster) } else { Tree::default() };
+    }
+
+    /// Computes the yardsticks of typical jobs again, after nodes changed.
+    pub(super) fn measure_typical(&mut self) {
+        let typical = self.typical.take();
+        self.typical = typical.map(|typical| Arc::new(typical.again(&self.cluster)));
+    }
+
+    /// Ranks that change with time are computed once a minute (man slurm.conf, PriorityCalcPeriod),
+    /// and when policy or usage changed.
+    pub(super) fn is_rank_due(&self, now: Time) -> bool {
+        let moves = || self.policy.queues.iter().any(|queue| queue.order == Order::Multifactor);
+        self.ranked_at.is_none_or(|at| now.since(at) >= RANKS_KEPT && moves())
+    }
+
+    /// Whether the snapshot is ready for a round at `now`.
+    #[must_use]
+    pub fn is_settled(&self, now: Time) -> bool {
+        self.cluster.is_laid_out()
+            && !self.is_capacity_old
+            && self.wait_queue.is_settled(now)
+            && !self.is_rank_due(now)
+    }
+}

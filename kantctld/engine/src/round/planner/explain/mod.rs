@@ -1,0 +1,168 @@
+//! Step 8: why a job that may start does not, in numbers.
+
+mod apart;
+mod kept;
+mod nearest;
+mod planned_start;
+
+use crate::model::cluster::NodeIndex;
+use crate::model::demand::Part;
+use crate::model::job::WaitingJob;
+use crate::model::shape::Shape;
+use crate::model::shape_cache::ShapeIndex;
+use crate::place::idle_fit::{could_fit, count, need};
+use crate::place::node_search::NodeSearch;
+use crate::round::planner::RoundState;
+use crate::round::waits::Waits;
+use common::id::JobKey;
+use common::reason::{Need, WaitReason};
+use common::unit::Nodes;
+use std::collections::BTreeMap;
+
+use planned_start::undated;
+
+/// Turns the notes of a round into reasons.
+pub(crate) fn explain(mut waits: Waits, state: &RoundState<'_>) -> Waits {
+    let notes = std::mem::take(&mut waits.notes);
+    let mut known: BTreeMap<(ShapeIndex, bool), WaitReason> = BTreeMap::new();
+    let mut reason = |key: JobKey, shape: ShapeIndex, kept: Option<JobKey>| {
+        let Some(job) = state.snapshot.waiting(key) else { return WaitReason::NotConsidered };
+        if let Some(next) = kept {
+            return WaitReason::Priority { ahead: state.ahead_of(key), next };
+        }
+        let known = known
+            .entry((shape, job.reservation.is_some()))
+            .or_insert_with(|| Sight::new(state, job, shape).reason());
+        let mut reason = known.clone();
+        let planned_start = state.reported_planned_start(job);
+        if let WaitReason::Resources { expected_at, .. }
+        | WaitReason::Topology { expected_at, .. } = &mut reason
+        {
+            *expected_at = planned_start;
+        }
+        reason
+    };
+    for (key, (shape, kept)) in notes.by_job {
+        waits.tell(key, reason(key, shape, kept));
+    }
+    for (id, (shape, kept)) in notes.by_kind {
+        let wait_queue = &state.snapshot.wait_queue;
+        let class =
+            wait_queue.kind_of(id).and_then(|kind| wait_queue.class(kind.classes().next()?));
+        if let Some(first) = class.and_then(|class| class.jobs().next()) {
+            // The promise of one of them does not hold for the others.
+            let found = reason(first.key, shape, kept);
+            if state.planned_starts.contains_key(&first.key) {
+                waits.tell(first.key, found.clone());
+            }
+            waits.tell_kind(id, undated(found));
+        }
+    }
+    waits
+}
+
+/// What a reason is computed from.
+struct Sight<'a> {
+    search: NodeSearch<'a>,
+    shape: &'a Shape<'a>,
+    state: &'a RoundState<'a>,
+    key: JobKey,
+}
+
+impl<'a> Sight<'a> {
+    fn new(state: &'a RoundState<'a>, job: &'a WaitingJob, index: ShapeIndex) -> Self {
+        let shape = state.shapes.get(index);
+        let side = shape.sides()[0];
+        Self { search: state.node_search(job, index, side, &[]), shape, state, key: job.key }
+    }
+
+    fn reason(&self) -> WaitReason {
+        let sizes = self.shape.sizes(self.search.cluster());
+        if let Err(reason) = could_fit(self.search.cluster(), self.shape, &sizes) {
+            return reason;
+        }
+        // An elastic job lacks what its minimum needs.
+        let (need, part) = need(&self.shape.fewest(), &sizes);
+        if let Some(reason) = self.unavailable(&need, part) {
+            return reason;
+        }
+        if let Some(reason) = self.reserved(&need, part) {
+            return reason;
+        }
+        let fitting = self.free_now(&need, part);
+        if let Some(reason) = self.kept(&need, part, &fitting) {
+            return reason;
+        }
+        if let Some(near) = self.shape.demand.request.near.filter(|near| near.required)
+            && fitting.len() >= need.nodes.0 as usize
+        {
+            return self.too_far(near.level, need.nodes, &fitting);
+        }
+        WaitReason::Resources {
+            nodes_free: count(fitting.len()),
+            nearest: self.nearest(&need).map(Box::new),
+            expected_at: None,
+            need,
+        }
+    }
+
+    /// Whether too many of the nodes are down or drained.
+    fn unavailable(&self, need: &Need, part: Part) -> Option<WaitReason> {
+        let cluster = self.search.cluster();
+        if cluster.unusable_count() == 0 {
+            return None;
+        }
+        // If nodes must be near each other, those that could be.
+        let beside = self.near_enough(part, need.nodes);
+        let mine = |at: NodeIndex| {
+            let class = &cluster.node(at).class;
+            self.shape.allows(at)
+                && self.shape.fits_idle(class, part)
+                && beside.as_ref().is_none_or(|beside| beside.contains(&at))
+        };
+        let (up, down): (Vec<_>, Vec<_>) =
+            cluster.nodes().filter(|(at, _)| mine(*at)).partition(|(_, node)| node.is_usable());
+        let (_, example) = down.first().filter(|_| up.len() < need.nodes.0 as usize)?;
+        let example = example.name.clone();
+        let need = need.clone();
+        Some(WaitReason::NodesUnavailable { need, unavailable: count(down.len()), example })
+    }
+
+    /// Whether it would fit if no operator had reserved anything.
+    fn reserved(&self, need: &Need, part: Part) -> Option<WaitReason> {
+        if self.state.snapshot.reservations.is_empty() {
+            return None;
+        }
+        let nothing = crate::place::node_search::bookings::Bookings::default();
+        let open = NodeSearch { bookings: &nothing, reservation: None, ..self.search };
+        let holding: Vec<NodeIndex> = open.all_that_hold(part).collect();
+        if holding.len() < need.nodes.0 as usize {
+            return None;
+        }
+        let in_the_way = holding
+            .iter()
+            .filter_map(|at| self.state.bookings.reservation_in_the_way(&self.search, *at))
+            .min_by_key(|(_, from, _)| *from)?;
+        let (name, from, to) = in_the_way;
+        Some(WaitReason::NodesReserved { name: name.clone(), from, to })
+    }
+
+    fn too_far(
+        &self,
+        level: common::topology::Level,
+        need: Nodes,
+        fitting: &[NodeIndex],
+    ) -> WaitReason {
+        let switches = self.search.cluster().switches();
+        let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+        for switch in fitting.iter().filter_map(|at| switches.of(level, *at)) {
+            *counts.entry(switch).or_default() += 1;
+        }
+        let best =
+            counts.into_iter().max_by_key(|(switch, nodes)| (*nodes, std::cmp::Reverse(*switch)));
+        let best = best.and_then(|(switch, nodes)| {
+            Some((switches.name(level, switch)?.clone(), count(nodes)))
+        });
+        WaitReason::Topology { level, need, best, expected_at: None }
+    }
+}

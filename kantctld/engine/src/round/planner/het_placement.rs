@@ -1,0 +1,171 @@
+//! Places for all components of a set, or for none: starts on the nodes that a plan names, and
+//! rooms that are kept until victims are gone. The caller chooses the victims.
+//!
+//! Example. Jobs 1 and 2 have 8 GPUs each on nodes a and b. The components of job 3 ask for 8 and
+//! 4: both jobs are stopped, and a and b are kept. Job 1 is gone first: nothing starts. Job 2 is
+//! gone: both components start.
+
+use super::RoundState;
+use super::leaving::Victim;
+use super::preempting::Awaiting;
+use crate::model::cluster::NodeIndex;
+use crate::model::decision::Decision;
+use crate::model::job::WaitingJob;
+use crate::model::shape::Shape;
+use crate::model::shape_cache::ShapeIndex;
+use crate::model::usage_accounting::Claim;
+use crate::place::fit::gang::Layout;
+use crate::place::node_search::bookings::Bookings;
+use common::id::JobKey;
+use common::unit::Tasks;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A component, its nodes, and the most tasks it gets.
+#[derive(Debug)]
+pub(crate) struct Component<'a> {
+    pub job: &'a Arc<WaitingJob>,
+    pub shape: ShapeIndex,
+    pub nodes: Vec<NodeIndex>,
+    pub most: Option<Tasks>,
+}
+
+/// A component with a room: its shape with the fewest tasks, its layout, and its claim.
+type Found<'a> = (Shape<'a>, Layout, Claim);
+
+impl<'a> RoundState<'a> {
+    /// Whether the job starts in this round.
+    pub(crate) fn starts(&self, key: JobKey) -> bool {
+        let is_it = |one: &Decision| matches!(one, Decision::Start { key: k, .. } if *k == key);
+        self.decisions.iter().any(is_it)
+    }
+
+    /// Starts all components on their nodes, or on others if requirements other than room exclude
+    /// those; or starts none. Returns whether they start.
+    pub(crate) fn start_all_there(&mut self, first: JobKey, places: &[Component<'a>]) -> bool {
+        self.meet(first);
+        let fences: Vec<(Vec<bool>, Option<Tasks>)> =
+            places.iter().map(|one| (self.fence(&one.nodes), one.most)).collect();
+        let anywhere: Vec<(Vec<bool>, Option<Tasks>)> =
+            places.iter().map(|one| (Vec::new(), one.most)).collect();
+        let components: Vec<&'a Arc<WaitingJob>> = places.iter().map(|one| one.job).collect();
+        self.start_all(&components, &fences).is_ok()
+            || self.start_all(&components, &anywhere).is_ok()
+    }
+
+    /// Preempts these jobs, and keeps room for all components. None is preempted if a component
+    /// would have no room then, or would not be admitted. Returns whether they are preempted.
+    pub(crate) fn take_for_all(
+        &mut self,
+        places: &[Component<'a>],
+        victims: &[Victim<'a>],
+    ) -> bool {
+        let Some(first) = places.first().map(|one| one.job.key) else { return false };
+        let own: Vec<_> = places
+            .iter()
+            .filter_map(|one| Some((one.job.key, self.unbook(one.job.key)?)))
+            .collect();
+        let all: BTreeSet<NodeIndex> = places.iter().flat_map(|one| &one.nodes).copied().collect();
+        let checkpoint = self.trial.checkpoint();
+        let booked: Bookings = self.bookings.clone();
+        self.clear(&all.into_iter().collect::<Vec<_>>(), victims);
+        let found: Option<Vec<Found<'a>>> = places.iter().map(|one| self.found_for(one)).collect();
+        self.trial.roll_back(checkpoint);
+        self.bookings = booked;
+        let Some(found) = found.filter(|found| self.all_admitted(places, found, victims)) else {
+            own.into_iter().for_each(|(key, own)| self.book_again(key, own));
+            return false;
+        };
+        victims.iter().for_each(|victim| self.yields(victim, first));
+        for (one, (shape, layout, claim)) in places.iter().zip(found) {
+            self.keep_room(one.job, one.shape, &shape, layout, claim);
+        }
+        true
+    }
+
+    /// Finds the room of a component on its nodes, next to the components before it. Its room is
+    /// booked, so that the next component avoids it.
+    fn found_for(&mut self, one: &Component<'a>) -> Option<Found<'a>> {
+        let shape = self.shapes.get(one.shape).fewest().into_owned();
+        let fence = self.fence(&one.nodes);
+        let (layout, placed) = self.find(one.job, &shape, &fence)?;
+        let shares = placed.shares.iter().map(|(_, share)| share);
+        let claim = crate::model::claims::of_start(
+            one.job,
+            shares,
+            self.trial.cluster,
+            &mut self.accounting,
+        );
+        self.book_from_now(one.job, &shape, layout.clone());
+        Some((shape, layout, claim))
+    }
+
+    /// Whether all components are within quotas and limits, together and without the victims.
+    fn all_admitted(
+        &self,
+        places: &[Component<'a>],
+        found: &[Found<'a>],
+        victims: &[Victim<'a>],
+    ) -> bool {
+        let mut accounting = self.accounting.clone();
+        for victim in victims {
+            if let Some(claim) = self.claim_given_up(victim) {
+                accounting.remove(&claim, victim.job.ends_by);
+            }
+        }
+        places.iter().zip(found).all(|(one, (_, _, claim))| {
+            let limit = one.job.time_limit;
+            let limits = accounting.check_limits(claim, limit, self.now);
+            let may = limits.and_then(|()| accounting.admit(claim)).is_ok();
+            accounting.add(claim, limit.map(|limit| self.now + limit));
+            may
+        })
+    }
+
+    /// Starts the jobs that fit by now in the rooms kept for them, and keeps the rooms of the
+    /// others.
+    pub(super) fn start_or_await_each(&mut self, kept: Vec<(&'a Arc<WaitingJob>, Awaiting)>) {
+        let mut sets: BTreeMap<JobKey, Vec<(&'a Arc<WaitingJob>, Awaiting)>> = BTreeMap::new();
+        for (job, awaiting) in kept {
+            match job.together.filter(|_| self.snapshot.running(job.key).is_none()) {
+                Some(first) => sets.entry(first).or_default().push((job, awaiting)),
+                None => self.start_or_await(job, awaiting),
+            }
+        }
+        for (first, kept) in sets {
+            self.start_or_await_all(first, kept);
+        }
+    }
+
+    fn start_or_await_all(&mut self, first: JobKey, kept: Vec<(&'a Arc<WaitingJob>, Awaiting)>) {
+        let components: Vec<&'a Arc<WaitingJob>> = kept.iter().map(|(job, _)| *job).collect();
+        let is_whole = self.snapshot.wait_queue.together(first).count() == components.len();
+        let places: Vec<(Vec<bool>, Option<Tasks>)> = kept
+            .iter()
+            .map(|(job, awaiting)| (self.fence(&awaiting.nodes), job.request.tasks_min))
+            .collect();
+        if is_whole && self.start_all(&components, &places).is_ok() {
+            return;
+        }
+        let others_go = |(job, awaiting): &(&Arc<WaitingJob>, Awaiting)| {
+            self.yielders.contains_key(&job.key) || self.some_job_goes_from(&awaiting.nodes)
+        };
+        let awaits = is_whole && kept.iter().any(others_go);
+        for (job, awaiting) in kept {
+            if awaits {
+                self.await_others(job.key, awaiting);
+            } else {
+                self.unbook(job.key);
+                self.planned_starts.remove(&job.key);
+            }
+        }
+    }
+
+    /// Whether anything on these nodes will be gone soon.
+    pub(super) fn some_job_goes_from(&self, nodes: &[NodeIndex]) -> bool {
+        let goes = |at: &NodeIndex| {
+            self.trial.holders(*at).iter().any(|holder| self.goes_from(holder.key, *at))
+        };
+        nodes.iter().any(goes)
+    }
+}
