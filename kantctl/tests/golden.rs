@@ -5,7 +5,8 @@
 use crate::support::sample_answers;
 use crate::support::{TestController, finish};
 use clap::Command;
-use kantctl::slurm::command::SlurmCommand;
+use slurm::command::SlurmCommand;
+use slurm::dispatch::clap_command;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -94,7 +95,7 @@ fn every_verb_and_slurm_command_has_a_session() {
             missing.push(format!("{begin} --json"));
         }
     };
-    for verb in kantctl::command().get_subcommands().map(Command::get_name) {
+    for verb in cli::command().get_subcommands().map(Command::get_name) {
         if !WITHOUT_GOLDEN.contains(&verb) {
             look(format!("kantctl {verb}"), !WITHOUT_JSON.contains(&verb));
         }
@@ -102,7 +103,7 @@ fn every_verb_and_slurm_command_has_a_session() {
     for slurm_command in SlurmCommand::ALL {
         let has_json =
             |command: &Command| command.get_arguments().any(|arg| arg.get_id() == "json");
-        look(slurm_command.name().to_owned(), has_json(&slurm_command.clap_command()));
+        look(slurm_command.name().to_owned(), has_json(&clap_command(slurm_command)));
     }
     assert!(missing.is_empty(), "no session in tests/golden shows {missing:?}");
 }

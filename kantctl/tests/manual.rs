@@ -20,7 +20,7 @@ async fn each_verb_has_a_page_that_man_shows_without_a_warning() {
     let made = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut made: Vec<String> = made.collect();
     made.sort();
-    let mut command = kantctl::command();
+    let mut command = cli::command();
     command.build();
     let names = pages("kantctl", &command);
     let mut expected: Vec<String> = names.iter().map(|name| format!("{name}.1")).collect();

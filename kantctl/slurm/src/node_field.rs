@@ -1,0 +1,292 @@
+//! The fields of sinfo and their values.
+//! Source: man sinfo (--format, --Format).
+
+use cli::output::user_names::{self, user};
+use cli::slurm_time::{moment, short_span};
+use common::gpu::Gpu;
+use common::hostlist::fold;
+use common::node::{Contact, NodeStatus};
+use common::policy::queue::Queue;
+use common::wire::api::NodeView;
+use jiff::tz::TimeZone;
+use std::collections::BTreeMap;
+
+/// A line of sinfo: the nodes whose shown fields are equal, each node once.
+#[derive(Debug, Clone)]
+pub struct Line<'a> {
+    /// The partition, or the first of several equal ones; `None`: lines do not depend on
+    /// partitions.
+    pub queue: Option<&'a Queue>,
+    /// The nodes; empty for a partition without nodes.
+    pub nodes: Vec<&'a NodeView>,
+    pub zone: &'a TimeZone,
+}
+
+/// What a field describes. Nodes share a line if all shown fields of the same kind are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    Node,
+    /// A node as well, but only with `--exact`: without it a line shows the least and a `+`.
+    Size,
+    Partition,
+    /// All nodes of the line together: never splits a line.
+    Line,
+}
+
+#[derive(Debug)]
+pub struct NodeField {
+    /// The letter in `sinfo -o`, or a blank.
+    pub letter: char,
+    /// The name in `sinfo -O`, in lower case, or empty.
+    pub name: &'static str,
+    pub title: &'static str,
+    pub of: Of,
+    pub value: fn(&Line<'_>) -> String,
+}
+
+const fn one(
+    letter: char,
+    name: &'static str,
+    title: &'static str,
+    value: fn(&Line<'_>) -> String,
+) -> NodeField {
+    NodeField { letter, name, title, of: Of::Node, value }
+}
+
+const fn size(
+    letter: char,
+    name: &'static str,
+    title: &'static str,
+    value: fn(&Line<'_>) -> String,
+) -> NodeField {
+    NodeField { letter, name, title, of: Of::Size, value }
+}
+
+const fn sum(
+    letter: char,
+    name: &'static str,
+    title: &'static str,
+    value: fn(&Line<'_>) -> String,
+) -> NodeField {
+    NodeField { letter, name, title, of: Of::Line, value }
+}
+
+const fn part(
+    letter: char,
+    name: &'static str,
+    title: &'static str,
+    value: fn(&Line<'_>) -> String,
+) -> NodeField {
+    NodeField { letter, name, title, of: Of::Partition, value }
+}
+
+pub const FIELDS: &[NodeField] = &[
+    part('P', "partition", "PARTITION", |l| partition(l, "*")),
+    part('R', "partitionname", "PARTITION", |l| partition(l, "")),
+    part('a', "available", "AVAIL", |_| "up".to_owned()),
+    part('l', "time", "TIMELIMIT", |l| {
+        let longest = l.queue.and_then(|queue| queue.time_limit_max);
+        longest.map_or_else(|| "infinite".to_owned(), short_span)
+    }),
+    part('L', "defaulttime", "DEFAULTTIME", |l| {
+        let usual = l.queue.and_then(|queue| queue.time_limit_default);
+        usual.map_or_else(|| "n/a".to_owned(), short_span)
+    }),
+    sum('D', "nodes", "NODES", |l| l.nodes.len().to_string()),
+    sum('N', "nodelist", "NODELIST", |l| fold(l.nodes.iter().map(|node| &node.name))),
+    one('n', "nodehost", "HOSTNAMES", |l| first(l, |node| node.name.to_string())),
+    one('o', "nodeaddr", "NODE_ADDR", |l| first(l, |node| node.address.clone())),
+    one('t', "statecompact", "STATE", |l| first(l, |node| state_name(node, true))),
+    one('T', "statelong", "STATE", |l| first(l, |node| state_name(node, false))),
+    size('c', "cpus", "CPUS", |l| least(l, |node| u64::from(node.inventory.cpu_count().0))),
+    sum('C', "cpusstate", "CPUS(A/I/O/T)", cpus_by_state),
+    sum('A', "nodeai", "NODES(A/I)", |l| {
+        let [used, idle, _] = by_state(l);
+        format!("{used}/{idle}")
+    }),
+    sum('F', "nodeaiot", "NODES(A/I/O/T)", |l| {
+        let [used, idle, other] = by_state(l);
+        format!("{used}/{idle}/{other}/{}", l.nodes.len())
+    }),
+    size('m', "memory", "MEMORY", |l| least(l, |node| node.inventory.memory.0 >> 20)),
+    sum('e', "freemem", "FREE_MEM", |l| {
+        let free = |node: &&NodeView| node.inventory.memory.0.saturating_sub(node.memory_used.0);
+        range(l.nodes.iter().map(|node| mib(free(node)).parse().unwrap_or(0)).collect())
+    }),
+    sum(' ', "allocmem", "ALLOCMEM", |l| mib(l.nodes.iter().map(|node| node.memory_used.0).sum())),
+    one('G', "gres", "GRES", |l| first(l, |node| gres(&node.inventory.gpus))),
+    one(' ', "gresused", "GRES_USED", |l| {
+        first(l, |node| match node.inventory.gpus.first() {
+            None => "gpu:0".to_owned(),
+            Some(gpu) => format!("gpu:{}:{}", gpu.kind.0, node.gpus_used),
+        })
+    }),
+    one('f', "features", "AVAIL_FEATURES", |l| first(l, features)),
+    one('b', "features_act", "ACTIVE_FEATURES", |l| first(l, features)),
+    one('E', "reason", "REASON", |l| first(l, unavailable_reason)),
+    one('H', "timestamp", "TIMESTAMP", |l| {
+        let since = |node: &NodeView| unavailable_since(node).map(|at| moment(at, l.zone));
+        first(l, |node| since(node).unwrap_or_else(|| "Unknown".to_owned()))
+    }),
+    one('u', "user", "USER", |l| {
+        first(l, |node| {
+            node.drain.as_ref().map_or_else(|| "Unknown".to_owned(), |drain| user(drain.by.0))
+        })
+    }),
+    one('O', "cpusload", "CPU_LOAD", |_| "N/A".to_owned()),
+    size('z', "socketcorethread", "S:C:T", |l| {
+        format!("{}:{}:{}", least(l, sockets), least(l, cores), least(l, threads))
+    }),
+    size('X', "sockets", "SOCKETS", |l| least(l, sockets)),
+    size('Y', "cores", "CORES", |l| least(l, cores)),
+    size('Z', "threads", "THREADS", |l| least(l, threads)),
+    one('w', "weight", "WEIGHT", |_| "1".to_owned()),
+    one('d', "disk", "TMP_DISK", |_| "0".to_owned()),
+    part('p', "prioritytier", "PRIO_TIER", |l| {
+        l.queue.map_or_else(|| "0".to_owned(), |queue| queue.priority.to_string())
+    }),
+    one('v', "version", "VERSION", |l| first(l, |node| node.version.clone())),
+    part('s', "size", "JOB_SIZE", |_| "1-infinite".to_owned()),
+    part('r', "root", "ROOT", |_| "no".to_owned()),
+    part('h', "oversubscribe", "OVERSUBSCRIBE", |_| "NO".to_owned()),
+    part('g', "groups", "GROUPS", |l| match l.queue.map(|queue| &queue.access.groups) {
+        Some(groups) if !groups.is_empty() => {
+            groups.iter().map(|gid| user_names::group(gid.0)).collect::<Vec<_>>().join(",")
+        }
+        _ => "all".to_owned(),
+    }),
+];
+
+#[must_use]
+pub fn by_letter(letter: char) -> Option<&'static NodeField> {
+    FIELDS.iter().find(|field| field.letter == letter && letter != ' ')
+}
+
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static NodeField> {
+    FIELDS.iter().find(|field| field.name == name && !name.is_empty())
+}
+
+fn partition(line: &Line<'_>, star: &str) -> String {
+    let show = |queue: &Queue| format!("{}{}", queue.name, if queue.default { star } else { "" });
+    line.queue.map_or_else(|| "n/a".to_owned(), show)
+}
+
+fn first(line: &Line<'_>, show: impl Fn(&NodeView) -> String) -> String {
+    line.nodes.first().map_or_else(|| "n/a".to_owned(), |node| show(node))
+}
+
+/// The least of the nodes, with a `+` where another has more.
+fn least(line: &Line<'_>, of: impl Fn(&NodeView) -> u64) -> String {
+    let numbers = || line.nodes.iter().map(|node| of(node));
+    match (numbers().min(), numbers().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least}+"),
+        (Some(least), _) => least.to_string(),
+        (None, _) => "n/a".to_owned(),
+    }
+}
+
+fn sockets(node: &NodeView) -> u64 {
+    u64::from(node.inventory.sockets.max(1))
+}
+
+/// Of a socket.
+fn cores(node: &NodeView) -> u64 {
+    node.inventory.cores.len() as u64 / sockets(node)
+}
+
+/// Of a core.
+fn threads(node: &NodeView) -> u64 {
+    u64::from(node.inventory.threads_per_core)
+}
+
+/// Slurm's name of a node's state, with a star for a node that does not respond.
+#[must_use]
+pub fn state_name(node: &NodeView, compact: bool) -> String {
+    let word = match (node.status, compact) {
+        (NodeStatus::Mixed, true) => "mix",
+        (NodeStatus::Allocated, true) => "alloc",
+        (NodeStatus::Draining, true) => "drng",
+        (NodeStatus::Drained, true) => "drain",
+        (status, _) => status.word(),
+    };
+    let star = if node.contact == Contact::Connected { "" } else { "*" };
+    format!("{word}{star}")
+}
+
+/// `gpu:h100:8`, `(null)`.
+#[must_use]
+pub fn gres(gpus: &[Gpu]) -> String {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    gpus.iter().for_each(|gpu| *kinds.entry(&gpu.kind.0).or_default() += 1);
+    let shown: Vec<String> =
+        kinds.iter().map(|(kind, count)| format!("gpu:{kind}:{count}")).collect();
+    if shown.is_empty() { "(null)".to_owned() } else { shown.join(",") }
+}
+
+/// Why no job starts on the node; `none` for a node in service.
+#[must_use]
+pub fn unavailable_reason(node: &NodeView) -> String {
+    match (&node.drain, node.contact) {
+        (Some(drain), _) => drain.reason.clone(),
+        (None, Contact::Connected) => "none".to_owned(),
+        (None, Contact::Silent { .. } | Contact::Lost { .. }) => "Not responding".to_owned(),
+    }
+}
+
+fn unavailable_since(node: &NodeView) -> Option<common::time::Time> {
+    match (&node.drain, node.contact) {
+        (Some(drain), _) => Some(drain.since),
+        (None, Contact::Silent { since } | Contact::Lost { since }) => Some(since),
+        (None, Contact::Connected) => None,
+    }
+}
+
+/// Whole MiB, sinfo's unit of memory.
+fn mib(bytes: u64) -> String {
+    (bytes >> 20).to_string()
+}
+
+fn range(mut of: Vec<u64>) -> String {
+    of.sort_unstable();
+    match (of.first(), of.last()) {
+        (Some(least), Some(most)) if least == most => least.to_string(),
+        (Some(least), Some(most)) => format!("{least}-{most}"),
+        _ => "N/A".to_owned(),
+    }
+}
+
+/// The numbers of nodes that are in use, idle, and neither.
+fn by_state(line: &Line<'_>) -> [usize; 3] {
+    let mut counts = [0; 3];
+    for node in &line.nodes {
+        counts[match node.status {
+            NodeStatus::Mixed | NodeStatus::Allocated => 0,
+            NodeStatus::Idle => 1,
+            NodeStatus::Draining | NodeStatus::Drained | NodeStatus::Down => 2,
+        }] += 1;
+    }
+    counts
+}
+
+fn cpus_by_state(line: &Line<'_>) -> String {
+    let (mut used, mut idle, mut other) = (0, 0, 0);
+    for node in &line.nodes {
+        let all = node.inventory.cpu_count().0;
+        let free = all.saturating_sub(node.cpus_used.0);
+        used += node.cpus_used.0;
+        match node.status {
+            NodeStatus::Draining | NodeStatus::Drained | NodeStatus::Down => other += free,
+            NodeStatus::Idle | NodeStatus::Mixed | NodeStatus::Allocated => idle += free,
+        }
+    }
+    format!("{used}/{idle}/{other}/{}", used + idle + other)
+}
+
+/// The features that jobs may request: `ib,rack7`.
+#[must_use]
+pub fn features(node: &NodeView) -> String {
+    let features = &node.inventory.features;
+    let names: Vec<&str> = features.iter().map(|feature| feature.as_str()).collect();
+    if names.is_empty() { "(null)".to_owned() } else { names.join(",") }
+}
