@@ -1,8 +1,10 @@
 //! A job's requested and allocated resources.
 
 mod gpus;
+mod resources;
 
 pub use gpus::GpuRequest;
+pub use resources::Resources;
 
 use crate::constraint::Constraint;
 use crate::cpuset::CpuSet;

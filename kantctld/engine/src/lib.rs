@@ -2,6 +2,10 @@
 //! on which nodes, CPUs and GPUs, which jobs are preempted for others, and why each other job
 //! waits. Read [`round`] first.
 //!
+//! Its layers, from the lowest: [`model`] is what a round works on, [`place`] finds room,
+//! [`policy`] says which job goes first and which may start at all, [`round`] decides, [`check`]
+//! judges what a round decided, [`explain`] answers questions about jobs.
+//!
 //! This crate reads no clock, draws no random numbers, does no IO, and keeps no state between
 //! rounds other than what the caller passes back. The same snapshot and time give the same round,
 //! bit for bit.
@@ -22,6 +26,7 @@ pub mod explain;
 #[cfg(test)]
 mod testing;
 
+pub use explain::feasibility::{could_ever_be_near, could_ever_fit};
 pub use explain::forecast::{Forecast, forecast};
 pub use explain::het_feasibility::could_ever_start_together;
 pub use explain::position::position;
@@ -34,7 +39,6 @@ pub use model::node_snapshot::{NodeSnapshot, Unusable};
 pub use model::resume_cursor::ResumeCursor;
 pub use model::snapshot::{Full, Growing, PlannedStart, Snapshot};
 pub use model::{decision, decision::Decision, snapshot, typical, usage_accounting};
-pub use policy::feasibility::{could_ever_be_near, could_ever_fit};
 pub use policy::order;
 pub use round::round_result::{Cost, Round};
 pub use round::schedule;

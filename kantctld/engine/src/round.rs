@@ -1,13 +1,16 @@
 //! One scheduling round, in numbered steps. Read this file first.
 //!
-//! 1. Order     in which jobs are considered                    `order`, `queue_scan`
-//! 2. Admit     jobs that may start at all now                  `admit`, `usage_accounting`
-//! 3. Fit       nodes that hold the whole job                   `fit`
-//! 4. Score     the best of them, with their GPUs and CPUs      `score`, `place`
-//! 5. Backfill  later jobs past jobs that have no room          `backfill`, `planner::reserve`
+//! 1. Order     in which jobs are considered                    `policy::{order, queue_scan}`
+//! 2. Admit     jobs that may start at all now                  `policy::admit`
+//! 3. Fit       nodes that hold the whole job                   `place::fit`
+//! 4. Score     the best of them, with their GPUs and CPUs      `place::{score, placing}`
+//! 5. Backfill  later jobs past jobs that have no room          `place::backfill`
 //! 6. Preempt   running jobs for jobs that may preempt them     `preempt`
 //! 7. Grow      elastic jobs onto nodes that no job waits for   `planner::growing`
 //! 8. Reasons   for which each other job waits                  `waits`
+//!
+//! `planner` has the state of a round and takes each job through steps 2 to 6; quotas and limits
+//! (step 2) are counted in `model::usage_accounting`.
 //!
 //! With fair sharing (`fair_sharing`), `fair::round` replaces steps 1, 5 and 6.
 //!

@@ -1,6 +1,7 @@
 //! Rule: the modules of a crate stand in layers, and imports among them only go down. A crate's
 //! root file declares its modules bottom-up, in groups that a blank line separates; a module may
-//! import those of earlier groups and, without a cycle, those of its own.
+//! import those of earlier groups and, without a cycle, those of its own. The same holds for the
+//! modules inside a layer that has a folder of its own.
 
 mod imports;
 
@@ -12,20 +13,41 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const WHY: &str = "modules that import each other can only be read, tested and changed together";
 
-/// Modules in a cycle that is not broken yet. Imports among those of one entry are not looked at.
+/// Modules in a cycle that is not broken yet, by crate or folder. Imports among those of one entry
+/// are not looked at.
 const IN_CYCLE: &[(&str, &[&str])] = &[
     // The snapshot keeps fair sharing's tree and index of running jobs up to date.
-    ("engine", &["fair", "snapshot"]),
+    ("engine", &["fair", "model"]),
+    // A round is fair sharing's or not, and fair sharing works on the state of a round.
+    ("engine", &["fair", "round"]),
     // Preemption and moves are tried on the state of the round. One planner will replace both.
-    ("engine", &["planner", "preempt"]),
+    ("engine/round", &["planner", "preempt"]),
 ];
+
+/// Crates and those of their modules that are layers, with layers inside.
+const LAYERED: &[(&str, &[&str])] =
+    &[("engine", &["model", "place", "policy", "round", "check", "explain"])];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     ROOMS.iter().flat_map(|room| check_crate(tree, room.name, room.folder)).collect()
 }
 
 fn check_crate(tree: &Tree, name: &str, folder: &str) -> Vec<Finding> {
-    let roots = ["lib.rs", "main.rs"].map(|file| format!("{folder}/src/{file}"));
+    let source = format!("{folder}/src");
+    let mut findings = check_below(tree, name, None, &source);
+    let layered = LAYERED.iter().filter(|(of, _)| *of == name);
+    for module in layered.flat_map(|(_, modules)| *modules) {
+        let name = format!("{name}/{module}");
+        findings.extend(check_below(tree, &name, Some(module), &format!("{source}/{module}")));
+    }
+    findings
+}
+
+/// Checks the modules that one root file declares, in the folder that has their files. `inside` is
+/// the root's own module, or `None` for a crate's root.
+fn check_below(tree: &Tree, name: &str, inside: Option<&str>, folder: &str) -> Vec<Finding> {
+    let mut roots = ["lib.rs", "main.rs", "mod.rs"].map(|file| format!("{folder}/{file}")).to_vec();
+    roots.extend(inside.map(|_| format!("{folder}.rs")));
     let Some(root) = roots.iter().find_map(|path| tree.file(path)) else { return Vec::new() };
     let layers = layers(root);
     let excepted = |import: &Import| {
@@ -33,7 +55,7 @@ fn check_crate(tree: &Tree, name: &str, folder: &str) -> Vec<Finding> {
             |some: &[&str]| [&import.from, &import.to].iter().all(|m| some.contains(&m.as_str()));
         IN_CYCLE.iter().any(|(of, some)| *of == name && holds(some))
     };
-    let mut imports = imports(tree, root, &format!("{folder}/src"));
+    let mut imports = imports(tree, root, inside, folder);
     imports.retain(|import| !excepted(import));
     // The first import of a pair of modules stands for all.
     imports.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
@@ -77,7 +99,7 @@ fn upward(layers: &BTreeMap<String, usize>, imports: &[Import]) -> Vec<Finding> 
         let what = format!("`{from}` imports `{to}`, which is declared in a layer above it");
         let mend = format!(
             "move what both need into a module below `{from}`, or declare `{from}` above `{to}` \
-             in the crate's root file"
+             in the file that declares both"
         );
         Finding::new(&import.path, import.line, what, WHY, mend)
     };
@@ -158,6 +180,20 @@ mod tests {
         let files =
             [("a.rs", "use crate::b;"), ("b.rs", "use crate::c;"), ("c.rs", "use crate::a;")];
         assert_eq!(findings("mod a;\nmod b;\nmod c;\n", &files).len(), 3);
+    }
+
+    #[test]
+    fn an_import_that_goes_up_inside_a_layer_is_found() {
+        let root = "//! The lowest layer.\nmod a;\n\nmod b;\n";
+        for text in ["use crate::model::b::X;", "use super::b;", "use crate::model::{b::X, c};"] {
+            let mut tree = Tree::of(&[("kantctld/engine/src/lib.rs", "mod model;\n")]);
+            tree.put("kantctld/engine/src/model/mod.rs", root);
+            tree.put("kantctld/engine/src/model/a.rs", text);
+            tree.put("kantctld/engine/src/model/b.rs", "use crate::model::a;");
+            let found = check(&tree);
+            assert_eq!(found.len(), 1, "{text}");
+            assert_eq!(found[0].path, "kantctld/engine/src/model/a.rs", "{text}");
+        }
     }
 
     #[test]

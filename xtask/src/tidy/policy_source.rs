@@ -7,7 +7,14 @@ const WHY: &str = "a policy is a claim from a paper, a manual or an argument; wh
                    be able to look it up";
 
 /// The folders of policies, below the engine's sources.
-const FOLDERS: &[&str] = &["order", "admit", "fit", "score", "backfill", "preempt"];
+const FOLDERS: &[&str] = &[
+    "policy/order",
+    "policy/admit",
+    "place/fit",
+    "place/score",
+    "place/backfill",
+    "round/preempt",
+];
 const MARK: &str = "Source:";
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
@@ -41,20 +48,20 @@ mod tests {
     #[test]
     fn a_policy_with_a_source_passes() {
         let text = "//! Packs tightly.\n//! Source: Kant, section 3.2.\n";
-        assert_eq!(findings("kantctld/engine/src/score/binpack.rs", text), 0);
+        assert_eq!(findings("kantctld/engine/src/place/score/binpack.rs", text), 0);
     }
 
     #[test]
     fn a_policy_without_one_is_found() {
         for text in ["//! Packs tightly.\n", "//! Source:\n", "//! Packs.\n\n// Source: no head\n"]
         {
-            assert_eq!(findings("kantctld/engine/src/score/binpack.rs", text), 1, "{text}");
+            assert_eq!(findings("kantctld/engine/src/place/score/binpack.rs", text), 1, "{text}");
         }
     }
 
     #[test]
     fn what_is_no_policy_passes() {
-        for path in ["score/mod.rs", "score/binpack/tests.rs", "round.rs"] {
+        for path in ["place/score/mod.rs", "place/score/binpack/tests.rs", "round.rs"] {
             assert_eq!(
                 findings(&format!("kantctld/engine/src/{path}"), "//! Text.\n"),
                 0,

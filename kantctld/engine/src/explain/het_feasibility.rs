@@ -3,11 +3,11 @@
 //! Example. One node of 8 GPUs. Components of 5 and 3 GPUs could start together. Components of 5
 //! and 4 could not, though each could by itself.
 
+use crate::explain::feasibility::laid_out;
 use crate::model::decision::Decision;
 use crate::model::job::WaitingJob;
 use crate::model::node_snapshot::NodeSnapshot;
 use crate::model::snapshot::Snapshot;
-use crate::policy::feasibility::laid_out;
 use crate::round::schedule;
 use common::id::{JobId, JobKey};
 use common::reason::WaitReason;

@@ -1,6 +1,7 @@
 //! Answers about jobs, computed on request and never part of a round: when a job would start, where
 //! it stands in the queue, whether it could ever run, and how well the cluster is used.
 
+pub(crate) mod feasibility;
 pub mod measure;
 pub(crate) mod position;
 pub(crate) mod priority_breakdown;

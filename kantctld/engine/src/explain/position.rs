@@ -1,5 +1,5 @@
-//! The position of a waiting job in the queue, computed on request. [`crate::explain::queue_order`] lists
-//! all jobs.
+//! The position of a waiting job in the queue, computed on request.
+//! [`queue_order`](crate::explain::queue_order) lists all jobs.
 
 use crate::model::job::WaitingJob;
 use crate::model::rank::Rank;

@@ -9,8 +9,8 @@ use crate::model::cluster::class::Class;
 use crate::model::cluster::tally::Takes;
 use common::gpu_parts::{GpuParts, PartSize};
 use common::policy::queue::Queue;
-use common::resource::{GpuRequest, MemoryRequest, Request};
-use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
+use common::resource::{GpuRequest, MemoryRequest, Request, Resources};
+use common::unit::{Bytes, GpuMilli, Gpus, Nodes, Tasks};
 
 /// A request with the queue's defaults filled in.
 #[derive(Debug, Clone, Copy)]
@@ -44,15 +44,6 @@ enum MemoryDemand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Part {
     pub tasks: Tasks,
-    pub gpus: Gpus,
-}
-
-/// What a part needs on a certain node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Amounts {
-    /// Before rounding up to whole cores.
-    pub cpus: Cpus,
-    pub memory: Bytes,
     pub gpus: Gpus,
 }
 
@@ -139,18 +130,19 @@ impl<'a> Demand<'a> {
 
     /// What a part takes on a node of this class.
     pub fn takes(&self, part: Part, class: &Class) -> Takes {
-        let amounts = self.amounts_of(part, class.inventory.memory);
+        let mut resources = self.amounts_of(part, class.inventory.memory);
         let (gpus, milli, shared) = match self.parts {
             Some(parts) => (Gpus::ZERO, class.part(self.request), parts.devices),
             None => (part.gpus, GpuMilli::ZERO, Gpus::ZERO),
         };
         let whole_node = self.request.exclusive;
-        let (cpus, memory, accepted) = (amounts.cpus, amounts.memory, class.accepted(self.request));
-        Takes { cpus, memory, gpus, accepted, milli, shared, whole_node }
+        resources.gpus = gpus;
+        let accepted = class.accepted(self.request);
+        Takes { resources, accepted, milli, shared, whole_node }
     }
 
-    /// What a part needs on a node with this much memory.
-    pub fn amounts_of(&self, part: Part, all_memory: Bytes) -> Amounts {
+    /// What a part needs on a node with this much memory; CPUs before rounding up to whole cores.
+    pub fn amounts_of(&self, part: Part, all_memory: Bytes) -> Resources {
         let cpus = self.request.cpus_per_task.times(part.tasks.0);
         let memory = match self.memory {
             MemoryDemand::WholeNode => all_memory,
@@ -158,7 +150,7 @@ impl<'a> Demand<'a> {
             MemoryDemand::PerCpu(bytes) => bytes.times(cpus.0),
             MemoryDemand::PerGpu(bytes) => bytes.times(part.gpus.0),
         };
-        Amounts { cpus, memory, gpus: part.gpus }
+        Resources { cpus, memory, gpus: part.gpus }
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod decision;
 pub(crate) mod job;
 pub(crate) mod node_snapshot;
+pub(crate) mod past_usage;
 pub(crate) mod queues;
 pub(crate) mod resume_cursor;
 pub mod typical;

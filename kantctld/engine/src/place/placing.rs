@@ -53,7 +53,7 @@ fn share(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
     } else {
         let gpus: Vec<GpuIndex> = if takes.milli == GpuMilli::ZERO {
             let of_kind = free.gpus_for(class, request);
-            choose(of_kind, takes.gpus, class)
+            choose(of_kind, takes.resources.gpus, class)
         } else {
             gpu_milli = Some(takes.milli);
             let mut chosen = match search.placement {
@@ -65,10 +65,10 @@ fn share(search: &NodeSearch<'_>, at: NodeIndex, part: Part) -> Share {
             chosen.sort_unstable();
             chosen.into_iter().filter_map(|position| class.gpu(position)).collect()
         };
-        (cpus::choose(class, &free.cpus, takes.cpus.max(Cpus(1)), &gpus), gpus)
+        (cpus::choose(class, &free.cpus, takes.resources.cpus.max(Cpus(1)), &gpus), gpus)
     };
     let name = node.name.clone();
-    Share { node: name, tasks: part.tasks, cpus, memory: takes.memory, gpus, gpu_milli }
+    Share { node: name, tasks: part.tasks, cpus, memory: takes.resources.memory, gpus, gpu_milli }
 }
 
 /// Chooses the best linked GPUs. Where several kinds are accepted, all are of one kind if a single

@@ -5,5 +5,4 @@ pub mod order;
 pub(crate) mod admit;
 mod settle;
 
-pub(crate) mod feasibility;
 pub(crate) mod queue_scan;

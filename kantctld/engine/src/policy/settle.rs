@@ -1,8 +1,6 @@
 //! What is computed again before a round: the groups of new nodes, the tree of queues, and ranks
 //! that change with time.
 
-use crate::fair::tree::Tree;
-use crate::fair::tree_of;
 use crate::model::cluster::freed::Freed;
 use crate::model::queues::Queues;
 use crate::model::snapshot::Snapshot;
@@ -10,7 +8,6 @@ use crate::model::usage_accounting::UsageAccounting;
 use crate::policy::order::ranker::Ranker;
 use common::policy::Order;
 use common::time::{Span, Time};
-use std::sync::Arc;
 
 /// How long ranks that change with time are kept.
 const RANKS_KEPT: Span = Span::from_minutes(1);
@@ -46,18 +43,6 @@ impl Snapshot {
         let queues = Queues::new(&self.policy, &self.places);
         let ranker = Ranker::new((&self.policy, queues), &self.usage, &self.capacity, at);
         self.wait_queue.rank(all, |job| ranker.rank(job));
-    }
-
-    /// Builds the tree of queues again, after nodes or the policy changed.
-    pub(super) fn plant(&mut self) {
-        let is_fair = self.policy.fair_sharing;
-        self.queues = if is_fair { tree_of(&self.policy, &self.cluster) } else { Tree::default() };
-    }
-
-    /// Computes the yardsticks of typical jobs again, after nodes changed.
-    pub(super) fn measure_typical(&mut self) {
-        let typical = self.typical.take();
-        self.typical = typical.map(|typical| Arc::new(typical.again(&self.cluster)));
     }
 
     /// Ranks that change with time are computed once a minute (man slurm.conf, PriorityCalcPeriod),

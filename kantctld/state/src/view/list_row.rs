@@ -2,13 +2,13 @@
 //! serialized straight from the state. Each can be read as a [`common::wire::api::JobView`], with
 //! defaults for the rest.
 
-use super::requested::{self, Amounts};
+use super::requested;
 use super::{Listed, Waits, listed, remarks};
 use crate::state::State;
 use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::job::state::slurm_state;
 use common::job::{ExitStatus, Launch, Outcome, Owner, Phase, SetPlace};
-use common::resource::{Allocation, GpuRequest};
+use common::resource::{Allocation, GpuRequest, Resources};
 use common::serde_skip::is_default;
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
@@ -117,7 +117,7 @@ impl<'a> ListRow<'a> {
         let run = element.run.as_ref();
         let end = run.and_then(|run| run.end.as_ref());
         let allocation = run.map(|run| run.staying());
-        let Amounts { cpus, memory, gpus } = allocation
+        let Resources { cpus, memory, gpus } = allocation
             .as_deref()
             .map_or_else(|| requested::requested(state, record), requested::allocated);
         let (word, code) = slurm_state(element.phase, element.outcome);

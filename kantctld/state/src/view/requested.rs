@@ -5,23 +5,16 @@
 use crate::job::Record;
 use crate::state::State;
 use common::job::Ask;
-use common::resource::{Allocation, MemoryRequest, Request};
-use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes};
+use common::resource::{Allocation, MemoryRequest, Request, Resources};
+use common::unit::{Bytes, GpuMilli, Gpus, Nodes};
 use std::sync::Arc;
 
-/// Totals over all nodes.
-pub(super) struct Amounts {
-    pub(super) cpus: Cpus,
-    pub(super) memory: Bytes,
-    pub(super) gpus: Gpus,
-}
-
-pub(super) fn allocated(allocation: &Allocation) -> Amounts {
+pub(super) fn allocated(allocation: &Allocation) -> Resources {
     let memory = allocation.shares().iter().map(|share| share.memory).sum();
-    Amounts { cpus: allocation.cpus(), memory, gpus: allocation.gpus() }
+    Resources { cpus: allocation.cpus(), memory, gpus: allocation.gpus() }
 }
 
-pub(super) fn requested(state: &State, record: &Record) -> Amounts {
+pub(super) fn requested(state: &State, record: &Record) -> Resources {
     let ask = &record.spec.ask;
     let request = &ask.request;
     let nodes = request.nodes.map_or(1, |nodes| nodes.0);
@@ -40,7 +33,7 @@ pub(super) fn requested(state: &State, record: &Record) -> Amounts {
             queue.map_or(Bytes::ZERO, |queue| queue.memory_per_cpu.times(cpus.0))
         }
     };
-    Amounts { cpus, memory, gpus }
+    Resources { cpus, memory, gpus }
 }
 
 /// The request without arguments, resource limits, lists of nodes and the array.

@@ -1,5 +1,5 @@
-//! The imports among the top-level modules of a crate, read from its tokens: paths that begin with
-//! `crate::`, and those that climb to the root by `super::`.
+//! The imports among the modules that a root file declares, read from their tokens: paths that
+//! begin with `crate::` and the root's own name, and those that climb to the root by `super::`.
 
 use crate::tree::source::{Token, first_of_each};
 use crate::tree::{File, Tree};
@@ -15,14 +15,16 @@ pub struct Import {
     pub to: String,
 }
 
-/// All imports of the crate whose root file and source folder these are, those of tests left out.
-pub fn imports(tree: &Tree, root: &File, folder: &str) -> Vec<Import> {
+/// All imports below this root file, those of tests left out. `inside` is the root's own module, or
+/// `None` for the crate's root; `folder` has the files of its modules.
+pub fn imports(tree: &Tree, root: &File, inside: Option<&str>, folder: &str) -> Vec<Import> {
     let reexports = reexports(root);
     let mut imports = Vec::new();
     for file in tree.rust_files_in(folder).filter(|file| !tree.is_test(file)) {
         let modules = modules_of(file, folder);
         let Some(from) = modules.first().filter(|_| file.path != root.path) else { continue };
-        for (name, line) in names_at_root(&file.source().tokens_outside_tests(), modules.len()) {
+        let tokens = file.source().tokens_outside_tests();
+        for (name, line) in names_at_root(&tokens, inside, modules.len()) {
             let to = reexports.get(&name).cloned().unwrap_or(name);
             if to != *from {
                 let (path, from) = (file.path.clone(), (*from).to_owned());
@@ -33,7 +35,7 @@ pub fn imports(tree: &Tree, root: &File, folder: &str) -> Vec<Import> {
     imports
 }
 
-/// The modules from the crate's root to this file; none for the root itself.
+/// The modules from the root to this file; none for a crate's root itself.
 fn modules_of<'a>(file: &'a File, folder: &str) -> Vec<&'a str> {
     let inside = file.path.strip_prefix(folder).unwrap_or(&file.path).trim_start_matches('/');
     let inside = inside.strip_suffix(".rs").unwrap_or(inside);
@@ -61,16 +63,19 @@ fn reexports(root: &File) -> BTreeMap<String, String> {
     reexports
 }
 
-/// The names that are looked up at the crate's root, by a file that lies `depth` modules below it.
-fn names_at_root(tokens: &[Token], depth: usize) -> Vec<(String, usize)> {
+/// The names that are looked up at the root, by a file that lies `depth` modules below it.
+fn names_at_root(tokens: &[Token], inside: Option<&str>, depth: usize) -> Vec<(String, usize)> {
     let mut names = Vec::new();
     let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.text == text);
     let mut at = 0;
     while at < tokens.len() {
         let begins = !is(at.wrapping_sub(1), "::");
         let climbs = (0..depth).take_while(|n| is(at + 2 * n, "super") && is(at + 2 * n + 1, "::"));
+        let is_inside = |name| is(at + 2, name) && is(at + 3, "::");
         let after = match () {
-            () if begins && is(at, "crate") && is(at + 1, "::") => at + 2,
+            () if begins && is(at, "crate") && is(at + 1, "::") && inside.is_none_or(is_inside) => {
+                at + if inside.is_some() { 4 } else { 2 }
+            }
             () if begins && climbs.count() == depth && depth > 0 => at + 2 * depth,
             () => {
                 at += 1;

@@ -4,7 +4,7 @@ use crate::model::cluster::class::Class;
 use crate::model::cluster::tally::Takes;
 use common::cpuset::CpuSet;
 use common::id::GpuIndex;
-use common::resource::{Request, Share};
+use common::resource::{Request, Resources, Share};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 
 /// What is free on one node.
@@ -93,15 +93,21 @@ impl Free {
             .filter(move |at| accepted >> at & 1 == 1 && u32::from(self.milli[*at]) >= share.0)
     }
 
+    /// The CPUs on wholly free cores, the memory, and the wholly free GPUs.
+    pub const fn resources(&self) -> Resources {
+        let (cpus, memory) = (self.core_cpus, self.memory);
+        Resources { cpus, memory, gpus: Gpus(self.gpus.count_ones()) }
+    }
+
     /// Whether the node holds this much.
     pub fn holds(&self, class: &Class, request: &Request, takes: Takes) -> bool {
         if self.closed || (takes.whole_node && !self.is_idle()) {
             return false;
         }
-        takes.cpus <= self.core_cpus
-            && takes.memory <= self.memory
-            && (takes.gpus == Gpus::ZERO
-                || self.gpus_for(class, request).count_ones() >= takes.gpus.0)
+        let Resources { cpus, memory, gpus } = takes.resources;
+        cpus <= self.core_cpus
+            && memory <= self.memory
+            && (gpus == Gpus::ZERO || self.gpus_for(class, request).count_ones() >= gpus.0)
             && (takes.milli == GpuMilli::ZERO
                 || self.with_room(class, request, takes.milli).count() >= takes.shared.0 as usize)
     }

@@ -8,6 +8,7 @@ use crate::model::cluster::free::Free;
 use crate::model::cluster::node::Node;
 use crate::model::cluster::switches::{SwitchIndex, Switches};
 use crate::model::cluster::tally::Takes;
+use common::resource::Resources;
 use common::topology::Level;
 use common::unit::{Bytes, Cpus, Gpus};
 use std::collections::BTreeMap;
@@ -107,9 +108,10 @@ impl Sums {
 
     /// Whether the sums show that no node holds this much.
     pub fn rule_out(&self, takes: Takes) -> bool {
-        takes.cpus > self.cpus_max
-            || (takes.memory > self.memory_max)
-            || (takes.gpus > Gpus::ZERO && self.gpus_max().is_none_or(|most| most < takes.gpus.0))
+        let Resources { cpus, memory, gpus } = takes.resources;
+        cpus > self.cpus_max
+            || (memory > self.memory_max)
+            || (gpus > Gpus::ZERO && self.gpus_max().is_none_or(|most| most < gpus.0))
             || takes.milli.0 > u32::from(self.milli_max)
             || (takes.whole_node && self.idle_nodes == 0)
             || self.broken | self.idle == 0

@@ -5,15 +5,13 @@
 use crate::model::cluster::class::Class;
 use crate::model::cluster::free::Free;
 use crate::model::cluster::node::Holder;
-use common::resource::Request;
+use common::resource::{Request, Resources};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus};
 
 /// What a part of a job takes on a node, as counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Takes {
-    pub cpus: Cpus,
-    pub memory: Bytes,
-    pub gpus: Gpus,
+    pub resources: Resources,
     /// The positions of the GPUs that it accepts.
     pub accepted: u128,
     /// The fraction it takes of each shared GPU; zero if it shares none.
@@ -97,11 +95,11 @@ impl Tally {
 
     /// Takes this much.
     pub fn take(&mut self, takes: Takes) {
-        self.cpus -= takes.cpus;
-        self.memory -= takes.memory;
+        self.cpus -= takes.resources.cpus;
+        self.memory -= takes.resources.memory;
         self.holders += 1;
         self.closed |= takes.whole_node;
-        for _ in 0..takes.gpus.0.min(self.gpus.count_ones()) {
+        for _ in 0..takes.resources.gpus.0.min(self.gpus.count_ones()) {
             // The lowest GPU of those it accepts.
             let own = self.gpus & takes.accepted;
             self.gpus &= !(own & own.wrapping_neg());
@@ -142,10 +140,10 @@ impl Tally {
         if self.closed || (takes.whole_node && self.holders > 0) {
             return false;
         }
-        if takes.cpus > self.cpus || takes.memory > self.memory {
+        if takes.resources.cpus > self.cpus || takes.resources.memory > self.memory {
             return false;
         }
-        if takes.gpus == Gpus::ZERO && takes.milli == GpuMilli::ZERO {
+        if takes.resources.gpus == Gpus::ZERO && takes.milli == GpuMilli::ZERO {
             return true;
         }
         let accepted = class.accepted(request);
@@ -159,7 +157,7 @@ impl Tally {
             return u32::try_from(in_part).unwrap_or(u32::MAX)
                 >= takes.shared.0.saturating_sub(whole);
         }
-        whole.count_ones() >= takes.gpus.0
+        whole.count_ones() >= takes.resources.gpus.0
     }
 
     /// Wholly free GPUs. `None` if some are partly used.

@@ -2,6 +2,7 @@
 //! clock: a snapshot saved as JSON and read again gives the same round.
 
 mod bounded;
+mod derived;
 mod enact;
 mod full;
 mod growing;
@@ -24,6 +25,7 @@ use crate::model::hold::Hold;
 use crate::model::job::{RunningJob, WaitingJob};
 use crate::model::judge_ledger::Ledger;
 use crate::model::node_snapshot::NodeSnapshot;
+use crate::model::past_usage::Usage;
 use crate::model::queues::{Places, places};
 use crate::model::resume_cursor::ResumeCursor;
 use crate::model::typical::Typical;
@@ -31,7 +33,6 @@ use crate::model::usage_accounting::UsageAccounting;
 use crate::model::victim_index::VictimIndex;
 use crate::model::wait_queue::WaitQueue;
 use crate::model::yardstick::Yardsticks;
-use crate::policy::order::fair_share::Usage;
 use bounded::bounds_any_job;
 use common::id::{JobId, JobKey, NodeName, ReservationName};
 use common::job::Moving;

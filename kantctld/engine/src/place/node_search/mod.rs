@@ -97,7 +97,7 @@ impl<'a> NodeSearch<'a> {
     }
 
     fn bundle_is_of_other_kind(&self, bundle: BundleIndex, takes: Takes) -> bool {
-        let wants = takes.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
+        let wants = takes.resources.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
         let class = || &self.cluster().bundles()[bundle.0 as usize].class;
         wants && class().accepted(self.shape.demand.request) == 0
     }
@@ -123,18 +123,16 @@ impl<'a> NodeSearch<'a> {
     /// none.
     pub fn takes_least(&self, part: Part) -> Takes {
         let demand = &self.shape.demand;
-        let amounts = demand.amounts_of(part, Bytes::ZERO);
         let mut takes = Takes {
-            cpus: amounts.cpus,
-            memory: amounts.memory,
-            gpus: part.gpus,
+            resources: demand.amounts_of(part, Bytes::ZERO),
             whole_node: demand.request.exclusive,
             ..Takes::default()
         };
         if let Some(parts) = demand.parts {
-            (takes.gpus, takes.milli, takes.shared) = (Gpus::ZERO, parts.least, parts.devices);
+            (takes.resources.gpus, takes.milli, takes.shared) =
+                (Gpus::ZERO, parts.least, parts.devices);
         }
-        takes.cpus = takes.cpus.max(Cpus(1));
+        takes.resources.cpus = takes.resources.cpus.max(Cpus(1));
         takes
     }
 

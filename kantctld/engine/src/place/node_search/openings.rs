@@ -140,7 +140,7 @@ impl Bookings {
 /// Whether a node has GPUs that the job accepts and, for shares, one that is large enough.
 fn has_kind(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> bool {
     let class = &search.cluster().node(at).class;
-    let wants = takes.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
+    let wants = takes.resources.gpus > Gpus::ZERO || takes.milli > GpuMilli::ZERO;
     let accepted = || class.accepted(search.shape.demand.request);
     let has_one = || class.kinds().iter().any(|(_, mask)| mask & accepted() != 0);
     !wants || (takes.milli <= GpuMilli::WHOLE && has_one())

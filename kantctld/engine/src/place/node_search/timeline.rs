@@ -56,11 +56,19 @@ struct Need {
 impl Need {
     fn of(takes: Takes) -> Self {
         // A share takes a whole GPU where no GPU is shared.
-        let gpus = takes.gpus.0.max(takes.shared.0);
+        let gpus = takes.resources.gpus.0.max(takes.shared.0);
         Self {
             // A part that asks for no memory fits even where more is kept than there will be.
-            memory: if takes.memory.0 == 0 { i64::MIN } else { memory(takes.memory.0) },
-            cpus: if takes.cpus.0 == 0 { i32::MIN } else { count(takes.cpus.0) },
+            memory: if takes.resources.memory.0 == 0 {
+                i64::MIN
+            } else {
+                memory(takes.resources.memory.0)
+            },
+            cpus: if takes.resources.cpus.0 == 0 {
+                i32::MIN
+            } else {
+                count(takes.resources.cpus.0)
+            },
             gpus: if gpus == 0 { i32::MIN } else { count(gpus) },
             whole_node: takes.whole_node,
         }
@@ -144,9 +152,9 @@ impl Timeline {
         let end = if booking.to == NEVER { self.steps.len() } else { self.step_at(booking.to) };
         let takes = booking.takes;
         for step in &mut self.steps[first..end] {
-            step.memory -= i64::from(sign) * memory(takes.memory.0);
-            step.cpus -= sign * count(takes.cpus.0);
-            step.gpus -= sign * count(takes.gpus.0);
+            step.memory -= i64::from(sign) * memory(takes.resources.memory.0);
+            step.cpus -= sign * count(takes.resources.cpus.0);
+            step.gpus -= sign * count(takes.resources.gpus.0);
             step.holders += sign;
             step.closers += sign * i32::from(takes.whole_node);
         }

@@ -17,8 +17,8 @@ use crate::place::score::Key;
 
 pub(crate) fn key(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> Key {
     let free = search.trial.free(at);
-    let cpus_left = free.core_cpus - takes.cpus;
-    let memory_left = free.memory - takes.memory;
+    let cpus_left = free.core_cpus - takes.resources.cpus;
+    let memory_left = free.memory - takes.resources.memory;
     [
         u64::from(free.gpus != 0) * 2 + u64::from(free.is_idle()),
         u64::from(!free.milli.is_empty()),

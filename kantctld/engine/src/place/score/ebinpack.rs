@@ -23,9 +23,10 @@ pub(crate) fn key(scorer: &Scorer<'_>, at: NodeIndex, takes: Takes) -> Key {
     let free = scorer.search.trial.free(at);
     let leaf = scorer.leafs().of_group(scorer.search, scorer.search.cluster().node(at).group);
     let opens = free.is_idle();
-    let takes_milli = GpuMilli::WHOLE.times(takes.gpus.0) + takes.milli.times(takes.shared.0);
+    let takes_milli =
+        GpuMilli::WHOLE.times(takes.resources.gpus.0) + takes.milli.times(takes.shared.0);
     let left = free.milli_sum.saturating_sub(takes_milli.0);
-    let cpus_left = free.core_cpus - takes.cpus;
+    let cpus_left = free.core_cpus - takes.resources.cpus;
     [
         u64::from(opens),
         u64::from(opens && leaf.is_some_and(super::leafs::Leaf::is_whole)),
@@ -39,10 +40,10 @@ pub(crate) fn bound(scorer: &Scorer<'_>, group: GroupIndex, takes: Takes) -> Key
     let sums = scorer.search.sums(group);
     let leaf = scorer.leafs().of_group(scorer.search, group);
     let free = leaf.map_or(0, |leaf| leaf.milli_free().into());
-    let left = |gpus: u32| u64::from(gpus - takes.gpus.0) * 1000;
-    if let Some(gpus) = sums.tightest_broken(takes.gpus.0) {
+    let left = |gpus: u32| u64::from(gpus - takes.resources.gpus.0) * 1000;
+    if let Some(gpus) = sums.tightest_broken(takes.resources.gpus.0) {
         [0, 0, left(gpus), free, 0]
-    } else if let Some(gpus) = sums.tightest_idle(takes.gpus.0) {
+    } else if let Some(gpus) = sums.tightest_idle(takes.resources.gpus.0) {
         [1, leaf.is_some_and(super::leafs::Leaf::is_whole).into(), left(gpus), free, 0]
     } else {
         [u64::MAX; 5]

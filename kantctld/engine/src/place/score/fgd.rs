@@ -55,11 +55,12 @@ fn best(search: &NodeSearch<'_>, at: NodeIndex, takes: Takes) -> (Vec<usize>, f6
     let jobs = search.shape.typical.jobs.max(1) as f64;
     let slots = |cpus: Cpus, memory: Bytes| Slots::of(yardstick, free.milli.clone(), cpus, memory);
     let before = slots(free.core_cpus, free.memory).fragmentation();
-    let mut slots = slots(free.core_cpus - takes.cpus, free.memory - takes.memory);
+    let mut slots =
+        slots(free.core_cpus - takes.resources.cpus, free.memory - takes.resources.memory);
     let drop = |after: i64| (before - after) as f64 / jobs;
     let accepted = class.accepted(search.shape.demand.request);
     if takes.milli == GpuMilli::ZERO {
-        let mut left = takes.gpus.0;
+        let mut left = takes.resources.gpus.0;
         for position in 0..slots.milli.len() {
             if left > 0 && slots.milli[position] == 1000 && accepted >> position & 1 == 1 {
                 slots.take(position, 1000);

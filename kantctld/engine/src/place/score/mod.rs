@@ -42,7 +42,7 @@ impl<'a> Scorer<'a> {
 
     /// The key of a node that holds the part.
     pub fn key(&self, at: NodeIndex, takes: Takes) -> Key {
-        if takes.gpus == Gpus::ZERO && takes.milli == GpuMilli::ZERO {
+        if takes.resources.gpus == Gpus::ZERO && takes.milli == GpuMilli::ZERO {
             return match self.search.placement {
                 Placement::First => first::KEY,
                 Placement::Spread => spread::cpu_key(self.search, at),
@@ -63,7 +63,7 @@ impl<'a> Scorer<'a> {
 
     /// A lower bound of the keys of the group's nodes.
     pub fn bound(&self, group: GroupIndex, takes: Takes) -> Key {
-        if takes.gpus == Gpus::ZERO {
+        if takes.resources.gpus == Gpus::ZERO {
             return [0; 5];
         }
         match self.search.placement {

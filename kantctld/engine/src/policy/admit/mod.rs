@@ -3,11 +3,13 @@
 //! `usage_accounting`. Held jobs and jobs before their begin time are parked in `wait_queue` and do
 //! not reach this step.
 
+mod alone;
 mod array_limit;
 mod bounds;
 mod deadline;
 mod reservation;
 
+pub(crate) use alone::refused_alone;
 pub(crate) use array_limit::Arrays;
 pub(crate) use bounds::not_admitted;
 

@@ -1,4 +1,5 @@
-//! Jobs of a reservation start only while it lasts. `backfill::bookings` keeps them to its nodes.
+//! Jobs of a reservation start only while it lasts. `node_search::bookings` keeps them to its
+//! nodes.
 //!
 //! Source: man sbatch, `--reservation`; man scontrol, RESERVATIONS.
 //! Reads: the reservation that the job names, and who may use it. The reservation may have been

@@ -18,40 +18,13 @@
 //! now. Job 1 of `vision` has 2^-(0.75 / 0.5), 0.354; job 2 of `speech` has 2^-(0.25 / 0.5), 0.707;
 //! job 3, of a new user in `speech`, has the same.
 
+pub use crate::model::past_usage::{Bucket, Usage, UsedBy};
 use common::id::{AccountName, Uid};
 use common::policy::account::Account;
 use common::time::Time;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HOUR_MS: u64 = 3_600_000;
-
-/// GPU time used in one hour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bucket {
-    /// Hours since 1970-01-01T00:00Z.
-    pub hour: u64,
-    /// GPU-milliseconds: one GPU for one hour is 3,600,000.
-    pub gpu_ms: u64,
-}
-
-/// The use of one user, charged to one account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UsedBy {
-    /// The account, if one was named.
-    #[serde(default)]
-    pub account: Option<AccountName>,
-    pub user: Uid,
-    /// By hour, in any order.
-    pub hours: Vec<Bucket>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Usage {
-    /// Entries of the same account and user add up.
-    pub entries: Vec<UsedBy>,
-}
 
 /// The fair share of all accounts and users at one time.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -41,8 +41,8 @@ pub(crate) fn length(job: &WaitingJob) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::past_usage::Usage;
     use crate::model::queues::Queues;
-    use crate::policy::order::fair_share::Usage;
     use crate::testing::{cpu_node, request, snapshot, waiting};
 
     #[test]

@@ -7,8 +7,8 @@ use super::{NoRoom, RoundState, start};
 use crate::model::job::{UNLIMITED, WaitingJob};
 use crate::model::resume_cursor::Step;
 use crate::model::shape_cache::ShapeIndex;
-use crate::policy::admit::Refused;
-use crate::policy::feasibility::refused_alone;
+use crate::policy::admit::{Refused, refused_alone};
+
 use crate::policy::queue_scan::{Considered, Next};
 use common::id::JobKey;
 use common::policy::queue::Queue;

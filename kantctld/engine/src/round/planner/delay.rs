@@ -8,6 +8,7 @@ use crate::model::shape::Shape;
 use crate::model::shape_cache::ShapeIndex;
 use crate::place::backfill::shadow::Shadow;
 use common::id::JobKey;
+use common::resource::Resources;
 use common::unit::GpuMilli;
 
 impl RoundState<'_> {
@@ -51,9 +52,9 @@ impl RoundState<'_> {
         let kept = self.shapes.get(shadow.shape).fewest().demand.takes(kept, class);
         let then = self.bookings.tally(&self.trial, at, shadow.at, self.now);
         let shares = own.milli > GpuMilli::ZERO || kept.milli > GpuMilli::ZERO;
+        let both = own.resources.plus(kept.resources);
+        let gpus = then.whole_gpus().filter(|_| !shares).unwrap_or(both.gpus);
         !(own.whole_node || kept.whole_node)
-            && own.cpus + kept.cpus <= then.cpus
-            && own.memory + kept.memory <= then.memory
-            && (shares || then.whole_gpus().is_none_or(|gpus| own.gpus + kept.gpus <= gpus))
+            && both.fits_in(&Resources { cpus: then.cpus, memory: then.memory, gpus })
     }
 }

@@ -104,9 +104,7 @@ impl RoundState<'_> {
         }
         let may_hold = |at: &&NodeIndex| {
             let free = self.trial.free(**at);
-            free.core_cpus >= known.least.cpus
-                && free.memory >= known.least.memory
-                && free.gpus.count_ones() >= known.least.gpus.0
+            known.least.resources.fits_in(&free.resources())
                 && free.milli_sum >= known.least.milli.0
         };
         let nodes: Vec<NodeIndex> =

@@ -1,12 +1,11 @@
 //! Whether a job could ever run on these nodes and within quotas and limits, for refusing it at
 //! submission.
 
-use crate::model::claims::of_asking;
 use crate::model::job::WaitingJob;
 use crate::model::shape::Shape;
 use crate::model::snapshot::Snapshot;
-use crate::model::usage_accounting::{Claim, UsageAccounting};
 use crate::place::idle_fit::{could_be_near, could_fit};
+use crate::policy::admit::refused_alone;
 use common::policy::queue::Queue;
 use common::reason::{QuotaBound, WaitReason};
 use common::resource::Request;
@@ -88,30 +87,4 @@ impl Snapshot {
         });
         refused.filter(WaitReason::is_for_ever).map_or(Ok(()), Err)
     }
-
-    /// The usage accounting as if nothing ran.
-    pub(crate) fn empty_usage_accounting(&self) -> UsageAccounting {
-        UsageAccounting::new(&self.policy, &self.capacity)
-    }
-}
-
-/// Why quotas and limits keep these jobs from starting together even if nothing else runs.
-/// `accounting` is empty. Each job may come with its claim, if that is known.
-pub(crate) fn refused_alone<'j, 's: 'j>(
-    mut accounting: UsageAccounting,
-    jobs: impl Iterator<Item = (&'j WaitingJob, &'j Shape<'s>, Option<&'j Claim>)>,
-) -> Option<WaitReason> {
-    let start = Time(0);
-    for (job, shape, known) in jobs {
-        let principal =
-            accounting.principal(&job.queue, job.owner, job.account.as_ref(), job.qos.as_ref());
-        let mut claim = known.cloned().unwrap_or_else(|| of_asking(shape, principal, &accounting));
-        claim.who = principal;
-        let limits = accounting.check_limits(&claim, job.time_limit, start);
-        if let Err(reason) = limits.and_then(|()| accounting.admit(&claim)) {
-            return Some(reason);
-        }
-        accounting.add(&claim, job.time_limit.map(|limit| start + limit));
-    }
-    None
 }

@@ -1,0 +1,31 @@
+//! Past GPU use of accounts and users by hour, from which the fair share of accounts is computed.
+
+use common::id::{AccountName, Uid};
+use serde::{Deserialize, Serialize};
+
+/// GPU time used in one hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bucket {
+    /// Hours since 1970-01-01T00:00Z.
+    pub hour: u64,
+    /// GPU-milliseconds: one GPU for one hour is 3,600,000.
+    pub gpu_ms: u64,
+}
+
+/// The use of one user, charged to one account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedBy {
+    /// The account, if one was named.
+    #[serde(default)]
+    pub account: Option<AccountName>,
+    pub user: Uid,
+    /// By hour, in any order.
+    pub hours: Vec<Bucket>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Usage {
+    /// Entries of the same account and user add up.
+    pub entries: Vec<UsedBy>,
+}
