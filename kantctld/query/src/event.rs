@@ -1,19 +1,27 @@
 //! Events as lines of text, for people and for tests that compare timelines.
 
-use super::{Event, Growth, ShareNews};
-use crate::timeline::user_phrase;
+use crate::timeline::{self, user_phrase};
 use common::id::{ReservationName, Uid};
 use common::job::EndCause;
 use common::time::Time;
+use state::Event;
+use state::event::{Growth, ShareNews};
 use std::fmt;
 
-impl fmt::Display for ShareNews {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Preparing => write!(f, "prepares it"),
-            Self::Ready => write!(f, "is ready"),
-            Self::Running => write!(f, "runs it"),
-            Self::Ended(cause, exit) => write!(f, "is done with it ({}, {exit})", word(*cause)),
+/// One line for an event. The line of a job begins with its key and continues as in its timeline.
+#[must_use]
+pub fn line(event: &Event) -> String {
+    Line(event).to_string()
+}
+
+/// The progress of a node's share, as the predicate of a sentence about the node.
+fn news_text(news: ShareNews) -> String {
+    match news {
+        ShareNews::Preparing => "prepares it".to_owned(),
+        ShareNews::Ready => "is ready".to_owned(),
+        ShareNews::Running => "runs it".to_owned(),
+        ShareNews::Ended(cause, exit) => {
+            format!("is done with it ({}, {exit})", word(cause))
         }
     }
 }
@@ -31,76 +39,77 @@ const fn word(cause: EndCause) -> &'static str {
     }
 }
 
-/// One line per event. Events of a job begin with its key and continue as in its timeline.
-impl fmt::Display for Event {
+struct Line<'a>(&'a Event);
+
+impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let (Some(key), Some(line)) = (self.key(), self.timeline_event()) {
-            return write!(f, "job {key}: {line}");
+        if let (Some(key), Some(line)) = (self.0.key(), self.0.timeline_event()) {
+            return write!(f, "job {key}: {}", timeline::line(&line));
         }
-        match self {
-            Self::Configured => write!(f, "settings changed"),
-            Self::JobSubmitted { job, tasks, repeated } => {
+        match self.0 {
+            Event::Configured => write!(f, "settings changed"),
+            Event::JobSubmitted { job, tasks, repeated } => {
                 write!(f, "job {job}: submitted")?;
                 if *tasks > 1 {
                     write!(f, ", {tasks} tasks")?;
                 }
                 if *repeated { write!(f, " (repeated request)") } else { Ok(()) }
             }
-            Self::StepReported { id, node, news } => write!(f, "job {}: {node} {news}", id.key),
-            Self::JobStepsEnded { id, steps } => {
+            Event::StepReported { id, node, news } => {
+                write!(f, "job {}: {node} {}", id.key, news_text(*news))
+            }
+            Event::JobStepsEnded { id, steps } => {
                 write!(f, "job {}: {} steps ended", id.key, steps.len())
             }
-            Self::RoundEntryRefused { id, reason } => {
+            Event::RoundEntryRefused { id, reason } => {
                 write!(f, "job {}: refused in a round: {reason}", id.key)
             }
-            Self::JobGrowth { id, news: Growth::MayGrow } => {
+            Event::JobGrowth { id, news: Growth::MayGrow } => {
                 write!(f, "job {}: takes more nodes", id.key)
             }
-            Self::JobGrowth { id, news: Growth::Ready { .. } } => {
+            Event::JobGrowth { id, news: Growth::Ready { .. } } => {
                 write!(f, "job {}: its additional nodes are ready", id.key)
             }
-            Self::DependencyMoved { key } => {
-                write!(f, "job {key}: its dependencies changed")
-            }
-            Self::JobForgotten { job } => write!(f, "job {job}: forgotten"),
-            Self::NodeRegistered { name } => write!(f, "node {name}: connected"),
-            Self::NodeSilent { name } => write!(f, "node {name}: silent"),
-            Self::NodeLost { name } => write!(f, "node {name}: lost"),
-            Self::NodeDrained { name, by, reason } => {
+            Event::DependencyMoved { key } => write!(f, "job {key}: its dependencies changed"),
+            Event::JobForgotten { job } => write!(f, "job {job}: forgotten"),
+            Event::NodeRegistered { name } => write!(f, "node {name}: connected"),
+            Event::NodeSilent { name } => write!(f, "node {name}: silent"),
+            Event::NodeLost { name } => write!(f, "node {name}: lost"),
+            Event::NodeDrained { name, by, reason } => {
                 write!(f, "node {name}: drained{}: {reason}", drained_by(*by))
             }
-            Self::NodeResumed { name, by } => {
+            Event::NodeResumed { name, by } => {
                 write!(f, "node {name}: resumed by {}", user_phrase(*by))
             }
-            Self::ReservationCreated { name } => write!(f, "reservation {name}: created"),
-            Self::ReservationChanged { name, by } => reservation(f, name, "changed", *by),
-            Self::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
-            Self::ReservationExpired { name } => write!(f, "reservation {name}: expired"),
-            Self::ControllerInvited { by, until } => invited(f, *by, *until),
-            Self::InvitationUsed { by, address } => joins(f, *by, address),
-            Self::SubmitRefused { place, refusal } => {
+            Event::ReservationCreated { name } => write!(f, "reservation {name}: created"),
+            Event::ReservationChanged { name, by } => reservation(f, name, "changed", *by),
+            Event::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
+            Event::ReservationExpired { name } => write!(f, "reservation {name}: expired"),
+            Event::ControllerInvited { by, until } => invited(f, *by, *until),
+            Event::InvitationUsed { by, address } => joins(f, *by, address),
+            Event::SubmitRefused { place, refusal } => {
                 write!(f, "job {} of many refused: {refusal}", place + 1)
             }
-            Self::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
+            Event::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
             // Handled above, by their timeline lines.
-            Self::JobHeld { .. }
-            | Self::JobReleased { .. }
-            | Self::JobUpdated { .. }
-            | Self::JobStarted { .. }
-            | Self::JobReady { .. }
-            | Self::JobRunning { .. }
-            | Self::JobSuspended { .. }
-            | Self::JobResumed { .. }
-            | Self::JobSaved { .. }
-            | Self::JobResized { .. }
-            | Self::JobGrowth { .. }
-            | Self::JobEnded { .. }
-            | Self::JobPreempts { .. }
-            | Self::JobEndChanged { .. }
-            | Self::JobDone { .. }
-            | Self::JobRequeued { .. }
-            | Self::JobDelayed { .. }
-            | Self::JobHeldForFaults { .. } => Ok(()),
+            Event::JobHeld { .. }
+            | Event::JobReleased { .. }
+            | Event::JobUpdated { .. }
+            | Event::JobStarted { .. }
+            | Event::JobReady { .. }
+            | Event::JobRunning { .. }
+            | Event::JobSuspended { .. }
+            | Event::JobResumed { .. }
+            | Event::JobSaved { .. }
+            | Event::JobResized { .. }
+            | Event::JobGrowth { .. }
+            | Event::JobEnded { .. }
+            | Event::JobPreempts { .. }
+            | Event::JobEndChanged { .. }
+            | Event::JobDone { .. }
+            | Event::JobRequeued { .. }
+            | Event::JobDelayed { .. }
+            | Event::JobHeldForFaults { .. } => Ok(()),
         }
     }
 }
