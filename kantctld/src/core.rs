@@ -18,7 +18,7 @@ use common::reason::Refusal;
 use common::sync::{Mutex, RwLock};
 use common::time::Time;
 use lead::Parts;
-use state::view::Waits;
+use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -88,7 +88,7 @@ fn event_line(event: &Event, at: Time, job: Option<JobKey>, user: Option<&str>) 
         _ => (String::new(), serde_json::Value::Null),
     };
     let user = user.map(str::to_owned);
-    Happened { at, event: name, job, user, text: event.to_string(), detail }
+    Happened { at, event: name, job, user, text: query::event::line(event), detail }
 }
 
 /// The events that a reader wants.

@@ -11,9 +11,9 @@ use common::sync::{Mutex, RwLock, RwLockWriteGuard};
 use common::time::{Span, Time};
 use engine::Snapshot;
 use lead::Rounds;
+use query::view::Waits;
 use state::Command;
 use state::snapshot::Keeper;
-use state::view::Waits;
 use std::sync::Arc;
 use std::time::Duration;
 

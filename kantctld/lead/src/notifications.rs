@@ -15,9 +15,9 @@ use common::id::{ArrayIndex, JobKey};
 use common::job::{MailEvent, Outcome, Phase};
 use common::reason::WaitReason;
 use occasion::Occasion;
+use query::view::{self, Waits};
 use state::job::{Element, Record};
 use state::timeline::TimelineEvent;
-use state::view::{self, Waits};
 use state::{Event, State};
 use std::collections::BTreeSet;
 

@@ -5,8 +5,8 @@ use common::id::JobKey;
 use common::time::{Span, Time};
 use engine::check::Violation;
 use engine::{Decision, Round, Snapshot};
+use query::view::{self, Waits};
 use state::snapshot::{self, Keeper, UsedSoFar, enactment};
-use state::view::{self, Waits};
 use state::{Command, Event, State};
 use std::collections::BTreeSet;
 

@@ -8,10 +8,10 @@ use crate::behaviour::Behaviour;
 use crate::machine::{Machine, Order};
 use common::id::{AttemptId, JobId, JobKey, NodeName};
 use common::time::{Span, Time};
+use query::view::Waits;
 use state::desired::{desired_for, launch_order};
 use state::invariant::Judge;
 use state::snapshot::{Keeper, UsedSoFar, enactment};
-use state::view::Waits;
 use state::{Command, Event, Settings, Stamped, State, effect};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -236,7 +236,7 @@ impl Cluster {
             judged.set_planned_starts(BTreeMap::new());
         }
         let wrong = engine::check::check(&judged, self.now, &round);
-        self.waits = state::view::waits(seen, &round, self.now);
+        self.waits = query::view::waits(seen, &round, self.now);
         self.judged(wrong.iter().map(ToString::to_string).collect())?;
         self.keeper.snapshot_mut().set_planned_starts(round.planned_starts);
         self.keeper.snapshot_mut().set_resume_cursor(round.resume_cursor);
@@ -244,7 +244,7 @@ impl Cluster {
         let events = self.apply(command)?;
         let refused = |event: &&Event| matches!(event, Event::RoundEntryRefused { .. });
         // Nothing can come between a round and its decisions here, so no decision may be refused.
-        self.judged(events.iter().filter(refused).map(ToString::to_string).collect())
+        self.judged(events.iter().filter(refused).map(query::event::line).collect())
     }
 
     fn apply(&mut self, command: Command) -> Result<Vec<Event>, SimError> {

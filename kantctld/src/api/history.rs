@@ -82,7 +82,7 @@ pub async fn report(
     written(&core).await?;
     let (now, history) = (core.now(), core.history.clone());
     let looked = slow_query::run(&core, user.uid, move |_| {
-        let running = state::history::running(&state, now);
+        let running = query::history::running(&state, now);
         history::report(&history.reader()?, &query, running, state.now(), now)
     });
     Ok(Json(looked.await?.map_err(refused)?))

@@ -14,8 +14,8 @@ use common::reason::Refusal;
 use common::wire::api::{
     Changed, CheckpointAnswer, Explanation, JobList, JobQuery, Looked, ResizeRequest,
 };
+use query::view;
 use serde::Deserialize;
-use state::view;
 use state::{Actor, Command, Target};
 use std::sync::Arc;
 use std::time::Duration;

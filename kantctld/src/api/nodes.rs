@@ -16,7 +16,8 @@ use common::id::{NodeName, Uid};
 use common::reason::Refusal;
 use common::wire::api::{Changed, DrainRequest, NodeList, QueueList, Status};
 use net::{Caller, Keepalive, Role};
-use state::{Command, view};
+use query::view;
+use state::Command;
 use std::sync::Arc;
 
 /// GET /v1/nodes

@@ -12,8 +12,8 @@ use common::job::{Owner, Phase};
 use common::reason::Refusal;
 use common::time::Span;
 use common::wire::node::{OutputStream, ReadOutput};
+use query::view;
 use serde::Deserialize;
-use state::view;
 use std::sync::Arc;
 use std::time::Duration;
 

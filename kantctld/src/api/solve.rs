@@ -13,7 +13,7 @@ use common::id::JobKey;
 use common::reason::Refusal;
 use common::wire::api::{SolveRequest, SolveView};
 use engine::solve::Effort;
-use state::view;
+use query::view;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ use common::job::check::check_step_name;
 use common::reason::Refusal;
 use common::wire::api::StepList;
 use common::wire::node::{AskSteps, StepAnswer, StepWish};
-use state::view;
+use query::view;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

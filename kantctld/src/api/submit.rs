@@ -15,8 +15,9 @@ use common::job::{Ask, Outcome, Owner, Phase};
 use common::reason::{Refusal, WaitReason};
 use common::wire::api::{SubmitAnswer, SubmitRequest};
 use engine::Snapshot;
-use state::view::Waits;
-use state::{Command, Event, State, view};
+use query::view;
+use query::view::Waits;
+use state::{Command, Event, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

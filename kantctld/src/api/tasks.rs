@@ -20,7 +20,7 @@ use common::wire::api::{
     FeedQuery, LaunchAnswer, LaunchRequest, STDOUT_BYTES, SignalRequest, TASK_STATE, TaskQuery,
 };
 use common::wire::node::{FeedTask, SignalTask, StartTask, TaskNews, TaskState, WatchTask};
-use state::view;
+use query::view;
 use std::sync::Arc;
 use std::time::Duration;
 

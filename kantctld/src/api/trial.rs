@@ -17,7 +17,8 @@ use common::job::check::{check_ask, check_script};
 use common::reason::Refusal;
 use common::time::Time;
 use common::wire::api::{SubmitRequest, TrialView};
-use state::{Command, Event, Stamped, view};
+use query::view;
+use state::{Command, Event, Stamped};
 use std::sync::Arc;
 
 pub async fn try_out(

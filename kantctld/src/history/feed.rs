@@ -3,7 +3,7 @@
 
 use common::id::LogIndex;
 use common::wire::api::HistoryRun;
-use state::history::{self, EndedSteps, NodeChange};
+use query::history::{self, EndedSteps, NodeChange};
 use state::{Event, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -7,9 +7,9 @@ use super::steps;
 use common::id::JobKey;
 use common::time::Time;
 use common::wire::api::{HistoryList, HistoryQuery};
+use query::history::NodeChange;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
-use state::history::NodeChange;
 
 /// The default number of runs on a page.
 const PAGE: u32 = 1000;

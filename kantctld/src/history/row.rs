@@ -9,9 +9,9 @@ use common::resource::Allocation;
 use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{HistoryRun, JobView};
+use query::history::{NodeChange, Standing};
 use rusqlite::{Row, Statement, params};
 use serde::{Deserialize, Serialize};
-use state::history::{NodeChange, Standing};
 use std::rc::Rc;
 
 /// Inserts a run, or replaces it.

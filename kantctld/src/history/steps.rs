@@ -7,8 +7,8 @@ use common::id::JobKey;
 use common::job::{ExitStatus, StepRecord};
 use common::time::Time;
 use common::wire::api::HistoryRun;
+use query::history::EndedSteps;
 use rusqlite::{Connection, Row, Transaction, params};
-use state::history::EndedSteps;
 
 const INSERT: &str = "INSERT OR REPLACE INTO steps VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
     ?10, ?11, ?12, ?13, ?14, ?15)";

@@ -14,7 +14,7 @@ use common::time::Span;
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{HistoryList, HistoryQuery, JobView, ReportQuery, ReportRow};
 use feed::HistoryRecords;
-use state::history::EndedSteps;
+use query::history::EndedSteps;
 use std::path::Path;
 
 const HOUR: u64 = 3_600_000;
@@ -226,7 +226,7 @@ async fn a_report_counts_only_the_time_within_its_range() {
 
 #[tokio::test]
 async fn the_time_of_a_node_follows_its_changes() {
-    use state::history::{NodeChange, Standing};
+    use query::history::{NodeChange, Standing};
     let accounting = TestAccounting::new();
     let change = |hour: u64, standing| NodeChange {
         name: common::id::NodeName::new("g1").unwrap(),

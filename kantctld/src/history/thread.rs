@@ -8,7 +8,7 @@ use super::{History, feed};
 use crate::shared_state::SharedState;
 use common::id::{ClusterId, LogIndex};
 use common::time::{Span, Time};
-use state::history::NodeChange;
+use query::history::NodeChange;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

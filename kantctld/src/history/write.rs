@@ -9,9 +9,9 @@ use common::id::{ClusterId, JobId, LogIndex, NodeName};
 use common::job::Ask;
 use common::time::Time;
 use common::wire::api::HistoryRun;
+use query::history::{self, NodeChange};
 use rusqlite::{Connection, Transaction, params};
 use state::State;
-use state::history::{self, NodeChange};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -11,7 +11,7 @@ mod describe;
 mod evaluate;
 
 pub(crate) use admit::{check_circle, meant, standing};
-pub(crate) use describe::{reason, remaining};
+pub use describe::{OpenTerm, dependency_reason, open_terms};
 pub(crate) use evaluate::{evaluate, evaluate_each, last_pending, succeeded};
 
 use crate::job::{Record, TermState};

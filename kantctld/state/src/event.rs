@@ -6,7 +6,6 @@ mod about;
 mod changed;
 mod growth;
 mod news;
-mod show;
 
 pub use changed::{changed, saved};
 pub use growth::Growth;

@@ -45,20 +45,17 @@ mod overdue;
 
 mod apply;
 
-pub mod view;
-
-pub mod history;
-
 pub use apply::{apply, may_wait, updated};
 pub use command::{
     Actor, BulkAction, Command, ManyJobs, OneOfMany, RoundGrow, RoundPreempt, RoundShrink,
     RoundStart, Settings, SomeTasks, Stamped, Target, UserBounds,
 };
 pub use deadline::missed;
-pub use dependency::{Verdict, verdict};
+pub use dependency::{OpenTerm, Verdict, dependency_reason, open_terms, verdict};
 pub use dependents::ENDED_AT_ONCE;
 pub use event::Event;
 pub use job::TermState;
 pub use lease::leased;
+pub use lifecycle::components;
 pub use overdue::overdue;
 pub use state::{KnownRequest, State};

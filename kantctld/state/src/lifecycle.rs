@@ -30,6 +30,7 @@ pub(crate) use checkpoint::checkpoint;
 pub(crate) use grow::{grow, keep_off};
 pub(crate) use preempt::preempt;
 pub(crate) use resize::{shrink, yield_some};
+pub use set::components;
 pub(crate) use start::{start, start_together};
 pub(crate) use suspend::{resume, suspend};
 

@@ -52,11 +52,11 @@ pub(crate) struct Living {
 
 /// The numbers of elements by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
-    pub(crate) pending: u32,
+pub struct Standing {
+    pub pending: u32,
     /// Elements that hold nodes, in whatever phase.
-    pub(crate) active: u32,
-    pub(crate) done: u32,
+    pub active: u32,
+    pub done: u32,
 }
 
 impl Living {

@@ -12,7 +12,7 @@ use crate::footprint::Footprint;
 use crate::invitation::Invitation;
 use crate::job::{Element, Record};
 use crate::ledger::Ledger;
-use crate::living::Living;
+use crate::living::{Living, Standing};
 use crate::node::NodeRecord;
 use crate::queue_usage::QueueUsages;
 use crate::timeline::{self, TimelineEntry};
@@ -186,6 +186,12 @@ impl State {
     /// Every job and array task that is not Done, in ascending order.
     pub fn live(&self) -> impl Iterator<Item = JobKey> + '_ {
         self.living.iter()
+    }
+
+    /// The numbers of jobs and array tasks by state.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        self.living.standing()
     }
 
     /// Whether all elements of this job are Done.

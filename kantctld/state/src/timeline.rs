@@ -2,14 +2,11 @@
 //! small by design: lists of nodes are folded, and old lines make room for new ones. Timelines are
 //! for users; no decision depends on them.
 
-mod growth;
-
-use common::id::{Attempt, AttemptId, JobKey, NodeName, Uid};
-use common::job::{ExitStatus, JobSize, Outcome, PreemptReason, Preempted};
+use common::id::{Attempt, AttemptId, JobKey, Uid};
+use common::job::{ExitStatus, Outcome, PreemptReason, Preempted};
 use common::time::Time;
 use common::unit::Tasks;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// The maximum number of lines. Older ones are dropped, so that a job that is requeued forever does
 /// not fill the memory.
@@ -23,9 +20,6 @@ pub struct TimelineEntry {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TimelineEvent {
-    /// It was accepted from this user, authenticated by this node if there is one. Not stored in
-    /// timelines; shown from the record's own fields.
-    Submitted(String, Option<NodeName>),
     Held(Uid),
     /// A user released it.
     Released(Uid),
@@ -156,103 +150,6 @@ pub enum TimelineEvent {
         /// The last fault, if its node reported one.
         why: Option<String>,
     },
-}
-
-/// A user as part of a sentence. Only the uid is known, except for root.
-pub(crate) fn user_phrase(uid: Uid) -> String {
-    match uid {
-        Uid(0) => "root".to_owned(),
-        _ => format!("user {uid}"),
-    }
-}
-
-/// Appends the reason, if there is one.
-fn because(f: &mut fmt::Formatter<'_>, why: Option<&String>) -> fmt::Result {
-    why.map_or(Ok(()), |why| write!(f, " ({why})"))
-}
-
-fn end(
-    f: &mut fmt::Formatter<'_>,
-    outcome: Outcome,
-    by: Option<Uid>,
-    requeue: bool,
-) -> fmt::Result {
-    match (by, requeue) {
-        (Some(uid), true) => write!(f, "stopped by {}, to be requeued", user_phrase(uid)),
-        (Some(uid), false) => write!(f, "cancelled by {}", user_phrase(uid)),
-        (None, true) => write!(f, "ended as {outcome}, to be requeued"),
-        (None, false) => write!(f, "ended as {outcome}"),
-    }
-}
-
-impl fmt::Display for TimelineEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Submitted(by, None) => write!(f, "submitted by {by}"),
-            Self::Submitted(by, Some(node)) => write!(f, "submitted by {by} via {node}"),
-            Self::Held(by) => write!(f, "held by {}", user_phrase(*by)),
-            Self::Released(by) => write!(f, "released by {}", user_phrase(*by)),
-            Self::Asked { by, what } => write!(f, "changed by {}: {what}", user_phrase(*by)),
-            Self::Started { attempt, nodes } => write!(f, "attempt {attempt} started on {nodes}"),
-            Self::Ready => write!(f, "all its nodes are ready"),
-            Self::Running => write!(f, "running"),
-            Self::Suspended(by) => write!(f, "suspended by {}", user_phrase(*by)),
-            Self::Resumed(by) => write!(f, "resumed by {}", user_phrase(*by)),
-            Self::Saved(by) => write!(f, "checkpoint recorded by {}", user_phrase(*by)),
-            Self::Resized { by, tasks, stays, leaves } => {
-                let size = JobSize::Tasks(*tasks);
-                write!(f, "resized by {} to {size} on {stays}: {leaves} given up", user_phrase(*by))
-            }
-            Self::GaveUp { preempted: Preempted { by, why }, tasks, stays, leaves } => {
-                let size = JobSize::Tasks(*tasks);
-                write!(
-                    f,
-                    "gives up {leaves} for job {by} ({why}), continues with {size} on {stays}"
-                )
-            }
-            Self::Grows { .. } | Self::Grew { .. } | Self::DidNotGrow { .. } => {
-                growth::show(f, self)
-            }
-            Self::Ended { outcome, exit, by, requeue } => {
-                end(f, *outcome, *by, *requeue)?;
-                exit.map_or(Ok(()), |exit| write!(f, " (exit {exit})"))
-            }
-            Self::EndChanged { outcome, by, requeue } => {
-                write!(f, "its end was changed: ")?;
-                end(f, *outcome, *by, *requeue)
-            }
-            Self::Done { outcome, by: None } => write!(f, "done: {outcome}"),
-            Self::Done { outcome, by: Some(by) } => {
-                write!(f, "done: {outcome} by {}", user_phrase(*by))
-            }
-            Self::MadeToYield { preempted: Preempted { by, why }, requeue } => {
-                let then = if *requeue { ", to be requeued" } else { "" };
-                write!(f, "preempted by job {by} ({why}){then}")
-            }
-            Self::Preempts { victim, why } => write!(f, "preempts job {} ({why})", victim.key),
-            Self::Requeued { attempt, preempted_by: None } => {
-                write!(f, "requeued after attempt {attempt}")
-            }
-            Self::Requeued { attempt, preempted_by: Some(by) } => {
-                write!(f, "requeued after preemption of attempt {attempt} by job {by}")
-            }
-            Self::Delayed { until, why } => {
-                write!(f, "not restarted before {until}")?;
-                because(f, why.as_ref())
-            }
-            Self::Unblocked { by } => {
-                write!(f, "all its dependencies are satisfied, the last by job {by}; it may start")
-            }
-            Self::Hopeless { why } => {
-                write!(f, "cancelled, as requested with --kill-on-invalid-dep: {why}")
-            }
-            Self::HeldForFaults { in_a_row, why } => {
-                let failed = "that failed for no fault of its own";
-                write!(f, "held after {in_a_row} attempts in a row {failed}")?;
-                why.as_ref().map_or(Ok(()), |why| write!(f, "; the last: {why}"))
-            }
-        }
-    }
 }
 
 /// Adds a line, and drops the oldest if there are too many. Of several checkpoints in a row only

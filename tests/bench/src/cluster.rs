@@ -86,7 +86,7 @@ impl Cluster {
         let events = state::apply(&mut self.state, &Stamped { at: self.now, command });
         for event in &events {
             if let Event::CommandRefused(_) | Event::RoundEntryRefused { .. } = event {
-                bail!("failed to make up a cluster: {event}");
+                bail!("failed to make up a cluster: {}", query::event::line(event));
             }
         }
         self.pending_events.extend(events);

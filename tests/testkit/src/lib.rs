@@ -7,6 +7,7 @@ mod node;
 mod step;
 
 mod cluster;
+pub mod house;
 
 pub use cluster::{OPERATOR, TestCluster, USER, settings};
 pub use job::{ada, job_view};

@@ -17,8 +17,9 @@ pub const ROOMS: &[Room] = &[
     room("common", "common", true, &[]),
     room("engine", "kantctld/engine", true, &["common"]),
     room("state", "kantctld/state", true, &["common", "engine"]),
-    room("lead", "kantctld/lead", true, &["common", "engine", "state"]),
-    room("sim", "kantctld/sim", true, &["common", "engine", "state"]),
+    room(TEXTS, "kantctld/query", true, &["common", "engine", "state"]),
+    room("lead", "kantctld/lead", true, &["common", "engine", "state", TEXTS]),
+    room("sim", "kantctld/sim", true, &["common", "engine", "state", TEXTS]),
     room("node", "kantd/node", true, &["common"]),
     room("net", "common/net", false, &["common"]),
     room("wal", "kantctld/wal", false, &[]),
@@ -36,11 +37,15 @@ pub const ROOMS: &[Room] = &[
     outside("xtask", "xtask"),
 ];
 
-/// The crate that the tests of any crate may import.
+/// The crate of samples, which the tests of any crate may import.
 pub const KIT: &str = "testkit";
 
+/// The crate of views and sentences, which the tests of `state` import too: they compare what users
+/// read.
+pub const TEXTS: &str = "query";
+
 const KANTCTLD_IMPORTS: &[&str] =
-    &["common", "engine", "state", "lead", "sim", "net", "wal", "replica"];
+    &["common", "engine", "state", TEXTS, "lead", "sim", "net", "wal", "replica"];
 
 const fn room(
     name: &'static str,

@@ -1,7 +1,7 @@
 //! Rule: a crate imports only the crates that the map in house.rs allows.
 
 use super::finding::Finding;
-use super::house::{KIT, Room, room_named};
+use super::house::{KIT, Room, TEXTS, room_named};
 use super::manifest::{Dependency, Manifest};
 use crate::tree::Tree;
 
@@ -22,8 +22,12 @@ fn check_manifest(manifest: &Manifest) -> Vec<Finding> {
     // A crate may import itself, to set a feature for its own tests.
     let is_other = |dep: &&Dependency| dep.name != room.name && room_named(&dep.name).is_some();
     let rooms = manifest.dependencies.iter().filter(is_other);
-    let is_kit = |dependency: &Dependency| dependency.dev && dependency.name == KIT;
-    let is_allowed = |dep: &Dependency| is_kit(dep) || may_import.contains(&dep.name.as_str());
+    let is_for_tests = |dependency: &Dependency| {
+        let reads_texts = dependency.name == TEXTS && room.name == "state";
+        dependency.dev && (dependency.name == KIT || reads_texts)
+    };
+    let is_allowed =
+        |dep: &Dependency| is_for_tests(dep) || may_import.contains(&dep.name.as_str());
     let forbidden = rooms.filter(|dependency| !is_allowed(dependency));
     forbidden.map(|dependency| finding(manifest, room, dependency, may_import)).collect()
 }

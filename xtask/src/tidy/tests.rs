@@ -60,6 +60,7 @@ fn the_clock_in_a_pure_crate_is_found() {
         "common/src/lib.rs",
         "kantctld/engine/src/lib.rs",
         "kantctld/state/src/lib.rs",
+        "kantctld/query/src/lib.rs",
         "kantctld/sim/src/lib.rs",
         "kantd/node/src/lib.rs",
     ] {
@@ -162,6 +163,7 @@ fn a_cycle_among_the_modules_of_a_crate_is_found() {
 
 #[test]
 fn a_map_that_lies_is_found() {
-    let lie = |text: &str| text.replace("| sim | common, engine, state |", "| sim | common |");
+    let lie =
+        |text: &str| text.replace("| sim | common, engine, state, query |", "| sim | common |");
     assert!(!changed("docs/ARCHITECTURE.md", lie).is_empty());
 }

@@ -7,9 +7,9 @@ use common::id::JobKey;
 use common::time::{Span, Time};
 use common::wire::api::{JobQuery, JobView, NodeView, ShareView};
 use engine::solve::Effort;
+use query::view;
 use state::Event;
 use state::event::ShareNews;
-use state::view;
 
 /// The most places that a search for moves tries, unless the line sets another bound.
 pub(super) const TRIALS: u64 = 200_000;
@@ -21,7 +21,7 @@ pub(super) fn event((at, event): &(Time, Event)) -> Option<String> {
         Event::StepReported { .. } => return None,
         _ => {}
     }
-    Some(format!("{} {event}", Span(at.0)))
+    Some(format!("{} {}", Span(at.0), query::event::line(event)))
 }
 
 /// The function that prints a list with this verb.

@@ -4,7 +4,7 @@
 use super::*;
 use crate::history_catch_up::HistoryPage;
 use common::id::NodeName;
-use state::history::{NodeChange, Standing};
+use query::history::{NodeChange, Standing};
 
 fn change(hour: u64, standing: Standing) -> NodeChange {
     let name = NodeName::new("g1").unwrap();

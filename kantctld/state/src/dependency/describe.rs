@@ -1,5 +1,4 @@
-//! Descriptions of a job's dependencies: as a reason with the progress of each, and in squeue's
-//! notation.
+//! What a job's dependencies still lack: as a reason with the progress of each, and term by term.
 
 use super::evaluate::{meant, succeeded};
 use super::{Verdict, same_name, term_verdict, verdict};
@@ -16,7 +15,8 @@ const NAMED_MAX: usize = 3;
 
 /// The reason why an element may not start yet, or never; `None` if its dependencies do not keep it
 /// waiting.
-pub(crate) fn reason(
+#[must_use]
+pub fn dependency_reason(
     state: &State,
     record: &Record,
     index: Option<ArrayIndex>,
@@ -84,25 +84,30 @@ fn awaited(
     Some(Awaited { rule: term.rule, on, phase, outcome, tasks, until })
 }
 
-/// The open dependencies as in `squeue -o %E`; `None` if there are none.
-pub(crate) fn remaining(
+/// A term of a dependency that still keeps a job waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenTerm<'a> {
+    pub term: &'a Term,
+    /// Whether it can no longer be satisfied.
+    pub has_failed: bool,
+}
+
+/// The terms that are not satisfied yet, or no longer can be; none if the dependencies do not keep
+/// the element waiting.
+#[must_use]
+pub fn open_terms<'a>(
     state: &State,
-    record: &Record,
+    record: &'a Record,
     index: Option<ArrayIndex>,
-) -> Option<String> {
-    let dependency = record.spec.ask.dependency.as_ref()?;
+) -> Vec<OpenTerm<'a>> {
     let is_due = |at: Option<Time>| at.is_none_or(|at| at <= state.now());
-    if matches!(verdict(state, record, index), Verdict::Free(at) if is_due(at)) {
-        return None;
-    }
-    let shown = |(term, standing): (&Term, &TermState)| match term_verdict(
-        state, record, index, term, standing,
-    ) {
-        Verdict::Free(at) if is_due(at) => None,
-        Verdict::Free(_) | Verdict::Waits => Some(format!("{term}(unfulfilled)")),
-        Verdict::Never => Some(format!("{term}(failed)")),
+    let dependency = record.spec.ask.dependency.as_ref();
+    let is_free = matches!(verdict(state, record, index), Verdict::Free(at) if is_due(at));
+    let Some(dependency) = dependency.filter(|_| !is_free) else { return Vec::new() };
+    let open = |(term, standing): (&'a Term, &TermState)| {
+        let own = term_verdict(state, record, index, term, standing);
+        let is_open = !matches!(own, Verdict::Free(at) if is_due(at));
+        is_open.then_some(OpenTerm { term, has_failed: own == Verdict::Never })
     };
-    let terms = dependency.terms().iter().zip(&record.standing);
-    let shown: Vec<String> = terms.filter_map(shown).collect();
-    Some(shown.join(if dependency.is_any() { "?" } else { "," }))
+    dependency.terms().iter().zip(&record.standing).filter_map(open).collect()
 }

@@ -77,7 +77,7 @@ pub(super) fn end_one(state: &mut State, events: &mut Vec<Event>, key: JobKey) {
 }
 
 fn why(state: &State, record: &Record, key: JobKey) -> String {
-    let reason = dependency::reason(state, record, key.index);
+    let reason = dependency::dependency_reason(state, record, key.index);
     reason.map(|reason| reason.to_string()).unwrap_or_default()
 }
 

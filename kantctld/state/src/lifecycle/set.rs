@@ -7,7 +7,8 @@ use common::id::JobKey;
 use common::job::{Outcome, Phase};
 
 /// All components of the job's set in order, or the job itself if it is in none.
-pub(crate) fn components(state: &State, key: JobKey) -> Vec<JobKey> {
+#[must_use]
+pub fn components(state: &State, key: JobKey) -> Vec<JobKey> {
     match state.job(key.job).and_then(|record| record.set) {
         None => vec![key],
         Some(place) => place.keys().filter(|key| state.element(*key).is_some()).collect(),

@@ -6,8 +6,8 @@ use common::job::{Ask, EndCause, Owner, Phase};
 use common::reason::Refusal;
 use common::time::Time;
 use common::wire::node::StepPhase;
+use query::view::{job_detail, job_view};
 use state::snapshot::{Keeper, snapshot};
-use state::view::{job_detail, job_view};
 use state::{Actor, Command, Event, RoundStart, Target};
 
 fn checkpoint(actor: Actor, key: JobKey) -> Command {

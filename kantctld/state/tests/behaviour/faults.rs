@@ -6,8 +6,8 @@ use common::job::{Ask, EndCause, Launch, Outcome, Phase};
 use common::time::{Span, Time};
 use common::unit::{Nodes, Tasks};
 use common::wire::node::{StepPhase, Want};
+use query::view::{self, Waits};
 use state::fault::{FAULTS_MAX, NodeFaults, START_MAX};
-use state::view::{self, Waits};
 use state::{Command, Event, Target, overdue};
 
 fn fault(why: &str) -> StepPhase {

@@ -9,9 +9,9 @@ use common::resource::{Request, Share};
 use common::time::Span;
 use common::unit::{Nodes, Tasks};
 use common::wire::node::{DesiredStep, StepPhase, Want};
+use query::view::job_view;
 use state::event::Growth;
 use state::ledger::StartRefusal;
-use state::view::job_view;
 use state::{Command, Event, RoundGrow, RoundPreempt, RoundShrink, Target};
 
 /// A request for one to four tasks that takes more nodes as they become free.
@@ -76,7 +76,7 @@ fn notified(house: &House, id: AttemptId) -> Option<(u32, usize)> {
 }
 
 fn timeline(house: &House, key: JobKey) -> String {
-    let lines = house.element(key).timeline.iter().map(|line| line.what.to_string());
+    let lines = house.element(key).timeline.iter().map(|line| query::timeline::line(&line.what));
     lines.collect::<Vec<_>>().join("; ")
 }
 
@@ -138,13 +138,13 @@ fn each_share_is_charged_from_when_it_was_given() {
         used.iter().flat_map(|(_, hours)| hours.values()).map(|used| used.cpu_milliseconds).sum()
     });
     assert_eq!(fresh(&state::charging::running_usage(&house.state, now)), 2 * 110_000 + 2 * 10_000);
-    let lives = state::history::running(&house.state, now).next().unwrap();
+    let lives = query::history::running(&house.state, now).next().unwrap();
     assert_eq!(lives.cpu_milliseconds, 240_000);
     house.wait(10);
     house.report("g2", id, exited(0));
     house.report("g1", id, exited(0));
     assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
-    let over = state::history::all_ended(&house.state).next().unwrap();
+    let over = query::history::all_ended(&house.state).next().unwrap();
     assert_eq!((over.cpu_milliseconds, over.gpu_milliseconds), (280_000, 140_000));
     assert_eq!(fresh(house.state.usage()), 280_000);
 }

@@ -16,8 +16,6 @@ mod golden;
 mod growing;
 mod health;
 mod held;
-mod history;
-mod house;
 mod invitations;
 mod lifecycle;
 mod nodes;
@@ -32,5 +30,6 @@ mod suspend;
 mod updating;
 mod usage;
 mod user_bounds;
-mod views;
 mod yielding;
+
+use testkit::house;

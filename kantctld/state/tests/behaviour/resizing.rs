@@ -9,7 +9,7 @@ use common::job::{
 use common::resource::Request;
 use common::unit::{Nodes, Tasks};
 use common::wire::node::{DesiredStep, Want};
-use state::view::job_view;
+use query::view::job_view;
 use state::{Actor, Command, Event, RoundShrink, Target};
 
 fn resize(actor: Actor, key: JobKey, size: JobSize) -> Command {
@@ -74,12 +74,16 @@ fn a_job_runs_on_without_a_node_that_is_free_once_it_says_so() {
     house.wait(10);
     house.report("g1", id, exited(0));
     assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
-    let timeline: Vec<String> =
-        house.element(id.key).timeline.iter().map(|line| line.what.to_string()).collect();
+    let timeline: Vec<String> = house
+        .element(id.key)
+        .timeline
+        .iter()
+        .map(|line| query::timeline::line(&line.what))
+        .collect();
     let says = format!("resized by user {} to 1 task on g1: g2 given up", USER.uid);
     assert!(timeline.contains(&says), "{timeline:?}");
     // Two CPUs for 20 s and two for 10 s: each until its node released it.
-    let over = state::history::all_ended(&house.state).next().unwrap();
+    let over = query::history::all_ended(&house.state).next().unwrap();
     assert_eq!((over.cpu_milliseconds, over.gpu_milliseconds), (60_000, 30_000));
     assert_eq!(over.job.allocation.unwrap().shares().len(), 1);
 }
@@ -205,7 +209,7 @@ fn a_round_has_an_elastic_job_give_nodes_up_and_run_on() {
     assert_eq!(house.phase(id.key), Phase::Running);
     let timelines = |key| {
         let timeline = &house.element(key).timeline;
-        timeline.iter().map(|line| line.what.to_string()).collect::<Vec<_>>().join("; ")
+        timeline.iter().map(|line| query::timeline::line(&line.what)).collect::<Vec<_>>().join("; ")
     };
     let (own, other) = (timelines(id.key), timelines(by));
     let says = format!("gives up g2 for job {by} (");

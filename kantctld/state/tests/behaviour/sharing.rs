@@ -172,7 +172,7 @@ fn a_group_starts_together_or_not_at_all() {
     // The third takes a CPU that the second has taken.
     let starts = vec![start(first, 0, 4), start(second, 4, 2), start(third, 5, 3)];
     let events = enact(&mut house, starts);
-    let refused: Vec<String> = events.iter().map(ToString::to_string).collect();
+    let refused: Vec<String> = events.iter().map(query::event::line).collect();
     let with = "refused in a round: job 3, with which it starts, could not start";
     assert_eq!(refused[..2], [format!("job 1: {with}"), format!("job 2: {with}")]);
     assert!(refused[2].contains("some of these resources are in use on node g1"), "{refused:?}");

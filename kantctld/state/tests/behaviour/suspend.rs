@@ -5,8 +5,8 @@ use common::id::{AttemptId, JobKey};
 use common::job::{Ask, EndCause, Outcome, Phase};
 use common::time::{Span, Time};
 use common::wire::node::{DesiredStep, Want};
+use query::view::job_view;
 use state::snapshot::snapshot;
-use state::view::job_view;
 use state::{Actor, Command, Event, Target};
 
 const HOUR: Span = Span::from_minutes(60);
@@ -64,8 +64,12 @@ fn a_suspended_job_keeps_what_it_holds_and_goes_on_with_the_time_it_had() {
     assert_eq!((shown.suspended_at, shown.suspended), (None, Span::from_seconds(7200)));
     house.report("g1", id, exited(0));
     assert_eq!(house.outcome(id.key), Some(Outcome::Completed));
-    let timeline: Vec<String> =
-        house.element(id.key).timeline.iter().map(|line| line.what.to_string()).collect();
+    let timeline: Vec<String> = house
+        .element(id.key)
+        .timeline
+        .iter()
+        .map(|line| query::timeline::line(&line.what))
+        .collect();
     assert!(timeline.contains(&"suspended by root".to_owned()), "{timeline:?}");
     assert!(timeline.contains(&"resumed by root".to_owned()), "{timeline:?}");
 }

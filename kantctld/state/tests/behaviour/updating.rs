@@ -175,7 +175,7 @@ fn what_a_change_of_an_array_leaves_in_its_tasks_is_short_whatever_was_changed()
     assert_eq!(ask(&house, key).request.not_nodes, not_nodes);
     assert_eq!(events.len(), 1);
     for event in &events {
-        let line = event.timeline_event().expect("a change is recorded").to_string();
+        let line = query::timeline::line(&event.timeline_event().expect("a change is recorded"));
         assert!(line.contains("--exclude=rack0-") && line.len() < 250, "{line}");
     }
 }

@@ -101,7 +101,7 @@ fn texts_go_with_the_last_living_job_but_for_the_latest() {
     }
     house.apply(Command::ForgetDone);
     assert_eq!(text_bytes(&house), 3000, "two, and the one that another job has");
-    let script = |house: &House, job| state::view::script(&house.state, job).map(str::len);
+    let script = |house: &House, job| query::view::script(&house.state, job).map(str::len);
     assert_eq!(script(&house, shares), Some(1000));
     assert_eq!(script(&house, jobs[29]), Some(1000));
 

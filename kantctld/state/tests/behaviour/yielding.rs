@@ -7,8 +7,9 @@ use common::policy::VictimMode;
 use common::resource::{GpuRequest, Request};
 use common::unit::Gpus;
 use common::wire::node::Want;
+use query::view;
 use state::ledger::StartRefusal;
-use state::{Command, Event, RoundPreempt, Target, view};
+use state::{Command, Event, RoundPreempt, Target};
 
 /// Preempts an attempt for a job.
 fn preempt(house: &mut House, id: AttemptId, by: JobKey, mode: VictimMode) -> Vec<Event> {

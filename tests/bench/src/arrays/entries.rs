@@ -106,7 +106,7 @@ impl TestState {
             matches!(event, Event::CommandRefused(_) | Event::RoundEntryRefused { .. })
         };
         match self.events.iter().find(refused) {
-            Some(refused) => bail!("failed to measure arrays: {refused}"),
+            Some(refused) => bail!("failed to measure arrays: {}", query::event::line(refused)),
             None => Ok(took),
         }
     }

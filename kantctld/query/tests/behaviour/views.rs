@@ -7,8 +7,9 @@ use common::reason::{Refusal, WaitReason};
 use common::resource::{Request, Share};
 use common::unit::{Cpus, Gpus, Tasks};
 use common::wire::api::{JobQuery, JobView, ReasonView};
-use state::view::{Wait, Waits};
-use state::{Command, Event, desired, effect, snapshot, view};
+use query::view;
+use query::view::{Wait, Waits};
+use state::{Command, Event, desired, effect, snapshot};
 
 #[test]
 fn a_launch_order_holds_all_a_node_needs() {

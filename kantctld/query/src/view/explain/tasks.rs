@@ -1,9 +1,9 @@
 //! A summary of an array's tasks in few lines, since there may be many tasks.
 
-use crate::job::Record;
 use crate::view::Waits;
 use common::id::JobKey;
 use common::job::Phase;
+use state::job::Record;
 use std::collections::BTreeMap;
 
 /// The numbers of tasks that wait, run and have ended, the reasons why they wait, and the task to

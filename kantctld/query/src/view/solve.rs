@@ -1,8 +1,6 @@
 //! `kantctl explain --solve`: the moves of running jobs that would make room for a waiting one, in
 //! sentences. It moves nothing, and claims no more than the search proved.
 
-use crate::snapshot::again;
-use crate::state::State;
 use common::hostlist;
 use common::id::JobKey;
 use common::time::Time;
@@ -13,6 +11,8 @@ use engine::solve::{
     Count, Counted, Effort, GaveUp, Impossible, Move, Solution, Verdict, opened, over_quota,
     solve as search,
 };
+use state::State;
+use state::snapshot::again;
 
 /// Searches for moves that make room for a waiting job. `snapshot` is the cluster as the engine
 /// sees it at `now`. The search takes as long as `effort` allows. `None` if no such job waits.

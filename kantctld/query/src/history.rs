@@ -1,11 +1,6 @@
 //! Records for accounting: ended runs, and changes of nodes. They are read from the state right
 //! after the events that announce them.
 
-use crate::event::Event;
-use crate::job::{Earlier, Element, Record, Run};
-use crate::node::NodeRecord;
-use crate::state::State;
-use crate::usage::Used;
 use crate::view;
 use common::id::{AttemptId, JobKey, NodeName};
 use common::job::{Outcome, Phase, StepRecord};
@@ -15,6 +10,11 @@ use common::time::Time;
 use common::unit::{Cpus, Gpus};
 use common::wire::api::HistoryRun;
 use serde::{Deserialize, Serialize};
+use state::State;
+use state::event::Event;
+use state::job::{Earlier, Element, Record, Run};
+use state::node::NodeRecord;
+use state::usage::Used;
 
 /// Slurm's name and code for a run that a user requeued (man sacct).
 const REQUEUED: (&str, &str) = ("REQUEUED", "RQ");

@@ -133,6 +133,7 @@ pub fn attempt(key: JobKey, attempt: u32) -> AttemptId {
     AttemptId { key, attempt: Attempt(attempt) }
 }
 
+#[allow(clippy::new_without_default, reason = "a test says what it begins with")]
 impl House {
     /// A cluster with two queues and no node.
     pub fn empty() -> Self {

@@ -35,8 +35,8 @@ pub(super) fn of_queue(waiting: &Waiting<'_>) -> Option<String> {
     let is_open = |queue: &&Queue| {
         let there = Ask { queue: Some(queue.name.clone()), hold: false, ..ask.clone() };
         ask.queue.as_ref() != Some(&queue.name)
-            && crate::may_wait(state, record, false, &there).is_ok()
-            && crate::snapshot::never_fits(state, snapshot, &there).is_none()
+            && state::may_wait(state, record, false, &there).is_ok()
+            && state::snapshot::never_fits(state, snapshot, &there).is_none()
     };
     let starts = |queue: &Queue| {
         let there = WaitingJob { queue: queue.name.clone(), ..job.as_ref().clone() };

@@ -1,7 +1,8 @@
 //! The timeline lines of a growing job.
 
-use super::{TimelineEvent, because};
+use super::because;
 use common::job::JobSize;
+use state::timeline::TimelineEvent;
 use std::fmt;
 
 /// Writes the line of an event of growth.

@@ -2,11 +2,11 @@
 //! are not rounded up to cores, and an unspecified number of nodes counts as one; the engine
 //! decides these when it places the job.
 
-use crate::job::Record;
-use crate::state::State;
 use common::job::Ask;
 use common::resource::{Allocation, MemoryRequest, Request, Resources};
 use common::unit::{Bytes, GpuMilli, Gpus, Nodes};
+use state::State;
+use state::job::Record;
 use std::sync::Arc;
 
 pub(super) fn allocated(allocation: &Allocation) -> Resources {

@@ -2,9 +2,6 @@
 //! them.
 
 use super::{elastic, length, shared};
-use crate::job::Run;
-use crate::state::State;
-use crate::timeline::TimelineEvent;
 use common::hostlist::fold;
 use common::id::NodeName;
 use common::job::{ExitStatus, Outcome, Phase, PreemptReason, Preempted};
@@ -12,6 +9,9 @@ use common::node::Contact;
 use common::time::Time;
 use common::wire::api::JobView;
 use engine::Snapshot;
+use state::State;
+use state::job::Run;
+use state::timeline::TimelineEvent;
 use std::collections::BTreeSet;
 
 /// The reason why one job was preempted by another, as a clause.

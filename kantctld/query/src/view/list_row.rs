@@ -4,7 +4,6 @@
 
 use super::requested;
 use super::{Listed, Waits, listed, remarks};
-use crate::state::State;
 use common::id::{AccountName, JobId, JobKey, QosName, QueueName, ReservationName, Uid};
 use common::job::state::slurm_state;
 use common::job::{ExitStatus, Launch, Outcome, Owner, Phase, SetPlace};
@@ -14,6 +13,7 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus, Nodes, Tasks};
 use common::wire::api::JobQuery;
 use serde::Serialize;
+use state::State;
 use std::sync::Arc;
 
 /// The jobs that match a query, in the order of [`super::job_list`]. They are built lazily: each is

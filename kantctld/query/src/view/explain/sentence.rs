@@ -3,8 +3,8 @@
 
 use super::waiting::Waiting;
 use super::{length, outage};
-use crate::timeline::TimelineEvent;
 use common::reason::{Need, WaitReason};
+use state::timeline::TimelineEvent;
 
 /// The reason, without the expected start, which has a line of its own.
 pub(super) fn sentence(waiting: &Waiting<'_>, reason: &WaitReason) -> String {

@@ -3,8 +3,6 @@
 
 use super::living::why;
 use super::{advice, elastic, length, sentence, shared, start};
-use crate::state::State;
-use crate::timeline::TimelineEvent;
 use common::id::JobKey;
 use common::job::Preempted;
 use common::policy::Order;
@@ -12,6 +10,8 @@ use common::reason::WaitReason;
 use common::time::Time;
 use common::wire::api::JobView;
 use engine::{Forecast, Snapshot, WaitingJob};
+use state::State;
+use state::timeline::TimelineEvent;
 
 /// The facts about a waiting job.
 pub(super) struct Waiting<'a> {

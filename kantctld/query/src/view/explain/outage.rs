@@ -2,12 +2,12 @@
 //! what an operator can do.
 
 use super::waiting::Waiting;
-use crate::node::NodeRecord;
 use common::hostlist;
 use common::id::NodeName;
 use common::node::Contact;
 use common::reason::Need;
 use common::unit::GpuMilli;
+use state::node::NodeRecord;
 
 /// The maximum number of nodes that are described one by one.
 const DESCRIBED_MAX: usize = 4;

@@ -6,7 +6,7 @@ use common::job::{EndCause, STEPS_REPORTED_MAX, StepEnd, StepRecord};
 use common::time::Time;
 use common::wire::api::HistoryRun;
 use common::wire::node::StepPhase;
-use state::history::{self, Standing};
+use query::history::{self, Standing};
 use state::{Command, Event};
 
 fn runs_on_g1(house: &mut House, key: JobKey) -> AttemptId {

@@ -2,14 +2,15 @@
 //! it.
 
 use super::Wait;
-use crate::dependency;
-use crate::job::{Element, Record};
-use crate::state::State;
-use crate::timeline::TimelineEvent;
-use common::id::{JobKey, Uid};
+use crate::timeline;
+use common::id::{ArrayIndex, JobKey, Uid};
 use common::job::{Outcome, Phase};
 use common::reason::WaitReason;
 use common::wire::api::ReasonView;
+use state::OpenTerm;
+use state::State;
+use state::job::{Element, Record};
+use state::timeline::TimelineEvent;
 
 /// The user that cancelled it, by the last such line of its timeline.
 pub(super) fn cancelled_by(element: &Element) -> Option<Uid> {
@@ -27,7 +28,7 @@ pub(super) fn cancelled_by(element: &Element) -> Option<Uid> {
 /// of a job whose dependencies could no longer be satisfied.
 pub(super) fn faults(element: &Element) -> Option<String> {
     if let Some(hopeless) = hopeless(element) {
-        return Some(hopeless.to_string());
+        return Some(timeline::line(hopeless));
     }
     let faults = element.faults.as_ref().filter(|_| element.phase == Phase::Pending)?;
     let (in_a_row, until, why) = (faults.in_a_row, faults.not_before, faults.why.clone());
@@ -35,7 +36,7 @@ pub(super) fn faults(element: &Element) -> Option<String> {
         true => TimelineEvent::HeldForFaults { in_a_row, why },
         false => TimelineEvent::Delayed { until, why },
     };
-    Some(event.to_string())
+    Some(timeline::line(&event))
 }
 
 /// The reason why it was cancelled without a request.
@@ -43,6 +44,22 @@ fn hopeless(element: &Element) -> Option<&TimelineEvent> {
     let mut lines = element.timeline.iter().rev().filter(|_| element.phase == Phase::Done);
     let is_hopeless = |what: &&TimelineEvent| matches!(what, TimelineEvent::Hopeless { .. });
     lines.find_map(|line| Some(&line.what).filter(is_hopeless))
+}
+
+/// The open dependencies as in `squeue -o %E`; `None` if there are none.
+pub(super) fn open_dependencies(
+    state: &State,
+    record: &Record,
+    index: Option<ArrayIndex>,
+) -> Option<String> {
+    let dependency = record.spec.ask.dependency.as_ref()?;
+    let open = state::open_terms(state, record, index);
+    let shown = |open: &OpenTerm<'_>| match open.has_failed {
+        true => format!("{}(failed)", open.term),
+        false => format!("{}(unfulfilled)", open.term),
+    };
+    let terms: Vec<String> = open.iter().map(shown).collect();
+    (!terms.is_empty()).then(|| terms.join(if dependency.is_any() { "?" } else { "," }))
 }
 
 /// The reason why it waits. Holds and dependencies are read from the state; everything else comes
@@ -54,7 +71,7 @@ pub(super) fn reason(
     waiting: Option<&Wait>,
 ) -> ReasonView {
     let waits_for = waiting.map(|wait| wait.reason.clone());
-    let awaited = || dependency::reason(state, record, key.index);
+    let awaited = || state::dependency_reason(state, record, key.index);
     let reason = match (element.held, waits_for) {
         (true, _) => WaitReason::Held,
         (false, waits_for) => awaited().or(waits_for).unwrap_or(WaitReason::NotConsidered),

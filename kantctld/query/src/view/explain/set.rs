@@ -2,12 +2,11 @@
 //! that apply to the whole set.
 
 use super::shared::is_fair;
-use crate::lifecycle::set::components;
-use crate::state::State;
 use common::id::QueueName;
 use common::reason::WaitReason;
 use common::wire::api::JobView;
 use engine::Snapshot;
+use state::State;
 use std::collections::BTreeSet;
 
 /// The lines and the advice for a component of a set.
@@ -43,7 +42,7 @@ pub(super) fn with_set_lines(
 
 /// With fair sharing, a note that the components are in several queues.
 fn apart(state: &State, job: &JobView, snapshot: &Snapshot) -> Option<String> {
-    let components = components(state, job.key).into_iter();
+    let components = state::components(state, job.key).into_iter();
     let waiting = components.filter_map(|key| snapshot.waiting(key));
     let queues: BTreeSet<&QueueName> = waiting.map(|job| &job.queue).collect();
     let names: Vec<&str> = queues.into_iter().map(QueueName::as_str).collect();

@@ -2,13 +2,13 @@
 //! queues may not take it back.
 
 use super::length;
-use crate::state::State;
 use common::id::JobKey;
 use common::policy::VictimMode;
 use common::time::Time;
 use common::wire::api::{ShareOf, ShareView};
 use engine::Snapshot;
 use engine::fair::{Prospect, gpus_of, prospect};
+use state::State;
 
 /// Whether fair sharing is on.
 pub(super) fn is_fair(state: &State) -> bool {

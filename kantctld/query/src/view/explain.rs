@@ -20,12 +20,12 @@ mod tasks;
 mod waiting;
 
 use super::{Waits, job_view};
-use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
 use common::time::Time;
 use common::wire::api::Explanation;
 use engine::Snapshot;
+use state::State;
 
 /// Explains the state of a job. For an array it counts the tasks by reason, and explains its first
 /// waiting task, or else its first task. `snapshot` is the cluster as the engine sees it at `now`.

@@ -1,14 +1,14 @@
 //! Queues as users see them: their settings, and what their jobs and those of the queues below them
 //! hold. What a quota leaves free is computed by the engine.
 
-use crate::job::Run;
-use crate::state::State;
 use common::gpu::GpuKind;
 use common::id::{GpuIndex, NodeName, QueueName};
 use common::job::Phase;
 use common::policy::queue::Queue;
 use common::unit::{Cpus, GpuMilli};
 use common::wire::api::{QueueHeld, QueueList};
+use state::State;
+use state::job::Run;
 use std::collections::BTreeMap;
 
 /// All queues, the highest priority first, with what they hold.

@@ -8,10 +8,6 @@ mod remarks;
 mod requested;
 mod solve;
 
-use crate::dependency;
-use crate::job::{Element, Record};
-use crate::state::State;
-use crate::timeline::{self, TimelineEvent};
 use common::id::{JobId, JobKey, NodeName};
 use common::job::state::slurm_state;
 use common::job::{Ask, Phase};
@@ -21,6 +17,8 @@ use common::time::{Span, Time};
 use common::unit::{Bytes, Cpus, Gpus};
 use common::wire::api::{JobList, JobQuery, JobView, NodeList, NodeView, TimelineEntry};
 use engine::{Round, Snapshot};
+use state::State;
+use state::job::{Element, Record};
 use std::collections::BTreeMap;
 
 pub use explain::explain;
@@ -68,7 +66,7 @@ pub struct Counts {
 
 #[must_use]
 pub fn counts(state: &State) -> Counts {
-    let standing = state.living.standing();
+    let standing = state.standing();
     let mut counts = Counts {
         jobs_pending: standing.pending,
         jobs_running: standing.active,
@@ -137,7 +135,7 @@ pub(crate) fn element_view(
         exit: end.and_then(|end| end.exit),
         usage: run.filter(|_| element.phase == Phase::Done).map(|run| run.usage),
         dependency: (element.phase == Phase::Pending)
-            .then(|| dependency::remaining(state, record, key.index))
+            .then(|| remarks::open_dependencies(state, record, key.index))
             .flatten(),
         message: end.map_or_else(|| remarks::faults(element), |end| end.message.clone()),
         timeline: Vec::new(),
@@ -226,15 +224,19 @@ pub fn job_detail(state: &State, key: JobKey, waits: &Waits) -> Option<JobList> 
 
 /// The timeline of an element, with what happened to its whole array until it ended.
 fn timeline(record: &Record, element: &Element) -> Vec<TimelineEntry> {
-    let (by, via) = (record.spec.owner.name.clone(), record.via.clone());
-    let text = TimelineEvent::Submitted(by, via).to_string();
+    let (by, via) = (&record.spec.owner.name, &record.via);
+    let text = match via {
+        None => format!("submitted by {by}"),
+        Some(node) => format!("submitted by {by} via {node}"),
+    };
     let submitted = TimelineEntry { at: record.submitted_at, text };
     let is_its =
-        |line: &&timeline::TimelineEntry| element.done_at.is_none_or(|done| line.at <= done);
-    let mut lines: Vec<&timeline::TimelineEntry> =
+        |line: &&state::timeline::TimelineEntry| element.done_at.is_none_or(|done| line.at <= done);
+    let mut lines: Vec<&state::timeline::TimelineEntry> =
         element.timeline.iter().chain(record.timeline.iter().filter(is_its)).collect();
     lines.sort_by_key(|line| line.at);
-    let lines = lines.iter().map(|l| TimelineEntry { at: l.at, text: l.what.to_string() });
+    let lines =
+        lines.iter().map(|l| TimelineEntry { at: l.at, text: crate::timeline::line(&l.what) });
     std::iter::once(submitted).chain(lines).collect()
 }
 

@@ -1,0 +1,137 @@
+//! Events as lines of text, for people and for tests that compare timelines.
+
+use crate::timeline::{self, user_phrase};
+use common::id::{ReservationName, Uid};
+use common::job::EndCause;
+use common::time::Time;
+use state::Event;
+use state::event::{Growth, ShareNews};
+use std::fmt;
+
+/// One line for an event. The line of a job begins with its key and continues as in its timeline.
+#[must_use]
+pub fn line(event: &Event) -> String {
+    Line(event).to_string()
+}
+
+/// The progress of a node's share, as the predicate of a sentence about the node.
+fn news_text(news: ShareNews) -> String {
+    match news {
+        ShareNews::Preparing => "prepares it".to_owned(),
+        ShareNews::Ready => "is ready".to_owned(),
+        ShareNews::Running => "runs it".to_owned(),
+        ShareNews::Ended(cause, exit) => {
+            format!("is done with it ({}, {exit})", word(cause))
+        }
+    }
+}
+
+const fn word(cause: EndCause) -> &'static str {
+    match cause {
+        EndCause::Exited => "exited",
+        EndCause::TimedOut => "timed out",
+        EndCause::Stopped => "stopped",
+        EndCause::OutOfMemory => "out of memory",
+        EndCause::LaunchFailed => "launch failed",
+        EndCause::NodeFault => "node fault",
+        EndCause::UnclearFault => "unclear fault",
+        EndCause::Lost => "lost",
+    }
+}
+
+struct Line<'a>(&'a Event);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(key), Some(line)) = (self.0.key(), self.0.timeline_event()) {
+            return write!(f, "job {key}: {}", timeline::line(&line));
+        }
+        match self.0 {
+            Event::Configured => write!(f, "settings changed"),
+            Event::JobSubmitted { job, tasks, repeated } => {
+                write!(f, "job {job}: submitted")?;
+                if *tasks > 1 {
+                    write!(f, ", {tasks} tasks")?;
+                }
+                if *repeated { write!(f, " (repeated request)") } else { Ok(()) }
+            }
+            Event::StepReported { id, node, news } => {
+                write!(f, "job {}: {node} {}", id.key, news_text(*news))
+            }
+            Event::JobStepsEnded { id, steps } => {
+                write!(f, "job {}: {} steps ended", id.key, steps.len())
+            }
+            Event::RoundEntryRefused { id, reason } => {
+                write!(f, "job {}: refused in a round: {reason}", id.key)
+            }
+            Event::JobGrowth { id, news: Growth::MayGrow } => {
+                write!(f, "job {}: takes more nodes", id.key)
+            }
+            Event::JobGrowth { id, news: Growth::Ready { .. } } => {
+                write!(f, "job {}: its additional nodes are ready", id.key)
+            }
+            Event::DependencyMoved { key } => write!(f, "job {key}: its dependencies changed"),
+            Event::JobForgotten { job } => write!(f, "job {job}: forgotten"),
+            Event::NodeRegistered { name } => write!(f, "node {name}: connected"),
+            Event::NodeSilent { name } => write!(f, "node {name}: silent"),
+            Event::NodeLost { name } => write!(f, "node {name}: lost"),
+            Event::NodeDrained { name, by, reason } => {
+                write!(f, "node {name}: drained{}: {reason}", drained_by(*by))
+            }
+            Event::NodeResumed { name, by } => {
+                write!(f, "node {name}: resumed by {}", user_phrase(*by))
+            }
+            Event::ReservationCreated { name } => write!(f, "reservation {name}: created"),
+            Event::ReservationChanged { name, by } => reservation(f, name, "changed", *by),
+            Event::ReservationDeleted { name, by } => reservation(f, name, "deleted", *by),
+            Event::ReservationExpired { name } => write!(f, "reservation {name}: expired"),
+            Event::ControllerInvited { by, until } => invited(f, *by, *until),
+            Event::InvitationUsed { by, address } => joins(f, *by, address),
+            Event::SubmitRefused { place, refusal } => {
+                write!(f, "job {} of many refused: {refusal}", place + 1)
+            }
+            Event::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
+            // Handled above, by their timeline lines.
+            Event::JobHeld { .. }
+            | Event::JobReleased { .. }
+            | Event::JobUpdated { .. }
+            | Event::JobStarted { .. }
+            | Event::JobReady { .. }
+            | Event::JobRunning { .. }
+            | Event::JobSuspended { .. }
+            | Event::JobResumed { .. }
+            | Event::JobSaved { .. }
+            | Event::JobResized { .. }
+            | Event::JobGrowth { .. }
+            | Event::JobEnded { .. }
+            | Event::JobPreempts { .. }
+            | Event::JobEndChanged { .. }
+            | Event::JobDone { .. }
+            | Event::JobRequeued { .. }
+            | Event::JobDelayed { .. }
+            | Event::JobHeldForFaults { .. } => Ok(()),
+        }
+    }
+}
+
+/// Omits root, which also stands for the controller; the controller's reason says what it saw.
+fn drained_by(by: Uid) -> String {
+    if by == Uid(0) { String::new() } else { format!(" by {}", user_phrase(by)) }
+}
+
+fn reservation(
+    f: &mut fmt::Formatter<'_>,
+    name: &ReservationName,
+    what: &str,
+    by: Uid,
+) -> fmt::Result {
+    write!(f, "reservation {name}: {what} by {}", user_phrase(by))
+}
+
+fn invited(f: &mut fmt::Formatter<'_>, by: Uid, until: Time) -> fmt::Result {
+    write!(f, "a controller may join until {until}: invited by {}", user_phrase(by))
+}
+
+fn joins(f: &mut fmt::Formatter<'_>, by: Uid, address: &str) -> fmt::Result {
+    write!(f, "the controller at {address} joins, invited by {}", user_phrase(by))
+}

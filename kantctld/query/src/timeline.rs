@@ -1,0 +1,115 @@
+//! The lines of a job's timeline as text, which `kantctl show` prints.
+
+mod growth;
+
+use common::id::Uid;
+use common::job::Outcome;
+use common::job::{JobSize, Preempted};
+use state::timeline::TimelineEvent;
+use std::fmt;
+
+/// The line of an event in a timeline, without its time.
+#[must_use]
+pub fn line(event: &TimelineEvent) -> String {
+    Line(event).to_string()
+}
+
+struct Line<'a>(&'a TimelineEvent);
+
+/// A user as part of a sentence. Only the uid is known, except for root.
+pub fn user_phrase(uid: Uid) -> String {
+    match uid {
+        Uid(0) => "root".to_owned(),
+        _ => format!("user {uid}"),
+    }
+}
+
+/// Appends the reason, if there is one.
+fn because(f: &mut fmt::Formatter<'_>, why: Option<&String>) -> fmt::Result {
+    why.map_or(Ok(()), |why| write!(f, " ({why})"))
+}
+
+fn end(
+    f: &mut fmt::Formatter<'_>,
+    outcome: Outcome,
+    by: Option<Uid>,
+    requeue: bool,
+) -> fmt::Result {
+    match (by, requeue) {
+        (Some(uid), true) => write!(f, "stopped by {}, to be requeued", user_phrase(uid)),
+        (Some(uid), false) => write!(f, "cancelled by {}", user_phrase(uid)),
+        (None, true) => write!(f, "ended as {outcome}, to be requeued"),
+        (None, false) => write!(f, "ended as {outcome}"),
+    }
+}
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            TimelineEvent::Held(by) => write!(f, "held by {}", user_phrase(*by)),
+            TimelineEvent::Released(by) => write!(f, "released by {}", user_phrase(*by)),
+            TimelineEvent::Asked { by, what } => {
+                write!(f, "changed by {}: {what}", user_phrase(*by))
+            }
+            TimelineEvent::Started { attempt, nodes } => {
+                write!(f, "attempt {attempt} started on {nodes}")
+            }
+            TimelineEvent::Ready => write!(f, "all its nodes are ready"),
+            TimelineEvent::Running => write!(f, "running"),
+            TimelineEvent::Suspended(by) => write!(f, "suspended by {}", user_phrase(*by)),
+            TimelineEvent::Resumed(by) => write!(f, "resumed by {}", user_phrase(*by)),
+            TimelineEvent::Saved(by) => write!(f, "checkpoint recorded by {}", user_phrase(*by)),
+            TimelineEvent::Resized { by, tasks, stays, leaves } => {
+                let size = JobSize::Tasks(*tasks);
+                write!(f, "resized by {} to {size} on {stays}: {leaves} given up", user_phrase(*by))
+            }
+            TimelineEvent::GaveUp { preempted: Preempted { by, why }, tasks, stays, leaves } => {
+                write!(f, "gives up {leaves} for job {by} ({why}), continues with ")?;
+                write!(f, "{} on {stays}", JobSize::Tasks(*tasks))
+            }
+            TimelineEvent::Grows { .. }
+            | TimelineEvent::Grew { .. }
+            | TimelineEvent::DidNotGrow { .. } => growth::show(f, self.0),
+            TimelineEvent::Ended { outcome, exit, by, requeue } => {
+                end(f, *outcome, *by, *requeue)?;
+                exit.map_or(Ok(()), |exit| write!(f, " (exit {exit})"))
+            }
+            TimelineEvent::EndChanged { outcome, by, requeue } => {
+                write!(f, "its end was changed: ")?;
+                end(f, *outcome, *by, *requeue)
+            }
+            TimelineEvent::Done { outcome, by: None } => write!(f, "done: {outcome}"),
+            TimelineEvent::Done { outcome, by: Some(by) } => {
+                write!(f, "done: {outcome} by {}", user_phrase(*by))
+            }
+            TimelineEvent::MadeToYield { preempted: Preempted { by, why }, requeue } => {
+                let then = if *requeue { ", to be requeued" } else { "" };
+                write!(f, "preempted by job {by} ({why}){then}")
+            }
+            TimelineEvent::Preempts { victim, why } => {
+                write!(f, "preempts job {} ({why})", victim.key)
+            }
+            TimelineEvent::Requeued { attempt, preempted_by: None } => {
+                write!(f, "requeued after attempt {attempt}")
+            }
+            TimelineEvent::Requeued { attempt, preempted_by: Some(by) } => {
+                write!(f, "requeued after preemption of attempt {attempt} by job {by}")
+            }
+            TimelineEvent::Delayed { until, why } => {
+                write!(f, "not restarted before {until}")?;
+                because(f, why.as_ref())
+            }
+            TimelineEvent::Unblocked { by } => {
+                write!(f, "all its dependencies are satisfied, the last by job {by}; it may start")
+            }
+            TimelineEvent::Hopeless { why } => {
+                write!(f, "cancelled, as requested with --kill-on-invalid-dep: {why}")
+            }
+            TimelineEvent::HeldForFaults { in_a_row, why } => {
+                let failed = "that failed for no fault of its own";
+                write!(f, "held after {in_a_row} attempts in a row {failed}")?;
+                why.as_ref().map_or(Ok(()), |why| write!(f, "; the last: {why}"))
+            }
+        }
+    }
+}
