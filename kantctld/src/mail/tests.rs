@@ -72,7 +72,7 @@ async fn the_program_gets_the_message_as_data_and_no_shell_reads_it() {
 }
 
 #[tokio::test]
-async fn a_failure_is_told_and_a_hanging_program_is_killed_with_its_children() {
+async fn a_failure_is_reported_and_a_hanging_program_is_killed_with_its_children() {
     let (_dir, mailer) = program("exit 3");
     assert_eq!(mailer.run(&notification()).await.unwrap().code(), Some(3));
 
