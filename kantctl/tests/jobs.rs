@@ -157,6 +157,17 @@ async fn releasing_a_job_that_is_not_held_is_reported_and_is_no_failure() {
 }
 
 #[tokio::test]
+async fn cancelling_a_job_that_is_ending_is_reported_and_is_no_failure() {
+    let controller = TestController::answering(|request, _| match key_in(&request.line) {
+        "8" => refused_as("already_ending", 409, "job 8 is already ending"),
+        key => json(value!({ "jobs": [key] })),
+    });
+    let done = controller.kantctl(&["cancel", "7", "8"]).await;
+    assert_eq!((done.code, done.out.as_str()), (Some(0), "Cancelled 7\n"));
+    assert!(done.err.contains("job 8 is already ending"), "{}", done.err);
+}
+
+#[tokio::test]
 async fn waiting_jobs_are_cancelled_before_running_ones() {
     let controller = TestController::answering(|request, _| match request.line.as_str() {
         "GET /v1/jobs?user=ada&lines=true" => json(jobs(vec![

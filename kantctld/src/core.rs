@@ -63,7 +63,7 @@ pub struct Core {
     /// Leading, with settings in force.
     serving: watch::Sender<bool>,
     /// A reload may replace it.
-    access: RwLock<Arc<Access>>,
+    access: Arc<RwLock<Arc<Access>>>,
     pub clock: Arc<SteadyClock>,
     /// The snapshot that the scheduler works on, and the wait reasons of the last round.
     pub scheduler_cache: SchedulerCache,
@@ -118,6 +118,9 @@ impl Core {
         recorders: Recorders,
     ) -> Arc<Self> {
         let Recorders { history, mail, audit } = recorders;
+        let access = Arc::new(RwLock::new(Arc::new(access)));
+        let trusted = access.clone();
+        let is_trusted = Arc::new(move |uid| trusted.read().is_operator(Uid(uid)));
         Arc::new(Self {
             state,
             standing: log.status(),
@@ -129,10 +132,10 @@ impl Core {
             applied,
             leading,
             serving: watch::channel(false).0,
-            access: RwLock::new(Arc::new(access)),
+            access,
             clock,
             scheduler_cache: SchedulerCache::default(),
-            admission: AdmissionLimits::default(),
+            admission: AdmissionLimits::new(is_trusted),
             renewed_leases: Mutex::default(),
             history,
             mail,

@@ -8,7 +8,7 @@ pub use ring::{Reading, Taken};
 use crate::shared_state::SharedState;
 use common::id::{JobId, JobKey};
 use common::time::Time;
-use net::Refusal;
+use net::limiter::Permit;
 use ring::{Entry, Ring};
 use state::Event;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,11 +43,9 @@ impl EventFeed {
     }
 
     /// Opens a reader of the events from here on.
-    ///
-    /// # Errors
-    /// When the user has too many readers.
-    pub fn open(&self, uid: u32, wanted: Wanted) -> Result<Reading, Refusal> {
-        self.0.open(uid, wanted).ok_or_else(ring::too_many)
+    #[must_use]
+    pub fn open(&self, permit: Permit, wanted: Wanted) -> Reading {
+        self.0.open(permit, wanted)
     }
 }
 
@@ -145,6 +143,11 @@ pub fn line(happened: &Happened) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admission_limits::AdmissionLimits;
+
+    fn permit() -> Permit {
+        AdmissionLimits::default().watches.take(1).unwrap()
+    }
 
     fn forgotten(job: u32) -> Event {
         Event::JobForgotten { job: JobId(job) }
@@ -165,8 +168,8 @@ mod tests {
     async fn a_reader_of_one_user_gets_one_event_among_thousands_of_others() {
         let ring = Arc::new(Ring::default());
         let of_bob = Wanted { users: BTreeSet::from(["bob".to_owned()]), ..Wanted::default() };
-        let mut bob = ring.open(1, of_bob).unwrap();
-        let mut all = ring.open(1, Wanted::default()).unwrap();
+        let mut bob = ring.open(permit(), of_bob);
+        let mut all = ring.open(permit(), Wanted::default());
         let events: Vec<Event> = (1..=5000).map(forgotten).collect();
         let owner = |job: u32| if job == 5000 { "bob" } else { "ada" };
         let owners = (1..=5000).map(|job| (JobId(job), owner(job).into())).collect();
@@ -182,7 +185,7 @@ mod tests {
     #[tokio::test]
     async fn a_stream_ends_once_another_controller_leads() {
         let ring = Arc::new(Ring::default());
-        let mut reading = ring.open(1, Wanted::default()).unwrap();
+        let mut reading = ring.open(permit(), Wanted::default());
         let (leads, mut leading) = watch::channel(true);
         append_lines(&ring, &ring.wanted(), Time(1), &[forgotten(1)], &BTreeMap::new());
         leads.send_replace(false);

@@ -4,7 +4,6 @@
 
 pub mod backup;
 pub mod clock;
-pub mod concurrency_limit;
 pub mod disk_guard;
 pub mod files;
 pub mod host_names;

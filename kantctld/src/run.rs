@@ -12,7 +12,7 @@ use crate::disk_guard::DiskGuard;
 use crate::history::{self, HistoryOptions};
 use crate::history_catch_up;
 use crate::leader::{self, Limits};
-use crate::mail;
+use crate::mail::MailQueue;
 use crate::membership::{self, LogStage, Membership, MembershipError};
 use crate::peers::{self, Peers};
 use crate::raft::LogError;
@@ -90,7 +90,7 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let (applied, applied_seen) = watch::channel(LogIndex(0));
     let (leading, leading_seen) = watch::channel(false);
     let clock = Arc::new(SteadyClock::new(wall_clock));
-    let ((history, inbox), mail) = (history::feed(), mail::open(settings::mailer(config)?));
+    let ((history, inbox), mail) = (history::feed(), MailQueue::open(settings::mailer(config)?));
     let outlets = Outlets { events: applied_events, applied, leading, history, mail: mail.clone() };
     let (machine, state) = StateMachine::new(clock.clone(), outlets);
     let membership_file = start.file.clone();

@@ -16,6 +16,7 @@ mod trusted;
 mod users;
 
 mod key;
+pub mod limiter;
 
 mod identity;
 mod invitation;

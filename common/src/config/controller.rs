@@ -99,10 +99,11 @@ config_table! {
         /// refused, so that the end of running jobs can still be recorded. 0: jobs are accepted
         /// while there is any space.
         disk_reserve_mib: u64 = 64,
-        /// The program that sends the e-mails that users request with --mail-type. It is run as
-        /// `PROGRAM -s SUBJECT ADDRESS...`, like /usr/bin/mail, with the text on its standard
-        /// input. Empty: no mail is sent, and users of --mail-type get a warning. Use the same
-        /// value on all controllers, because the leader sends the mail.
+        /// The program that sends the e-mails that users request with --mail-type, as Slurm's
+        /// MailProg. It is run as `PROGRAM -s SUBJECT ADDRESS,...`, like /usr/bin/mail, with the
+        /// job in its environment and an empty standard input. Empty: no mail is sent, and users of
+        /// --mail-type get a warning. Use the same value on all controllers, because the leader
+        /// sends the mail.
         mailer: String = String::new(),
         /// The user that runs `mailer` if kantctld runs as root. Otherwise `mailer` runs as the
         /// user of kantctld.

@@ -71,8 +71,6 @@ pub enum MailError {
          and ARRAY_TASKS, separated by commas"
     )]
     Event(String),
-    #[error("STAGE_OUT concerns burst buffers, which kant does not have: leave it out")]
-    StageOut,
     #[error(
         "`{0}` is not a mail address: write NAME or NAME@HOST, with letters, digits and \
          . _ - + = only"
@@ -116,7 +114,6 @@ impl FromStr for MailEvents {
                     MailEvent::InvalidDepend,
                     MailEvent::Requeue,
                 ]),
-                (None, "STAGE_OUT") => return Err(MailError::StageOut),
                 (None, _) => return Err(MailError::Event(word.to_owned())),
             }
         }
@@ -206,7 +203,7 @@ mod tests {
             ("END;FAIL", "`END;FAIL` is not a mail type"),
             ("FINISH", "`FINISH` is not a mail type"),
             ("END,", "`` is not a mail type"),
-            ("ALL,STAGE_OUT", "burst buffers"),
+            ("ALL,STAGE_OUT", "`STAGE_OUT` is not a mail type"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(word), "{text}: {error}");

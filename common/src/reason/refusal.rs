@@ -41,6 +41,9 @@ pub enum Refusal {
     RootJob,
     #[error("cannot {verb} job {key}: it is {phase}")]
     WrongPhase { key: JobKey, verb: String, phase: Phase },
+    /// A repeated cancel: nothing is left to do.
+    #[error("job {key} is already ending")]
+    AlreadyEnding { key: JobKey },
     #[error("cannot checkpoint job {key}: it is {phase}; {}", checkpoint::advice(*phase))]
     NothingToSave { key: JobKey, phase: Phase },
     #[error("cannot {verb} job {key}: it has ended ({outcome})")]

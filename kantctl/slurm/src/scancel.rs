@@ -210,7 +210,8 @@ pub async fn run(args: &Args, server: &Server, _: &Screen) -> Result<u8, Failure
 
 /// Whether the job has ended, is ending, or is unknown to the controller.
 fn is_gone(failure: &Failure) -> bool {
-    matches!(failure.code(), Some("already_done" | "wrong_phase" | "unknown_job"))
+    let codes = ["already_done", "already_ending", "wrong_phase", "unknown_job"];
+    failure.code().is_some_and(|code| codes.contains(&code))
 }
 
 /// The action that `-v` reports, before the target.
@@ -239,7 +240,7 @@ async fn end(
 fn print_cancel_failure(key: JobKey, failure: &Failure) {
     let why = match failure.code() {
         Some("unknown_job") => "Invalid job id specified".to_owned(),
-        Some("already_done" | "wrong_phase") => {
+        Some("already_done" | "already_ending" | "wrong_phase") => {
             "Job/step already completing or completed".to_owned()
         }
         _ => failure.to_string(),

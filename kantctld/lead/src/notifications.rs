@@ -1,5 +1,5 @@
-//! Mail to users about their jobs (`--mail-type`): which events cause a message, and its text.
-//! Sending is left to the caller.
+//! Mail to users about their jobs (`--mail-type`): which events cause a message, its subject and
+//! variables. As in Slurm it has no text, and sending is left to the caller.
 //!
 //! Messages are news, not records: an event is handled once, by the leader that applies it, and no
 //! later leader repeats it. What does not follow from one event (an impossible dependency, a part
@@ -27,8 +27,6 @@ pub struct Notification {
     /// Addresses or user names.
     pub to: Vec<String>,
     pub subject: String,
-    /// Every line begins with a label, never with a character that a mail program could interpret.
-    pub body: String,
     /// Environment variables for programs made for Slurm's MailProg (man slurm.conf).
     pub variables: Vec<(&'static str, String)>,
 }

@@ -1,7 +1,6 @@
 //! The limit on large requests: refused by their declared length if too large, else admitted a few
 //! at a time.
 
-use super::slow_query;
 use crate::core::Core;
 use axum::body::HttpBody as _;
 use axum::extract::{FromRequestParts, Request, State};
@@ -38,8 +37,8 @@ pub async fn limit_body(State(core): State<Arc<Core>>, request: Request, next: N
         Ok(user) => user,
         Err(error) => return error.into_response(),
     };
-    match slow_query::acquire(&core.admission.requests, user.uid).await {
+    match core.admission.requests.acquire(user.uid).await {
         Ok(_permit) => next.run(Request::from_parts(parts, body)).await,
-        Err(failure) => failure.into_response(),
+        Err(refusal) => refusal.into_response(),
     }
 }

@@ -107,6 +107,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         Refusal::WrongPhase { .. }
         | Refusal::NothingToSave { .. }
         | Refusal::PartOfSet(_)
+        | Refusal::AlreadyEnding { .. }
         | Refusal::AlreadyDone { .. }
         | Refusal::ReservationExists { .. }
         | Refusal::ReservationOverlaps { .. }

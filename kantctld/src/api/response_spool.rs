@@ -1,11 +1,11 @@
 //! Spooled responses: sent in chunks as the client reads, and dropped if it stops reading.
 
-use crate::concurrency_limit::Permit;
 use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_LENGTH;
 use axum::response::{IntoResponse as _, Response};
 use common::sync::Mutex;
 use futures_util::stream;
+use net::limiter::Permit;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -93,7 +93,7 @@ impl SpoolWriter {
     pub fn end(mut self) {
         let (spool, permit) = (self.spool.upgrade(), self.permit.take());
         let (Some(spool), Some(mut permit)) = (spool, permit) else { return };
-        permit.hold_response(self.put);
+        permit.hold_answer(self.put);
         if let Unsent::Pending(pending) = &mut *spool.unsent.lock() {
             pending.complete = Some(permit);
         }
@@ -175,18 +175,21 @@ async fn drop_when_idle(spool: Weak<Spool>, idle_max: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::concurrency_limit::{ConcurrencyLimit, Limits};
     use futures_util::{FutureExt as _, StreamExt as _};
+    use net::limiter::{Limiter, Limits, Rule};
 
-    fn limit() -> Arc<ConcurrencyLimit> {
-        ConcurrencyLimit::new(Limits {
-            permits: 1,
-            permits_per_user: 1,
-            bytes: 1,
-            bytes_per_user: 1,
-            waiting_per_user: 1,
+    fn limit() -> Arc<Limiter> {
+        let one = Limits { places: 1, bytes: 1 };
+        let rule = Rule {
+            ordinary: one,
+            each: one,
+            waiting_each: 1,
             wait_max: Duration::from_secs(600),
-        })
+            code: "",
+            message: "",
+            hint: "",
+        };
+        Limiter::new(rule, Arc::new(|_| false))
     }
 
     #[tokio::test]

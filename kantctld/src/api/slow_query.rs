@@ -3,12 +3,12 @@
 
 use super::error::ApiFailure;
 use super::response_spool::{self, SpoolWriter};
-use crate::concurrency_limit::{ConcurrencyLimit, NoPermit, Permit};
 use crate::core::Core;
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use net::limiter::Permit;
 use serde::Serialize;
 use state::State;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub async fn run<T: Send + 'static>(
     uid: u32,
     view: impl FnOnce(&State) -> T + Send + 'static,
 ) -> Result<T, ApiFailure> {
-    let permit = acquire(&core.admission.lists, uid).await?;
+    let permit = core.admission.lists.acquire(uid).await.map_err(ApiFailure::Http)?;
     let core = core.clone();
     let (looked, _permit) = run_blocking(permit, move || {
         let state = core.state.read().clone();
@@ -65,7 +65,7 @@ pub async fn respond(
     uid: u32,
     write: impl FnOnce(&State) -> Result<(HeaderMap, Vec<u8>), ApiFailure> + Send + 'static,
 ) -> Result<Response, ApiFailure> {
-    let permit = acquire(&core.admission.lists, uid).await?;
+    let permit = core.admission.lists.acquire(uid).await.map_err(ApiFailure::Http)?;
     let core = core.clone();
     let (looked, permit) = run_blocking(permit, move || {
         let state = core.state.read().clone();
@@ -138,8 +138,10 @@ pub async fn respond_lines(
     uid: u32,
     write: impl FnOnce(&State, &mut LineWriter) -> Result<(), EarlyEnd> + Send + 'static,
 ) -> Result<Response, ApiFailure> {
-    let (spool, body) =
-        response_spool::open(acquire(&core.admission.lists, uid).await?, response_spool::IDLE_MAX);
+    let (spool, body) = response_spool::open(
+        core.admission.lists.acquire(uid).await.map_err(ApiFailure::Http)?,
+        response_spool::IDLE_MAX,
+    );
     let core = core.clone();
     let write = move |lines: &mut LineWriter| {
         let state = core.state.read().clone();
@@ -175,7 +177,7 @@ pub async fn forecast<T: Send + 'static>(
     uid: u32,
     look: impl FnOnce(&Core) -> T + Send + 'static,
 ) -> Result<T, ApiFailure> {
-    let permit = acquire(&core.admission.forecasts, uid).await?;
+    let permit = core.admission.forecasts.acquire(uid).await.map_err(ApiFailure::Http)?;
     run_with_permit(core, permit, look).await
 }
 
@@ -191,26 +193,6 @@ pub async fn run_with_permit<T: Send + 'static>(
     let core = core.clone();
     Ok(run_blocking(permit, move || look(&core)).await?.0)
 }
-
-/// Waits for a permit.
-///
-/// # Errors
-/// 429 if the user's other requests are in the way.
-pub async fn acquire(limit: &Arc<ConcurrencyLimit>, uid: u32) -> Result<Permit, ApiFailure> {
-    limit.acquire(uid).await.map_err(too_many)
-}
-
-fn too_many(why: NoPermit) -> ApiFailure {
-    let hint = "wait for answers before sending more requests, or ask for less: \
-                `kantctl queue --user`, one `kantctl watch` for many jobs, an array or \
-                `kantctl submit --batch` for many submissions";
-    let refusal =
-        net::Refusal::new(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_REQUESTS, why.to_string());
-    ApiFailure::Http(refusal.hint(hint))
-}
-
-/// The code of that refusal. Nothing was done.
-const TOO_MANY_REQUESTS: &str = "too_many_requests";
 
 /// Runs a query on another thread. The permit is held until it ends, even if the caller is gone.
 async fn run_blocking<T: Send + 'static>(
@@ -279,15 +261,5 @@ mod tests {
         let (spool, body) = open().await;
         let response = respond_in_lines(spool, body, |lines| lines.add(&7)).await.unwrap();
         assert_eq!(axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap(), "7\n");
-    }
-
-    #[test]
-    fn a_user_with_too_many_requests_gets_a_hint() {
-        let ApiFailure::Http(refusal) = too_many(NoPermit::QueueFull(256)) else {
-            panic!("no refusal")
-        };
-        assert_eq!(refusal.status, StatusCode::TOO_MANY_REQUESTS);
-        assert!(refusal.error.message.contains("256 of your requests"), "{refusal:?}");
-        assert!(refusal.error.hint.is_some_and(|hint| hint.contains("--batch")));
     }
 }

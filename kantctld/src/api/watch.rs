@@ -32,7 +32,8 @@ pub async fn watch(
         whole: whole.into_iter().map(|key| key.job).collect(),
         users: words(&query.users).into_iter().collect(),
     };
-    let reading = core.event_feed.open(user.uid, wanted).map_err(ApiFailure::Http)?;
+    let permit = core.admission.watches.take(user.uid).map_err(ApiFailure::Http)?;
+    let reading = core.event_feed.open(permit, wanted);
     // The first line confirms that nothing is missed from here on.
     let first = line(&feed_notice("Watching", core.now(), "from here on".to_owned()));
     let leading = core.leading.clone();

@@ -3,9 +3,9 @@
 //! stays behind.
 
 use super::Wanted;
-use axum::http::StatusCode;
 use common::id::JobKey;
 use common::sync::Mutex;
+use net::limiter::Permit;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +16,6 @@ use tokio::sync::watch;
 const BYTES_MAX: usize = 64 << 20;
 /// The size of an entry without its text.
 const ENTRY_BYTES: usize = size_of::<Entry>();
-/// The most readers of one user. One reader can watch many jobs.
-pub const READERS_PER_USER: usize = 8;
 /// A reader that missed lines and takes none for this long is ended.
 const BEHIND_MAX: Duration = Duration::from_secs(60);
 /// The size of a read; at least one line.
@@ -37,7 +35,8 @@ impl Entry {
 }
 
 struct Reader {
-    uid: u32,
+    /// Counts the reader until it is removed.
+    _permit: Permit,
     wanted: Arc<Wanted>,
     /// The position of the next line to check.
     at: u64,
@@ -83,14 +82,6 @@ pub struct Reading {
     pub end: watch::Receiver<u64>,
 }
 
-/// The refusal when a user has too many readers.
-pub fn too_many() -> net::Refusal {
-    let message = format!("you already have {READERS_PER_USER} watches, which is the limit");
-    let hint = "end some of them; one `kantctl watch` takes many jobs: `kantctl watch 42 43 44`, \
-                `kantctl watch --me`";
-    net::Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_watchers", message).hint(hint)
-}
-
 impl Default for Ring {
     fn default() -> Self {
         Self::with_capacity(BYTES_MAX)
@@ -103,18 +94,15 @@ impl Ring {
         Self { content, bytes_max, end }
     }
 
-    /// Registers a reader; `None` if the user has too many.
-    pub fn open(self: &Arc<Self>, uid: u32, wanted: Wanted) -> Option<Reading> {
+    /// Registers a reader.
+    pub fn open(self: &Arc<Self>, permit: Permit, wanted: Wanted) -> Reading {
         let mut content = self.content.lock();
-        if content.readers.values().filter(|reader| reader.uid == uid).count() >= READERS_PER_USER {
-            return None;
-        }
         let (at, wanted) = (content.end(), Arc::new(wanted));
         content.last_id += 1;
         let id = content.last_id;
-        let reader = Reader { uid, wanted, at, came: 0, done: 0, behind_since: None };
+        let reader = Reader { _permit: permit, wanted, at, came: 0, done: 0, behind_since: None };
         content.readers.insert(id, reader);
-        Some(Reading { ring: self.clone(), id, end: self.end.subscribe() })
+        Reading { ring: self.clone(), id, end: self.end.subscribe() }
     }
 
     /// What the readers want.
@@ -211,11 +199,16 @@ impl Drop for Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admission_limits::AdmissionLimits;
     use common::id::JobId;
 
     fn entry(job: u32, user: &str) -> Entry {
         let line = format!("{job:0>99}\n").into_bytes().into();
         Entry { job: Some(JobKey::single(JobId(job))), user: Some(user.into()), line }
+    }
+
+    fn permit(uid: u32) -> Permit {
+        AdmissionLimits::default().watches.take(uid).unwrap()
     }
 
     fn of_user(user: &str) -> Wanted {
@@ -226,8 +219,8 @@ mod tests {
     fn slow_readers_share_one_ring_and_learn_how_much_they_missed() {
         let (ring, now) = (Arc::new(Ring::with_capacity(100 << 10)), Instant::now());
         let all: Vec<Reading> =
-            (0..40).map(|reader| ring.open(reader / 8, Wanted::default()).unwrap()).collect();
-        let of_bob = ring.open(99, of_user("bob")).unwrap();
+            (0..40).map(|reader| ring.open(permit(reader / 8), Wanted::default())).collect();
+        let of_bob = ring.open(permit(99), of_user("bob"));
         for job in 0..100_000 {
             let user = if job % 1000 == 999 { "bob" } else { "ada" };
             ring.add(vec![entry(job, user)], now);
@@ -251,23 +244,26 @@ mod tests {
 
     #[test]
     fn a_user_has_at_most_eight_readers() {
-        let ring = Arc::new(Ring::default());
-        let mut of_ada: Vec<Reading> =
-            (0..READERS_PER_USER).map(|_| ring.open(1, Wanted::default()).unwrap()).collect();
-        assert!(ring.open(1, Wanted::default()).is_none());
-        assert!(ring.open(2, Wanted::default()).is_some());
-        of_ada.pop();
-        assert!(ring.open(1, Wanted::default()).is_some());
-        let refusal = too_many();
-        assert_eq!(refusal.status, StatusCode::TOO_MANY_REQUESTS);
-        assert!(refusal.error.hint.is_some());
+        let (ring, admission) = (Arc::new(Ring::default()), AdmissionLimits::default());
+        let open = |uid| Some(ring.open(admission.watches.take(uid).ok()?, of_user("ada")));
+        let mut of_one: Vec<Reading> = std::iter::from_fn(|| open(1)).collect();
+        assert_eq!(of_one.len(), 8);
+        assert!(open(2).is_some());
+        of_one.pop();
+        of_one.extend(open(1));
+        assert!(of_one.len() == 8 && open(1).is_none());
+        // One that is ended for not reading counts no longer, though its client still holds it.
+        let (now, late) = (Instant::now(), Instant::now() + 2 * BEHIND_MAX);
+        ring.content.lock().readers.values_mut().for_each(|one| one.behind_since = Some(now));
+        ring.add(Vec::new(), late);
+        assert!(open(1).is_some());
     }
 
     #[test]
     fn a_reader_that_misses_lines_and_does_not_read_for_a_minute_is_ended() {
         let (ring, now) = (Arc::new(Ring::with_capacity(1 << 10)), Instant::now());
-        let (full, reads) = (ring.open(1, of_user("ada")).unwrap(), ring.open(1, of_user("ada")));
-        let reads = reads.unwrap();
+        let open = || ring.open(permit(1), of_user("ada"));
+        let (full, reads) = (open(), open());
         let add = |job: u32, at: Instant| ring.add(vec![entry(job, "ada")], at);
         (0..100).for_each(|job| add(job, now));
         assert!(matches!(reads.take(), Taken::Missed(_)));

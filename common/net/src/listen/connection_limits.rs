@@ -1,18 +1,18 @@
-//! The limits on connections of local users: one user leaves some to others, and all users together
-//! leave some to root, operators and daemons. Daemons are not counted, because they authenticate by
-//! TLS.
+//! The limit on connections of local users, and a connection that is counted. Daemons are not
+//! counted, because they authenticate by TLS.
 
-use common::sync::Mutex;
-use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use nix::sys::resource::{Resource, getrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
+
+use crate::limiter::{IsTrusted, Limiter, Limits, Permit, Rule};
+use crate::refusal::{ErrorBody, Refusal};
 
 /// The files that a connection may take: itself, and the connection that forwards its request.
 const FILES_EACH: u64 = 2;
@@ -23,80 +23,36 @@ const PARTS_OF_USERS: u64 = 3;
 /// The minimum of a quarter, however few files there are.
 const LEAST: u64 = 16;
 
-/// The response to a user with too many connections, sent before any request.
-pub(super) const TOO_MANY: &str = concat!(
-    "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n",
-    r#"{"error":{"code":"too_many_connections","message":"you have too many connections to this "#,
-    r#"daemon","hint":"end programs of yours that keep some open (`ss -xp`), then try again"}}"#
-);
-
-/// Is the user not an ordinary one?
-pub(super) type IsTrusted = Arc<dyn Fn(u32) -> bool + Send + Sync>;
-
-#[derive(Debug, Default)]
-struct Taken {
-    users: BTreeMap<u32, u64>,
-    /// The connections of all ordinary users.
-    ordinary: u64,
-}
-
-/// The counts of connections.
-pub(super) struct ConnectionLimits {
-    taken: Arc<Mutex<Taken>>,
-    is_trusted: IsTrusted,
-}
-
 /// A connection of a user, counted until it is dropped.
 #[derive(Debug)]
 pub struct LocalStream {
     stream: UnixStream,
-    _place: Place,
+    _permit: Permit,
 }
 
-#[derive(Debug)]
-struct Place {
-    taken: Arc<Mutex<Taken>>,
-    uid: u32,
-    is_ordinary: bool,
+/// A limiter of connections to one socket.
+pub(super) fn limiter(is_trusted: IsTrusted) -> Arc<Limiter> {
+    let part = (open_files_max() / FILES_EACH / PART).max(LEAST);
+    let limits = |places| Limits { places, bytes: u64::MAX };
+    let rule = Rule {
+        ordinary: limits(PARTS_OF_USERS * part),
+        each: limits(part),
+        waiting_each: 0,
+        wait_max: Duration::ZERO,
+        code: "too_many_connections",
+        message: "you have too many connections to this daemon",
+        hint: "end programs of yours that keep some open (`ss -xp`), then try again",
+    };
+    Limiter::new(rule, is_trusted)
 }
 
-impl ConnectionLimits {
-    pub(super) fn new(is_trusted: IsTrusted) -> Self {
-        Self { taken: Arc::default(), is_trusted }
-    }
-
-    /// Counts a connection; returns it if its user, or all users together, have too many.
-    pub(super) fn take(&self, uid: u32, stream: UnixStream) -> Result<LocalStream, UnixStream> {
-        self.take_of(user_limit(), uid, stream)
-    }
-
-    fn take_of(&self, part: u64, uid: u32, stream: UnixStream) -> Result<LocalStream, UnixStream> {
-        let is_ordinary = !(self.is_trusted)(uid);
-        let mut taken = self.taken.lock();
-        let own = taken.users.get(&uid).copied().unwrap_or(0);
-        let free = (PARTS_OF_USERS * part).saturating_sub(taken.ordinary);
-        // The fewer are free, the fewer one user may have, so that the first few users leave some.
-        // Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for
-        // shared-memory packet switches", 1998.
-        if own >= part || is_ordinary && own >= free {
-            return Err(stream);
-        }
-        taken.users.insert(uid, own + 1);
-        taken.ordinary += u64::from(is_ordinary);
-        let taken = self.taken.clone();
-        Ok(LocalStream { stream, _place: Place { taken, uid, is_ordinary } })
-    }
-}
-
-impl fmt::Debug for ConnectionLimits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.taken.fmt(f)
-    }
-}
-
-/// The maximum number of connections of one user.
-fn user_limit() -> u64 {
-    (open_files_max() / FILES_EACH / PART).max(LEAST)
+/// The HTTP answer to a refused connection, sent before any request.
+pub(super) fn answer(refusal: Refusal) -> String {
+    let status = refusal.status;
+    // Own types always encode.
+    let body = serde_json::to_string(&ErrorBody { error: refusal.error }).unwrap_or_default();
+    let head = "Content-Type: application/json\r\nConnection: close";
+    format!("HTTP/1.1 {status}\r\n{head}\r\n\r\n{body}")
 }
 
 /// The maximum number of open files of this process.
@@ -105,20 +61,11 @@ pub(super) fn open_files_max() -> u64 {
     getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX >> 2, |(soft, _)| soft.min(u64::MAX >> 2))
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut taken = self.taken.lock();
-        taken.ordinary -= u64::from(self.is_ordinary);
-        if let Some(count) = taken.users.get_mut(&self.uid) {
-            *count -= 1;
-            if *count == 0 {
-                taken.users.remove(&self.uid);
-            }
-        }
-    }
-}
-
 impl LocalStream {
+    pub(super) const fn new(stream: UnixStream, permit: Permit) -> Self {
+        Self { stream, _permit: permit }
+    }
+
     fn inner(self: Pin<&mut Self>) -> Pin<&mut UnixStream> {
         Pin::new(&mut self.get_mut().stream)
     }
@@ -168,46 +115,22 @@ impl AsyncWrite for LocalStream {
 mod tests {
     use super::*;
 
-    const ROOT: u32 = 0;
-
-    fn limits() -> ConnectionLimits {
-        ConnectionLimits::new(Arc::new(|uid| uid == ROOT))
-    }
-
-    /// Opens the maximum number of connections for a user.
-    fn all(limits: &ConnectionLimits, part: u64, uid: u32) -> Vec<LocalStream> {
-        std::iter::from_fn(|| limits.take_of(part, uid, UnixStream::pair().unwrap().0).ok())
-            .collect()
-    }
-
     #[tokio::test]
-    async fn each_user_has_a_limit_of_its_own() {
-        let limits = limits();
-        let mut of_one = all(&limits, 2, 1);
-        assert_eq!((of_one.len(), all(&limits, 2, 2).len()), (2, 2));
-        of_one.pop();
-        assert_eq!(all(&limits, 2, 1).len(), 1);
-        assert_eq!(limits.taken.lock().users, BTreeMap::from([(1, 1)]));
-    }
+    async fn a_connection_counts_until_it_is_dropped_and_one_too_many_gets_an_answer() {
+        let limiter = limiter(Arc::new(|_| false));
+        let pair = || UnixStream::pair().unwrap().0;
+        let connect = || limiter.take(1).map(|permit| LocalStream::new(pair(), permit));
+        let connection = connect().unwrap();
+        let held: Vec<_> = std::iter::from_fn(|| limiter.take(1).ok()).collect();
+        let refusal = connect().unwrap_err();
+        drop(connection);
+        connect().unwrap();
+        drop(held);
 
-    #[tokio::test]
-    async fn users_at_their_limits_leave_connections_to_others_and_root() {
-        let (limits, part) = (limits(), 64);
-        let many: Vec<_> = (1..=5).flat_map(|uid| all(&limits, part, uid)).collect();
-        assert!(many.len() as u64 >= 2 * part, "it is not that there are few");
-        assert!(!all(&limits, part, 99).is_empty(), "another user is let in");
-        let rest: Vec<_> = (100..200).flat_map(|uid| all(&limits, part, uid)).collect();
-        assert_eq!((many.len() + rest.len()) as u64, 3 * part, "that is all for users");
-        assert_eq!(all(&limits, part, ROOT).len() as u64, part);
-        drop((many, rest));
-        assert_eq!(limits.taken.lock().ordinary, 0);
-    }
-
-    #[test]
-    fn the_refusal_is_an_answer_that_a_client_reads() {
-        let (head, body) = TOO_MANY.split_once("\r\n\r\n").unwrap();
-        assert!(head.starts_with("HTTP/1.1 429 "));
-        let error: crate::refusal::ErrorBody = serde_json::from_str(body).unwrap();
+        let answer = answer(refusal);
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{head}");
+        let error: ErrorBody = serde_json::from_str(body).unwrap();
         assert_eq!(error.error.code, "too_many_connections");
         assert!(error.error.hint.is_some());
     }

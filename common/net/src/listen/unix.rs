@@ -13,9 +13,10 @@ use std::sync::Arc;
 use axum::serve::Listener;
 use tokio::net::UnixListener;
 
-use super::connection_limits::{ConnectionLimits, LocalStream, TOO_MANY};
+use super::connection_limits::{LocalStream, answer, limiter};
 use super::{ListenError, no_address, survive};
 use crate::caller::Caller;
+use crate::limiter::Limiter;
 
 const ROOT: u32 = 0;
 /// Any user may connect; permissions depend on the user.
@@ -27,7 +28,7 @@ pub struct LocalListener {
     listener: UnixListener,
     path: PathBuf,
     inode: u64,
-    limits: ConnectionLimits,
+    limiter: Arc<Limiter>,
     /// Held while we listen. The file itself stays: removing it would let a third daemon lock a new
     /// file while a second one waits for the old.
     _lock: File,
@@ -45,17 +46,15 @@ impl LocalListener {
         fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
         let inode = fs::symlink_metadata(path).map_err(failed)?.ino();
         let own = nix::unistd::geteuid().as_raw();
-        let limits = ConnectionLimits::new(Arc::new(move |uid| uid == ROOT || uid == own));
-        Ok(Self { listener, path: path.to_owned(), inode, limits, _lock: lock })
+        let limiter = limiter(Arc::new(move |uid| uid == ROOT || uid == own));
+        Ok(Self { listener, path: path.to_owned(), inode, limiter, _lock: lock })
     }
 
     /// Reserves connections for these users as well: a quarter of all are reserved for root, for
     /// the user of this process, and for daemons.
     pub fn trusting(mut self, is_trusted: impl Fn(u32) -> bool + Send + Sync + 'static) -> Self {
         let own = nix::unistd::geteuid().as_raw();
-        self.limits = ConnectionLimits::new(Arc::new(move |uid| {
-            uid == ROOT || uid == own || is_trusted(uid)
-        }));
+        self.limiter = limiter(Arc::new(move |uid| uid == ROOT || uid == own || is_trusted(uid)));
         self
     }
 
@@ -91,10 +90,10 @@ impl Listener for LocalListener {
                 Ok(peer) => {
                     let caller =
                         Caller::Local { uid: peer.uid(), gid: peer.gid(), pid: peer.pid() };
-                    match self.limits.take(peer.uid(), stream) {
-                        Ok(stream) => return (stream, caller),
+                    match self.limiter.take(peer.uid()) {
+                        Ok(permit) => return (LocalStream::new(stream, permit), caller),
                         // If it does not fit into the empty buffer, it is not worth waiting.
-                        Err(stream) => drop(stream.try_write(TOO_MANY.as_bytes())),
+                        Err(refusal) => drop(stream.try_write(answer(refusal).as_bytes())),
                     }
                 }
                 Err(error) => {

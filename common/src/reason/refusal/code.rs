@@ -12,6 +12,7 @@ impl Refusal {
             Self::OperatorsOnly { .. } => "operators_only",
             Self::RootJob => "root_job",
             Self::WrongPhase { .. } | Self::NothingToSave { .. } => "wrong_phase",
+            Self::AlreadyEnding { .. } => "already_ending",
             Self::AlreadyDone { .. } => "already_done",
             Self::UnknownQueue { .. } => "unknown_queue",
             Self::TimeLimitTooLong { .. } => "time_limit_too_long",

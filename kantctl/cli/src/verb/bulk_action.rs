@@ -100,7 +100,9 @@ pub async fn in_groups<K: ToString>(
                 }
                 // The job is in the requested state; a repeated request can cause this, too. It is
                 // reported, but no failure.
-                Err(failure) if failure.code() == Some("not_held") => print_failure(&failure),
+                Err(failure) if matches!(failure.code(), Some("not_held" | "already_ending")) => {
+                    print_failure(&failure);
+                }
                 Err(failure) => {
                     print_failure(&failure);
                     errors.push(error_json(&key, &failure));

@@ -1,23 +1,17 @@
-//! The text of a message: a subject in Slurm's format, for which users have filters, and a few
-//! lines. Each line begins with a label, and a user's values cannot break lines.
+//! The subject of a message in Slurm's format, for which users have filters, and the job's
+//! variables, from which the site's program can write a text.
 
 use super::Notification;
 use super::occasion::Occasion;
-use common::hostlist::fold;
 use common::job::mail::addresses;
-use common::job::pattern::{PatternFacts, absolute, fill};
 use common::job::state::slurm_state;
-use common::job::{ExitStatus, Outcome, Phase};
+use common::job::{ExitStatus, Phase};
 use common::text::shown;
 use common::time::Span;
 use common::wire::api::JobView;
 use state::State;
 use state::job::Record;
-use std::collections::BTreeMap;
-use std::fmt::Write;
-
-/// The longest value of a line, in bytes.
-const VALUE_BYTES_MAX: usize = 512;
+use std::collections::BTreeSet;
 
 /// The message about this job, or about the array that it is a task of.
 pub(super) fn compose(
@@ -36,7 +30,6 @@ pub(super) fn compose(
     Notification {
         to: to.into_iter().map(str::to_owned).collect(),
         subject: shown(&facts.subject()).into_owned(),
-        body: facts.body(&cluster),
         variables: facts.variables(cluster),
     }
 }
@@ -85,21 +78,13 @@ impl Facts<'_> {
         if !self.is_whole {
             return self.job.state.clone();
         }
-        let outcomes = self.outcomes();
-        let mut words = outcomes.keys();
-        match (words.next(), words.next()) {
-            (Some(one), None) => (*one).to_owned(),
+        let outcomes = self.record.elements.values().filter_map(|element| element.outcome);
+        let words = outcomes.map(|outcome| slurm_state(Phase::Done, Some(outcome)).0);
+        let words: BTreeSet<&str> = words.collect();
+        match (words.first(), words.len()) {
+            (Some(one), 1) => (*one).to_owned(),
             _ => "Mixed".to_owned(),
         }
-    }
-
-    /// The number of the array's tasks by state.
-    fn outcomes(&self) -> BTreeMap<&'static str, usize> {
-        let mut counts = BTreeMap::new();
-        for outcome in self.record.elements.values().filter_map(|element| element.outcome) {
-            *counts.entry(slurm_state(Phase::Done, Some(outcome)).0).or_default() += 1;
-        }
-        counts
     }
 
     /// The smallest and largest exit code of the array's tasks, as in a shell.
@@ -128,75 +113,6 @@ impl Facts<'_> {
         Span(until.since(begun).0.saturating_sub(self.job.suspended.0))
     }
 
-    fn body(&self, cluster: &str) -> String {
-        let (job, ask) = (self.job, &self.job.ask);
-        let mut lines = Lines::default();
-        let id = if self.is_whole { job.key.job.to_string() } else { job.key.to_string() };
-        lines.line("Job", &format!("{id} ({})", ask.name));
-        lines.line("User", &job.owner.name);
-        match self.is_whole && job.phase == Phase::Done {
-            true => {
-                let counts = self.outcomes();
-                let details: Vec<String> =
-                    counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
-                lines.line("Tasks", &details.join(", "));
-            }
-            false => lines.line("State", &job.state),
-        }
-        if let Some(exit) = job.exit.filter(|_| job.phase == Phase::Done && !self.is_whole) {
-            lines.line("Exit", &exit_code_text(exit));
-        }
-        let note = job.message.as_ref().filter(|_| job.outcome != Some(Outcome::Completed));
-        lines.line_if_some("Note", note.filter(|_| !self.is_whole).map(String::as_str));
-        if matches!(self.occasion, Occasion::Never) {
-            let why = job.reason.as_ref().map(|reason| reason.sentence.as_str());
-            lines.line_if_some("Reason", why);
-        }
-        lines.line_if_some("Queue", ask.queue.as_ref().map(|queue| queue.as_str()));
-        if let Some(allocation) = job.allocation.as_ref().filter(|_| !self.is_whole) {
-            let nodes = fold(allocation.shares().iter().map(|share| &share.node));
-            lines.line("Nodes", &nodes);
-        }
-        lines.line("Submitted", &job.submitted_at.to_string());
-        if !self.is_whole {
-            lines.line_if_some("Started", job.started_at.map(|at| at.to_string()).as_deref());
-            lines.line_if_some("Ended", job.ended_at.map(|at| at.to_string()).as_deref());
-            lines.line_if_some(
-                "Run time",
-                job.started_at.map(|_| clock(self.run_time())).as_deref(),
-            );
-        }
-        let limit = ask.time_limit.map_or_else(|| "none".to_owned(), clock);
-        lines.line("Time limit", &limit);
-        lines.line("Directory", &ask.work_dir);
-        lines.line("Output", &self.output());
-        lines.line("Cluster", cluster);
-        format!("{}\nRun `kantctl show {id}` for details.\n", lines.0)
-    }
-
-    /// The path of the first node's output; the pattern if there is no node yet, or for an array.
-    fn output(&self) -> String {
-        let (job, ask) = (self.job, &self.job.ask);
-        let pattern = ask.stdout_pattern();
-        let first = job.allocation.as_ref().and_then(|given| given.shares().first());
-        let path = match first.filter(|_| !self.is_whole) {
-            None => pattern.to_owned(),
-            Some(share) => fill(
-                pattern,
-                &PatternFacts {
-                    key: job.key,
-                    number: job.number,
-                    job_name: &ask.name,
-                    user: &job.owner.name,
-                    node: &share.node,
-                    node_rank: 0,
-                    task_rank: 0,
-                },
-            ),
-        };
-        absolute(&ask.work_dir, &path)
-    }
-
     fn variables(&self, cluster: String) -> Vec<(&'static str, String)> {
         let (job, ask) = (self.job, &self.job.ask);
         let number = if self.is_whole { Some(job.key.job) } else { job.number };
@@ -223,25 +139,6 @@ impl Facts<'_> {
     }
 }
 
-/// Lines of `Label: value`.
-#[derive(Default)]
-struct Lines(String);
-
-impl Lines {
-    fn line(&mut self, word: &str, value: &str) {
-        let mut value = shown(value).into_owned();
-        value.truncate(value.floor_char_boundary(VALUE_BYTES_MAX));
-        // Writing to a string does not fail.
-        let _ = writeln!(self.0, "{:<12}{value}", format!("{word}:"));
-    }
-
-    fn line_if_some(&mut self, word: &str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.line(word, value);
-        }
-    }
-}
-
 /// `00:10:00`, as in Slurm's mail.
 fn clock(span: Span) -> String {
     let s = span.seconds();
@@ -255,12 +152,5 @@ fn exit_text(exit: Option<ExitStatus>) -> String {
         None => String::new(),
         Some(ExitStatus { signal: Some(signal), .. }) => format!(", Signal {signal}"),
         Some(ExitStatus { code, .. }) => format!(", ExitCode {code}"),
-    }
-}
-
-fn exit_code_text(exit: ExitStatus) -> String {
-    match exit.signal {
-        Some(signal) => format!("signal {signal}"),
-        None => format!("code {}", exit.code),
     }
 }

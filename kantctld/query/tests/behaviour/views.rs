@@ -1,8 +1,8 @@
 //! The state as users, nodes and the engine see it.
 
-use crate::house::{House, exited, name, running, share, tasks_of};
+use crate::house::{House, end, exited, name, running, share, tasks_of};
 use common::id::{JobKey, QueueName};
-use common::job::{Ask, Phase};
+use common::job::{Ask, EndCause, Phase};
 use common::reason::{Refusal, WaitReason};
 use common::resource::{Request, Share};
 use common::unit::{Cpus, Gpus, Tasks};
@@ -96,6 +96,19 @@ fn a_job_shows_why_it_waits_what_it_asks_for_and_its_story() {
         (jobs[0].phase, jobs[0].gpus, jobs[0].reason.is_none()),
         (Phase::Done, Gpus(1), true)
     );
+}
+
+#[test]
+fn a_job_that_failed_to_launch_is_explained_with_what_to_mend_and_where_to_look() {
+    let mut house = House::new();
+    let key = house.job();
+    let id = house.start(key, vec![share("g1", 0, 2, &[])]);
+    house.report("g1", id, end(EndCause::LaunchFailed, 1));
+    let (snapshot, now) = (snapshot::snapshot(&house.state), house.state.now());
+    let explained = view::explain(&house.state, key, &Waits::new(), &snapshot, now).unwrap();
+    assert!(explained.lines[0].ends_with(": LAUNCH_FAILED"), "{:?}", explained.lines);
+    let advice = explained.advice.unwrap();
+    assert!(advice.contains("kantctl requeue 1") && advice.contains("log of kantd"), "{advice}");
 }
 
 #[test]

@@ -27,9 +27,8 @@ pub(super) fn apply(
             }
             Some(Phase::Completing)
                 if lifecycle::change_end(state, events, key, actor.uid, false) => {}
-            Some(Phase::Completing | Phase::Done) | None => {
-                return target::wrong_phase(state, key, "cancel");
-            }
+            Some(Phase::Completing) => return Did::Not(Refusal::AlreadyEnding { key }),
+            Some(Phase::Done) | None => return target::wrong_phase(state, key, "cancel"),
         }
         Did::Fine
     })

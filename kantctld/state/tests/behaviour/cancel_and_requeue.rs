@@ -36,7 +36,7 @@ fn cancelling_a_running_job_stops_it_and_keeps_its_place_until_the_node_lets_go(
     assert_eq!((house.phase(id.key), house.want("g1", id)), (Phase::Completing, Some(Want::Stop)));
     assert!(house.state.ledger().on(&crate::house::name("g1")).is_some());
     let refusal = house.refused(cancel).to_string();
-    assert_eq!(refusal, "cannot cancel job 1: it is COMPLETING");
+    assert_eq!(refusal, "job 1 is already ending");
     house.report("g1", id, end(EndCause::Stopped, 143));
     assert_eq!(house.outcome(id.key), Some(Outcome::Cancelled));
 }

@@ -200,6 +200,12 @@ pub(super) fn done(job: &JobView) -> (Vec<String>, Option<String>) {
             Some("submit it again with more --mem".to_owned())
         }
         Some(Outcome::Failed) => Some(format!("`kantctl logs {}` shows what it printed", job.key)),
+        Some(Outcome::LaunchFailed) => Some(format!(
+            "mend what the message above names, such as the directory, the script or the path of \
+             the output, then `kantctl requeue {}`; if nothing is wrong there, an operator finds \
+             more in the log of kantd on the node (`journalctl -u kantd`)",
+            job.key
+        )),
         _ => None,
     };
     (lines, advice)
