@@ -5,21 +5,18 @@ use super::table::config_table;
 use crate::id::AccountName;
 
 config_table! {
-    /// Use is charged to accounts. An account has a share of the cluster, limits and members. Only
-    /// its members may name it (`kantctl submit --account`) and so get access to a queue, QoS or
-    /// reservation that is open to the account; operators and root may name any account. Membership
-    /// is checked when a job is submitted; later changes do not affect the job. A job that names no
-    /// account is charged to the first account in this file of which its user is a member, by name
-    /// or by group, or else to none. Accounts have no hierarchy.
+    /// A job is charged to one account, or to none. Users name it with `kantctl submit --account`;
+    /// only its members may, and operators and root. A job that names none is charged to the first
+    /// account in this file that has the user as a member. Membership is checked only when the job
+    /// is submitted. Accounts have no hierarchy.
     pub struct AccountTable {
         /// The account's name, unique.
         name: Option<AccountName> = None,
-        /// The account's share of the cluster, relative to the sum of all accounts. It counts in
-        /// the `fair_share` factor of [priority].
+        /// The account's share of the cluster, relative to the shares of the other accounts. It is
+        /// used only for multifactor priority (`fair_share` in [priority]).
         shares: u32 = 1,
-        /// The members: users (names or uids). An account with no user and no group is open: every
-        /// user may name it, no user is charged to it by default, and it is useless for restricting
-        /// access.
+        /// The members: users (names or uids). If neither users nor groups are listed, every user
+        /// may name the account, but none is charged to it by default.
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose users are members.
         groups: Vec<String> = Vec::new(),

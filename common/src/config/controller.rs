@@ -49,17 +49,17 @@ config_table! {
         /// Operators: users (names or uids) who may do everything. Root and the user that kantctld
         /// runs as are always operators.
         admins: Vec<String> = Vec::new(),
-        /// The users in whose name a node may make requests when it forwards them from a job or a
-        /// login on the node. `users`: all except root and the operators, who must then work on a
-        /// controller's host. `operators`: root and the operators too, so that root of any node
-        /// controls the cluster.
+        /// Whose requests are accepted from nodes. kantd on a node forwards the requests of local
+        /// users and of jobs, and names the user. `users`: those of ordinary users only; root and
+        /// the operators must use a controller's host. `operators`: those of root and the
+        /// operators too. Then root of any node controls the cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::Users,
         /// Accept jobs submitted by root. They run as root.
         allow_root_jobs: bool = false,
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.
         uid_min: u32 = 1000,
-        /// Accept jobs of users that are not in this host's user database. Such a user has one
-        /// group, which must not be in the database either.
+        /// Accept jobs of users that are not in this host's user database. Their jobs are refused
+        /// if the group that they run `kantctl submit` with is in the database.
         allow_unknown_users: bool = false,
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.
@@ -71,9 +71,9 @@ config_table! {
         /// How long the controller keeps a finished job, for `kantctl show` and dependencies.
         /// Accounting keeps it longer.
         done_jobs_kept_seconds: u64 = 86_400,
-        /// The controller keeps at most this many finished jobs and array tasks of each user, even
-        /// if `done_jobs_kept_seconds` has not passed; the job or array that finished last is
-        /// always kept. 1000 of them need about 1 MB of memory.
+        /// The controller keeps at most this many finished jobs and array tasks of each user. Above
+        /// it, the oldest are forgotten before `done_jobs_kept_seconds`. 1000 of them need about
+        /// 1 MB of memory.
         user_done_tasks: u32 = 20_000,
         /// Maximum memory, in MiB, for the scripts, environments and arguments of one user's jobs;
         /// a text that several jobs share counts once. Above it, jobs are refused until others have
@@ -87,9 +87,8 @@ config_table! {
         /// is refused: the user, the socket or host that it came from, the request and the result.
         /// A plain name is a file in `state_dir`. Empty: no audit log.
         audit_log: String = "audit.log".to_owned(),
-        /// Size in MiB at which the audit log is renamed to a name with the suffix `.1`; the file
-        /// that had that name is deleted. 0: it is never renamed. Other programs, such as
-        /// logrotate, may rename or truncate the file at any time.
+        /// Size in MiB at which the audit log is renamed to `audit.log.1`, which replaces the
+        /// previous `audit.log.1`. 0: never, for example because logrotate does this.
         audit_log_mib: u64 = 256,
         /// Number of log entries after which the controller saves a snapshot of the state and
         /// truncates the log. It does so earlier once the entries together exceed both 32 MiB and
@@ -120,10 +119,9 @@ config_table! {
         /// spine, core and, optionally, nvlink_domain and zone. The tables [[leaf]],
         /// [[nvlink_domain]] and [[zone]] add to it. Empty: only these tables are used.
         topology_file: String = String::new(),
-        /// true: each queue gets its quota, the capacity beyond all quotas is divided by priority
-        /// and weight, and a queue that holds more than its fair share gives it back when another
-        /// queue needs it (docs/fairness.md). false: there are only quotas, and what a queue does
-        /// not use of its own is lent to others.
+        /// true: each queue gets its quota and a part of the surplus, and gives back what it holds
+        /// beyond this fair share when another queue needs it (docs/fairness.md). false: there are
+        /// only quotas, and what a queue does not use of its quota is lent to others.
         fair_sharing: bool = false,
         /// With `fair_sharing`: which job is preempted first, of the preemptible jobs of a queue
         /// with equal priority. `submitted-last`: the newest submission. `loses-least`: the job

@@ -9,8 +9,8 @@ config_table! {
     pub struct MovesTable {
         /// The most jobs that are moved in any hour. 0: none.
         per_hour: u32 = Moves::default().per_hour,
-        /// The most work that a move may lose, in GPU-minutes since the job's start or its last
-        /// `kantctl checkpoint`. A job that would lose more is not moved.
+        /// A job is not moved if it would lose more work than this, in GPU-minutes. Its work since
+        /// its start, or since its last `kantctl checkpoint`, is lost.
         lost_gpu_minutes_max: u64 = Moves::default().lost_gpu_minutes_max,
     }
 }

@@ -29,7 +29,7 @@ config_table! {
         controllers: Vec<String> = vec!["127.0.0.1:7600".to_owned()],
         /// The cluster's secret key, copied from the controller.
         cluster_key: String = "/etc/kant/cluster.key".to_owned(),
-        /// Directory of running steps and their journals, and of the private `/tmp` of jobs. It
+        /// Directory for the records of running jobs and for the private `/tmp` of jobs. It
         /// must survive a restart of kantd.
         spool_dir: String = "/var/lib/kantd".to_owned(),
         /// A local socket for kantctl on this node. kantd forwards the requests to the controller.
@@ -74,8 +74,8 @@ config_table! {
         /// host supports.
         processes_max: u32 = 0,
         /// A program that root runs on this node before each job starts there, once for each
-        /// attempt (not for each `srun`). If it fails, the step is started on another node, and
-        /// this node is drained. Empty: none.
+        /// attempt (not for each `srun`). If it fails, the job is started on another node, and this
+        /// node is drained. Empty: none.
         prolog: String = String::new(),
         /// A program that root runs on this node after each attempt of a job there. If it fails,
         /// the node is drained. Empty: none.

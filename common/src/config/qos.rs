@@ -18,8 +18,8 @@ config_table! {
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose members may use it.
         groups: Vec<String> = Vec::new(),
-        /// Accounts whose jobs may use it. An account without `users` and `groups` in its
-        /// [[account]] table is open to all, and so opens the QoS to all.
+        /// Accounts whose jobs may use it. Caution: every user may name an account that has no
+        /// `users` and no `groups`, and may then use the QoS.
         accounts: Vec<AccountName> = Vec::new(),
         /// `true`: its jobs may be preempted. `false`: they may not. Not set: as configured for the
         /// queue.

@@ -35,8 +35,8 @@ config_table! {
         users: Vec<String> = Vec::new(),
         /// Groups (names or gids) whose members may use it.
         groups: Vec<String> = Vec::new(),
-        /// Accounts whose jobs may use it. An account without `users` and `groups` in its
-        /// [[account]] table is open to all, and so opens the queue to all.
+        /// Accounts whose jobs may use it. Caution: every user may name an account that has no
+        /// `users` and no `groups`, and may then use the queue.
         accounts: Vec<AccountName> = Vec::new(),
         /// The order of the queue's jobs: `fifo` (by the priority of queue and QoS, then by --nice,
         /// then by waiting time) or `multifactor` (by the weights of [priority]).
@@ -54,8 +54,8 @@ config_table! {
         /// shortest time limit first, among jobs of equal priority). A `multifactor` queue keeps
         /// its own order.
         backfill_candidates: Candidates = Candidates::default(),
-        /// When the first job of the queue has waited for this long, e.g. `2h`, preemptible jobs
-        /// that started ahead of it are preempted. Empty: never.
+        /// If the first job of the queue waits for longer than this, e.g. `2h`, preemptible jobs
+        /// of the queue that passed it are preempted. Empty: never.
         head_timeout: String = String::new(),
         /// How nodes are chosen for a job: `ebinpack` (fill nodes and leaf groups that are in use),
         /// `binpack` (fill nodes that are in use), `spread` (the node with the most free),
@@ -68,8 +68,9 @@ config_table! {
         /// What happens to services when the zone is full: they are packed on nodes outside of it
         /// (`pack`) or wait (`wait`).
         zone_overflow: ZoneOverflow = ZoneOverflow::default(),
-        /// With `fair_sharing`: the queue's part of the surplus, which is the capacity beyond all
-        /// quotas, relative to the other queues of its parent. 0: none.
+        /// With `fair_sharing`: the queue's part of the surplus, relative to the other queues of its
+        /// parent. The surplus is the capacity that is left when each queue has as much of its quota
+        /// as it asks for. 0: none.
         weight: u32 = 1,
         /// `shared`: the queue lends its unused quota to others, and borrows from them. `isolated`:
         /// it does neither.
@@ -78,12 +79,12 @@ config_table! {
         /// gpus = 128, cpus = 1000, memory = "4T" }`; `gpus` counts all kinds together. A resource
         /// that is not listed has no quota and is not limited by it.
         quota: AmountsTable = AmountsTable::default(),
-        /// The most that the queue may hold in all, borrowed resources included, written like
-        /// `quota`. A resource that is not listed is not limited.
+        /// The most that the queue may hold in all, quota and borrowed resources together. Written
+        /// like `quota`. A resource that is not listed is not limited.
         borrow_at_most: AmountsTable = AmountsTable::default(),
         /// Limits on the running jobs of the queue and the queues below it together, e.g. `{ jobs =
-        /// 10, gpus = 64, cpus = 512, gpu_minutes = 100000 }`. `gpu_minutes` limits the sum, over
-        /// running jobs, of their GPUs times the minutes left of their time limits.
+        /// 10, gpus = 64, cpus = 512, gpu_minutes = 100000 }`. A running job counts as many
+        /// `gpu_minutes` as its GPUs times the minutes until its time limit.
         limits: LimitsTable = LimitsTable::default(),
         /// The same, for the jobs of each user in the queue.
         limits_per_user: LimitsTable = LimitsTable::default(),
@@ -104,9 +105,9 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. If the two queues have the same parent, the value of the job's
-        /// queue applies; otherwise that of its ancestor just below their lowest common ancestor.
-        /// Empty: the value of the parent.
+        /// for this long, e.g. `1h`. Empty: as in the parent. Between queues of different parents,
+        /// the value counts of the queue at the level where the tree divides them: for a job in
+        /// `lab/vision` and one in `ops/night`, that of `lab` protects the job in `lab/vision`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
