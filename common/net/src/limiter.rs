@@ -1,18 +1,18 @@
 //! The limiter: what users may take of a daemon at a time. It bounds connections, requests in
 //! progress, large bodies, long answers and watches, by one rule:
 //!
-//! - *Who.* Each user is counted, by uid, and may take `each`. All ordinary users together may take
-//!   `ordinary`. Root, operators and the daemon's own user (trusted users) are not counted in that,
-//!   so that ordinary users cannot keep them out.
-//! - *What.* A place for each connection, request or watch. When a request's work is done, it has no
-//!   place, and its answer counts by its bytes until the client has read it. A user whose unread
+//! - *Who.* Each user is counted, by uid, and may take `each`. All ordinary users together may
+//!   take `ordinary`. Root, operators and the daemon's own user (trusted users) are not counted in
+//!   that, so that ordinary users cannot keep them out.
+//! - *What.* A place for each connection, request or watch. When a request's work is done, it has
+//!   no place, and its answer counts by its bytes until the client has read it. A user whose unread
 //!   answers reach the limit gets no new place.
 //! - *How much.* The fewer places are free for ordinary users, the fewer one of them may take, so
 //!   that the first few users leave some. Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue
 //!   length thresholds for shared-memory packet switches", 1998.
-//! - *Beyond.* At most `waiting_each` requests of a user wait, each for at most `wait_max`, and only
-//!   behind their own user's or for lack of places for all. Others are refused with HTTP status 429
-//!   and a hint. A connection or a watch never waits.
+//! - *Beyond.* At most `waiting_each` requests of a user wait, each for at most `wait_max`: for a
+//!   place of the same user's, or for any. Others are refused with HTTP status 429 and a hint. A
+//!   connection or a watch never waits.
 
 use crate::refusal::Refusal;
 use axum::http::StatusCode;

@@ -68,9 +68,9 @@ config_table! {
         /// What happens to services when the zone is full: they are packed on nodes outside of it
         /// (`pack`) or wait (`wait`).
         zone_overflow: ZoneOverflow = ZoneOverflow::default(),
-        /// With `fair_sharing`: the queue's part of the surplus, relative to the other queues of its
-        /// parent. The surplus is the capacity that is left when each queue has as much of its quota
-        /// as it asks for. 0: none.
+        /// With `fair_sharing`: the queue's part of the surplus, relative to the other queues of
+        /// its parent. The surplus is the capacity that is left when each queue has as much of its
+        /// quota as it asks for. 0: none.
         weight: u32 = 1,
         /// `shared`: the queue lends its unused quota to others, and borrows from them. `isolated`:
         /// it does neither.

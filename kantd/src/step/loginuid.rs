@@ -17,7 +17,8 @@ pub fn check_support(missing: &mut Vec<String>) {
         _ => Ok(()),
     });
     if let Ok(Err(error)) = tried.join() {
-        missing.push(format!("the audit log records jobs under the user who started kantd: {error}"));
+        missing
+            .push(format!("the audit log records jobs under the user who started kantd: {error}"));
     }
 }
 

@@ -163,7 +163,7 @@ impl Config {
             text += "\n| Key | Default | Meaning |\n|---|---|---|\n";
             for key in &table.docs.keys {
                 let default = match key.default.as_str() {
-                    // Tables of which a file has many are told apart by their names.
+                    // Tables of which a file has many differ by their names.
                     "" if table.head == Head::Many && key.name == "name" => "required".to_owned(),
                     "" => "none".to_owned(),
                     default => format!("`{default}`"),
