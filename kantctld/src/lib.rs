@@ -37,6 +37,3 @@ pub mod bootstrap;
 pub mod leader;
 
 pub mod run;
-
-pub mod cases;
-pub mod simulate;

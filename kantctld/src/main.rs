@@ -4,13 +4,11 @@
 use clap::{Parser, Subcommand};
 use common::config::ControllerConfig;
 use kantctld::access::Access;
-use kantctld::cases;
 use kantctld::files;
 use kantctld::membership;
 use kantctld::memory;
 use kantctld::session::NodeThreads;
 use kantctld::settings::{self, ConfigFile};
-use kantctld::simulate;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,11 +48,6 @@ enum Verb {
         #[arg(long)]
         force: bool,
     },
-    /// Evaluate policies on a recorded workload, in virtual time
-    Simulate(Box<simulate::Arguments>),
-    /// Run fair-sharing test cases against the engine
-    #[command(subcommand)]
-    Scenario(cases::Verb),
 }
 
 #[derive(clap::Args)]
@@ -122,16 +115,6 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Some(Verb::Restore { file, force }) => {
             let config = checked(arguments.config.as_deref())?;
             return print(&membership::run_restore(&config, &file, force)?);
-        }
-        Some(Verb::Simulate(plan)) => {
-            anyhow::ensure!(
-                arguments.config.is_none(),
-                "simulate reads no --config: name a policy file with --policy FILE"
-            );
-            return Ok(simulate::run(&plan)?);
-        }
-        Some(Verb::Scenario(verb)) => {
-            return Ok(cases::run(&verb, &mut std::io::stdout().lock())?);
         }
     }
     files::keep_private();
@@ -211,13 +194,6 @@ mod tests {
         assert_eq!(one_line(&named), "failed to read x: entity not found");
         let bare = anyhow::Error::new(system()).context("failed to read x");
         assert_eq!(one_line(&bare), "failed to read x: entity not found");
-    }
-
-    #[test]
-    fn simulate_takes_no_configuration_but_a_policy() {
-        let words = "kantctld --config mine.toml simulate --jobs j --nodes n";
-        let refused = run(Arguments::try_parse_from(words.split(' ')).unwrap()).unwrap_err();
-        assert!(one_line(&refused).contains("--policy FILE"), "{refused}");
     }
 
     #[test]

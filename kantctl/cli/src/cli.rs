@@ -108,7 +108,7 @@ pub enum Verb {
     Metrics(metrics::Args),
     /// Report usage by user, account or queue, and the available capacity
     Report(report::Args),
-    /// Export past jobs and the nodes as files that `kantctld simulate` replays
+    /// Export past jobs and the nodes as files that `kant-sim simulate` replays
     Export(export::Args),
     /// Make the controller read its configuration again
     Reload(reload::Args),

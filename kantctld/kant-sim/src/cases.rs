@@ -1,20 +1,13 @@
-//! `kantctld scenario run`: runs fair-sharing test cases from files against the engine and reports
+//! `kant-sim cases`: runs fair-sharing test cases from files against the engine and reports
 //! the result of each.
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::json;
 use sim::cases::{CaseError, Judged, Verdict};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Actions on scenarios.
-#[derive(Debug, Clone, Subcommand)]
-pub enum Verb {
-    /// Run the cases of these files and report for each whether the outcome is as expected
-    Run(Arguments),
-}
-
-/// Options of `scenario run`.
+/// Options of `cases`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
     /// Files with cases, each a JSON array (see tests/kai/README.md)
@@ -43,8 +36,7 @@ pub enum ScenarioError {
 ///
 /// # Errors
 /// [`ScenarioError`]; also when cases fail, after all have run.
-pub fn run(verb: &Verb, out: &mut impl Write) -> Result<(), ScenarioError> {
-    let Verb::Run(arguments) = verb;
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), ScenarioError> {
     let mut counts = [0usize; 3];
     for file in &arguments.files {
         for judged in cases(file)? {
@@ -115,7 +107,7 @@ mod tests {
         let file = folder.path().join("cases.json");
         std::fs::write(&file, text).unwrap();
         let mut out = Vec::new();
-        let result = run(&Verb::Run(Arguments { files: vec![file], json }), &mut out);
+        let result = run(&Arguments { files: vec![file], json }, &mut out);
         (String::from_utf8(out).unwrap(), result)
     }
 

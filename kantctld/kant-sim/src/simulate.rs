@@ -1,4 +1,4 @@
-//! `kantctld simulate`: evaluates policies on a recorded workload before they go into production.
+//! `kant-sim simulate`: evaluates policies on a recorded workload before they go into production.
 //! This module reads and writes the files, draws random orders and shows progress; `sim` simulates.
 
 mod choice;
@@ -14,8 +14,8 @@ use choice::Choice;
 use clap::{Args, ValueEnum};
 use sim::replay::{Plan, replay, replay_engine_alone};
 use sim::report::{Outcome, RefusedJob, Summary};
-use sim::trace::Estimates;
 use std::path::{Path, PathBuf};
+use trace::Estimates;
 
 /// Options of `simulate`.
 #[derive(Debug, Clone, Args)]

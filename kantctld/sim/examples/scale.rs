@@ -7,8 +7,8 @@ mod inputs;
 
 use inputs::{Input, easy, mixed, queues};
 use sim::replay::{Plan, Progress, Watcher, replay};
-use sim::trace::Estimates;
 use std::time::Instant;
+use trace::Estimates;
 
 struct Clock(Instant);
 

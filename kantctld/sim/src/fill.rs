@@ -11,7 +11,6 @@
 
 use crate::replay::rename::renamed;
 use crate::replay::{Cluster, ReplayError, ask};
-use crate::trace::{Job, Node};
 use common::id::{Attempt, JobId, JobKey, QueueName, Uid};
 use common::policy::Policy;
 use common::resource::Request;
@@ -21,6 +20,7 @@ use engine::{Decision, RunningJob, Snapshot, WaitingJob};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use trace::{Job, Node};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Filling<'a> {
@@ -191,8 +191,8 @@ pub fn asked(job: &Job) -> u64 {
 mod tests {
     use super::*;
     use crate::replay::Named;
-    use crate::trace::{read_jobs, read_nodes};
     use common::policy::Placement;
+    use trace::{read_jobs, read_nodes};
 
     fn filled(placement: Placement, arrivals: &[u32], order: &[u32]) -> Filled {
         let head = "job_id,submit_s,runtime_s,nodes,gpus_per_node,gpu_fraction_milli";

@@ -8,9 +8,7 @@
 pub mod behaviour;
 pub mod cases;
 mod hardware;
-pub mod trace;
 
-pub mod accounting;
 pub mod machine;
 pub mod report;
 

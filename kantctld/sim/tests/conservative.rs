@@ -8,8 +8,8 @@
 
 use proptest::prelude::*;
 use sim::replay::{Named, Plan, Unwatched, replay};
-use sim::trace::{Estimates, Job, Node, read_jobs, read_nodes};
 use std::collections::BTreeSet;
+use trace::{Estimates, Job, Node, read_jobs, read_nodes};
 
 /// Nodes, each of one slot.
 const NODES: u32 = 12;

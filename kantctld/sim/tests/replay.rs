@@ -3,7 +3,7 @@
 
 use sim::replay::{Named, Plan, Unwatched, replay};
 use sim::report::{Outcome, Summary, jobs_csv};
-use sim::trace::{Estimates, Job, Node, read_jobs, read_nodes};
+use trace::{Estimates, Job, Node, read_jobs, read_nodes};
 
 const BATSIM_JOBS: &[u8] = include_bytes!("../../../tests/traces/batsim-medium.jobs.csv.gz");
 const BATSIM_NODES: &[u8] = include_bytes!("../../../tests/traces/batsim-medium.nodes.csv");

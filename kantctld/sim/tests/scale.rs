@@ -7,7 +7,7 @@ mod inputs;
 
 use inputs::{Input, easy, mixed, queues};
 use sim::replay::{Plan, Unwatched, replay};
-use sim::trace::Estimates;
+use trace::Estimates;
 
 /// The number of searches for nodes per job.
 fn searches_per_job(input: &Input) -> u64 {

@@ -11,7 +11,7 @@ use common::time::Span;
 use common::unit::Gpus;
 use sim::replay::{Named, Plan, ReplayError, Unwatched, Watcher, replay, replay_engine_alone};
 use sim::report::{Outcome, jobs_csv};
-use sim::trace::{Estimates, Job, Node, read_jobs, read_nodes};
+use trace::{Estimates, Job, Node, read_jobs, read_nodes};
 
 const BATSIM_JOBS: &[u8] = include_bytes!("../../../tests/traces/batsim-medium.jobs.csv.gz");
 const BATSIM_NODES: &[u8] = include_bytes!("../../../tests/traces/batsim-medium.nodes.csv");

@@ -2,8 +2,8 @@
 
 use common::time::Time;
 use common::unit::Gpus;
-use sim::trace::{read_jobs, read_nodes, write_jobs, write_nodes};
 use std::collections::BTreeSet;
+use trace::{read_jobs, read_nodes, write_jobs, write_nodes};
 
 const BATSIM_JOBS: &[u8] = include_bytes!("../../../tests/traces/batsim-medium.jobs.csv.gz");
 const BATSIM_NODES: &[u8] = include_bytes!("../../../tests/traces/batsim-medium.nodes.csv");

@@ -1,4 +1,4 @@
-//! Export of the cluster's recent jobs and nodes as files that `kantctld simulate` replays, as far
+//! Export of the cluster's recent jobs and nodes as files that `kant-sim simulate` replays, as far
 //! as the state still has them.
 
 use super::error::ApiFailure;
@@ -10,9 +10,9 @@ use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::response::Response;
 use common::time::Time;
 use serde::Deserialize;
-use sim::accounting;
-use sim::trace::{write_jobs, write_nodes};
 use std::sync::Arc;
+use trace::accounting;
+use trace::{write_jobs, write_nodes};
 
 /// The number of exported jobs or nodes, and of jobs left out because they never ran.
 const NODES: HeaderName = HeaderName::from_static("x-kant-nodes");

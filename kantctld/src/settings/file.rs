@@ -78,7 +78,7 @@ impl ConfigFile {
         if self.found {
             net::check_trusted("configuration", &self.path)?;
         }
-        if let Some(topology) = topology_path(&self.path, &self.config) {
+        if let Some(topology) = TopologyFile::path(&self.path, &self.config) {
             net::check_trusted("topology_file", &topology)?;
         }
         if self.config.mailer.is_empty() {
@@ -98,14 +98,8 @@ impl ConfigFile {
     }
 }
 
-/// The path of the topology file; relative to the configuration's directory.
-fn topology_path(path: &Path, config: &ControllerConfig) -> Option<PathBuf> {
-    let beside = || path.parent().unwrap_or(Path::new("")).join(&config.topology_file);
-    (!config.topology_file.is_empty()).then(beside)
-}
-
 fn topology(path: &Path, config: &ControllerConfig) -> Result<Option<TopologyFile>, FileError> {
-    let Some(beside) = topology_path(path, config) else { return Ok(None) };
+    let Some(beside) = TopologyFile::path(path, config) else { return Ok(None) };
     let name = beside.display().to_string();
     let text = std::fs::read_to_string(&beside).map_err(|source| FileError::ReadTopology {
         path: name.clone(),

@@ -7,7 +7,7 @@
 //! counts as the largest. Begin times, nearness and dependencies have no column; the job is
 //! replayed without them.
 
-use crate::trace::{CpuMilli, Job, Node};
+use crate::{CpuMilli, Job, Node};
 use common::id::{JobKey, NodeName};
 use common::job::state::slurm_state;
 use common::resource::{Allocation, Request, Share};

@@ -5,6 +5,9 @@ use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus, Nodes};
 use std::collections::BTreeMap;
 
+/// The one constraint that a scheduler must obey.
+pub(super) const MAX_PER_NODE: &str = "max_per_node";
+
 /// Thousandths of a CPU. Traces have values like 11.908.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CpuMilli(pub u32);
@@ -77,7 +80,7 @@ impl Job {
     /// The most jobs of its group on one node.
     #[must_use]
     pub fn max_per_node(&self) -> Option<u32> {
-        self.constraint.get(super::jobs_csv::MAX_PER_NODE)?.parse().ok()
+        self.constraint.get(MAX_PER_NODE)?.parse().ok()
     }
 
     /// How long the scheduler expects it to run.

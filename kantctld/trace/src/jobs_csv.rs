@@ -3,13 +3,11 @@
 
 use super::columns::{Column, Row, Table, header_of, optional, push_row, required};
 use super::field::{self, Problem, show_thousandths};
+use super::job::MAX_PER_NODE;
 use super::{Job, TraceError};
 use common::time::Time;
 use common::unit::{GpuMilli, Gpus, Nodes};
 use std::collections::BTreeMap;
-
-/// The one constraint that a scheduler must obey.
-pub(super) const MAX_PER_NODE: &str = "max_per_node";
 
 const COLUMNS: &[Column] = &[
     required("job_id"),
@@ -195,7 +193,7 @@ fn fields(job: &Job) -> [String; 18] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{CpuMilli, Estimates};
+    use crate::{CpuMilli, Estimates};
     use common::time::Span;
     use proptest::prelude::*;
 

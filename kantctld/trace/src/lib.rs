@@ -4,19 +4,23 @@
 //! The caller reads the files, and supplies the bytes and the name to use in errors. A replay
 //! checks whether a job fits a cluster.
 
-mod columns;
-mod error;
+pub mod error;
 mod field;
 mod job;
-mod jobs_csv;
 mod node;
-mod nodes_csv;
-mod swf;
 mod text;
 
-pub(crate) use columns::push_row;
+mod columns;
+
+mod jobs_csv;
+mod nodes_csv;
+mod swf;
+
+pub mod accounting;
+
+pub use columns::push_row;
 pub use error::TraceError;
-pub(crate) use field::show_thousandths;
+pub use field::show_thousandths;
 pub use job::{CpuMilli, Estimates, Job};
 pub use jobs_csv::{read_jobs, write_jobs};
 pub use node::Node;

@@ -86,7 +86,7 @@ pub fn write_nodes(nodes: &[Node]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::CpuMilli;
+    use crate::CpuMilli;
     use proptest::prelude::*;
 
     #[test]

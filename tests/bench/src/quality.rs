@@ -6,10 +6,10 @@ use anyhow::Context;
 use common::policy::{Placement, Policy};
 use sim::replay::{Named, Plan, Unwatched, replay};
 use sim::report::{Summary, Waits, jobs_csv};
-use sim::trace::Estimates;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use trace::Estimates;
 
 /// Options of the benchmark of policies
 #[derive(clap::Args)]

@@ -2,8 +2,8 @@
 //! read from a directory. tests/traces/README.md describes them and their sources.
 
 use anyhow::Context;
-use sim::trace::{Job, Node, read_jobs, read_nodes};
 use std::path::Path;
+use trace::{Job, Node, read_jobs, read_nodes};
 
 pub struct Trace {
     pub name: &'static str,

@@ -19,11 +19,13 @@ pub const ROOMS: &[Room] = &[
     room("state", "kantctld/state", true, &["common", "engine"]),
     room(TEXTS, "kantctld/query", true, &["common", "engine", "state"]),
     room("lead", "kantctld/lead", true, &["common", "engine", "state", TEXTS]),
-    room("sim", "kantctld/sim", true, &["common", "engine", "state", TEXTS]),
+    room("trace", "kantctld/trace", true, &["common", "state"]),
+    room("sim", "kantctld/sim", true, &["common", "engine", "state", TEXTS, "trace"]),
     room("node", "kantd/node", true, &["common"]),
     room("net", "common/net", false, &["common"]),
     room("wal", "kantctld/wal", false, &[]),
     room("replica", "kantctld/replica", false, &["common", "wal"]),
+    room("kant-sim", "kantctld/kant-sim", false, &["common", "trace", "sim"]),
     room("kantctld", "kantctld", false, KANTCTLD_IMPORTS),
     room("kantd", "kantd", false, &["common", "node", "net"]),
     room("cli", "kantctl/cli", false, &["common", "net"]),
@@ -45,7 +47,7 @@ pub const KIT: &str = "testkit";
 pub const TEXTS: &str = "query";
 
 const KANTCTLD_IMPORTS: &[&str] =
-    &["common", "engine", "state", TEXTS, "lead", "sim", "net", "wal", "replica"];
+    &["common", "engine", "state", TEXTS, "lead", "trace", "net", "wal", "replica"];
 
 const fn room(
     name: &'static str,

@@ -3,9 +3,11 @@
 //! inventory columns of a node file (`gpus`, `gpu_model`, `cpus`, `mem_mib`) are ignored, so that
 //! one file serves both the simulator and the controller.
 
+use crate::config::ControllerConfig;
 use crate::id::{IdError, NodeName, SwitchName, ZoneName};
 use crate::topology::{Position, Topology};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// An error in a topology file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -71,6 +73,15 @@ enum Column {
 }
 
 impl TopologyFile {
+    /// The path of `topology_file`, relative to the folder of the configuration file; `None`: the
+    /// configuration names none.
+    #[must_use]
+    pub fn path(config_file: &Path, config: &ControllerConfig) -> Option<PathBuf> {
+        let folder = config_file.parent().unwrap_or(Path::new(""));
+        let name = &config.topology_file;
+        (!name.is_empty()).then(|| folder.join(name))
+    }
+
     /// Parses a topology; `file` is its name, for messages.
     ///
     /// # Errors

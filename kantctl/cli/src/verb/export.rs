@@ -1,4 +1,4 @@
-//! `kantctl export`: past jobs and the nodes of the cluster, as files that `kantctld simulate`
+//! `kantctl export`: past jobs and the nodes of the cluster, as files that `kant-sim simulate`
 //! replays.
 
 use crate::clock::to_time;
@@ -20,7 +20,7 @@ Examples:
   kantctl export --jobs jobs.csv --since 7d
 
 To replay them with another configuration:
-`kantctld simulate --jobs jobs.csv --nodes nodes.csv --policy tomorrow.toml`
+`kant-sim simulate --jobs jobs.csv --nodes nodes.csv --policy tomorrow.toml`
 
 Exported are finished jobs, as long as the controller keeps them (`done_jobs_kept_seconds` in its
 configuration, a day by default), and running jobs with their run time so far.";

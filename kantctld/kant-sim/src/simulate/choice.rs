@@ -2,10 +2,12 @@
 //! on this host, because access rules are ignored. Positions of nodes that are not in the trace are
 //! refused, because they would have no effect.
 
-use super::input::Input;
+use super::input::{Input, path_text, read_text};
 use super::{Arguments, PlacementName, SimulateError};
-use crate::settings::ConfigFile;
-use common::config::policy::{Capacity, Names, PolicySource, check_nodes, policy, warnings};
+use common::config::policy::{
+    Capacity, Names, PolicySource, TopologyFile, check_nodes, policy, warnings,
+};
+use common::config::{self, ControllerConfig};
 use common::gpu::GpuKind;
 use common::id::{Gid, NodeName, QueueName, Uid};
 use common::policy::queue::Queue;
@@ -59,11 +61,15 @@ fn from_file(name: &str, input: &Input) -> Result<Choice, SimulateError> {
         let (name, known) = (name.to_owned(), known.join(", "));
         return Err(SimulateError::UnknownPolicy { name, known });
     }
-    let file = ConfigFile::read(Some(path))?;
+    let text = read_text(path)?;
+    let config: ControllerConfig = config::read(name, &text)?;
+    let topology = match TopologyFile::path(path, &config) {
+        Some(beside) => Some(TopologyFile::read(&path_text(&beside), &read_text(&beside)?)?),
+        None => None,
+    };
     let capacity = capacity(input);
-    let (file_name, config) = (file.name(), &file.config);
-    let topology = file.topology.as_ref();
-    let source = PolicySource { file: &file_name, text: &file.text, config, topology };
+    let source =
+        PolicySource { file: name, text: &text, config: &config, topology: topology.as_ref() };
     let mut policy = policy(&source, &AnyName)?;
     check_nodes(&source, |node| capacity.nodes.contains(node))?;
     if policy.queues.is_empty() {

@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 use sim::fill::{asked, capacity};
-use sim::trace::{Job, Node};
+use trace::{Job, Node};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Draw {
@@ -42,7 +42,7 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::trace::{read_jobs, read_nodes};
+    use trace::{read_jobs, read_nodes};
 
     #[test]
     fn jobs_arrive_until_they_ask_for_enough_and_draws_depend_only_on_the_seed() {

@@ -1,10 +1,10 @@
 //! Errors of a simulation.
 
-use crate::settings::FileError;
 use common::config::ConfigError;
+use common::config::policy::TopologyError;
 use sim::replay::ReplayError;
-use sim::trace::TraceError;
 use std::io;
+use trace::TraceError;
 
 /// Why a simulation failed.
 #[derive(Debug, thiserror::Error)]
@@ -24,8 +24,9 @@ pub enum SimulateError {
     /// An invalid trace.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// An invalid topology file of a policy.
     #[error(transparent)]
-    PolicyFile(#[from] FileError),
+    Topology(#[from] TopologyError),
     /// An invalid policy file.
     #[error(transparent)]
     Policy(#[from] ConfigError),

@@ -3,8 +3,8 @@
 
 use super::{Arguments, SimulateError};
 use common::unit::Gpus;
-use sim::trace::{Job, Node, read_jobs, read_nodes, read_swf};
 use std::path::Path;
+use trace::{Job, Node, read_jobs, read_nodes, read_swf};
 
 pub(super) struct Input {
     /// The trace file's name up to the first dot.
@@ -53,7 +53,12 @@ fn bytes(file: &Path) -> Result<Vec<u8>, SimulateError> {
     std::fs::read(file).map_err(|source| SimulateError::Read { file: path_text(file), source })
 }
 
-fn path_text(file: &Path) -> String {
+pub(super) fn read_text(file: &Path) -> Result<String, SimulateError> {
+    let read = std::fs::read_to_string(file);
+    read.map_err(|source| SimulateError::Read { file: path_text(file), source })
+}
+
+pub(super) fn path_text(file: &Path) -> String {
     file.display().to_string()
 }
 

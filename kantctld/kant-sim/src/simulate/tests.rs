@@ -4,8 +4,10 @@ use super::*;
 use clap::Parser;
 use std::fs;
 
-const JOBS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/traces/itp-04-window.jobs.csv");
-const NODES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/traces/itp-04-window.nodes.csv");
+const JOBS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/traces/itp-04-window.jobs.csv");
+const NODES: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/traces/itp-04-window.nodes.csv");
 
 #[derive(Parser)]
 struct Command {
@@ -33,7 +35,7 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
 
 /// The metrics and the HTML report of a replay of three teams.
 fn three_teams(policy: &str) -> (serde_json::Value, String) {
-    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/traces");
+    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/traces");
     let of = |name: &str| format!("{traces}/{name}");
     let (jobs, nodes) = (of("itp-04-teams.jobs.csv.gz"), of("itp-04-teams.nodes.csv"));
     let text = fs::read_to_string(of("three-teams.toml")).unwrap();

@@ -5,7 +5,6 @@
 //! record costs next to nothing: one CPU, one byte.
 
 use super::cluster::{CpuScale, kind_of};
-use crate::trace::Job;
 use common::gpu::GpuKind;
 use common::gpu_parts::{GpuParts, PartSize};
 use common::id::{AccountName, QosName, QueueName, Uid};
@@ -14,6 +13,7 @@ use common::resource::{GpuRequest, MemoryRequest, PerNodeMax, Request};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Tasks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use trace::Job;
 
 /// Memory of a job without a recorded demand; zero would mean all of a node. A node has this much
 /// more than is recorded for each job that finds a CPU there ([`super::cluster`]), so it never
@@ -118,8 +118,8 @@ pub(crate) fn request(job: &Job, scale: CpuScale) -> Request {
 mod tests {
     use super::super::Named;
     use super::*;
-    use crate::trace::read_jobs;
     use common::unit::Nodes;
+    use trace::read_jobs;
 
     fn jobs(header: &str, rows: &str) -> Vec<Job> {
         let text = format!("job_id,submit_s,runtime_s,nodes,gpus_per_node{header}\n{rows}");

@@ -8,7 +8,6 @@
 
 use super::{ReplayError, ask};
 use crate::hardware::Hardware;
-use crate::trace::{CpuMilli, Job, Node};
 use common::gpu::GpuKind;
 use common::id::NodeName;
 use common::node::Inventory;
@@ -16,6 +15,7 @@ use common::unit::{Bytes, Cpus, GpuMilli};
 use engine::NodeSnapshot;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use trace::{CpuMilli, Job, Node};
 
 /// The most parts of CPUs on one node: each is a bit of a set that every start copies.
 const PARTS_MAX: u32 = 4096;
@@ -178,7 +178,7 @@ pub(super) fn kind_of(model: &str) -> GpuKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{read_jobs, read_nodes};
+    use trace::{read_jobs, read_nodes};
 
     fn jobs(cpus: &[&str]) -> Vec<Job> {
         let rows: String =

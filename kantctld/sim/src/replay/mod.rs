@@ -32,9 +32,9 @@ pub use named::Named;
 pub use placement::placements_of;
 
 use crate::report::Outcome;
-use crate::trace::{Estimates, Job, Node};
 use common::policy::Policy;
 use common::time::Time;
+use trace::{Estimates, Job, Node};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {

@@ -5,7 +5,6 @@ use super::record::Record;
 use super::stage::{Entry, Stage, asks_for_another};
 use super::{Cluster, Plan, Progress, ReplayError, Watcher};
 use crate::report::Outcome;
-use crate::trace::Job;
 use common::id::{Attempt, JobId, JobKey};
 use common::job::EndCause;
 use common::policy::VictimMode;
@@ -14,6 +13,7 @@ use common::time::{Span, Time};
 use engine::{Decision, WaitingJob};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use trace::Job;
 
 /// If nothing runs or arrives, this many rounds that start no job end a replay: what still waits
 /// would wait for ever.

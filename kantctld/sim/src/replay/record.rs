@@ -6,12 +6,12 @@ use super::stage::Entry;
 use super::tally::Tally;
 use super::{Cluster, Plan, ReplayError};
 use crate::report::{Heatmap, JobOutcome, NodeIndex, Outcome, Preemptions, RefusedJob, Series};
-use crate::trace::Job;
 use common::id::QueueName;
 use common::job::PreemptReason;
 use common::resource::Allocation;
 use common::time::Time;
 use common::unit::GpuMilli;
+use trace::Job;
 
 /// The record of one replay.
 pub(super) struct Record<'a> {

@@ -2,11 +2,11 @@
 //! network positions of that file.
 
 use super::Cluster;
-use crate::trace::Node;
 use common::id::{NodeName, SwitchName};
 use common::policy::Policy;
 use common::topology::{Position, Topology};
 use std::collections::BTreeMap;
+use trace::Node;
 
 /// The policy in the engine's names. Nodes that the cluster does not have keep their names, which
 /// no node of the engine has. If the policy describes no network, the cluster's file does.
@@ -63,7 +63,7 @@ fn of_nodes(cluster: &Cluster, nodes: &[Node]) -> Topology {
 mod tests {
     use super::super::Named;
     use super::*;
-    use crate::trace::read_nodes;
+    use trace::read_nodes;
 
     #[test]
     fn a_policy_follows_the_names_of_the_engine_and_the_cluster_says_where_nodes_stand() {

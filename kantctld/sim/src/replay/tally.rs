@@ -2,12 +2,12 @@
 //! must not depend on the numbers on which decisions are based. Only the formulas are shared.
 
 use crate::report::{NodeIndex, Sample};
-use crate::trace::Node;
 use common::resource::Share;
 use common::time::Time;
 use common::unit::{GpuMilli, Gpus, Nodes};
 use engine::measure::{is_broken, useless_to};
 use std::collections::BTreeMap;
+use trace::Node;
 
 /// GPUs of one node that a job of 8 needs.
 const EIGHT: Gpus = Gpus(8);
@@ -135,10 +135,10 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::read_nodes;
     use common::cpuset::CpuSet;
     use common::id::{GpuIndex, NodeName};
     use common::unit::{Bytes, Tasks};
+    use trace::read_nodes;
 
     fn share(gpus: &[u16], milli: Option<u32>) -> Share {
         Share {

@@ -1,10 +1,10 @@
 //! What a replay records for the report.
 
 use super::{Heatmap, Series, SizeClass};
-use crate::trace::Node;
 use common::id::QueueName;
 use common::time::{Span, Time};
 use common::unit::GpuMilli;
+use trace::Node;
 
 /// A node by its index in [`Outcome::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,8 +2,8 @@
 //! empty fields.
 
 use super::{NodeIndex, Outcome};
-use crate::trace::{push_row, show_thousandths};
 use common::time::Time;
+use trace::{push_row, show_thousandths};
 
 /// `job_id,start_s,end_s,nodes`; the nodes' names are joined by `|`.
 #[must_use]

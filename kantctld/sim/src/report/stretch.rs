@@ -79,9 +79,9 @@ fn count(length: usize) -> u32 {
 pub(super) mod tests {
     use super::*;
     use crate::report::{NodeIndex, Sample};
-    use crate::trace::Node;
     use common::time::{Span, Time};
     use common::unit::{GpuMilli, Gpus, Nodes};
+    use trace::Node;
 
     pub fn node(name: &str, leaf: &str) -> Node {
         Node {

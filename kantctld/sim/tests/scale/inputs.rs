@@ -6,8 +6,8 @@ use common::policy::{Amounts, Order, Policy};
 use common::time::{Span, Time};
 use common::unit::{GpuMilli, Gpus, Nodes};
 use sim::replay::Named;
-use sim::trace::{CpuMilli, Job, Node};
 use std::collections::BTreeMap;
+use trace::{CpuMilli, Job, Node};
 
 /// The input of a replay.
 pub struct Input {

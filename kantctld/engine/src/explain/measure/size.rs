@@ -29,7 +29,7 @@ pub const KANT_SIZES: [Size; 9] = [
     size(">=1024", 1_023_001),
 ];
 
-/// The classes that `kantctld simulate` reports.
+/// The classes that `kant-sim simulate` reports.
 pub const SIMULATE_SIZES: [Size; 7] = [
     size("cpu", 0),
     size("frac", 1),

@@ -14,11 +14,11 @@ use common::resource::{GpuRequest, MemoryRequest, Request};
 use common::time::{Span, Time};
 use common::topology::{Position, Topology};
 use common::unit::{Bytes, Cpus, GpuMilli, Gpus, Nodes, Tasks};
-use sim::accounting::{self, Export};
 use sim::replay::{Plan, Unwatched, replay};
-use sim::trace::{Estimates, read_jobs, read_nodes, write_jobs, write_nodes};
 use sim::{Behaviour, Cluster, Machine};
 use state::{Command, Event, Settings};
+use trace::accounting::{self, Export};
+use trace::{Estimates, read_jobs, read_nodes, write_jobs, write_nodes};
 
 fn node(name: &str) -> NodeName {
     NodeName::new(name).unwrap()

@@ -1,0 +1,42 @@
+//! kant-sim, the simulator: evaluates policies on recorded workloads, and runs fair-sharing test
+//! cases against the engine, in virtual time. It is a program of its own so that the controller
+//! does not contain it.
+
+mod cases;
+mod simulate;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Evaluate scheduling policies in virtual time, with the engine of kantctld
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Evaluate policies on a recorded workload
+    Simulate(Box<simulate::Arguments>),
+    /// Run fair-sharing test cases and report whether each outcome is as expected
+    Cases(cases::Arguments),
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse().verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("kant-sim: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(verb: &Verb) -> anyhow::Result<()> {
+    match verb {
+        Verb::Simulate(arguments) => Ok(simulate::run(arguments)?),
+        Verb::Cases(arguments) => Ok(cases::run(arguments, &mut std::io::stdout().lock())?),
+    }
+}
