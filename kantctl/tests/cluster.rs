@@ -31,7 +31,8 @@ fn cluster() -> TestController {
             "jobs_pending": 1, "jobs_running": 2, "jobs_done": 3,
             "nodes_connected": 2, "nodes": 2
         })),
-        "POST /v1/nodes/g1/drain" | "POST /v1/nodes/g1/resume" => json(value!({})),
+        "POST /v1/nodes/g1/drain" | "POST /v1/nodes/g1/resume" => json(value!({ "nodes": ["g1"] })),
+        "POST /v1/nodes/g2/drain" => json(value!({ "nodes": ["g2"] })),
         _ => refusal(403, "operators only"),
     })
 }
@@ -62,6 +63,9 @@ async fn nodes_are_drained_with_a_reason_and_resumed() {
     assert_eq!(controller.kantctl(&["drain", "g1", "-r", "bad fan"]).await.good(), "Drained g1\n");
     assert_eq!(controller.requests()[0].body, value!({ "reason": "bad fan" }));
     assert_eq!(controller.kantctl(&["resume", "g1"]).await.good(), "Resumed g1\n");
+    let done = controller.kantctl(&["drain", "--json", "g[1-2]", "-r", "bad fan"]).await;
+    let answer: Value = serde_json::from_str(done.good()).unwrap();
+    assert_eq!(answer, value!({ "nodes": ["g1", "g2"] }));
     controller.kantctl(&["drain", "g1"]).await.refused(2, &["--reason"]);
     controller.kantctl(&["drain", "g[", "-r", "x"]).await.refused(2, &["list of nodes"]);
     controller.kantctl(&["resume", "g9"]).await.refused(1, &["operators only"]);

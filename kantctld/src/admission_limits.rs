@@ -7,9 +7,9 @@ use std::time::Duration;
 
 /// The most lists of ordinary users made at once; further requests wait.
 pub const LISTS_MAX: u64 = 8;
-/// The most forecasts made at once: each may take a core for seconds.
+/// The most forecasts of ordinary users made at once: each may take a core for seconds.
 const FORECASTS_MAX: u64 = 2;
-/// The most large requests (up to 16 MiB each) read and carried out at once.
+/// The most large requests (up to 16 MiB each) of ordinary users read and carried out at once.
 const REQUESTS_MAX: u64 = 16;
 /// The longest search.
 pub const SEARCH_TIME_MAX: Duration = Duration::from_secs(20);
@@ -66,7 +66,7 @@ const fn waits(places: u64, bytes: u64) -> Rule {
         waiting_each: WAITING_EACH,
         wait_max: WAIT_MAX,
         code: "too_many_requests",
-        message: "too many of your requests are in progress",
+        message: "too many requests are in progress, yours or those of all users",
         hint: "wait for answers before sending more requests, or ask for less: `kantctl queue \
                --user`, one `kantctl watch` for many jobs, an array or `kantctl submit --batch` for \
                many submissions",

@@ -12,6 +12,7 @@ pub mod policy;
 mod priority;
 mod qos;
 mod queue;
+mod suggestion;
 mod table;
 mod topology;
 
@@ -29,6 +30,7 @@ pub use table::{KeyDoc, Table};
 pub use topology::{LeafTable, NvlinkDomainTable, ZoneTable};
 
 use serde::de::DeserializeOwned;
+use suggestion::with_nearest_key;
 
 /// A configuration that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,9 +47,10 @@ pub struct ConfigError {
 /// # Errors
 /// [`ConfigError`] with line, column and the offending key.
 pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ConfigError> {
-    toml::from_str(text).map_err(|error: toml::de::Error| ConfigError {
-        file: file.to_owned(),
-        message: error.to_string().trim_end().to_owned(),
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let message = error.message();
+        let text = error.to_string().replacen(message, &with_nearest_key(message), 1);
+        ConfigError { file: file.to_owned(), message: text.trim_end().to_owned() }
     })
 }
 

@@ -22,7 +22,7 @@
 //! | POST /v1/jobs/{key}/attend | `()` -> `AttendAnswer`: a client renews the job's lease |
 //! | POST /v1/jobs/{key}/finish | `FinishRequest` -> `Changed` (an interactive job) |
 //! | GET /v1/nodes, /v1/nodes/{name} | -> `NodeList` |
-//! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `Changed` |
+//! | POST /v1/nodes/{name}/{drain,resume} | `DrainRequest`, `()` -> `ChangedNodes` |
 //! | POST /v1/jobs/trial | `SubmitRequest` -> `TrialView` |
 //! | POST /v1/jobs/{key}/what-if, /solve | `WhatIfRequest` -> `WhatIfView`, `SolveRequest` -> .. |
 //! | GET /v1/priority?job=, /v1/share, /v1/metrics | `PriorityList`, `ShareList`, `MetricsView` |
@@ -69,7 +69,7 @@ use crate::unit::{Bytes, Cpus, Gpus};
 use serde::{Deserialize, Serialize};
 
 pub use accounts::AccountList;
-pub use changed::{Changed, CheckpointAnswer};
+pub use changed::{Changed, ChangedNodes, CheckpointAnswer};
 pub use controllers::{
     ControllerList, ControllerRole, ControllerView, InviteAnswer, InviteRequest, JoinAnswer,
     JoinRequest,

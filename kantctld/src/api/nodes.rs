@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use common::id::{NodeName, Uid};
 use common::reason::Refusal;
-use common::wire::api::{Changed, DrainRequest, NodeList, QueueList, Status};
+use common::wire::api::{ChangedNodes, DrainRequest, NodeList, QueueList, Status};
 use net::{Caller, Keepalive, Role};
 use query::view;
 use state::Command;
@@ -46,12 +46,13 @@ pub async fn drain(
     Path(name): Path<String>,
     Extension(remark): Extension<Remark>,
     body: Result<Json<DrainRequest>, JsonRejection>,
-) -> Result<Json<Changed>, ApiFailure> {
+) -> Result<Json<ChangedNodes>, ApiFailure> {
     let Json(request) = body?;
     remark.detail(&request.reason);
-    let (actor, name) = (core.actor(Uid(user.uid)), name.parse()?);
+    let (actor, name): (_, NodeName) = (core.actor(Uid(user.uid)), name.parse()?);
+    let nodes = vec![name.clone()];
     core.command(Command::DrainNode { actor, name, reason: request.reason }).await?;
-    Ok(Json(Changed { jobs: Vec::new() }))
+    Ok(Json(ChangedNodes { nodes }))
 }
 
 /// POST /v1/nodes/{name}/resume
@@ -59,10 +60,11 @@ pub async fn resume(
     State(core): State<Arc<Core>>,
     user: net::User,
     Path(name): Path<String>,
-) -> Result<Json<Changed>, ApiFailure> {
-    let (actor, name) = (core.actor(Uid(user.uid)), name.parse()?);
+) -> Result<Json<ChangedNodes>, ApiFailure> {
+    let (actor, name): (_, NodeName) = (core.actor(Uid(user.uid)), name.parse()?);
+    let nodes = vec![name.clone()];
     core.command(Command::ResumeNode { actor, name }).await?;
-    Ok(Json(Changed { jobs: Vec::new() }))
+    Ok(Json(ChangedNodes { nodes }))
 }
 
 /// GET /v1/queues

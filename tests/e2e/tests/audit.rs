@@ -44,7 +44,8 @@ fn the_audit_log_records_the_user_the_change_and_the_path_of_a_request() -> anyh
     kantctl.ok(&["cancel", &id])?;
     line(&log, "jobs/cancel", "done")?;
 
-    operator.ok(&["drain", "n1", "--reason=new fans"])?;
+    let answer = operator.ok(&["drain", "--json", "n1", "--reason=new fans"])?;
+    assert!(answer.contains("\"n1\""), "{answer}");
     let drained = line(&log, "nodes/drain", "done")?;
     assert_eq!((&drained["target"], &drained["detail"]), (&"n1".into(), &"new fans".into()));
     let by = format!(" by {}", drained["user"].as_str().unwrap_or_default());

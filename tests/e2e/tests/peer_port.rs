@@ -8,6 +8,7 @@ use common::wire::api::{ControllerList, ControllerRole, JoinAnswer, JoinRequest}
 use common::wire::peer::{FromPeer, PEER_PATH, PEER_PROTOCOL, PeerHello, ToPeer};
 use e2e::{Controllers, wait_for};
 use net::{Channel, Client, ClientError, ClusterKey, Endpoint, Identity, Keepalive, Role};
+use nix::sys::signal::Signal;
 use serde_bytes::ByteBuf;
 use std::path::Path;
 use std::time::SystemTime;
@@ -200,6 +201,35 @@ fn an_invitation_survives_its_leader_and_members_need_none() -> anyhow::Result<(
     controllers.start("d")?;
     controllers.start(&leader)?;
     controllers.wait_for_voters(&next, 4)?;
+    Ok(())
+}
+
+/// The follower still forwards to the leader that has just been killed, and then there is none
+/// until the other follower runs again.
+#[test]
+fn a_join_waits_for_the_next_leader_and_uses_its_invitation_once() -> anyhow::Result<()> {
+    let mut controllers = Controllers::three()?;
+    let (leader, _) = controllers.leader()?;
+    let mut followers = ["a", "b", "c"].into_iter().filter(|name| *name != leader);
+    let (asked, paused) = followers.next().zip(followers.next()).context("no two followers")?;
+    let (to, invitation) = (controllers.address(asked), controllers.invite(&leader)?);
+    controllers.add("d")?;
+    controllers.signal(paused, Signal::SIGSTOP)?;
+    controllers.kill(&leader)?;
+    let words = ["join", "--to", &to, "--invitation", &invitation];
+    let mut join = controllers.launch_verb("d", &words)?;
+    wait_for("a failed attempt", || Ok(join.log().contains("trying again").then_some(())))?;
+    assert_eq!(join.ended()?, None, "{}", join.log());
+    controllers.signal(paused, Signal::SIGCONT)?;
+    let status = wait_for("the join to end", || join.ended())?;
+    assert!(status.success(), "{}", join.log());
+
+    controllers.start("d")?;
+    controllers.start(&leader)?;
+    let list = controllers.wait_for_voters(asked, 4)?;
+    assert_eq!(list.controllers.iter().filter(|one| one.name == "d").count(), 1, "{list:?}");
+    controllers.add("e")?;
+    controllers.verb_refused("e", &words, "was already used")?;
     Ok(())
 }
 

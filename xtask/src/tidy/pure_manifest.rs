@@ -18,6 +18,7 @@ const ALLOWED: &[&str] = &[
     "serde_bytes",
     "serde_json",
     "sha2",
+    "strsim",
     "thiserror",
     "toml",
 ];

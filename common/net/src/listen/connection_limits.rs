@@ -40,7 +40,7 @@ pub(super) fn limiter(is_trusted: IsTrusted) -> Arc<Limiter> {
         waiting_each: 0,
         wait_max: Duration::ZERO,
         code: "too_many_connections",
-        message: "you have too many connections to this daemon",
+        message: "too many connections to this daemon are open, yours or those of all users",
         hint: "end programs of yours that keep some open (`ss -xp`), then try again",
     };
     Limiter::new(rule, is_trusted)

@@ -1,15 +1,21 @@
-//! Answers to commands on jobs.
+//! Answers to commands on jobs and nodes.
 
-use crate::id::JobKey;
+use crate::id::{JobKey, NodeName};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// The effect of a command.
+/// The effect of a command on jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
     /// The changed jobs and array tasks.
     #[serde(default)]
     pub jobs: Vec<JobKey>,
+}
+
+/// The effect of a command on nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedNodes {
+    pub nodes: Vec<NodeName>,
 }
 
 /// Answer to POST /v1/jobs/{key}/checkpoint.

@@ -28,6 +28,11 @@ pub fn answers<'a, K, A, F: Future<Output = A> + 'a>(
     stream::iter(keys).take_while(more).map(answer).buffered(AT_ONCE)
 }
 
+/// The list of the answers about jobs.
+pub const JOBS: &str = "jobs";
+/// The list of the answers about nodes.
+pub const NODES: &str = "nodes";
+
 /// A request that is sent for each of several jobs or nodes.
 #[derive(Clone, Copy)]
 pub struct Action<'a> {
@@ -35,6 +40,8 @@ pub struct Action<'a> {
     pub retry: Retry,
     /// The message for each that was accepted, e.g. `Cancelled`.
     pub done: &'a str,
+    /// The list in the answers that names what has changed.
+    pub changed: &'static str,
 }
 
 /// Sends the request `name` for each of these jobs. After a refusal the others are still sent.
@@ -50,7 +57,7 @@ pub async fn jobs(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let path = |key: &str| format!("/v1/jobs/{key}/{name}");
-    let action = Action { body: &Value::Null, retry, done };
+    let action = Action { body: &Value::Null, retry, done, changed: JOBS };
     each(&keys::flatten(keys), path, action, server, screen).await
 }
 
@@ -79,7 +86,7 @@ pub async fn in_groups<K: ToString>(
     server: &Server,
     screen: &Screen,
 ) -> Result<u8, Failure> {
-    let Action { body, retry, done } = action;
+    let Action { body, retry, done, changed } = action;
     let (mut code, mut raw, mut errors) = (OK, Vec::new(), Vec::new());
     let (stop, mut lost) = (Cell::new(false), Ok(()));
     for group in groups {
@@ -121,7 +128,7 @@ pub async fn in_groups<K: ToString>(
         errors.push(failure.to_json());
     }
     if screen.json {
-        let mut answer = fetch::join(raw, "jobs");
+        let mut answer = fetch::join(raw, changed);
         if let Some(answer) = answer.as_object_mut().filter(|_| !errors.is_empty()) {
             answer.insert("errors".to_owned(), Value::Array(errors));
         }

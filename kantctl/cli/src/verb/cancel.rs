@@ -1,7 +1,7 @@
 //! `kantctl cancel`: ends jobs, or sends a signal to running ones. A signal is never sent twice,
 //! because a program may count signals.
 
-use super::bulk_action::{self, Action};
+use super::bulk_action::{self, Action, JOBS};
 use super::filter::Filter;
 use crate::failure::{Failure, OK};
 use crate::keys::{self, Keys};
@@ -103,12 +103,13 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     if let Some(request) = request {
         let request = serde_json::to_value(request).context("failed to write the request")?;
         let path = |key: &str| format!("/v1/jobs/{key}/signal");
-        let action = Action { body: &request, retry: Retry::IfUnsent, done: "Signalled" };
+        let action =
+            Action { body: &request, retry: Retry::IfUnsent, done: "Signalled", changed: JOBS };
         return bulk_action::each(&keys, path, action, server, screen).await;
     }
     let (first, then) = keys.split_at(waiting);
     let path = |key: &str| format!("/v1/jobs/{key}/cancel");
     let body = &serde_json::Value::Null;
-    let action = Action { body, retry: Retry::IfUnanswered, done: "Cancelled" };
+    let action = Action { body, retry: Retry::IfUnanswered, done: "Cancelled", changed: JOBS };
     bulk_action::in_groups(&[first, then], path, action, server, screen).await
 }

@@ -1,6 +1,6 @@
 //! `kantctl drain`: stops new jobs from starting on nodes; running jobs continue.
 
-use super::bulk_action::{self, Action};
+use super::bulk_action::{self, Action, NODES};
 use crate::failure::Failure;
 use crate::output::Screen;
 use crate::server::{Retry, Server};
@@ -34,6 +34,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let request = DrainRequest { reason: args.reason.clone() };
     let request = serde_json::to_value(request).context("failed to write JSON")?;
     let path = |name: &str| format!("/v1/nodes/{name}/drain");
-    let action = Action { body: &request, retry: Retry::IfUnanswered, done: "Drained" };
+    let action =
+        Action { body: &request, retry: Retry::IfUnanswered, done: "Drained", changed: NODES };
     bulk_action::each(&nodes, path, action, server, screen).await
 }

@@ -3,7 +3,7 @@
 mod busy;
 pub mod update;
 
-use super::bulk_action::{self, Action};
+use super::bulk_action::{self, Action, JOBS};
 use crate::clock;
 use crate::failure::{Failure, OK};
 use crate::fetch::{self, Answer};
@@ -204,7 +204,12 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
         Some(What::Update(args)) => update::run(args, server, screen).await,
         Some(What::Delete { names }) => {
             let path = |name: &str| format!("/v1/reservations/{name}/delete");
-            let action = Action { body: &Value::Null, retry: Retry::IfUnsent, done: "Deleted" };
+            let action = Action {
+                body: &Value::Null,
+                retry: Retry::IfUnsent,
+                done: "Deleted",
+                changed: JOBS,
+            };
             bulk_action::each(names, path, action, server, screen).await
         }
     }

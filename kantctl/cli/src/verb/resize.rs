@@ -1,6 +1,6 @@
 //! `kantctl resize`: shrinks a running job to fewer nodes.
 
-use super::bulk_action::{self, Action};
+use super::bulk_action::{self, Action, JOBS};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -56,6 +56,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let request = ResizeRequest { size: args.size().ok_or_else(missing)? };
     let request = serde_json::to_value(request).map_err(Failure::usage)?;
     let path = |key: &str| format!("/v1/jobs/{key}/resize");
-    let action = Action { body: &request, retry: Retry::IfUnanswered, done: "Resized" };
+    let action =
+        Action { body: &request, retry: Retry::IfUnanswered, done: "Resized", changed: JOBS };
     bulk_action::each(&keys, path, action, server, screen).await
 }

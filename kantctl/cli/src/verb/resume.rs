@@ -1,6 +1,6 @@
 //! `kantctl resume`: resumes suspended jobs, or drained nodes.
 
-use super::bulk_action::{self, Action};
+use super::bulk_action::{self, Action, NODES};
 use crate::failure::Failure;
 use crate::fetch;
 use crate::keys::Keys;
@@ -75,7 +75,7 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     };
     let nodes: Vec<&NodeName> = nodes.iter().flat_map(|hosts| &hosts.0).collect();
     let path = |name: &str| format!("/v1/nodes/{name}/resume");
-    let action = Action { body: &Value::Null, retry, done: "Resumed" };
+    let action = Action { body: &Value::Null, retry, done: "Resumed", changed: NODES };
     let code = bulk_action::each(&nodes, path, action, server, screen).await?;
     for name in &nodes {
         report_findings(name, server).await;

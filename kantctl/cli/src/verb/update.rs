@@ -1,7 +1,7 @@
 //! `kantctl update`: changes the request of waiting jobs, which keep their position, and a few
 //! settings of started ones. The controller decides what may be changed.
 
-use super::bulk_action::{self, Action};
+use super::bulk_action::{self, Action, JOBS};
 use crate::failure::Failure;
 use crate::keys::{self, Keys};
 use crate::output::Screen;
@@ -119,7 +119,8 @@ pub async fn run(args: &Args, server: &Server, screen: &Screen) -> Result<u8, Fa
     let request = serde_json::to_value(UpdateRequest { patch })
         .map_err(|error| Failure::usage(anyhow::anyhow!("failed to write the request: {error}")))?;
     let path = |key: &str| format!("/v1/jobs/{key}/update");
-    let action = Action { body: &request, retry: Retry::IfUnanswered, done: "Updated" };
+    let action =
+        Action { body: &request, retry: Retry::IfUnanswered, done: "Updated", changed: JOBS };
     bulk_action::each(&keys, path, action, server, screen).await
 }
 

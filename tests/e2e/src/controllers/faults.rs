@@ -71,6 +71,16 @@ impl Controllers {
         Ok(())
     }
 
+    /// Starts a verb of kantctld without waiting for its end.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn launch_verb(&self, name: &str, words: &[&str]) -> anyhow::Result<Daemon> {
+        let mut command = self.program(name);
+        command.args(words);
+        Daemon::start(command, &self.path(&format!("{name}-verb.log")))
+    }
+
     /// Waits until a started controller answers.
     ///
     /// # Errors
