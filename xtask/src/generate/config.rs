@@ -256,7 +256,7 @@ mod tests {
         let pages = pages();
         let page = &pages.last().unwrap().text;
         assert!(page.contains("| `queue.priority` | `0` | "), "{page}");
-        assert!(page.contains("| `queue.name` | none | "), "{page}");
+        assert!(page.contains("| `queue.name` | required | "), "{page}");
         assert!(page.contains("## /etc/kant/kantd.toml\n"), "{page}");
     }
 }
