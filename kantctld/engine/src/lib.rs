@@ -58,6 +58,8 @@ mod preempt;
 
 pub mod fair;
 
+pub mod fair_share;
+
 pub mod check;
 pub mod round;
 
