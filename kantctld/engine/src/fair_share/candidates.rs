@@ -186,7 +186,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Ranks a queue and its ancestors anew.
+    /// Ranks a queue and its ancestors again.
     fn has_changed(&mut self, accounts: &Accounts, queue: QueueAt) {
         let tree = &accounts.tree;
         for at in tree.path(queue) {

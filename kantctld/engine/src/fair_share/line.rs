@@ -163,7 +163,7 @@ impl<'a> Line<'a> {
         self.has_changed(accounts, turn.queue);
     }
 
-    /// Ranks a queue and its ancestors anew, after its jobs or what it holds changed.
+    /// Ranks a queue and its ancestors again, after its jobs or what it holds changed.
     pub fn has_changed(&mut self, accounts: &Accounts, queue: QueueAt) {
         let tree = &accounts.tree;
         for at in tree.path(queue) {

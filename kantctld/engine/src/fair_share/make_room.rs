@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Jobs for which this is equal find the same victims, or none: queue, room, end, priority, and
 /// whether they are preemptible.
-type Alike = (QueueAt, RoomIndex, Time, i64, bool);
+type Equivalent = (QueueAt, RoomIndex, Time, i64, bool);
 
 impl<'a> FairRound<'a> {
     /// Lets the jobs without room take it from others, in the order of their queues.
@@ -48,7 +48,7 @@ impl<'a> FairRound<'a> {
         let turns = self.turns;
         let in_line = |class: ClassId| asking.contains(&class);
         let mut line = Line::new(&mut self.state, &mut self.accounts, turns, in_line);
-        let mut in_vain: BTreeSet<Alike> = BTreeSet::new();
+        let mut in_vain: BTreeSet<Equivalent> = BTreeSet::new();
         while let Some(turn) = line.pop(&mut self.state, &mut self.accounts) {
             let job = turn.job;
             if self.is_served(job.key) {
@@ -59,8 +59,8 @@ impl<'a> FairRound<'a> {
                 line.drop_class(&self.accounts, &turn);
                 continue;
             };
-            let alike = self.alike(turn.queue, &gang).filter(|_| job.together.is_none());
-            let is_known = alike.is_some_and(|alike| in_vain.contains(&alike));
+            let equivalent = self.equivalent(turn.queue, &gang).filter(|_| job.together.is_none());
+            let is_known = equivalent.is_some_and(|equivalent| in_vain.contains(&equivalent));
             if is_known || !self.may_start(&gang) {
                 continue;
             }
@@ -68,7 +68,7 @@ impl<'a> FairRound<'a> {
                 in_vain.clear();
                 line.has_changed(&self.accounts, turn.queue);
             } else {
-                in_vain.extend(alike);
+                in_vain.extend(equivalent);
             }
         }
     }
@@ -96,7 +96,7 @@ impl<'a> FairRound<'a> {
         gang.parts.iter().all(|(job, shape)| self.state.may_start_at_all(job, *shape).is_ok())
     }
 
-    fn alike(&self, queue: QueueAt, gang: &Gang<'a>) -> Option<Alike> {
+    fn equivalent(&self, queue: QueueAt, gang: &Gang<'a>) -> Option<Equivalent> {
         let (job, shape) = gang.parts.first()?;
         let room = self.state.shapes.room_of(*shape);
         let ends = self.state.ends_by(job.time_limit);

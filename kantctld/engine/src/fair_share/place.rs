@@ -36,7 +36,7 @@ pub(super) struct Lacking<'a> {
 enum Lack {
     Room,
     /// The reason of the job is noted.
-    Told,
+    Reported,
     /// A reason that holds for all jobs of the class.
     Class(WaitReason),
 }
@@ -90,7 +90,7 @@ impl<'a> FairRound<'a> {
         }
         match self.start(&gang, turn) {
             Ok(()) => {}
-            Err(Lack::Told) => return,
+            Err(Lack::Reported) => return,
             Err(Lack::Class(reason)) => {
                 self.state.waits.tell_class(turn.class, reason);
                 return line.drop_class(&self.accounts, turn);
@@ -121,7 +121,7 @@ impl<'a> FairRound<'a> {
             Ok(_) => {}
             Err(Refused::Job(reason)) => {
                 self.state.is_refused(job.key, reason);
-                return Err(Lack::Told);
+                return Err(Lack::Reported);
             }
             Err(Refused::Class(reason)) => return Err(Lack::Class(reason)),
         }
@@ -130,7 +130,7 @@ impl<'a> FairRound<'a> {
             Err(None) => Err(Lack::Room),
             Err(Some(reason)) => {
                 self.state.is_refused(job.key, reason);
-                Err(Lack::Told)
+                Err(Lack::Reported)
             }
         }
     }

@@ -241,7 +241,7 @@ impl Holding {
         self.0.iter().all(could)
     }
 
-    /// Counts a node anew. Returns whether it now holds any part.
+    /// Counts a node again. Returns whether it now holds any part.
     fn change(&mut self, before: &[Vec<bool>], after: &[Vec<bool>]) -> bool {
         let mut holds_any = false;
         for ((need, counts), (before, after)) in self.0.iter_mut().zip(before.iter().zip(after)) {
