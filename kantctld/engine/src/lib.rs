@@ -17,6 +17,8 @@ pub mod place;
 pub mod policy;
 
 pub mod fair;
+
+pub mod fair_share;
 pub mod round;
 
 pub mod check;

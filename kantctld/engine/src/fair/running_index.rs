@@ -44,9 +44,9 @@ pub(crate) struct Member {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     jobs: usize,
-    pub(super) held: Amount,
+    pub(crate) held: Amount,
     /// The part of it that jobs hold which are not preemptible.
-    pub(super) firm: Amount,
+    pub(crate) firm: Amount,
     /// The preemptible jobs, and when they started.
     yielding: BTreeMap<Place, Time>,
     spots: Arc<Spots>,
@@ -113,7 +113,7 @@ impl RunningIndex {
         }
     }
 
-    pub(super) const fn rows(&self) -> &BTreeMap<QueueName, Row> {
+    pub(crate) const fn rows(&self) -> &BTreeMap<QueueName, Row> {
         &self.rows
     }
 
@@ -162,16 +162,16 @@ impl Row {
     }
 
     /// The preemptible jobs, in preemption order, and when each started.
-    pub(super) fn yielding(&self) -> impl Iterator<Item = (&Place, Time)> {
+    pub(crate) fn yielding(&self) -> impl Iterator<Item = (&Place, Time)> {
         self.yielding.iter().rev().map(|(place, started)| (place, *started))
     }
 
-    pub(super) fn yielding_count(&self) -> usize {
+    pub(crate) fn yielding_count(&self) -> usize {
         self.yielding.len()
     }
 
     /// When the next preemptible job will have run for this long.
-    pub(super) fn next_to_run_for(&self, least: Span, now: Time) -> Option<Time> {
+    pub(crate) fn next_to_run_for(&self, least: Span, now: Time) -> Option<Time> {
         let oldest = now.0.checked_sub(least.0).map(Time);
         let from = oldest.map_or(Bound::Unbounded, Bound::Excluded);
         let (started, _) = self.starts.range((from, Bound::Unbounded)).next()?;
@@ -180,17 +180,22 @@ impl Row {
 }
 
 impl Place {
-    pub(super) const fn key(&self) -> JobKey {
+    pub(crate) const fn key(&self) -> JobKey {
         self.key
     }
 
-    pub(super) const fn priority(&self) -> i64 {
+    pub(crate) const fn priority(&self) -> i64 {
         self.priority.0
     }
 
     /// Whether the job runs on with less.
-    pub(super) fn has_more(&self) -> bool {
+    pub(crate) fn has_more(&self) -> bool {
         self.standing == Standing::Above
+    }
+
+    /// The position of the same job once it has no more than its minimum.
+    pub(crate) const fn with_least(self) -> Self {
+        Self { standing: Standing::At, ..self }
     }
 
     /// As the next candidate of a queue among those that a world does not name.

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The positions of the jobs that wait in such queues, from 0.
-pub(super) fn turns(snapshot: &Snapshot, now: Time) -> BTreeMap<JobKey, i64> {
+pub(crate) fn turns(snapshot: &Snapshot, now: Time) -> BTreeMap<JobKey, i64> {
     let policy = &snapshot.policy;
     let queues: BTreeMap<_, &Queue> = policy
         .queues

@@ -124,6 +124,11 @@ impl Waits {
         self.notes.started.insert(key);
     }
 
+    /// Whether the job has started in this round.
+    pub(crate) fn has_started(&self, key: JobKey) -> bool {
+        self.notes.started.contains(&key)
+    }
+
     /// Reverts starts that did not happen after all.
     pub(crate) fn forget_starts(&mut self, keys: impl Iterator<Item = JobKey>) {
         for key in keys {

@@ -51,6 +51,13 @@ impl FutureClaim {
     fn ends_by(&self) -> Option<Time> {
         self.limit.map(|limit| self.at + limit)
     }
+
+    /// Reverts [`RoundState::note_start`] for this claim.
+    pub(super) fn forget(&mut self, claim: &Claim, ends_by: Option<Time>) {
+        if ends_by.is_none_or(|ends| self.at < ends) {
+            self.accounting.remove(claim, ends_by);
+        }
+    }
 }
 
 /// Whether a job waits for something that its queue or an ancestor lacks now but may have later.

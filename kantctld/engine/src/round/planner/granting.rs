@@ -207,7 +207,7 @@ impl<'a> RoundState<'a> {
         true
     }
 
-    pub(super) fn find(
+    pub(crate) fn find(
         &self,
         job: &WaitingJob,
         shape: &Shape<'a>,

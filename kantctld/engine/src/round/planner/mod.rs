@@ -6,6 +6,7 @@ mod again;
 mod consider;
 mod delay;
 mod explain;
+mod extending;
 mod full;
 mod future_claim;
 mod granting;

@@ -168,7 +168,7 @@ impl<'a> RoundState<'a> {
         Some(Found { job, index, shape, layout, claim })
     }
 
-    fn hold(&mut self, job: &WaitingJob, placed: &Placed) {
+    pub(crate) fn hold(&mut self, job: &WaitingJob, placed: &Placed) {
         let group: Option<Arc<str>> =
             job.request.per_node_max.as_ref().map(|most| most.group.as_str().into());
         for (at, share) in &placed.shares {

@@ -152,7 +152,7 @@ impl<'a> RoundState<'a> {
     /// Tries the sides of the zones. Without `for_real`, only checks whether the job would start.
     /// If a quota on one kind of GPU refuses what the job would get,
     /// other kinds are tried.
-    fn try_sides(
+    pub(super) fn try_sides(
         &mut self,
         job: &'a Arc<WaitingJob>,
         shape: &Shape<'a>,

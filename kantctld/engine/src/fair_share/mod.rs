@@ -1,0 +1,30 @@
+//! Fair sharing between queues as one loop over the state of a round: the queue furthest below its
+//! share has the next turn, and what a job gets is taken on the round's own trial, in every detail.
+//! It is built beside [`crate::fair`], which still decides the rounds, and is compared with it by
+//! tests.
+//!
+//! 1. Place: each job starts where there is room, or waits for room that others are leaving.
+//! 2. Move: running jobs move to make room for a waiting one, if all of them have a place.
+//! 3. Reclaim: jobs of queues above their share are stopped for queues below theirs.
+//! 4. Preempt: jobs are stopped for a job of higher priority in their queue.
+//!
+//! Source: KAI Scheduler's documentation and behaviour, clean-room.
+
+mod accounts;
+mod asks;
+mod rank;
+
+mod gang;
+mod line;
+
+mod candidates;
+mod search;
+
+mod later;
+mod make_room;
+mod moves;
+mod place;
+
+mod round;
+
+pub use round::round;
