@@ -61,6 +61,7 @@ const STEPS: &[Step] = &[
     ),
     Step::cargo("build", &["build", "--workspace", "--all-targets", "--locked"]),
     Step::cargo("test", TEST),
+    Step::cargo("attribute", &["xtask", "attribute-trial"]),
     Step::cargo("doctest", &["test", "--workspace", "--doc", "--locked"]),
     Step::unless(crate::vm::missing, "vm", &["xtask", "vm", "--required"]),
     Step::unless(deny_missing, "deny", &["deny", "check", "bans", "licenses", "sources"]),

@@ -6,6 +6,7 @@ mod programs;
 mod sim;
 mod tree;
 
+mod attribute_trial;
 mod bench;
 mod docs;
 mod generate;
@@ -40,6 +41,7 @@ macro_rules! verbs {
 }
 
 verbs! {
+    AttributeTrial => attribute_trial,
     Bench => bench,
     Ci => ci,
     Demo => demo,

@@ -47,11 +47,11 @@ pub fn unix_seconds(at: Option<Time>) -> u64 {
 pub fn job(job: &JobView, page: &Page) -> Value {
     let line = Line { jobs: std::slice::from_ref(job), job, part: LinePart::Whole, page };
     merge_objects([
-        attribute_fields(&job.ask),
         identity_fields(&line),
         state_fields(&line),
         resource_fields(&line),
         file_fields(job),
+        attribute_fields(&job.ask),
     ])
 }
 

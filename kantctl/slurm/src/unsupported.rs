@@ -23,7 +23,7 @@ const SACCT: &[(&str, &str)] = &[
     ("--timelimit-max", "use `-o jobid,timelimitraw` and filter the output"),
     ("--timelimit-min", "use `-o jobid,timelimitraw` and filter the output"),
     ("--use-local-uid", "user names are those of the controllers"),
-    ("--wckeys", "there are no workload keys: use --accounts"),
+    ("--wckeys", "use --accounts"),
     ("--whole-hetjob", "name the first component: all components are shown"),
     ("--yaml", USE_JSON),
 ];
@@ -38,7 +38,7 @@ const SCANCEL: &[(&str, &str)] = &[
     ("--hurry", "there are no burst buffers"),
     ("--interactive", "list the jobs with `squeue` first"),
     ("--sibling", "there are no federations"),
-    ("--wckey", "there are no workload keys: use --account"),
+    ("--wckey", "use --account"),
 ];
 
 const SCONTROL: &[(&str, &str)] = &[

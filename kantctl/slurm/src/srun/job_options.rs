@@ -4,7 +4,7 @@
 use clap::Arg;
 use cli::failure::Failure;
 use cli::submission::options::{AttributeWords, Selection};
-use common::job::attributes::{Attribute, Row, TimeLimit};
+use common::job::attributes::{Attribute, Row, SlurmReader, TimeLimit};
 use common::time::Span;
 use common::wire::node::StepGpus;
 
@@ -28,24 +28,15 @@ const HEADING: &str = "Options of a new job; in a job, GPU options select from i
 #[derive(Debug, Clone, Default)]
 pub struct OfNewJob;
 
-const OF_NEW_JOB: &[Attribute] = &[
-    Attribute::Account,
-    Attribute::Qos,
+/// Those that srun reads itself.
+const OWN: [Attribute; 3] = [Attribute::JobName, Attribute::Ntasks, Attribute::Exclusive];
+
+/// Those that srun reads from no variable, in addition to all that it does.
+const WITHOUT_VARIABLE: [Attribute; 10] = [
     Attribute::Comment,
     Attribute::CpusPerGpu,
-    Attribute::Mem,
-    Attribute::MemPerCpu,
-    Attribute::MemPerGpu,
-    Attribute::Gpus,
-    Attribute::GpusPerNode,
-    Attribute::GpusPerTask,
-    Attribute::Gres,
-    Attribute::Queue,
-    Attribute::Time,
     Attribute::Begin,
     Attribute::Deadline,
-    Attribute::Reservation,
-    Attribute::Switches,
     Attribute::Constraint,
     Attribute::Exclude,
     Attribute::Dependency,
@@ -56,7 +47,8 @@ const OF_NEW_JOB: &[Attribute] = &[
 
 impl Selection for OfNewJob {
     fn selects(row: &Row) -> bool {
-        OF_NEW_JOB.contains(&row.attribute)
+        row.slurm.read_by.contains(&SlurmReader::Srun) && !OWN.contains(&row.attribute)
+            || WITHOUT_VARIABLE.contains(&row.attribute)
     }
 
     fn detail(row: &'static Row, arg: Arg) -> Arg {

@@ -38,35 +38,13 @@ pub(super) fn requested(state: &State, record: &Record) -> Resources {
 
 /// The request without arguments, resource limits, lists of nodes and the array.
 pub(crate) fn without_bulk(ask: &Ask) -> Ask {
-    let request = &ask.request;
+    let request = Request { only_nodes: Vec::new(), not_nodes: Vec::new(), ..ask.request.clone() };
     Ask {
-        name: ask.name.clone(),
-        queue: ask.queue.clone(),
-        account: ask.account.clone(),
-        qos: ask.qos.clone(),
-        reservation: ask.reservation.clone(),
-        command: ask.command.clone(),
         args: Vec::new(),
-        work_dir: ask.work_dir.clone(),
-        stdin: ask.stdin.clone(),
-        stdout: ask.stdout.clone(),
-        stderr: ask.stderr.clone(),
-        request: Request {
-            gpu_kind: request.gpu_kind.clone(),
-            constraint: request.constraint.clone(),
-            only_nodes: Vec::new(),
-            not_nodes: Vec::new(),
-            gpu_kinds_or: request.gpu_kinds_or.clone(),
-            per_node_max: request.per_node_max.clone(),
-            ..*request
-        },
+        request,
         array: None,
         dependency: None,
         rlimits: Arc::default(),
-        comment: ask.comment.clone(),
-        mail: ask.mail.clone(),
-        submit_host: ask.submit_host.clone(),
-        container: ask.container.clone(),
-        ..*ask
+        ..ask.clone()
     }
 }
