@@ -23,7 +23,7 @@ pub use start::{Start, at_start};
 use common::causes::with_causes;
 use common::config::ControllerConfig;
 use common::id::{ClusterId, ControllerId, Uid};
-use net::{ClientError, Identity, IdentityError, KeyError, TrustError};
+use net::{ApiError, ClientError, Identity, IdentityError, KeyError, TrustError};
 use std::io;
 use std::path::Path;
 
@@ -144,7 +144,12 @@ impl MembershipError {
 /// The errors on one line.
 fn answers(errors: &[(String, ClientError)]) -> String {
     let one = |(addr, error): &(String, ClientError)| {
-        let why = with_causes(error);
+        let why = match error {
+            ClientError::Refused { error: ApiError { message, hint: Some(hint), .. }, .. } => {
+                format!("{message}; {hint}")
+            }
+            other => with_causes(other),
+        };
         // Most errors contain the address; a refusal does not.
         if why.contains(addr.as_str()) { why } else { format!("{addr} says: {why}") }
     };

@@ -151,7 +151,7 @@ async fn register(core: &Core, hello: &Hello) -> Result<(), End> {
         Err(CommandError::NotTaken(ProposeError::NotLeader | ProposeError::Unknown)) => {
             Err(End::NotLeader)
         }
-        Err(CommandError::Refused(refusal)) => Err(End::Because(refusal.to_string())),
+        Err(CommandError::Refused(refusal)) => Err(End::Because(refusal.with_hint())),
         Err(CommandError::NotTaken(error)) => Err(End::ForNow(error.to_string())),
     }
 }

@@ -1,8 +1,9 @@
-//! Reasons why a command was refused: typed, with a stable code for programs and a sentence that
-//! says what to do next.
+//! Reasons why a command was refused: typed, with a stable code for programs, a sentence that says
+//! what failed, and a hint that says what to do next.
 
 mod checkpoint;
 mod code;
+mod hint;
 mod invitation;
 mod room;
 
@@ -22,89 +23,71 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Refusal {
-    #[error("there is no job {key}: see `kantctl queue --all`")]
+    #[error("there is no job {key}")]
     UnknownJob { key: JobKey },
     /// A component of a het job, which changes as a whole.
-    #[error(
-        "{n} is a component of {s}, which changes as a whole: name {s}",
-        n = .0.name(), s = .0.first
-    )]
+    #[error("{} is a component of {}, which changes as a whole", .0.name(), .0.first)]
     PartOfSet(SetPlace),
     #[error("job {job} belongs to user {owner}: only they and operators may do that")]
     NotYours { job: JobId, owner: String },
-    #[error("user {uid} is not an operator: operators are listed in `admins` in kantctld.toml")]
+    #[error("user {uid} is not an operator")]
     OperatorsOnly { uid: Uid },
-    #[error(
-        "root may not submit jobs: submit as a user, or set `allow_root_jobs` in kantctld.toml and \
-         each kantd.toml"
-    )]
+    #[error("root may not submit jobs")]
     RootJob,
     #[error("cannot {verb} job {key}: it is {phase}")]
     WrongPhase { key: JobKey, verb: String, phase: Phase },
     /// A repeated cancel: nothing is left to do.
     #[error("job {key} is already ending")]
     AlreadyEnding { key: JobKey },
-    #[error("cannot checkpoint job {key}: it is {phase}; {}", checkpoint::advice(*phase))]
+    #[error("cannot checkpoint job {key}: it is {phase}")]
     NothingToSave { key: JobKey, phase: Phase },
     #[error("cannot {verb} job {key}: it has ended ({outcome})")]
     AlreadyDone { key: JobKey, verb: String, outcome: Outcome },
-    #[error("there is no queue `{name}`: there are {known}")]
+    #[error("there is no queue `{name}`")]
     UnknownQueue { name: QueueName, known: String },
-    #[error("queue {queue} allows at most {limit} (requested: {asked}): lower --time")]
+    #[error("queue {queue} allows at most {limit} (requested: {asked})")]
     TimeLimitTooLong { queue: QueueName, limit: Span, asked: Span },
-    #[error(
-        "queue {queue} is not open to you{through}: name another with --queue (see `kantctl \
-         queues`), or ask an operator"
-    )]
+    #[error("queue {queue} is not open to you{through}")]
     QueueClosed {
         /// The queue that excludes the user.
         queue: QueueName,
         /// Its relation to the named queue: empty, or ", and the queue you named is below it".
         through: String,
     },
-    #[error("there is no QoS `{name}`: {known}")]
+    #[error("there is no QoS `{name}`")]
     UnknownQos {
         name: QosName,
         /// The existing ones, as the end of a sentence.
         known: String,
     },
-    #[error("QoS {name} is not open to you: leave --qos out, or ask an operator")]
+    #[error("QoS {name} is not open to you")]
     QosClosed { name: QosName },
-    #[error("QoS {name} allows at most {limit} (requested: {asked}): lower --time")]
+    #[error("QoS {name} allows at most {limit} (requested: {asked})")]
     QosTimeLimit { name: QosName, limit: Span, asked: Span },
-    #[error("there is no account `{name}`: there are {known}")]
+    #[error("there is no account `{name}`")]
     UnknownAccount { name: AccountName, known: String },
-    #[error(
-        "account {name} is not open to you: {mend}, or ask an operator to add you to its `users` \
-         in kantctld.toml"
-    )]
+    #[error("account {name} is not open to you")]
     AccountClosed {
         name: AccountName,
         /// An alternative, as an imperative.
         mend: String,
     },
-    #[error(
-        "queue {queue} gives whole GPUs only: ask for --gpus=1, or name a queue with \
-         `share_gpus = true`"
-    )]
+    #[error("queue {queue} gives whole GPUs only")]
     WholeGpusOnly { queue: QueueName },
-    #[error("the deadline {deadline} has passed: give a later --deadline")]
+    #[error("the deadline {deadline} has passed")]
     DeadlinePassed { deadline: Time },
     #[error(
         "a job of {limit} that starts at {start}, the earliest time, would end after its deadline \
-         {deadline}: lower --time, or give a later --deadline"
+         {deadline}"
     )]
     DeadlineTooEarly { deadline: Time, start: Time, limit: Span },
-    #[error("there is no reservation `{name}`: see `kantctl reservations`")]
+    #[error("there is no reservation `{name}`")]
     UnknownReservation { name: ReservationName },
-    #[error("reservation {name} is not open to you: leave --reservation out, or ask an operator")]
+    #[error("reservation {name} is not open to you")]
     ReservationClosed { name: ReservationName },
-    #[error("reservation `{name}` already exists: choose another name, or delete it first")]
+    #[error("reservation `{name}` already exists")]
     ReservationExists { name: ReservationName },
-    #[error(
-        "node {node} is in reservation {other} from {from} to {to}: choose another node or \
-         another time"
-    )]
+    #[error("node {node} is in reservation {other} from {from} to {to}")]
     ReservationOverlaps {
         /// The first node with a conflict.
         node: NodeName,
@@ -113,7 +96,7 @@ pub enum Refusal {
         to: Time,
     },
     /// No set of existing nodes can hold the job.
-    #[error("{reason}; {mend}submit with --hold to keep it until there is such a node")]
+    #[error("{reason}")]
     NeverFits {
         reason: Box<WaitReason>,
         /// A request that would fit, as an imperative followed by ", or "; empty if none is known.
@@ -121,29 +104,22 @@ pub enum Refusal {
         mend: String,
     },
     /// The job alone exceeds a quota or a limit.
-    #[error(
-        "{reason}; ask for less, name another queue (`kantctl queues`), or submit with --hold to \
-         keep it until the limit is raised"
-    )]
+    #[error("{reason}")]
     NeverAdmitted { reason: Box<WaitReason> },
     /// The job asks for a topology level that is not configured.
     #[error(
-        "no {} is configured here, so no nodes count as near each other: leave --near out, or ask \
-         an operator to describe the network in kantctld.toml",
+        "no {} is configured here, so no nodes count as near each other",
         level_text(*level)
     )]
     NoSuchLevel { level: Level },
-    #[error("an operator holds job {key}: ask an operator to release it")]
+    #[error("an operator holds job {key}")]
     HeldByOperator { key: JobKey },
-    #[error("job {key} is not held: there is nothing to release; see `kantctl explain {key}`")]
+    #[error("job {key} is not held: there is nothing to release")]
     NotHeld { key: JobKey },
-    #[error("there is no node {name}: see `kantctl nodes`")]
+    #[error("there is no node {name}")]
     UnknownNode { name: NodeName },
     /// Two machines use one name.
-    #[error(
-        "a node named {name} is already connected from another machine: \
-         give this one another `name` in kantd.toml, or stop the other"
-    )]
+    #[error("a node named {name} is already connected from another machine")]
     NodeNameTaken { name: NodeName },
     #[error("only operators may raise a job's priority with a negative --nice")]
     NiceNegative,
@@ -153,7 +129,7 @@ pub enum Refusal {
     /// The script and environment of a finished job are no longer kept.
     #[error(
         "the script and environment of job {job} are no longer kept: only those of each user's \
-         latest finished jobs are; submit it again"
+         latest finished jobs are"
     )]
     TextsGone { job: JobId },
     #[error(transparent)]

@@ -33,7 +33,7 @@ pub fn check_hello(state: &State, certified: &NodeName, hello: &Hello) -> Result
         .node(&hello.name)
         .is_some_and(|node| node.contact == Contact::Connected && node.identity != hello.identity);
     if is_taken {
-        return Err(Refusal::NodeNameTaken { name: hello.name.clone() }.to_string());
+        return Err(Refusal::NodeNameTaken { name: hello.name.clone() }.with_hint());
     }
     Ok(())
 }

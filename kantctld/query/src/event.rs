@@ -88,9 +88,9 @@ impl fmt::Display for Line<'_> {
             Event::ControllerInvited { by, until } => invited(f, *by, *until),
             Event::InvitationUsed { by, address } => joins(f, *by, address),
             Event::SubmitRefused { place, refusal } => {
-                write!(f, "job {} of many refused: {refusal}", place + 1)
+                write!(f, "job {} of many refused: {}", place + 1, refusal.with_hint())
             }
-            Event::CommandRefused(refusal) => write!(f, "refused: {refusal}"),
+            Event::CommandRefused(refusal) => write!(f, "refused: {}", refusal.with_hint()),
             // Handled above, by their timeline lines.
             Event::JobHeld { .. }
             | Event::JobReleased { .. }

@@ -135,7 +135,7 @@ fn what_the_policy_refuses_is_refused_with_its_reason_and_access_plays_no_part()
     assert_eq!(starts(&outcome), [(2, Some(10))]);
     assert_eq!(outcome.never_fit, [3]);
     let [refused] = outcome.refused.as_slice() else { panic!("{:?}", outcome.refused) };
-    let why = "queue main allows at most 20:00 (requested: 02:00:00): lower --time";
+    let why = "queue main allows at most 20:00 (requested: 02:00:00); lower --time";
     assert_eq!((refused.id, refused.why.as_str()), (1, why));
 }
 

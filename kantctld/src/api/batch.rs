@@ -279,5 +279,5 @@ async fn propose(
 
 fn refused(failure: &ApiFailure) -> BatchOutcome {
     let (code, message) = (failure.code().to_owned(), failure.to_string());
-    BatchOutcome::Refused { code, message, hint: None }
+    BatchOutcome::Refused { code, message, hint: failure.hint() }
 }

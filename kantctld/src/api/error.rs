@@ -59,6 +59,17 @@ impl ApiFailure {
         self.status_and_code().1
     }
 
+    /// What to do next, if known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Command(CommandError::Refused(refusal)) | Self::Refused(refusal) => {
+                refusal.hint()
+            }
+            Self::Http(refusal) => refusal.error.hint.clone(),
+            _ => None,
+        }
+    }
+
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             Self::Command(CommandError::Refused(refusal)) | Self::Refused(refusal) => {
@@ -142,7 +153,9 @@ impl IntoResponse for ApiFailure {
         if status == StatusCode::PAYLOAD_TOO_LARGE {
             return super::body_limit::too_large().into_response();
         }
-        net::Refusal::new(status, code, self.to_string()).into_response()
+        let mut refusal = net::Refusal::new(status, code, self.to_string());
+        refusal.error.hint = self.hint();
+        refusal.into_response()
     }
 }
 
@@ -150,4 +163,24 @@ impl IntoResponse for ApiFailure {
 pub async fn no_such_path(uri: Uri) -> Response {
     let message = format!("this controller has no {}: is kantctl another release?", uri.path());
     net::Refusal::new(StatusCode::NOT_FOUND, "no_such_path", message).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::id::JobId;
+
+    #[tokio::test]
+    async fn what_to_do_after_a_refusal_is_a_hint_of_its_own() {
+        let refusal = Refusal::UnknownJob { key: JobKey::single(JobId(7)) };
+        let response = ApiFailure::from(refusal).into_response();
+        assert_eq!(response.status(), StatusCode::NOT_FOUND);
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let expected = serde_json::json!({ "error": {
+            "code": "unknown_job",
+            "message": "there is no job 7",
+            "hint": "see `kantctl queue --all`"
+        } });
+        assert_eq!(serde_json::from_slice::<serde_json::Value>(&body).unwrap(), expected);
+    }
 }

@@ -142,7 +142,8 @@ fn a_controller_with_only_the_cluster_key_joins_once_with_an_invitation() -> any
                 panic!("not refused: {answer:?}");
             };
             assert_eq!((status, error.code.as_str()), (403, code), "{error:?}");
-            assert!(error.message.contains("kantctl admin controller invite"), "{error:?}");
+            let hint = error.hint.as_deref().unwrap_or_default();
+            assert!(hint.contains("kantctl admin controller invite"), "{error:?}");
         };
         for guessed in ["", "kant-invitation-00"] {
             assert_refused(ask(join(1, guessed)?).await, "no_invitation");

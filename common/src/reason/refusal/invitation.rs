@@ -7,18 +7,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "invitation", rename_all = "snake_case")]
 pub enum InvitationRefusal {
-    #[error(
-        "there is no such invitation, or it has expired: an operator creates one with `kantctl \
-         admin controller invite` on the host of the leading controller"
-    )]
+    #[error("there is no such invitation, or it has expired")]
     Unknown,
     /// An invitation is valid once.
-    #[error(
-        "this invitation was already used by the controller at {address}: an operator creates \
-         another with `kantctl admin controller invite` on the host of the leading controller"
-    )]
+    #[error("this invitation was already used by the controller at {address}")]
     Used { address: String },
-    #[error("there are already {limit} invitations: wait until some expire")]
+    #[error("there are already {limit} invitations")]
     TooMany { limit: usize },
 }
 
@@ -29,6 +23,18 @@ impl InvitationRefusal {
             Self::Unknown => "no_invitation",
             Self::Used { .. } => "invitation_used",
             Self::TooMany { .. } => "too_many_invitations",
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Unknown | Self::Used { .. } => {
+                "an operator creates one with `kantctl admin controller invite` on the host of the \
+                 leading controller"
+            }
+            Self::TooMany { .. } => "wait until some expire",
         }
     }
 }

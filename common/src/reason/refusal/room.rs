@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum NoRoom {
     #[error(
         "you have {alive} unfinished jobs and array tasks, and {more} more would exceed the limit \
-         of {limit} per user: wait until some finish, or cancel some"
+         of {limit} per user"
     )]
     TooManyJobs {
         /// Unfinished jobs and array tasks.
@@ -20,14 +20,13 @@ pub enum NoRoom {
     },
     #[error(
         "the cluster has {alive} unfinished jobs and array tasks, and {more} more would exceed its \
-         limit of {limit}: try again when some have finished"
+         limit of {limit}"
     )]
     ClusterFull { alive: u32, more: u32, limit: u32 },
     /// The texts of the owner's unfinished jobs are too large.
     #[error(
         "the scripts, environments and arguments of your unfinished jobs take {held}, and {more} \
-         more would exceed the limit of {limit} per user: keep data in files and name the files in \
-         the job, wait until some jobs finish, or cancel some"
+         more would exceed the limit of {limit} per user"
     )]
     TooMuchText { held: Bytes, more: Bytes, limit: Bytes },
 }
@@ -39,6 +38,19 @@ impl NoRoom {
             Self::TooManyJobs { .. } => "too_many_jobs",
             Self::ClusterFull { .. } => "cluster_full",
             Self::TooMuchText { .. } => "too_much_text",
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::TooManyJobs { .. } => "wait until some finish, or cancel some",
+            Self::ClusterFull { .. } => "try again when some have finished",
+            Self::TooMuchText { .. } => {
+                "keep data in files and name the files in the job, wait until some jobs finish, or \
+                 cancel some"
+            }
         }
     }
 }

@@ -112,7 +112,10 @@ fn report(
     refused: &mut Vec<String>,
 ) -> Result<(), Failure> {
     match outcome {
-        BatchOutcome::Refused { message, .. } => refused.push(format!("line {line}: {message}")),
+        BatchOutcome::Refused { message, hint, .. } => {
+            let hint = hint.iter().map(|hint| format!("; {hint}")).collect::<String>();
+            refused.push(format!("line {line}: {message}{hint}"));
+        }
         BatchOutcome::Accepted(_) if screen.json => {}
         BatchOutcome::Accepted(answer) if options.has(Attribute::Parsable) => {
             screen.line(&answer.job.to_string())?;

@@ -53,7 +53,7 @@ impl<'a> Record<'a> {
             Entry::Waits(_) => return self.waits(at),
             Entry::NeverFits => self.outcome.never_fit.push(id),
             Entry::Refused(refusal) => {
-                self.outcome.refused.push(RefusedJob { id, why: refusal.to_string() });
+                self.outcome.refused.push(RefusedJob { id, why: refusal.with_hint() });
             }
         }
         self.left_out.push(at);

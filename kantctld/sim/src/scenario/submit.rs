@@ -24,7 +24,7 @@ impl Stage {
         let seen = cluster.snapshot().clone();
         let mut never = asks.iter().map(|ask| snapshot::never_fits(cluster.state(), &seen, ask));
         if let Some(refusal) = never.find_map(|refusal| refusal) {
-            return Ok(Some(format!("refused: {refusal}")));
+            return Ok(Some(format!("refused: {}", refusal.with_hint())));
         }
         // Before the command, since the job may start at once.
         for (number, behaviour) in (cluster.state().last_job().0 + 1..).zip(behaviours) {

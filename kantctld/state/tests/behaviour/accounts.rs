@@ -77,8 +77,8 @@ fn where_there_are_accounts_only_those_may_be_named() {
     reconfigure(&mut house, vec![account("vision", &[], &[])], |_| ());
     submit(&mut house, charged_to("vision"), STRANGER, &[]);
     submit(&mut house, Ask::default(), STRANGER, &[]);
-    let refusal = refused(&mut house, charged_to("anything"), STRANGER, &[]).to_string();
-    assert!(refusal.contains("no account `anything`: there are vision"), "{refusal}");
+    let refusal = refused(&mut house, charged_to("anything"), STRANGER, &[]).with_hint();
+    assert!(refusal.contains("no account `anything`; there are vision"), "{refusal}");
 }
 
 #[test]
@@ -93,14 +93,14 @@ fn an_account_is_named_by_its_users_and_its_groups_members_alone() {
         let refusal = refused(&mut house, charged_to("vision"), user, groups);
         assert_eq!(refusal.code(), "account_closed");
         let sentence = format!(
-            "account vision is not open to you: {mend}, or ask an operator to add you to its \
+            "account vision is not open to you; {mend}, or ask an operator to add you to its \
              `users` in kantctld.toml"
         );
-        assert_eq!(refusal.to_string(), sentence);
+        assert_eq!(refusal.with_hint(), sentence);
     }
     reconfigure(&mut house, vec![account("vision", &[7], &[])], |_| ());
-    let refusal = refused(&mut house, charged_to("vision"), STRANGER, &[]).to_string();
-    assert!(refusal.contains("not open to you: leave --account out, or"), "{refusal}");
+    let refusal = refused(&mut house, charged_to("vision"), STRANGER, &[]).with_hint();
+    assert!(refusal.contains("not open to you; leave --account out, or"), "{refusal}");
 }
 
 #[test]

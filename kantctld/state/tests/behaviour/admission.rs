@@ -42,7 +42,8 @@ fn a_queue_and_all_above_it_must_let_them_in() {
     });
     let asks = |text: &str| Ask { queue: text.parse().ok(), ..Ask::default() };
     let command = with_groups(&mut house, asks("staff"), &[]);
-    assert!(house.refused(command).to_string().starts_with("queue staff is not open to you:"));
+    let refusal = house.refused(command).with_hint();
+    assert!(refusal.starts_with("queue staff is not open to you; name another"), "{refusal}");
     let command = with_groups(&mut house, asks("night"), &[8]);
     let refusal = house.refused(command).to_string();
     assert!(refusal.contains("staff is not open to you, and night is below it"), "{refusal}");
@@ -97,7 +98,7 @@ fn a_qos_is_known_open_and_bounds_the_time_limit() {
         ..Ask::default()
     };
     let command = house.submission(asks("quick", None));
-    assert!(house.refused(command).to_string().contains("this cluster has none"));
+    assert!(house.refused(command).with_hint().contains("this cluster has none"));
     configure(&mut house, |settings| {
         settings.qos = vec![qos("quick"), Qos { access: group(7), ..qos("staff") }];
     });
@@ -107,7 +108,7 @@ fn a_qos_is_known_open_and_bounds_the_time_limit() {
         ("quick", Some(6), "QoS quick allows at most 05:00 (requested: 06:00)"),
     ] {
         let command = house.submission(asks(text, minutes));
-        let refusal = house.refused(command).to_string();
+        let refusal = house.refused(command).with_hint();
         assert!(refusal.contains(word), "{refusal}");
     }
     let short = Ask { queue: "short".parse().ok(), ..asks("quick", None) };

@@ -69,7 +69,7 @@ fn a_story_tells_of_the_last_time_alone() {
 fn only_a_job_that_has_begun_may_and_its_owner_and_operators() {
     let mut house = House::new();
     let waits = house.job();
-    let refusal = house.refused(checkpoint(USER, waits)).to_string();
+    let refusal = house.refused(checkpoint(USER, waits)).with_hint();
     assert_eq!(
         refusal,
         "cannot checkpoint job 1: it is PENDING; call `kantctl checkpoint` in its script, after \
@@ -96,7 +96,7 @@ fn only_a_job_that_has_begun_may_and_its_owner_and_operators() {
 
     let cancel = house.cancel(id.key);
     house.apply(cancel);
-    let refusal = house.refused(checkpoint(USER, id.key)).to_string();
+    let refusal = house.refused(checkpoint(USER, id.key)).with_hint();
     assert!(refusal.contains("it is COMPLETING; it is ending"), "{refusal}");
     house.report("g1", id, exited(0));
     let refusal = house.refused(checkpoint(USER, id.key)).to_string();

@@ -237,7 +237,7 @@ fn it_is_held_cancelled_and_started_again_by_its_first_number() {
         let refusal = house.refused(Command::CancelJob { actor: USER, target: target(named) });
         assert!(matches!(refusal, Refusal::PartOfSet(_)), "{named}: {refusal}");
         let refusal = house.refused(Command::HoldJob { actor: USER, target: target(named) });
-        assert!(refusal.to_string().contains("name 1"), "{refusal}");
+        assert!(refusal.with_hint().contains("name 1"), "{refusal}");
     }
     house.apply(Command::CancelJob { actor: USER, target: target("1") });
     let cancelled = Some(Outcome::Cancelled);

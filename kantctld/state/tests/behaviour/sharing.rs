@@ -119,7 +119,7 @@ fn parts_of_gpus_are_for_queues_that_share_and_for_one_task() {
     let command = house.submission(whole);
     let refused = house.refused(command);
     assert!(matches!(refused, Refusal::WholeGpusOnly { .. }));
-    assert!(refused.to_string().contains("share_gpus = true"), "{refused}");
+    assert!(refused.with_hint().contains("share_gpus = true"), "{refused}");
     let mut two = half();
     two.request.tasks = Tasks(2);
     let command = house.submission(two);

@@ -89,7 +89,7 @@ const REFUSED: [(&str, Change); 8] = [
     ("root may not submit jobs", |c| on(c, |s| s.0.uid = Uid(0))),
     ("negative --nice", |c| on(c, |s| s.1.nice = -1)),
     ("--ntasks is 0", |c| on(c, |s| s.1.request.tasks.0 = 0)),
-    ("there is no queue `nope`: there are main, short", |c| {
+    ("there is no queue `nope`; there are main, short", |c| {
         on(c, |s| s.1.queue = QueueName::new("nope").ok());
     }),
     ("does not begin with #!", |c| on(c, |s| *s.2 = "true".to_owned())),
@@ -114,7 +114,7 @@ fn what_is_wrong_is_refused_with_what_to_do_and_leaves_no_trace() {
     for (word, change) in REFUSED {
         let mut command = house.submission(Ask::default());
         change(&mut command);
-        let refusal = house.refused(command).to_string();
+        let refusal = house.refused(command).with_hint();
         assert!(refusal.contains(word), "{word}: {refusal}");
     }
     assert_eq!(house.submit(Ask::default()), JobId(1), "a refused job used up an id");
@@ -156,8 +156,8 @@ fn a_queue_that_is_left_out_stays_for_its_jobs_alone_and_all_else_holds_at_once(
         "a round can still start it"
     );
     let command = house.submission(short.clone());
-    let refusal = house.refused(command).to_string();
-    assert!(refusal.contains("there is no queue `short`: there are main"), "{refusal}");
+    let refusal = house.refused(command).with_hint();
+    assert!(refusal.contains("there is no queue `short`; there are main"), "{refusal}");
 
     assert_eq!(house.apply(Command::ForgetDone), [], "a job lives in it");
     let cancel = house.cancel(key);
