@@ -2,14 +2,18 @@
 //! what is missing and what to do next.
 
 mod awaited;
+mod bad_request;
 mod bound;
 mod need;
+mod note;
 mod refusal;
 mod sentence;
 mod topology;
 mod wait;
 
 pub use awaited::Awaited;
+pub use bad_request::BadRequest;
 pub use bound::{Bound, Counted, QuotaBound, What};
-pub use refusal::{InvitationRefusal, NoRoom, Refusal};
+pub use note::Note;
+pub use refusal::{InvitationRefusal, Mend, NoRoom, Refusal};
 pub use wait::{Nearest, Need, WaitReason};

@@ -12,11 +12,13 @@ pub use room::NoRoom;
 
 use super::WaitReason;
 use super::sentence::level_text;
+use crate::gpu::GpuKind;
 use crate::id::{AccountName, JobId, JobKey, NodeName, QosName, QueueName, ReservationName, Uid};
 use crate::job::check::AskError;
 use crate::job::{Outcome, Phase, SetPlace};
 use crate::time::{Span, Time};
 use crate::topology::Level;
+use crate::unit::{Gpus, Nodes};
 use serde::{Deserialize, Serialize};
 
 /// Why a command was refused. A refused command changes nothing.
@@ -44,33 +46,33 @@ pub enum Refusal {
     #[error("cannot {verb} job {key}: it has ended ({outcome})")]
     AlreadyDone { key: JobKey, verb: String, outcome: Outcome },
     #[error("there is no queue `{name}`")]
-    UnknownQueue { name: QueueName, known: String },
+    UnknownQueue { name: QueueName, known: Vec<QueueName> },
     #[error("queue {queue} allows at most {limit} (requested: {asked})")]
     TimeLimitTooLong { queue: QueueName, limit: Span, asked: Span },
-    #[error("queue {queue} is not open to you{through}")]
+    #[error("queue {queue} is not open to you{}", below_it(below.as_ref()))]
     QueueClosed {
         /// The queue that excludes the user.
         queue: QueueName,
-        /// Its relation to the named queue: empty, or ", and the queue you named is below it".
-        through: String,
+        /// The queue that was named, if it is another, below it.
+        below: Option<QueueName>,
     },
     #[error("there is no QoS `{name}`")]
     UnknownQos {
         name: QosName,
-        /// The existing ones, as the end of a sentence.
-        known: String,
+        /// The existing ones.
+        known: Vec<QosName>,
     },
     #[error("QoS {name} is not open to you")]
     QosClosed { name: QosName },
     #[error("QoS {name} allows at most {limit} (requested: {asked})")]
     QosTimeLimit { name: QosName, limit: Span, asked: Span },
     #[error("there is no account `{name}`")]
-    UnknownAccount { name: AccountName, known: String },
+    UnknownAccount { name: AccountName, known: Vec<AccountName> },
     #[error("account {name} is not open to you")]
     AccountClosed {
         name: AccountName,
-        /// An alternative, as an imperative.
-        mend: String,
+        /// The accounts of which the user is a member.
+        open: Vec<AccountName>,
     },
     #[error("queue {queue} gives whole GPUs only")]
     WholeGpusOnly { queue: QueueName },
@@ -99,9 +101,8 @@ pub enum Refusal {
     #[error("{reason}")]
     NeverFits {
         reason: Box<WaitReason>,
-        /// A request that would fit, as an imperative followed by ", or "; empty if none is known.
-        #[serde(default)]
-        mend: String,
+        /// What would fit; `None`: nothing is known.
+        mend: Option<Mend>,
     },
     /// The job alone exceeds a quota or a limit.
     #[error("{reason}")]
@@ -137,6 +138,26 @@ pub enum Refusal {
     #[error("{message}")]
     BadAsk { message: String },
 }
+
+/// A request that would fit where another never does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mend {
+    LeaveRequiredOut,
+    LeaveGpusOut,
+    OtherKinds(Vec<GpuKind>),
+    /// On this many nodes, with this many GPUs on each.
+    Split {
+        nodes: Nodes,
+        kind: Option<GpuKind>,
+        each: Gpus,
+    },
+}
+
+fn below_it(below: Option<&QueueName>) -> String {
+    below.map_or_else(String::new, |below| format!(", and {below} is below it"))
+}
+
 impl From<AskError> for Refusal {
     fn from(error: AskError) -> Self {
         Self::BadAsk { message: error.to_string() }

@@ -24,6 +24,7 @@ mod pure_manifest;
 mod pure_source;
 mod ratchet;
 mod safety;
+mod state_texts;
 mod test_programs;
 mod unwrap;
 mod wire_version;
@@ -53,6 +54,7 @@ const RULES: &[Rule] = &[
     nvml::check,
     wire_version::check,
     policy_source::check,
+    state_texts::check,
     config_keys::check,
     dependencies::check,
     heads::check,

@@ -87,7 +87,7 @@ fn checksum(file: &File, tokens: &[Token]) -> String {
         hash.update(b" ");
     }
     for literal in file.source().literals_outside_tests() {
-        hash.update(literal);
+        hash.update(literal.text);
         hash.update(b" ");
     }
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()

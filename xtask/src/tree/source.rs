@@ -19,6 +19,15 @@ pub struct Source {
     literal_begins_line: Vec<bool>,
 }
 
+/// A string or character literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Literal<'a> {
+    /// With its quotes.
+    pub text: &'a str,
+    /// The line of the token before it, from 1.
+    pub line: usize,
+}
+
 /// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
@@ -53,14 +62,21 @@ impl Source {
         self.tokens.iter().filter(|token| !token.in_test).cloned().collect()
     }
 
-    /// The string and character literals outside tests, with quotes.
-    pub fn literals_outside_tests(&self) -> impl Iterator<Item = &str> {
+    /// The string and character literals outside tests.
+    pub fn literals_outside_tests(&self) -> impl Iterator<Item = Literal<'_>> {
         let outside = self.literals.iter().filter(|(offset, _)| {
             // A literal belongs to a test if the token before it does.
-            let before = self.tokens.partition_point(|token| token.offset < *offset);
-            !before.checked_sub(1).is_some_and(|index| self.tokens[index].in_test)
+            !self.token_before(*offset).is_some_and(|token| token.in_test)
         });
-        outside.map(|(_, text)| text.as_str())
+        outside.map(|(offset, text)| Literal {
+            text,
+            line: self.token_before(*offset).map_or(1, |token| token.line),
+        })
+    }
+
+    fn token_before(&self, offset: usize) -> Option<&Token> {
+        let before = self.tokens.partition_point(|token| token.offset < offset);
+        before.checked_sub(1).map(|index| &self.tokens[index])
     }
 
     /// The comment on a line (from 1); empty where there is none.

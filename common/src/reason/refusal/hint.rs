@@ -1,6 +1,8 @@
 //! What to do next after a refusal.
 
-use super::{Refusal, checkpoint};
+use super::{Mend, Refusal, checkpoint};
+use crate::reason::bad_request::joined;
+use std::fmt;
 
 impl Refusal {
     /// What to do next; `None` if nothing helps, or the sentence says it.
@@ -8,16 +10,27 @@ impl Refusal {
     pub fn hint(&self) -> Option<String> {
         let fixed = match self {
             Self::PartOfSet(place) => return Some(format!("name {}", place.first)),
-            Self::UnknownQueue { known, .. } | Self::UnknownAccount { known, .. } => {
-                return Some(format!("there are {known}"));
+            Self::UnknownQueue { known, .. } => {
+                return Some(format!("there are {}", joined(known, ", ")));
             }
-            Self::UnknownQos { known, .. } => return Some(known.clone()),
-            Self::AccountClosed { mend, .. } => {
+            Self::UnknownAccount { known, .. } => {
+                return Some(format!("there are {}", joined(known, ", ")));
+            }
+            Self::UnknownQos { known, .. } if !known.is_empty() => {
+                return Some(format!("there are {}", joined(known, ", ")));
+            }
+            Self::UnknownQos { .. } => "this cluster has none, leave --qos out",
+            Self::AccountClosed { open, .. } => {
                 let ask = "ask an operator to add you to its `users` in kantctld.toml";
-                return Some(format!("{mend}, or {ask}"));
+                let other = match open.as_slice() {
+                    [] => "leave --account out".to_owned(),
+                    _ => format!("name {} with --account", joined(open, " or ")),
+                };
+                return Some(format!("{other}, or {ask}"));
             }
             Self::NeverFits { mend, .. } => {
                 let hold = "submit with --hold to keep it until there is such a node";
+                let mend = mend.as_ref().map(|mend| format!("{mend}, or ")).unwrap_or_default();
                 return Some(format!("{mend}{hold}"));
             }
             Self::NotHeld { key } => return Some(format!("see `kantctl explain {key}`")),
@@ -75,6 +88,24 @@ impl Refusal {
     }
 }
 
+/// An imperative.
+impl fmt::Display for Mend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeaveRequiredOut => f.write_str("leave :required out of --near"),
+            Self::LeaveGpusOut => f.write_str("leave --gpus out"),
+            Self::OtherKinds(kinds) => {
+                let kinds = kinds.iter().map(|kind| kind.0.as_str());
+                write!(f, "ask for {} GPUs", joined(kinds, " or "))
+            }
+            Self::Split { nodes, kind, each } => {
+                let kind = kind.as_ref().map(|kind| format!("{}:", kind.0)).unwrap_or_default();
+                write!(f, "try --nodes={nodes} --gpus-per-node={kind}{each}")
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +120,10 @@ mod tests {
         assert_eq!(unknown.hint().as_deref(), Some("see `kantctl queue --all`"));
         assert_eq!(unknown.with_hint(), "there is no job 7; see `kantctl queue --all`");
         let queue = || "nope".parse().unwrap();
-        let unknown = Refusal::UnknownQueue { name: queue(), known: "main, short".to_owned() };
+        let unknown = Refusal::UnknownQueue {
+            name: queue(),
+            known: vec!["main".parse().unwrap(), "short".parse().unwrap()],
+        };
         assert_eq!(unknown.with_hint(), "there is no queue `nope`; there are main, short");
         let full = Refusal::NoRoom(NoRoom::ClusterFull { alive: 9, more: 2, limit: 10 });
         assert_eq!(full.hint().as_deref(), Some("try again when some have finished"));

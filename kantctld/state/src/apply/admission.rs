@@ -9,7 +9,7 @@ use common::policy::Access;
 use common::policy::account::Account;
 use common::policy::qos::Qos;
 use common::policy::queue::Queue;
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 use common::resource::{GpuRequest, Request};
 
 #[derive(Debug, Clone, Copy)]
@@ -72,14 +72,16 @@ pub(super) fn check_owner(state: &State, owner: Uid) -> Result<(), Refusal> {
 /// [`Refusal::UnknownQueue`]; [`Refusal::BadAsk`] before the first configuration.
 pub(super) fn find_queue<'a>(state: &'a State, ask: &Ask) -> Result<&'a Queue, Refusal> {
     let Some(name) = &ask.queue else {
-        return state.queues().iter().find(|q| q.default).ok_or_else(|| Refusal::BadAsk {
-            message: "the controller has no queues yet: try again in a moment".to_owned(),
-        });
+        return state
+            .queues()
+            .iter()
+            .find(|q| q.default)
+            .ok_or_else(|| BadRequest::NoQueues.into());
     };
     state.queue(name).filter(|queue| !state.is_retired(&queue.name)).ok_or_else(|| {
         let open = state.queues().iter().filter(|queue| !state.is_retired(&queue.name));
-        let known: Vec<&str> = open.map(|queue| queue.name.as_str()).collect();
-        Refusal::UnknownQueue { name: name.clone(), known: known.join(", ") }
+        let known = open.map(|queue| queue.name.clone()).collect();
+        Refusal::UnknownQueue { name: name.clone(), known }
     })
 }
 
@@ -91,11 +93,7 @@ pub(super) fn find_qos<'a>(state: &'a State, ask: &Ask) -> Result<Option<&'a Qos
     let Some(name) = &ask.qos else { return Ok(None) };
     let unknown = || {
         let all = state.settings().map_or(&[][..], |settings| &settings.qos);
-        let known: Vec<&str> = all.iter().map(|qos| qos.name.as_str()).collect();
-        let known = match known.as_slice() {
-            [] => "this cluster has none, leave --qos out".to_owned(),
-            _ => format!("there are {}", known.join(", ")),
-        };
+        let known = all.iter().map(|qos| qos.name.clone()).collect();
         Refusal::UnknownQos { name: name.clone(), known }
     };
     state.qos(name).ok_or_else(unknown).map(Some)
@@ -113,11 +111,8 @@ fn check_access(
     for _ in 0..=state.queues().len() {
         let Some(here) = at else { break };
         if !who.may_use(&here.access, account) {
-            let through = match here.name == queue.name {
-                true => String::new(),
-                false => format!(", and {} is below it", queue.name),
-            };
-            return Err(Refusal::QueueClosed { queue: here.name.clone(), through });
+            let below = (here.name != queue.name).then(|| queue.name.clone());
+            return Err(Refusal::QueueClosed { queue: here.name.clone(), below });
         }
         at = here.parent.as_ref().and_then(|parent: &QueueName| state.queue(parent));
     }
@@ -141,8 +136,8 @@ pub(super) fn find_account<'a>(
     if found.is_some() || accounts.is_empty() {
         return Ok(found);
     }
-    let known: Vec<&str> = accounts.iter().map(|account| account.name.as_str()).collect();
-    Err(Refusal::UnknownAccount { name: name.clone(), known: known.join(", ") })
+    let known = accounts.iter().map(|account| account.name.clone()).collect();
+    Err(Refusal::UnknownAccount { name: name.clone(), known })
 }
 
 /// The account for a job that names none: the first one of which its user is a member. Operators,
@@ -160,12 +155,8 @@ fn check_account(state: &State, who: &Applicant<'_>, ask: &Ask) -> Result<(), Re
         return Ok(());
     }
     let theirs = accounts(state).iter().filter(|account| who.may_charge(account));
-    let theirs: Vec<&str> = theirs.map(|account| account.name.as_str()).collect();
-    let mend = match theirs.as_slice() {
-        [] => "leave --account out".to_owned(),
-        _ => format!("name {} with --account", theirs.join(" or ")),
-    };
-    Err(Refusal::AccountClosed { name: name.clone(), mend })
+    let open = theirs.map(|account| account.name.clone()).collect();
+    Err(Refusal::AccountClosed { name: name.clone(), open })
 }
 
 /// Parts of GPUs are only for queues that allow them, because GPU memory is not isolated between
@@ -193,8 +184,7 @@ fn check_time_limits(
     }
     let bound = queue.time_limit_max.or(qos.and_then(|qos| qos.time_limit_max));
     if let (Some(limit), None, true) = (bound, ask.time_limit, ask.unlimited) {
-        let message = format!("at most {limit} is allowed: give that with --time, not UNLIMITED");
-        return Err(Refusal::BadAsk { message });
+        return Err(BadRequest::Unlimited { limit }.into());
     }
     let Some(qos) = qos else { return Ok(()) };
     if !who.may_use(&qos.access, ask.account.as_ref()) {

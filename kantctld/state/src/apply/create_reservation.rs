@@ -6,7 +6,7 @@ use super::{admission, target};
 use crate::command::Actor;
 use crate::event::Event;
 use crate::state::State;
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 use common::reservation::Reservation;
 
 /// The maximum length of a comment, in bytes.
@@ -48,25 +48,19 @@ pub(super) fn check(state: &State, asked: &Reservation) -> Result<(), Refusal> {
 
 /// Checks the reservation by itself.
 fn check_sense(state: &State, asked: &Reservation) -> Result<(), Refusal> {
-    let bad = |message: String| Err(Refusal::BadAsk { message });
-    let name = &asked.name;
+    let name = || asked.name.clone();
     if asked.nodes.is_empty() {
-        return bad(format!("reservation {name} has no node: name some, or give a number"));
+        return Err(BadRequest::ReservesNothing { name: name() }.into());
     }
     if asked.to <= asked.from || asked.to <= state.now {
-        return bad(format!(
-            "reservation {name} is over at {} before it begins: give a later end, or a duration",
-            asked.to
-        ));
+        return Err(BadRequest::ReservationOver { name: name(), to: asked.to }.into());
     }
     if asked.comment.len() > COMMENT_BYTES_MAX || asked.comment.chars().any(char::is_control) {
-        return bad(format!(
-            "the comment of reservation {name} has a line break or other control character, \
-             or is longer than {COMMENT_BYTES_MAX} bytes: give a shorter one"
-        ));
+        let most = COMMENT_BYTES_MAX;
+        return Err(BadRequest::ReservationComment { name: name(), most }.into());
     }
     if state.reservations.len() >= RESERVATIONS_MAX {
-        return bad(format!("there are {RESERVATIONS_MAX} reservations already: delete some"));
+        return Err(BadRequest::TooManyReservations { most: RESERVATIONS_MAX }.into());
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::lifecycle::{self, Ending};
 use crate::state::State;
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
-use common::reason::Refusal;
+use common::reason::{Note, Refusal};
 
 #[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(
@@ -19,7 +19,7 @@ pub(super) fn apply(
     let Some(deadline) = record.spec.ask.deadline.filter(|deadline| *deadline <= state.now) else {
         return Ok(());
     };
-    let message = Some(format!("it was not over by its deadline {deadline}"));
+    let message = Some(Note::DeadlineOver { deadline }.to_string());
     let outcome = match element.phase {
         Phase::Pending => {
             lifecycle::drop_waiting(state, events, key, Outcome::DeadlineMissed, None);

@@ -7,7 +7,7 @@ use crate::state::State;
 use common::health::DrainCause;
 use common::id::NodeName;
 use common::node::Drain;
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 
 /// The maximum length of a reason, in bytes.
 const REASON_BYTES_MAX: usize = 1024;
@@ -21,10 +21,8 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     if reason.trim().is_empty() || reason.len() > REASON_BYTES_MAX {
-        let message = format!(
-            "a drain needs a reason of 1 to {REASON_BYTES_MAX} bytes: say what is wrong with {name}"
-        );
-        return Err(Refusal::BadAsk { message });
+        let (node, most) = (name.clone(), REASON_BYTES_MAX);
+        return Err(BadRequest::DrainReason { node, most }.into());
     }
     let now = state.now;
     let unknown = || Refusal::UnknownNode { name: name.clone() };

@@ -6,7 +6,7 @@ use crate::command::Actor;
 use crate::event::Event;
 use crate::invitation::{Invitation, LASTS_MAX, OPEN_MAX};
 use crate::state::State;
-use common::reason::{InvitationRefusal, Refusal};
+use common::reason::{BadRequest, InvitationRefusal, Refusal};
 use common::time::Span;
 
 pub(super) fn apply(
@@ -17,8 +17,7 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     target::operators_only(actor)?;
     if lasts == Span(0) || lasts > LASTS_MAX {
-        let message = format!("an invitation is valid for 1 s to {LASTS_MAX}: change --expires");
-        return Err(Refusal::BadAsk { message });
+        return Err(BadRequest::InvitationExpires { most: LASTS_MAX }.into());
     }
     let open = state.invitations.values().filter(|invitation| invitation.until > state.now);
     if open.count() >= OPEN_MAX {

@@ -7,7 +7,7 @@ use crate::lifecycle::{self, Ending};
 use crate::state::State;
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
-use common::reason::Refusal;
+use common::reason::{Note, Refusal};
 
 #[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(
@@ -20,7 +20,7 @@ pub(super) fn apply(
     match element.phase {
         Phase::Pending => lifecycle::drop_waiting(state, events, key, Outcome::Cancelled, None),
         Phase::Starting | Phase::Running | Phase::Suspended => {
-            let message = format!("its client was not heard of for {lease}");
+            let message = Note::LeaseOver { lease }.to_string();
             let ending = Ending { message: Some(message), ..Ending::new(Outcome::Cancelled) };
             lifecycle::ended(state, events, key, ending);
         }

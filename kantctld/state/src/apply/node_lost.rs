@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::state::State;
 use common::id::NodeName;
 use common::node::Contact;
-use common::reason::Refusal;
+use common::reason::{Note, Refusal};
 
 pub(super) fn apply(
     state: &mut State,
@@ -20,7 +20,7 @@ pub(super) fn apply(
     if let Contact::Silent { .. } = node.contact {
         node.contact = Contact::Lost { since: now };
         events.push(Event::NodeLost { name: name.clone() });
-        lose_all(state, events, name, &format!("node {name} was lost"));
+        lose_all(state, events, name, &Note::NodeLost { node: name });
     }
     Ok(())
 }

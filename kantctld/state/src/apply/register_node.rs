@@ -15,7 +15,7 @@ use crate::state::State;
 use common::id::{AttemptId, NodeName};
 use common::job::{EndCause, Phase};
 use common::node::{Contact, Inventory};
-use common::reason::Refusal;
+use common::reason::{Note, Refusal};
 use common::wire::node::StepStatus;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub(super) fn apply(
     events.push(Event::NodeRegistered { name: name.clone() });
 
     if replaced {
-        lose_all(state, events, name, &format!("node {name} was replaced by another machine"));
+        lose_all(state, events, name, &Note::NodeReplaced { node: name });
     }
     for status in hello.steps {
         lifecycle::report(state, events, name, status);
@@ -86,17 +86,22 @@ fn missing(state: &mut State, events: &mut Vec<Event>, node: &NodeName, id: Atte
     let (cause, message) = match (share, stopping) {
         (SharePhase::Unreported, false) => return,
         (SharePhase::Unreported, true) => (EndCause::Stopped, None),
-        _ => (EndCause::Lost, Some(format!("node {node} came back without it"))),
+        _ => (EndCause::Lost, Some(Note::NotOnNode { node }.to_string())),
     };
     let end = lifecycle::unreported_end(cause, state.now, message);
     lifecycle::share_ended(state, events, node, id, &end);
 }
 
 /// Ends all shares of a node as lost.
-pub(super) fn lose_all(state: &mut State, events: &mut Vec<Event>, node: &NodeName, message: &str) {
+pub(super) fn lose_all(
+    state: &mut State,
+    events: &mut Vec<Event>,
+    node: &NodeName,
+    note: &Note<'_>,
+) {
     let believed: Vec<AttemptId> = state.ledger.holders(node).collect();
     for id in believed {
-        let end = lifecycle::unreported_end(EndCause::Lost, state.now, Some(message.to_owned()));
+        let end = lifecycle::unreported_end(EndCause::Lost, state.now, Some(note.to_string()));
         lifecycle::share_ended(state, events, node, id, &end);
     }
 }

@@ -11,7 +11,7 @@ use common::health::{Check, DrainCause, Finding, Response};
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::{Outcome, Phase};
 use common::node::Drain;
-use common::reason::Refusal;
+use common::reason::{Note, Refusal};
 use common::time::{Span, Time};
 
 /// The user to which drains for health are attributed.
@@ -70,8 +70,8 @@ pub(super) fn apply(
     }
     let mut new = open.into_iter().filter(|finding| !before.contains(finding));
     if let Some(finding) = new.find(|finding| finding.response == Response::DrainNow) {
-        let message = format!("node {name} is no longer fit to run it: {}", finding.says);
-        end_all(state, events, name, &message);
+        let note = Note::NodeUnfit { node: name, finding };
+        end_all(state, events, name, &note.to_string());
     }
     Ok(())
 }
@@ -80,20 +80,15 @@ pub(super) fn apply(
 fn judge(drains: &mut Vec<Time>, finding: &Finding, now: Time) -> (DrainCause, String) {
     drains.retain(|at| *at + FLAPPING_WITHIN > now);
     drains.push(now);
-    let (check, says) = (finding.check, &finding.says);
-    if drains.len() < FLAPPING_AT {
+    let (check, times) = (finding.check, drains.len());
+    if times < FLAPPING_AT {
         return (DrainCause::Health(check), reason(finding));
     }
-    let reason = format!(
-        "{}: {says}; {} times within a day, so it stays drained until `kantctl resume`",
-        check.word(),
-        drains.len()
-    );
-    (DrainCause::Flapping(check), reason)
+    (DrainCause::Flapping(check), Note::Flapping { finding, times }.to_string())
 }
 
 fn reason(finding: &Finding) -> String {
-    format!("{}: {}", finding.check.word(), finding.says)
+    Note::Health { finding }.to_string()
 }
 
 /// The finding that asks for the strongest response.

@@ -11,7 +11,7 @@ use crate::state::State;
 use crate::texts;
 use common::id::JobKey;
 use common::job::Phase;
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 
 pub(super) fn apply(
     state: &mut State,
@@ -70,12 +70,8 @@ fn check_again(state: &State, actor: &Actor, key: JobKey) -> Result<(), Refusal>
     admission::check_owner(state, owner.uid)?;
     let queue = admission::find_queue(state, ask)?;
     if let (Some(limit), None) = (queue.time_limit_max, ask.time_limit) {
-        let message = format!(
-            "job {key} has no time limit, and queue {} now allows at most {limit}: \
-             submit it again with --time",
-            queue.name
-        );
-        return Err(Refusal::BadAsk { message });
+        let queue = queue.name.clone();
+        return Err(BadRequest::NowLimited { key, queue, limit }.into());
     }
     let who = Applicant { owner, groups: &record.groups, operator: actor.operator };
     admission::check(state, &who, ask)?;

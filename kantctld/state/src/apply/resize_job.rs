@@ -10,7 +10,7 @@ use crate::lifecycle;
 use crate::state::State;
 use common::id::JobKey;
 use common::job::{JobSize, Phase};
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 use common::resource::Allocation;
 use common::unit::Tasks;
 
@@ -32,7 +32,7 @@ pub(super) fn apply(
         let least = record.spec.ask.request.tasks_min;
         match kept(key, &run.staying(), least, size) {
             Ok(keep) => lifecycle::shrink(state, events, key, keep, (actor.uid, None)),
-            Err(message) => return Did::Not(Refusal::BadAsk { message }),
+            Err(cause) => return Did::Not(cause.into()),
         }
         Did::Fine
     })
@@ -41,13 +41,13 @@ pub(super) fn apply(
 /// The number of nodes that a job of this size keeps.
 ///
 /// # Errors
-/// A message that the size is impossible, with the possible sizes.
+/// The size is impossible.
 fn kept(
     key: JobKey,
     has: &Allocation,
     least: Option<Tasks>,
     size: JobSize,
-) -> Result<usize, String> {
+) -> Result<usize, BadRequest> {
     let (nodes, all) = (has.shares().len(), has.tasks());
     let ends = has.shares().iter().scan(Tasks::ZERO, |sum, share| {
         *sum += share.tasks;
@@ -65,27 +65,20 @@ fn kept(
         }
     };
     if more {
-        return Err(format!(
-            "job {key} has {} on {}: a running job can be shrunk, not enlarged; submitted with \
-             --grow, a job takes more nodes by itself",
-            JobSize::Tasks(all),
-            JobSize::Nodes(common::unit::Nodes(u32::try_from(nodes).unwrap_or(u32::MAX)))
-        ));
+        let on = common::unit::Nodes(u32::try_from(nodes).unwrap_or(u32::MAX));
+        let (has, on) = (JobSize::Tasks(all), JobSize::Nodes(on));
+        return Err(BadRequest::Enlarged { key, has, on });
     }
     let least = least.unwrap_or(Tasks(1));
     match keep {
         Some(keep) if ends[keep - 1] >= least => Ok(keep),
-        Some(keep) => Err(format!(
-            "job {key} would keep {}, and requested at least {least}",
-            JobSize::Tasks(ends[keep - 1])
-        )),
+        Some(keep) => {
+            let keeps = JobSize::Tasks(ends[keep - 1]);
+            Err(BadRequest::BelowLeast { key, keeps, least })
+        }
         None => {
-            let can = ends.iter().filter(|tasks| **tasks >= least).map(ToString::to_string);
-            let can: Vec<String> = can.collect();
-            Err(format!(
-                "job {key} cannot be made {size}: it gives up whole nodes, so it can have {} tasks",
-                can.join(", ")
-            ))
+            let can = ends.iter().copied().filter(|tasks| *tasks >= least).collect();
+            Err(BadRequest::NoSuchSize { key, size, can })
         }
     }
 }
@@ -111,7 +104,7 @@ mod tests {
         Allocation::new([("a", 4), ("b", 2), ("c", 2)].map(share).to_vec()).unwrap()
     }
 
-    fn kept(least: Option<u32>, size: JobSize) -> Result<usize, String> {
+    fn kept(least: Option<u32>, size: JobSize) -> Result<usize, BadRequest> {
         super::kept(JobKey::single(JobId(5)), &has(), least.map(Tasks), size)
     }
 

@@ -8,10 +8,9 @@ use crate::fault::START_MAX;
 use crate::lifecycle::{self, Ending};
 use crate::overdue;
 use crate::state::State;
-use common::hostlist;
 use common::id::AttemptId;
 use common::job::Outcome;
-use common::reason::Refusal;
+use common::reason::{Note, Refusal};
 
 #[allow(clippy::unnecessary_wraps)] // all commands have the same signature
 pub(super) fn apply(
@@ -21,7 +20,7 @@ pub(super) fn apply(
 ) -> Result<(), Refusal> {
     let Some(behind) = overdue::behind(state, id, state.now) else { return Ok(()) };
     let requeue = state.job(id.key.job).is_some_and(|record| record.spec.ask.requeue);
-    let message = format!("did not begin to run within {START_MAX} on {}", hostlist::fold(&behind));
+    let message = Note::StartOverdue { most: START_MAX, nodes: &behind }.to_string();
     if behind.iter().any(|node| lifecycle::keep_off(state, events, id, node, &message)) {
         return Ok(());
     }

@@ -19,7 +19,7 @@ use common::blob::BlobHash;
 use common::id::{ArrayIndex, Gid, JobId, NodeName, RequestKey};
 use common::job::check::{self, AskError, ENVIRONMENT_BYTES_MAX};
 use common::job::{Ask, Owner, Rlimit, SetPlace, Spec};
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 use std::sync::Arc;
 
 /// The maximum length of a request key, in bytes.
@@ -160,7 +160,7 @@ struct Ids {
 fn ids(state: &State, asks: &[Ask]) -> Result<Ids, Refusal> {
     let numbers = asks.iter().filter_map(|ask| ask.array.as_ref());
     let numbers = numbers.map(|array| array.number_count()).sum();
-    let none_left = || Refusal::BadAsk { message: "there are no job ids left".to_owned() };
+    let none_left = || BadRequest::NoIdsLeft;
     let first = state.last_job.0.checked_add(1).ok_or_else(none_left)?;
     let last = first.checked_add(count(asks.len()).saturating_sub(1));
     let last = last.and_then(|last| last.checked_add(numbers)).ok_or_else(none_left)?;
@@ -196,15 +196,10 @@ fn check_who(state: &State, submission: &Submission<'_>) -> Result<(), Refusal> 
 fn check_what(submission: &Submission<'_>) -> Result<(), Refusal> {
     let key = &submission.request_key.0;
     if key.is_empty() || key.len() > REQUEST_KEY_BYTES_MAX || key.chars().any(char::is_control) {
-        let message = format!(
-            "the request key must be 1 to {REQUEST_KEY_BYTES_MAX} printable characters: \
-             send a fresh random one with each job"
-        );
-        return Err(Refusal::BadAsk { message });
+        return Err(BadRequest::RequestKey { most: REQUEST_KEY_BYTES_MAX }.into());
     }
     if submission.groups.len() > GROUPS_MAX {
-        let message = format!("a user with more than {GROUPS_MAX} groups: leave some of them");
-        return Err(Refusal::BadAsk { message });
+        return Err(BadRequest::TooManyGroups { most: GROUPS_MAX }.into());
     }
     submission.asks.iter().try_for_each(check::check_ask)?;
     check::check_script(submission.script.text.as_bytes())?;

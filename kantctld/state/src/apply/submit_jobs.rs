@@ -5,7 +5,7 @@ use super::submit_job::{self, Submission, Text};
 use crate::command::{ManyJobs, OneOfMany};
 use crate::event::Event;
 use crate::state::State;
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 
 /// The command as a whole is never refused.
 pub(super) fn apply(
@@ -32,8 +32,7 @@ fn accept(
     texts: (Option<&Text<'_>>, Option<&Text<'_>>),
 ) -> Result<(), Refusal> {
     let (Some(script), Some(environment)) = texts else {
-        let message = "it names a script or environment that the request does not contain";
-        return Err(Refusal::BadAsk { message: message.to_owned() });
+        return Err(BadRequest::UnknownText.into());
     };
     let submission = Submission {
         request_key: &job.request_key,

@@ -7,7 +7,7 @@
 use super::submit_job::{Submission, Text};
 use crate::command::Command;
 use common::job::{Ask, Launch, check_size};
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 
 /// The submission that a command contains: a job, or a set.
 ///
@@ -43,7 +43,7 @@ pub(super) fn submission(command: &Command) -> Result<Submission<'_>, Refusal> {
             let (script, environment) = (Text::new(script), Text::new(environment));
             Ok(Submission { request_key, owner, groups, operator, via, asks, script, environment })
         }
-        _ => Err(Refusal::BadAsk { message: "this command submits no job".to_owned() }),
+        _ => Err(BadRequest::NoSubmission.into()),
     }
 }
 
@@ -64,24 +64,16 @@ fn of_the_set(first: &Ask, ask: &Ask) -> Option<&'static str> {
 /// # Errors
 /// Too few or too many components, an array, or a set without a script.
 fn components(asks: &[Ask]) -> Result<Vec<Ask>, Refusal> {
-    let refuse = |message: String| Err(Refusal::BadAsk { message });
     check_size(asks.len())?;
     let first = &asks[0];
     if let Some(option) = asks[1..].iter().find_map(|ask| of_the_set(first, ask)) {
-        return refuse(format!(
-            "{option} of a later component: it applies to the whole set, so give it for the first"
-        ));
+        return Err(BadRequest::OfLaterComponent { option }.into());
     }
     if asks.iter().any(|ask| ask.array.is_some()) {
-        return refuse(
-            "an array cannot have components: leave --array out, or the `:` between them"
-                .to_owned(),
-        );
+        return Err(BadRequest::ArrayOfComponents.into());
     }
     if first.launch == Launch::Held || first.lease.is_some() {
-        return refuse(
-            "a set has a script: submit one, which starts programs in its components".to_owned(),
-        );
+        return Err(BadRequest::SetWithoutScript.into());
     }
     let other = |ask: &Ask| Ask {
         launch: Launch::Held,

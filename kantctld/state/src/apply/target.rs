@@ -4,7 +4,7 @@ use crate::command::{Actor, SomeTasks, Target};
 use crate::state::State;
 use common::id::JobKey;
 use common::job::Phase;
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 
 /// The result of a command for one job or array task.
 pub(super) enum Did {
@@ -60,14 +60,7 @@ pub(super) fn of_one(state: &State, actor: &Actor, target: Target) -> Result<Vec
     match state.job(key.job).and_then(|record| record.set) {
         None => keys(state, actor, target),
         Some(place) if place.offset > 0 || target.key.offset().is_some() => Ok(vec![key]),
-        Some(place) => {
-            let (set, last) = (place.first, place.size - 1);
-            let message = format!(
-                "job {set} has components with different requests: name one of {set}+0 to \
-                 {set}+{last}"
-            );
-            Err(Refusal::BadAsk { message })
-        }
+        Some(place) => Err(BadRequest::WholeSet { first: place.first, size: place.size }.into()),
     }
 }
 

@@ -20,13 +20,10 @@ use crate::state::State;
 use common::id::{JobId, JobKey, NodeName};
 use common::job::attributes::TimeLimit;
 use common::job::check::check_ask;
-use common::job::{Ask, Attribute, Patch, Phase, SetPlace};
-use common::reason::Refusal;
+use common::job::{Ask, Attribute, Patch, Phase};
+use common::reason::{BadRequest, Refusal};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// The options that can be changed of tasks that have started, and of those that wait with them.
-const LIVING: &str = "--time, --job-name, --comment, --mail-type, --mail-user and --array-limit";
 
 pub(super) fn apply(
     state: &mut State,
@@ -128,13 +125,10 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Res
     let record = state.job(key.job).ok_or(Refusal::UnknownJob { key })?;
     let ask = &record.spec.ask;
     if key.index.is_some() {
-        let job = key.job;
-        return refuse(format!(
-            "cannot change one task: the tasks of job {job} share one request; give {job}"
-        ));
+        return Err(BadRequest::OneTask { job: key.job }.into());
     }
     if patch.has(Attribute::ArrayLimit) && ask.array.is_none() {
-        return refuse(format!("job {} is no array: leave --array-limit out", key.job));
+        return Err(BadRequest::NoArray { job: key.job }.into());
     }
     if patch.value::<i32>(Attribute::Nice).is_some_and(|nice| *nice < 0) && !operator {
         return Err(Refusal::NiceNegative);
@@ -152,11 +146,7 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Res
         return Ok(changed);
     }
     if !waits && has_nodes {
-        return refuse(format!(
-            "job {} has started: only its time limit, name, comment and e-mail options can be \
-             changed now",
-            key.job
-        ));
+        return Err(BadRequest::HasStarted { job: key.job }.into());
     }
     if !waits {
         let first = record.elements.keys().next().copied().flatten();
@@ -166,12 +156,7 @@ pub fn updated(state: &State, key: JobKey, patch: &Patch, operator: bool) -> Res
         };
     }
     if !all_wait && !patch.is_for_the_array_alone() {
-        return refuse(format!(
-            "cannot change the request of job {}: its tasks share it, and some have started. Only \
-             {LIVING} can be changed now; otherwise cancel the tasks that wait, and submit them \
-             again",
-            key.job
-        ));
+        return Err(BadRequest::SomeHaveStarted { job: key.job }.into());
     }
     let changed = patch.over(ask);
     let changed = Ask { dependency: dependency::meant(state, &changed), ..changed };
@@ -190,10 +175,7 @@ fn of_the_set(record: &Record, patch: &Patch) -> Result<(), Refusal> {
     let Some(set) = record.set.filter(|set| set.offset > 0) else { return Ok(()) };
     let mut shared = patch.attributes().filter(|attribute| attribute.row().is_of_set);
     let Some(option) = shared.next() else { return Ok(()) };
-    let first = SetPlace { offset: 0, ..set }.name();
-    let message =
-        format!("{option} applies to a whole set: change it for the first component, {first}");
-    Err(Refusal::BadAsk { message })
+    Err(BadRequest::OfWholeSet { option, set }.into())
 }
 
 /// Once a job has started, its user may only lower the time limit; operators may raise it.
@@ -201,16 +183,9 @@ fn check_limit(record: &Record, patch: &Patch, operator: bool) -> Result<(), Ref
     let limit = patch.value(Attribute::Time).and_then(|limit: &TimeLimit| limit.0);
     let Some(limit) = limit.filter(|_| !operator) else { return Ok(()) };
     match record.spec.ask.time_limit {
-        Some(before) if limit > before => refuse(format!(
-            "job {} has started with a time limit of {before}: you may lower that; operators \
-             raise it",
-            record.id
-        ))
-        .map(drop),
+        Some(before) if limit > before => {
+            Err(BadRequest::TimeRaised { job: record.id, before }.into())
+        }
         _ => Ok(()),
     }
-}
-
-fn refuse(message: String) -> Result<Ask, Refusal> {
-    Err(Refusal::BadAsk { message })
 }

@@ -7,7 +7,7 @@ use crate::state::State;
 use common::id::{ArrayIndex, JobId, JobKey, Uid};
 use common::job::dependency::{Rule, Term};
 use common::job::{Ask, Dependency};
-use common::reason::Refusal;
+use common::reason::{BadRequest, Refusal};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The maximum product of a job's terms and its tasks. Lists show the state of each term for each
@@ -35,11 +35,7 @@ pub(crate) fn standing(
     let (terms, tasks) = (dependency.terms().len(), own.len());
     if terms.saturating_mul(tasks) > TERMS_OF_TASKS_MAX {
         let most = TERMS_OF_TASKS_MAX / tasks.max(1);
-        let message = format!(
-            "{tasks} tasks with {terms} dependencies each: with this number of tasks at most \
-             {most} are allowed. Let one job depend on all of them, and the array on that job"
-        );
-        return Err(Refusal::BadAsk { message });
+        return Err(BadRequest::TooManyDependencies { tasks, terms, most }.into());
     }
     dependency.terms().iter().map(|term| evaluate_term(state, term, own)).collect()
 }
@@ -72,14 +68,7 @@ fn evaluate_term(
 fn forgotten(state: &State, term: &Term, on: JobKey) -> Result<TermState, Refusal> {
     match term.rule {
         Rule::After | Rule::AfterAny => Ok(TermState::Met(state.now())),
-        _ => {
-            let rule = term.rule.word();
-            let message = format!(
-                "job {on} ended so long ago that its outcome, which {rule} depends on, is no \
-                 longer stored: leave it out, or write afterany:{on}"
-            );
-            Err(Refusal::BadAsk { message })
-        }
+        rule => Err(BadRequest::OutcomeForgotten { on, rule }.into()),
     }
 }
 
@@ -99,11 +88,7 @@ pub(crate) fn check_circle(state: &State, own: JobId, ask: &Ask) -> Result<(), R
     while let Some(job) = next.pop() {
         let job = state.job(job).and_then(|record| record.set).map_or(job, |set| set.first);
         if job == own {
-            let message = format!(
-                "job {own} would wait for itself through its dependencies (`singleton` waits for \
-                 all earlier jobs of its name): leave that dependency out"
-            );
-            return Err(Refusal::BadAsk { message });
+            return Err(BadRequest::WaitsForItself { job: own }.into());
         }
         if !seen.insert(job) || state.is_all_done(job) {
             continue;

@@ -9,6 +9,7 @@ use common::health::DrainCause;
 use common::id::{AttemptId, JobKey, NodeName, Uid};
 use common::job::{EndCause, StepEnd};
 use common::node::Drain;
+use common::reason::Note;
 
 /// The user to which drains after faults are attributed.
 const SYSTEM: Uid = Uid(0);
@@ -63,11 +64,9 @@ pub(super) fn judge_node(
     if !node.start_faults.are_enough() || node.drain.is_some() {
         return;
     }
-    let why = end.message.as_deref().map_or_else(|| "it did not say why".to_owned(), short);
-    let reason = format!(
-        "{} starts in a row failed here by a fault of the node: {why}",
-        node.start_faults.in_a_row
-    );
+    let why = end.message.as_deref().map(short);
+    let in_a_row = node.start_faults.in_a_row;
+    let reason = Note::FailedStarts { in_a_row, why: why.as_deref() }.to_string();
     node.drain =
         Some(Drain { reason: reason.clone(), by: SYSTEM, since, cause: DrainCause::FailedStarts });
     events.push(Event::NodeDrained { name: name.clone(), by: SYSTEM, reason });

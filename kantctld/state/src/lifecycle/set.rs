@@ -5,6 +5,7 @@ use crate::job::{Element, Run, SharePhase};
 use crate::state::State;
 use common::id::JobKey;
 use common::job::{Outcome, Phase};
+use common::reason::Note;
 
 /// All components of the job's set in order, or the job itself if it is in none.
 #[must_use]
@@ -52,5 +53,5 @@ pub(super) fn is_let_go(state: &State, key: JobKey) -> bool {
 pub(super) fn ended_with(state: &State, key: JobKey, outcome: Outcome) -> Option<String> {
     let place = state.job(key.job)?.set?;
     let speaks = matches!(outcome, Outcome::Completed | Outcome::Cancelled | Outcome::Preempted);
-    (!speaks).then(|| format!("component {} ended, and this one with it: {outcome}", place.name()))
+    (!speaks).then(|| Note::ComponentEnded { ended: place, outcome }.to_string())
 }

@@ -6,10 +6,10 @@
 use crate::state::State;
 use common::gpu::GpuKind;
 use common::gpu::mig;
-use common::id::{Attempt, FeatureName, JobId, JobKey, QueueName, Uid};
+use common::id::{Attempt, JobId, JobKey, QueueName, Uid};
 use common::job::Ask;
 use common::policy::queue::Queue;
-use common::reason::{Refusal, WaitReason};
+use common::reason::{BadRequest, Mend, Refusal, WaitReason};
 use common::resource::{GpuRequest, Request};
 use common::time::Span;
 use common::unit::{Gpus, Nodes, Tasks};
@@ -38,7 +38,7 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
         if let Some(refusal) = no_such_feature(state, ask) {
             return Some(refusal);
         }
-        let mend = mend(state, snapshot, queue, ask, &reason).unwrap_or_default();
+        let mend = mend(state, snapshot, queue, ask, &reason);
         return Some(Refusal::NeverFits { reason: Box::new(reason), mend });
     }
     let near = ask.request.near.filter(|near| near.required);
@@ -49,7 +49,7 @@ pub fn never_fits(state: &State, snapshot: &Snapshot, ask: &Ask) -> Option<Refus
         return Some(Refusal::NoSuchLevel { level });
     }
     if let Err(reason) = engine::could_ever_be_near(snapshot, queue, &ask.request, ask.service) {
-        let mend = "leave :required out of --near, or ".to_owned();
+        let mend = Some(Mend::LeaveRequiredOut);
         return Some(Refusal::NeverFits { reason: Box::new(reason), mend });
     }
     let reason = snapshot.could_ever_be_admitted(&waiting(state, queue, ask)).err()?;
@@ -73,13 +73,7 @@ pub fn never_fit_together(state: &State, snapshot: &Snapshot, asks: &[Ask]) -> O
     if reason.is_for_ever() {
         return Some(Refusal::NeverAdmitted { reason: Box::new(reason) });
     }
-    Some(Refusal::BadAsk {
-        message: format!(
-            "each component of this set fits, but not all of them at once, even if nothing else \
-             ran: component {place} {reason}; ask for less, or submit with --hold to keep it until \
-             there are more nodes"
-        ),
-    })
+    Some(BadRequest::NeverTogether { place, reason }.into())
 }
 
 /// The refusal of a constraint that no known node satisfies.
@@ -89,16 +83,8 @@ fn no_such_feature(state: &State, ask: &Ask) -> Option<Refusal> {
     if features().any(|features| asked.holds(features)) {
         return None;
     }
-    let known: BTreeSet<&str> = features().flatten().map(FeatureName::as_str).collect();
-    let known = match known.len() {
-        0 => "no node has any feature".to_owned(),
-        _ => format!("nodes have {}", known.into_iter().collect::<Vec<_>>().join(", ")),
-    };
-    let message = format!(
-        "no node has the features that --constraint='{asked}' asks for: {known}; leave it out, or \
-         submit with --hold to keep it until there is such a node"
-    );
-    Some(Refusal::BadAsk { message })
+    let known = features().flatten().cloned().collect();
+    Some(BadRequest::NoSuchFeature { asked: asked.clone(), known }.into())
 }
 
 /// The submission as the engine would see it.
@@ -130,26 +116,26 @@ fn waiting(state: &State, queue: &Queue, ask: &Ask) -> WaitingJob {
     }
 }
 
-/// A hint at what would fit, ending in ", or ".
+/// What would fit.
 fn mend(
     state: &State,
     snapshot: &Snapshot,
     queue: &Queue,
     ask: &Ask,
     reason: &WaitReason,
-) -> Option<String> {
+) -> Option<Mend> {
     let WaitReason::NeverFits { need, .. } = reason else { return None };
     let kinds: BTreeSet<&GpuKind> = state
         .nodes()
         .flat_map(|(_, node)| node.inventory.gpus.iter().map(|gpu| &gpu.kind))
         .collect();
     if kinds.is_empty() && need.gpus > Gpus(0) {
-        return Some("leave --gpus out, or ".to_owned());
+        return Some(Mend::LeaveGpusOut);
     }
     let asks_some = need.gpu_kind.is_some() || need.gpus > Gpus(0);
     if asks_some && !kinds.iter().any(|kind| mig::accepts(need.gpu_kind.iter(), kind)) {
-        let all: Vec<&str> = kinds.iter().map(|kind| kind.0.as_str()).collect();
-        return (!all.is_empty()).then(|| format!("ask for {} GPUs, or ", all.join(" or ")));
+        let all: Vec<GpuKind> = kinds.into_iter().cloned().collect();
+        return (!all.is_empty()).then_some(Mend::OtherKinds(all));
     }
     let GpuRequest::Total(gpus) = ask.request.gpus? else { return None };
     if ask.request.nodes.is_some() || ask.request.tasks != Tasks(1) {
@@ -163,7 +149,6 @@ fn mend(
         engine::could_ever_fit(snapshot, queue, &request, ask.service).is_ok()
     };
     let nodes = parts.into_iter().find(fits)?;
-    let kind = ask.request.gpu_kind.as_ref().map(|kind| format!("{}:", kind.0));
-    let (kind, each) = (kind.unwrap_or_default(), gpus.0 / nodes);
-    Some(format!("try --nodes={nodes} --gpus-per-node={kind}{each}, or "))
+    let (kind, each) = (ask.request.gpu_kind.clone(), Gpus(gpus.0 / nodes));
+    Some(Mend::Split { nodes: Nodes(nodes), kind, each })
 }
