@@ -187,7 +187,7 @@ impl AuditThread {
 /// # Errors
 /// If other users may write to the file's directory, it is missing, or no thread can be started.
 pub fn start(config: &ControllerConfig) -> io::Result<(Audit, AuditThread)> {
-    let Some(path) = path(config) else {
+    let Some(path) = audit_path(config) else {
         return Ok((Audit::default(), AuditThread { audit: Audit::default(), thread: None }));
     };
     // A user with write access there could replace the file.
@@ -201,7 +201,7 @@ pub fn start(config: &ControllerConfig) -> io::Result<(Audit, AuditThread)> {
 }
 
 /// The path of the file, if configured; a file name is relative to the state directory.
-fn path(config: &ControllerConfig) -> Option<PathBuf> {
+fn audit_path(config: &ControllerConfig) -> Option<PathBuf> {
     let named = Some(&config.audit_log).filter(|name| !name.is_empty())?;
     Some(Path::new(&config.state_dir).join(named))
 }

@@ -32,7 +32,8 @@ impl EventFeed {
         if wanted.is_empty() {
             return;
         }
-        let jobs: BTreeSet<JobId> = events.iter().filter_map(job).map(|key| key.job).collect();
+        let jobs: BTreeSet<JobId> =
+            events.iter().filter_map(job_of_event).map(|key| key.job).collect();
         let owners = {
             // Lines are made after this lock is released: applying waits for it.
             let state = state.read();
@@ -59,7 +60,7 @@ fn append_lines(
 ) {
     for part in events.chunks(CHUNK_EVENTS) {
         let entries = part.iter().filter_map(|event| {
-            let job = job(event);
+            let job = job_of_event(event);
             let user = job.and_then(|key| owners.get(&key.job)).cloned();
             wanted.iter().any(|wanted| wanted.matches(job, user.as_deref())).then(|| {
                 let line = line(&event_line(event, at, job, user.as_deref())).into();
@@ -71,7 +72,7 @@ fn append_lines(
 }
 
 /// The job that an event is about.
-fn job(event: &Event) -> Option<JobKey> {
+fn job_of_event(event: &Event) -> Option<JobKey> {
     event.key().or(match event {
         Event::JobSubmitted { job, .. } | Event::JobForgotten { job } => Some(JobKey::single(*job)),
         _ => None,

@@ -91,7 +91,7 @@ impl OfSize {
         let waits = JobWaits::of(self.waits.clone());
         WaitBucket {
             gpus: name.to_owned(),
-            started: count(waits.jobs),
+            started: saturating_count(waits.jobs),
             waiting: self.waiting,
             mean_seconds: waits.mean.map(rounded_seconds),
             p50_seconds: waits.p50.map(rounded_seconds),
@@ -173,13 +173,13 @@ impl<'a> Jobs<'a> {
     fn dev_node(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
         let of_node = |share: &Share| Some(self.state.node(&share.node)?.inventory.gpu_count());
         let largest = shares.iter().filter_map(of_node).max()?;
-        measure::dev_node(Nodes(count(shares.len())), gpus, largest)
+        measure::dev_node(Nodes(saturating_count(shares.len())), gpus, largest)
     }
 
     fn dev_group(&self, shares: &[Share], gpus: GpuMilli) -> Option<f64> {
         let leafs = shares.iter().map(|share| leaf_switch(self.state, &share.node));
         let leafs = leafs.collect::<Option<BTreeSet<&SwitchName>>>()?;
-        measure::dev_group(count(leafs.len()), gpus, &self.leaf_sizes)
+        measure::dev_group(saturating_count(leafs.len()), gpus, &self.leaf_sizes)
     }
 
     fn of_size(&mut self, gpus: GpuMilli) -> &mut OfSize {
@@ -208,7 +208,7 @@ fn rounded_seconds(seconds: f64) -> u64 {
     seconds.round() as u64
 }
 
-fn count(length: usize) -> u32 {
+fn saturating_count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 

@@ -160,7 +160,7 @@ impl Reloader {
         let nodes = state.nodes().map(|(name, node)| (name, &*node.inventory));
         let capacity = Capacity::of(nodes);
         let Some(policy) = state.settings().map(Settings::policy) else { return Vec::new() };
-        let mut warnings = closing(&state);
+        let mut warnings = removed_queue_warnings(&state);
         warnings.extend(open_access_warnings(&policy, state.reservations()));
         warnings.extend(policy_warnings(&policy, &capacity));
         warnings
@@ -168,7 +168,7 @@ impl Reloader {
 }
 
 /// A warning for each queue that was removed from the configuration and still has jobs.
-fn closing(state: &State) -> Vec<String> {
+fn removed_queue_warnings(state: &State) -> Vec<String> {
     let QueueList { queues, held } = view::queue_list(state);
     let closing = queues.iter().filter_map(|queue| Some((queue, held.get(&queue.name)?)));
     let warnings = |(queue, held): (&Queue, &QueueHeld)| {

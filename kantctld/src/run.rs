@@ -96,7 +96,8 @@ pub async fn run(file: ConfigFile, nodes: NodeThreads) -> Result<(), RunError> {
     let membership_file = start.file.clone();
     let OpenedLog { peers, thread } = bootstrap::open_log(config, start, identity, machine)?;
     let (cluster, id) = (peers.local.cluster, peers.local.id);
-    let (history, history_thread) = history::start(inbox, accounting(config, cluster, &state))?;
+    let (history, history_thread) =
+        history::start(inbox, history_options(config, cluster, &state))?;
     let log = peers.log.clone();
     let (audit, audit_thread) = audit::start(config)?;
     let recorders = Recorders { history, mail, audit };
@@ -134,7 +135,7 @@ fn audit_note(core: &Core, via: &str, verb: &str, result: AuditResult) {
     core.audit.note(AuditLine::own(core.now(), via, verb, result));
 }
 
-fn accounting<'a>(
+fn history_options<'a>(
     config: &'a ControllerConfig,
     cluster: ClusterId,
     state: &SharedState,

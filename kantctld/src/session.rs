@@ -185,7 +185,7 @@ impl Session {
         // Boxed, because a channel allocates space for 32 of its items.
         let (reports, reports_in) = mpsc::channel(REPORTS_MAX);
         let node = self.known.node().clone();
-        let reporter = report(self.core.clone(), node, self.id, reports_in);
+        let reporter = propose_reports(self.core.clone(), node, self.id, reports_in);
         let mut reporter = std::pin::pin!(reporter);
         let because = |reason: &str| End::Because(reason.to_owned());
         loop {
@@ -260,7 +260,7 @@ impl Session {
 }
 
 /// Proposes a node's reports in order; returns why it stopped.
-async fn report(
+async fn propose_reports(
     core: Arc<Core>,
     node: NodeName,
     id: SessionId,

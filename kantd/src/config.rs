@@ -157,9 +157,9 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         address: unless_empty(config.address).unwrap_or_else(|| name.to_string()),
         name,
         controllers: config.controllers,
-        cluster_key: absolute("cluster_key", config.cluster_key)?,
-        spool: absolute("spool_dir", config.spool_dir)?,
-        socket: unless_empty(config.socket).map(|p| absolute("socket", p)).transpose()?,
+        cluster_key: require_absolute("cluster_key", config.cluster_key)?,
+        spool: require_absolute("spool_dir", config.spool_dir)?,
+        socket: unless_empty(config.socket).map(|p| require_absolute("socket", p)).transpose()?,
         only_cpus: cpus.transpose().map_err(SettingsError::Cpus)?,
         memory_kept_back: config.memory_kept_back.parse().map_err(SettingsError::Memory)?,
         features: features::check(config.features).map_err(SettingsError::Feature)?,
@@ -168,13 +168,15 @@ pub fn check(config: NodeConfig) -> Result<Settings, SettingsError> {
         private_dirs: private_dirs::check(config.private_dirs)?,
         containers,
         processes_max: Some(config.processes_max).filter(|most| *most > 0),
-        prolog: unless_empty(config.prolog).map(|p| absolute("prolog", p)).transpose()?,
-        epilog: unless_empty(config.epilog).map(|p| absolute("epilog", p)).transpose()?,
+        prolog: unless_empty(config.prolog).map(|p| require_absolute("prolog", p)).transpose()?,
+        epilog: unless_empty(config.epilog).map(|p| require_absolute("epilog", p)).transpose()?,
         task_prolog: unless_empty(config.task_prolog)
-            .map(|p| absolute("task_prolog", p))
+            .map(|p| require_absolute("task_prolog", p))
             .transpose()?,
         hook_limit: Span::from_seconds(u64::from(config.hook_limit_seconds)),
-        kantctl: unless_empty(config.kantctl).map(|p| absolute("kantctl", p)).transpose()?,
+        kantctl: unless_empty(config.kantctl)
+            .map(|p| require_absolute("kantctl", p))
+            .transpose()?,
         nvml_library: unless_empty(config.nvml_library).map(PathBuf::from),
         accounting_period: Some(u64::from(config.accounting_seconds))
             .filter(|seconds| *seconds > 0)
@@ -206,7 +208,7 @@ fn unless_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn absolute(key: &'static str, path: String) -> Result<PathBuf, SettingsError> {
+fn require_absolute(key: &'static str, path: String) -> Result<PathBuf, SettingsError> {
     if !path.starts_with('/') {
         return Err(SettingsError::NotAbsolute { key, path });
     }

@@ -78,7 +78,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
         node: settings.name.clone(),
         cgroup: cgroup.clone(),
         allow_root: settings.allow_root_jobs,
-        rules: rules(&settings, private_dirs, containers),
+        rules: step_rules(&settings, private_dirs, containers),
         program: StepsSettings::own_program(),
         starts: StartLimits::default(),
     })
@@ -131,7 +131,7 @@ pub async fn run(settings: Settings) -> Result<(), DaemonError> {
 }
 
 /// The node's settings for all its steps.
-fn rules(settings: &Settings, private_dirs: Vec<PathBuf>, containers: Offer) -> StepRules {
+fn step_rules(settings: &Settings, private_dirs: Vec<PathBuf>, containers: Offer) -> StepRules {
     StepRules {
         private_dirs,
         containers,

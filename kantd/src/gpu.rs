@@ -35,20 +35,20 @@ impl GpuInventory {
         let before = self.gpus.len();
         let size = before + others.gpus.len();
         let path = |a: usize, b: usize| match (a.checked_sub(before), b.checked_sub(before)) {
-            (None, None) => self.matrix.path(index(a), index(b)),
-            (Some(a), Some(b)) => others.matrix.path(index(a), index(b)),
+            (None, None) => self.matrix.path(gpu_index_at(a), gpu_index_at(b)),
+            (Some(a), Some(b)) => others.matrix.path(gpu_index_at(a), gpu_index_at(b)),
             _ => GpuPath::Sys,
         };
         let paths = (0..size).map(|a| (0..size).map(|b| path(a, b)).collect()).collect();
         let behind = others.gpus.into_iter().zip(before..);
-        self.gpus.extend(behind.map(|(gpu, place)| Gpu { index: index(place), ..gpu }));
+        self.gpus.extend(behind.map(|(gpu, place)| Gpu { index: gpu_index_at(place), ..gpu }));
         self.skipped.extend(others.skipped);
         let driver = format!("{}, {}", self.driver, others.driver);
         Self { driver, matrix: GpuMatrix { paths }, ..self }
     }
 }
 
-fn index(place: usize) -> GpuIndex {
+fn gpu_index_at(place: usize) -> GpuIndex {
     GpuIndex(u16::try_from(place).unwrap_or(u16::MAX))
 }
 
@@ -87,7 +87,7 @@ mod tests {
 
     fn two(driver: &str, link: GpuPath) -> GpuInventory {
         let gpu = |place| Gpu {
-            index: index(place),
+            index: gpu_index_at(place),
             uuid: format!("{driver}-{place}"),
             model: driver.to_owned(),
             kind: GpuKind(driver.to_owned()),

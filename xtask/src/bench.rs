@@ -83,7 +83,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let alone = args.from.is_none() || args.name == Name::All;
     anyhow::ensure!(alone, "--from is only for `cargo xtask bench all`");
     match args.name {
-        Name::All => all(&args),
+        Name::All => run_all(&args),
         Name::E2e if matches!(args.compare, Some(Baseline::Slurm)) => {
             let mut figures = Figures::default();
             optimised::sampled("compare", args.rounds, &mut figures)?;
@@ -123,11 +123,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             write_if(args.write, "docs/performance.md", "share", &table)
         }
         Name::Growth => growth::run(args.write, args.json),
-        Name::Raft => sampled("raft", &args),
-        Name::Scale => sampled("scale", &args),
-        Name::Node => sampled("node", &args),
-        Name::Cli => sampled("cli", &args),
-        Name::Arrays => sampled("arrays", &args),
+        Name::Raft => print_sampled("raft", &args),
+        Name::Scale => print_sampled("scale", &args),
+        Name::Node => print_sampled("node", &args),
+        Name::Cli => print_sampled("cli", &args),
+        Name::Arrays => print_sampled("arrays", &args),
     }
 }
 
@@ -138,9 +138,9 @@ const ALL: [Name; 8] = {
 };
 
 /// Runs all benchmarks, also after one has failed.
-fn all(args: &Args) -> anyhow::Result<()> {
+fn run_all(args: &Args) -> anyhow::Result<()> {
     let mut failed = Vec::new();
-    for name in remaining(args.from)? {
+    for name in benchmarks_from(args.from)? {
         let compare = matches!(name, Name::E2e).then_some(Baseline::Slurm);
         let label = name_of(*name);
         eprintln!("bench: {label} (to continue here: `cargo xtask bench all --from {label}`)");
@@ -154,7 +154,7 @@ fn all(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The benchmarks of `all` from one on.
-fn remaining(from: Option<Name>) -> anyhow::Result<&'static [Name]> {
+fn benchmarks_from(from: Option<Name>) -> anyhow::Result<&'static [Name]> {
     let Some(from) = from else { return Ok(&ALL) };
     let names = || ALL.map(name_of).join(", ");
     let at = ALL.iter().position(|name| *name == from);
@@ -168,7 +168,7 @@ fn name_of(name: Name) -> String {
 }
 
 /// A benchmark that prints samples, shown as a table.
-fn sampled(name: &str, args: &Args) -> anyhow::Result<()> {
+fn print_sampled(name: &str, args: &Args) -> anyhow::Result<()> {
     let mut figures = Figures::default();
     optimised::sampled(name, args.rounds, &mut figures)?;
     match args.json {
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn all_continues_at_a_benchmark() {
-        assert_eq!(remaining(None).unwrap().len(), ALL.len());
-        let left = remaining(Some(Name::Growth)).unwrap();
+        assert_eq!(benchmarks_from(None).unwrap().len(), ALL.len());
+        let left = benchmarks_from(Some(Name::Growth)).unwrap();
         assert_eq!(
             left.iter().map(|name| name_of(*name)).collect::<Vec<_>>(),
             ["growth", "e2e", "engine"]
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_not_part_of_all_is_refused() {
-        let error = remaining(Some(Name::Share)).err().unwrap().to_string();
+        let error = benchmarks_from(Some(Name::Share)).err().unwrap().to_string();
         assert!(error.contains("`share`") && error.contains("node, cli"), "{error}");
     }
 }

@@ -96,7 +96,7 @@ pub fn run(args: Args) -> Result<()> {
         }
         done.push((step.name, outcome, begin.elapsed()));
     }
-    println!("\n{}\n{}\n{results}", results.details(), summary(&done));
+    println!("\n{}\n{}\n{results}", results.details(), summarize_steps(&done));
     if !failed.is_empty() {
         bail!("ci failed at: {}", failed.join(", "));
     }
@@ -134,7 +134,7 @@ fn advisories_missing() -> Option<String> {
 }
 
 /// One line per step: name, time and outcome.
-fn summary(done: &[(&str, Outcome, Duration)]) -> String {
+fn summarize_steps(done: &[(&str, Outcome, Duration)]) -> String {
     let line = |(name, outcome, time): &(&str, Outcome, Duration)| {
         format!("{name:<10} {:>7.1} s  {outcome}\n", time.as_secs_f64())
     };
@@ -155,7 +155,7 @@ mod tests {
         let expected = "fmt            1.2 s  passed\n\
                         test          90.0 s  FAILED (exit status 101)\n\
                         deny           0.0 s  not run\n";
-        assert_eq!(summary(&done), expected);
+        assert_eq!(summarize_steps(&done), expected);
     }
 
     #[test]

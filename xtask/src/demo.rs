@@ -38,14 +38,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         bail!("a demo cluster is running in {}: end it with `cargo xtask demo --stop`", record.dir);
     }
     require_python()?;
-    step("building (several minutes the first time)");
+    print_step("building (several minutes the first time)");
     let dir = tempfile::Builder::new().prefix("kant-demo-").tempdir()?;
-    let mut cluster = Cluster::start_in(dir.path(), options()?)?;
-    let person = person();
+    let mut cluster = Cluster::start_in(dir.path(), demo_cluster_options()?)?;
+    let person = submitting_user();
     let kantctl = cluster.kantctl(person)?;
-    step("one controller and two nodes are running");
+    print_step("one controller and two nodes are running");
     print!("{}", kantctl.ok(&["nodes"])?);
-    let code = train(&kantctl)?;
+    let code = run_training_script(&kantctl)?;
     if args.once {
         cluster.wind_down()?;
         drop(cluster);
@@ -55,32 +55,32 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     keep_running(&mut cluster, dir, person)
 }
 
-fn step(text: &str) {
+fn print_step(text: &str) {
     eprintln!("\n=== {text}");
 }
 
 /// Submits the training script, follows its output, prints its record and returns its exit code.
-fn train(kantctl: &Kantctl) -> anyhow::Result<i32> {
+fn run_training_script(kantctl: &Kantctl) -> anyhow::Result<i32> {
     let example = e2e::workspace().join("etc/examples").join(EXAMPLE);
     let script = kantctl.dir().join(EXAMPLE);
     std::fs::copy(&example, &script)
         .with_context(|| format!("failed to copy {}", example.display()))?;
-    step(&format!("kantctl submit {EXAMPLE}"));
+    print_step(&format!("kantctl submit {EXAMPLE}"));
     let id = kantctl.ok(&["submit", "--parsable", EXAMPLE])?.trim().to_owned();
     println!("Submitted job {id}");
-    step(&format!("kantctl logs -f {id}"));
+    print_step(&format!("kantctl logs -f {id}"));
     let followed = kantctl.command().args(["logs", "-f", &id]).status()?;
     if !followed.success() {
         eprintln!("(the output could not be followed to the end)");
     }
     let Answer { code, .. } = kantctl.run(&["wait", &id])?;
-    step(&format!("kantctl show job {id}"));
+    print_step(&format!("kantctl show job {id}"));
     print!("{}", kantctl.ok(&["show", "job", &id])?);
     Ok(code)
 }
 
 /// Two nodes: with this host's GPUs if NVML finds any, otherwise with two simulated GPUs each.
-fn options() -> anyhow::Result<ClusterOptions> {
+fn demo_cluster_options() -> anyhow::Result<ClusterOptions> {
     let binaries = e2e::Binaries::build(Build::Loud)?;
     let output = Command::new(&binaries.kantd).args(["inventory", "--json"]).output()?;
     let inventory: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -93,7 +93,7 @@ fn options() -> anyhow::Result<ClusterOptions> {
         }
     };
     if !real {
-        step(
+        print_step(
             "no GPUs found: the nodes get simulated ones; everything except GPU computing is real",
         );
     }
@@ -110,7 +110,7 @@ fn options() -> anyhow::Result<ClusterOptions> {
 const NOBODY: u32 = 65_534;
 
 /// The submitting user: not root, since root's jobs are refused by default.
-fn person() -> Person {
+fn submitting_user() -> Person {
     if !e2e::is_root() {
         return Person::me();
     }
@@ -125,7 +125,7 @@ fn require_python() -> anyhow::Result<()> {
         return Ok(());
     }
     if e2e::is_root() && Path::new("/usr/bin/apt-get").exists() {
-        step("installing python3 for the training script");
+        print_step("installing python3 for the training script");
         let apt = |arguments: &[&str]| Command::new("apt-get").args(arguments).status();
         apt(&["update", "-q"])?;
         if apt(&["install", "-q", "-y", "python3-minimal"])?.success() {
@@ -143,7 +143,7 @@ fn keep_running(
     let dir = dir.keep();
     Record { dir: dir.display().to_string(), groups: cluster.groups() }.save()?;
     cluster.keep();
-    step("the cluster is running; commands to try:");
+    print_step("the cluster is running; commands to try:");
     let as_user = match person == Person::me() {
         true => String::new(),
         false => format!("setpriv --reuid={0} --regid={0} --clear-groups ", person.uid),

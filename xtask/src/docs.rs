@@ -30,14 +30,14 @@ pub fn run(args: Args) -> Result<()> {
             "--version",
             VERSION,
         ]);
-        succeeded(&mut install, "install mdbook")?;
+        run_or_fail(&mut install, "install mdbook")?;
     }
-    succeeded(Command::new("mdbook").arg("build").arg(root.join("docs")), "build the book")?;
+    run_or_fail(Command::new("mdbook").arg("build").arg(root.join("docs")), "build the book")?;
     println!("docs: open target/book/index.html");
     Ok(())
 }
 
-fn succeeded(command: &mut Command, what: &str) -> Result<()> {
+fn run_or_fail(command: &mut Command, what: &str) -> Result<()> {
     let status = command.status().with_context(|| format!("failed to {what}"))?;
     match status.success() {
         true => Ok(()),

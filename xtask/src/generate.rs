@@ -38,7 +38,7 @@ pub fn run(args: Args) -> Result<()> {
     pages.extend(diagram.as_ref().ok().cloned());
     let slurm = slurm_compatibility::page(&root);
     pages.extend(slurm.as_ref().ok().cloned());
-    let stale = stale(&tree, pages);
+    let stale = stale_pages(&tree, pages);
     if args.check && !stale.is_empty() {
         let paths: Vec<&str> = stale.iter().map(|page| page.path.as_str()).collect();
         bail!("stale: {}; run `cargo xtask gen` and commit the result", paths.join(", "));
@@ -62,7 +62,7 @@ impl Page {
 }
 
 /// The pages whose files are missing or differ.
-fn stale(tree: &Tree, pages: Vec<Page>) -> Vec<Page> {
+fn stale_pages(tree: &Tree, pages: Vec<Page>) -> Vec<Page> {
     let differs = |page: &Page| tree.file(&page.path).is_none_or(|file| file.text != page.text);
     pages.into_iter().filter(differs).collect()
 }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn changed_and_missing_files_are_stale_and_equal_ones_are_not() {
         let tree = Tree::of(&[("a", "1"), ("b", "2")]);
-        let found = stale(&tree, vec![page("a", "1"), page("b", "3"), page("c", "4")]);
+        let found = stale_pages(&tree, vec![page("a", "1"), page("b", "3"), page("c", "4")]);
         assert_eq!(found.iter().map(|page| page.path.as_str()).collect::<Vec<_>>(), ["b", "c"]);
     }
 

@@ -14,7 +14,11 @@ pub struct Needed {
     packages: &'static str,
 }
 
-const fn needed(step: &'static str, program: &'static str, packages: &'static str) -> Needed {
+const fn needed_package(
+    step: &'static str,
+    program: &'static str,
+    packages: &'static str,
+) -> Needed {
     Needed { step, program, packages }
 }
 
@@ -27,26 +31,26 @@ pub const VM: &str = "vm";
 /// Programs that are part of neither Rust nor a minimal Debian. Without one, the tests that need it
 /// are skipped; a build machine must have all.
 const NEEDED: &[Needed] = &[
-    needed(TEST, "chattr", "e2fsprogs"),
-    needed(TEST, "crun", "crun"),
-    needed(TEST, "fish", "fish"),
-    needed(TEST, "ip", "iproute2"),
-    needed(TEST, "ksh", "ksh"),
-    needed(TEST, "man", "man-db"),
-    needed(TEST, "zsh", "zsh"),
-    needed(TEST, "/usr/bin/python3", "python3"),
+    needed_package(TEST, "chattr", "e2fsprogs"),
+    needed_package(TEST, "crun", "crun"),
+    needed_package(TEST, "fish", "fish"),
+    needed_package(TEST, "ip", "iproute2"),
+    needed_package(TEST, "ksh", "ksh"),
+    needed_package(TEST, "man", "man-db"),
+    needed_package(TEST, "zsh", "zsh"),
+    needed_package(TEST, "/usr/bin/python3", "python3"),
     // Not a program, but a part of Python that `python3 -m venv` needs.
-    needed(TEST, "/var/lib/dpkg/info/python3-venv.list", "python3-venv"),
-    needed(TEST, "mpicc.openmpi", "openmpi-bin libopenmpi-dev"),
-    needed(TEST, "mpicc.mpich", "mpich libmpich-dev"),
-    needed(VM, "busybox", "busybox-static"),
-    needed(VM, "cpio", "cpio"),
-    needed(VM, "depmod", "kmod"),
-    needed(VM, "mke2fs", "e2fsprogs"),
-    needed(VM, "mmdebstrap", "mmdebstrap"),
-    needed(VM, "qemu-system-x86_64", "qemu-system-x86"),
-    needed(VM, "strip", "binutils"),
-    needed(VM, "timeout", "coreutils"),
+    needed_package(TEST, "/var/lib/dpkg/info/python3-venv.list", "python3-venv"),
+    needed_package(TEST, "mpicc.openmpi", "openmpi-bin libopenmpi-dev"),
+    needed_package(TEST, "mpicc.mpich", "mpich libmpich-dev"),
+    needed_package(VM, "busybox", "busybox-static"),
+    needed_package(VM, "cpio", "cpio"),
+    needed_package(VM, "depmod", "kmod"),
+    needed_package(VM, "mke2fs", "e2fsprogs"),
+    needed_package(VM, "mmdebstrap", "mmdebstrap"),
+    needed_package(VM, "qemu-system-x86_64", "qemu-system-x86"),
+    needed_package(VM, "strip", "binutils"),
+    needed_package(VM, "timeout", "coreutils"),
 ];
 
 /// The directories of root's programs, which PATH may not contain.
@@ -103,10 +107,10 @@ pub fn install() -> Result<()> {
         );
         let packages: BTreeSet<&str> =
             NEEDED.iter().flat_map(|needed| needed.packages.split(' ')).collect();
-        apt(&["update"])?;
+        run_apt_get(&["update"])?;
         let mut words = vec!["install", "--yes", "--no-install-recommends"];
         words.extend(packages);
-        apt(&words)?;
+        run_apt_get(&words)?;
         if let Some(missing) = missing_for_any_step() {
             anyhow::bail!("failed to install: apt-get succeeded, and still there is {missing}");
         }
@@ -122,7 +126,7 @@ pub fn install() -> Result<()> {
 }
 
 /// Runs apt-get without questions.
-fn apt(words: &[&str]) -> Result<()> {
+fn run_apt_get(words: &[&str]) -> Result<()> {
     println!("ci: apt-get {}", words.join(" "));
     let mut apt = Command::new("apt-get");
     apt.arg("--quiet").args(words).env("DEBIAN_FRONTEND", "noninteractive");

@@ -5,8 +5,8 @@ use super::table::config_table;
 use crate::id::AccountName;
 
 config_table! {
-    /// A job is charged to one account, or to none. Users name it with `kantctl submit --account`;
-    /// only its members may, and operators and root. A job that names none is charged to the first
+    /// A job is charged to one account, or to none. The members of an account, operators and root
+    /// can name it with `kantctl submit --account`. A job that names none is charged to the first
     /// account in this file that has the user as a member. Membership is checked only when the job
     /// is submitted. Accounts have no hierarchy.
     pub struct AccountTable {

@@ -58,8 +58,8 @@ config_table! {
         allow_root_jobs: bool = false,
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.
         uid_min: u32 = 1000,
-        /// Accept jobs of users that are not in this host's user database. Their jobs are refused
-        /// if the group that they run `kantctl submit` with is in the database.
+        /// Accept jobs of users that are not in this host's user database. To keep them out of
+        /// known groups, a job whose group is in the database is still refused.
         allow_unknown_users: bool = false,
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.

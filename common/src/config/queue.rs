@@ -106,8 +106,8 @@ config_table! {
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
         /// for this long, e.g. `1h`. Empty: as in the parent. Between queues of different parents,
-        /// the value counts of the queue at the level where the tree divides them: for a job in
-        /// `lab/vision` and one in `ops/night`, that of `lab` protects the job in `lab/vision`.
+        /// the value counts at the level where their branches part: that of `lab` protects a job
+        /// in `lab/vision` from one in `ops/night`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run

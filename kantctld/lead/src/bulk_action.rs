@@ -25,7 +25,7 @@ impl Parts {
     /// Splits a command into parts of at most `tasks_max` tasks.
     #[must_use]
     pub fn new(state: &State, command: Command, tasks_max: usize) -> Self {
-        let left = divided(state, &command, tasks_max).unwrap_or_else(|| [command].into());
+        let left = split_command(state, &command, tasks_max).unwrap_or_else(|| [command].into());
         let is_whole = left.len() == 1;
         Self { left, is_whole, changed: Vec::new(), is_fine: false, refused: None }
     }
@@ -70,7 +70,7 @@ impl Parts {
 }
 
 /// The parts of a command on a large array; `None` if it need not be split.
-fn divided(state: &State, command: &Command, tasks_max: usize) -> Option<VecDeque<Command>> {
+fn split_command(state: &State, command: &Command, tasks_max: usize) -> Option<VecDeque<Command>> {
     let (actor, Target { key }, how) = command.bulk_action()?;
     let record = state.job(key.job).filter(|_| key.index.is_none())?;
     let is_divided = record.spec.ask.array.is_some() && record.elements.len() > tasks_max;
@@ -84,7 +84,7 @@ fn divided(state: &State, command: &Command, tasks_max: usize) -> Option<VecDequ
         tasks: SomeTasks { job: key.job, first, last, asked_at: state.now() },
         how,
     };
-    let parts = bounds(record, tasks_max).into_iter().map(part);
+    let parts = bounds_of_parts(record, tasks_max).into_iter().map(part);
     Some(match how {
         // Last tasks first: they wait, and must not start where earlier ones end.
         BulkAction::Cancel => parts.rev().collect(),
@@ -93,7 +93,7 @@ fn divided(state: &State, command: &Command, tasks_max: usize) -> Option<VecDequ
 }
 
 /// The first and last task of each part.
-fn bounds(record: &Record, tasks_max: usize) -> Vec<(ArrayIndex, ArrayIndex)> {
+fn bounds_of_parts(record: &Record, tasks_max: usize) -> Vec<(ArrayIndex, ArrayIndex)> {
     let indices: Vec<ArrayIndex> = record.elements.keys().copied().flatten().collect();
     let chunks = indices.chunks(tasks_max.max(1));
     chunks.filter_map(|chunk| Some((*chunk.first()?, *chunk.last()?))).collect()

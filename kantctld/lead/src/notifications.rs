@@ -80,7 +80,7 @@ impl Notifier {
         })?;
         let record = state.job(key.job).filter(|record| is_requested(record, None))?;
         let occasion = match event {
-            Event::JobRunning { .. } => began(record, key, events),
+            Event::JobRunning { .. } => begin_occasion(record, key, events),
             Event::JobEnded { outcome: Outcome::TimedOut, .. } => {
                 is_requested(record, Some(MailEvent::TimeLimit)).then_some(Occasion::TimeUp)
             }
@@ -139,7 +139,7 @@ fn is_reported_alone(record: &Record, key: JobKey) -> bool {
 }
 
 /// The job runs or, for an array reported as a whole, its first task does.
-fn began(record: &Record, key: JobKey, events: &[Event]) -> Option<Occasion> {
+fn begin_occasion(record: &Record, key: JobKey, events: &[Event]) -> Option<Occasion> {
     if !is_requested(record, Some(MailEvent::Begin)) {
         return None;
     }

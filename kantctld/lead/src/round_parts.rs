@@ -21,7 +21,7 @@ pub fn split_round(command: Command, starts_max: usize) -> VecDeque<Command> {
         short => return VecDeque::from([short]),
     };
     let mut parts: VecDeque<Vec<RoundStart>> = VecDeque::from([Vec::new()]);
-    for unit in units(starts) {
+    for unit in group_by_gang(starts) {
         if parts.back().is_some_and(|part| !part.is_empty() && part.len() + unit.len() > starts_max)
         {
             parts.push_back(Vec::new());
@@ -45,7 +45,7 @@ pub fn split_round(command: Command, starts_max: usize) -> VecDeque<Command> {
 }
 
 /// Groups starts by gang; a gang takes the position of its first job.
-fn units(starts: Vec<RoundStart>) -> Vec<Vec<RoundStart>> {
+fn group_by_gang(starts: Vec<RoundStart>) -> Vec<Vec<RoundStart>> {
     let mut units: Vec<Vec<RoundStart>> = Vec::new();
     let mut places: BTreeMap<JobKey, usize> = BTreeMap::new();
     for start in starts {

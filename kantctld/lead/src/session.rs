@@ -56,7 +56,7 @@ pub fn register(hello: &Hello) -> Command {
 /// time limit, and the number of resizes of its job.
 type Sent = (Want, bool, Option<Span>, u32);
 
-fn changeable(step: &DesiredStep) -> Sent {
+fn changeable_part(step: &DesiredStep) -> Sent {
     let resized = step.resized.as_ref().map_or(0, |resized| resized.number);
     (step.want, step.suspended, step.time_limit, resized)
 }
@@ -153,7 +153,8 @@ impl NodeSession {
     /// The update for attempts that the node has; the others are lacking from here on.
     fn update(&mut self, state: &State, full: bool) -> DesiredUpdate {
         let steps = state::desired::desired_for(state, &self.node);
-        let wanted: BTreeMap<_, _> = steps.iter().map(|step| (step.id, changeable(step))).collect();
+        let wanted: BTreeMap<_, _> =
+            steps.iter().map(|step| (step.id, changeable_part(step))).collect();
         let gone = self.sent.keys().filter(|id| !wanted.contains_key(id)).copied();
         let gone = if full { Vec::new() } else { gone.collect() };
         self.known.retain(|id| wanted.contains_key(id));
@@ -161,7 +162,7 @@ impl NodeSession {
             steps.into_iter().partition(|step| self.known.contains(&step.id));
         self.lacking = lacking.into();
         let has_changed =
-            |step: &DesiredStep| full || self.sent.get(&step.id) != Some(&changeable(step));
+            |step: &DesiredStep| full || self.sent.get(&step.id) != Some(&changeable_part(step));
         let steps = held.into_iter().filter(has_changed).collect();
         self.sent = wanted;
         DesiredUpdate { full, steps, gone }

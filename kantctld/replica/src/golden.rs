@@ -10,19 +10,19 @@ use protobuf::Message as _;
 use raft::eraftpb::{Entry, Message, MessageType};
 use std::path::{Path, PathBuf};
 
-fn golden(set: &str, name: &str) -> PathBuf {
+fn golden_path(set: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(set).join(name)
 }
 
 /// The current and the previous file; what is written now must equal the current one.
 fn kept(name: &str, written: &[u8]) -> [Vec<u8>; 2] {
-    let current = golden("current", name);
+    let current = golden_path("current", name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&current, written).unwrap();
     }
     let current = std::fs::read(current).unwrap();
     assert!(current == written, "{name} is written differently: see tests/golden/README.md");
-    [current, std::fs::read(golden("previous", name)).unwrap()]
+    [current, std::fs::read(golden_path("previous", name)).unwrap()]
 }
 
 #[test]

@@ -93,11 +93,11 @@ fn begin(at: Time, path: &str, request: &Request) -> AuditLine {
     let origin = Origin::of(request.extensions(), request.headers());
     AuditLine {
         at,
-        uid: uid(request),
+        uid: uid_of_caller(request),
         user: None,
         via: origin.to_string(),
         through: origin.through.map(|id| format!("controller {id}")),
-        verb: verb(path),
+        verb: verb_of_route(path),
         target: target(path, request.uri()),
         detail: String::new(),
         result: AuditResult::Unknown,
@@ -106,7 +106,7 @@ fn begin(at: Time, path: &str, request: &Request) -> AuditLine {
 }
 
 /// The caller's user, also if its claim to be another user is refused.
-fn uid(request: &Request) -> Option<u32> {
+fn uid_of_caller(request: &Request) -> Option<u32> {
     let ConnectInfo(caller) = request.extensions().get::<ConnectInfo<Caller>>()?;
     let user = net::caller_identity(caller, request.headers()).ok().map(|user| user.uid);
     match caller {
@@ -116,7 +116,7 @@ fn uid(request: &Request) -> Option<u32> {
 }
 
 /// The verb of a route; `/v1/jobs/{key}/cancel` becomes `jobs/cancel`.
-fn verb(path: &str) -> String {
+fn verb_of_route(path: &str) -> String {
     let words = path.split('/').skip(2).filter(|part| !part.starts_with('{'));
     let verb = words.collect::<Vec<_>>().join("/");
     let made = match verb.as_str() {
@@ -148,7 +148,7 @@ impl Pending {
         if response.extensions().get::<AuditedElsewhere>().is_some() {
             return;
         }
-        let result = result(response.status());
+        let result = audit_result(response.status());
         let is_repeated = self.remark.with_content(|content| content.is_repeated);
         if is_repeated && result == AuditResult::Done {
             return;
@@ -180,7 +180,7 @@ impl Drop for Pending {
     }
 }
 
-fn result(status: StatusCode) -> AuditResult {
+fn audit_result(status: StatusCode) -> AuditResult {
     match status.as_u16() {
         ..400 => AuditResult::Done,
         400..500 => AuditResult::Refused,

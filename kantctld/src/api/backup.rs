@@ -40,11 +40,13 @@ pub async fn show(State(core): State<Arc<Core>>, user: net::User) -> Result<Resp
     let stopping = || "the controller is stopping: try again in a moment".to_owned();
     match written {
         Ok(Ok(bytes)) => Ok(([(CONTENT_TYPE, BYTES)], bytes).into_response()),
-        Ok(Err(error)) => Err(failed(StatusCode::INTERNAL_SERVER_ERROR, with_causes(&error))),
-        Err(_) => Err(failed(StatusCode::SERVICE_UNAVAILABLE, stopping())),
+        Ok(Err(error)) => {
+            Err(backup_failure(StatusCode::INTERNAL_SERVER_ERROR, with_causes(&error)))
+        }
+        Err(_) => Err(backup_failure(StatusCode::SERVICE_UNAVAILABLE, stopping())),
     }
 }
 
-fn failed(status: StatusCode, message: String) -> ApiFailure {
+fn backup_failure(status: StatusCode, message: String) -> ApiFailure {
     ApiFailure::Http(net::Refusal::new(status, "no_backup", message))
 }

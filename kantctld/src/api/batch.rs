@@ -44,7 +44,7 @@ pub async fn submit(
         request.environments.iter().map(join_environment).collect::<Result<_, _>>()?;
     let texts = Texts { scripts: request.scripts, environments };
     check_size(&request.jobs, &texts)?;
-    let known = known(&core, Uid(user.uid), &request.request_key, request.jobs.len());
+    let known = already_submitted(&core, Uid(user.uid), &request.request_key, request.jobs.len());
     let mut judged = check_jobs(&core, request.jobs, &known, &texts).await;
     let (owner, groups) = owner(&core, &user).await?;
     let operator = core.actor(owner.uid).operator;
@@ -62,7 +62,7 @@ pub async fn submit(
         let environments =
             UsedTexts::new(&texts.environments, now.iter().map(|(_, job)| job.environment));
         let one = |(number, job): Indexed<BatchJob>| OneOfMany {
-            request_key: key(&request.request_key, place + number),
+            request_key: request_key_at(&request.request_key, place + number),
             ask: job.ask,
             script: scripts.place(job.script),
             environment: environments.place(job.environment),
@@ -77,7 +77,7 @@ pub async fn submit(
             scripts: scripts.texts,
             environments: environments.texts,
         });
-        let accepted = propose(&core, command, notes).await?;
+        let accepted = propose_jobs(&core, command, notes).await?;
         outcomes.extend(merge_outcomes(accepted, failures));
     }
     note_accepted(&remark, &outcomes);
@@ -138,9 +138,9 @@ impl UsedTexts {
 
 /// Which jobs an earlier attempt of the same request submitted. These are not checked again,
 /// because later changes must not make an accepted job look refused.
-fn known(core: &Core, uid: Uid, whole: &RequestKey, count: usize) -> Vec<bool> {
+fn already_submitted(core: &Core, uid: Uid, whole: &RequestKey, count: usize) -> Vec<bool> {
     let state = core.state.read();
-    (0..count).map(|place| state.request(uid, &key(whole, place)).is_some()).collect()
+    (0..count).map(|place| state.request(uid, &request_key_at(whole, place)).is_some()).collect()
 }
 
 /// How many of the first jobs are proposed together.
@@ -173,7 +173,7 @@ fn check_size(jobs: &[BatchJob], texts: &Texts) -> Result<(), Refusal> {
 }
 
 /// The request key of the job at this position.
-fn key(whole: &RequestKey, place: usize) -> RequestKey {
+fn request_key_at(whole: &RequestKey, place: usize) -> RequestKey {
     RequestKey(format!("{}.{place}", whole.0))
 }
 
@@ -241,14 +241,14 @@ fn merge_outcomes(
 ) -> Vec<BatchOutcome> {
     let mut outcomes = proposed;
     for (place, failure) in failures {
-        outcomes.insert(place, refused(&failure));
+        outcomes.insert(place, refused_outcome(&failure));
     }
     outcomes
 }
 
 /// Proposes jobs and returns the outcome of each; `notes` are warnings for the accepted ones. Only
 /// a failure unrelated to the jobs fails the whole request, which can then be repeated.
-async fn propose(
+async fn propose_jobs(
     core: &Core,
     command: Command,
     notes: Vec<Option<String>>,
@@ -260,7 +260,7 @@ async fn propose(
         Err(error @ CommandError::NotTaken(_)) => return Err(error.into()),
         Err(error) => {
             let failure = ApiFailure::from(error);
-            return Ok(notes.iter().map(|_| refused(&failure)).collect());
+            return Ok(notes.iter().map(|_| refused_outcome(&failure)).collect());
         }
         Ok(events) => events,
     };
@@ -272,12 +272,12 @@ async fn propose(
     let outcome = |note: Option<String>| match reported.next().unwrap_or_else(|| Err(no_outcome()))
     {
         Ok((job, tasks)) => BatchOutcome::Accepted(accepted(core, note, job, tasks)),
-        Err(refusal) => refused(&refusal.into()),
+        Err(refusal) => refused_outcome(&refusal.into()),
     };
     Ok(notes.into_iter().map(outcome).collect())
 }
 
-fn refused(failure: &ApiFailure) -> BatchOutcome {
+fn refused_outcome(failure: &ApiFailure) -> BatchOutcome {
     let (code, message) = (failure.code().to_owned(), failure.to_string());
     BatchOutcome::Refused { code, message, hint: failure.hint() }
 }

@@ -86,7 +86,7 @@ pub async fn list(
 
 /// The controllers as seen by the leader, or by this controller if the leader does not answer.
 async fn leaders_view(peers: &Peers<StateMachine>, status: &Status) -> ControllerList {
-    match leader(peers, status, LEADER_LIMIT).filter(|_| !status.leads) {
+    match leader_client(peers, status, LEADER_LIMIT).filter(|_| !status.leads) {
         Some(leader) => leader.get("/v1/controllers?here=true").await.ok(),
         None => None,
     }
@@ -110,7 +110,7 @@ pub async fn join(
     remark.target(&request.address);
     let status = peers.log.status().borrow().clone();
     if !status.leads {
-        let leader = leader(&peers, &status, CHANGE_LIMIT * 4).filter(|_| !asked.here);
+        let leader = leader_client(&peers, &status, CHANGE_LIMIT * 4).filter(|_| !asked.here);
         let leader = leader.ok_or_else(|| super::leader::no_leader().into_response())?;
         let answer = leader.post("/v1/controllers?here=true", &request).await;
         return answer.map(Json).map_err(|error| relayed_refusal(error).into_response());
@@ -130,7 +130,7 @@ pub async fn promote(
 ) -> Result<Json<ControllerList>, ApiFailure> {
     check_operator(&core, &user)?;
     let id = ControllerId(id);
-    change(&peers, vec![Change::Promote(id)]).await?;
+    change_members(&peers, vec![Change::Promote(id)]).await?;
     Ok(Json(after_change(&peers, |members| members.votes(id)).await))
 }
 
@@ -143,7 +143,7 @@ pub async fn remove(
 ) -> Result<Json<ControllerList>, ApiFailure> {
     check_operator(&core, &user)?;
     let id = ControllerId(id);
-    change(&peers, vec![Change::Remove(id)]).await?;
+    change_members(&peers, vec![Change::Remove(id)]).await?;
     Ok(Json(after_change(&peers, |members| !members.has(id)).await))
 }
 
@@ -162,7 +162,7 @@ pub async fn transfer(
         (status.members.has(to), status.members.votes(to))
     };
     if !is_known {
-        return Err(refused(ChangeRefusal::Unknown(to)));
+        return Err(change_refusal(ChangeRefusal::Unknown(to)));
     }
     if !votes {
         let message = format!("controller {to} does not vote and cannot lead: promote it first");
@@ -205,7 +205,7 @@ fn check_operator(core: &Core, user: &User) -> Result<(), ApiFailure> {
     }
 }
 
-fn leader(peers: &Peers<StateMachine>, status: &Status, limit: Duration) -> Option<Client> {
+fn leader_client(peers: &Peers<StateMachine>, status: &Status, limit: Duration) -> Option<Client> {
     let member = status.members.known.get(&status.leader.filter(|id| *id != status.id)?)?;
     let endpoint = Endpoint::Tls { addr: member.address.clone(), identity: peers.identity.clone() };
     Some(Client::new(endpoint).with_connect_limit(LEADER_LIMIT).with_answer_limit(Some(limit)))
@@ -226,7 +226,7 @@ fn relayed_refusal(error: net::ClientError) -> net::Refusal {
 }
 
 /// Makes all changes at once, after a change in progress.
-async fn change(
+async fn change_members(
     peers: &Peers<StateMachine>,
     changes: Vec<Change>,
 ) -> Result<Option<ControllerId>, ApiFailure> {
@@ -256,6 +256,6 @@ async fn after_change(
     view(&status.borrow())
 }
 
-fn refused(why: ChangeRefusal) -> ApiFailure {
+fn change_refusal(why: ChangeRefusal) -> ApiFailure {
     CommandError::NotTaken(ProposeError::Change(why)).into()
 }

@@ -23,11 +23,11 @@ pub async fn list(
     Query(query): Query<HistoryQuery>,
 ) -> Result<Response, ApiFailure> {
     core.refresh().await?;
-    written(&core).await?;
+    wait_until_written(&core).await?;
     let (history, as_of) = (core.history.clone(), core.now());
     slow_query::respond_json(&core, user.uid, move |_| {
         let looked = history.reader().and_then(|reader| history::runs(&reader, &query));
-        Ok(HistoryList { as_of, ..looked.map_err(refused)? })
+        Ok(HistoryList { as_of, ..looked.map_err(history_failure)? })
     })
     .await
 }
@@ -48,13 +48,13 @@ pub async fn kept(
     // Only with the first page; the following ones continue it.
     let since = query.since.filter(|_| query.every_run && query.after.is_none());
     let answer = async {
-        let list = page(&core, CONTROLLERS, query).await?;
+        let list = history_page(&core, CONTROLLERS, query).await?;
         let history = core.history.clone();
         let nodes = slow_query::run(&core, CONTROLLERS, move |_| match since {
             Some(since) => history::node_changes(&history.reader()?, since),
             None => Ok(Vec::new()),
         });
-        Ok(HistoryPage { list, nodes: nodes.await?.map_err(refused)?, gap })
+        Ok(HistoryPage { list, nodes: nodes.await?.map_err(history_failure)?, gap })
     };
     answer.await.map(Json).map_err(|failure: ApiFailure| failure.into_response())
 }
@@ -79,25 +79,29 @@ pub async fn report(
     // The copy first, then the file: runs finished by the time of the copy are in the file, and the
     // report leaves out those finished later.
     let state = core.state.read().clone();
-    written(&core).await?;
+    wait_until_written(&core).await?;
     let (now, history) = (core.now(), core.history.clone());
     let looked = slow_query::run(&core, user.uid, move |_| {
         let running = query::history::running(&state, now);
         history::report(&history.reader()?, &query, running, state.now(), now)
     });
-    Ok(Json(looked.await?.map_err(refused)?))
+    Ok(Json(looked.await?.map_err(history_failure)?))
 }
 
-async fn page(core: &Arc<Core>, uid: u32, query: HistoryQuery) -> Result<HistoryList, ApiFailure> {
-    written(core).await?;
+async fn history_page(
+    core: &Arc<Core>,
+    uid: u32,
+    query: HistoryQuery,
+) -> Result<HistoryList, ApiFailure> {
+    wait_until_written(core).await?;
     let history = core.history.clone();
     let looked = slow_query::run(core, uid, move |_| history::runs(&history.reader()?, &query));
-    let list = looked.await?.map_err(refused)?;
+    let list = looked.await?.map_err(history_failure)?;
     Ok(HistoryList { as_of: core.now(), ..list })
 }
 
 /// Waits until everything applied is in the file.
-async fn written(core: &Core) -> Result<(), ApiFailure> {
+async fn wait_until_written(core: &Core) -> Result<(), ApiFailure> {
     if core.history.flush().await {
         return Ok(());
     }
@@ -107,7 +111,7 @@ async fn written(core: &Core) -> Result<(), ApiFailure> {
     Err(ApiFailure::Http(refusal))
 }
 
-fn refused(error: HistoryError) -> ApiFailure {
+fn history_failure(error: HistoryError) -> ApiFailure {
     let (status, code) = match &error {
         HistoryError::Question(_) => (StatusCode::BAD_REQUEST, "bad_question"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "accounting"),

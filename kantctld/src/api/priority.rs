@@ -44,11 +44,11 @@ fn list_of(core: &Core, named: &[JobKey], now: Time) -> Result<Vec<PriorityView>
         engine::priority_breakdowns(&snapshot, now, &keys).into_iter().collect();
     Ok(places
         .into_iter()
-        .filter_map(|(place, key)| view(state, key, place, breakdowns.get(&key)?))
+        .filter_map(|(place, key)| priority_view(state, key, place, breakdowns.get(&key)?))
         .collect())
 }
 
-fn view(
+fn priority_view(
     state: &state::State,
     key: JobKey,
     place: u32,

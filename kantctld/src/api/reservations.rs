@@ -28,7 +28,7 @@ pub async fn list(
     State(core): State<Arc<Core>>,
     user: net::User,
 ) -> Result<Json<ReservationList>, ApiFailure> {
-    Ok(Json(views(&core, user.uid, |_| true).await?))
+    Ok(Json(reservation_views(&core, user.uid, |_| true).await?))
 }
 
 /// POST /v1/reservations
@@ -51,18 +51,18 @@ pub async fn create(
         nodes: choice.nodes,
         from: choice.from,
         to: choice.to,
-        access: access(request.users, request.groups, request.accounts).await?,
+        access: read_access(request.users, request.groups, request.accounts).await?,
         maintenance: request.maintenance,
         by: actor.uid,
         comment: request.comment,
     };
     let reservation = Box::new(reservation);
     core.command(Command::CreateReservation { actor, reservation }).await?;
-    let warnings = warnings(&core.state.read(), &name);
+    let warnings = reservation_warnings(&core.state.read(), &name);
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    let made = views(&core, user.uid, move |made| *made == name).await?;
+    let made = reservation_views(&core, user.uid, move |made| *made == name).await?;
     Ok(Json(ReservationList { warnings, ..made }))
 }
 
@@ -83,7 +83,7 @@ pub async fn update(
     let (has_users, has_groups) = (patch.users.is_some(), patch.groups.is_some());
     let accounts = patch.accounts.clone();
     let asked =
-        access(patch.users.unwrap_or_default(), patch.groups.unwrap_or_default(), Vec::new());
+        read_access(patch.users.unwrap_or_default(), patch.groups.unwrap_or_default(), Vec::new());
     let asked = asked.await?;
     let access = Access {
         users: if has_users { asked.users } else { old.access.users },
@@ -101,8 +101,8 @@ pub async fn update(
         comment: patch.comment.unwrap_or(old.comment),
     });
     core.command(Command::UpdateReservation { actor, reservation }).await?;
-    let warnings = warnings(&core.state.read(), &name);
-    let changed = views(&core, user.uid, move |changed| *changed == name).await?;
+    let warnings = reservation_warnings(&core.state.read(), &name);
+    let changed = reservation_views(&core, user.uid, move |changed| *changed == name).await?;
     Ok(Json(ReservationList { warnings, ..changed }))
 }
 
@@ -119,7 +119,7 @@ pub async fn delete(
 }
 
 /// Likely mistakes in a reservation.
-fn warnings(state: &state::State, name: &ReservationName) -> Vec<String> {
+fn reservation_warnings(state: &state::State, name: &ReservationName) -> Vec<String> {
     // Only the reservation is checked here.
     let accounts = state.settings().map(|settings| settings.accounts.clone());
     let policy = Policy { accounts: accounts.unwrap_or_default(), ..Policy::default() };
@@ -127,7 +127,7 @@ fn warnings(state: &state::State, name: &ReservationName) -> Vec<String> {
 }
 
 /// The access rules. Reads the host's user database.
-async fn access(
+async fn read_access(
     users: Vec<String>,
     groups: Vec<String>,
     accounts: Vec<AccountName>,
@@ -165,7 +165,7 @@ fn jobs_in(state: &state::State, name: &ReservationName) -> Vec<JobKey> {
     state.live().filter(asks).collect()
 }
 
-async fn views(
+async fn reservation_views(
     core: &Arc<Core>,
     uid: u32,
     wanted: impl Fn(&ReservationName) -> bool + Send + 'static,
@@ -173,14 +173,14 @@ async fn views(
     let as_of = core.now();
     let list = slow_query::run(core, uid, move |state| {
         let here = state.reservations().filter(|r| r.to > as_of && wanted(&r.name));
-        let mut views: Vec<ReservationView> = here.map(|r| view(state, r)).collect();
+        let mut views: Vec<ReservationView> = here.map(|r| reservation_view(state, r)).collect();
         views.sort_by(|a, b| (a.from, &a.name).cmp(&(b.from, &b.name)));
         views
     });
     Ok(ReservationList { reservations: list.await?, as_of, warnings: Vec::new() })
 }
 
-fn view(state: &state::State, reservation: &Reservation) -> ReservationView {
+fn reservation_view(state: &state::State, reservation: &Reservation) -> ReservationView {
     let Reservation { name, nodes, from, to, access, maintenance, by, comment } = reservation;
     ReservationView {
         name: name.clone(),

@@ -40,14 +40,15 @@ pub async fn signal(
     let (target, key) = (core.target(&key)?, core.key(&key)?);
     let set = core.state.read().job(key.job).and_then(|record| record.set);
     let all = set.filter(|set| set.first == key.job && target.key.offset().is_none());
-    let of = |key| attempts(&core, key, Uid(user.uid), recipients);
+    let of = |key| running_attempts(&core, key, Uid(user.uid), recipients);
     // Only the first component of a heterogeneous job has a script.
     let attempts = match all.filter(|_| recipients != Reached::Script) {
         None => of(key)?,
         Some(set) => set.keys().map(of).collect::<Result<Vec<_>, _>>()?.concat(),
     };
     let sent =
-        join_all(attempts.iter().map(|attempt| send(&core, attempt, signal, recipients))).await;
+        join_all(attempts.iter().map(|attempt| send_signal(&core, attempt, signal, recipients)))
+            .await;
     let sent = sent.into_iter().collect::<Result<Vec<bool>, _>>()?;
     let keys = || attempts.iter().map(|attempt| attempt.id.key).zip(&sent);
     let jobs: Vec<JobKey> = keys().filter_map(|(key, got)| got.then_some(key)).collect();
@@ -64,19 +65,20 @@ pub async fn signal(
 
 /// Signals one job; false if it has no such process. A plain signal goes to the steps or, if there
 /// are none, to the work.
-async fn send(
+async fn send_signal(
     core: &Core,
     attempt: &RunningAttempt,
     signal: SignalNumber,
     recipients: Reached,
 ) -> Result<bool, ApiFailure> {
-    let got_it = ask(core, attempt, signal, recipients).await?;
+    let got_it = signal_attempt(core, attempt, signal, recipients).await?;
     Ok(got_it
-        || (recipients == Reached::Steps && ask(core, attempt, signal, Reached::Work).await?))
+        || (recipients == Reached::Steps
+            && signal_attempt(core, attempt, signal, Reached::Work).await?))
 }
 
 /// True if a process got the signal. All nodes are asked, whatever one answers.
-async fn ask(
+async fn signal_attempt(
     core: &Core,
     attempt: &RunningAttempt,
     signal: SignalNumber,
@@ -106,7 +108,7 @@ async fn ask(
 }
 
 /// The job, or the running tasks of an array.
-fn attempts(
+fn running_attempts(
     core: &Core,
     key: JobKey,
     uid: Uid,

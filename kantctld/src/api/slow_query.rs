@@ -46,13 +46,13 @@ pub async fn respond_json<T: Serialize>(
     view: impl FnOnce(&State) -> Result<T, ApiFailure> + Send + 'static,
 ) -> Result<Response, ApiFailure> {
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
-    respond(core, uid, move |state| Ok((headers, text(&view(state)?)?))).await
+    respond(core, uid, move |state| Ok((headers, encode_json(&view(state)?)?))).await
 }
 
 /// Encodes an answer as JSON.
-fn text(answer: &impl Serialize) -> Result<Vec<u8>, ApiFailure> {
+fn encode_json(answer: &impl Serialize) -> Result<Vec<u8>, ApiFailure> {
     // Own types always encode.
-    let defect = |error| defect(&format!("failed to write an answer: {error}"));
+    let defect = |error| defect_failure(&format!("failed to write an answer: {error}"));
     serde_json::to_vec(answer).map_err(defect)
 }
 
@@ -164,7 +164,7 @@ async fn respond_in_lines(
             Err(EarlyEnd::Unwritable(error)) => tracing::error!("failed to write a list: {error}"),
         }
     });
-    has_begun.await.map_err(|_| defect("kantctld failed during a query"))?;
+    has_begun.await.map_err(|_| defect_failure("kantctld failed during a query"))?;
     Ok(([(CONTENT_TYPE, LINES)], body).into_response())
 }
 
@@ -201,20 +201,20 @@ async fn run_blocking<T: Send + 'static>(
 ) -> Result<(T, Permit), ApiFailure> {
     let looked = tokio::task::spawn_blocking(move || (look(), permit));
     looked.await.map_err(|error| match error.is_panic() {
-        true => defect("kantctld failed during a query"),
+        true => defect_failure("kantctld failed during a query"),
         false => {
             let message = "the controller is stopping: try again in a moment";
-            refusal(StatusCode::SERVICE_UNAVAILABLE, "stopping", message)
+            http_refusal(StatusCode::SERVICE_UNAVAILABLE, "stopping", message)
         }
     })
 }
 
-fn defect(what: &str) -> ApiFailure {
+fn defect_failure(what: &str) -> ApiFailure {
     let message = format!("{what}, which is a defect: please report it with kantctld's log");
-    refusal(StatusCode::INTERNAL_SERVER_ERROR, "defect", &message)
+    http_refusal(StatusCode::INTERNAL_SERVER_ERROR, "defect", &message)
 }
 
-fn refusal(status: StatusCode, code: &'static str, message: &str) -> ApiFailure {
+fn http_refusal(status: StatusCode, code: &'static str, message: &str) -> ApiFailure {
     ApiFailure::Http(net::Refusal::new(status, code, message))
 }
 

@@ -28,7 +28,7 @@ pub async fn list(
 ) -> Result<Json<StepList>, ApiFailure> {
     let key = core.key(&key)?;
     let (id, node) = first_node(&core, key, "list the steps of")?;
-    match ask(&core, id, &node, StepWish::List).await? {
+    match ask_node(&core, id, &node, StepWish::List).await? {
         StepAnswer::List(steps) => Ok(Json(StepList { steps })),
         StepAnswer::Refused(why) => Err(refused("no_steps", format!("node {node}: {why}"))),
         _ => Err(node_silent(&node)),
@@ -53,7 +53,7 @@ pub async fn wish(
     }
     let (id, node) = first_node(&core, key, "start a program in")?;
     check_size(&core, key, &wish)?;
-    Ok(Json(ask(&core, id, &node, wish).await?))
+    Ok(Json(ask_node(&core, id, &node, wish).await?))
 }
 
 /// Writes an audit detail for wishes that change something: the start and end of a step, and
@@ -92,7 +92,7 @@ fn check_size(core: &Core, key: JobKey, wish: &StepWish) -> Result<(), ApiFailur
     Ok(())
 }
 
-async fn ask(
+async fn ask_node(
     core: &Core,
     id: AttemptId,
     node: &NodeName,

@@ -53,7 +53,7 @@ pub async fn try_out(
 fn try_submission(core: &Core, command: Command, now: Time) -> Result<TrialView, ApiFailure> {
     // A cheap copy: records are shared, and only those that change are copied.
     let mut copy = core.state.read().clone();
-    let (job, tasks) = submitted(&mut copy, command, now)?;
+    let (job, tasks) = submit_to_copy(&mut copy, command, now)?;
     let record = copy.job(job).ok_or(Refusal::UnknownJob { key: JobKey::single(job) })?;
     let key = record.key(record.elements.keys().next().copied().flatten());
     let is_array = record.spec.ask.array.is_some();
@@ -79,7 +79,7 @@ fn try_submission(core: &Core, command: Command, now: Time) -> Result<TrialView,
 }
 
 /// The job that the command creates in the copy, and its number of tasks.
-fn submitted(
+fn submit_to_copy(
     copy: &mut state::State,
     command: Command,
     now: Time,

@@ -37,7 +37,7 @@ pub async fn watch(
     // The first line confirms that nothing is missed from here on.
     let first = line(&feed_notice("Watching", core.now(), "from here on".to_owned()));
     let leading = core.leading.clone();
-    let lines = stream::unfold((Some(first), reading, leading, core), next);
+    let lines = stream::unfold((Some(first), reading, leading, core), next_line);
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response())
 }
 
@@ -48,7 +48,7 @@ type Watcher = (Option<Vec<u8>>, Reading, tokio_watch::Receiver<bool>, Arc<Core>
 #[error("the watch was ended: it missed events and read nothing for too long")]
 struct NotRead;
 
-async fn next(state: Watcher) -> Option<(Result<Vec<u8>, NotRead>, Watcher)> {
+async fn next_line(state: Watcher) -> Option<(Result<Vec<u8>, NotRead>, Watcher)> {
     let (first, mut reading, mut leading, core) = state;
     let line = match first {
         Some(first) => Ok(first),

@@ -84,12 +84,12 @@ impl Writer {
         for line in batch {
             let name = line.uid.and_then(|uid| self.names.get(&uid)).map(|(_, name)| name.clone());
             let line = AuditLine { user: name, ..line.clone() };
-            add(&mut text, &line);
+            append_ascii(&mut text, &line);
         }
         if lost > 0 {
             let at = batch.last().map_or_else(crate::clock::wall_clock, |line| line.at);
             let line = AuditLine::own(at, "kantctld", "audit/lost", AuditResult::Failed);
-            add(&mut text, &AuditLine { detail: format!("{lost} lines"), ..line });
+            append_ascii(&mut text, &AuditLine { detail: format!("{lost} lines"), ..line });
         }
         text
     }
@@ -122,7 +122,7 @@ impl Writer {
 }
 
 /// Appends a line in ASCII, so that a user's text can neither end it nor control a terminal.
-fn add(text: &mut String, line: &AuditLine) {
+fn append_ascii(text: &mut String, line: &AuditLine) {
     // The line always encodes.
     let json = serde_json::to_string(line).unwrap_or_default();
     for c in json.chars() {

@@ -40,7 +40,7 @@ impl Condition {
         if words.is_empty() {
             return;
         }
-        self.parts.push(format!("{column} IN ({})", placeholders(words.len())));
+        self.parts.push(format!("{column} IN ({})", sql_placeholders(words.len())));
         self.values.extend(words.iter().map(|word| Value::from((*word).to_owned())));
     }
 
@@ -55,7 +55,7 @@ impl Condition {
             match words.len() {
                 0 => {}
                 1 => parts.push(format!("{column} = ?")),
-                count => parts.push(format!("{column} IN ({})", placeholders(count))),
+                count => parts.push(format!("{column} IN ({})", sql_placeholders(count))),
             }
         }
         let uids = uids.iter().filter_map(|word| word.parse::<u32>().ok()).map(Value::from);
@@ -79,12 +79,12 @@ impl Condition {
     }
 }
 
-fn placeholders(count: usize) -> String {
+fn sql_placeholders(count: usize) -> String {
     vec!["?"; count].join(", ")
 }
 
 /// The statement for a page, and the most runs on it.
-fn page(query: &HistoryQuery) -> Result<(String, Vec<Value>, u32), HistoryError> {
+fn page_statement(query: &HistoryQuery) -> Result<(String, Vec<Value>, u32), HistoryError> {
     let limit = query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX);
     let mut wanted = conditions(query)?;
     if let Some(cursor) = &query.after {
@@ -106,7 +106,7 @@ fn page(query: &HistoryQuery) -> Result<(String, Vec<Value>, u32), HistoryError>
 /// # Errors
 /// [`HistoryError`]; [`HistoryError::Question`] for an invalid query.
 pub fn runs(connection: &Connection, query: &HistoryQuery) -> Result<HistoryList, HistoryError> {
-    let (sql, values, limit) = page(query)?;
+    let (sql, values, limit) = page_statement(query)?;
     let failed = |source| HistoryError::at(connection.path().unwrap_or_default().as_ref(), source);
     let mut statement = connection.prepare(&sql).map_err(failed)?;
     let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
@@ -187,7 +187,7 @@ fn jobs(wanted: &mut Condition, words: &str) -> Result<(), HistoryError> {
         keys.iter().partition(|key| key.index.is_some());
     let mut parts = Vec::new();
     if !whole.is_empty() {
-        let placeholders = placeholders(whole.len());
+        let placeholders = sql_placeholders(whole.len());
         // An array task also has a number of its own, which no other job has.
         parts.push(format!("r.job IN ({placeholders}) OR r.number IN ({placeholders})"));
         let numbers = whole.iter().chain(&whole).map(|key| Value::from(key.job.0));

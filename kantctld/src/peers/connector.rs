@@ -143,7 +143,7 @@ impl<M: ThreadMachine> Connector<M> {
                 }
                 message = messages.recv() => {
                     let Some(message) = message else { return ConnectionError::Ended(None) };
-                    let batch = gather(message, &mut messages);
+                    let batch = pack_messages(message, &mut messages);
                     if sender.send(&ToPeer::Letters(batch)).await.is_err() {
                         // The receiving half has the reason.
                         return ending(receiver.recv().await);
@@ -211,7 +211,7 @@ pub(super) fn ending(message: Option<Result<FromPeer, ChannelError>>) -> Connect
 }
 
 /// Packs queued messages into one.
-fn gather(first: PeerMessage, queue: &mut mpsc::Receiver<PeerMessage>) -> Vec<ByteBuf> {
+fn pack_messages(first: PeerMessage, queue: &mut mpsc::Receiver<PeerMessage>) -> Vec<ByteBuf> {
     let mut bytes = first.bytes.len();
     let mut batch = vec![ByteBuf::from(first.bytes)];
     while bytes < BATCH_BYTES

@@ -44,7 +44,7 @@ pub async fn maintain_connections<M: ThreadMachine>(peers: Arc<Peers<M>>) {
                      member with `kantctld rebuild`"
                 );
             }
-            targets(&peers, members)
+            controllers_to_connect(&peers, members)
         };
         connections.retain(|id, old| targets.get(id) == Some(&old.address));
         for (id, address) in targets {
@@ -75,7 +75,7 @@ fn connect<M: ThreadMachine>(
 
 /// The controllers to connect to and their addresses: as announced, else as in the log; including
 /// those that the log does not know yet.
-fn targets<M: ThreadMachine>(
+fn controllers_to_connect<M: ThreadMachine>(
     peers: &Peers<M>,
     members: &Members,
 ) -> BTreeMap<ControllerId, String> {
@@ -95,7 +95,7 @@ fn targets<M: ThreadMachine>(
 async fn keep_addresses<M: ThreadMachine>(peers: Arc<Peers<M>>) {
     let mut status = peers.log.status();
     while status.wait_for(|status| status.leads).await.is_ok() {
-        let moved = moved(&peers, &status.borrow_and_update().members);
+        let moved = changed_address(&peers, &status.borrow_and_update().members);
         let Some((id, address)) = moved else {
             tokio::select! {
                 changed = status.changed() => if changed.is_err() { return },
@@ -115,7 +115,10 @@ async fn keep_addresses<M: ThreadMachine>(peers: Arc<Peers<M>>) {
     }
 }
 
-fn moved<M: ThreadMachine>(peers: &Peers<M>, members: &Members) -> Option<(ControllerId, String)> {
+fn changed_address<M: ThreadMachine>(
+    peers: &Peers<M>,
+    members: &Members,
+) -> Option<(ControllerId, String)> {
     let mut announced = peers.addresses.addresses();
     if !peers.local.address.is_empty() {
         announced.insert(peers.local.id, peers.local.address.clone());

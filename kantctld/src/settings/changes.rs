@@ -31,37 +31,37 @@ const AT_START_ONLY: &[&str] = &[
 /// that are read only at startup.
 #[must_use]
 pub fn changes(old: &ControllerConfig, new: &ControllerConfig) -> Vec<String> {
-    let (mut old, mut new) = (table(old), table(new));
+    let (mut old, mut new) = (config_as_table(old), config_as_table(new));
     for key in AT_START_ONLY {
         old.remove(*key);
         new.remove(*key);
     }
     let mut sentences = Vec::new();
-    compare("", &old, &new, &mut sentences);
+    compare_tables("", &old, &new, &mut sentences);
     sentences
 }
 
 /// The changed keys that need a restart.
 #[must_use]
 pub fn needing_restart(running: &ControllerConfig, new: &ControllerConfig) -> Vec<String> {
-    let (running, new) = (table(running), table(new));
+    let (running, new) = (config_as_table(running), config_as_table(new));
     let differs = |key: &&&str| running.get(**key) != new.get(**key);
     AT_START_ONLY.iter().filter(differs).map(|key| (*key).to_owned()).collect()
 }
 
-fn table(config: &ControllerConfig) -> Table {
+fn config_as_table(config: &ControllerConfig) -> Table {
     // A configuration that was read from a table converts back.
     Table::try_from(config).unwrap_or_default()
 }
 
-fn compare(path: &str, old: &Table, new: &Table, sentences: &mut Vec<String>) {
+fn compare_tables(path: &str, old: &Table, new: &Table, sentences: &mut Vec<String>) {
     let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     for key in keys {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         match (old.get(key), new.get(key)) {
             (old, new) if old == new => {}
             (Some(Value::Table(old)), Some(Value::Table(new))) => {
-                compare(&path, old, new, sentences);
+                compare_tables(&path, old, new, sentences);
             }
             (Some(Value::Array(old)), Some(Value::Array(new)))
                 if old.iter().chain(new).all(Value::is_table) =>
@@ -87,7 +87,7 @@ fn compare_named(path: &str, old: &[Value], new: &[Value], sentences: &mut Vec<S
     for name in names {
         let path = format!("{path}.{name}");
         match (named(old, &name), named(new, &name)) {
-            (Some(old), Some(new)) => compare(&path, &old, &new, sentences),
+            (Some(old), Some(new)) => compare_tables(&path, &old, &new, sentences),
             (Some(_), None) => sentences.push(format!("{path}: removed")),
             (None, _) => sentences.push(format!("{path}: added")),
         }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_keys_read_at_startup_exist() {
-        let table = table(&ControllerConfig::default());
+        let table = config_as_table(&ControllerConfig::default());
         assert!(AT_START_ONLY.iter().all(|key| table.contains_key(*key)));
     }
 }

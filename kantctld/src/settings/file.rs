@@ -65,7 +65,7 @@ impl ConfigFile {
             }
         };
         let config: ControllerConfig = config::read(&path.display().to_string(), &text)?;
-        let topology = topology(&path, &config)?;
+        let topology = read_topology(&path, &config)?;
         Ok(Self { path, named: named.is_some(), found, text, config, topology })
     }
 
@@ -98,7 +98,10 @@ impl ConfigFile {
     }
 }
 
-fn topology(path: &Path, config: &ControllerConfig) -> Result<Option<TopologyFile>, FileError> {
+fn read_topology(
+    path: &Path,
+    config: &ControllerConfig,
+) -> Result<Option<TopologyFile>, FileError> {
     let Some(beside) = TopologyFile::path(path, config) else { return Ok(None) };
     let name = beside.display().to_string();
     let text = std::fs::read_to_string(&beside).map_err(|source| FileError::ReadTopology {

@@ -99,15 +99,15 @@ impl Item {
     fn decode(cursor: &mut Cursor<'_>) -> Option<Item> {
         match cursor.byte()? {
             ENTRY => {
-                let Position { index, term } = position(cursor)?;
+                let Position { index, term } = decode_position(cursor)?;
                 Some(Item::Entry(Entry { index, term, payload: cursor.block()?.to_vec() }))
             }
             HARD_STATE => {
                 let commit = Index(cursor.u64()?);
                 Some(Item::HardState(HardState { commit, payload: cursor.block()?.to_vec() }))
             }
-            COMPACT => position(cursor).map(Item::Compact),
-            RESET => position(cursor).map(Item::Reset),
+            COMPACT => decode_position(cursor).map(Item::Compact),
+            RESET => decode_position(cursor).map(Item::Reset),
             MARK => Some(Item::Mark),
             _ => None,
         }
@@ -119,7 +119,7 @@ fn put_position(out: &mut Vec<u8>, position: Position) {
     out.extend_from_slice(&position.term.0.to_le_bytes());
 }
 
-fn position(cursor: &mut Cursor<'_>) -> Option<Position> {
+fn decode_position(cursor: &mut Cursor<'_>) -> Option<Position> {
     Some(Position { index: Index(cursor.u64()?), term: Term(cursor.u64()?) })
 }
 
@@ -146,14 +146,14 @@ pub(crate) fn encode(items: &[Item], stamp: Stamp, seed: &Hasher) -> Vec<u8> {
     for item in items {
         item.encode(&mut out);
     }
-    let crc = checksum(&out, seed);
+    let crc = checksum_of_record(&out, seed);
     out[4..8].copy_from_slice(&crc.to_le_bytes());
     out.resize(record_bytes(body) as usize, 0);
     out
 }
 
 /// The checksum of everything but itself and the padding.
-fn checksum(record: &[u8], seed: &Hasher) -> u32 {
+fn checksum_of_record(record: &[u8], seed: &Hasher) -> u32 {
     let mut hasher = seed.clone();
     hasher.update(&record[..4]);
     hasher.update(&record[8..]);
@@ -201,7 +201,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], seed: &Hasher) -> Option<Found<'a>> {
     let length = cursor.u32()? as usize;
     let crc = cursor.u32()?;
     let record = bytes.get(..HEAD_BYTES as usize + length)?;
-    if checksum(record, seed) != crc {
+    if checksum_of_record(record, seed) != crc {
         return None;
     }
     Some(Found { stamp, body: &record[HEAD_BYTES as usize..] })

@@ -51,7 +51,7 @@ pub(crate) fn recover<D: Disk>(disk: Arc<D>, options: Options) -> Result<Opened<
     check_listing(&listing, &disk.place(""))?;
     let mut tail = Tail::new(options.memory_bytes);
     let replayed = replay(&*disk, &listing.segments, &mut tail)?;
-    tail.check_whole().map_err(|reason| incomplete(disk.place(""), reason))?;
+    tail.check_whole().map_err(|reason| incomplete_log(disk.place(""), reason))?;
     let mut snapshots = SnapshotFiles::new(disk.clone(), listing.snapshots);
     let (snapshot, damaged_snapshot) = choose_snapshot(&mut snapshots, &tail)?;
     let reset = match &snapshot {
@@ -108,7 +108,7 @@ fn create<D: Disk>(
     Ok(segments)
 }
 
-fn incomplete(file: String, reason: impl Into<String>) -> Error {
+fn incomplete_log(file: String, reason: impl Into<String>) -> Error {
     Error::Incomplete { file, reason: reason.into() }
 }
 
@@ -118,11 +118,11 @@ fn check_listing(listing: &Listing, place: &str) -> Result<()> {
         let expected = pair[0].next();
         if pair[1] != expected {
             let reason = format!("{} is missing", file_names::segment(expected));
-            return Err(incomplete(place.to_string(), reason));
+            return Err(incomplete_log(place.to_string(), reason));
         }
     }
     if listing.segments.is_empty() && !listing.snapshots.is_empty() {
-        return Err(incomplete(place.to_string(), "there are snapshots but no log segments"));
+        return Err(incomplete_log(place.to_string(), "there are snapshots but no log segments"));
     }
     Ok(())
 }
@@ -181,7 +181,7 @@ fn replay<D: Disk>(
             for item in items {
                 note_highest(&item, &mut highest, &mut sealed);
                 let applied = tail.apply(item, location);
-                applied.map_err(|reason| incomplete(segment.name.clone(), reason))?;
+                applied.map_err(|reason| incomplete_log(segment.name.clone(), reason))?;
             }
         }
         before = Some(segment);
@@ -274,7 +274,7 @@ fn choose_snapshot<D: Disk>(
         None if base == Index(0) => Ok((None, None)),
         None => {
             let reason = format!("the log begins after {base}, and no snapshot reaches that far");
-            Err(incomplete(snapshots.place(base), reason))
+            Err(incomplete_log(snapshots.place(base), reason))
         }
     }
 }
@@ -292,7 +292,7 @@ fn missing_reset<D: Disk>(
     }
     if position.index <= tail.committed() {
         let reason = "the log has another term committed at the snapshot's index";
-        return Err(incomplete(snapshots.place(position.index), reason));
+        return Err(incomplete_log(snapshots.place(position.index), reason));
     }
     Ok(Some(Item::Reset(position)))
 }

@@ -33,7 +33,7 @@ pub fn reconcile(desired: &Desired, observed: &Observed) -> Vec<NodeAction> {
         absent.filter_map(|(id, wanted)| action_for_absent(id, wanted, newest[&id.key], observed));
     let mut actions: Vec<NodeAction> = held.chain(limits).chain(sizes).chain(new).collect();
     actions.retain(|action| !(has_unwanted && matches!(action, NodeAction::Launch(_))));
-    actions.sort_by_key(rank);
+    actions.sort_by_key(rank_of_action);
     actions
 }
 
@@ -119,7 +119,7 @@ fn newest_attempts(desired: &Desired, observed: &Observed) -> BTreeMap<JobKey, A
 }
 
 /// The rank of an action: stops first, launches last.
-const fn rank(action: &NodeAction) -> u8 {
+const fn rank_of_action(action: &NodeAction) -> u8 {
     match action {
         NodeAction::Stop(_) => 0,
         NodeAction::Forget(_) => 1,

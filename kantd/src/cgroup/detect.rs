@@ -21,16 +21,16 @@ pub struct Detected {
 pub fn detect(mode: CgroupMode, root: &str) -> Result<Detected, CgroupError> {
     files::cgroup_path(root, "probe")?;
     if mode == CgroupMode::Off {
-        return Ok(unconfined(root, "they are turned off (cgroup = \"off\")"));
+        return Ok(detected_without_cgroups(root, "they are turned off (cgroup = \"off\")"));
     }
     match (probe(root), mode) {
         (Ok(detected), _) => Ok(detected),
         (Err(error), CgroupMode::Required) => Err(CgroupError::Required(error.to_string())),
-        (Err(error), _) => Ok(unconfined(root, &error.to_string())),
+        (Err(error), _) => Ok(detected_without_cgroups(root, &error.to_string())),
     }
 }
 
-fn unconfined(root: &str, why: &str) -> Detected {
+fn detected_without_cgroups(root: &str, why: &str) -> Detected {
     let sentence = format!(
         "no cgroups: {why}; jobs are tracked by their process tree and not confined to their CPUs, \
          memory and GPUs"

@@ -198,7 +198,7 @@ fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
     };
     let mut tries = 1;
     let fd = loop {
-        match bpf(BPF_PROG_LOAD, &attributes) {
+        match call_bpf(BPF_PROG_LOAD, &attributes) {
             Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && tries < LOAD_TRIES => {
                 tries += 1;
             }
@@ -217,10 +217,10 @@ fn attach(program: &OwnedFd, group: &File) -> io::Result<()> {
         attach_type: BPF_CGROUP_DEVICE,
         flags: BPF_F_ALLOW_MULTI,
     };
-    bpf(BPF_PROG_ATTACH, &attributes).map(drop)
+    call_bpf(BPF_PROG_ATTACH, &attributes).map(drop)
 }
 
-fn bpf<T>(command: i32, attributes: &T) -> io::Result<i32> {
+fn call_bpf<T>(command: i32, attributes: &T) -> io::Result<i32> {
     // SAFETY: the pointer is to a live struct of the size passed, and what its fields point to
     // outlives the call; both commands only read it.
     let answer = unsafe {

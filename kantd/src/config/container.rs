@@ -1,7 +1,7 @@
 //! Validation of the container keys of kantd.toml. The runtime is looked for by the node's probe,
 //! and mounted paths by each step.
 
-use super::{SettingsError, absolute, unless_empty};
+use super::{SettingsError, require_absolute, unless_empty};
 use common::config::NodeConfig;
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
@@ -49,13 +49,13 @@ impl Mount {
 pub(super) fn check(config: &NodeConfig) -> Result<ContainerSettings, SettingsError> {
     let runtime = unless_empty(config.container_runtime.clone());
     Ok(ContainerSettings {
-        runtime: runtime.map(|path| absolute("container_runtime", path)).transpose()?,
-        mounts: mounts("container_mounts", &config.container_mounts)?,
-        gpu_mounts: mounts("container_gpu_mounts", &config.container_gpu_mounts)?,
+        runtime: runtime.map(|path| require_absolute("container_runtime", path)).transpose()?,
+        mounts: parse_mounts("container_mounts", &config.container_mounts)?,
+        gpu_mounts: parse_mounts("container_gpu_mounts", &config.container_gpu_mounts)?,
     })
 }
 
-fn mounts(key: &'static str, words: &[String]) -> Result<Vec<Mount>, SettingsError> {
+fn parse_mounts(key: &'static str, words: &[String]) -> Result<Vec<Mount>, SettingsError> {
     let wrong = |word: &String| SettingsError::Mount { key, word: word.clone() };
     words.iter().map(|word| Mount::read(word).ok_or_else(|| wrong(word))).collect()
 }

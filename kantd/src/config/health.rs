@@ -1,6 +1,6 @@
 //! Validation of the health keys of kantd.toml.
 
-use super::{SettingsError, absolute, unless_empty};
+use super::{SettingsError, require_absolute, unless_empty};
 use common::config::NodeConfig;
 use common::health::Check;
 use common::unit::Bytes;
@@ -34,7 +34,7 @@ pub(super) fn check(config: &NodeConfig) -> Result<HealthSettings, SettingsError
     };
     Ok(HealthSettings {
         period: Some(seconds(config.health_seconds)).filter(|period| !period.is_zero()),
-        script: script.map(|path| absolute("health_script", path)).transpose()?,
+        script: script.map(|path| require_absolute("health_script", path)).transpose()?,
         script_limit: seconds(config.health_script_limit_seconds),
         disk_free_min: config.disk_free_min.parse().map_err(SettingsError::DiskFree)?,
         policy,

@@ -27,7 +27,7 @@ impl Behaviour {
         let (run, code) = parse_script(&order.script);
         let key = order.id.key;
         let number = u64::from(key.job.0) << 32 | u64::from(key.index.map_or(0, |index| index.0));
-        let fails = hash(number) % 100 < u64::from(default_behaviour.failing_percent);
+        let fails = hash_number(number) % 100 < u64::from(default_behaviour.failing_percent);
         Self {
             run: run.unwrap_or(default_behaviour.duration),
             code: code.unwrap_or(u8::from(fails)),
@@ -42,7 +42,7 @@ fn parse_script(script: &str) -> (Option<Duration>, Option<u8>) {
         let mut words = command.split_whitespace();
         match (words.next(), words.next(), words.next()) {
             (Some("sleep"), Some(length), None) => {
-                let more = duration(length);
+                let more = parse_duration(length);
                 run = more.map_or(run, |more| Some(run.unwrap_or_default() + more));
             }
             (Some("exit"), Some(code), None) => match code.parse() {
@@ -50,7 +50,7 @@ fn parse_script(script: &str) -> (Option<Duration>, Option<u8>) {
                 Err(_) => continue,
             },
             (Some("exec"), Some("sleep"), Some(length)) => {
-                return (duration(length).map(|more| run.unwrap_or_default() + more), None);
+                return (parse_duration(length).map(|more| run.unwrap_or_default() + more), None);
             }
             _ => {}
         }
@@ -59,7 +59,7 @@ fn parse_script(script: &str) -> (Option<Duration>, Option<u8>) {
 }
 
 /// Parses a duration like coreutils' sleep: seconds, or a number with s, m, h or d.
-fn duration(text: &str) -> Option<Duration> {
+fn parse_duration(text: &str) -> Option<Duration> {
     let (number, factor) = match text.char_indices().next_back()? {
         (at, 's') => (&text[..at], 1.0),
         (at, 'm') => (&text[..at], 60.0),
@@ -73,7 +73,7 @@ fn duration(text: &str) -> Option<Duration> {
 
 /// Hashes a number, so that consecutive numbers are spread evenly.
 /// Source: Steele, Lea, Flood: "Fast splittable pseudorandom number generators" (SplitMix64).
-const fn hash(number: u64) -> u64 {
+const fn hash_number(number: u64) -> u64 {
     let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn about_the_requested_share_fails() {
-        let fails = |job: u64| hash(job << 32) % 100 < 10;
+        let fails = |job: u64| hash_number(job << 32) % 100 < 10;
         let failed = (1..=10_000).filter(|job| fails(*job)).count();
         assert!((900..1100).contains(&failed), "{failed}");
     }

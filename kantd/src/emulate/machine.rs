@@ -83,7 +83,7 @@ impl Default for MachineFile {
 /// # Errors
 /// [`MachineError`].
 pub fn load_machine(file: Option<&Path>) -> Result<Inventory, MachineError> {
-    let Some(path) = file else { return inventory(&MachineFile::default()) };
+    let Some(path) = file else { return build_inventory(&MachineFile::default()) };
     let text = std::fs::read_to_string(path)
         .map_err(|source| MachineError::Read { path: path.to_owned(), source })?;
     if path.extension().is_some_and(|extension| extension == "json") {
@@ -92,7 +92,7 @@ pub fn load_machine(file: Option<&Path>) -> Result<Inventory, MachineError> {
     }
     let words = toml::from_str(&text)
         .map_err(|source| MachineError::Toml { path: path.to_owned(), source: Box::new(source) })?;
-    inventory(&words)
+    build_inventory(&words)
 }
 
 /// Sets what is unique to each node, and marks it as emulated.
@@ -108,7 +108,7 @@ pub(super) fn set_identity(inventory: &mut Inventory, node: &NodeName, boot: u32
     inventory.limits_missing = vec!["the node is emulated: no process of a job runs".to_owned()];
 }
 
-fn inventory(words: &MachineFile) -> Result<Inventory, MachineError> {
+fn build_inventory(words: &MachineFile) -> Result<Inventory, MachineError> {
     let amounts = [
         ("sockets", words.sockets),
         ("cores_per_socket", words.cores_per_socket),
@@ -121,8 +121,8 @@ fn inventory(words: &MachineFile) -> Result<Inventory, MachineError> {
     }
     let gpus = u16::try_from(words.gpus).ok().filter(|gpus| *gpus <= 64);
     let gpus = gpus.ok_or(MachineError::Amount { key: "gpus" })?;
-    let memory = bytes("memory", &words.memory)?;
-    let gpu_memory = bytes("gpu_memory", &words.gpu_memory)?;
+    let memory = parse_bytes("memory", &words.memory)?;
+    let gpu_memory = parse_bytes("gpu_memory", &words.gpu_memory)?;
     let in_socket = count / words.sockets;
     let cpus_of = |socket: u32| (socket * in_socket..(socket + 1) * in_socket).collect::<CpuSet>();
     let socket_of = |gpu: u16| u32::from(gpu) * words.sockets / words.gpus.max(1);
@@ -165,7 +165,7 @@ fn inventory(words: &MachineFile) -> Result<Inventory, MachineError> {
     })
 }
 
-fn bytes(key: &'static str, text: &str) -> Result<Bytes, MachineError> {
+fn parse_bytes(key: &'static str, text: &str) -> Result<Bytes, MachineError> {
     text.parse().map_err(|source| MachineError::Memory { key, source })
 }
 

@@ -32,7 +32,7 @@ struct Node {
 /// `NVLink`, which means the same to placement.
 #[must_use]
 pub fn discover(root: &Path) -> Option<GpuInventory> {
-    let nodes = nodes(root);
+    let nodes = list_gpu_nodes(root);
     if nodes.is_empty() {
         return None;
     }
@@ -40,17 +40,17 @@ pub fn discover(root: &Path) -> Option<GpuInventory> {
         (0..).map(GpuIndex).zip(&nodes).map(|(index, node)| describe(root, index, node)).collect();
     let version = read(&root.join("sys/module/amdgpu/version"));
     let driver = version.map_or_else(|| "amdgpu".to_owned(), |version| format!("amdgpu {version}"));
-    let matrix = matrix(&nodes, &gpus);
+    let matrix = path_matrix(&nodes, &gpus);
     Some(GpuInventory { driver, gpus, matrix, skipped: Vec::new() })
 }
 
 /// The GPU nodes, by number. A node without a render device is a CPU or unusable.
-fn nodes(root: &Path) -> Vec<Node> {
+fn list_gpu_nodes(root: &Path) -> Vec<Node> {
     let entries = fs::read_dir(root.join("sys/class/kfd/kfd/topology/nodes"));
     let node = |entry: fs::DirEntry| {
         let number = entry.file_name().to_str()?.parse().ok()?;
         let dir = entry.path();
-        let properties = properties(&dir.join("properties"));
+        let properties = parse_properties(&dir.join("properties"));
         let render = properties.get("drm_render_minor").copied().unwrap_or(0);
         let is_gpu = properties.get("simd_count").is_some_and(|count| *count > 0);
         let is_offered = is_gpu && render >= u64::from(RENDER_MINOR_MIN);
@@ -62,7 +62,7 @@ fn nodes(root: &Path) -> Vec<Node> {
 }
 
 /// Parses lines of a name and a number.
-fn properties(file: &Path) -> BTreeMap<String, u64> {
+fn parse_properties(file: &Path) -> BTreeMap<String, u64> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let pairs = text.lines().filter_map(|line| line.trim().split_once(' '));
     pairs.filter_map(|(name, value)| Some((name.to_owned(), value.trim().parse().ok()?))).collect()
@@ -81,7 +81,7 @@ fn describe(root: &Path, index: GpuIndex, node: &Node) -> Gpu {
     let pci_bus_id = format!("{domain:04x}:{bus:02x}:{device:02x}.{:x}", location & 7);
     let pci = root.join("sys/bus/pci/devices").join(&pci_bus_id);
     let model = read(&device_of(root, minor).join("product_name"));
-    let model = model.unwrap_or_else(|| chip(property("gfx_target_version")));
+    let model = model.unwrap_or_else(|| chip_name(property("gfx_target_version")));
     let uuid = match property("unique_id") {
         0 => format!("AMD-{pci_bus_id}"),
         id => format!("GPU-{id:016x}"),
@@ -91,7 +91,7 @@ fn describe(root: &Path, index: GpuIndex, node: &Node) -> Gpu {
         uuid,
         kind: GpuKind::from_model(&model),
         model: if model.starts_with("AMD") { model } else { format!("AMD {model}") },
-        memory: Bytes(memory(&node.dir)),
+        memory: Bytes(memory_of_node(&node.dir)),
         minor,
         numa: read(&pci.join("numa_node")).and_then(|node| node.parse().ok()),
         cpus: read(&pci.join("local_cpulist"))
@@ -103,7 +103,7 @@ fn describe(root: &Path, index: GpuIndex, node: &Node) -> Gpu {
 }
 
 /// The chip's name from its decimal version: 90402 is gfx942 (the last two digits are hex).
-fn chip(version: u64) -> String {
+fn chip_name(version: u64) -> String {
     let (major, minor, stepping) = (version / 10_000, version / 100 % 100, version % 100);
     format!("gfx{major}{minor:x}{stepping:x}")
 }
@@ -112,17 +112,17 @@ fn device_of(root: &Path, minor: u32) -> PathBuf {
     root.join(format!("sys/class/drm/renderD{minor}/device"))
 }
 
-fn memory(node: &Path) -> u64 {
+fn memory_of_node(node: &Path) -> u64 {
     let banks = fs::read_dir(node.join("mem_banks")).into_iter().flatten().flatten();
-    let banks = banks.map(|bank| properties(&bank.path().join("properties")));
+    let banks = banks.map(|bank| parse_properties(&bank.path().join("properties")));
     let on_gpu =
         banks.filter(|bank| bank.get("heap_type").is_some_and(|kind| HEAPS.contains(kind)));
     on_gpu.filter_map(|bank| bank.get("size_in_bytes").copied()).sum()
 }
 
 /// The paths between GPUs: their own links if they have any, else by NUMA node.
-fn matrix(nodes: &[Node], gpus: &[Gpu]) -> GpuMatrix {
-    let linked: Vec<BTreeMap<u64, u8>> = nodes.iter().map(links).collect();
+fn path_matrix(nodes: &[Node], gpus: &[Gpu]) -> GpuMatrix {
+    let linked: Vec<BTreeMap<u64, u8>> = nodes.iter().map(links_by_node).collect();
     let mut paths = vec![vec![GpuPath::Own; gpus.len()]; gpus.len()];
     for a in 0..gpus.len() {
         for b in (0..gpus.len()).filter(|b| *b != a) {
@@ -138,10 +138,10 @@ fn matrix(nodes: &[Node], gpus: &[Gpu]) -> GpuMatrix {
 }
 
 /// The number of links to each other node.
-fn links(node: &Node) -> BTreeMap<u64, u8> {
+fn links_by_node(node: &Node) -> BTreeMap<u64, u8> {
     let mut links: BTreeMap<u64, u8> = BTreeMap::new();
     for entry in fs::read_dir(node.dir.join("io_links")).into_iter().flatten().flatten() {
-        let link = properties(&entry.path().join("properties"));
+        let link = parse_properties(&entry.path().join("properties"));
         if let (Some(&XGMI), Some(to)) = (link.get("type"), link.get("node_to")) {
             let count = links.entry(*to).or_default();
             *count = count.saturating_add(1);

@@ -48,13 +48,13 @@ impl GpuMeter for NvmlMeter {
         let device = self.0.device_by_uuid(uuid).ok()?;
         let processes = device.running_compute_processes().ok()?;
         let theirs = processes.into_iter().filter(|process| pids.contains(&process.pid));
-        sum(theirs.map(|process| process.used_gpu_memory))
+        sum_if_all_known(theirs.map(|process| process.used_gpu_memory))
     }
 }
 
 /// The sum; `None` if one amount is unknown, because a sum that is too small would pass for a share
 /// that is kept to.
-fn sum(used: impl Iterator<Item = UsedGpuMemory>) -> Option<Bytes> {
+fn sum_if_all_known(used: impl Iterator<Item = UsedGpuMemory>) -> Option<Bytes> {
     let bytes = used.map(|used| match used {
         UsedGpuMemory::Used(bytes) => Some(bytes),
         UsedGpuMemory::Unavailable => None,
@@ -99,8 +99,12 @@ mod tests {
     #[test]
     fn unreported_memory_does_not_count_as_unused() {
         let used = |mib: u64| UsedGpuMemory::Used(mib << 20);
-        assert_eq!(sum([used(3), used(4)].into_iter()), Some(Bytes::from_mib(7)));
-        assert_eq!(sum([used(3), UsedGpuMemory::Unavailable].into_iter()), None);
-        assert_eq!(sum(std::iter::empty()), Some(Bytes::ZERO), "it has no process there");
+        assert_eq!(sum_if_all_known([used(3), used(4)].into_iter()), Some(Bytes::from_mib(7)));
+        assert_eq!(sum_if_all_known([used(3), UsedGpuMemory::Unavailable].into_iter()), None);
+        assert_eq!(
+            sum_if_all_known(std::iter::empty()),
+            Some(Bytes::ZERO),
+            "it has no process there"
+        );
     }
 }

@@ -43,14 +43,14 @@ pub fn discover_with(
 ) -> Result<Option<GpuInventory>, GpuError> {
     match open(library)? {
         None => Ok(None),
-        Some(nvml) => inventory(&nvml, root).map(Some),
+        Some(nvml) => read_inventory(&nvml, root).map(Some),
     }
 }
 
 /// GPUs that jobs can use, each with its device.
 type Offered<'nvml> = Vec<(Gpu, Device<'nvml>)>;
 
-fn inventory(nvml: &Nvml, root: &Path) -> Result<GpuInventory, GpuError> {
+fn read_inventory(nvml: &Nvml, root: &Path) -> Result<GpuInventory, GpuError> {
     let ask = |what| move |source| GpuError::Ask { what, source };
     let driver = nvml.sys_driver_version().map_err(ask("its version"))?;
     let count = nvml.device_count().map_err(ask("the number of GPUs"))?;

@@ -79,7 +79,7 @@ impl MachineProbe {
         let dir = self.root.join("sys/devices/system/edac/mc");
         let controllers = fs::read_dir(dir).into_iter().flatten().flatten();
         let mut broken: Vec<(String, u64)> = controllers
-            .filter_map(|entry| match errors(&entry.path().join("ue_count")) {
+            .filter_map(|entry| match read_error_count(&entry.path().join("ue_count")) {
                 Some(count @ 1..) => Some((entry.file_name().to_string_lossy().into(), count)),
                 _ => None,
             })
@@ -93,7 +93,7 @@ impl MachineProbe {
     }
 }
 
-fn errors(file: &Path) -> Option<u64> {
+fn read_error_count(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 

@@ -24,7 +24,7 @@ impl Processors {
     pub(super) fn read(host: &Host, only: Option<&CpuSet>) -> Result<Self, InventoryError> {
         let online = host.read_cpus("sys/devices/system/cpu/online")?;
         let offered = match only {
-            None => online.intersection(&allowed(host)?),
+            None => online.intersection(&read_allowed_cpus(host)?),
             Some(only) if only.is_subset(&online) => only.clone(),
             Some(only) => {
                 let missing = only.difference(&online);
@@ -34,8 +34,8 @@ impl Processors {
         let mut packages = BTreeSet::new();
         let mut cores = BTreeSet::new();
         for cpu in online.iter() {
-            packages.insert(package(host, cpu));
-            cores.insert(core(host, cpu)?);
+            packages.insert(package_of_cpu(host, cpu));
+            cores.insert(core_of_cpu(host, cpu)?);
         }
         let threads = cores.iter().map(|core: &Core| core.0.len()).max();
         let offered_of = |core: &Core| core.0.intersection(&offered);
@@ -66,7 +66,7 @@ impl PartialOrd for Core {
 }
 
 /// The CPUs on which this process may run (man 5 proc, /proc/pid/status).
-fn allowed(host: &Host) -> Result<CpuSet, InventoryError> {
+fn read_allowed_cpus(host: &Host) -> Result<CpuSet, InventoryError> {
     let path = "proc/self/status";
     let text = host.read(path)?;
     let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -75,14 +75,14 @@ fn allowed(host: &Host) -> Result<CpuSet, InventoryError> {
 }
 
 /// A CPU's package. Some virtual machines have -1 or nothing, which counts as one package.
-fn package(host: &Host, cpu: u32) -> u32 {
+fn package_of_cpu(host: &Host, cpu: u32) -> u32 {
     let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
     host.read_if_any(&path).and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
 /// The online threads of a CPU's core; only the CPU itself if the kernel does not know.
 /// `core_cpus_list` is the newer name of `thread_siblings_list`.
-fn core(host: &Host, cpu: u32) -> Result<Core, InventoryError> {
+fn core_of_cpu(host: &Host, cpu: u32) -> Result<Core, InventoryError> {
     for name in ["core_cpus_list", "thread_siblings_list"] {
         let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/{name}");
         if host.read_if_any(&path).is_some() {

@@ -36,7 +36,7 @@ pub fn read(host: &Host, gpus: &[Gpu]) -> Vec<Nic> {
                 numa: place.numa,
                 speed_mbit: None,
                 gpu_paths: gpu_paths
-                    .map(|(gpu, other)| distance(&place, other.as_ref(), gpu.numa))
+                    .map(|(gpu, other)| path_to_gpu(&place, other.as_ref(), gpu.numa))
                     .collect(),
             };
             let nic = found.entry(address.clone()).or_insert_with(fresh);
@@ -82,7 +82,7 @@ fn is_address(name: &str) -> bool {
 }
 
 /// The distance as `nvidia-smi topo -m` has it. `gpu_numa` is the driver's NUMA node of the GPU.
-fn distance(nic: &Place, gpu: Option<&Place>, gpu_numa: Option<u16>) -> GpuPath {
+fn path_to_gpu(nic: &Place, gpu: Option<&Place>, gpu_numa: Option<u16>) -> GpuPath {
     let same_numa = nic.numa.is_some() && nic.numa == gpu.and_then(|gpu| gpu.numa).or(gpu_numa);
     let far = if same_numa { GpuPath::Node } else { GpuPath::Sys };
     let Some(gpu) = gpu else { return far };

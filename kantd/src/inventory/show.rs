@@ -8,19 +8,19 @@ use std::fmt::Write;
 #[must_use]
 pub fn show(inventory: &Inventory) -> String {
     let mut text = String::new();
-    heading(&mut text, inventory);
+    write_heading(&mut text, inventory);
     let numa = inventory
         .numa
         .iter()
         .map(|node| vec![node.id.to_string(), node.memory.to_string(), node.cpus.to_string()]);
-    table(&mut text, &["NUMA", "MEMORY", "CPUS"], numa.collect());
+    write_table(&mut text, &["NUMA", "MEMORY", "CPUS"], numa.collect());
     if !inventory.gpus.is_empty() {
         let names = ["GPU", "KIND", "MEMORY", "NUMA", "PCI", "MINOR", "UUID", "MODEL"];
-        table(&mut text, &names, inventory.gpus.iter().map(gpu_row).collect());
-        links(&mut text, &inventory.gpus, &inventory.gpu_matrix);
+        write_table(&mut text, &names, inventory.gpus.iter().map(gpu_row).collect());
+        write_links(&mut text, &inventory.gpus, &inventory.gpu_matrix);
     }
     if !inventory.nics.is_empty() {
-        nics(&mut text, inventory);
+        write_nics(&mut text, inventory);
     }
     if !inventory.limits_missing.is_empty() {
         text.push_str("\nNot enforced or not offered here:\n");
@@ -31,7 +31,7 @@ pub fn show(inventory: &Inventory) -> String {
     text
 }
 
-fn heading(text: &mut String, inventory: &Inventory) {
+fn write_heading(text: &mut String, inventory: &Inventory) {
     let driver = match &inventory.gpu_driver {
         None => "no driver".to_owned(),
         Some(version) => format!("driver {version}"),
@@ -44,9 +44,9 @@ fn heading(text: &mut String, inventory: &Inventory) {
                 "{} on {} {}, {} {} each",
                 inventory.cores.len(),
                 inventory.sockets,
-                plural(inventory.sockets, "socket"),
+                noun_for_count(inventory.sockets, "socket"),
                 inventory.threads_per_core,
-                plural(inventory.threads_per_core, "thread"),
+                noun_for_count(inventory.threads_per_core, "thread"),
             ),
         ),
         ("Memory", format!("{} offered", inventory.memory)),
@@ -58,7 +58,7 @@ fn heading(text: &mut String, inventory: &Inventory) {
     }
 }
 
-fn plural(count: u32, noun: &str) -> String {
+fn noun_for_count(count: u32, noun: &str) -> String {
     format!("{noun}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -76,7 +76,7 @@ fn gpu_row(gpu: &Gpu) -> Vec<String> {
 }
 
 /// The paths between GPUs, in the layout of `nvidia-smi topo -m`.
-fn links(text: &mut String, gpus: &[Gpu], matrix: &GpuMatrix) {
+fn write_links(text: &mut String, gpus: &[Gpu], matrix: &GpuMatrix) {
     let names: Vec<String> = gpus.iter().map(|gpu| format!("GPU{}", gpu.index)).collect();
     let mut columns = vec![""];
     columns.extend(names.iter().map(String::as_str));
@@ -88,12 +88,12 @@ fn links(text: &mut String, gpus: &[Gpu], matrix: &GpuMatrix) {
         row.push(gpu.numa.map_or_else(|| "-".to_owned(), |node| node.to_string()));
         row
     });
-    table(text, &columns, rows.collect());
+    write_table(text, &columns, rows.collect());
     text.push_str(LEGEND);
 }
 
 /// Network cards and their distances from each GPU.
-fn nics(text: &mut String, inventory: &Inventory) {
+fn write_nics(text: &mut String, inventory: &Inventory) {
     let names: Vec<String> = inventory.gpus.iter().map(|gpu| format!("GPU{}", gpu.index)).collect();
     let mut columns = vec!["NIC", "INFINIBAND", "GBIT/S", "NUMA", "PCI"];
     columns.extend(names.iter().map(String::as_str));
@@ -114,7 +114,7 @@ fn nics(text: &mut String, inventory: &Inventory) {
         row.extend(paths.chain(std::iter::repeat("-".to_owned())).take(names.len()));
         row
     });
-    table(text, &columns, rows.collect());
+    write_table(text, &columns, rows.collect());
 }
 
 const LEGEND: &str = "
@@ -123,7 +123,7 @@ NODE = host bridges of one NUMA node, SYS = across NUMA nodes
 ";
 
 /// Appends an empty line and a table with columns two spaces apart.
-fn table(text: &mut String, names: &[&str], rows: Vec<Vec<String>>) {
+fn write_table(text: &mut String, names: &[&str], rows: Vec<Vec<String>>) {
     let header = names.iter().map(|name| (*name).to_owned()).collect();
     let lines: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);

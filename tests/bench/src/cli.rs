@@ -30,19 +30,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let controllers = Controllers::of(&["a"], |config| config.log = "info".to_owned())?;
     let kantctl = controllers.kantctl("a")?;
     figures.times("fdatasync of 512 B on this disk", &e2e::sync_times(controllers.dir())?);
-    submits(&kantctl, args.rounds, &mut figures)?;
-    let squeue = squeue(&controllers, &kantctl)?;
+    time_submits(&kantctl, args.rounds, &mut figures)?;
+    let squeue = squeue_program(&controllers, &kantctl)?;
     let mut there = 0;
     for jobs in &args.jobs {
-        fill(&controllers, there, *jobs)?;
+        submit_held_jobs(&controllers, there, *jobs)?;
         there = *jobs;
-        lists(&kantctl, &squeue, (*jobs, args.rounds), &mut figures)?;
+        time_lists(&kantctl, &squeue, (*jobs, args.rounds), &mut figures)?;
     }
     println!("{:#}", figures.to_json());
     Ok(())
 }
 
-fn time(
+fn time_command(
     figures: &mut Figures,
     what: &str,
     kantctl: &Kantctl,
@@ -54,44 +54,48 @@ fn time(
     Ok(said)
 }
 
-fn submits(kantctl: &Kantctl, rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
+fn time_submits(kantctl: &Kantctl, rounds: usize, figures: &mut Figures) -> anyhow::Result<()> {
     let submit = ["submit", "--hold", "--parsable", "--wrap", "true"];
     for _ in 0..rounds {
         let mut jobs = vec!["cancel".to_owned()];
         for _ in 0..SUBMITS {
-            time(figures, "kantctl --version", kantctl, &["--version"])?;
-            let job = time(figures, "kantctl submit", kantctl, &submit)?;
+            time_command(figures, "kantctl --version", kantctl, &["--version"])?;
+            let job = time_command(figures, "kantctl submit", kantctl, &submit)?;
             jobs.push(job.trim().to_owned());
         }
         let words: Vec<&str> = jobs.iter().map(String::as_str).collect();
         kantctl.ok(&words)?;
         for array in ARRAYS {
-            let before = applied(kantctl)?;
+            let before = applied_index(kantctl)?;
             let what = format!("kantctl submit {array}");
             let words = [&submit[..], &[array]].concat();
-            let job = time(figures, &what, kantctl, &words)?;
-            figures.add(&format!("log entries of {array}"), "entries", applied(kantctl)? - before);
+            let job = time_command(figures, &what, kantctl, &words)?;
+            figures.add(
+                &format!("log entries of {array}"),
+                "entries",
+                applied_index(kantctl)? - before,
+            );
             let what = format!("kantctl cancel of {array}");
-            time(figures, &what, kantctl, &["cancel", job.trim()])?;
+            time_command(figures, &what, kantctl, &["cancel", job.trim()])?;
         }
     }
     Ok(())
 }
 
 /// The index of the last entry that the controller has applied.
-fn applied(kantctl: &Kantctl) -> anyhow::Result<f64> {
+fn applied_index(kantctl: &Kantctl) -> anyhow::Result<f64> {
     let status: serde_json::Value = kantctl.json(&["status"])?;
     Ok(status["applied"].as_f64().unwrap_or_default())
 }
 
 /// kantctl under Slurm's name.
-fn squeue(controllers: &Controllers, kantctl: &Kantctl) -> anyhow::Result<Kantctl> {
+fn squeue_program(controllers: &Controllers, kantctl: &Kantctl) -> anyhow::Result<Kantctl> {
     kantctl.ok(&["install-slurm-names", "names"])?;
     let socket = PathBuf::from(&controllers.config("a")?.socket);
     Ok(Kantctl::at(&kantctl.dir().join("names/squeue"), &socket, kantctl.dir()))
 }
 
-fn fill(controllers: &Controllers, from: usize, to: usize) -> anyhow::Result<()> {
+fn submit_held_jobs(controllers: &Controllers, from: usize, to: usize) -> anyhow::Result<()> {
     submit_all(to - from, |client| {
         let name = format!("fill-{to}-{client}");
         let probe = Probe::new(&name, &controllers.sockets(), controllers.dir(), SCRIPT)?;
@@ -99,7 +103,7 @@ fn fill(controllers: &Controllers, from: usize, to: usize) -> anyhow::Result<()>
     })
 }
 
-fn lists(
+fn time_lists(
     kantctl: &Kantctl,
     squeue: &Kantctl,
     (jobs, rounds): (usize, usize),
@@ -113,7 +117,7 @@ fn lists(
             ("squeue", squeue, &[]),
             ("kantctl submit", kantctl, &["submit", "--hold", "--wrap", "true"]),
         ] {
-            time(figures, &format!("{what}, {jobs} jobs wait"), program, words)?;
+            time_command(figures, &format!("{what}, {jobs} jobs wait"), program, words)?;
         }
     }
     Ok(())

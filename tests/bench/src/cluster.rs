@@ -145,7 +145,7 @@ impl Cluster {
         let sizes = [(1, 1), (1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8)];
         let (nodes, gpus) = sizes[self.rng.usize(..sizes.len())];
         let cpus = [4, 8, 12][self.rng.usize(..3)] * gpus;
-        let request = request(nodes, gpus, cpus);
+        let request = gang_request(nodes, gpus, cpus);
         let (queue, minutes) = (self.rng.u32(..QUEUES), self.rng.u64(10..4000));
         self.ask(queue, request, Span::from_minutes(minutes)).map(|_| ())
     }
@@ -180,7 +180,7 @@ impl Cluster {
         let limit = RUN_SO_FAR + Span::from_minutes(self.rng.u64(1..4000));
         let count = u32::try_from(gpus.len())?;
         let queue = self.rng.u32(..QUEUES).min(self.rng.u32(..QUEUES));
-        let key = self.ask(queue, request(1, count, 8 * count), limit)?;
+        let key = self.ask(queue, gang_request(1, count, 8 * count), limit)?;
         let Some((_, element)) = self.state.element(key) else { bail!("job {key} is gone") };
         let cpus = gpus.iter().flat_map(|gpu| (0..8).map(move |n| u32::from(gpu.0) * 8 + n));
         let share = Share {
@@ -271,7 +271,7 @@ impl Cluster {
     }
 }
 
-fn request(nodes: u32, gpus: u32, cpus: u32) -> Request {
+fn gang_request(nodes: u32, gpus: u32, cpus: u32) -> Request {
     Request {
         nodes: Some(Nodes(nodes)),
         tasks: Tasks(nodes),

@@ -65,11 +65,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     for of in chosen {
         bar.set_message(format!("{of:?}"));
         match of {
-            Of::Waiting => waiting(&args.waiting, &mut curves)?,
-            Of::Running => running(&args.running, &mut curves)?,
-            Of::Nodes => nodes(&args.nodes, &mut curves)?,
-            Of::Clients => clients(&args.clients, &mut curves)?,
-            Of::Over => over(&args.over, &mut curves)?,
+            Of::Waiting => grow_waiting_jobs(&args.waiting, &mut curves)?,
+            Of::Running => grow_running_jobs(&args.running, &mut curves)?,
+            Of::Nodes => grow_nodes(&args.nodes, &mut curves)?,
+            Of::Clients => grow_clients(&args.clients, &mut curves)?,
+            Of::Over => grow_finished_jobs(&args.over, &mut curves)?,
         }
         bar.inc(1);
     }
@@ -83,11 +83,14 @@ fn median(mut samples: Vec<Duration>) -> f64 {
     samples.get(samples.len() / 2).map_or(0.0, |median| median.as_secs_f64() * 1000.0)
 }
 
-fn times(count: usize, once: impl Fn() -> anyhow::Result<Duration>) -> anyhow::Result<f64> {
+fn median_of_runs(
+    count: usize,
+    once: impl Fn() -> anyhow::Result<Duration>,
+) -> anyhow::Result<f64> {
     Ok(median((0..count).map(|_| once()).collect::<anyhow::Result<_>>()?))
 }
 
-fn waiting(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
+fn grow_waiting_jobs(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
     let cluster = TestCluster::start(1)?;
     let mut there = 0;
     for count in counts {
@@ -99,13 +102,13 @@ fn waiting(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
         let mut add = |what, unit, y| curves.add("waiting jobs", *count, what, unit, y);
         add("memory", "MiB", cluster.controller_mib()?);
         add("submits in batches", "jobs/s", rate);
-        add("submit of one job", "ms", times(SUBMITS, || cluster.submit_held())?);
-        add("list, as tables show it", "ms", times(3, || cluster.list(true))?);
+        add("submit of one job", "ms", median_of_runs(SUBMITS, || cluster.submit_held())?);
+        add("list, as tables show it", "ms", median_of_runs(3, || cluster.list(true))?);
     }
     Ok(())
 }
 
-fn running(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
+fn grow_running_jobs(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
     let cluster = TestCluster::start(NODES)?;
     let mut there = 0;
     for count in counts {
@@ -118,13 +121,13 @@ fn running(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
         let mut add = |what, unit, y| curves.add("running jobs", *count, what, unit, y);
         add("memory", "MiB", cluster.controller_mib()?);
         add("starts, submits included", "jobs/s", rate);
-        add("submit until it runs", "ms", times(SUBMITS, || cluster.start_one())?);
-        add("CPU of the controller, idle", "% of a core", idle(&cluster)?);
+        add("submit until it runs", "ms", median_of_runs(SUBMITS, || cluster.start_one())?);
+        add("CPU of the controller, idle", "% of a core", measure_idle_cpu(&cluster)?);
     }
     Ok(())
 }
 
-fn nodes(counts: &[u32], curves: &mut Curves) -> anyhow::Result<()> {
+fn grow_nodes(counts: &[u32], curves: &mut Curves) -> anyhow::Result<()> {
     for count in counts {
         let begin = Instant::now();
         let cluster = TestCluster::start(*count)?;
@@ -132,13 +135,13 @@ fn nodes(counts: &[u32], curves: &mut Curves) -> anyhow::Result<()> {
         let mut add = |what, unit, y| curves.add("nodes", *count as usize, what, unit, y);
         add("all join", "s", joined);
         add("memory", "MiB", cluster.controller_mib()?);
-        add("submit until it runs", "ms", times(SUBMITS, || cluster.start_one())?);
-        add("CPU of the controller, idle", "% of a core", idle(&cluster)?);
+        add("submit until it runs", "ms", median_of_runs(SUBMITS, || cluster.start_one())?);
+        add("CPU of the controller, idle", "% of a core", measure_idle_cpu(&cluster)?);
     }
     Ok(())
 }
 
-fn clients(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
+fn grow_clients(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
     let cluster = TestCluster::start(1)?;
     for count in counts {
         let apart = (0..*count).map(|_| cluster.another()).collect::<anyhow::Result<Vec<_>>>()?;
@@ -154,7 +157,7 @@ fn clients(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn over(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
+fn grow_finished_jobs(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
     let cluster = TestCluster::start(NODES)?;
     let mut there = 0;
     for count in counts {
@@ -165,13 +168,13 @@ fn over(counts: &[usize], curves: &mut Curves) -> anyhow::Result<()> {
         let mut add = |what, unit, y| curves.add("jobs that are over", *count, what, unit, y);
         add("memory", "MiB", cluster.controller_mib()?);
         add("jobs through", "jobs/s", rate);
-        add("submit until it runs", "ms", times(SUBMITS, || cluster.start_one())?);
-        add("a user's last 100 jobs", "ms", times(3, || cluster.history())?);
+        add("submit until it runs", "ms", median_of_runs(SUBMITS, || cluster.start_one())?);
+        add("a user's last 100 jobs", "ms", median_of_runs(3, || cluster.history())?);
     }
     Ok(())
 }
 
-fn idle(cluster: &TestCluster) -> anyhow::Result<f64> {
+fn measure_idle_cpu(cluster: &TestCluster) -> anyhow::Result<f64> {
     let (before, began) = (cluster.cpu()?, Instant::now());
     std::thread::sleep(IDLE);
     Ok((cluster.cpu()?.0 - before.0) * 100.0 / began.elapsed().as_secs_f64())

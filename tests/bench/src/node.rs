@@ -27,7 +27,7 @@ pub struct Args {
 /// Measures everything. The daemons are built in the same way as this program.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut figures = Figures::default();
-    idle(args, &mut figures)?;
+    measure_idle_node(args, &mut figures)?;
     steps::measure(args.rounds, &mut figures)?;
     println!("{:#}", figures.to_json());
     Ok(())
@@ -41,7 +41,7 @@ fn as_installed(config: &mut NodeConfig) {
     config.log = usual.log;
 }
 
-fn idle(args: &Args, figures: &mut Figures) -> anyhow::Result<()> {
+fn measure_idle_node(args: &Args, figures: &mut Figures) -> anyhow::Result<()> {
     let nodes = vec![("g1", Machine::with_gpus("dgx-h100"))];
     let node = Some(as_installed as fn(&mut NodeConfig));
     let options = ClusterOptions { nodes, node, ..ClusterOptions::default() };

@@ -58,14 +58,14 @@ impl Rules {
         let teams = self == Self::Teams;
         Settings {
             cluster: "bench".to_owned(),
-            queues: if teams { tree(gpus) } else { plain() },
+            queues: if teams { queue_tree(gpus) } else { flat_queues() },
             allow_root_jobs: false,
             kill_grace: Span::from_seconds(30),
             // Finished jobs are not needed here.
             done_jobs_kept: Span(0),
             user_bounds: state::UserBounds::NONE,
             qos: if teams { vec![qos_urgent()] } else { Vec::new() },
-            accounts: if teams { accounts() } else { Vec::new() },
+            accounts: if teams { bench_accounts() } else { Vec::new() },
             fair_sharing: false,
             yields_first: common::policy::YieldsFirst::default(),
             factors: Factors { size: 500, ..Factors::default() },
@@ -75,20 +75,20 @@ impl Rules {
     }
 }
 
-fn plain() -> Vec<Queue> {
+fn flat_queues() -> Vec<Queue> {
     let queue = |number| Queue { default: number == 0, ..Queue::plain(queue_name(number)) };
     (0..QUEUES).map(queue).collect()
 }
 
 /// One lab, four divisions, eight teams.
-fn tree(gpus: u32) -> Vec<Queue> {
+fn queue_tree(gpus: u32) -> Vec<Queue> {
     let lab = QueueName::new("lab").expect("letters make a name");
     let division = |number: u32| {
         QueueName::new(format!("d{number}")).expect("a letter and digits make a name")
     };
-    let mut queues = vec![Queue { quota: quota(gpus), ..Queue::plain(lab.clone()) }];
+    let mut queues = vec![Queue { quota: gpu_quota(gpus), ..Queue::plain(lab.clone()) }];
     for number in 0..QUEUES / 2 {
-        let (parent, quota) = (Some(lab.clone()), quota(gpus / 4));
+        let (parent, quota) = (Some(lab.clone()), gpu_quota(gpus / 4));
         queues.push(Queue { parent, quota, ..Queue::plain(division(number)) });
     }
     for number in 0..QUEUES {
@@ -98,7 +98,7 @@ fn tree(gpus: u32) -> Vec<Queue> {
             default: number == 0,
             parent: Some(division(number / 2)),
             order: Order::Multifactor,
-            quota: Quota { mode, ..quota(gpus / 8) },
+            quota: Quota { mode, ..gpu_quota(gpus / 8) },
             // Several times the GPUs that one of 200 users holds on average; the largest job must
             // fit.
             limits_per_user: Limits {
@@ -118,7 +118,7 @@ fn tree(gpus: u32) -> Vec<Queue> {
     queues
 }
 
-fn quota(gpus: u32) -> Quota {
+fn gpu_quota(gpus: u32) -> Quota {
     let mut quota = Quota::default();
     quota.amounts.gpus.insert(GpuKind("h100".to_owned()), Gpus(gpus));
     quota
@@ -136,7 +136,7 @@ fn qos_urgent() -> Qos {
     }
 }
 
-fn accounts() -> Vec<Account> {
+fn bench_accounts() -> Vec<Account> {
     let account = |number| Account {
         name: account_name(number),
         shares: 1 + number % 3,

@@ -38,7 +38,7 @@ struct Run {
 }
 
 /// The policies under which every trace is replayed.
-fn plain(trace: &'static Trace) -> Vec<Run> {
+fn runs_of_all_policies(trace: &'static Trace) -> Vec<Run> {
     let run = |named: Named| Run { trace, name: named.name().to_owned(), policy: named.policy() };
     let all = [Named::Fifo, Named::Befifo, Named::Easy, Named::Conservative, Named::Kant];
     let fits = |named: &Named| *named != Named::Conservative || !trace.is_long;
@@ -46,7 +46,7 @@ fn plain(trace: &'static Trace) -> Vec<Run> {
 }
 
 /// Policies that differ by one step each, from those of other systems to kant's defaults.
-fn ablation(trace: &'static Trace) -> Vec<Run> {
+fn runs_of_one_step_each(trace: &'static Trace) -> Vec<Run> {
     let with = |name: &str, named: Named, placement: Placement| {
         let mut policy = named.policy();
         policy.queues.iter_mut().for_each(|queue| queue.placement = placement);
@@ -68,20 +68,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let traces: Vec<&'static Trace> = TRACES.iter().filter(chosen).collect();
     let mut text = String::new();
     let wanted = |run: &Run| args.policies.is_empty() || args.policies.contains(&run.name);
-    let plan: Vec<Run> = traces.iter().copied().flat_map(plain).filter(wanted).collect();
+    let plan: Vec<Run> =
+        traces.iter().copied().flat_map(runs_of_all_policies).filter(wanted).collect();
     let by_policy = replay_all(args, &plan)?;
     for trace in &traces {
         let rows = by_policy.iter().filter(|(run, _)| run.trace.name == trace.name);
         writeln!(text, "### {}\n\n{}\n", trace.name, trace.about)?;
-        table(&mut text, rows)?;
+        write_table(&mut text, rows)?;
     }
     let ablated = traces.iter().filter(|t| t.is_ablated && args.policies.is_empty());
-    let plan: Vec<Run> = ablated.copied().flat_map(ablation).collect();
+    let plan: Vec<Run> = ablated.copied().flat_map(runs_of_one_step_each).collect();
     let by_step = replay_all(args, &plan)?;
     for trace in traces.iter().filter(|trace| trace.is_ablated && args.policies.is_empty()) {
         let rows = by_step.iter().filter(|(run, _)| run.trace.name == trace.name);
         writeln!(text, "### One difference at a time: {}\n", trace.name)?;
-        table(&mut text, rows)?;
+        write_table(&mut text, rows)?;
     }
     print!("{text}");
     Ok(())
@@ -102,7 +103,7 @@ fn replay_all<'r>(args: &Args, plan: &'r [Run]) -> anyhow::Result<Vec<(&'r Run, 
             };
             let Some(run) = plan.get(number) else { return };
             bar.set_message(format!("{} {}", run.trace.name, run.name));
-            let summary = one(args, run);
+            let summary = replay_run(args, run);
             bar.inc(1);
             if let Ok(mut found) = found.lock() {
                 found.push((number, summary));
@@ -120,7 +121,7 @@ fn replay_all<'r>(args: &Args, plan: &'r [Run]) -> anyhow::Result<Vec<(&'r Run, 
     found.into_iter().map(|(number, summary)| Ok((&plan[number], summary?))).collect()
 }
 
-fn one(args: &Args, run: &Run) -> anyhow::Result<Summary> {
+fn replay_run(args: &Args, run: &Run) -> anyhow::Result<Summary> {
     let (jobs, nodes) = run.trace.read(&args.traces)?;
     let plan = Plan {
         trace: run.trace.name,
@@ -141,7 +142,7 @@ fn one(args: &Args, run: &Run) -> anyhow::Result<Summary> {
     Ok(Summary::of(&outcome))
 }
 
-fn table<'r>(
+fn write_table<'r>(
     text: &mut String,
     rows: impl Iterator<Item = &'r (&'r Run, Summary)>,
 ) -> std::fmt::Result {
@@ -154,39 +155,39 @@ fn table<'r>(
     for (run, summary) in rows {
         let largest = summary.wait_by_size.iter().rev().find(|(_, waits)| waits.jobs > 0);
         let largest = largest.map_or("-".to_owned(), |(size, waits)| {
-            format!("{} ({})", hours(waits.p90), size.name())
+            format!("{} ({})", show_hours(waits.p90), size.name())
         });
         writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {largest} | {} | {} | {} |",
             run.name,
-            percent(summary.gar_queued_mean),
-            percent(summary.sor),
-            percent(summary.gfr_mean),
-            percent(summary.gfr_queued_mean),
-            percent(summary.fr8_mean),
-            hours(summary.wait.mean),
-            quantiles(&summary.wait),
-            number(summary.bounded_slowdown_mean, 3),
-            hours(summary.makespan_seconds),
+            show_percent(summary.gar_queued_mean),
+            show_percent(summary.sor),
+            show_percent(summary.gfr_mean),
+            show_percent(summary.gfr_queued_mean),
+            show_percent(summary.fr8_mean),
+            show_hours(summary.wait.mean),
+            show_quantiles(&summary.wait),
+            show_number(summary.bounded_slowdown_mean, 3),
+            show_hours(summary.makespan_seconds),
             summary.preemptions,
         )?;
     }
     writeln!(text)
 }
 
-fn quantiles(waits: &Waits) -> String {
-    format!("{} / {} / {}", hours(waits.p50), hours(waits.p90), hours(waits.p99))
+fn show_quantiles(waits: &Waits) -> String {
+    format!("{} / {} / {}", show_hours(waits.p50), show_hours(waits.p90), show_hours(waits.p99))
 }
 
-fn number(value: Option<f64>, digits: usize) -> String {
+fn show_number(value: Option<f64>, digits: usize) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-fn percent(value: Option<f64>) -> String {
-    number(value.map(|value| value * 100.0), 1)
+fn show_percent(value: Option<f64>) -> String {
+    show_number(value.map(|value| value * 100.0), 1)
 }
 
-fn hours(value: Option<f64>) -> String {
-    number(value.map(|seconds| seconds / 3600.0), 2)
+fn show_hours(value: Option<f64>) -> String {
+    show_number(value.map(|seconds| seconds / 3600.0), 2)
 }

@@ -50,19 +50,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn measure(args: &Args, figures: &mut Figures, step: impl Fn(&'static str)) -> anyhow::Result<()> {
     let Args { rounds, jobs, seconds } = *args;
     let span = Duration::from_secs(seconds);
-    let one = Controllers::of(&["a"], quietly)?;
+    let one = Controllers::of(&["a"], log_as_in_production)?;
     step("syncs of this disk");
     figures.times("fdatasync of 512 B on this disk", &e2e::sync_times(one.dir())?);
     step("submits, one controller");
     rates::measure(&one, "1 controller", span, rounds, figures)?;
     drop(one);
-    let mut three = Controllers::of(&["a", "b", "c"], quietly)?;
+    let mut three = Controllers::of(&["a", "b", "c"], log_as_in_production)?;
     step("lost leaders");
     away::measure(&mut three, "", 4 * rounds, figures)?;
     step("submits, three controllers");
     rates::measure(&three, "3 controllers", span, rounds, figures)?;
     drop(three);
-    let mut one = Controllers::of(&["a"], quietly)?;
+    let mut one = Controllers::of(&["a"], log_as_in_production)?;
     step("one controller is given many jobs");
     let long = restart::fill(&mut one, jobs)?;
     step("restarts and snapshots");
@@ -70,7 +70,7 @@ fn measure(args: &Args, figures: &mut Figures, step: impl Fn(&'static str)) -> a
     snapshot::measure(&one, jobs, rounds, figures)?;
     restart::empty(&mut one, &long)?;
     drop(one);
-    let mut three = Controllers::of(&["a", "b", "c"], quietly)?;
+    let mut three = Controllers::of(&["a", "b", "c"], log_as_in_production)?;
     step("three controllers are given many jobs");
     let long = restart::fill(&mut three, jobs)?;
     step("leaders with many jobs are lost");
@@ -79,6 +79,6 @@ fn measure(args: &Args, figures: &mut Figures, step: impl Fn(&'static str)) -> a
 }
 
 /// Logs as in production; more logging would take time.
-fn quietly(config: &mut common::config::ControllerConfig) {
+fn log_as_in_production(config: &mut common::config::ControllerConfig) {
     config.log = "info".to_owned();
 }

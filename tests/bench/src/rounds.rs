@@ -44,7 +44,7 @@ impl Row {
 }
 
 /// The chosen rows, in the order of the table.
-fn plan(args: &Args) -> anyhow::Result<Vec<Row>> {
+fn chosen_rows(args: &Args) -> anyhow::Result<Vec<Row>> {
     let rows = Rules::ALL.into_iter().flat_map(|rules| {
         let of_size =
             move |nodes: u32| args.jobs.iter().map(move |jobs| Row { rules, nodes, jobs: *jobs });
@@ -62,7 +62,7 @@ fn plan(args: &Args) -> anyhow::Result<Vec<Row>> {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let plan = plan(args)?;
+    let plan = chosen_rows(args)?;
     let bar = indicatif::ProgressBar::new(plan.len() as u64);
     bar.set_style(indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
     bar.enable_steady_tick(Duration::from_secs(1));

@@ -43,10 +43,10 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let before = resident_bytes();
     let mut cluster = Cluster::new(args.rules, args.nodes, args.jobs, FULL)?;
-    let settled_after = settle(&mut cluster)?;
+    let settled_after = run_until_settled(&mut cluster)?;
     let memory = resident_bytes().saturating_sub(before);
-    let nothing = nothing(&mut cluster, args.repeat)?;
-    let mut incremental = incremental(&mut cluster, args.repeat)?;
+    let nothing = time_idle_check(&mut cluster, args.repeat)?;
+    let mut incremental = time_incremental_rounds(&mut cluster, args.repeat)?;
     let (mut takeover, mut full) = (Vec::new(), Vec::new());
     for _ in 0..args.repeat.min(5) {
         cluster.now = cluster.now + Span::from_seconds(1);
@@ -73,12 +73,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             "nodes": args.nodes,
             "waiting": args.jobs,
             "settled_after_rounds": settled_after,
-            "takeover_ms": ms(middle(&mut takeover)),
-            "full_ms": ms(middle(&mut full)),
-            "incremental_ms": ms(middle(&mut incremental)),
-            "incremental_worst_ms": incremental.last().copied().map(ms),
+            "takeover_ms": in_milliseconds(median_time(&mut takeover)),
+            "full_ms": in_milliseconds(median_time(&mut full)),
+            "incremental_ms": in_milliseconds(median_time(&mut incremental)),
+            "incremental_worst_ms": incremental.last().copied().map(in_milliseconds),
             "nothing_us": nothing.map(|time| time.as_secs_f64() * 1e6),
-            "fill_ms": ms(fill),
+            "fill_ms": in_milliseconds(fill),
             "fill_starts": filled,
             "starts_per_second": filled as f64 / fill.as_secs_f64(),
             "memory_mib": memory >> 20,
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Runs rounds until nothing more is decided, and returns their number. `None` if that is not
 /// reached in [`SETTLE_ROUNDS_MAX`] rounds.
-fn settle(cluster: &mut Cluster) -> anyhow::Result<Option<u32>> {
+fn run_until_settled(cluster: &mut Cluster) -> anyhow::Result<Option<u32>> {
     cluster.rounds.catch_up(&cluster.state, None, cluster.now);
     for number in 1..=SETTLE_ROUNDS_MAX {
         let decided = cluster.round()?;
@@ -105,7 +105,7 @@ fn settle(cluster: &mut Cluster) -> anyhow::Result<Option<u32>> {
 }
 
 /// Time to find that no round is due; `None` if one is.
-fn nothing(cluster: &mut Cluster, repeat: usize) -> anyhow::Result<Option<Duration>> {
+fn time_idle_check(cluster: &mut Cluster, repeat: usize) -> anyhow::Result<Option<Duration>> {
     let before = cluster.rounds.number();
     let mut times = Vec::new();
     for _ in 0..repeat * 100 {
@@ -117,11 +117,11 @@ fn nothing(cluster: &mut Cluster, repeat: usize) -> anyhow::Result<Option<Durati
             return Ok(None);
         }
     }
-    Ok(Some(middle(&mut times)))
+    Ok(Some(median_time(&mut times)))
 }
 
 /// Sorted times of rounds after one job ended and one was submitted.
-fn incremental(cluster: &mut Cluster, repeat: usize) -> anyhow::Result<Vec<Duration>> {
+fn time_incremental_rounds(cluster: &mut Cluster, repeat: usize) -> anyhow::Result<Vec<Duration>> {
     let mut times = Vec::new();
     for _ in 0..repeat {
         cluster.now = cluster.now + Span::from_seconds(1);
@@ -155,11 +155,11 @@ fn fill(args: &Args) -> anyhow::Result<(Duration, usize)> {
     Ok((took, starts))
 }
 
-fn ms(time: Duration) -> f64 {
+fn in_milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-fn middle(times: &mut [Duration]) -> Duration {
+fn median_time(times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }

@@ -38,7 +38,7 @@ pub fn machine(call: impl FnOnce(&Machine) -> Answer) -> nvmlReturn_t {
 
 /// A call about a GPU or a MIG device.
 pub fn device(handle: Handle, call: impl FnOnce(Device) -> Answer) -> nvmlReturn_t {
-    machine(|machine| call(find(machine, handle)?))
+    machine(|machine| call(find_device(machine, handle)?))
 }
 
 /// A call that only whole GPUs answer; a MIG device is an invalid argument.
@@ -51,10 +51,10 @@ pub fn gpu(handle: Handle, call: impl FnOnce(Device) -> Answer) -> nvmlReturn_t 
 
 /// A call about two GPUs.
 pub fn pair(a: Handle, b: Handle, call: impl FnOnce(Device, Device) -> Answer) -> nvmlReturn_t {
-    machine(|machine| call(find(machine, a)?, find(machine, b)?))
+    machine(|machine| call(find_device(machine, a)?, find_device(machine, b)?))
 }
 
-fn find(machine: &Machine, handle: Handle) -> Answer<Device<'_>> {
+fn find_device(machine: &Machine, handle: Handle) -> Answer<Device<'_>> {
     let (index, slot) = handle.parts().ok_or(Fault::INVALID)?;
     let gpu = machine.gpus.get(index).ok_or(Fault::INVALID)?;
     if gpu.lost {

@@ -50,7 +50,7 @@ impl SetHandle {
 }
 
 /// ECC events can be watched where there is ECC, but only XIDs ever come.
-fn supported(gpu: &Gpu) -> c_ulonglong {
+fn supported_events(gpu: &Gpu) -> c_ulonglong {
     if gpu.ecc.is_some() { XID | ECC } else { XID }
 }
 
@@ -59,7 +59,7 @@ pub extern "C" fn nvmlDeviceGetSupportedEventTypes(
     handle: Handle,
     types: Out<c_ulonglong>,
 ) -> nvmlReturn_t {
-    device(handle, |d| put(types, supported(d.gpu)))
+    device(handle, |d| put(types, supported_events(d.gpu)))
 }
 
 #[unsafe(no_mangle)]
@@ -81,7 +81,7 @@ pub extern "C" fn nvmlDeviceRegisterEvents(
     with_state(|state| {
         let (index, _) = handle.parts().ok_or(Fault::INVALID)?;
         let gpu = state.machine.gpus.get(index).ok_or(Fault::INVALID)?;
-        if types & !supported(gpu) != 0 {
+        if types & !supported_events(gpu) != 0 {
             return Err(Fault::NOT_SUPPORTED);
         }
         *set.find(state)?.watched.entry(index).or_default() |= types;

@@ -21,7 +21,7 @@ pub extern "C" fn nvmlDeviceGetEccMode(
 }
 
 /// Errors of one type since the driver was loaded (volatile) or ever (aggregate).
-fn errors(
+fn count_errors(
     device: &Device,
     kind: nvmlMemoryErrorType_t,
     since: nvmlEccCounterType_t,
@@ -49,7 +49,7 @@ pub extern "C" fn nvmlDeviceGetTotalEccErrors(
     since: nvmlEccCounterType_t,
     count: Out<c_ulonglong>,
 ) -> nvmlReturn_t {
-    gpu(handle, |d| put(count, errors(&d, kind, since)?))
+    gpu(handle, |d| put(count, count_errors(&d, kind, since)?))
 }
 
 #[unsafe(no_mangle)]
@@ -60,7 +60,7 @@ pub extern "C" fn nvmlDeviceGetDetailedEccErrors(
     counts: Out<nvmlEccErrorCounts_t>,
 ) -> nvmlReturn_t {
     gpu(handle, |d| {
-        let deviceMemory = errors(&d, kind, since)?;
+        let deviceMemory = count_errors(&d, kind, since)?;
         put(counts, nvmlEccErrorCounts_t { deviceMemory, l1Cache: 0, l2Cache: 0, registerFile: 0 })
     })
 }
@@ -74,7 +74,7 @@ pub extern "C" fn nvmlDeviceGetMemoryErrorCounter(
     count: Out<c_ulonglong>,
 ) -> nvmlReturn_t {
     gpu(handle, |d| {
-        let in_dram = errors(&d, kind, since)?;
+        let in_dram = count_errors(&d, kind, since)?;
         match place {
             nvmlMemoryLocation_enum_NVML_MEMORY_LOCATION_DRAM => put(count, in_dram),
             place if place < nvmlMemoryLocation_enum_NVML_MEMORY_LOCATION_COUNT => put(count, 0),

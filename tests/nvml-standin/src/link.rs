@@ -12,7 +12,7 @@ use std::ffi::c_uint;
 const SWITCH_DEVICE_ID: u32 = 0x22a3;
 
 /// NOT_SUPPORTED for a GPU without NVLink, INVALID for a number beyond its links.
-fn find(device: &Device, number: c_uint) -> Answer<Link> {
+fn find_link(device: &Device, number: c_uint) -> Answer<Link> {
     let links = &links(device.machine)[device.index];
     match links.get(number as usize) {
         Some(link) => Ok(*link),
@@ -22,8 +22,8 @@ fn find(device: &Device, number: c_uint) -> Answer<Link> {
 }
 
 /// What is at the other end of a link that is up; a dead link knows no other end.
-fn remote(device: &Device, number: c_uint) -> Answer<Remote> {
-    let link = find(device, number)?;
+fn remote_end(device: &Device, number: c_uint) -> Answer<Remote> {
+    let link = find_link(device, number)?;
     if link.up { Ok(link.remote) } else { Err(Fault::NOT_SUPPORTED) }
 }
 
@@ -33,7 +33,7 @@ pub extern "C" fn nvmlDeviceGetNvLinkState(
     number: c_uint,
     state: Out<nvmlEnableState_t>,
 ) -> nvmlReturn_t {
-    gpu(handle, |d| put(state, enabled(find(&d, number)?.up)))
+    gpu(handle, |d| put(state, enabled(find_link(&d, number)?.up)))
 }
 
 #[unsafe(no_mangle)]
@@ -43,7 +43,7 @@ pub extern "C" fn nvmlDeviceGetNvLinkVersion(
     version: Out<c_uint>,
 ) -> nvmlReturn_t {
     gpu(handle, |d| {
-        find(&d, number)?;
+        find_link(&d, number)?;
         put(version, described(&d.gpu.nvlink_version)?)
     })
 }
@@ -57,7 +57,7 @@ pub extern "C" fn nvmlDeviceGetNvLinkCapability(
     result: Out<c_uint>,
 ) -> nvmlReturn_t {
     gpu(handle, |d| {
-        let link = find(&d, number)?;
+        let link = find_link(&d, number)?;
         if capability >= nvmlNvLinkCapability_enum_NVML_NVLINK_CAP_COUNT {
             return Err(Fault::INVALID);
         }
@@ -73,7 +73,7 @@ pub extern "C" fn nvmlDeviceGetNvLinkRemotePciInfo_v2(
     pci: Out<nvmlPciInfo_t>,
 ) -> nvmlReturn_t {
     gpu(handle, |d| {
-        let info = match remote(&d, number)? {
+        let info = match remote_end(&d, number)? {
             Remote::Switch(switch) => pci_info(switch_address(switch), SWITCH_DEVICE_ID),
             Remote::Gpu(other) => {
                 let other = &d.machine.gpus[other];
@@ -91,7 +91,7 @@ pub extern "C" fn nvmlDeviceGetNvLinkRemoteDeviceType(
     kind: Out<nvmlIntNvLinkDeviceType_t>,
 ) -> nvmlReturn_t {
     gpu(handle, |d| {
-        let code = match remote(&d, number)? {
+        let code = match remote_end(&d, number)? {
             Remote::Gpu(_) => nvmlIntNvLinkDeviceType_enum_NVML_NVLINK_DEVICE_TYPE_GPU,
             Remote::Switch(_) => nvmlIntNvLinkDeviceType_enum_NVML_NVLINK_DEVICE_TYPE_SWITCH,
         };

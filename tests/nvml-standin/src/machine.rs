@@ -113,7 +113,7 @@ pub enum MachineError {
 impl Machine {
     /// Reads and checks a machine file's text.
     pub fn read(text: &str) -> Result<Self, MachineError> {
-        let mut machine: Self = toml::from_str(text).map_err(|error| syntax(text, &error))?;
+        let mut machine: Self = toml::from_str(text).map_err(|error| syntax_error(text, &error))?;
         let Self { name, every_gpu, gpus, .. } = &mut machine;
         for (index, gpu) in gpus.iter_mut().enumerate() {
             gpu.fill_in(every_gpu);
@@ -124,7 +124,7 @@ impl Machine {
     }
 }
 
-fn syntax(text: &str, error: &toml::de::Error) -> MachineError {
+fn syntax_error(text: &str, error: &toml::de::Error) -> MachineError {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or("");
     let message = error.message().replace('\n', ", ");
     MachineError::Syntax { line: before.matches('\n').count() + 1, message }

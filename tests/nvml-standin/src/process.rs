@@ -10,7 +10,7 @@ use std::ffi::c_uint;
 /// NVML's word for "in no MIG instance".
 const NO_INSTANCE: c_uint = c_uint::MAX;
 
-fn info(gpu: &Gpu, process: &Process) -> nvmlProcessInfo_t {
+fn process_info(gpu: &Gpu, process: &Process) -> nvmlProcessInfo_t {
     let mig = process.mig.and_then(|slot| gpu.mig_in(slot));
     nvmlProcessInfo_t {
         pid: process.pid,
@@ -30,7 +30,7 @@ fn list(
     device(handle, |d| -> Answer {
         let here = |p: &&Process| d.mig.is_none_or(|(slot, _)| p.mig == Some(slot));
         let processes = d.gpu.processes.iter().filter(|p| p.kind == kind).filter(here);
-        put_list(count, infos, &processes.map(|p| info(d.gpu, p)).collect::<Vec<_>>())
+        put_list(count, infos, &processes.map(|p| process_info(d.gpu, p)).collect::<Vec<_>>())
     })
 }
 

@@ -74,7 +74,7 @@ impl State {
             eprintln!("nvml-standin: set {VARIABLE} to a machine file");
             return Err(Fault::DRIVER_NOT_LOADED);
         };
-        let stamp = stamp(&path);
+        let stamp = file_stamp(&path);
         let machine = read(&path).map_err(|what| {
             eprintln!("nvml-standin: {what}");
             Fault::DRIVER_NOT_LOADED
@@ -88,7 +88,7 @@ impl State {
 
     /// Takes over a changed file. A broken one is reported once and changes nothing.
     fn refresh(&mut self) {
-        let stamp = stamp(&self.path);
+        let stamp = file_stamp(&self.path);
         if stamp == self.stamp {
             return;
         }
@@ -117,7 +117,7 @@ fn due_from_now(xid: &Xid) -> DueXid {
     DueXid { gpu: xid.gpu, code: xid.code, due: Instant::now() + wait }
 }
 
-fn stamp(path: &Path) -> Stamp {
+fn file_stamp(path: &Path) -> Stamp {
     let meta = fs::metadata(path).ok()?;
     Some((meta.modified().ok()?, meta.len(), meta.ino()))
 }

@@ -10,7 +10,7 @@ use std::ffi::{c_uint, c_ulonglong};
 const MIB: c_ulonglong = 1 << 20;
 
 /// Total, reserved and used bytes of a GPU or a MIG device.
-fn memory(d: &Device) -> Answer<(c_ulonglong, c_ulonglong, c_ulonglong)> {
+fn memory_of_device(d: &Device) -> Answer<(c_ulonglong, c_ulonglong, c_ulonglong)> {
     let used = d.gpu.used_mib(d.mig.map(|(slot, _)| slot));
     let (total, reserved) = match d.mig {
         Some((_, mig)) => (mig.memory_mib, 0),
@@ -23,7 +23,7 @@ fn memory(d: &Device) -> Answer<(c_ulonglong, c_ulonglong, c_ulonglong)> {
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlDeviceGetMemoryInfo(handle: Handle, out: Out<nvmlMemory_t>) -> nvmlReturn_t {
     device(handle, |d| {
-        let (total, reserved, used) = memory(&d)?;
+        let (total, reserved, used) = memory_of_device(&d)?;
         let used = used + reserved;
         put(out, nvmlMemory_t { total, free: total.saturating_sub(used), used })
     })
@@ -39,7 +39,7 @@ pub extern "C" fn nvmlDeviceGetMemoryInfo_v2(
         if out.version != version_word::<nvmlMemory_v2_t>(2) {
             return Err(Fault::VERSION);
         }
-        let (total, reserved, used) = memory(&d)?;
+        let (total, reserved, used) = memory_of_device(&d)?;
         let free = total.saturating_sub(reserved + used);
         *out = nvmlMemory_v2_t { version: out.version, total, reserved, free, used };
         Ok(())

@@ -19,7 +19,7 @@ pub fn all() -> Vec<Scenario> {
     ]
 }
 
-fn plan(controllers: usize, nodes: usize, seconds: u64, faults: Vec<Fault>) -> Plan {
+fn plan_of_faults(controllers: usize, nodes: usize, seconds: u64, faults: Vec<Fault>) -> Plan {
     let trouble_ms = seconds * 1_000;
     Plan {
         seed: 7,
@@ -35,42 +35,52 @@ fn plan(controllers: usize, nodes: usize, seconds: u64, faults: Vec<Fault>) -> P
     }
 }
 
-fn fault(at_ms: u64, kind: Kind, lasts_ms: u64) -> Fault {
+fn timed_fault(at_ms: u64, kind: Kind, lasts_ms: u64) -> Fault {
     Fault { at_ms, kind, lasts_ms, salt: at_ms.wrapping_mul(0x9e37_79b9) }
 }
 
 fn killed_again_and_again() -> Plan {
-    let kills = (1..15).map(|n| fault(n * 2_000, Kind::Kill, 700)).collect();
-    plan(3, 4, 32, kills)
+    let kills = (1..15).map(|n| timed_fault(n * 2_000, Kind::Kill, 700)).collect();
+    plan_of_faults(3, 4, 32, kills)
 }
 
 fn dark() -> Plan {
     // The salts differ, so that every controller is hit sooner or later.
-    let cuts = (0..12).map(|n| fault(6_000 + n, Kind::Power, 100)).collect();
-    plan(3, 3, 20, cuts)
+    let cuts = (0..12).map(|n| timed_fault(6_000 + n, Kind::Power, 100)).collect();
+    plan_of_faults(3, 3, 20, cuts)
 }
 
 fn grows_and_shrinks() -> Plan {
-    let changes = (0..14).map(|n| fault(500 + n * 3_000, Kind::Members, 100)).collect();
-    plan(1, 4, 50, changes)
+    let changes = (0..14).map(|n| timed_fault(500 + n * 3_000, Kind::Members, 100)).collect();
+    plan_of_faults(1, 4, 50, changes)
 }
 
 fn comes_back() -> Plan {
-    plan(3, 3, 50, vec![fault(4_000, Kind::LongCut, 30_000)])
+    plan_of_faults(3, 3, 50, vec![timed_fault(4_000, Kind::LongCut, 30_000)])
 }
 
 fn goes_round() -> Plan {
-    let moves = (0..10).map(|n| fault(1_000 + n * 1_500, Kind::Transfer, 100));
-    let restarts = (0..12).map(|n| fault(1_300 + n * 1_300, Kind::Kantd, 400));
-    plan(3, 6, 22, moves.chain(restarts).collect())
+    let moves = (0..10).map(|n| timed_fault(1_000 + n * 1_500, Kind::Transfer, 100));
+    let restarts = (0..12).map(|n| timed_fault(1_300 + n * 1_300, Kind::Kantd, 400));
+    plan_of_faults(3, 6, 22, moves.chain(restarts).collect())
 }
 
 fn replaced() -> Plan {
-    plan(3, 4, 30, vec![fault(6_000, Kind::Rot, 100), fault(9_000, Kind::Pause, 3_000)])
+    plan_of_faults(
+        3,
+        4,
+        30,
+        vec![timed_fault(6_000, Kind::Rot, 100), timed_fault(9_000, Kind::Pause, 3_000)],
+    )
 }
 
 fn set_right() -> Plan {
     // A lone controller believes the clock after a minute, and its time stays ahead for longer than
     // that.
-    plan(1, 3, 200, vec![fault(4_000, Kind::Clock, 12_000), fault(8_000, Kind::Kill, 700)])
+    plan_of_faults(
+        1,
+        3,
+        200,
+        vec![timed_fault(4_000, Kind::Clock, 12_000), timed_fault(8_000, Kind::Kill, 700)],
+    )
 }

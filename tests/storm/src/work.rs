@@ -105,7 +105,7 @@ pub fn draw(count: usize, within_ms: u64, nodes: usize, rng: &mut Rng) -> Vec<Wo
             (34..46, _) => Action::Look,
             _ => {
                 submits.push(place);
-                Action::Submit(Box::new(ask(place, nodes, rng)))
+                Action::Submit(Box::new(random_request(place, nodes, rng)))
             }
         };
         works.push(Work { at_ms, action });
@@ -113,7 +113,7 @@ pub fn draw(count: usize, within_ms: u64, nodes: usize, rng: &mut Rng) -> Vec<Wo
     works
 }
 
-fn ask(place: usize, nodes: usize, rng: &mut Rng) -> Ask {
+fn random_request(place: usize, nodes: usize, rng: &mut Rng) -> Ask {
     let mut ask = Ask { name: job_name(place), ..Ask::default() };
     ask.queue = match rng.below(4) {
         0 => QueueName::new("urgent").ok(),

@@ -90,7 +90,7 @@ impl World {
         let log: Rc<RefCell<LogJudge>> = Rc::default();
         let config = ClusterConfig {
             cluster: ClusterId(plan.seed | 1 << 63),
-            settings: settings(),
+            settings: three_queues(),
             node_lost_after: Span(plan.node_lost_after_ms),
             snapshot_every: plan.snapshot_every,
             snapshot_bytes_min: plan.snapshot_bytes_min,
@@ -236,7 +236,7 @@ impl World {
 }
 
 /// Three queues: a plain one, one whose jobs preempt others, and one whose jobs are preemptible.
-fn settings() -> Settings {
+fn three_queues() -> Settings {
     let queue = |name: &str| Queue {
         memory_per_cpu: Bytes::from_mib(256),
         ..Queue::plain(QueueName::new(name).expect("a valid name"))

@@ -61,7 +61,7 @@ impl Figures {
             let same = |f: &&Figure| f.what.strip_prefix(other) == Some(what);
             let Some(counterpart) = self.0.iter().find(same) else { continue };
             let (mine, theirs) = (figure.spread().1, counterpart.spread().1);
-            let better = ratio(&figure.unit, mine, theirs);
+            let better = times_better(&figure.unit, mine, theirs);
             // Writing into a string cannot fail.
             let _ = writeln!(
                 text,
@@ -97,7 +97,7 @@ impl Figures {
 }
 
 /// How many times better one is than the other: for rates higher is better, for times lower.
-fn ratio(unit: &str, one: f64, other: f64) -> f64 {
+fn times_better(unit: &str, one: f64, other: f64) -> f64 {
     if targets::is_rate(unit) { one / other } else { other / one }
 }
 

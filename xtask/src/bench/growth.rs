@@ -36,10 +36,10 @@ pub fn run(write: bool, json: bool) -> anyhow::Result<()> {
     if json {
         println!("{:#}", Value::Array(points.clone()));
     }
-    let charts = charts(&points)?;
+    let charts = charts_of_points(&points)?;
     let mut text = format!("{}\n", figures::machine());
     for chart in &charts {
-        text += &format!("\n{}", table(chart));
+        text += &format!("\n{}", chart_table(chart));
         text += &format!("\n![{} grow](plots/{})\n", chart.of, file_name(&chart.of));
     }
     if !json {
@@ -49,7 +49,7 @@ pub fn run(write: bool, json: bool) -> anyhow::Result<()> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(PLOTS);
         std::fs::create_dir_all(&root).with_context(|| format!("failed to make {PLOTS}"))?;
         for chart in &charts {
-            draw(chart, &root.join(file_name(&chart.of)))?;
+            draw_plots(chart, &root.join(file_name(&chart.of)))?;
         }
         optimised::write_into("docs/performance.md", "growth", &text)?;
     }
@@ -60,7 +60,7 @@ fn file_name(of: &str) -> String {
     format!("growth-{}.svg", of.replace(' ', "-"))
 }
 
-fn charts(points: &[Value]) -> anyhow::Result<Vec<Chart>> {
+fn charts_of_points(points: &[Value]) -> anyhow::Result<Vec<Chart>> {
     let mut charts: Vec<Chart> = Vec::new();
     for point in points {
         let text = |key: &str| Some(point[key].as_str()?.to_owned());
@@ -82,7 +82,7 @@ fn charts(points: &[Value]) -> anyhow::Result<Vec<Chart>> {
     Ok(charts)
 }
 
-fn table(chart: &Chart) -> String {
+fn chart_table(chart: &Chart) -> String {
     let mut text = format!("| {} |", chart.of);
     let xs: Vec<f64> =
         chart.curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();
@@ -109,7 +109,7 @@ fn table(chart: &Chart) -> String {
 }
 
 /// Draws one plot for each curve, with a logarithmic x axis.
-fn draw(chart: &Chart, path: &Path) -> anyhow::Result<()> {
+fn draw_plots(chart: &Chart, path: &Path) -> anyhow::Result<()> {
     let rows = chart.curves.len().div_ceil(PER_ROW);
     #[allow(clippy::cast_possible_truncation)] // only a few rows
     let size = (SIZE.0 * PER_ROW as u32, SIZE.1 * rows as u32);
@@ -141,22 +141,26 @@ mod tests {
     fn measured() -> Vec<Chart> {
         let point =
             |x, what, y| json!({ "of": "nodes", "x": x, "what": what, "unit": "MiB", "y": y });
-        charts(&[point(100, "memory", 20.0), point(100, "log", 1.0), point(1000, "memory", 60.26)])
-            .unwrap()
+        charts_of_points(&[
+            point(100, "memory", 20.0),
+            point(100, "log", 1.0),
+            point(1000, "memory", 60.26),
+        ])
+        .unwrap()
     }
 
     #[test]
     fn a_table_has_a_row_for_each_size_and_a_dash_for_missing_values() {
         let expected = "| nodes | memory, MiB | log, MiB |\n|--:|--:|--:|\n\
                         | 100 | 20.0 | 1.0 |\n| 1000 | 60.3 | - |\n";
-        assert_eq!(table(&measured()[0]), expected);
+        assert_eq!(chart_table(&measured()[0]), expected);
     }
 
     #[test]
     fn a_chart_is_drawn_with_the_name_of_each_curve() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("plot.svg");
-        draw(&measured()[0], &path).unwrap();
+        draw_plots(&measured()[0], &path).unwrap();
         let drawn = std::fs::read_to_string(path).unwrap();
         for name in ["memory, MiB", "log, MiB", "nodes"] {
             assert!(drawn.contains(name), "{name} is missing");
@@ -166,7 +170,7 @@ mod tests {
 
     #[test]
     fn an_invalid_point_is_refused() {
-        let error = charts(&[json!({ "of": "nodes" })]).err().unwrap().to_string();
+        let error = charts_of_points(&[json!({ "of": "nodes" })]).err().unwrap().to_string();
         assert!(error.contains("failed to read a point"), "{error}");
     }
 }

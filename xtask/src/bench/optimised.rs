@@ -12,7 +12,7 @@ const STANDIN: &str = "tests/nvml-standin/machines/dgx-h100.toml";
 /// Runs `bench engine` and returns its rows: all, or the named ones.
 pub fn engine(only: &[String]) -> anyhow::Result<Vec<serde_json::Value>> {
     let only = only.iter().map(|row| format!("--only={row}"));
-    let text = bench(&std::iter::once("engine".to_owned()).chain(only).collect::<Vec<_>>())?;
+    let text = run_bench(&std::iter::once("engine".to_owned()).chain(only).collect::<Vec<_>>())?;
     serde_json::from_str(&text).context("failed to read what the benchmark printed")
 }
 
@@ -25,12 +25,12 @@ pub fn quality(traces: &Path) -> anyhow::Result<String> {
         traces.display()
     );
     let traces = traces.canonicalize()?;
-    bench(&["quality".to_owned(), format!("--traces={}", traces.display())])
+    run_bench(&["quality".to_owned(), format!("--traces={}", traces.display())])
 }
 
 /// Runs a benchmark that prints samples, and adds them to `figures`.
 pub fn sampled(name: &str, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
-    let text = bench(&[name.to_owned(), format!("--rounds={rounds}")])?;
+    let text = run_bench(&[name.to_owned(), format!("--rounds={rounds}")])?;
     let rows: Vec<serde_json::Value> =
         serde_json::from_str(&text).context("failed to read what the benchmark printed")?;
     for row in &rows {
@@ -44,7 +44,7 @@ pub fn sampled(name: &str, rounds: u32, figures: &mut Figures) -> anyhow::Result
 
 /// Runs `bench growth` and returns its points.
 pub fn growth() -> anyhow::Result<Vec<serde_json::Value>> {
-    let text = bench(&["growth".to_owned()])?;
+    let text = run_bench(&["growth".to_owned()])?;
     serde_json::from_str(&text).context("failed to read what the benchmark printed")
 }
 
@@ -54,7 +54,7 @@ pub fn share() -> anyhow::Result<String> {
     run(&target_dir()?.join("release/examples/share"), &[])
 }
 
-fn bench(arguments: &[String]) -> anyhow::Result<String> {
+fn run_bench(arguments: &[String]) -> anyhow::Result<String> {
     // In one command: cargo unifies features per selection of packages, and a second build with
     // another selection would rebuild crates during the measurement.
     let daemons = ["-p", "kantctld", "-p", "kantd", "-p", "kantctl", "-p", "nvml-standin"];

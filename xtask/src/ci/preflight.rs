@@ -22,7 +22,7 @@ const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 /// # Errors
 /// Names each missing program and its package.
 pub fn check() -> Result<()> {
-    let missing = missing(has_program, has_subcommand);
+    let missing = list_missing_programs(has_program, has_subcommand);
     if !missing.is_empty() {
         bail!("failed to start: programs are missing:\n{}", missing.join("\n"));
     }
@@ -36,7 +36,7 @@ fn has_program(name: &str) -> bool {
 }
 
 /// A line for each missing program or component.
-fn missing(
+fn list_missing_programs(
     has_program: impl Fn(&str) -> bool,
     has_subcommand: impl Fn(&str) -> bool,
 ) -> Vec<String> {
@@ -55,12 +55,12 @@ mod tests {
 
     #[test]
     fn with_all_programs_nothing_is_reported() {
-        assert_eq!(missing(|_| true, |_| true), [""; 0]);
+        assert_eq!(list_missing_programs(|_| true, |_| true), [""; 0]);
     }
 
     #[test]
     fn a_missing_compiler_is_reported_with_its_package() {
-        let found = missing(|name| name != "cc", |_| true);
+        let found = list_missing_programs(|name| name != "cc", |_| true);
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("cc:") && found[0].contains("apt-get install gcc"), "{found:?}");
     }
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_missing_component_is_reported() {
         assert_eq!(
-            missing(|_| true, |name| name != "clippy"),
+            list_missing_programs(|_| true, |name| name != "clippy"),
             ["  cargo clippy: `rustup component add clippy`"]
         );
     }

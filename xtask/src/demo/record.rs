@@ -14,7 +14,7 @@ pub struct Record {
     pub groups: Vec<String>,
 }
 
-fn file() -> PathBuf {
+fn record_path() -> PathBuf {
     e2e::workspace().join("target/kant-demo.json")
 }
 
@@ -24,7 +24,7 @@ impl Record {
     /// # Errors
     /// When the file cannot be read.
     pub fn load() -> anyhow::Result<Option<Self>> {
-        let text = match std::fs::read_to_string(file()) {
+        let text = match std::fs::read_to_string(record_path()) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).context("failed to read the demo's record"),
@@ -45,7 +45,8 @@ impl Record {
     /// When the file cannot be written.
     pub fn save(&self) -> anyhow::Result<()> {
         let value = serde_json::json!({ "dir": self.dir, "groups": self.groups });
-        std::fs::write(file(), value.to_string()).context("failed to write the demo's record")
+        std::fs::write(record_path(), value.to_string())
+            .context("failed to write the demo's record")
     }
 
     /// The processes started with a file of this cluster.
@@ -80,7 +81,7 @@ impl Record {
             e2e::remove_groups(group);
         }
         std::fs::remove_dir_all(&self.dir)?;
-        Ok(std::fs::remove_file(file())?)
+        Ok(std::fs::remove_file(record_path())?)
     }
 
     fn signal_all(&self, signal: Signal) {

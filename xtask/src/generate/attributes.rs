@@ -39,8 +39,13 @@ pub fn page() -> Page {
         // Writing to a String does not fail.
         let _ = write!(text, "\n## {}\n\n{COLUMNS}", heading.text());
         for row in ROWS.iter().filter(|row| row.heading == heading) {
-            let cells =
-                [option(row), row.help.to_owned(), change(row), variables(row), fields(row)];
+            let cells = [
+                option_cell(row),
+                row.help.to_owned(),
+                change_cell(row),
+                variables_cell(row),
+                fields_cell(row),
+            ];
             let cells = cells.map(|cell| cell.replace('|', "\\|"));
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
@@ -48,7 +53,7 @@ pub fn page() -> Page {
     Page { path: PATH.to_owned(), text }
 }
 
-fn option(row: &Row) -> String {
+fn option_cell(row: &Row) -> String {
     let value = match row.value_name {
         "" => String::new(),
         value => format!("={value}"),
@@ -59,7 +64,7 @@ fn option(row: &Row) -> String {
     words.join(" ")
 }
 
-fn change(row: &Row) -> String {
+fn change_cell(row: &Row) -> String {
     let until = match row.changeable {
         Changeable::Never => return String::new(),
         Changeable::Waiting => "starts",
@@ -74,7 +79,7 @@ fn change(row: &Row) -> String {
     format!("{until}{removed}")
 }
 
-fn variables(row: &Row) -> String {
+fn variables_cell(row: &Row) -> String {
     let prefix = |reader: &SlurmReader| match reader {
         SlurmReader::Sbatch => "SBATCH_",
         SlurmReader::Salloc => "SALLOC_",
@@ -85,7 +90,7 @@ fn variables(row: &Row) -> String {
     names.join(" ")
 }
 
-fn fields(row: &Row) -> String {
+fn fields_cell(row: &Row) -> String {
     let letter = Some(row.slurm.letter).filter(|letter| *letter != ' ');
     let letter = letter.map(|letter| format!("%{letter}"));
     let names = [row.slurm.squeue, row.slurm.sacct].map(str::to_owned);

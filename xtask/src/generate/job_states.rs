@@ -23,11 +23,14 @@ pub fn page(tree: &Tree) -> Result<Page> {
             BEGIN.trim_end()
         )
     })?;
-    Ok(Page { path: PATH.to_owned(), text: format!("{before}{BEGIN}{}{END}{after}", diagram()) })
+    Ok(Page {
+        path: PATH.to_owned(),
+        text: format!("{before}{BEGIN}{}{END}{after}", draw_diagram()),
+    })
 }
 
 /// The table as a diagram; transitions between the same two states share an arrow.
-fn diagram() -> String {
+fn draw_diagram() -> String {
     let mut arrows: Vec<(Phase, Phase, Vec<String>)> = Vec::new();
     for (from, change, to) in TRANSITIONS {
         let label = format!("{change:?}").to_lowercase();
@@ -51,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_diagram_has_every_transition() {
-        let diagram = diagram();
+        let diagram = draw_diagram();
         for (from, change, to) in TRANSITIONS {
             let arrow = format!("    {from:?} --> {to:?}: ");
             let line = diagram.lines().find(|line| line.starts_with(&arrow)).unwrap();

@@ -26,7 +26,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     for room in pure_rooms() {
         let path = format!("{}/clippy.toml", room.folder);
         match tree.file(&path) {
-            Some(file) => findings.extend(bans(file)),
+            Some(file) => findings.extend(check_bans(file)),
             None if tree.file(&format!("{}/Cargo.toml", room.folder)).is_some() => {
                 let mend = "copy that of another pure crate";
                 findings.push(Finding::new(&path, 1, "the file is missing", WHY, mend));
@@ -38,19 +38,19 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn bans(file: &File) -> Vec<Finding> {
+fn check_bans(file: &File) -> Vec<Finding> {
     let Ok(table) = file.text.parse::<Table>() else {
         return vec![Finding::new(&file.path, 1, "the file is not TOML", WHY, "mend its syntax")];
     };
     let mut findings = Vec::new();
     for (key, path) in BANS {
-        if !entries(&table, key).any(|entry| path_of(entry) == Some(path)) {
+        if !array_entries(&table, key).any(|entry| path_of(entry) == Some(path)) {
             let what = format!("`{key}` does not ban `{path}`");
             findings.push(Finding::new(&file.path, 1, what, WHY, "add it with its reason"));
         }
     }
     for key in ["disallowed-types", "disallowed-methods"] {
-        for entry in entries(&table, key).filter(|entry| entry.get("reason").is_none()) {
+        for entry in array_entries(&table, key).filter(|entry| entry.get("reason").is_none()) {
             let path = path_of(entry).unwrap_or_default();
             let what = format!("`{path}` is banned without a reason");
             let mend = "add `reason = ...` that names what to use instead";
@@ -60,7 +60,7 @@ fn bans(file: &File) -> Vec<Finding> {
     findings
 }
 
-fn entries<'a>(table: &'a Table, key: &str) -> impl Iterator<Item = &'a Value> {
+fn array_entries<'a>(table: &'a Table, key: &str) -> impl Iterator<Item = &'a Value> {
     table.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 

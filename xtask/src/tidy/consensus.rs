@@ -18,7 +18,7 @@ const LIBRARIES: &[&str] = &["raft", "raft_proto", "protobuf", "slog"];
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust_files().filter(|file| !file.is_in(HOME)) {
-        for token in uses(file) {
+        for token in uses_of_libraries(file) {
             let what = format!("`{}` names the consensus library", token.text);
             let mend = format!("move it into {HOME}/, and hand out a type of our own");
             findings.push(Finding::new(&file.path, token.line, what, WHY, mend));
@@ -37,7 +37,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The tokens that name a library as the beginning of a path.
-fn uses(file: &File) -> Vec<&Token> {
+fn uses_of_libraries(file: &File) -> Vec<&Token> {
     let tokens = file.source().tokens();
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
     let is_ours = |name: &str| {

@@ -14,29 +14,29 @@ pub struct Room {
 
 /// Every crate. A new one is added here first.
 pub const ROOMS: &[Room] = &[
-    room("common", "common", true, &[]),
-    room("engine", "kantctld/engine", true, &["common"]),
-    room("state", "kantctld/state", true, &["common", "engine"]),
-    room(TEXTS, "kantctld/query", true, &["common", "engine", "state"]),
-    room("lead", "kantctld/lead", true, &["common", "engine", "state", TEXTS]),
-    room("trace", "kantctld/trace", true, &["common", "state"]),
-    room("sim", "kantctld/sim", true, &["common", "engine", "state", TEXTS, "trace"]),
-    room("node", "kantd/node", true, &["common"]),
-    room("net", "common/net", false, &["common"]),
-    room("wal", "kantctld/wal", false, &[]),
-    room("replica", "kantctld/replica", false, &["common", "wal"]),
-    room("kant-sim", "kantctld/kant-sim", false, &["common", "trace", "sim"]),
-    room("kantctld", "kantctld", false, KANTCTLD_IMPORTS),
-    room("kantd", "kantd", false, &["common", "node", "net"]),
-    room("cli", "kantctl/cli", false, &["common", "net"]),
-    room("slurm", "kantctl/slurm", false, &["common", "cli"]),
-    room("kantctl", "kantctl", false, &["common", "net", "cli", "slurm"]),
-    outside("bench", "tests/bench"),
-    outside("e2e", "tests/e2e"),
-    outside("nvml-standin", "tests/nvml-standin"),
-    outside("storm", "tests/storm"),
-    outside(KIT, "tests/testkit"),
-    outside("xtask", "xtask"),
+    crate_room("common", "common", true, &[]),
+    crate_room("engine", "kantctld/engine", true, &["common"]),
+    crate_room("state", "kantctld/state", true, &["common", "engine"]),
+    crate_room(TEXTS, "kantctld/query", true, &["common", "engine", "state"]),
+    crate_room("lead", "kantctld/lead", true, &["common", "engine", "state", TEXTS]),
+    crate_room("trace", "kantctld/trace", true, &["common", "state"]),
+    crate_room("sim", "kantctld/sim", true, &["common", "engine", "state", TEXTS, "trace"]),
+    crate_room("node", "kantd/node", true, &["common"]),
+    crate_room("net", "common/net", false, &["common"]),
+    crate_room("wal", "kantctld/wal", false, &[]),
+    crate_room("replica", "kantctld/replica", false, &["common", "wal"]),
+    crate_room("kant-sim", "kantctld/kant-sim", false, &["common", "trace", "sim"]),
+    crate_room("kantctld", "kantctld", false, KANTCTLD_IMPORTS),
+    crate_room("kantd", "kantd", false, &["common", "node", "net"]),
+    crate_room("cli", "kantctl/cli", false, &["common", "net"]),
+    crate_room("slurm", "kantctl/slurm", false, &["common", "cli"]),
+    crate_room("kantctl", "kantctl", false, &["common", "net", "cli", "slurm"]),
+    crate_outside_layers("bench", "tests/bench"),
+    crate_outside_layers("e2e", "tests/e2e"),
+    crate_outside_layers("nvml-standin", "tests/nvml-standin"),
+    crate_outside_layers("storm", "tests/storm"),
+    crate_outside_layers(KIT, "tests/testkit"),
+    crate_outside_layers("xtask", "xtask"),
 ];
 
 /// The crate of samples, which the tests of any crate may import.
@@ -49,7 +49,7 @@ pub const TEXTS: &str = "query";
 const KANTCTLD_IMPORTS: &[&str] =
     &["common", "engine", "state", TEXTS, "lead", "trace", "net", "wal", "replica"];
 
-const fn room(
+const fn crate_room(
     name: &'static str,
     folder: &'static str,
     pure: bool,
@@ -58,7 +58,7 @@ const fn room(
     Room { name, folder, pure, may_import: Some(may_import) }
 }
 
-const fn outside(name: &'static str, folder: &'static str) -> Room {
+const fn crate_outside_layers(name: &'static str, folder: &'static str) -> Room {
     Room { name, folder, pure: false, may_import: None }
 }
 

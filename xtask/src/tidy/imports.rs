@@ -29,10 +29,10 @@ fn check_manifest(manifest: &Manifest) -> Vec<Finding> {
     let is_allowed =
         |dep: &Dependency| is_for_tests(dep) || may_import.contains(&dep.name.as_str());
     let forbidden = rooms.filter(|dependency| !is_allowed(dependency));
-    forbidden.map(|dependency| finding(manifest, room, dependency, may_import)).collect()
+    forbidden.map(|dependency| import_finding(manifest, room, dependency, may_import)).collect()
 }
 
-fn finding(
+fn import_finding(
     manifest: &Manifest,
     room: &Room,
     dependency: &Dependency,

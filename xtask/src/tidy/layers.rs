@@ -49,7 +49,7 @@ fn check_below(tree: &Tree, name: &str, inside: Option<&str>, folder: &str) -> V
     let mut roots = ["lib.rs", "main.rs", "mod.rs"].map(|file| format!("{folder}/{file}")).to_vec();
     roots.extend(inside.map(|_| format!("{folder}.rs")));
     let Some(root) = roots.iter().find_map(|path| tree.file(path)) else { return Vec::new() };
-    let layers = layers(root);
+    let layers = layer_of_each_module(root);
     let excepted = |import: &Import| {
         let holds =
             |some: &[&str]| [&import.from, &import.to].iter().all(|m| some.contains(&m.as_str()));
@@ -60,18 +60,18 @@ fn check_below(tree: &Tree, name: &str, inside: Option<&str>, folder: &str) -> V
     // The first import of a pair of modules stands for all.
     imports.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
     imports.dedup_by(|a, b| (&a.from, &a.to) == (&b.from, &b.to));
-    let mut findings = upward(&layers, &imports);
+    let mut findings = find_upward_imports(&layers, &imports);
     let level = |import: &&Import| layers.get(&import.from) == layers.get(&import.to);
-    findings.extend(cycles(imports.iter().filter(level)));
+    findings.extend(find_import_cycles(imports.iter().filter(level)));
     findings
 }
 
 /// The number of each module's layer, 0 being the lowest.
-fn layers(root: &File) -> BTreeMap<String, usize> {
+fn layer_of_each_module(root: &File) -> BTreeMap<String, usize> {
     let mut layers = BTreeMap::new();
     let (mut layer, mut is_empty) = (0, true);
     for (_, line) in root.lines() {
-        match declared(line) {
+        match declared_module(line) {
             Some(module) => {
                 layers.insert(module.to_owned(), layer);
                 is_empty = false;
@@ -84,12 +84,12 @@ fn layers(root: &File) -> BTreeMap<String, usize> {
 }
 
 /// The module that a line such as `pub mod a;` declares.
-fn declared(line: &str) -> Option<&str> {
+fn declared_module(line: &str) -> Option<&str> {
     let (before, name) = line.trim_end().strip_suffix(';')?.rsplit_once(' ')?;
     (before == "mod" || (before.starts_with("pub") && before.ends_with(" mod"))).then_some(name)
 }
 
-fn upward(layers: &BTreeMap<String, usize>, imports: &[Import]) -> Vec<Finding> {
+fn find_upward_imports(layers: &BTreeMap<String, usize>, imports: &[Import]) -> Vec<Finding> {
     let is_upward = |import: &&Import| match (layers.get(&import.from), layers.get(&import.to)) {
         (Some(from), Some(to)) => from < to,
         _ => false,
@@ -107,7 +107,7 @@ fn upward(layers: &BTreeMap<String, usize>, imports: &[Import]) -> Vec<Finding> 
 }
 
 /// The imports that lie on a cycle.
-fn cycles<'a>(imports: impl Iterator<Item = &'a Import>) -> Vec<Finding> {
+fn find_import_cycles<'a>(imports: impl Iterator<Item = &'a Import>) -> Vec<Finding> {
     let imports: Vec<&Import> = imports.collect();
     let mut below: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for import in &imports {

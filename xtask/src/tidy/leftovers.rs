@@ -21,19 +21,21 @@ const ITSELF: &str = "xtask/src/tidy/leftovers.rs";
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut private = PRIVATE_PATHS.to_vec();
-    private.extend(checkout(&tree.origin));
+    private.extend(checkout_path(&tree.origin));
     let files = tree.files().filter(|file| file.path != ITSELF);
-    files.flat_map(|file| [holes(file), private_paths(file, &private)].concat()).collect()
+    files
+        .flat_map(|file| [find_unfinished_code(file), private_paths(file, &private)].concat())
+        .collect()
 }
 
 /// The checkout's own path, if it is one that is not written for another reason.
-fn checkout(origin: &str) -> Option<&str> {
+fn checkout_path(origin: &str) -> Option<&str> {
     let is_deep = origin.matches('/').count() > 1;
     let is_public = PUBLIC_PLACES.iter().any(|place| origin.starts_with(place));
     (is_deep && !is_public).then_some(origin)
 }
 
-fn holes(file: &File) -> Vec<Finding> {
+fn find_unfinished_code(file: &File) -> Vec<Finding> {
     let pairs = file.source().tokens().windows(2);
     let holes = pairs.filter(|pair| HOLES.contains(&pair[0].text.as_str()) && pair[1].text == "!");
     let finding = |pair: &[crate::tree::source::Token]| {

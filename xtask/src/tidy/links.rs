@@ -13,20 +13,22 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let pages = tree.files().filter(|file| file.path.ends_with(".md"));
     let mut findings: Vec<Finding> = pages.flat_map(|file| dead_links(tree, file)).collect();
     if let Some(contents) = tree.file(CONTENTS) {
-        findings.extend(unlisted(tree, contents));
+        findings.extend(find_unlisted_pages(tree, contents));
     }
     findings
 }
 
 fn dead_links(tree: &Tree, file: &File) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (line, target) in links(file) {
+    for (line, target) in links_in_page(file) {
         let (path, heading) = target.split_once('#').unwrap_or((&target, ""));
-        let path = if path.is_empty() { file.path.clone() } else { resolved(&file.path, path) };
+        let path = if path.is_empty() { file.path.clone() } else { resolve_link(&file.path, path) };
         let what = match tree.file(&path) {
             None if tree.files().any(|other| other.is_in(path.trim_end_matches('/'))) => continue,
             None => format!("the link to `{target}` leads to no file"),
-            Some(page) if !heading.is_empty() && !headings(page).contains(&heading.to_owned()) => {
+            Some(page)
+                if !heading.is_empty() && !heading_anchors(page).contains(&heading.to_owned()) =>
+            {
                 format!("`{path}` has no heading for `#{heading}`")
             }
             Some(_) => continue,
@@ -37,9 +39,11 @@ fn dead_links(tree: &Tree, file: &File) -> Vec<Finding> {
     findings
 }
 
-fn unlisted(tree: &Tree, contents: &File) -> Vec<Finding> {
-    let listed: Vec<String> =
-        links(contents).into_iter().map(|(_, target)| resolved(CONTENTS, &target)).collect();
+fn find_unlisted_pages(tree: &Tree, contents: &File) -> Vec<Finding> {
+    let listed: Vec<String> = links_in_page(contents)
+        .into_iter()
+        .map(|(_, target)| resolve_link(CONTENTS, &target))
+        .collect();
     let pages = tree.files().filter(|file| file.is_in("docs") && file.path.ends_with(".md"));
     let missing = pages.filter(|page| page.path != CONTENTS && !listed.contains(&page.path));
     let finding = |page: &File| {
@@ -50,7 +54,7 @@ fn unlisted(tree: &Tree, contents: &File) -> Vec<Finding> {
 }
 
 /// The targets of links within the project, with their lines. Code is left out.
-fn links(file: &File) -> Vec<(usize, String)> {
+fn links_in_page(file: &File) -> Vec<(usize, String)> {
     let mut links = Vec::new();
     let mut in_code = false;
     for (line, text) in file.lines() {
@@ -67,7 +71,7 @@ fn links(file: &File) -> Vec<(usize, String)> {
 }
 
 /// The path from the root of a link in the file `from`.
-fn resolved(from: &str, link: &str) -> String {
+fn resolve_link(from: &str, link: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in link.split('/') {
@@ -81,7 +85,7 @@ fn resolved(from: &str, link: &str) -> String {
 }
 
 /// What links to the headings of a page are called: lower case, `-` for spaces, no other signs.
-fn headings(page: &File) -> Vec<String> {
+fn heading_anchors(page: &File) -> Vec<String> {
     let titles =
         page.lines().filter_map(|(_, line)| line.trim_start_matches('#').strip_prefix(' '));
     let is_kept = |c: &char| c.is_alphanumeric() || ['-', '_', ' '].contains(c);

@@ -44,7 +44,7 @@ impl Manifest {
         let table = file.text.parse::<Table>().ok()?;
         let workspace = workspace_dependencies(tree);
         let mut dependencies = Vec::new();
-        for (section, dev) in sections(&table) {
+        for (section, dev) in dependency_tables(&table) {
             for (key, value) in section {
                 let of_workspace = is_true(value, "workspace");
                 let named = if of_workspace { workspace.get(key).unwrap_or(value) } else { value };
@@ -67,7 +67,7 @@ pub fn workspace_dependencies(tree: &Tree) -> Table {
 }
 
 /// Every dependency table with whether it is for tests only, those of a target included.
-fn sections(table: &Table) -> Vec<(&Table, bool)> {
+fn dependency_tables(table: &Table) -> Vec<(&Table, bool)> {
     let mut sections = Vec::new();
     let targets = table.get("target").and_then(Value::as_table);
     let targets = targets.into_iter().flat_map(|targets| targets.values());

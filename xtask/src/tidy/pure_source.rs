@@ -71,7 +71,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             findings.extend(banned_words(file, &tokens));
             findings.extend(banned_modules(file, &tokens));
             if room.folder == WITHOUT_FLOATS {
-                findings.extend(floats(file, &tokens));
+                findings.extend(find_floats(file, &tokens));
             }
         }
         let script = format!("{}/build.rs", room.folder);
@@ -130,7 +130,7 @@ fn std_modules(tokens: &[Token]) -> Vec<(&str, usize)> {
     modules
 }
 
-fn floats(file: &File, tokens: &[Token]) -> Vec<Finding> {
+fn find_floats(file: &File, tokens: &[Token]) -> Vec<Finding> {
     let is_float = |token: &&Token| token.is_float() || token.text == "f32" || token.text == "f64";
     let floats = tokens.iter().filter(is_float);
     let finding = |token: &Token| {

@@ -28,7 +28,7 @@ type Allowed = BTreeMap<(String, String), usize>;
 
 /// Findings for what is longer than `limit` and than the ratchet allows.
 pub fn check(tree: &Tree, limit: usize, measures: Vec<Measure>, why: &'static str) -> Vec<Finding> {
-    let allowed = allowed(tree);
+    let allowed = allowed_lengths(tree);
     let mut findings = Vec::new();
     for Measure { kind, key, path, line, lines } in measures {
         let listed = allowed.get(&(kind.to_owned(), key.clone())).copied();
@@ -59,7 +59,7 @@ pub fn lowered(tree: &Tree) -> String {
     let long = over(file_length::measures(tree), file_length::LINES_AIM)
         .chain(over(function_length::measures(tree), function_length::LINES_MAX));
     let today: Allowed = long.map(|m| ((m.kind.to_owned(), m.key), m.lines)).collect();
-    let lines = text(tree).lines().filter_map(|line| match entry(line) {
+    let lines = ratchet_text(tree).lines().filter_map(|line| match parse_entry(line) {
         None => Some(line.to_owned()),
         Some(((kind, key), listed)) => {
             let lines = listed.min(*today.get(&(kind.clone(), key.clone()))?);
@@ -69,16 +69,16 @@ pub fn lowered(tree: &Tree) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-fn allowed(tree: &Tree) -> Allowed {
-    text(tree).lines().filter_map(entry).collect()
+fn allowed_lengths(tree: &Tree) -> Allowed {
+    ratchet_text(tree).lines().filter_map(parse_entry).collect()
 }
 
-fn text(tree: &Tree) -> &str {
+fn ratchet_text(tree: &Tree) -> &str {
     tree.file(PATH).map_or("", |file| &file.text)
 }
 
 /// A line like `file 320 path`; `None` for comments.
-fn entry(line: &str) -> Option<((String, String), usize)> {
+fn parse_entry(line: &str) -> Option<((String, String), usize)> {
     let [kind, lines, key] = line.split_whitespace().collect::<Vec<_>>().try_into().ok()?;
     Some(((kind.to_owned(), key.to_owned()), lines.parse().ok()?))
 }

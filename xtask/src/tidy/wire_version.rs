@@ -28,10 +28,10 @@ const FILES: &[&str] = &["kantctld/state/src/command.rs"];
 const VERSION_WORDS: &[&str] = &["VERSION", "PROTOCOL", "FORMAT"];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let recorded = tree.file(PATH).map(|file| lines(&file.text)).unwrap_or_default();
+    let recorded = tree.file(PATH).map(|file| parse_record(&file.text)).unwrap_or_default();
     let mut findings = Vec::new();
-    for file in watched(tree) {
-        let today = lines(&record(file));
+    for file in watched_files(tree) {
+        let today = parse_record(&record_of_file(file));
         if let Some((name, value)) = today.iter().find(|(name, v)| recorded.get(*name) != Some(v)) {
             let what = match recorded.get(name) {
                 Some(_) => format!("`{name}` has changed since its version was last looked at"),
@@ -40,7 +40,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(&file.path, 1, what, WHY, MEND));
         }
     }
-    let today = lines(&recorded_lines(tree));
+    let today = parse_record(&recorded_lines(tree));
     for name in recorded.keys().filter(|name| !today.contains_key(*name)) {
         let what = format!("`{name}` is recorded but gone");
         findings.push(Finding::new(PATH, 1, what, WHY, MEND));
@@ -54,10 +54,10 @@ pub fn recorded(tree: &Tree) -> String {
 }
 
 fn recorded_lines(tree: &Tree) -> String {
-    watched(tree).map(record).collect()
+    watched_files(tree).map(record_of_file).collect()
 }
 
-fn watched(tree: &Tree) -> impl Iterator<Item = &File> {
+fn watched_files(tree: &Tree) -> impl Iterator<Item = &File> {
     let is_watched = |file: &&File| {
         FILES.contains(&file.path.as_str()) || FOLDERS.iter().any(|folder| file.is_in(folder))
     };
@@ -65,10 +65,10 @@ fn watched(tree: &Tree) -> impl Iterator<Item = &File> {
 }
 
 /// A file's lines of the record: its checksum, then its versions.
-fn record(file: &File) -> String {
+fn record_of_file(file: &File) -> String {
     let tokens = file.source().tokens_outside_tests();
-    let mut lines = format!("{} {}\n", file.path, checksum(file, &tokens));
-    for (name, value) in versions(&tokens) {
+    let mut lines = format!("{} {}\n", file.path, code_checksum(file, &tokens));
+    for (name, value) in version_constants(&tokens) {
         lines += &format!("{}::{name} {value}\n", file.path);
     }
     lines
@@ -76,7 +76,7 @@ fn record(file: &File) -> String {
 
 /// Of the code alone: not of comments, tests, line breaks or trailing commas. The insides of
 /// strings count, since they rename fields.
-fn checksum(file: &File, tokens: &[Token]) -> String {
+fn code_checksum(file: &File, tokens: &[Token]) -> String {
     let mut hash = Sha256::new();
     for (index, token) in tokens.iter().enumerate() {
         let next = tokens.get(index + 1);
@@ -94,7 +94,7 @@ fn checksum(file: &File, tokens: &[Token]) -> String {
 }
 
 /// Constants like `const NODE_PROTOCOL: u32 = 1;`.
-fn versions(tokens: &[Token]) -> Vec<(&str, &str)> {
+fn version_constants(tokens: &[Token]) -> Vec<(&str, &str)> {
     let mut versions = Vec::new();
     for window in tokens.windows(6).filter(|window| window[0].text == "const") {
         let (name, value) = (window[1].text.as_str(), &window[5]);
@@ -107,7 +107,7 @@ fn versions(tokens: &[Token]) -> Vec<(&str, &str)> {
 }
 
 /// Name and value of each line that is no comment.
-fn lines(text: &str) -> BTreeMap<String, String> {
+fn parse_record(text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let pairs = lines.filter_map(|line| line.split_once(' '));
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()

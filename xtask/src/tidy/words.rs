@@ -30,7 +30,7 @@ fn check_file(file: &File) -> Vec<Finding> {
             }
             let parts = parts_of_name(&token.text);
             for (word, instead) in NAMES.iter().filter(|(word, _)| has_run(&parts, word)) {
-                findings.push(finding(file, token.line, word, instead));
+                findings.push(word_finding(file, token.line, word, instead));
             }
         }
         let has_texts = !file.is_test_by_place();
@@ -50,7 +50,7 @@ fn check_file(file: &File) -> Vec<Finding> {
     for (word, instead) in NAMES {
         let stem = file.name().split('.').next().unwrap_or_default();
         if has_run(&parts_of_name(stem), word) {
-            findings.push(finding(file, 1, word, instead));
+            findings.push(word_finding(file, 1, word, instead));
         }
     }
     findings
@@ -62,19 +62,19 @@ fn is_setting(line: &str) -> bool {
 }
 
 fn check_prose(file: &File, line: usize, text: &str) -> Vec<Finding> {
-    let words = words(text);
+    let words = words_outside_code(text);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let found = PHRASES.iter().filter(|(phrase, _)| has_run(&words, phrase));
-    found.map(|(phrase, instead)| finding(file, line, phrase, instead)).collect()
+    found.map(|(phrase, instead)| word_finding(file, line, phrase, instead)).collect()
 }
 
-fn finding(file: &File, line: usize, word: &str, instead: &str) -> Finding {
+fn word_finding(file: &File, line: usize, word: &str, instead: &str) -> Finding {
     let mend = format!("write {instead}");
     Finding::new(&file.path, line, format!("`{word}` is not plain"), WHY, mend)
 }
 
 /// The words of a text in lower case. What stands between backticks is code, and is left out.
-fn words(text: &str) -> Vec<String> {
+fn words_outside_code(text: &str) -> Vec<String> {
     let outside = text.split('`').step_by(2).collect::<Vec<_>>().join(" . ");
     let outside = outside.replace('.', " . ").to_lowercase();
     let is_sign = |c: char| !c.is_alphanumeric() && c != '\'' && c != '.';

@@ -45,7 +45,7 @@ impl Source {
         test_items::mark(&mut tokens);
         let comments = keep(text, &kinds, &[Kind::Comment]);
         let comments = comments.lines().map(|line| line.trim().to_owned()).collect();
-        let literals = literals(text, &kinds);
+        let literals = find_literals(text, &kinds);
         // A newline inside a literal belongs to it, so the next line begins inside the literal.
         let ends = text.match_indices('\n').map(|(at, _)| kinds[at] == Kind::Literal);
         let literal_begins_line = std::iter::once(false).chain(ends).collect();
@@ -135,12 +135,12 @@ impl Source {
     pub fn functions(&self) -> Vec<Function> {
         let tokens = self.tokens_outside_tests();
         let starts = (0..tokens.len()).filter(|at| tokens[*at].text == "fn");
-        starts.filter_map(|at| function(&tokens[at..])).collect()
+        starts.filter_map(|at| function_at(&tokens[at..])).collect()
     }
 }
 
 /// Each run of literal text with its offset.
-fn literals(text: &str, kinds: &[Kind]) -> Vec<(usize, String)> {
+fn find_literals(text: &str, kinds: &[Kind]) -> Vec<(usize, String)> {
     let mut literals = Vec::new();
     let mut at = 0;
     for run in kinds.chunk_by(|a, b| a == b) {
@@ -153,7 +153,7 @@ fn literals(text: &str, kinds: &[Kind]) -> Vec<(usize, String)> {
 }
 
 /// The function that begins here; `None` for a function type and for one without a body.
-fn function(tokens: &[Token]) -> Option<Function> {
+fn function_at(tokens: &[Token]) -> Option<Function> {
     let name = tokens.get(1).filter(|token| token.text != "(")?;
     let mut at = 2;
     loop {

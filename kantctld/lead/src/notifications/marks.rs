@@ -30,16 +30,17 @@ impl TimeLimitMarks {
         let Some(since) = self.looked_at.replace(now) else { return Vec::new() };
         let holders = state.ledger().nodes().flat_map(|(_, held)| held.holders().map(|(id, _)| id));
         let holders: BTreeSet<AttemptId> = holders.collect();
-        holders.into_iter().filter_map(|id| passed(state, id.key, since, now)).collect()
+        holders.into_iter().filter_map(|id| last_passed_mark(state, id.key, since, now)).collect()
     }
 }
 
 /// The last mark that passed after `since` and not after `now`.
-fn passed(state: &State, key: JobKey, since: Time, now: Time) -> Option<Notification> {
+fn last_passed_mark(state: &State, key: JobKey, since: Time, now: Time) -> Option<Notification> {
     let (record, element) = state.element(key)?;
     let run = element.run.as_ref().filter(|_| element.phase == Phase::Running)?;
     let is_due = |percent: &u8| {
-        mark(run, &record.spec.ask, *percent).is_some_and(|at| since < at && at <= now)
+        time_of_percentage(run, &record.spec.ask, *percent)
+            .is_some_and(|at| since < at && at <= now)
     };
     let percent = requested_percents(record).filter(is_due).max()?;
     write(state, record, key, &Occasion::Part(percent))
@@ -51,7 +52,7 @@ fn requested_percents(record: &Record) -> impl Iterator<Item = u8> + '_ {
 }
 
 /// When this percentage of the time limit is used, unless the job is suspended again.
-fn mark(run: &Run, ask: &Ask, percent: u8) -> Option<Time> {
+fn time_of_percentage(run: &Run, ask: &Ask, percent: u8) -> Option<Time> {
     let limit = ask.time_limit?;
     let part = Span(u64::try_from(u128::from(limit.0) * u128::from(percent) / 100).ok()?);
     Some(run.running_at? + run.suspended + part)

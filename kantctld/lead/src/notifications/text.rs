@@ -60,13 +60,13 @@ impl Facts<'_> {
     /// The details after the occasion.
     fn details(&self) -> Option<String> {
         match self.occasion {
-            Occasion::Began => Some(format!("Queued time {}", clock(self.queued()?))),
+            Occasion::Began => Some(format!("Queued time {}", format_clock(self.queued()?))),
             Occasion::Ended | Occasion::Failed if self.is_whole => {
                 let (least, most) = self.exits();
                 Some(format!("{}, ExitCode [{least}-{most}]", self.outcome()))
             }
             Occasion::Ended | Occasion::Failed => {
-                let ran = clock(self.run_time());
+                let ran = format_clock(self.run_time());
                 Some(format!("Run time {ran}, {}{}", self.outcome(), exit_text(self.job.exit)))
             }
             _ => None,
@@ -124,11 +124,11 @@ impl Facts<'_> {
             ("SLURM_JOB_STATE", self.outcome()),
             ("SLURM_JOB_USER", job.owner.name.clone()),
             ("SLURM_JOB_WORK_DIR", ask.work_dir.clone()),
-            ("SLURM_JOB_RUN_TIME", clock(self.run_time())),
+            ("SLURM_JOB_RUN_TIME", format_clock(self.run_time())),
         ];
         variables
             .extend(ask.queue.as_ref().map(|queue| ("SLURM_JOB_PARTITION", queue.to_string())));
-        let queued = self.queued().map(|queued| ("SLURM_JOB_QUEUED_TIME", clock(queued)));
+        let queued = self.queued().map(|queued| ("SLURM_JOB_QUEUED_TIME", format_clock(queued)));
         variables.extend(queued);
         if let Some(index) = job.key.index {
             variables.push(("SLURM_ARRAY_JOB_ID", job.key.job.to_string()));
@@ -140,7 +140,7 @@ impl Facts<'_> {
 }
 
 /// `00:10:00`, as in Slurm's mail.
-fn clock(span: Span) -> String {
+fn format_clock(span: Span) -> String {
     let s = span.seconds();
     let (days, hours, minutes, seconds) = (s / 86_400, s / 3600 % 24, s / 60 % 60, s % 60);
     let days = if days > 0 { format!("{days}-") } else { String::new() };

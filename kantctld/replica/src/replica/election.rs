@@ -21,7 +21,8 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
             StateRole::Candidate => 2,
             StateRole::Leader => 3,
         };
-        let drawn = mix(self.seed ^ mix(raft.id) ^ mix(raft.term.wrapping_mul(4) + role));
+        let drawn =
+            mix_bits(self.seed ^ mix_bits(raft.id) ^ mix_bits(raft.term.wrapping_mul(4) + role));
         let more = usize::try_from(drawn % ELECTION_TICKS as u64).unwrap_or(0);
         raft.set_randomized_election_timeout(ELECTION_TICKS + more);
     }
@@ -37,7 +38,7 @@ impl<M: Machine, D: Disk, T> Replica<M, D, T> {
 }
 
 /// Mixes bits (the finalizer of splitmix64; G. Steele et al., OOPSLA 2014).
-fn mix(seed: u64) -> u64 {
+fn mix_bits(seed: u64) -> u64 {
     let mut bits = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -95,7 +95,7 @@ async fn every_route_that_changes_something_has_a_line() {
         }
         expected += 1;
         let line = wait_for(path, || of_requests().get(expected - 1).cloned()).await;
-        assert_eq!(line["verb"], verb(path), "{path}: {line}");
+        assert_eq!(line["verb"], verb_of_route(path), "{path}: {line}");
         let result = if answer.is_ok() { "done" } else { "refused" };
         assert_eq!(line["result"], result, "{path}: {line}, {answer:?}");
         assert_eq!(line["code"].is_null(), answer.is_ok(), "{path}: {line}");
@@ -106,7 +106,10 @@ async fn every_route_that_changes_something_has_a_line() {
     // The channel of controllers is not for users.
     assert!(client.get::<Value>(PEER_PATH).await.is_err());
     let line = wait_for("the channel's line", || of_requests().get(expected).cloned()).await;
-    assert_eq!((&line["verb"], &line["result"]), (&verb(PEER_PATH).into(), &"refused".into()));
+    assert_eq!(
+        (&line["verb"], &line["result"]),
+        (&verb_of_route(PEER_PATH).into(), &"refused".into())
+    );
 }
 
 #[tokio::test]

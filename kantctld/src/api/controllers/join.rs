@@ -1,7 +1,7 @@
 //! Acceptance of a joining controller: the checks, and its id. An id that was used is not assigned
 //! again.
 
-use super::{CHANGE_LIMIT, change, refused};
+use super::{CHANGE_LIMIT, change_members, change_refusal};
 use crate::api::error::ApiFailure;
 use crate::clock::wall_clock;
 use crate::core::{CommandError, Core};
@@ -99,7 +99,7 @@ pub async fn accept(
     let mut stay = status.members.known.iter().filter(|(id, _)| Some(**id) != replaced);
     if let Some((id, _)) = stay.find(|(_, member)| member.address == address) {
         // Checked before the invitation is used up.
-        return Err(refused(ChangeRefusal::AddressTaken { id: *id, address }));
+        return Err(change_refusal(ChangeRefusal::AddressTaken { id: *id, address }));
     }
     if !(is_used_here && is_unfinished(peers, &hash)) {
         let used_by = address.clone();
@@ -111,7 +111,7 @@ pub async fn accept(
     let member = Member { name, address: address.clone(), becomes_voter: !learner };
     let mut changes: Vec<Change> = replaced.map(Change::Remove).into_iter().collect();
     changes.push(Change::Add(member));
-    let given = change(peers, changes).await?;
+    let given = change_members(peers, changes).await?;
     note_unfinished(peers, None);
     let id = given.ok_or(CommandError::NotTaken(ProposeError::Unknown))?;
     if let Some(old) = replaced {
@@ -159,6 +159,6 @@ async fn check_silent(peers: &Peers<StateMachine>, old: ControllerId) -> Result<
     match tokio::time::timeout(CHANGE_LIMIT, silent).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(_)) => Err(CommandError::NotTaken(ProposeError::Stopped).into()),
-        Err(_) => Err(refused(ChangeRefusal::Lives(old))),
+        Err(_) => Err(change_refusal(ChangeRefusal::Lives(old))),
     }
 }

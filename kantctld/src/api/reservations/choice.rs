@@ -61,7 +61,7 @@ pub fn choose(state: &State, asked: &ReservationRequest, now: Time) -> Result<Ch
         named => named.iter().collect::<BTreeSet<_>>().into_iter().collect(),
     };
     let free = |begin: Time| {
-        let reserved = reserved(state, begin, begin + length);
+        let reserved = reserved_nodes(state, begin, begin + length);
         candidates.iter().copied().filter(move |node| !reserved.contains(node))
     };
     let until = |node: &NodeName| busy.get(node).copied().unwrap_or_default();
@@ -168,7 +168,7 @@ fn busy_until(state: &State) -> BTreeMap<&NodeName, Time> {
 }
 
 /// The nodes that are reserved at some time in the range.
-fn reserved(state: &State, from: Time, to: Time) -> BTreeSet<&NodeName> {
+fn reserved_nodes(state: &State, from: Time, to: Time) -> BTreeSet<&NodeName> {
     let overlaps = state.reservations().filter(|other| other.from < to && from < other.to);
     overlaps.flat_map(|other| &other.nodes).collect()
 }

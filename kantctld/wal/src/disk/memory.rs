@@ -161,7 +161,7 @@ impl State {
     }
 
     fn check_sync(&mut self) -> io::Result<()> {
-        countdown(&mut self.syncs_until_failure)
+        count_down_to_failure(&mut self.syncs_until_failure)
     }
 
     fn inode_of(&self, name: &str) -> io::Result<usize> {
@@ -175,7 +175,7 @@ impl State {
 }
 
 /// Counts down to one failure; None never fails.
-fn countdown(left: &mut Option<u32>) -> io::Result<()> {
+fn count_down_to_failure(left: &mut Option<u32>) -> io::Result<()> {
     match left {
         None => Ok(()),
         Some(0) => {
@@ -319,7 +319,7 @@ impl DiskFile for MemFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.state()?;
-        let broken = countdown(&mut state.writes_until_failure);
+        let broken = count_down_to_failure(&mut state.writes_until_failure);
         let bytes = if broken.is_err() { &bytes[..bytes.len() / 2] } else { bytes };
         let length = state.inodes[self.inode].current.len() as u64;
         let growth = (offset + bytes.len() as u64).saturating_sub(length);

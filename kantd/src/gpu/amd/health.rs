@@ -23,7 +23,7 @@ fn symptom_of(root: &Path, gpu: &Gpu) -> Option<Symptom> {
             format!("{name}: the kernel does not list it any more"),
         ));
     }
-    match uncorrectable(&device.join("ras")) {
+    match count_uncorrectable_errors(&device.join("ras")) {
         0 => None,
         times => {
             let says = format!("{name}: uncorrectable error");
@@ -33,7 +33,7 @@ fn symptom_of(root: &Path, gpu: &Gpu) -> Option<Symptom> {
 }
 
 /// The sum over all blocks of a GPU: each has a file with lines `ue: N` and `ce: N`.
-fn uncorrectable(dir: &Path) -> u64 {
+fn count_uncorrectable_errors(dir: &Path) -> u64 {
     let files = fs::read_dir(dir).into_iter().flatten().flatten();
     let counts = files.filter(|f| f.file_name().to_string_lossy().ends_with("_err_count"));
     let texts = counts.filter_map(|file| fs::read_to_string(file.path()).ok());

@@ -69,11 +69,11 @@ pub(super) fn devices<'nvml>(
 
 /// A MIG device's profile, for messages.
 fn profile_name(mig: &Device) -> String {
-    mig.name().map_or_else(|_| "unnamed".to_owned(), |name| profile(&name).to_owned())
+    mig.name().map_or_else(|_| "unnamed".to_owned(), |name| profile_in_name(&name).to_owned())
 }
 
 /// The profile in a MIG device's name: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`.
-fn profile(name: &str) -> &str {
+fn profile_in_name(name: &str) -> &str {
     name.rsplit(' ').next().unwrap_or(name)
 }
 
@@ -81,15 +81,15 @@ fn profile(name: &str) -> &str {
 fn describe(whole: &Gpu, mig: &Device, root: &Path) -> Result<Gpu, String> {
     let failed = |error: NvmlError| describe_error(&error);
     let model = mig.name().map_err(failed)?;
-    let kind = whole.kind.mig(profile(&model));
+    let kind = whole.kind.mig(profile_in_name(&model));
     if !kind.is_mig() {
         return Err(format!(
             "the driver names it `{model}`, which ends in no profile that kant knows: try a later \
              release of kant"
         ));
     }
-    let (gpu_instance, compute_instance) = instances(mig).map_err(failed)?;
-    let capabilities = capabilities(root, whole.minor, gpu_instance, compute_instance)?;
+    let (gpu_instance, compute_instance) = instance_numbers(mig).map_err(failed)?;
+    let capabilities = capability_devices(root, whole.minor, gpu_instance, compute_instance)?;
     Ok(Gpu {
         uuid: mig.uuid().map_err(failed)?,
         kind,
@@ -102,7 +102,7 @@ fn describe(whole: &Gpu, mig: &Device, root: &Path) -> Result<Gpu, String> {
 
 /// The numbers of a MIG device's GPU instance and compute instance. Calls the library directly,
 /// because the wrapper (0.13) has no methods for it.
-fn instances(mig: &Device) -> Result<(u32, u32), NvmlError> {
+fn instance_numbers(mig: &Device) -> Result<(u32, u32), NvmlError> {
     let lib = mig.nvml().lib();
     let number = |ask: &Ask| {
         let mut number = 0;
@@ -118,22 +118,23 @@ fn instances(mig: &Device) -> Result<(u32, u32), NvmlError> {
 
 /// The device numbers of a MIG device's GPU instance and compute instance, on the GPU of this
 /// minor.
-fn capabilities(
+fn capability_devices(
     root: &Path,
     gpu_minor: u32,
     gpu_instance: u32,
     compute_instance: u32,
 ) -> Result<[DeviceNumber; 2], String> {
-    let major = major(root)?;
+    let major = mig_device_major(root)?;
     let instances = root.join(CAPABILITIES).join(format!("gpu{gpu_minor}/mig"));
     let gpu_instance = instances.join(format!("gi{gpu_instance}"));
     let compute_instance = gpu_instance.join(format!("ci{compute_instance}"));
-    let device = |dir: &Path| minor(&dir.join("access")).map(|minor| DeviceNumber { major, minor });
+    let device =
+        |dir: &Path| minor_in_file(&dir.join("access")).map(|minor| DeviceNumber { major, minor });
     Ok([device(&gpu_instance)?, device(&compute_instance)?])
 }
 
 /// The major of the driver's MIG devices.
-fn major(root: &Path) -> Result<u32, String> {
+fn mig_device_major(root: &Path) -> Result<u32, String> {
     let file = root.join(MAJORS);
     let text = read(&file)?;
     // Block devices follow, which have their own majors.
@@ -149,7 +150,7 @@ fn major(root: &Path) -> Result<u32, String> {
 }
 
 /// The minor in an access file of the driver, which has lines like `DeviceFileMinor: 21`.
-fn minor(file: &Path) -> Result<u32, String> {
+fn minor_in_file(file: &Path) -> Result<u32, String> {
     let text = read(file)?;
     let mut words = text.lines().filter_map(|line| line.split_once(':'));
     let minor = words.find(|(word, _)| word.trim() == "DeviceFileMinor");
@@ -193,8 +194,8 @@ mod tests {
     fn a_mig_device_has_the_device_numbers_of_both_its_instances() {
         let root = root(DEVICES, ACCESS);
         let expected = [12, 13].map(|minor| DeviceNumber { major: 509, minor });
-        assert_eq!(capabilities(root.path(), 2, 1, 0), Ok(expected));
-        let missing = capabilities(root.path(), 2, 1, 1).unwrap_err();
+        assert_eq!(capability_devices(root.path(), 2, 1, 0), Ok(expected));
+        let missing = capability_devices(root.path(), 2, 1, 1).unwrap_err();
         assert!(missing.contains("gpu2/mig/gi1/ci1/access"), "{missing}");
         assert!(missing.contains("restart kantd"), "{missing}");
     }
@@ -202,11 +203,11 @@ mod tests {
     #[test]
     fn a_kernel_file_in_another_format_is_an_error_that_names_it() {
         let other_access = root(DEVICES, "Minor 12\n");
-        let error = capabilities(other_access.path(), 2, 1, 0).unwrap_err();
+        let error = capability_devices(other_access.path(), 2, 1, 0).unwrap_err();
         assert!(error.contains("gi1/access has no DeviceFileMinor"), "{error}");
         let block = "Character devices:\n234 nvidia-caps-imex\n\nBlock devices:\n509 nvidia-caps\n";
         let no_driver = root(block, ACCESS);
-        let error = capabilities(no_driver.path(), 2, 1, 0).unwrap_err();
+        let error = capability_devices(no_driver.path(), 2, 1, 0).unwrap_err();
         assert!(error.contains("proc/devices has no nvidia-caps"), "{error}");
     }
 }

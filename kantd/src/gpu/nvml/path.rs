@@ -32,7 +32,7 @@ pub(super) fn matrix(nvml: &Nvml, devices: &[Device], gpus: &[Gpu]) -> GpuMatrix
         Some(_) => Links::default(),
     };
     let links: Vec<Links> = devices.iter().zip(gpus).map(links_of).collect();
-    let addresses: Vec<String> = devices.iter().map(|device| address(device)).collect();
+    let addresses: Vec<String> = devices.iter().map(|device| pci_address(device)).collect();
     let mut paths = vec![vec![GpuPath::Own; gpus.len()]; gpus.len()];
     for a in 0..gpus.len() {
         for b in a + 1..gpus.len() {
@@ -40,7 +40,7 @@ pub(super) fn matrix(nvml: &Nvml, devices: &[Device], gpus: &[Gpu]) -> GpuMatrix
             let path = match links[a].to(&addresses[b]) + links[a].through_switches(&links[b]) {
                 // Even MIG devices of one GPU communicate through the machine's memory only.
                 _ if has_mig => by_numa(&gpus[a], &gpus[b]),
-                0 => pcie(nvml, &devices[a], &gpus[a], &gpus[b]),
+                0 => pcie_path(nvml, &devices[a], &gpus[a], &gpus[b]),
                 links => GpuPath::NvLink(links),
             };
             paths[a][b] = path;
@@ -51,7 +51,7 @@ pub(super) fn matrix(nvml: &Nvml, devices: &[Device], gpus: &[Gpu]) -> GpuMatrix
 }
 
 /// A device's PCI address in NVML's form, as links report it; empty if it has none.
-fn address(device: &Device) -> String {
+fn pci_address(device: &Device) -> String {
     device.pci_info().map(|pci| pci.bus_id).unwrap_or_default()
 }
 
@@ -100,7 +100,7 @@ fn leads_to_switch(nvml: &Nvml, device: &Device, number: u32) -> bool {
 
 /// The common PCIe ancestor. If the driver does not know it (in some virtual machines), GPUs of one
 /// NUMA node count as near and all others as far.
-fn pcie(nvml: &Nvml, device: &Device, a: &Gpu, b: &Gpu) -> GpuPath {
+fn pcie_path(nvml: &Nvml, device: &Device, a: &Gpu, b: &Gpu) -> GpuPath {
     let other = nvml.device_by_uuid(b.uuid.as_str());
     match other.and_then(|other| device.topology_common_ancestor(other)) {
         Ok(TopologyLevel::Internal | TopologyLevel::Single) => GpuPath::Pix,

@@ -41,13 +41,13 @@ pub fn measure(tasks: u32, figures: &mut Figures) -> anyhow::Result<()> {
     }
     beside.act("kill on invalid dependency:", || {
         kantctl.ok(&["cancel", &first])?;
-        wait_for("the end of the array", || Ok((pending(&kantctl)? <= 1).then(String::new)))
+        wait_for("the end of the array", || Ok((count_pending(&kantctl)? <= 1).then(String::new)))
     })?;
     Ok(())
 }
 
 /// Number of pending jobs and tasks; the other client may have one of them.
-fn pending(kantctl: &Kantctl) -> anyhow::Result<u64> {
+fn count_pending(kantctl: &Kantctl) -> anyhow::Result<u64> {
     let status: serde_json::Value = kantctl.json(&["status"])?;
     Ok(status["jobs_pending"].as_u64().unwrap_or(u64::MAX))
 }

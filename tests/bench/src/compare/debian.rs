@@ -81,7 +81,7 @@ pub fn programs(named: Option<&Path>) -> anyhow::Result<Programs> {
     let dir = unpacked_dir()?;
     let unpacked = Programs::under(&dir);
     if !unpacked.missing().is_empty() {
-        fetch(&dir).with_context(|| {
+        download_packages(&dir).with_context(|| {
             format!(
                 "failed to get Slurm: this needs Debian's packages {needed}; `apt-get update` and \
                  run it again, or unpack them (dpkg -x) and name the directory with --slurm"
@@ -100,7 +100,7 @@ fn unpacked_dir() -> anyhow::Result<PathBuf> {
     Ok(target.join("slurm"))
 }
 
-fn fetch(dir: &Path) -> anyhow::Result<()> {
+fn download_packages(dir: &Path) -> anyhow::Result<()> {
     let packages = dir.join("packages");
     std::fs::create_dir_all(&packages)?;
     let fetched = Command::new("apt-get")

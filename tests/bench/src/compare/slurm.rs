@@ -49,8 +49,8 @@ impl Slurm {
         for name in ["munge", "state", "spool"] {
             std::fs::create_dir(at(name))?;
         }
-        std::fs::write(at("slurm.conf"), configuration(&programs, tuning, dir.path())?)?;
-        let munged = munged(&programs, dir.path())?;
+        std::fs::write(at("slurm.conf"), slurm_conf(&programs, tuning, dir.path())?)?;
+        let munged = start_munged(&programs, dir.path())?;
         e2e::wait_for("munged", || Ok(at("munge/socket").exists().then_some(())))?;
         let start = |name: &str, words: &[&str]| {
             let daemon = programs.daemon(name).with_context(|| format!("no {name}"))?;
@@ -109,7 +109,7 @@ impl Slurm {
     }
 }
 
-fn munged(programs: &Programs, dir: &Path) -> anyhow::Result<Daemon> {
+fn start_munged(programs: &Programs, dir: &Path) -> anyhow::Result<Daemon> {
     let at = |name: &str| dir.join("munge").join(name);
     // Any secret of at least 32 bytes; no other host ever connects to this cluster.
     std::fs::write(at("key"), format!("{:064x}{:064x}", fastrand::u128(..), fastrand::u128(..)))?;
@@ -133,7 +133,7 @@ fn munged(programs: &Programs, dir: &Path) -> anyhow::Result<Daemon> {
 
 /// Slurm's own defaults, except for ports, paths, tuning, and options that need cgroups.
 /// Source: man slurm.conf.
-fn configuration(programs: &Programs, tuning: Tuning, dir: &Path) -> anyhow::Result<String> {
+fn slurm_conf(programs: &Programs, tuning: Tuning, dir: &Path) -> anyhow::Result<String> {
     let port = || anyhow::Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
     let (controller, node) = (port()?, port()?);
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname")?;

@@ -91,18 +91,22 @@ pub fn measure(side: &Side, figures: &mut Figures) -> anyhow::Result<()> {
     for clients in [1, 8] {
         let plural = if clients == 1 { "" } else { "s" };
         let what = format!("{name}: submissions/s, CLI, {clients} client{plural}");
-        figures.add(&what, "1/s", rate(SUBMITS, submits(side, clients)?));
+        figures.add(&what, "1/s", jobs_per_second(SUBMITS, time_submits(side, clients)?));
         let begin = Instant::now();
         side.list()?;
         figures.time(&format!("{name}: list {SUBMITS} waiting jobs, CLI"), begin.elapsed());
         side.cancel_everything()?;
     }
-    let took = trivial(side)?;
-    figures.add(&format!("{name}: {TRIVIAL_JOBS} trivial jobs"), "1/s", rate(TRIVIAL_JOBS, took));
+    let took = time_trivial_array(side)?;
+    figures.add(
+        &format!("{name}: {TRIVIAL_JOBS} trivial jobs"),
+        "1/s",
+        jobs_per_second(TRIVIAL_JOBS, took),
+    );
     side.cancel_everything()
 }
 
-fn rate(count: usize, took: Duration) -> f64 {
+fn jobs_per_second(count: usize, took: Duration) -> f64 {
     #[allow(clippy::cast_precision_loss)] // some hundreds
     let count = count as f64;
     count / took.as_secs_f64()
@@ -122,7 +126,7 @@ fn start(side: &Side) -> anyhow::Result<Duration> {
 }
 
 /// Time to submit held jobs. Held jobs do not run, so only the submission is measured.
-fn submits(side: &Side, clients: usize) -> anyhow::Result<Duration> {
+fn time_submits(side: &Side, clients: usize) -> anyhow::Result<Duration> {
     let begin = Instant::now();
     std::thread::scope(|scope| {
         let each =
@@ -134,7 +138,7 @@ fn submits(side: &Side, clients: usize) -> anyhow::Result<Duration> {
 }
 
 /// Time from before the submission of one array to the last line that a task writes.
-fn trivial(side: &Side) -> anyhow::Result<Duration> {
+fn time_trivial_array(side: &Side) -> anyhow::Result<Duration> {
     let done = side.dir().join("done");
     std::fs::write(&done, "")?;
     let begin = Instant::now();

@@ -20,20 +20,27 @@ pub fn measure(
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
     for round in 0..rounds {
-        let killed = away(controllers, &format!("kill{with}-{round}"), |controllers, leader| {
-            controllers.kill(leader)
-        })?;
+        let killed = time_without_leader(
+            controllers,
+            &format!("kill{with}-{round}"),
+            |controllers, leader| controllers.kill(leader),
+        )?;
         figures.time(&format!("no service: kill -9 of the leader{with}"), killed);
-        let handed =
-            away(controllers, &format!("transfer{with}-{round}"), |controllers, leader| {
+        let handed = time_without_leader(
+            controllers,
+            &format!("transfer{with}-{round}"),
+            |controllers, leader| {
                 let to = if leader == "a" { "b" } else { "a" };
                 let to = controllers.number(to, to)?.to_string();
                 controllers.kantctl(leader)?.ok(&["admin", "controller", "transfer", &to]).map(drop)
-            })?;
+            },
+        )?;
         figures.time(&format!("no service: `kantctl admin controller transfer`{with}"), handed);
-        let stopped = away(controllers, &format!("stop{with}-{round}"), |controllers, leader| {
-            controllers.signal(leader, Signal::SIGTERM)
-        })?;
+        let stopped = time_without_leader(
+            controllers,
+            &format!("stop{with}-{round}"),
+            |controllers, leader| controllers.signal(leader, Signal::SIGTERM),
+        )?;
         figures.time(&format!("no service: the leader is stopped{with}"), stopped);
     }
     Ok(())
@@ -41,7 +48,7 @@ pub fn measure(
 
 /// Does something to the leader, then restores three voters under another leader. Returns the
 /// outage.
-fn away(
+fn time_without_leader(
     controllers: &mut Controllers,
     name: &str,
     act: impl FnOnce(&mut Controllers, &str) -> anyhow::Result<()>,
@@ -55,7 +62,7 @@ fn away(
             // The receiver is gone once the outage is known.
             while sender.send(probe.submit().map(|_| Instant::now())).is_ok() {}
         });
-        longest(answers, || act(controllers, &leader))
+        longest_gap(answers, || act(controllers, &leader))
     })?;
     // A leader that was stopped has ended by itself, or will.
     controllers.stop(&leader)?;
@@ -65,7 +72,7 @@ fn away(
 }
 
 /// The longest time between two answers around an action.
-fn longest(
+fn longest_gap(
     answers: Receiver<anyhow::Result<Instant>>,
     act: impl FnOnce() -> anyhow::Result<()>,
 ) -> anyhow::Result<Duration> {

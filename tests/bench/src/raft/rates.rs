@@ -28,18 +28,18 @@ pub fn measure(
             let name = format!("rate-{round}-{clients}");
             let plural = if clients == 1 { "" } else { "s" };
             let what = format!("submits/s, {of}, {clients} client{plural}");
-            figures.add(&what, "1/s", rate(controllers, &leads, &name, clients, span)?);
+            figures.add(&what, "1/s", measure_rate(controllers, &leads, &name, clients, span)?);
         }
         if let Some(follows) = controllers.sockets().into_iter().find(|socket| *socket != leads) {
             let what = format!("submits/s, {of}, 64 clients of one that does not lead");
             let name = format!("rate-{round}-passed-on");
-            figures.add(&what, "1/s", rate(controllers, &follows, &name, 64, span)?);
+            figures.add(&what, "1/s", measure_rate(controllers, &follows, &name, 64, span)?);
         }
     }
     Ok(())
 }
 
-fn rate(
+fn measure_rate(
     controllers: &Controllers,
     socket: &PathBuf,
     name: &str,

@@ -54,12 +54,12 @@ pub fn named(kind: Kind, count: usize, name: &str) -> Vec<BatchRequest> {
             Kind::Mixed | Kind::Cpu => "#!/bin/sh\nsleep 1d\n".to_owned(),
         }],
         environments: vec![BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())])],
-        jobs: places.iter().map(|place| job(kind, *place)).collect(),
+        jobs: places.iter().map(|place| batch_job(kind, *place)).collect(),
     };
     places.chunks(IN_ONE).map(request).collect()
 }
 
-fn job(kind: Kind, place: usize) -> BatchJob {
+fn batch_job(kind: Kind, place: usize) -> BatchJob {
     let (gpus, nodes) = match kind {
         Kind::Cpu => (0, 1),
         Kind::Instant | Kind::Held => (1, 1),

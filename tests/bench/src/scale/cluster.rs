@@ -60,26 +60,26 @@ impl Probe {
     }
 }
 
-fn quietly(config: &mut ControllerConfig) {
+fn log_as_in_production(config: &mut ControllerConfig) {
     config.allow_root_jobs = true;
     config.log = "warn".to_owned();
     config.emulated = true;
 }
 
-fn client(socket: &Path) -> Client {
+fn connect_client(socket: &Path) -> Client {
     Client::new(Endpoint::Unix(socket.to_owned())).with_answer_limit(Some(LIMIT))
 }
 
 impl TestCluster {
     /// Starts everything, and waits until all nodes are in contact.
     pub fn start(nodes: u32) -> anyhow::Result<Self> {
-        let controller: Option<fn(&mut ControllerConfig)> = Some(quietly);
+        let controller: Option<fn(&mut ControllerConfig)> = Some(log_as_in_production);
         let mut cluster =
             Cluster::start(ClusterOptions { controller, ..ClusterOptions::default() })?;
         let emulator = cluster.emulate(&["--nodes", &nodes.to_string()])?;
         let socket = cluster.dir().join("kantctld.sock");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (client, submits) = (client(&socket), std::cell::Cell::new(0));
+        let (client, submits) = (connect_client(&socket), std::cell::Cell::new(0));
         let controller_pid = cluster.controller()?.pid();
         let cluster =
             Self { _cluster: cluster, controller_pid, emulator, socket, runtime, client, submits };
@@ -143,7 +143,7 @@ impl TestCluster {
     /// Time from the submission of a held job to its answer.
     pub fn submit_held(&self) -> anyhow::Result<Duration> {
         self.submits.set(self.submits.get() + 1);
-        let request = held(&format!("held-{}", self.submits.get()));
+        let request = held_job(&format!("held-{}", self.submits.get()));
         let begin = Instant::now();
         let _: SubmitAnswer = self.runtime.block_on(self.client.post("/v1/jobs", &request))?;
         Ok(begin.elapsed())
@@ -158,7 +158,8 @@ impl TestCluster {
     pub fn another(&self) -> anyhow::Result<Another> {
         self.submits.set(self.submits.get() + 1);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (client, name) = (client(&self.socket), format!("another-{}", self.submits.get()));
+        let (client, name) =
+            (connect_client(&self.socket), format!("another-{}", self.submits.get()));
         Ok(Another { runtime, client, name })
     }
 
@@ -236,7 +237,7 @@ impl TestCluster {
     /// Starts another client, which sends requests from now on.
     pub fn probe(&self) -> Probe {
         let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, client) = (stop.clone(), client(&self.socket));
+        let (stopped, client) = (stop.clone(), connect_client(&self.socket));
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let mut worst = Duration::ZERO;
@@ -264,7 +265,7 @@ impl Another {
     pub fn submit_held(&mut self, count: usize) -> anyhow::Result<Duration> {
         let mut longest = Duration::ZERO;
         for number in 0..count {
-            let request = held(&format!("{}-{number}", self.name));
+            let request = held_job(&format!("{}-{number}", self.name));
             let begin = Instant::now();
             let _: SubmitAnswer = self.runtime.block_on(self.client.post("/v1/jobs", &request))?;
             longest = longest.max(begin.elapsed());
@@ -273,7 +274,7 @@ impl Another {
     }
 }
 
-fn held(key: &str) -> SubmitRequest {
+fn held_job(key: &str) -> SubmitRequest {
     SubmitRequest {
         request_key: RequestKey(key.to_owned()),
         ask: Ask { hold: true, ..batch::ask(1, 1) },

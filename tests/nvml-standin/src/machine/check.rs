@@ -18,9 +18,9 @@ pub fn check(machine: &Machine) -> Result<(), String> {
     for (index, gpu) in machine.gpus.iter().enumerate() {
         check_gpu(gpu).map_err(|what| format!("gpu {index}: {what}"))?;
     }
-    distinct("gpu", "uuid", machine.gpus.iter().map(|gpu| &gpu.uuid))?;
-    distinct("gpu", "minor number", machine.gpus.iter().map(|gpu| &gpu.minor))?;
-    distinct("gpu", "PCI address", machine.gpus.iter().map(|gpu| &gpu.pci))?;
+    check_distinct("gpu", "uuid", machine.gpus.iter().map(|gpu| &gpu.uuid))?;
+    check_distinct("gpu", "minor number", machine.gpus.iter().map(|gpu| &gpu.minor))?;
+    check_distinct("gpu", "PCI address", machine.gpus.iter().map(|gpu| &gpu.pci))?;
     check_links(machine)?;
     let switches = (0..machine.switch_links.len()).map(wiring::switch_address);
     if let Some(taken) =
@@ -59,7 +59,7 @@ fn check_mig(gpu: &Gpu) -> Result<(), String> {
     if let Some(slot) = slots.iter().find(|slot| **slot >= capacity) {
         return Err(format!("MIG slot {slot} is beyond the capacity of {capacity}"));
     }
-    distinct("MIG device", "slot", slots.iter())?;
+    check_distinct("MIG device", "slot", slots.iter())?;
     match gpu.processes.iter().find(|p| p.mig.is_some_and(|slot| gpu.mig_in(slot).is_none())) {
         Some(process) => Err(format!("process {} runs in no MIG device", process.pid)),
         None => Ok(()),
@@ -87,7 +87,11 @@ fn check_links(machine: &Machine) -> Result<(), String> {
     Ok(())
 }
 
-fn distinct<T: Ord>(who: &str, what: &str, values: impl Iterator<Item = T>) -> Result<(), String> {
+fn check_distinct<T: Ord>(
+    who: &str,
+    what: &str,
+    values: impl Iterator<Item = T>,
+) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for (position, value) in values.enumerate() {
         if !seen.insert(value) {

@@ -77,7 +77,8 @@ impl World {
     }
 
     fn start_failed(&mut self, id: ControllerId, error: &LogError) {
-        self.story.add(self.now_ms, || format!("c{id} does not start: {}", chain(error)));
+        self.story
+            .add(self.now_ms, || format!("c{id} does not start: {}", error_with_causes(error)));
         let is_tearing = self.hosts.get(&id).is_some_and(|host| host.is_tearing);
         if is_tearing {
             return self.cut_power(id);
@@ -94,7 +95,7 @@ impl World {
         match (is_damaged, self.rotten == Some(id)) {
             (true, true) => self.replace_broken(id),
             (true, false) => {
-                let text = format!("c{id} cannot read its log: {}", chain(error));
+                let text = format!("c{id} cannot read its log: {}", error_with_causes(error));
                 self.complaints.push(crate::judge::Complaint::new("disk", text));
             }
             (false, _) => self.start_soon(id, 1_000),
@@ -180,7 +181,7 @@ impl World {
 
     /// Handles a process that ended by itself, usually because its disk failed.
     fn died(&mut self, id: ControllerId, error: &LogError) {
-        self.story.add(self.now_ms, || format!("c{id} ends: {}", chain(error)));
+        self.story.add(self.now_ms, || format!("c{id} ends: {}", error_with_causes(error)));
         if matches!(error, LogError::Lost(_)) && self.rotten == Some(id) {
             self.kill_controller(id);
             return self.replace_broken(id);
@@ -190,7 +191,7 @@ impl World {
             LogError::Store(StoreError::Wal(wal::Error::Io { .. } | wal::Error::Poisoned { .. }))
         );
         if !is_expected {
-            let text = format!("c{id} ended: {}", chain(error));
+            let text = format!("c{id} ended: {}", error_with_causes(error));
             self.complaints.push(crate::judge::Complaint::new("process", text));
         }
         if self.hosts.get(&id).is_some_and(|host| host.is_tearing) {
@@ -310,7 +311,7 @@ impl World {
 }
 
 /// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

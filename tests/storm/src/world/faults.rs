@@ -19,7 +19,7 @@ pub fn user_host(work: usize) -> usize {
 }
 
 /// A random health finding of a node: one that passes by itself or one that lasts.
-fn finding(rng: &mut Rng) -> Finding {
+fn random_finding(rng: &mut Rng) -> Finding {
     let check = *rng.one(&[Check::DiskFull, Check::GpuXid]).unwrap_or(&Check::DiskFull);
     let responses = [Response::Warn, Response::Drain, Response::DrainNow];
     let response = *rng.one(&responses).unwrap_or(&Response::Warn);
@@ -141,7 +141,7 @@ impl World {
                 self.agenda.add(self.now_ms + fault.lasts_ms + 1_000, Event::Kantd(place));
             }
             Kind::Sick => {
-                let finding = finding(rng);
+                let finding = random_finding(rng);
                 self.with_node(place, |node, around, _| node.find(Some(finding), around));
             }
             _ => {

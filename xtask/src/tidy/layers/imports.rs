@@ -18,7 +18,7 @@ pub struct Import {
 /// All imports below this root file, those of tests left out. `inside` is the root's own module, or
 /// `None` for the crate's root; `folder` has the files of its modules.
 pub fn imports(tree: &Tree, root: &File, inside: Option<&str>, folder: &str) -> Vec<Import> {
-    let reexports = reexports(root);
+    let reexports = find_reexports(root);
     let mut imports = Vec::new();
     for file in tree.rust_files_in(folder).filter(|file| !tree.is_test(file)) {
         let modules = modules_of(file, folder);
@@ -44,7 +44,7 @@ fn modules_of<'a>(file: &'a File, folder: &str) -> Vec<&'a str> {
 }
 
 /// What the root file exports under a name of its own, with the module that it comes from.
-fn reexports(root: &File) -> BTreeMap<String, String> {
+fn find_reexports(root: &File) -> BTreeMap<String, String> {
     let tokens = root.source().tokens_outside_tests();
     let mut reexports = BTreeMap::new();
     for at in (0..tokens.len()).filter(|at| tokens[*at].text == "use") {

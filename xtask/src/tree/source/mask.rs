@@ -18,7 +18,7 @@ pub fn kinds(text: &str) -> Vec<Kind> {
     let mut kinds = Vec::with_capacity(bytes.len());
     while kinds.len() < bytes.len() {
         let at = kinds.len();
-        let (kind, length) = piece(bytes, at);
+        let (kind, length) = next_piece(bytes, at);
         kinds.resize((at + length).min(bytes.len()), kind);
     }
     kinds
@@ -35,13 +35,13 @@ pub fn keep(text: &str, kinds: &[Kind], wanted: &[Kind]) -> String {
 }
 
 /// The kind and length of the piece that begins here.
-fn piece(bytes: &[u8], at: usize) -> (Kind, usize) {
+fn next_piece(bytes: &[u8], at: usize) -> (Kind, usize) {
     let rest = &bytes[at..];
     match rest {
         [b'/', b'/', ..] => (Kind::Comment, until_newline(rest)),
         [b'/', b'*', ..] => (Kind::Comment, block_comment(rest)),
-        [b'"', ..] => (Kind::Literal, quoted(rest, b'"')),
-        [b'\'', ..] => match character(rest) {
+        [b'"', ..] => (Kind::Literal, quoted_length(rest, b'"')),
+        [b'\'', ..] => match character_length(rest) {
             Some(length) => (Kind::Literal, length),
             None => (Kind::Code, 1),
         },
@@ -84,7 +84,7 @@ fn block_comment(rest: &[u8]) -> usize {
 }
 
 /// The length from one quote to the next unescaped one.
-fn quoted(rest: &[u8], quote: u8) -> usize {
+fn quoted_length(rest: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while at < rest.len() {
         match rest[at] {
@@ -97,9 +97,9 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
 }
 
 /// A character literal's length; `None` for a lifetime.
-fn character(rest: &[u8]) -> Option<usize> {
+fn character_length(rest: &[u8]) -> Option<usize> {
     if rest.get(1) == Some(&b'\\') {
-        return Some(quoted(rest, b'\''));
+        return Some(quoted_length(rest, b'\''));
     }
     // A UTF-8 character has one leading byte and up to three continuation bytes.
     let continued = rest.iter().skip(2).take_while(|byte| **byte & 0xC0 == 0x80).count();
