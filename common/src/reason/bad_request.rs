@@ -11,7 +11,7 @@ use crate::unit::Tasks;
 use std::collections::BTreeSet;
 
 /// A cause for which a request is refused.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadRequest {
     #[error("the controller has no queues yet: try again in a moment")]
     NoQueues,

@@ -129,7 +129,7 @@ mod tests {
             (None, JobSize::Nodes(Nodes(0)), "cannot be made 0 nodes"),
         ] {
             let refused = kept(least, size).unwrap_err();
-            assert!(refused.contains(says), "{size}: {refused}");
+            assert!(refused.to_string().contains(says), "{size}: {refused}");
         }
     }
 }
