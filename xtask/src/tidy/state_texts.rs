@@ -9,13 +9,14 @@ const WHY: &str = "replicas must agree on the state byte by byte, and a sentence
 
 const STATE: &str = "kantctld/state/src";
 
-/// Files with texts that no user reads.
+/// Files with texts that are not for users.
 const EXEMPT: &[&str] = &[
     // Findings of the judge, for the output of tests.
     "invariant.rs",
     "invariant/",
-    // Errors in the log of the controller: a file that cannot be read, an order that is not valid.
+    // Errors in the log of the controller: a state that cannot be read or written.
     "persist.rs",
+    // Why a start was refused, which only operators read, in events and in the log.
     "ledger.rs",
     // What serde and a panic say.
     "job/elements.rs",
