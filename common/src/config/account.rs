@@ -22,7 +22,7 @@ config_table! {
         groups: Vec<String> = Vec::new(),
         /// Limits on all running jobs of the account together, e.g. `{ jobs = 10, gpus = 64 }`.
         limits: LimitsTable = LimitsTable::default(),
-        /// The same, for the jobs of each user.
+        /// Limits, as in `limits`, on the running jobs of each user.
         limits_per_user: LimitsTable = LimitsTable::default(),
     }
 }

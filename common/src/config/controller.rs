@@ -38,8 +38,8 @@ config_table! {
         /// the value of `listen`. Set it if `listen` is 0.0.0.0.
         advertise: String = String::new(),
         /// The controllers of this cluster, each as host:port; this controller may be among them.
-        /// If any is listed, a controller with an empty `state_dir` does not start a new cluster by
-        /// itself: `kantctld found` starts one, and `kantctld join` adds this controller to one.
+        /// If the list is empty, kantctld with an empty `state_dir` starts a cluster of its own. If
+        /// it is not, run `kantctld found` to start one, or `kantctld join` to join one.
         peers: Vec<String> = Vec::new(),
         /// This controller's name in messages. Empty: the host name.
         name: String = String::new(),
@@ -49,17 +49,17 @@ config_table! {
         /// Operators: users (names or uids) who may do everything. Root and the user that kantctld
         /// runs as are always operators.
         admins: Vec<String> = Vec::new(),
-        /// Whose requests are accepted from nodes. kantd on a node forwards the requests of local
-        /// users and of jobs, and names the user. `users`: those of ordinary users only; root and
-        /// the operators must use a controller's host. `operators`: those of root and the
-        /// operators too. Then root of any node controls the cluster.
+        /// kantd on a node forwards the requests of local users and of jobs, and names the user.
+        /// `users`: the controller accepts such requests only from ordinary users; root and the
+        /// operators must use a controller's host. `operators`: also from root and the operators.
+        /// Then root of any node controls the cluster.
         nodes_may_vouch_for: VouchedFor = VouchedFor::Users,
         /// Accept jobs submitted by root. They run as root.
         allow_root_jobs: bool = false,
         /// Users with a smaller uid, except root, are system users, whose jobs are refused.
         uid_min: u32 = 1000,
-        /// Accept jobs of users that are not in this host's user database. To keep them out of
-        /// known groups, a job whose group is in the database is still refused.
+        /// Accept jobs of users that are not in this host's user database. A job of such a user is
+        /// still refused if its group is in the database.
         allow_unknown_users: bool = false,
         /// A node that has been silent for this long is lost. Its jobs are requeued, or end as
         /// NODE_FAIL if they were submitted with --no-requeue.
@@ -76,9 +76,9 @@ config_table! {
         /// 1 MB of memory.
         user_done_tasks: u32 = 20_000,
         /// Maximum memory, in MiB, for the scripts, environments and arguments of one user's jobs;
-        /// a text that several jobs share counts once. Above it, jobs are refused until others have
-        /// finished. Finished jobs may use another sixteenth of this, for `kantctl requeue` and the
-        /// API's `GET /v1/jobs/JOB/script`.
+        /// a text that several jobs share counts once. Above it, new jobs of the user are refused
+        /// until some of the user's jobs have finished. For finished jobs there is room of a
+        /// sixteenth of this size, for `kantctl requeue` and the API's `GET /v1/jobs/JOB/script`.
         user_text_mib: u64 = 256,
         /// How many days each controller keeps finished jobs in its accounting, for `kantctl
         /// history`, sacct and reports. 0: forever.
@@ -91,8 +91,8 @@ config_table! {
         /// previous `audit.log.1`. 0: never, for example because logrotate does this.
         audit_log_mib: u64 = 256,
         /// Number of log entries after which the controller saves a snapshot of the state and
-        /// truncates the log. It does so earlier once the entries together exceed both 32 MiB and
-        /// the size of the last snapshot.
+        /// truncates the log; earlier if the log is larger than 32 MiB and larger than the last
+        /// snapshot.
         snapshot_every_entries: u64 = 50_000,
         /// If less space than this is free on the disk of `state_dir`, in MiB, new jobs are
         /// refused, so that the end of running jobs can still be recorded. 0: jobs are accepted
@@ -119,9 +119,10 @@ config_table! {
         /// spine, core and, optionally, nvlink_domain and zone. The tables [[leaf]],
         /// [[nvlink_domain]] and [[zone]] add to it. Empty: only these tables are used.
         topology_file: String = String::new(),
-        /// true: each queue gets its quota and a part of the surplus, and gives back what it holds
-        /// beyond this fair share when another queue needs it (docs/fairness.md). false: there are
-        /// only quotas, and what a queue does not use of its quota is lent to others.
+        /// true: what queues do not use of their quotas is divided between the others by `weight`,
+        /// and jobs of a queue that holds more than this fair share are preempted when another
+        /// queue needs it (docs/fairness.md). false: unused quota is lent to others, and not
+        /// divided by weight.
         fair_sharing: bool = false,
         /// With `fair_sharing`: which job is preempted first, of the preemptible jobs of a queue
         /// with equal priority. `submitted-last`: the newest submission. `loses-least`: the job

@@ -62,7 +62,8 @@ config_table! {
         /// `*`. Paths that do not exist are left out.
         container_mounts: Vec<String> =
             vec!["/etc/hosts:ro".to_owned(), "/etc/resolv.conf:ro".to_owned()],
-        /// More such paths, for jobs with GPUs: the programs and libraries of the driver.
+        /// Further paths, written as in `container_mounts`, for jobs with GPUs: the programs and
+        /// libraries of the driver.
         container_gpu_mounts: Vec<String> = vec![
             "/usr/bin/nvidia-smi:ro".to_owned(),
             "/usr/lib/x86_64-linux-gnu/libcuda.so*:ro".to_owned(),
@@ -88,7 +89,8 @@ config_table! {
         /// Time after which a prolog or epilog is killed and counts as failed.
         hook_limit_seconds: u32 = 60,
         /// Path of the kantctl with which MPI launchers in jobs start programs on other nodes.
-        /// Empty: the one beside kantd, in /usr/local/bin or /usr/bin, or in the job's PATH.
+        /// Empty: the first that is found in kantd's directory, /usr/local/bin, /usr/bin and the
+        /// job's PATH.
         kantctl: String = String::new(),
         /// The NVML library. Empty: libnvidia-ml.so.1, found by the dynamic loader.
         nvml_library: String = String::new(),
@@ -109,10 +111,9 @@ config_table! {
         disk_free_min: String = "512M".to_owned(),
         /// Checks whose failure is only reported; the node stays in service. Example: gpu_link.
         health_warn: Vec<String> = Vec::new(),
-        /// Checks whose failure drains the node. A check that is in none of `health_warn`,
-        /// `health_drain` and `health_drain_now` keeps its default response: it drains the node,
-        /// except that gpu_throttled is only reported, and read_only drains the node and ends its
-        /// jobs.
+        /// Checks whose failure drains the node. So do the checks in none of `health_warn`,
+        /// `health_drain` and `health_drain_now`, with two exceptions: gpu_throttled is only
+        /// reported, and read_only also ends the node's jobs.
         health_drain: Vec<String> = Vec::new(),
         /// Checks that drain the node when they fail and also end its jobs, which start again on
         /// other nodes.

@@ -27,8 +27,8 @@ config_table! {
         half_life_hours: u32 = Factors::default().half_life_hours,
         /// With `fair_sharing`: how strongly a queue's past use reduces its part of the surplus, in
         /// percent. 0: not at all, and use is not recorded. 100: a queue that has used twice its
-        /// part of the cluster gets no surplus while other queues want it. For example, its weight
-        /// is a fifth of all weights, and it has used two fifths of the capacity.
+        /// part of the cluster (say, two fifths of the capacity with a fifth of all weights) gets
+        /// no surplus while other queues want it.
         past_use_percent: u32 = Factors::default().past_use_percent,
     }
 }

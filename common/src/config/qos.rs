@@ -28,7 +28,7 @@ config_table! {
         time_limit_max: String = String::new(),
         /// Limits on all running jobs with this QoS together, e.g. `{ jobs = 10, gpus = 64 }`.
         limits: LimitsTable = LimitsTable::default(),
-        /// The same, for the jobs of each user.
+        /// Limits, as in `limits`, on the running jobs of each user.
         limits_per_user: LimitsTable = LimitsTable::default(),
     }
 }

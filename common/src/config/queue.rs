@@ -54,13 +54,13 @@ config_table! {
         /// shortest time limit first, among jobs of equal priority). A `multifactor` queue keeps
         /// its own order.
         backfill_candidates: Candidates = Candidates::default(),
-        /// If the first job of the queue waits for longer than this, e.g. `2h`, preemptible jobs
-        /// of the queue that passed it are preempted. Empty: never.
+        /// If the first job of the queue waits for longer than this, e.g. `2h`, the preemptible
+        /// jobs of the queue that started before it, out of turn, are preempted. Empty: never.
         head_timeout: String = String::new(),
-        /// How nodes are chosen for a job: `ebinpack` (fill nodes and leaf groups that are in use),
-        /// `binpack` (fill nodes that are in use), `spread` (the node with the most free),
-        /// `espread` (spread services over `zone`, pack other jobs), `fgd` (least fragmentation,
-        /// for shares of GPUs) or `first` (by name).
+        /// How nodes are chosen for a job: `ebinpack` (fill nodes and leaf switches that are in
+        /// use), `binpack` (fill nodes that are in use), `spread` (the node with the most free),
+        /// `espread` (spread services over the nodes of `zone`, pack other jobs), `fgd` (least
+        /// fragmentation, for shares of GPUs) or `first` (by name).
         placement: Placement = Placement::default(),
         /// With `placement = "espread"`: the zone in which the queue's services (`kantctl submit
         /// --service`) are spread. All other jobs are kept out of the zone.
@@ -69,15 +69,15 @@ config_table! {
         /// (`pack`) or wait (`wait`).
         zone_overflow: ZoneOverflow = ZoneOverflow::default(),
         /// With `fair_sharing`: the queue's part of the surplus, relative to the other queues of
-        /// its parent. The surplus is the capacity that is left when each queue has as much of its
-        /// quota as it asks for. 0: none.
+        /// its parent; 0: no part. The surplus is the capacity that is left when each queue has as
+        /// much of its quota as it asks for.
         weight: u32 = 1,
         /// `shared`: the queue lends its unused quota to others, and borrows from them. `isolated`:
         /// it does neither.
         quota_mode: QuotaMode = QuotaMode::default(),
         /// The resources that the queue and the queues below it are guaranteed, e.g. `{ h100 = 64,
         /// gpus = 128, cpus = 1000, memory = "4T" }`; `gpus` counts all kinds together. A resource
-        /// that is not listed has no quota and is not limited by it.
+        /// that is not listed is neither guaranteed nor limited.
         quota: AmountsTable = AmountsTable::default(),
         /// The most that the queue may hold in all, quota and borrowed resources together. Written
         /// like `quota`. A resource that is not listed is not limited.
@@ -86,17 +86,17 @@ config_table! {
         /// 10, gpus = 64, cpus = 512, gpu_minutes = 100000 }`. A running job counts as many
         /// `gpu_minutes` as its GPUs times the minutes until its time limit.
         limits: LimitsTable = LimitsTable::default(),
-        /// The same, for the jobs of each user in the queue.
+        /// Limits, as in `limits`, on the running jobs of each user in the queue.
         limits_per_user: LimitsTable = LimitsTable::default(),
-        /// The same, for the jobs of each account in the queue.
+        /// Limits, as in `limits`, on the running jobs of each account in the queue.
         limits_per_account: LimitsTable = LimitsTable::default(),
         /// Jobs of the queue may preempt preemptible jobs of lower priority in the same queue.
         preempt_by_priority: bool = false,
         /// Jobs of the queue that are within its quota may preempt jobs of queues that borrow.
         reclaim: bool = true,
         /// Jobs of the queue may be preempted, unless they are submitted with --no-preemptible.
-        /// Exception: without `fair_sharing`, a queue that reclaims its quota may also preempt jobs
-        /// that are not preemptible.
+        /// Caution: without `fair_sharing`, a queue that reclaims its quota may preempt any job of
+        /// a queue that borrows.
         preemptible: bool = false,
         /// What happens to a preempted job of the queue: it is requeued (`requeue`) or cancelled
         /// (`cancel`).
@@ -105,9 +105,9 @@ config_table! {
         /// protection.
         runtime_min: String = String::new(),
         /// With `fair_sharing`: a job is not preempted by jobs of other queues before it has run
-        /// for this long, e.g. `1h`. Empty: as in the parent. Between queues of different parents,
-        /// the value counts at the level where their branches part: that of `lab` protects a job
-        /// in `lab/vision` from one in `ops/night`.
+        /// for this long, e.g. `1h`. Empty: as in the parent. If the other queue is in another
+        /// branch of the tree, the value of the top of the own branch counts: for a job in
+        /// `lab/vision` and a queue `ops/night`, that of `lab`.
         reclaim_runtime_min: String = String::new(),
         /// Allow jobs to share a GPU (`--gpus=0.5`). A job that uses more GPU memory than its share
         /// is ended (`hold_gpu_memory` in kantd.toml); until then, other jobs on that GPU may run
