@@ -18,6 +18,7 @@ use common::reason::Refusal;
 use common::sync::{Mutex, RwLock};
 use common::time::Time;
 use lead::Parts;
+use lead::services::Readiness;
 use query::view::Waits;
 use state::{Actor, Command, Event, Target};
 use std::collections::BTreeSet;
@@ -78,6 +79,10 @@ pub struct Core {
     pub audit: Audit,
     /// Events for `watch` requests.
     pub event_feed: EventFeed,
+    /// What nodes report of the replicas of services.
+    pub readiness: RwLock<Readiness>,
+    /// Notified when a replica, or what is wanted of a service, may have changed.
+    pub services_changed: Notify,
 }
 
 /// Where the controller records what it did.
@@ -141,6 +146,8 @@ impl Core {
             mail,
             audit,
             event_feed: EventFeed::default(),
+            readiness: RwLock::default(),
+            services_changed: Notify::new(),
         })
     }
 

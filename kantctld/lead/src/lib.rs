@@ -12,6 +12,7 @@ pub mod notifications;
 pub mod round_parts;
 pub mod rounds;
 pub mod session;
+pub mod services;
 pub mod session_table;
 pub mod timers;
 

@@ -259,6 +259,8 @@ impl Touched {
             | Event::RoundEntryRefused { .. }
             | Event::JobSubmitted { repeated: true, .. }
             | Event::JobForgotten { .. }
+            | Event::ServiceChanged { .. }
+            | Event::ServiceRemoved { .. }
             | Event::ControllerInvited { .. }
             | Event::InvitationUsed { .. }
             | Event::SubmitRefused { .. }

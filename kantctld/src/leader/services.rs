@@ -1,0 +1,46 @@
+//! The loop of services: after each change, and when something is due, it proposes which replicas
+//! to submit and to stop.
+
+use crate::core::Core;
+use futures_util::future::join_all;
+use lead::services::{self, LOOK_PERIOD};
+use state::Command;
+use std::convert::Infallible;
+use std::time::Duration;
+
+/// The shortest time between two looks, so that many changes cause one.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+
+/// The pause after commands that the log did not accept.
+const FAILED_PAUSE: Duration = Duration::from_millis(500);
+
+/// Runs for one term; ends when dropped.
+pub async fn run(core: &Core) -> Infallible {
+    loop {
+        let now = core.now();
+        let plan = {
+            let state = core.state.read();
+            let mut readiness = core.readiness.write();
+            readiness.prune(&state);
+            services::look(&state, &readiness, now)
+        };
+        let is_done = carry_out(core, plan.commands).await;
+        tokio::time::sleep(if is_done { PAUSE_MIN } else { FAILED_PAUSE }).await;
+        let until = plan.look_at.map_or(LOOK_PERIOD, |at| at.since(core.now()).min(LOOK_PERIOD));
+        let until = Duration::from_millis(until.0);
+        // A look is due whether woken or timed out.
+        let _ = tokio::time::timeout(until, core.services_changed.notified()).await;
+    }
+}
+
+/// Proposes these together, so that they share an entry. Returns whether the log took them all.
+async fn carry_out(core: &Core, commands: Vec<Command>) -> bool {
+    let mut is_done = true;
+    for result in join_all(commands.into_iter().map(|command| core.command(command))).await {
+        if let Err(error) = result {
+            tracing::debug!("a command for a service failed: {error}");
+            is_done = false;
+        }
+    }
+    is_done
+}
