@@ -5,6 +5,7 @@
 mod check;
 mod event;
 mod spec;
+pub mod table;
 mod update;
 
 pub use check::{

@@ -17,6 +17,7 @@ use common::id::{ControllerId, IdError, JobKey, LogIndex, Uid};
 use common::reason::Refusal;
 use common::sync::{Mutex, RwLock};
 use common::time::Time;
+use common::wire::node::RouteOrder;
 use lead::Parts;
 use lead::services::Readiness;
 use query::view::Waits;
@@ -81,6 +82,8 @@ pub struct Core {
     pub event_feed: EventFeed,
     /// What nodes report of the replicas of services.
     pub readiness: RwLock<Readiness>,
+    /// The services for routers; `None` until they are known in this term.
+    pub routes: watch::Sender<Option<Vec<RouteOrder>>>,
     /// Notified when a replica, or what is wanted of a service, may have changed.
     pub services_changed: Notify,
 }
@@ -147,6 +150,7 @@ impl Core {
             audit,
             event_feed: EventFeed::default(),
             readiness: RwLock::default(),
+            routes: watch::channel(None).0,
             services_changed: Notify::new(),
         })
     }

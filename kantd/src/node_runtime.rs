@@ -5,10 +5,11 @@ use crate::health::Findings;
 use crate::local;
 use crate::notify;
 use crate::output::OutputReader;
+use crate::probes::{Prober, ReplicaStatuses};
 use crate::runner::{Executor, Runner, RunnerMessage};
 use crate::session::{NodeInfo, Session, SessionTiming};
 use crate::step::Steps;
-use common::wire::node::StepStatus;
+use common::wire::node::{RouteOrder, StepStatus};
 use net::{Endpoint, LocalListener};
 use node::Observed;
 use tokio::sync::{mpsc, watch};
@@ -29,6 +30,10 @@ pub struct NodeRuntime {
     pub health: Findings,
     /// Steps in which programs can be started, if there are any.
     pub steps: Option<Steps>,
+    /// The state of the replicas of services.
+    pub replicas: watch::Receiver<ReplicaStatuses>,
+    /// Takes the services for a router on this node, if there is one.
+    pub routes: Option<watch::Sender<Vec<RouteOrder>>>,
 }
 
 impl NodeRuntime {
@@ -38,6 +43,7 @@ impl NodeRuntime {
     pub fn start<E: Executor>(
         self,
         executor: E,
+        prober: impl Into<Option<Prober>>,
         held: Vec<StepStatus>,
         changes: mpsc::UnboundedReceiver<StepStatus>,
         listener: Option<LocalListener>,
@@ -48,6 +54,9 @@ impl NodeRuntime {
 
         let mut running = JoinSet::new();
         running.spawn(runner.run(inbox, changes));
+        if let Some(prober) = prober.into() {
+            running.spawn(prober.run(observed.clone()));
+        }
         running.spawn(notify::watchdog(messages.clone()));
         if let Some(listener) = listener {
             let router = local::router(&self.controllers, answers);
@@ -69,7 +78,7 @@ impl NodeRuntime {
     ) -> Session {
         let output = OutputReader::new(self.allow_root, observed.clone())
             .emulated(self.info.inventory.is_emulated());
-        let Self { controllers, info, timing, health, steps, .. } = self;
+        let Self { controllers, info, timing, health, steps, replicas, routes, .. } = self;
         Session {
             controllers,
             info,
@@ -79,6 +88,8 @@ impl NodeRuntime {
             messages,
             output,
             steps,
+            replicas,
+            routes,
             session_controller,
         }
     }

@@ -1,6 +1,7 @@
 //! The specification of a service: one revision.
 
 use super::UpdatePolicy;
+use super::table::{FieldName, Hold, TokenHash};
 use crate::blob::BlobHash;
 use crate::id::{PortName, RoleName};
 use crate::job::{Ask, Probes};
@@ -56,6 +57,15 @@ pub struct ServiceSpec {
     /// The role whose replicas the router sends requests to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<RoleName>,
+    /// Requests with the same value of this header go to the same replica, if its load permits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub affinity: Option<FieldName>,
+    /// What routers do with requests while no replica is ready.
+    #[serde(default)]
+    pub hold: Hold,
+    /// Requests need the access token with this hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenHash>,
     /// The time between leaving the discovery and SIGTERM.
     pub drain_delay: Span,
     #[serde(default)]

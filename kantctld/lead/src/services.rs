@@ -5,11 +5,13 @@
 mod converge;
 mod endpoints;
 mod readiness;
+mod routes;
 mod view;
 
 pub use converge::{Plan, ReplicaNow, converge};
 pub use endpoints::{EndpointNow, ServiceEndpoints, endpoints};
 pub use readiness::{Readiness, Reported};
+pub use routes::{Routes, routes};
 pub use view::{Names, service_view};
 
 use common::job::Phase;

@@ -32,6 +32,7 @@ const fn word(cause: EndCause) -> &'static str {
         EndCause::TimedOut => "timed out",
         EndCause::Stopped => "stopped",
         EndCause::OutOfMemory => "out of memory",
+        EndCause::NotLive => "not live",
         EndCause::LaunchFailed => "launch failed",
         EndCause::NodeFault => "node fault",
         EndCause::UnclearFault => "unclear fault",

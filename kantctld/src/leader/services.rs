@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use lead::services::{self, LOOK_PERIOD};
 use state::Command;
 use std::convert::Infallible;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The shortest time between two looks, so that many changes cause one.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
@@ -14,16 +14,35 @@ const PAUSE_MIN: Duration = Duration::from_millis(50);
 /// The pause after commands that the log did not accept.
 const FAILED_PAUSE: Duration = Duration::from_millis(500);
 
+/// How long a new leader waits for the reports on replicas before it tells routers what it knows.
+const REPORTS_MAX: Duration = Duration::from_secs(15);
+
+/// Forgets what nodes reported to an earlier term; to be called before nodes connect.
+pub fn begin(core: &Core) {
+    core.routes.send_replace(None);
+    core.readiness.write().clear();
+}
+
 /// Runs for one term; ends when dropped.
 pub async fn run(core: &Core) -> Infallible {
+    let begun = Instant::now();
     loop {
         let now = core.now();
-        let plan = {
+        let (plan, routes) = {
             let state = core.state.read();
             let mut readiness = core.readiness.write();
             readiness.prune(&state);
-            services::look(&state, &readiness, now)
+            (services::look(&state, &readiness, now), services::routes(&state, &readiness))
         };
+        // A new leader first hears from the nodes: routers go on with what they have.
+        let is_known = routes.is_complete || begun.elapsed() >= REPORTS_MAX;
+        core.routes.send_if_modified(|before| {
+            let is_news = is_known && before.as_ref() != Some(&routes.orders);
+            if is_news {
+                *before = Some(routes.orders);
+            }
+            is_news
+        });
         let is_done = carry_out(core, plan.commands).await;
         tokio::time::sleep(if is_done { PAUSE_MIN } else { FAILED_PAUSE }).await;
         let until = plan.look_at.map_or(LOOK_PERIOD, |at| at.since(core.now()).min(LOOK_PERIOD));

@@ -52,6 +52,7 @@ async fn term(core: &Arc<Core>, reloader: &Reloader, pace: Pace) -> Result<Infal
         // Only while the process ends.
         return std::future::pending().await;
     };
+    services::begin(core);
     core.note_serving(true);
     tracing::info!("this controller leads");
     tokio::select! {

@@ -117,7 +117,8 @@ impl Lead {
             FromNode::Output(_)
             | FromNode::Task(_)
             | FromNode::Steps(_)
-            | FromNode::Signalled(_) => {}
+            | FromNode::Signalled(_)
+            | FromNode::Replicas(_) => {}
         }
     }
 

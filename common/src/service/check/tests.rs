@@ -1,6 +1,7 @@
 use super::*;
 use crate::blob::BlobHash;
 use crate::job::{Ask, Probes};
+use crate::service::table::Hold;
 use crate::service::{Bounds, UpdatePolicy};
 
 fn role(name: &str) -> RoleSpec {
@@ -17,7 +18,16 @@ fn role(name: &str) -> RoleSpec {
 
 fn spec(roles: Vec<RoleSpec>) -> ServiceSpec {
     let update = UpdatePolicy::default();
-    ServiceSpec { roles, port: None, entry: None, drain_delay: Span(0), update }
+    ServiceSpec {
+        roles,
+        port: None,
+        entry: None,
+        affinity: None,
+        hold: Hold::default(),
+        token: None,
+        drain_delay: Span(0),
+        update,
+    }
 }
 
 fn problem(change: impl FnOnce(&mut ServiceSpec)) -> String {

@@ -41,6 +41,11 @@ impl Readiness {
         has_changed
     }
 
+    /// Forgets all reports: nodes report again to a new leader.
+    pub fn clear(&mut self) {
+        self.by_attempt.clear();
+    }
+
     /// Forgets the replicas that have ended.
     pub fn prune(&mut self, state: &State) {
         self.by_attempt.retain(|id, _| {
